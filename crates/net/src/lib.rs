@@ -1,0 +1,17 @@
+//! The pure half of Slotline: what a datacenter network *is*, without saying who drives it.
+//!
+//! Nothing here reads a clock, a socket, a file or an environment variable. Time and randomness come
+//! in as arguments; effects go out as data ([`node::Effects`]). The same nodes are driven by a
+//! virtual clock (`slotline-sim`) and by the wall clock (`slotline-live`).
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod frame;
+pub mod id;
+pub mod node;
+pub mod rng;
+pub mod time;
+pub mod units;
+pub mod route;
+pub mod topology;
+pub mod workload;

@@ -1,0 +1,184 @@
+//! Quantities with a unit: [`Bytes`] and [`Rate`]. A scenario value always carries its unit.
+
+use crate::time::Time;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Why a text is not a quantity.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a {what}: expected a number and one of {units}, for example \"{example}\"")]
+pub struct UnitError {
+    /// The offending text.
+    pub text: String,
+    what: &'static str,
+    units: String,
+    example: &'static str,
+}
+
+/// Parses `<number><unit>`; the result must be a whole number of the base unit after rounding.
+pub(crate) fn parse_scaled(
+    text: &str,
+    what: &'static str,
+    units: &[(&str, u64)],
+    example: &'static str,
+) -> Result<u64, UnitError> {
+    let fail = || UnitError {
+        text: text.to_string(),
+        what,
+        units: units.iter().map(|(u, _)| *u).collect::<Vec<_>>().join(", "),
+        example,
+    };
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(fail)?;
+    let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
+    let scale = units.iter().find(|(u, _)| *u == unit).ok_or_else(fail)?.1;
+    match number.parse::<u64>() {
+        Ok(whole) => whole.checked_mul(scale).ok_or_else(fail),
+        Err(_) => {
+            let value = number.parse::<f64>().map_err(|_| fail())? * scale as f64;
+            if value < u64::MAX as f64 { Ok(value.round() as u64) } else { Err(fail()) }
+        }
+    }
+}
+
+/// The shortest exact text: the largest unit that divides the value.
+pub(crate) fn format_scaled(value: u64, units: &[(&str, u64)]) -> String {
+    let exact = units.iter().find(|(_, s)| value.is_multiple_of(*s) && (value > 0 || *s == 1));
+    let (unit, scale) = exact.or(units.last()).copied().unwrap_or(("", 1));
+    format!("{}{unit}", value / scale)
+}
+
+macro_rules! quantity {
+    ($name:ident, $what:literal, $example:literal, $units:expr, $doc:literal) => {
+        #[doc = $doc]
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+        )]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(pub u64);
+
+        impl FromStr for $name {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<$name, UnitError> {
+                parse_scaled(text, $what, &$units, $example).map($name)
+            }
+        }
+        impl TryFrom<String> for $name {
+            type Error = UnitError;
+            fn try_from(text: String) -> Result<$name, UnitError> {
+                text.parse()
+            }
+        }
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.to_string()
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&format_scaled(self.0, &$units))
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
+quantity!(
+    Bytes,
+    "size",
+    "64KB",
+    [
+        ("GB", 1_000_000_000),
+        ("GiB", 1 << 30),
+        ("MB", 1_000_000),
+        ("MiB", 1 << 20),
+        ("KB", 1_000),
+        ("KiB", 1 << 10),
+        ("B", 1)
+    ],
+    "A number of bytes. `KB`, `MB`, `GB` are powers of 1000; `KiB`, `MiB`, `GiB` of 1024."
+);
+quantity!(
+    Rate,
+    "rate",
+    "10Gbps",
+    [
+        ("Tbps", 1_000_000_000_000),
+        ("Gbps", 1_000_000_000),
+        ("Mbps", 1_000_000),
+        ("Kbps", 1_000),
+        ("bps", 1)
+    ],
+    "A data rate in bits per second; prefixes are powers of 1000."
+);
+
+impl Rate {
+    /// Time to send `bytes` at this rate, rounded to the nearest picosecond.
+    pub fn time_for(self, bytes: Bytes) -> Time {
+        self.pace().time_for(bytes.0)
+    }
+    /// The same rate as a fixed-point time per byte, for per-packet arithmetic.
+    pub fn pace(self) -> Pace {
+        Pace((((8_000_000_000_000u128) << Pace::FRACTION) / u128::from(self.0.max(1))) as u64)
+    }
+}
+
+/// Time per byte: picoseconds with a 20-bit binary fraction (below one part in 10⁸ off at 800 Gbit/s).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace(u64);
+
+impl Pace {
+    const FRACTION: u32 = 20;
+    /// Time to serialise `bytes`.
+    #[inline]
+    pub fn time_for(self, bytes: u64) -> Time {
+        match bytes.checked_mul(self.0) {
+            Some(product) => Time::ps((product + (1 << (Self::FRACTION - 1))) >> Self::FRACTION),
+            None => Time::ps(((u128::from(bytes) * u128::from(self.0)) >> Self::FRACTION) as u64),
+        }
+    }
+    /// Bytes that fit into `span`, rounded down.
+    #[inline]
+    pub fn bytes_in(self, span: Time) -> u64 {
+        ((u128::from(span.as_ps()) << Self::FRACTION) / u128::from(self.0.max(1))) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_read_and_write_their_units() {
+        assert_eq!("10Gbps".parse(), Ok(Rate(10_000_000_000)));
+        assert_eq!("2.5 Gbps".parse(), Ok(Rate(2_500_000_000)));
+        assert_eq!("64KB".parse(), Ok(Bytes(64_000)));
+        assert_eq!("1.2us".parse(), Ok(Time::ns(1_200)));
+        assert_eq!("1.2µs".parse(), Ok(Time::ns(1_200)));
+        for text in ["10Gbps", "1500B", "64KiB", "3MB", "0B"] {
+            let shown = text.parse::<Bytes>().map(|v| v.to_string());
+            let rate = text.parse::<Rate>().map(|v| v.to_string());
+            assert_eq!(shown.or(rate).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn a_wrong_unit_names_the_right_ones() {
+        let error = "10Gb".parse::<Rate>().unwrap_err().to_string();
+        assert!(error.contains("Gbps") && error.contains("10Gb"), "{error}");
+        assert!("".parse::<Bytes>().is_err() && "5".parse::<Bytes>().is_err());
+        assert!("99999999999999999999GB".parse::<Bytes>().is_err());
+    }
+
+    #[test]
+    fn serialisation_is_exact() {
+        assert_eq!(Rate(10_000_000_000).time_for(Bytes(1500)), Time::ns(1200));
+        assert_eq!(Rate(800_000_000_000).time_for(Bytes(1500)), Time::ps(15_000));
+        assert_eq!(Rate(3_000_000_000).time_for(Bytes(3)), Time::ns(8));
+    }
+}

@@ -1,0 +1,104 @@
+//! Traffic: who sends what to whom, and when.
+
+use crate::id::{ConnId, FlowId, HostId};
+use crate::time::Time;
+use crate::units::Rate;
+
+/// When a flow starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// At a time.
+    At(Time),
+    /// When trigger `trigger` fires, and `delay` later.
+    After {
+        /// Index into [`Traffic::triggers`].
+        trigger: u32,
+        /// Think time.
+        delay: Time,
+    },
+}
+
+/// Fires once, when `count` flows that name it in [`Flow::then`] are complete. A trigger lives at one
+/// host: every flow that names it ends (or, for [`When::Acked`], begins) there, and every flow that it
+/// starts begins there, as in a real application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trigger {
+    /// The host that observes the completions and acts.
+    pub host: HostId,
+    /// Completions needed.
+    pub count: u32,
+}
+
+/// Which end's view of completion counts for a trigger.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// The receiver has the last byte.
+    Received,
+    /// The sender knows that all was received.
+    Acked,
+}
+
+/// One message on a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// Its connection. A connection's flows are contiguous in [`Traffic::flows`], in sending order.
+    pub conn: ConnId,
+    /// Payload bytes, at least 1.
+    pub bytes: u64,
+    /// When it starts.
+    pub start: Start,
+    /// The trigger its completion counts towards.
+    pub then: Option<(u32, When)>,
+    /// Which workload of the scenario made it, for grouping results.
+    pub group: u16,
+}
+
+/// How a connection carries its flows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Carrier {
+    /// Reliable, congestion-controlled byte stream (the scheme's transport).
+    Tcp,
+    /// Datagrams at a given pace, without feedback. A message that exceeds one datagram is
+    /// fragmented and is lost when any fragment is.
+    Udp {
+        /// Rate on the wire while on; capped by the host's link.
+        rate: Rate,
+        /// Application message size in bytes.
+        message: u32,
+        /// Sends for `on`, is silent for `off`, and so on; `off` zero: constant rate.
+        on: Time,
+        /// Silent part of the cycle.
+        off: Time,
+        /// Poisson instead of evenly spaced packets.
+        poisson: bool,
+    },
+}
+
+/// A connection between two different hosts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Conn {
+    /// Sending host.
+    pub src: HostId,
+    /// Receiving host.
+    pub dst: HostId,
+    /// How data is carried.
+    pub carrier: Carrier,
+    /// Priority class of its packets, 0 to 7 (7 first).
+    pub class: u8,
+    /// First flow in [`Traffic::flows`].
+    pub first: FlowId,
+    /// Number of flows.
+    pub count: u32,
+}
+
+/// All traffic of a run, known before it starts. Connections are sorted by source host, so that each
+/// host's are contiguous.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    /// Connections, by [`ConnId`].
+    pub conns: Vec<Conn>,
+    /// Flows, by [`FlowId`].
+    pub flows: Vec<Flow>,
+    /// Triggers, by index.
+    pub triggers: Vec<Trigger>,
+}
