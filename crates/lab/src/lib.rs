@@ -1,1 +1,9 @@
+//! The laboratory: a scenario file is loaded, built, run, recorded, compared and reported.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
+pub mod metrics;
+pub mod output;
+pub mod record;
+pub mod statistics;
+pub mod summary;

@@ -6,12 +6,17 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod aqm;
+pub mod control;
+pub mod error;
 pub mod frame;
 pub mod id;
 pub mod node;
 pub mod rng;
 pub mod time;
 pub mod units;
+pub mod wire;
 pub mod route;
 pub mod topology;
 pub mod workload;
+pub mod transport;

@@ -1,5 +1,15 @@
 //! A node is told what happened and says what it wants; its driver alone knows time and I/O.
 
+pub mod agent;
+pub mod host;
+pub mod buffer;
+pub mod class_queues;
+pub mod controller;
+pub mod coordinator;
+pub mod egress;
+pub mod pfc;
+pub mod switch;
+
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
 use crate::time::Time;
@@ -41,6 +51,19 @@ impl DropReason {
     }
 }
 
+/// A change in a node's surroundings, from the scenario's timeline.
+#[derive(Clone)]
+pub enum Change {
+    /// The link at this port works (again).
+    Up(PortId),
+    /// The link at this port failed.
+    Down(PortId),
+    /// The link at this port now sends at another rate.
+    Rate(PortId, crate::units::Rate),
+    /// Other routes are in force.
+    Routes(std::sync::Arc<crate::route::Routes>),
+}
+
 /// Where a node's packets are: every packet is accounted for (checked at the end of each run).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Census {
@@ -65,14 +88,18 @@ pub trait Node: Send {
     /// A wake-up asked for with [`Cx::wake`] is due. A wake-up is never cancelled: the node
     /// compares with the deadline it has now.
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>);
+    /// Something about the node's surroundings changed.
+    fn change(&mut self, _change: &Change, _cx: &mut Cx<'_>) {}
     /// Packets created, consumed and held so far.
     fn census(&self) -> Census;
-    /// Bytes waiting for `port` inside this node and its high-water mark, for sampling.
+    /// Bytes waiting for `port` inside this node, for sampling.
     fn queued(&self, _port: PortId) -> u64 {
         0
     }
     /// For reading results back after a run.
     fn as_any(&self) -> &dyn std::any::Any;
+    /// The same, to take them out.
+    fn as_any_mut(&mut self) -> &mut dyn std::any::Any;
 }
 
 /// What a node wants done; drained by its driver after every call.
@@ -86,6 +113,8 @@ pub struct Effects {
     pub wakes: Vec<(Time, u32)>,
     /// Ports whose far end changes: own port, far node and port.
     pub rewires: Vec<(PortId, crate::id::NodeId, PortId)>,
+    /// Flows completed by this call: at the receiver (TCP) or fully sent (UDP).
+    pub completed: u64,
     /// Packets dropped, by reason.
     pub dropped: [u64; DropReason::ALL.len()],
     /// Bytes of control messages under way; a slot is `None` when free.
@@ -102,6 +131,11 @@ impl Effects {
         }
         self.payloads.push(Some(bytes));
         self.payloads.len() as u32 - 1
+    }
+    /// Whether nothing is left to carry out.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.sends.is_empty() && self.kicks.is_empty() && self.wakes.is_empty() && self.rewires.is_empty()
     }
     /// Gives a control message's bytes out and forgets them.
     pub fn release(&mut self, handle: u32) -> Box<[u8]> {
@@ -154,6 +188,10 @@ impl<'a> Cx<'a> {
     /// The bytes of a control packet that has reached its end.
     pub fn detach(&mut self, packet: &Packet) -> Box<[u8]> {
         self.effects.release(packet.seq)
+    }
+    /// Says that a flow is complete.
+    pub fn complete(&mut self) {
+        self.effects.completed += 1;
     }
     /// Counts `packet` as dropped.
     pub fn drop(&mut self, packet: &Packet, reason: DropReason) {

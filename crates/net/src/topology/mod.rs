@@ -1,8 +1,27 @@
 //! Networks as plain graphs: nodes, and links with a rate and a delay per direction.
 
+mod builder;
+mod fat_tree;
+mod leaf_spine;
+mod spec;
+mod star;
+mod tree;
+mod validate;
+mod wiring;
+
+pub use fat_tree::FatTreeSpec;
+pub use leaf_spine::LeafSpineSpec;
+pub use spec::{LinkOverride, TopologySpec};
+pub use star::StarSpec;
+pub use tree::TreeSpec;
+pub use wiring::{Wire, Wiring};
+
 use crate::id::{HostId, NodeId, PortId};
 use crate::time::Time;
 use crate::units::Rate;
+
+/// The pod of nodes that are in none.
+pub const NO_POD: u32 = u32::MAX;
 
 /// Host or switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +42,7 @@ pub struct NodeInfo {
     pub kind: NodeKind,
     /// 0 for hosts, 1 for the switches next to them, and so on upwards.
     pub tier: u8,
-    /// Pod, or the index of the leaf or rack; `u32::MAX` for switches above pods.
+    /// Pod, or the index of the leaf, rack or row; [`NO_POD`] for switches above pods.
     pub pod: u32,
 }
 
@@ -68,3 +87,83 @@ pub struct Graph {
     /// The node of each host, by [`HostId`].
     pub hosts: Vec<NodeId>,
 }
+
+impl Link {
+    /// Both ends.
+    pub fn ends(&self) -> [End; 2] {
+        [self.a, self.b]
+    }
+}
+
+impl Graph {
+    /// Adds a host with one link to `switch`, on that switch's next free port. Both directions are
+    /// `lane`. The host is the last node and the last host; no other number changes.
+    pub fn attach_host(&mut self, name: impl Into<String>, switch: NodeId, lane: Lane) -> HostId {
+        let used = self.links.iter().flat_map(Link::ends).filter(|end| end.node == switch).count();
+        let (node, pod) = (NodeId(self.nodes.len() as u32), self.nodes[switch.at()].pod);
+        self.nodes.push(NodeInfo { name: name.into(), kind: NodeKind::Host, tier: 0, pod });
+        self.hosts.push(node);
+        self.links.push(Link {
+            a: End { node, port: PortId(0) },
+            b: End { node: switch, port: PortId(used as u16) },
+            ab: lane,
+            ba: lane,
+        });
+        HostId(self.hosts.len() as u32 - 1)
+    }
+
+    /// The number of ports of each node.
+    pub fn ports(&self) -> Vec<u16> {
+        let mut ports = vec![0; self.nodes.len()];
+        self.links.iter().flat_map(Link::ends).for_each(|end| ports[end.node.at()] += 1);
+        ports
+    }
+
+    /// What is at the far end of each port of each node. For a graph that [`Graph::validate`] accepts.
+    pub fn wiring(&self) -> Wiring {
+        Wiring::new(self)
+    }
+
+    /// The node of that name.
+    pub fn node_named(&self, name: &str) -> Option<NodeId> {
+        let at = self.nodes.iter().position(|node| node.name == name)?;
+        Some(NodeId(at as u32))
+    }
+
+    /// The first link between the two nodes named in `"h3-edge0.1"`, in either order; see
+    /// [`Graph::links_named`].
+    pub fn link_named(&self, name: &str) -> Option<usize> {
+        self.links_named(name).first().map(|&(link, _)| link)
+    }
+
+    /// All parallel links between the two nodes named in `"leaf0-spine1"`, in either order, or only
+    /// the n-th of them (from 0) for `"leaf0-spine1#n"`. Each with whether the name runs from the
+    /// link's `b` to its `a`.
+    pub fn links_named(&self, name: &str) -> Vec<(usize, bool)> {
+        let (pair, nth) = match name.split_once('#') {
+            Some((pair, nth)) => (pair, Some(nth)),
+            None => (name, None),
+        };
+        let ends = pair.split_once('-').and_then(|(from, to)| {
+            Some((self.node_named(from.trim())?, self.node_named(to.trim())?))
+        });
+        let parallel = ends.map(|(from, to)| self.links_between(from, to)).unwrap_or_default();
+        match nth.map(|n| n.trim().parse::<usize>()) {
+            None => parallel,
+            Some(n) => n.ok().and_then(|n| parallel.get(n).copied()).into_iter().collect(),
+        }
+    }
+
+    fn links_between(&self, from: NodeId, to: NodeId) -> Vec<(usize, bool)> {
+        let along = |link: &Link| match (link.a.node, link.b.node) {
+            (a, b) if (a, b) == (from, to) => Some(false),
+            (a, b) if (b, a) == (from, to) => Some(true),
+            _ => None,
+        };
+        let found = self.links.iter().enumerate();
+        found.filter_map(|(at, link)| along(link).map(|flipped| (at, flipped))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,36 @@
 //! Traffic: who sends what to whom, and when.
+//!
+//! A [`WorkloadSpec`] generates its connections and flows into a [`TrafficBuilder`], whose
+//! [`TrafficBuilder::finish`] checks them and puts them in order. All traffic of a run is known before
+//! it starts; what depends on completions is said with triggers.
+
+pub mod builder;
+pub mod bulk;
+pub mod cdf;
+mod check;
+pub mod cm;
+pub mod csv;
+pub mod hosts;
+pub mod incast;
+mod job;
+mod options;
+pub mod pairs;
+pub mod poisson;
+pub mod ring;
+pub mod rpc;
+pub mod shuffle;
+pub mod spec;
+#[cfg(test)]
+mod testing;
+pub mod text;
+pub mod trace;
+pub mod udp;
+
+pub use builder::{ConnHandle, TrafficBuilder};
+pub use cdf::{Cdf, DISTRIBUTIONS};
+pub use hosts::Hosts;
+pub use job::{Place, Setting, Shape};
+pub use spec::{WORKLOADS, WorkloadSpec};
 
 use crate::id::{ConnId, FlowId, HostId};
 use crate::time::Time;

@@ -1,0 +1,489 @@
+//! What is measured on a run: each metric with its unit and which way is better.
+
+use crate::record::{FlowRow, RunRecord, SampleRow, Window};
+use serde::{Deserialize, Serialize};
+
+/// Which way is better.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Better {
+    /// Lower values.
+    Lower,
+    /// Higher values.
+    Higher,
+    /// Neither: it describes, it does not judge.
+    Neither,
+}
+
+/// The unit of a metric's values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bits per second.
+    BitsPerSecond,
+    /// Bytes.
+    Bytes,
+    /// A count.
+    Count,
+    /// A ratio.
+    Ratio,
+}
+
+impl Unit {
+    /// Its symbol in results.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Unit::Seconds => "s",
+            Unit::BitsPerSecond => "bit/s",
+            Unit::Bytes => "B",
+            Unit::Count | Unit::Ratio => "1",
+        }
+    }
+}
+
+/// A quantity measured on each run.
+///
+/// Completion times are of TCP flows: a datagram stream has no completion. "Unfinished" flows began
+/// and did not end; they enter means and percentiles with the time they had at the end of the run,
+/// and a value that this touches is marked as a lower bound ([`Measured::at_least`]).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Mean flow completion time.
+    FctMean,
+    /// Median flow completion time.
+    FctP50,
+    /// 99th percentile of the flow completion time (nearest rank).
+    FctP99,
+    /// Longest flow completion time.
+    FctMax,
+    /// Mean of completion time over the time the flow takes alone in the network.
+    SlowdownMean,
+    /// 99th percentile of the slowdown.
+    SlowdownP99,
+    /// From the first start to the last completion.
+    Makespan,
+    /// Payload delivered, all flows, over the time in which they were active.
+    Goodput,
+    /// Mean over flows of payload delivered over the flow's own time.
+    GoodputPerFlow,
+    /// Goodput of TCP flows.
+    GoodputTcp,
+    /// Goodput of UDP flows.
+    GoodputUdp,
+    /// Jain's index of the flows' goodputs: 1 when all are equal (Jain, Chiu, Hawe 1984).
+    Fairness,
+    /// Segments sent again.
+    Retransmissions,
+    /// Retransmission time-outs.
+    Timeouts,
+    /// Packets dropped, for any reason.
+    Drops,
+    /// Packets dropped over packets sent.
+    Loss,
+    /// Packets marked with congestion experienced.
+    Marks,
+    /// Priority pauses obeyed.
+    Pauses,
+    /// Median queue at the switch port whose mean queue is longest.
+    QueueP50,
+    /// 99th percentile of the queue at the switch port whose mean queue is longest.
+    QueueP99,
+    /// Longest queue at any switch port.
+    QueueMax,
+    /// TCP flows completed.
+    Completed,
+    /// TCP flows that began and did not complete.
+    Unfinished,
+    /// TCP flows that had not begun when the run ended.
+    NotStarted,
+}
+
+/// A metric's value on one run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measured {
+    /// The value, in the metric's [`Unit`].
+    pub value: f64,
+    /// The true value may be higher: unfinished flows take part in it.
+    pub at_least: bool,
+}
+
+impl Metric {
+    /// All metrics, in the order in which they are shown.
+    pub const ALL: [Metric; 24] = [
+        Metric::FctMean,
+        Metric::FctP50,
+        Metric::FctP99,
+        Metric::FctMax,
+        Metric::SlowdownMean,
+        Metric::SlowdownP99,
+        Metric::Makespan,
+        Metric::Goodput,
+        Metric::GoodputPerFlow,
+        Metric::GoodputTcp,
+        Metric::GoodputUdp,
+        Metric::Fairness,
+        Metric::Retransmissions,
+        Metric::Timeouts,
+        Metric::Drops,
+        Metric::Loss,
+        Metric::Marks,
+        Metric::Pauses,
+        Metric::QueueP50,
+        Metric::QueueP99,
+        Metric::QueueMax,
+        Metric::Completed,
+        Metric::Unfinished,
+        Metric::NotStarted,
+    ];
+
+    /// What is shown on a screen unless a scenario asks for others.
+    pub const USUAL: [Metric; 16] = [
+        Metric::FctMean,
+        Metric::FctP50,
+        Metric::FctP99,
+        Metric::SlowdownP99,
+        Metric::Makespan,
+        Metric::Goodput,
+        Metric::GoodputTcp,
+        Metric::GoodputUdp,
+        Metric::Fairness,
+        Metric::Retransmissions,
+        Metric::Timeouts,
+        Metric::Drops,
+        Metric::Marks,
+        Metric::QueueP99,
+        Metric::QueueMax,
+        Metric::Unfinished,
+    ];
+
+    /// Key in scenario and result files, name for people, unit, and which way is better.
+    pub const fn about(self) -> (&'static str, &'static str, Unit, Better) {
+        use {Better::*, Unit::*};
+        match self {
+            Metric::FctMean => ("fct-mean", "FCT mean", Seconds, Lower),
+            Metric::FctP50 => ("fct-p50", "FCT median", Seconds, Lower),
+            Metric::FctP99 => ("fct-p99", "FCT 99th", Seconds, Lower),
+            Metric::FctMax => ("fct-max", "FCT longest", Seconds, Lower),
+            Metric::SlowdownMean => ("slowdown-mean", "Slowdown mean", Ratio, Lower),
+            Metric::SlowdownP99 => ("slowdown-p99", "Slowdown 99th", Ratio, Lower),
+            Metric::Makespan => ("makespan", "All flows done", Seconds, Lower),
+            Metric::Goodput => ("goodput", "Goodput", BitsPerSecond, Higher),
+            Metric::GoodputPerFlow => {
+                ("goodput-per-flow", "Goodput per flow", BitsPerSecond, Higher)
+            }
+            Metric::GoodputTcp => ("goodput-tcp", "Goodput of TCP", BitsPerSecond, Higher),
+            Metric::GoodputUdp => ("goodput-udp", "Goodput of UDP", BitsPerSecond, Higher),
+            Metric::Fairness => ("fairness", "Fairness (Jain)", Ratio, Higher),
+            Metric::Retransmissions => ("retransmissions", "Retransmissions", Count, Lower),
+            Metric::Timeouts => ("timeouts", "Time-outs", Count, Lower),
+            Metric::Drops => ("drops", "Drops", Count, Lower),
+            Metric::Loss => ("loss", "Loss", Ratio, Lower),
+            Metric::Marks => ("marks", "ECN marks", Count, Neither),
+            Metric::Pauses => ("pauses", "Pauses", Count, Neither),
+            Metric::QueueP50 => ("queue-p50", "Queue median", Bytes, Lower),
+            Metric::QueueP99 => ("queue-p99", "Queue 99th", Bytes, Lower),
+            Metric::QueueMax => ("queue-max", "Queue longest", Bytes, Lower),
+            Metric::Completed => ("completed", "Flows completed", Count, Higher),
+            Metric::Unfinished => ("unfinished", "Flows unfinished", Count, Lower),
+            Metric::NotStarted => ("not-started", "Flows not begun", Count, Lower),
+        }
+    }
+    /// Key in scenario and result files.
+    pub const fn key(self) -> &'static str {
+        self.about().0
+    }
+    /// Name for people.
+    pub const fn title(self) -> &'static str {
+        self.about().1
+    }
+    /// Unit of its values.
+    pub const fn unit(self) -> Unit {
+        self.about().2
+    }
+    /// Which way is better.
+    pub const fn better(self) -> Better {
+        self.about().3
+    }
+
+    /// Its value on `run`, or `None` where the run has nothing to measure it on.
+    pub fn measure(self, run: &RunRecord, window: Window) -> Option<Measured> {
+        let facts = Facts { run, window };
+        match self {
+            Metric::FctMean => mean(&facts.completion_times()),
+            Metric::FctP50 => percentile(facts.completion_times(), 50),
+            Metric::FctP99 => percentile(facts.completion_times(), 99),
+            Metric::FctMax => percentile(facts.completion_times(), 100),
+            Metric::SlowdownMean => mean(&facts.slowdowns()),
+            Metric::SlowdownP99 => percentile(facts.slowdowns(), 99),
+            Metric::Makespan => facts.makespan(),
+            Metric::Goodput => facts.goodput(|_| true),
+            Metric::GoodputPerFlow => mean(&facts.rates()),
+            Metric::GoodputTcp => facts.goodput_of_kind(false),
+            Metric::GoodputUdp => facts.goodput_of_kind(true),
+            Metric::Fairness => jain(&facts.rates()),
+            Metric::Retransmissions => facts.sum(|flow| flow.retransmits),
+            Metric::Timeouts => facts.sum(|flow| flow.timeouts),
+            Metric::Drops => count(run.census.lost()),
+            Metric::Loss => ratio(run.census.lost(), run.census.sent),
+            Metric::Marks => count(run.ports.iter().map(|port| port.marks).sum()),
+            Metric::Pauses => count(run.ports.iter().map(|port| port.pauses).sum()),
+            Metric::QueueP50 => percentile(facts.busiest_queue(), 50),
+            Metric::QueueP99 => percentile(facts.busiest_queue(), 99),
+            Metric::QueueMax => facts.longest_queue(),
+            Metric::Completed => facts.tally(|flow| flow.finished()),
+            Metric::Unfinished => facts.tally(|flow| flow.started() && !flow.finished()),
+            Metric::NotStarted => facts.never_began(),
+        }
+    }
+}
+
+/// A run and the part of it that counts.
+struct Facts<'a> {
+    run: &'a RunRecord,
+    window: Window,
+}
+
+impl<'a> Facts<'a> {
+    fn flows(&self) -> impl Iterator<Item = &'a FlowRow> {
+        let window = self.window;
+        self.run.flows.iter().filter(move |flow| flow.started() && window.contains(flow.start_ps))
+    }
+    fn tcp(&self) -> impl Iterator<Item = &'a FlowRow> {
+        self.flows().filter(|flow| !flow.udp)
+    }
+    /// When `flow` ended, or the run did.
+    fn end_ps(&self, flow: &FlowRow) -> u64 {
+        if flow.finished() { flow.finish_ps } else { self.run.engine.sim_time_ps }
+    }
+    fn lifetime(&self, flow: &FlowRow) -> Measured {
+        let ps = self.end_ps(flow).saturating_sub(flow.start_ps);
+        Measured { value: seconds(ps), at_least: !flow.finished() }
+    }
+    fn completion_times(&self) -> Vec<Measured> {
+        self.tcp().map(|flow| self.lifetime(flow)).collect()
+    }
+    fn slowdowns(&self) -> Vec<Measured> {
+        let over_ideal = |flow: &FlowRow| {
+            let took = self.lifetime(flow);
+            Measured { value: took.value / seconds(flow.ideal_ps), ..took }
+        };
+        self.tcp().filter(|flow| flow.ideal_ps > 0).map(over_ideal).collect()
+    }
+    fn makespan(&self) -> Option<Measured> {
+        let start = self.tcp().map(|flow| flow.start_ps).min()?;
+        let end = self.tcp().map(|flow| self.end_ps(flow)).max()?;
+        let at_least = self.tcp().any(|flow| !flow.finished());
+        Some(Measured { value: seconds(end.saturating_sub(start)), at_least })
+    }
+    fn goodput(&self, wanted: impl Fn(&FlowRow) -> bool) -> Option<Measured> {
+        let chosen: Vec<_> = self.flows().filter(|flow| wanted(flow)).collect();
+        let start = chosen.iter().map(|flow| flow.start_ps).min()?;
+        let end = chosen.iter().map(|flow| self.end_ps(flow)).max()?;
+        bit_rate(chosen.iter().map(|flow| flow.delivered_bytes).sum(), end.saturating_sub(start))
+    }
+    /// Only where both kinds take part: otherwise it is the goodput.
+    fn goodput_of_kind(&self, udp: bool) -> Option<Measured> {
+        let mixed = self.flows().any(|flow| flow.udp) && self.tcp().next().is_some();
+        if mixed { self.goodput(|flow| flow.udp == udp) } else { None }
+    }
+    /// Goodput of each flow.
+    fn rates(&self) -> Vec<Measured> {
+        let rate = |flow: &FlowRow| {
+            bit_rate(flow.delivered_bytes, self.end_ps(flow).saturating_sub(flow.start_ps))
+        };
+        self.flows().filter_map(rate).collect()
+    }
+    fn sum(&self, of: impl Fn(&FlowRow) -> u32) -> Option<Measured> {
+        self.tcp().next()?;
+        count(self.tcp().map(|flow| u64::from(of(flow))).sum())
+    }
+    fn tally(&self, wanted: impl Fn(&FlowRow) -> bool) -> Option<Measured> {
+        self.tcp().next()?;
+        count(self.tcp().filter(|flow| wanted(flow)).count() as u64)
+    }
+    fn never_began(&self) -> Option<Measured> {
+        let tcp = || self.run.flows.iter().filter(|flow| !flow.udp);
+        tcp().next()?;
+        count(tcp().filter(|flow| !flow.started()).count() as u64)
+    }
+    fn busiest_queue(&self) -> Vec<Measured> {
+        let port = busiest_port(self.run, self.window);
+        let there =
+            |sample: &&SampleRow| Some(sample.port) == port && self.window.contains(sample.t_ps);
+        self.run.samples.iter().filter(there).map(|s| exact(s.queue_bytes as f64)).collect()
+    }
+    fn longest_queue(&self) -> Option<Measured> {
+        let switch_ports = self.run.ports.iter().filter(|port| !port.host);
+        switch_ports.map(|port| port.peak_bytes).max().and_then(count)
+    }
+}
+
+/// The switch port with the longest mean queue, judged by the samples in `window`; the first of equals.
+pub fn busiest_port(run: &RunRecord, window: Window) -> Option<u32> {
+    let mut totals = vec![(0u128, 0u128); run.ports.len()];
+    for sample in run.samples.iter().filter(|sample| window.contains(sample.t_ps)) {
+        if let Some((sum, n)) = totals.get_mut(sample.port as usize) {
+            *sum += u128::from(sample.queue_bytes);
+            *n += 1;
+        }
+    }
+    let mut best: Option<(usize, (u128, u128))> = None;
+    for (at, (sum, n)) in totals.into_iter().enumerate() {
+        let sampled_switch = n > 0 && !run.ports[at].host;
+        if sampled_switch && best.is_none_or(|(_, (s, m))| sum * m > s * n) {
+            best = Some((at, (sum, n)));
+        }
+    }
+    best.map(|(at, _)| at as u32)
+}
+
+fn seconds(ps: u64) -> f64 {
+    ps as f64 / 1e12
+}
+fn exact(value: f64) -> Measured {
+    Measured { value, at_least: false }
+}
+fn count(n: u64) -> Option<Measured> {
+    Some(exact(n as f64))
+}
+fn ratio(part: u64, whole: u64) -> Option<Measured> {
+    (whole > 0).then(|| exact(part as f64 / whole as f64))
+}
+fn bit_rate(bytes: u64, ps: u64) -> Option<Measured> {
+    (ps > 0).then(|| exact(bytes as f64 * 8.0 / seconds(ps)))
+}
+fn mean(values: &[Measured]) -> Option<Measured> {
+    let sum: f64 = values.iter().map(|v| v.value).sum();
+    let at_least = values.iter().any(|v| v.at_least);
+    (!values.is_empty()).then(|| Measured { value: sum / values.len() as f64, at_least })
+}
+/// The smallest value that `percent` of all values do not exceed (nearest rank, exact). It is a lower
+/// bound when a value at or below it is one.
+fn percentile(mut values: Vec<Measured>, percent: usize) -> Option<Measured> {
+    values.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.at_least.cmp(&b.at_least)));
+    let rank = (values.len() * percent).div_ceil(100).max(1);
+    let upto = values.get(..rank)?;
+    let at_least = upto.iter().any(|v| v.at_least);
+    upto.last().map(|v| Measured { value: v.value, at_least })
+}
+fn jain(rates: &[Measured]) -> Option<Measured> {
+    let sum: f64 = rates.iter().map(|r| r.value).sum();
+    let squares: f64 = rates.iter().map(|r| r.value * r.value).sum();
+    (rates.len() > 1 && squares > 0.0).then(|| exact(sum * sum / (rates.len() as f64 * squares)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Conservation, EngineStats, NEVER, PortRow};
+
+    const MS: u64 = 1_000_000_000;
+
+    fn flow(start_ms: u64, took_ms: Option<u64>, bytes: u64) -> FlowRow {
+        FlowRow {
+            start_ps: start_ms * MS,
+            finish_ps: took_ms.map_or(NEVER, |ms| (start_ms + ms) * MS),
+            ideal_ps: MS,
+            bytes,
+            delivered_bytes: if took_ms.is_some() { bytes } else { bytes / 2 },
+            retransmits: 2,
+            ..FlowRow::default()
+        }
+    }
+    fn run(flows: Vec<FlowRow>) -> RunRecord {
+        let engine = EngineStats { sim_time_ps: 100 * MS, ..EngineStats::default() };
+        RunRecord { flows, engine, ..RunRecord::default() }
+    }
+    fn value(metric: Metric, run: &RunRecord) -> f64 {
+        metric.measure(run, Window::ALL).map_or(f64::NAN, |m| m.value)
+    }
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-12 * b.abs()
+    }
+
+    #[test]
+    fn completion_times_are_exact() {
+        let run = run((1..=200).map(|ms| flow(0, Some(ms), 1000)).collect());
+        assert!(close(value(Metric::FctMean, &run), 0.1005));
+        assert!(close(value(Metric::FctP50, &run), 0.100));
+        assert!(close(value(Metric::FctP99, &run), 0.198));
+        assert!(close(value(Metric::FctMax, &run), 0.200));
+        assert!(close(value(Metric::SlowdownP99, &run), 198.0));
+        assert_eq!(value(Metric::Retransmissions, &run), 400.0);
+        assert_eq!(value(Metric::Completed, &run), 200.0);
+        assert_eq!(value(Metric::Unfinished, &run), 0.0);
+    }
+
+    #[test]
+    fn unfinished_flows_are_counted_and_flag_what_they_touch() {
+        let mut flows: Vec<_> = (1..=9).map(|ms| flow(0, Some(ms), 1000)).collect();
+        flows.push(flow(0, None, 1000));
+        flows.push(FlowRow { start_ps: NEVER, finish_ps: NEVER, ..FlowRow::default() });
+        let run = run(flows);
+        let of = |m: Metric| m.measure(&run, Window::ALL).map(|m| (m.value, m.at_least));
+        assert_eq!(of(Metric::FctP50), Some((0.005, false)));
+        assert_eq!(of(Metric::FctP99), Some((0.1, true)));
+        assert!(of(Metric::FctMean).is_some_and(|(v, flag)| close(v, 0.0145) && flag));
+        assert_eq!(of(Metric::Unfinished), Some((1.0, false)));
+        assert_eq!(of(Metric::NotStarted), Some((1.0, false)));
+        assert_eq!(of(Metric::Makespan), Some((0.1, true)));
+    }
+
+    #[test]
+    fn goodput_and_fairness() {
+        let run = run(vec![flow(0, Some(10), 1_000_000), flow(10, Some(10), 3_000_000)]);
+        assert!(close(value(Metric::Goodput, &run), 1.6e9));
+        assert!(close(value(Metric::GoodputPerFlow, &run), 1.6e9));
+        assert!(close(value(Metric::Fairness, &run), 16.0 / (2.0 * 10.0)));
+        assert!(Metric::GoodputUdp.measure(&run, Window::ALL).is_none());
+        let late = Window { from_ps: 10 * MS, until_ps: NEVER };
+        assert!(Metric::Goodput.measure(&run, late).is_some_and(|m| close(m.value, 2.4e9)));
+    }
+
+    #[test]
+    fn udp_shares_the_goodput_but_has_no_completion() {
+        let stream = FlowRow { udp: true, ..flow(0, None, 2_000_000) };
+        let run = run(vec![flow(0, Some(100), 1_000_000), stream]);
+        assert!(close(value(Metric::GoodputTcp, &run), 80e6));
+        assert!(close(value(Metric::GoodputUdp, &run), 80e6));
+        assert_eq!(value(Metric::Unfinished, &run), 0.0);
+        assert!(close(value(Metric::FctMax, &run), 0.1));
+    }
+
+    #[test]
+    fn queues_are_judged_at_the_busiest_switch_port() {
+        let mut run = run(vec![]);
+        let port = |host, peak_bytes| PortRow { host, peak_bytes, marks: 3, ..PortRow::default() };
+        run.ports = vec![port(true, 9_000_000), port(false, 50), port(false, 100)];
+        for t_ps in 0..100 {
+            let sample = |port, queue_bytes| SampleRow { t_ps, port, queue_bytes, tx_bytes: 0 };
+            run.samples.extend([sample(0, 9_000_000), sample(1, 1), sample(2, t_ps)]);
+        }
+        assert_eq!(busiest_port(&run, Window::ALL), Some(2));
+        assert_eq!(value(Metric::QueueP50, &run), 49.0);
+        assert_eq!(value(Metric::QueueP99, &run), 98.0);
+        assert_eq!(value(Metric::QueueMax, &run), 100.0);
+        assert_eq!(value(Metric::Marks, &run), 9.0);
+    }
+
+    #[test]
+    fn losses_come_from_the_census() {
+        let census =
+            Conservation { sent: 100, delivered: 90, dropped: [5, 2, 0, 0, 1], in_flight: 2 };
+        assert!(census.holds());
+        let run = RunRecord { census, ..RunRecord::default() };
+        assert_eq!(value(Metric::Drops, &run), 8.0);
+        assert!(close(value(Metric::Loss, &run), 0.08));
+        assert!(Metric::FctMean.measure(&run, Window::ALL).is_none());
+        assert!(Metric::QueueMax.measure(&run, Window::ALL).is_none());
+    }
+
+    #[test]
+    fn keys_are_the_names_in_files() {
+        for metric in Metric::ALL {
+            let json = serde_json::to_string(&metric).unwrap_or_default();
+            assert_eq!(json, format!("\"{}\"", metric.key()));
+        }
+    }
+}

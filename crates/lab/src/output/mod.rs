@@ -1,0 +1,152 @@
+//! Results on disk and on screen.
+
+pub mod plot;
+
+pub mod report;
+mod summary_json;
+pub mod table;
+pub mod terminal;
+pub mod words;
+
+use crate::record::RunSet;
+use crate::summary::{Summary, fingerprint};
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Why results could not be kept. The program ends with exit code 2 on each.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// The folder is there already.
+    #[error(
+        "`{}` holds a result already: name another place with --out, or replace it with --force", .0.display()
+    )]
+    Exists(PathBuf),
+    /// The folder is there and holds something else than a result of this scenario.
+    #[error(
+        "`{}` is not a result of this scenario and is left alone: name another place with --out", .0.display()
+    )]
+    Foreign(PathBuf),
+    /// The world said no: no permission, disk full.
+    #[error("cannot write `{}`: {error}; no result was kept there", path.display())]
+    Io {
+        /// What was to be written.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// Short name of a result: the scenario's name and eight hex digits that stand for the resolved
+/// scenario and the program's version.
+pub fn run_id(name: &str, scenario: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let slug: String = name.chars().map(letter).collect();
+    let parts: Vec<&str> = slug.split('-').filter(|part| !part.is_empty()).collect();
+    let content = format!("{}\n{scenario}", env!("CARGO_PKG_VERSION"));
+    let hash = fingerprint(content.as_bytes());
+    format!("{}-{:08x}", parts.join("-"), (hash >> 32) ^ (hash & 0xffff_ffff))
+}
+
+/// A folder claimed for a result, before the work is done. Files are written beside it under another
+/// name, which becomes the folder at the end: what has the name is whole.
+#[derive(Debug)]
+pub struct Place {
+    id: String,
+    folder: PathBuf,
+    draft: PathBuf,
+    scenario: String,
+}
+
+impl Place {
+    /// Claims the folder of scenario `name` (resolved text `scenario`) below `root`. What is there
+    /// already is an error; with `force`, only where it is of another scenario.
+    pub fn claim(
+        root: &Path,
+        name: &str,
+        scenario: &str,
+        force: bool,
+    ) -> Result<Place, OutputError> {
+        let id = run_id(name, scenario);
+        let folder = root.join(&id);
+        let draft = root.join(format!(".{id}.{}.partial", std::process::id()));
+        let place = Place { id, folder, draft, scenario: scenario.to_string() };
+        place.check_free(force)?;
+        fs::create_dir_all(&place.draft).map_err(at(&place.draft))?;
+        Ok(place)
+    }
+    fn check_free(&self, force: bool) -> Result<(), OutputError> {
+        let there = fs::symlink_metadata(&self.folder).is_ok();
+        let same = || fs::read_to_string(self.folder.join("scenario.toml")).ok();
+        match (there, force) {
+            (false, _) => Ok(()),
+            (true, false) => Err(OutputError::Exists(self.folder.clone())),
+            (true, true) if same().as_ref() == Some(&self.scenario) => Ok(()),
+            (true, true) => Err(OutputError::Foreign(self.folder.clone())),
+        }
+    }
+    /// Where the result will be.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+    /// Writes all files of `set` and gives them their name. Returns the folder.
+    pub fn write(self, set: &RunSet) -> Result<PathBuf, OutputError> {
+        let summary = Summary::of(set);
+        let json = summary_json::text(&self.id, set, &summary);
+        self.put("scenario.toml", &mut |out| out.write_all(set.scenario.as_bytes()))?;
+        self.put("summary.json", &mut |out| out.write_all(json.as_bytes()))?;
+        self.put("flows.csv", &mut |out| table::FLOWS.csv(set, out))?;
+        self.put("flows.parquet", &mut |out| table::FLOWS.parquet(set, out))?;
+        self.put("samples.csv", &mut |out| table::SAMPLES.csv(set, out))?;
+        self.put("samples.parquet", &mut |out| table::SAMPLES.parquet(set, out))?;
+        self.put("ports.csv", &mut |out| table::PORTS.csv(set, out))?;
+        let page = report::html(&self.id, set, &summary);
+        self.put("report.html", &mut |out| out.write_all(page.as_bytes()))?;
+        self.publish()?;
+        Ok(self.folder.clone())
+    }
+    fn put(&self, name: &str, fill: &mut Fill<'_>) -> Result<(), OutputError> {
+        let path = self.draft.join(name);
+        let filled = fs::File::create(&path).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            fill(&mut out)?;
+            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        });
+        filled.map_err(at(&self.folder.join(name)))
+    }
+    /// A replaced result moves aside first, so that a name never stands for a mixture.
+    fn publish(&self) -> Result<(), OutputError> {
+        let old = self.draft.with_extension("replaced");
+        let replaces = self.folder.exists();
+        if replaces {
+            fs::rename(&self.folder, &old).map_err(at(&self.folder))?;
+        }
+        fs::rename(&self.draft, &self.folder).map_err(at(&self.folder))?;
+        if replaces {
+            fs::remove_dir_all(&old).map_err(at(&old))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Place {
+    /// Leaves no draft behind. Nothing can be done about a failure here, and nothing depends on it.
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.draft));
+    }
+}
+
+type Fill<'a> = dyn FnMut(&mut BufWriter<fs::File>) -> io::Result<()> + 'a;
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> OutputError {
+    let path = path.to_path_buf();
+    move |error| OutputError::Io { path, error }
+}
+
+/// Claims a place below `root` and writes `set` there, in one go.
+pub fn write(set: &RunSet, root: &Path, force: bool) -> Result<PathBuf, OutputError> {
+    Place::claim(root, &set.name, &set.scenario, force)?.write(set)
+}
+
+#[cfg(test)]
+mod tests;

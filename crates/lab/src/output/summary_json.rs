@@ -1,0 +1,112 @@
+//! `summary.json`: what scripts read.
+
+use crate::record::RunSet;
+use crate::statistics::Comparison;
+use crate::summary::{Cell, EngineTotal, SchemeSummary, Summary};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+use slotline_net::node::DropReason;
+
+/// An object whose keys keep their order.
+struct Ordered<'a, T>(Vec<(&'a str, T)>);
+
+impl<T: Serialize> Serialize for Ordered<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    id: &'a str,
+    name: &'a str,
+    description: &'a str,
+    version: &'a str,
+    complete: bool,
+    seeds: &'a [u64],
+    baseline: Option<&'a String>,
+    schemes: Ordered<'a, Scheme<'a>>,
+    engine: Value,
+}
+
+#[derive(Serialize)]
+struct Scheme<'a> {
+    runs: usize,
+    metrics: Ordered<'a, Value>,
+    engine: Value,
+}
+
+/// The text of the file.
+pub fn text(id: &str, set: &RunSet, summary: &Summary) -> String {
+    let scheme = |s: &'_ SchemeSummary| Scheme {
+        runs: s.runs,
+        metrics: metrics(s, summary),
+        engine: engine(&s.engine),
+    };
+    let file = File {
+        id,
+        name: &set.name,
+        description: &set.description,
+        version: env!("CARGO_PKG_VERSION"),
+        complete: set.complete(),
+        seeds: &set.seeds,
+        baseline: set.schemes.first(),
+        schemes: Ordered(summary.schemes.iter().map(|s| (s.name.as_str(), scheme(s))).collect()),
+        engine: engine(&EngineTotal::of(&set.in_order())),
+    };
+    // Plain data with text keys always has a JSON form.
+    serde_json::to_string_pretty(&file).expect("plain data") + "\n"
+}
+
+fn metrics<'a>(scheme: &SchemeSummary, summary: &Summary) -> Ordered<'a, Value> {
+    let pairs = summary.metrics.iter().zip(&scheme.cells);
+    let entry = |(metric, cell): (&crate::metrics::Metric, &Option<Cell>)| {
+        Some((metric.key(), value(metric.unit().symbol(), cell.as_ref()?)))
+    };
+    Ordered(pairs.filter_map(entry).collect())
+}
+
+fn value(unit: &str, cell: &Cell) -> Value {
+    let estimate = &cell.estimate;
+    json!({
+        "mean": estimate.mean,
+        "ci_low": estimate.low(),
+        "ci_high": estimate.high(),
+        "unit": unit,
+        "n": estimate.n,
+        "lower_bound": cell.at_least,
+        "against_baseline": cell.against.as_ref().map(against),
+    })
+}
+
+fn against(comparison: &Comparison) -> Value {
+    json!({
+        "verdict": comparison.verdict.words(),
+        "difference": comparison.difference.mean,
+        "ci_low": comparison.difference.low(),
+        "ci_high": comparison.difference.high(),
+        "n": comparison.difference.n,
+    })
+}
+
+fn engine(total: &EngineTotal) -> Value {
+    let (stats, census) = (&total.stats, &total.census);
+    let reason =
+        |reason: DropReason| (reason.name().into(), census.dropped[reason as usize].into());
+    let dropped: serde_json::Map<String, Value> = DropReason::ALL.into_iter().map(reason).collect();
+    json!({
+        "cpu_s": stats.cpu_s,
+        "wall_s": stats.wall_s,
+        "events": stats.events,
+        "packet_hops": stats.packet_hops,
+        "peak_rss_bytes": stats.peak_rss_bytes,
+        "digest": format!("{:016x}", stats.digest),
+        "threads": stats.threads,
+        "sim_time_s": stats.sim_time_ps as f64 / 1e12,
+        "sent": census.sent,
+        "delivered": census.delivered,
+        "dropped": dropped,
+        "in_flight": census.in_flight,
+        "conserved": census.holds(),
+    })
+}

@@ -1,0 +1,195 @@
+//! The answer on the screen: a table of schemes and metrics, then a verdict on each.
+
+use crate::metrics::Metric;
+use crate::output::words::{self, Scale};
+use crate::record::RunSet;
+use crate::summary::{Cell, Summary};
+use std::fmt::Write;
+
+/// The table, the verdicts and what must be known about them, for a screen `width` columns wide.
+pub fn table(set: &RunSet, width: usize) -> String {
+    let summary = Summary::of(set);
+    let metrics = summary.shown(set, &Metric::USUAL);
+    let mut out = heading(set);
+    for block in blocks(&columns(&summary, &metrics), width) {
+        out += &block;
+    }
+    out += &verdicts(&summary, &metrics, width);
+    out += &notes(set, &summary);
+    out
+}
+
+/// What was compared, in one line.
+fn heading(set: &RunSet) -> String {
+    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let (schemes, seeds) = (plural(set.schemes.len(), "scheme"), plural(set.seeds.len(), "seed"));
+    format!("{}: {}, {schemes}, {seeds} each\n\n", set.name, set.fabric)
+}
+
+/// First the metrics' names, then their units, then a column per scheme; the first line of each is a head.
+fn columns(summary: &Summary, metrics: &[Metric]) -> Vec<Vec<String>> {
+    let scales: Vec<Scale> = metrics.iter().map(|m| scale(summary, *m)).collect();
+    let names = metrics.iter().map(|m| m.title().to_string());
+    let units = scales.iter().map(|s| s.symbol.to_string());
+    let head = |text: &str| std::iter::once(text.to_string());
+    let mut columns = vec![head("").chain(names).collect(), head("").chain(units).collect()];
+    for (at, scheme) in summary.schemes.iter().enumerate() {
+        let cell = |(metric, scale): (&Metric, &Scale)| shown(summary.cell(at, *metric), *scale);
+        columns.push(head(&scheme.name).chain(metrics.iter().zip(&scales).map(cell)).collect());
+    }
+    columns
+}
+
+/// A row has one unit, so that its numbers can be compared at a glance: the largest one's.
+fn scale(summary: &Summary, metric: Metric) -> Scale {
+    let cells = (0..summary.schemes.len()).filter_map(|at| summary.cell(at, metric));
+    let largest = cells.map(|cell| cell.estimate.mean.abs()).fold(0.0, f64::max);
+    Scale::of(metric.unit(), largest)
+}
+
+fn shown(cell: Option<&Cell>, scale: Scale) -> String {
+    cell.map_or("-".into(), |cell| words::estimate(&cell.estimate, cell.at_least, scale))
+}
+
+/// As many scheme columns beside each other as fit; names and units are repeated in each block.
+fn blocks(columns: &[Vec<String>], width: usize) -> Vec<String> {
+    let (fixed, schemes) = columns.split_at(2);
+    let taken: usize = fixed.iter().map(|column| column_width(column) + 2).sum();
+    let mut groups: Vec<Vec<&Vec<String>>> = vec![vec![]];
+    let mut used = taken;
+    for column in schemes {
+        let needs = column_width(column) + 2;
+        if used + needs > width && groups.last().is_some_and(|group| !group.is_empty()) {
+            groups.push(vec![]);
+            used = taken;
+        }
+        used += needs;
+        groups.last_mut().into_iter().for_each(|group| group.push(column));
+    }
+    groups.iter().map(|group| block(fixed, group)).collect()
+}
+
+fn block(fixed: &[Vec<String>], schemes: &[&Vec<String>]) -> String {
+    let mut out = String::new();
+    for row in 0..fixed[0].len() {
+        let mut line = String::new();
+        for column in fixed {
+            line += &(padded(&column[row], column_width(column), false) + "  ");
+        }
+        for column in schemes {
+            line += &(padded(&column[row], column_width(column), true) + "  ");
+        }
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out + "\n"
+}
+
+fn verdicts(summary: &Summary, metrics: &[Metric], width: usize) -> String {
+    let mut out = String::new();
+    let base = summary.schemes.first().map_or("", |scheme| &scheme.name);
+    let names = metrics.iter().map(|m| text_width(m.title())).max().unwrap_or(0);
+    for (at, scheme) in summary.schemes.iter().enumerate().skip(1) {
+        writeln!(out, "{} against {base}, paired by seed:", scheme.name).expect("a String");
+        for metric in metrics {
+            let against = summary.cell(at, *metric).and_then(|cell| cell.against);
+            let Some(comparison) = against else { continue };
+            let name = padded(metric.title(), names, false);
+            let sentence = words::verdict(*metric, &comparison);
+            out += &wrapped(&format!("  {name}  {sentence}"), width, names + 4);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn notes(set: &RunSet, summary: &Summary) -> String {
+    let mut out = String::new();
+    let zero: Vec<&str> = summary.zero(set, &Metric::USUAL).iter().map(|m| m.title()).collect();
+    if !zero.is_empty() {
+        out += &format!("Zero in every run: {}.\n", zero.join(", "));
+    }
+    if summary.schemes.iter().flat_map(|s| s.cells.iter().flatten()).any(|cell| cell.at_least) {
+        out += "≥ lower bound: unfinished flows count with the time they had when the run ended.\n";
+    }
+    if !set.complete() {
+        let planned = set.schemes.len() * set.seeds.len();
+        out += &format!("Incomplete: {} of {planned} runs were done.\n", set.runs.len());
+    }
+    out
+}
+
+/// `line` broken at spaces where it exceeds `width`; what follows is indented.
+fn wrapped(line: &str, width: usize, indent: usize) -> String {
+    let indent = indent.min(width / 2);
+    let mut lines = vec![String::new()];
+    for word in line.split_inclusive(' ') {
+        let full = lines.last().is_some_and(|last| {
+            text_width(last) + text_width(word.trim_end()) > width && !last.trim().is_empty()
+        });
+        if full {
+            lines.push(" ".repeat(indent));
+        }
+        lines.last_mut().into_iter().for_each(|last| last.push_str(word));
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn column_width(column: &[String]) -> usize {
+    column.iter().map(|text| text_width(text)).max().unwrap_or(0)
+}
+
+fn padded(text: &str, width: usize, right: bool) -> String {
+    let space = " ".repeat(width.saturating_sub(text_width(text)));
+    if right { space + text } else { text.to_string() + &space }
+}
+
+/// Columns that `text` takes: none for combining marks, two for East Asian wide characters and
+/// pictographs (the blocks of Unicode Standard Annex 11 that are wide throughout).
+fn text_width(text: &str) -> usize {
+    let one = |c: char| match u32::from(c) {
+        0x0300..=0x036f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
+        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
+        0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff => 2,
+        0x20000..=0x3fffd => 2,
+        _ => 1,
+    };
+    text.chars().map(one).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::tests::fake;
+
+    #[test]
+    fn the_whole_answer() {
+        let shown = table(&fake(3), 100);
+        let expected = include_str!("../../tests/golden/terminal.txt");
+        assert_eq!(shown, expected, "got:\n{shown}");
+    }
+
+    #[test]
+    fn narrow_screens_are_respected() {
+        for width in [50, 64, 80] {
+            for line in table(&fake(3), width).lines().skip(1) {
+                let note = line.starts_with('≥') || line.starts_with("Zero");
+                assert!(note || text_width(line) <= width, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_interrupted_comparison_says_so() {
+        let mut set = fake(3);
+        set.runs.truncate(4);
+        assert!(table(&set, 100).contains("Incomplete: 4 of 9 runs were done."));
+    }
+
+    #[test]
+    fn wide_characters_are_aligned() {
+        assert_eq!(text_width("µ ± ≥"), 5);
+        assert_eq!(padded("方案", 6, true), "  方案");
+        assert_eq!(padded("e\u{301}", 2, false), "e\u{301} ");
+    }
+}

@@ -1,0 +1,210 @@
+//! What runs leave behind: plain data, the same whatever engine made it.
+
+use slotline_net::node::DropReason;
+
+/// In the place of a time: it never happened.
+pub const NEVER: u64 = u64::MAX;
+
+/// One flow (one message) of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlowRow {
+    /// Its number in the run.
+    pub flow: u32,
+    /// Index of the scenario's workload that made it.
+    pub group: u16,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// When it began, in picoseconds; [`NEVER`] where the run ended before.
+    pub start_ps: u64,
+    /// When the receiver had its last byte; [`NEVER`] where unfinished.
+    pub finish_ps: u64,
+    /// How long it would take alone in the network, in picoseconds; 0 where not computed.
+    pub ideal_ps: u64,
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Retransmission time-outs.
+    pub timeouts: u32,
+    /// Datagrams instead of a byte stream.
+    pub udp: bool,
+    /// Payload bytes that arrived, each counted once.
+    pub delivered_bytes: u64,
+}
+
+impl FlowRow {
+    /// Whether it began before the run ended.
+    pub fn started(&self) -> bool {
+        self.start_ps != NEVER
+    }
+    /// Whether its last byte arrived.
+    pub fn finished(&self) -> bool {
+        self.finish_ps != NEVER
+    }
+}
+
+/// Totals of one port over a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PortRow {
+    /// Name of its node, as in the topology.
+    pub node: String,
+    /// Name of the port: its number, or what it leads to.
+    pub port: String,
+    /// Whether the node is a host: what waits there is held back, not queued in the network.
+    pub host: bool,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Bytes sent, framing included.
+    pub tx_bytes: u64,
+    /// Packets dropped on arrival at its queue.
+    pub drops: u64,
+    /// Packets marked with congestion experienced.
+    pub marks: u64,
+    /// Longest queue, in bytes.
+    pub peak_bytes: u64,
+    /// Pause frames this port obeyed.
+    pub pauses: u64,
+}
+
+/// The state of one port at one instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SampleRow {
+    /// When, in picoseconds.
+    pub t_ps: u64,
+    /// Index into [`RunRecord::ports`].
+    pub port: u32,
+    /// Bytes waiting.
+    pub queue_bytes: u64,
+    /// Bytes sent since the run began.
+    pub tx_bytes: u64,
+}
+
+/// Where the packets of a run are: every one is accounted for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Conservation {
+    /// Packets brought into being.
+    pub sent: u64,
+    /// Packets that reached their end.
+    pub delivered: u64,
+    /// Packets dropped, indexed by [`DropReason`].
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Packets under way or waiting when the run ended.
+    pub in_flight: u64,
+}
+
+impl Conservation {
+    /// Packets dropped for any reason.
+    pub fn lost(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+    /// Whether sent = delivered + dropped + in flight.
+    pub fn holds(&self) -> bool {
+        self.sent == self.delivered + self.lost() + self.in_flight
+    }
+}
+
+/// What the engine did and what it cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct EngineStats {
+    /// CPU time, all threads, in seconds.
+    pub cpu_s: f64,
+    /// Elapsed time, in seconds.
+    pub wall_s: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Packets over links: one packet over one link is one hop.
+    pub packet_hops: u64,
+    /// Largest resident memory of the process so far, in bytes.
+    pub peak_rss_bytes: u64,
+    /// Fingerprint of everything that happened; equal for equal runs, however many threads.
+    pub digest: u64,
+    /// Threads used.
+    pub threads: u32,
+    /// Simulated time at the end, in picoseconds.
+    pub sim_time_ps: u64,
+}
+
+/// One scheme with one seed.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RunRecord {
+    /// The scheme's name.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// Flows, by number.
+    pub flows: Vec<FlowRow>,
+    /// Ports.
+    pub ports: Vec<PortRow>,
+    /// Samples, in time order.
+    pub samples: Vec<SampleRow>,
+    /// What the engine did.
+    pub engine: EngineStats,
+    /// Where the packets are.
+    pub census: Conservation,
+}
+
+/// The part of a run that counts: flows that start in it, samples taken in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// Its beginning, in picoseconds.
+    pub from_ps: u64,
+    /// Its end, not included.
+    pub until_ps: u64,
+}
+
+impl Window {
+    /// The whole run.
+    pub const ALL: Window = Window { from_ps: 0, until_ps: NEVER };
+
+    /// Whether `t_ps` lies in it.
+    pub fn contains(&self, t_ps: u64) -> bool {
+        (self.from_ps..self.until_ps).contains(&t_ps)
+    }
+}
+
+/// All runs of a scenario, and what they were meant to be.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunSet {
+    /// The scenario's name.
+    pub name: String,
+    /// What it is about, in the author's words.
+    pub description: String,
+    /// The scenario with all defaults written out, as TOML.
+    pub scenario: String,
+    /// The fabric in a few words, for reports.
+    pub fabric: String,
+    /// Names of the schemes; the first is what the others are compared with.
+    pub schemes: Vec<String>,
+    /// Names of the workloads, by [`FlowRow::group`].
+    pub workloads: Vec<String>,
+    /// Seeds planned for each scheme.
+    pub seeds: Vec<u64>,
+    /// What to show first; empty for the usual choice.
+    pub metrics: Vec<crate::metrics::Metric>,
+    /// The part of each run that counts.
+    pub window: Window,
+    /// What was done, in any order.
+    pub runs: Vec<RunRecord>,
+}
+
+impl RunSet {
+    /// The runs of `scheme`, by seed.
+    pub fn of<'a>(&'a self, scheme: &str) -> Vec<&'a RunRecord> {
+        let mut runs: Vec<_> = self.runs.iter().filter(|run| run.scheme == scheme).collect();
+        runs.sort_by_key(|run| run.seed);
+        runs
+    }
+    /// All runs, by scheme as listed and then by seed.
+    pub fn in_order(&self) -> Vec<&RunRecord> {
+        self.schemes.iter().flat_map(|scheme| self.of(scheme)).collect()
+    }
+    /// Whether every planned run is there.
+    pub fn complete(&self) -> bool {
+        let done = |scheme: &String| {
+            self.seeds.iter().all(|s| self.of(scheme).iter().any(|run| run.seed == *s))
+        };
+        self.schemes.iter().all(done)
+    }
+}

@@ -1,0 +1,176 @@
+//! A scenario file with the place of every key and value in it.
+
+use super::error::{Fault, ScenarioError, suggestion};
+use std::ops::Range;
+use std::path::PathBuf;
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// The text of a scenario file.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Where it was read from.
+    pub file: PathBuf,
+    /// What it says.
+    pub text: String,
+}
+
+/// Something that can be pointed at.
+#[derive(Clone, Debug, PartialEq)]
+struct Spot {
+    /// Its path, as `scheme[1].queue.kind`.
+    path: String,
+    /// Where its key is; for elements of arrays and tables with a header, where the value is.
+    key: Range<usize>,
+    /// Where its value is.
+    value: Range<usize>,
+    /// The text of a plain value, without quotes.
+    plain: Option<String>,
+}
+
+impl Document {
+    /// The fault with `message` at `path` (as `scheme[1].queue.kind`). What the file does not spell out
+    /// is blamed on the nearest table that is there.
+    pub fn fault_at(&self, path: &str, message: String) -> ScenarioError {
+        let spots = self.spots();
+        let mut nearest = path;
+        loop {
+            if let Some(spot) = spots.iter().find(|spot| spot.path == nearest) {
+                return self.fault(path, spot.value.clone(), message);
+            }
+            match nearest.rfind(['.', '[']) {
+                Some(cut) => nearest = &nearest[..cut],
+                None => return self.fault(path, 0..0, message),
+            }
+        }
+    }
+
+    /// What serde or the TOML parser found, at the right place: an enum told apart by its `kind` is
+    /// blamed as a whole, so the culprit is looked for inside.
+    pub fn fault_of(&self, error: &toml::de::Error) -> ScenarioError {
+        let span = error.span().unwrap_or(0..0);
+        let message = error.message().trim_end().to_string();
+        let spots = self.spots();
+        let blamed = spots.iter().find(|s| s.value == span || s.key == span);
+        let within = blamed.map_or(String::new(), |spot| spot.path.clone());
+        match culprit(&spots, &within, &message) {
+            Some(spot) if unknown_key(&message) => self.fault(&spot.path, spot.key.clone(), message),
+            Some(spot) => self.fault(&spot.path, spot.value.clone(), message),
+            None => self.fault(&within, span, message),
+        }
+    }
+
+    fn fault(&self, path: &str, span: Range<usize>, message: String) -> ScenarioError {
+        let start = span.start.min(self.text.len());
+        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let source = self.text[line_start..].lines().next().unwrap_or("").to_string();
+        let marked = self.text[start..span.end.clamp(start, self.text.len())].lines().next();
+        ScenarioError::Fault(Box::new(Fault {
+            file: self.file.clone(),
+            line: self.text[..start].matches('\n').count() + 1,
+            column: self.text[line_start..start].chars().count() + 1,
+            width: marked.map_or(0, |text| text.chars().count()).max(1),
+            hint: suggestion(&message),
+            message: in_our_words(&message),
+            key: path.to_string(),
+            source,
+        }))
+    }
+
+    /// Everything in the file, outer before inner; empty where it is not TOML.
+    fn spots(&self) -> Vec<Spot> {
+        let mut spots = vec![];
+        if let Ok(root) = DeTable::parse(&self.text) {
+            collect_table(root.get_ref(), "", &mut spots);
+        }
+        spots
+    }
+}
+
+fn collect_table(table: &DeTable<'_>, path: &str, spots: &mut Vec<Spot>) {
+    for (key, value) in table {
+        let dot = if path.is_empty() { "" } else { "." };
+        let path = format!("{path}{dot}{}", key.get_ref());
+        collect(key.span(), value, path, spots);
+    }
+}
+
+fn collect_array(array: &DeArray<'_>, path: &str, spots: &mut Vec<Spot>) {
+    for (index, value) in array.iter().enumerate() {
+        collect(value.span(), value, format!("{path}[{index}]"), spots);
+    }
+}
+
+fn collect(key: Range<usize>, value: &Spanned<DeValue<'_>>, path: String, spots: &mut Vec<Spot>) {
+    let plain = match value.get_ref() {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => Some(number.as_str().to_string()),
+        DeValue::Float(number) => Some(number.as_str().to_string()),
+        DeValue::Boolean(yes) => Some(yes.to_string()),
+        _ => None,
+    };
+    spots.push(Spot { path: path.clone(), key, value: value.span(), plain });
+    match value.get_ref() {
+        DeValue::Table(table) => collect_table(table, &path, spots),
+        DeValue::Array(array) => collect_array(array, &path, spots),
+        _ => {}
+    }
+}
+
+fn unknown_key(message: &str) -> bool {
+    message.starts_with("unknown field")
+}
+
+/// The one key or value below `within` that `message` quotes; nothing where it could be several.
+fn culprit<'a>(spots: &'a [Spot], within: &str, message: &str) -> Option<&'a Spot> {
+    if message.starts_with("missing field") {
+        return None;
+    }
+    let quoted = quoted(message).next()?;
+    let named = |spot: &&Spot| {
+        if unknown_key(message) {
+            spot.path.rsplit('.').next() == Some(quoted)
+        } else {
+            spot.plain.as_deref() == Some(quoted)
+        }
+    };
+    let inside = |spot: &&Spot| {
+        let rest = spot.path.strip_prefix(within);
+        rest.is_some_and(|r| within.is_empty() || r.is_empty() || r.starts_with(['.', '[']))
+    };
+    let mut candidates = spots.iter().filter(inside).filter(named);
+    let first = candidates.next();
+    if candidates.next().is_some() { None } else { first }
+}
+
+/// What stands in backticks or double quotes, in order.
+pub(super) fn quoted(message: &str) -> impl Iterator<Item = &str> {
+    let mut rest = message;
+    std::iter::from_fn(move || {
+        let open = rest.find(['`', '"'])?;
+        let mark = rest[open..].chars().next()?;
+        let inner = &rest[open + 1..];
+        let close = inner.find(mark)?;
+        rest = &inner[close + 1..];
+        Some(&inner[..close])
+    })
+}
+
+/// Serde speaks of Rust; a scenario has keys and values.
+fn in_our_words(message: &str) -> String {
+    let words = [
+        ("unknown field", "unknown key"),
+        ("missing field", "missing key"),
+        ("unknown variant", "unknown value"),
+        ("expected usize", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("expected u32", "expected a whole number"),
+        ("expected u16", "expected a whole number"),
+        ("expected u8", "expected a whole number"),
+        ("expected f64", "expected a number"),
+        ("invalid type", "wrong type"),
+        ("invalid value", "wrong value"),
+        ("expected a string", "expected text in quotes"),
+    ];
+    words.iter().fold(message.to_string(), |text, (from, to)| text.replace(from, to))
+}

@@ -1,0 +1,135 @@
+//! What is wrong with a scenario, where, and what would be right.
+
+use super::document::quoted;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a scenario cannot be used. The program ends with exit code 2.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file, or one that it names, cannot be read.
+    #[error("cannot read `{}`: {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{0}")]
+    Fault(Box<Fault>),
+}
+
+/// Something wrong at one place of a scenario file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The file.
+    pub file: PathBuf,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The text of that line.
+    pub source: String,
+    /// Characters at fault.
+    pub width: usize,
+    /// The key, with the tables it is in; empty where the file is not TOML.
+    pub key: String,
+    /// What is wrong, and what would be right.
+    pub message: String,
+    /// What was probably meant.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        let lead: String = self.source.chars().take(self.column - 1).map(blank).collect();
+        let carets = "^".repeat(self.width);
+        writeln!(f, "{}:{}:{}: {}", self.file.display(), self.line, self.column, self.message)?;
+        writeln!(f, "{margin} |")?;
+        writeln!(f, "{number} | {}", self.source)?;
+        write!(f, "{margin} | {lead}{carets}")?;
+        if !self.key.is_empty() {
+            write!(f, "\n{margin} = at {}", self.key)?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\n{margin} = {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What takes the place of `c` above a caret: tabs stay tabs.
+fn blank(c: char) -> char {
+    if c == '\t' { '\t' } else { ' ' }
+}
+
+/// What was probably meant, going by the choices that `message` lists after "expected".
+pub fn suggestion(message: &str) -> Option<String> {
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return example(key.trim_matches('`')).map(str::to_string);
+    }
+    if !message.starts_with("unknown") {
+        return None;
+    }
+    let (what, choices) = message.split_once(", expected")?;
+    let given = quoted(what).next()?;
+    let near = quoted(choices).map(|choice| (edits(given, choice), choice)).min()?;
+    let (distance, choice) = near;
+    let close = distance <= 1 + given.chars().count() / 3;
+    close.then(|| format!("did you mean `{choice}`?"))
+}
+
+/// How the tables that every scenario must have may look.
+fn example(key: &str) -> Option<&'static str> {
+    match key {
+        "end" => Some("say when a run ends at the latest, for example: end = { at = \"100ms\" }"),
+        "fabric" => Some("say what the network is, for example: fabric = { kind = \"star\", hosts = 9 }"),
+        "name" => Some("for example: name = \"incast\""),
+        _ => None,
+    }
+}
+
+/// Least number of letters to insert, delete, replace or swap with their neighbour to get from `a` to
+/// `b`.
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before = vec![0; b.len() + 1];
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replaced.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_count_typing_errors() {
+        assert_eq!(edits("dctcp", "dctcp"), 0);
+        assert_eq!(edits("dctpc", "dctcp"), 1);
+        assert_eq!(edits("treshold", "threshold"), 1);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(edits("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn only_what_is_near_is_suggested() {
+        let near = suggestion("unknown variant `dctpc`, expected one of `newreno`, `dctcp`");
+        assert_eq!(near.as_deref(), Some("did you mean `dctcp`?"));
+        assert_eq!(suggestion("unknown variant `bbr`, expected one of `newreno`, `dctcp`"), None);
+        assert_eq!(suggestion("invalid type: string \"3\", expected u32"), None);
+    }
+}

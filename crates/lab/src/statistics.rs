@@ -1,0 +1,241 @@
+//! Repetitions turned into statements: means with confidence intervals, and comparisons paired by seed.
+
+use crate::metrics::{Better, Measured};
+use std::f64::consts::FRAC_2_PI;
+
+/// How sure the intervals are: 95 %.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// A mean over repetitions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half width of its confidence interval; `None` with a single value.
+    pub half: Option<f64>,
+    /// Number of values.
+    pub n: usize,
+}
+
+impl Estimate {
+    /// The mean of `values` with its 95 % interval (Student's t); `None` where there are none.
+    pub fn of(values: &[f64]) -> Option<Estimate> {
+        let n = values.len();
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let half = (n > 1).then(|| {
+            let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+            let variance = squares / (n - 1) as f64;
+            t_quantile(n as u32 - 1, CONFIDENCE) * (variance / n as f64).sqrt()
+        });
+        (n > 0).then_some(Estimate { mean, half, n })
+    }
+    /// Lower end of the interval.
+    pub fn low(&self) -> Option<f64> {
+        self.half.map(|half| self.mean - half)
+    }
+    /// Upper end of the interval.
+    pub fn high(&self) -> Option<f64> {
+        self.half.map(|half| self.mean + half)
+    }
+    /// Everything divided by `scale`.
+    pub fn over(&self, scale: f64) -> Estimate {
+        Estimate { mean: self.mean / scale, half: self.half.map(|h| (h / scale).abs()), n: self.n }
+    }
+}
+
+/// What a comparison says about a scheme.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Better than the baseline.
+    Better,
+    /// Worse than the baseline.
+    Worse,
+    /// The interval of the difference includes zero.
+    NoDifference,
+    /// A single repetition says nothing about chance.
+    TooFew,
+    /// Unfinished flows leave values open that decide it.
+    Open,
+}
+
+impl Verdict {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::NoDifference => "no significant difference",
+            Verdict::TooFew => "too few repetitions",
+            Verdict::Open => "undecided: unfinished flows",
+        }
+    }
+}
+
+/// A scheme against the baseline, on one metric.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Comparison {
+    /// Scheme minus baseline, mean over seeds.
+    pub difference: Estimate,
+    /// The same over the baseline's mean; `None` where that is zero.
+    pub relative: Option<Estimate>,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// One seed's value of the baseline and of the scheme.
+pub type Pair = (Measured, Measured);
+
+impl Comparison {
+    /// Compares by seed; `None` where there is no pair or the metric does not judge.
+    pub fn paired(pairs: &[Pair], better: Better) -> Option<Comparison> {
+        let differences: Vec<f64> = pairs.iter().map(|(b, s)| s.value - b.value).collect();
+        let difference = Estimate::of(&differences)?;
+        let base = pairs.iter().map(|(b, _)| b.value).sum::<f64>() / pairs.len() as f64;
+        let relative = (base != 0.0).then(|| difference.over(base));
+        let verdict = verdict(&difference, pairs, better)?;
+        Some(Comparison { difference, relative, verdict })
+    }
+}
+
+fn verdict(difference: &Estimate, pairs: &[Pair], better: Better) -> Option<Verdict> {
+    let base_open = pairs.iter().any(|(base, _)| base.at_least);
+    let scheme_open = pairs.iter().any(|(_, scheme)| scheme.at_least);
+    let half = match (better, difference.half) {
+        (Better::Neither, _) => return None,
+        (_, None) => return Some(Verdict::TooFew),
+        (_, Some(half)) => half,
+    };
+    let lower = difference.mean < -half;
+    let higher = difference.mean > half;
+    // What is open can only grow: a lower value is sure where the scheme's is exact.
+    let sure = match (lower, higher) {
+        (true, _) => !scheme_open,
+        (_, true) => !base_open,
+        _ => !scheme_open && !base_open,
+    };
+    Some(match (sure, lower, higher) {
+        (false, ..) => Verdict::Open,
+        (_, false, false) => Verdict::NoDifference,
+        (_, true, _) if better == Better::Lower => Verdict::Better,
+        (_, _, true) if better == Better::Higher => Verdict::Better,
+        _ => Verdict::Worse,
+    })
+}
+
+/// The t for which Student's distribution with `df` degrees of freedom has `confidence` of its mass
+/// between -t and t. Infinite for `df` 0.
+pub fn t_quantile(df: u32, confidence: f64) -> f64 {
+    if df == 0 {
+        return f64::INFINITY;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while t_mass(high, df) < confidence {
+        high *= 2.0;
+    }
+    // Sixty halvings reach the last bit of any t that matters.
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if t_mass(middle, df) < confidence { low = middle } else { high = middle }
+    }
+    (low + high) / 2.0
+}
+
+/// Mass of Student's distribution between -t and t: the finite series for whole degrees of freedom
+/// (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+fn t_mass(t: f64, df: u32) -> f64 {
+    let angle = libm::atan(t / f64::from(df).sqrt());
+    let (sin, cos) = (libm::sin(angle), libm::cos(angle));
+    let odd = df % 2 == 1;
+    let mut term = if odd { cos } else { 1.0 };
+    let mut series = if df == 1 { 0.0 } else { term };
+    let mut k = if odd { 3 } else { 2 };
+    while k < df {
+        term *= cos * cos * f64::from(k - 1) / f64::from(k);
+        series += term;
+        k += 2;
+    }
+    if odd { FRAC_2_PI * (angle + sin * series) } else { sin * series }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t_quantiles_match_the_tables() {
+        // Two-sided 95 %, from the usual printed tables.
+        let table = [
+            (1, 12.7062),
+            (2, 4.3027),
+            (3, 3.1824),
+            (4, 2.7764),
+            (5, 2.5706),
+            (9, 2.2622),
+            (10, 2.2281),
+            (29, 2.0452),
+            (30, 2.0423),
+            (120, 1.9799),
+            (10_000, 1.9602),
+        ];
+        for (df, t) in table {
+            assert!((t_quantile(df, 0.95) - t).abs() < 6e-5, "df {df}: {}", t_quantile(df, 0.95));
+        }
+        assert!((t_quantile(4, 0.99) - 4.6041).abs() < 6e-5);
+        assert!((t_quantile(7, 0.90) - 1.8946).abs() < 6e-5);
+        assert!(t_quantile(0, 0.95).is_infinite());
+    }
+
+    #[test]
+    fn an_interval_worked_by_hand() {
+        // Mean 3, variance 2.5, standard error sqrt(0.5), t(4) 2.7764.
+        let e = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(e.map(|e| (e.mean, e.n)), Some((3.0, 5)));
+        let low = e.and_then(|e| e.low());
+        assert!(low.is_some_and(|low| (low - 1.0368).abs() < 1e-4), "{low:?}");
+        assert_eq!(Estimate::of(&[7.0]), Some(Estimate { mean: 7.0, half: None, n: 1 }));
+        assert_eq!(Estimate::of(&[]), None);
+    }
+
+    fn pairs(values: &[(f64, f64)]) -> Vec<Pair> {
+        let exact = |value| Measured { value, at_least: false };
+        values.iter().map(|(b, s)| (exact(*b), exact(*s))).collect()
+    }
+    fn judged(values: &[(f64, f64)], better: Better) -> Option<Verdict> {
+        Comparison::paired(&pairs(values), better).map(|c| c.verdict)
+    }
+
+    #[test]
+    fn pairing_sees_what_means_hide() {
+        // Seeds differ far more than the schemes do, but the second is always one lower.
+        let values = [(10.0, 9.0), (50.0, 49.1), (90.0, 88.9), (130.0, 129.0)];
+        assert_eq!(judged(&values, Better::Lower), Some(Verdict::Better));
+        assert_eq!(judged(&values, Better::Higher), Some(Verdict::Worse));
+        assert_eq!(judged(&values, Better::Neither), None);
+        let relative = Comparison::paired(&pairs(&values), Better::Lower).and_then(|c| c.relative);
+        assert!(relative.is_some_and(|r| (r.mean + 1.0 / 70.0).abs() < 1e-12));
+    }
+
+    #[test]
+    fn chance_is_called_chance() {
+        let values = [(10.0, 9.0), (10.0, 11.0), (10.0, 10.5), (10.0, 9.4)];
+        assert_eq!(judged(&values, Better::Lower), Some(Verdict::NoDifference));
+        assert_eq!(judged(&[(10.0, 1.0)], Better::Lower), Some(Verdict::TooFew));
+        assert_eq!(judged(&[], Better::Lower), None);
+        assert_eq!(judged(&[(5.0, 5.0), (5.0, 5.0)], Better::Lower), Some(Verdict::NoDifference));
+        assert_eq!(judged(&[(5.0, 4.0), (5.0, 4.0)], Better::Lower), Some(Verdict::Better));
+    }
+
+    #[test]
+    fn unfinished_flows_leave_open_only_what_they_decide() {
+        let mut open_scheme = pairs(&[(10.0, 5.0), (10.0, 5.1)]);
+        open_scheme[0].1.at_least = true;
+        let verdict = |p: &[Pair]| Comparison::paired(p, Better::Lower).map(|c| c.verdict);
+        assert_eq!(verdict(&open_scheme), Some(Verdict::Open));
+        let mut open_base = pairs(&[(10.0, 5.0), (10.0, 5.1)]);
+        open_base[0].0.at_least = true;
+        assert_eq!(verdict(&open_base), Some(Verdict::Better));
+        open_base[0].1.value = 15.0;
+        open_base[1].1.value = 15.1;
+        assert_eq!(verdict(&open_base), Some(Verdict::Open));
+    }
+}

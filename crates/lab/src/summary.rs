@@ -1,0 +1,165 @@
+//! A set of runs boiled down: every scheme on every metric, and each against the first.
+
+use crate::metrics::{Measured, Metric};
+use crate::record::{Conservation, EngineStats, RunRecord, RunSet};
+use crate::statistics::{Comparison, Estimate, Pair};
+
+/// One scheme on one metric.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cell {
+    /// Mean over seeds.
+    pub estimate: Estimate,
+    /// Unfinished flows make it a lower bound.
+    pub at_least: bool,
+    /// Against the baseline; `None` for the baseline itself.
+    pub against: Option<Comparison>,
+}
+
+/// One scheme.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SchemeSummary {
+    /// Its name.
+    pub name: String,
+    /// Runs done.
+    pub runs: usize,
+    /// By position in [`Summary::metrics`].
+    pub cells: Vec<Option<Cell>>,
+    /// What the engine did for it.
+    pub engine: EngineTotal,
+}
+
+/// Engine figures of several runs: sums, and for threads, memory and simulated time the largest.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct EngineTotal {
+    /// The figures; `digest` is that of the runs' digests in order.
+    pub stats: EngineStats,
+    /// Where the packets of all runs are.
+    pub census: Conservation,
+}
+
+/// A whole comparison.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Summary {
+    /// The metrics that some run has a value of.
+    pub metrics: Vec<Metric>,
+    /// Schemes in the scenario's order; the first is the baseline.
+    pub schemes: Vec<SchemeSummary>,
+}
+
+/// The values of one scheme on one metric, by seed.
+type BySeed = Vec<(u64, Measured)>;
+
+impl Summary {
+    /// Evaluates every metric on every run of `set`.
+    pub fn of(set: &RunSet) -> Summary {
+        let values: Vec<Vec<BySeed>> = set.schemes.iter().map(|s| measure_all(set, s)).collect();
+        let present = |at: &usize| values.iter().any(|scheme| !scheme[*at].is_empty());
+        let kept: Vec<usize> = (0..Metric::ALL.len()).filter(present).collect();
+        let scheme = |(index, name): (usize, &String)| {
+            let base = if index > 0 { values.first() } else { None };
+            let cell = |at: &usize| {
+                cell(Metric::ALL[*at], &values[index][*at], base.map(|b| b[*at].as_slice()))
+            };
+            let runs = set.of(name);
+            SchemeSummary {
+                name: name.clone(),
+                runs: runs.len(),
+                cells: kept.iter().map(cell).collect(),
+                engine: EngineTotal::of(&runs),
+            }
+        };
+        Summary {
+            schemes: set.schemes.iter().enumerate().map(scheme).collect(),
+            metrics: kept.iter().map(|at| Metric::ALL[*at]).collect(),
+        }
+    }
+    /// The cell of `scheme` (by position) on `metric`.
+    pub fn cell(&self, scheme: usize, metric: Metric) -> Option<&Cell> {
+        let at = self.metrics.iter().position(|m| *m == metric)?;
+        self.schemes.get(scheme)?.cells[at].as_ref()
+    }
+    /// What to show: the scenario's choice, or else those of `usual` that are not zero throughout.
+    pub fn shown(&self, set: &RunSet, usual: &[Metric]) -> Vec<Metric> {
+        let wanted = |m: &Metric| usual.contains(m) && !self.all_zero(*m);
+        let chosen =
+            |m: &Metric| if set.metrics.is_empty() { wanted(m) } else { set.metrics.contains(m) };
+        self.metrics.iter().copied().filter(chosen).collect()
+    }
+    /// Those of `usual` that [`Summary::shown`] leaves out because they are zero throughout.
+    pub fn zero(&self, set: &RunSet, usual: &[Metric]) -> Vec<Metric> {
+        let left_out =
+            |m: &Metric| set.metrics.is_empty() && usual.contains(m) && self.all_zero(*m);
+        self.metrics.iter().copied().filter(left_out).collect()
+    }
+    fn all_zero(&self, metric: Metric) -> bool {
+        let cells = (0..self.schemes.len()).filter_map(|at| self.cell(at, metric));
+        cells.map(|cell| cell.estimate.mean).all(|mean| mean == 0.0)
+    }
+}
+
+fn measure_all(set: &RunSet, scheme: &str) -> Vec<BySeed> {
+    let runs = set.of(scheme);
+    let by_seed = |metric: &Metric| {
+        let value = |run: &&RunRecord| Some((run.seed, metric.measure(run, set.window)?));
+        runs.iter().filter_map(value).collect()
+    };
+    Metric::ALL.iter().map(by_seed).collect()
+}
+
+fn cell(
+    metric: Metric,
+    values: &[(u64, Measured)],
+    base: Option<&[(u64, Measured)]>,
+) -> Option<Cell> {
+    let numbers: Vec<f64> = values.iter().map(|(_, m)| m.value).collect();
+    let pair = |(seed, base): &(u64, Measured)| -> Option<Pair> {
+        let (_, own) = values.iter().find(|(s, _)| s == seed)?;
+        Some((*base, *own))
+    };
+    let pairs: Option<Vec<Pair>> = base.map(|base| base.iter().filter_map(pair).collect());
+    Some(Cell {
+        estimate: Estimate::of(&numbers)?,
+        at_least: values.iter().any(|(_, m)| m.at_least),
+        against: pairs.and_then(|pairs| Comparison::paired(&pairs, metric.better())),
+    })
+}
+
+impl EngineTotal {
+    /// Of `runs`, in the order given.
+    pub fn of(runs: &[&RunRecord]) -> EngineTotal {
+        let mut total = EngineTotal::default();
+        let mut digests = Vec::new();
+        for run in runs {
+            total.add_stats(&run.engine);
+            total.add_census(&run.census);
+            digests.extend(run.engine.digest.to_le_bytes());
+        }
+        total.stats.digest = fingerprint(&digests);
+        total
+    }
+    fn add_stats(&mut self, run: &EngineStats) {
+        let sum = &mut self.stats;
+        sum.cpu_s += run.cpu_s;
+        sum.wall_s += run.wall_s;
+        sum.events += run.events;
+        sum.packet_hops += run.packet_hops;
+        sum.peak_rss_bytes = sum.peak_rss_bytes.max(run.peak_rss_bytes);
+        sum.threads = sum.threads.max(run.threads);
+        sum.sim_time_ps = sum.sim_time_ps.max(run.sim_time_ps);
+    }
+    fn add_census(&mut self, run: &Conservation) {
+        let sum = &mut self.census;
+        sum.sent += run.sent;
+        sum.delivered += run.delivered;
+        sum.in_flight += run.in_flight;
+        for (sum, dropped) in sum.dropped.iter_mut().zip(run.dropped) {
+            *sum += dropped;
+        }
+    }
+}
+
+/// FNV-1a, 64 bits (Fowler, Noll, Vo): names content, is no protection against forgery.
+pub fn fingerprint(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}

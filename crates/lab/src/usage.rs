@@ -1,0 +1,26 @@
+//! What the process has used so far, as the operating system counts it.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// CPU time of the whole process in seconds.
+pub fn process_cpu_s() -> f64 {
+    seconds(ClockId::ProcessCPUTime)
+}
+
+/// CPU time of the calling thread in seconds.
+pub fn thread_cpu_s() -> f64 {
+    seconds(ClockId::ThreadCPUTime)
+}
+
+fn seconds(clock: ClockId) -> f64 {
+    let t = clock_gettime(clock);
+    t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
+}
+
+/// Largest resident memory of the process so far in bytes; zero where the system does not say.
+pub fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}

@@ -1,0 +1,224 @@
+//! Random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993), with
+//! Floyd's gentle variant and RFC 3168's use of ECN.
+
+use super::Verdict;
+use super::spec::RedSpec;
+use crate::rng::Stream;
+use crate::time::Time;
+use crate::units::Pace;
+
+/// The state of one RED queue. Thresholds are in bytes, so the chance of a packet is proportional to
+/// its length (the article's section 4, for queues measured in bytes).
+#[derive(Clone, Debug)]
+pub struct Red {
+    spec: RedSpec,
+    mtu: u64,
+    /// How long a full-sized packet takes: the article's `s`, by which the average decays when idle.
+    slot: Time,
+    average: f64,
+    /// Packets passed since the last one marked.
+    passed: f64,
+    rng: Stream,
+}
+
+impl Red {
+    /// An empty queue drained at `pace`; `mtu` is its largest packet in bytes on the wire.
+    pub fn new(spec: RedSpec, pace: Pace, mtu: u64, rng: Stream) -> Red {
+        Red {
+            spec,
+            mtu,
+            slot: pace.time_for(mtu),
+            average: 0.0,
+            passed: 0.0,
+            rng,
+        }
+    }
+
+    /// A packet of `len` bytes arrives and finds `backlog` bytes, none since `idle_since` where that
+    /// is given. Between the thresholds a capable packet is marked, where the queue does ECN; when
+    /// the average is so high that every packet is meant, it is dropped in any case (RFC 3168, 7).
+    pub fn arrive(
+        &mut self,
+        backlog: u64,
+        idle_since: Option<Time>,
+        len: u64,
+        ect: bool,
+        now: Time,
+    ) -> Verdict {
+        self.update(backlog, idle_since, now);
+        let chance = self.chance();
+        if chance <= 0.0 {
+            self.passed = 0.0;
+            return Verdict::Pass;
+        }
+        if chance < 1.0 && !self.selects(chance * len as f64 / self.mtu as f64) {
+            self.passed += 1.0;
+            return Verdict::Pass;
+        }
+        self.passed = 0.0;
+        if chance < 1.0 && self.spec.ecn && ect {
+            Verdict::Mark
+        } else {
+            Verdict::Drop
+        }
+    }
+
+    /// The queue is drained at another rate from now on.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.slot = pace.time_for(self.mtu);
+    }
+
+    /// The moving average of the backlog, in bytes. An idle queue counts as so many empty arrivals
+    /// as packets could have been sent meanwhile.
+    fn update(&mut self, backlog: u64, idle_since: Option<Time>, now: Time) {
+        let weight = self.spec.weight;
+        match idle_since {
+            None => self.average += weight * (backlog as f64 - self.average),
+            Some(since) => {
+                let missed = now.since(since).as_ps() as f64 / self.slot.as_ps() as f64;
+                self.average *= libm::pow(1.0 - weight, missed);
+            }
+        }
+    }
+
+    /// The article's `p_b` for a full-sized packet: 0 below `min`, 1 where every packet is meant.
+    fn chance(&self) -> f64 {
+        let RedSpec {
+            min,
+            max,
+            max_p,
+            gentle,
+            ..
+        } = self.spec;
+        let (min, max) = (min.0 as f64, max.0 as f64);
+        if self.average < min {
+            0.0
+        } else if self.average < max {
+            max_p * (self.average - min) / (max - min)
+        } else if gentle && self.average < 2.0 * max {
+            max_p + (1.0 - max_p) * (self.average - max) / max
+        } else {
+            1.0
+        }
+    }
+
+    /// Spreads the chosen packets evenly: the gap is uniform on 1 to 1/`p_b` packets (`p_a`).
+    fn selects(&mut self, p_b: f64) -> bool {
+        let left = 1.0 - self.passed * p_b;
+        left <= 0.0 || self.rng.unit() * left < p_b
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Bytes, Rate};
+
+    /// The average is the backlog itself (weight 1), so that the chance is known.
+    fn red(gentle: bool, ecn: bool) -> Red {
+        let (min, max) = (Bytes(10_000), Bytes(30_000));
+        let spec = RedSpec {
+            min,
+            max,
+            max_p: 0.1,
+            weight: 1.0,
+            gentle,
+            ecn,
+        };
+        Red::new(
+            spec,
+            Rate(12_000_000_000).pace(),
+            1500,
+            Stream::named(3, "test", 0),
+        )
+    }
+
+    fn share(red: &mut Red, backlog: u64, len: u64, ect: bool, what: Verdict) -> f64 {
+        let n = 200_000;
+        let hits = (0..n).filter(|_| red.arrive(backlog, None, len, ect, Time::ZERO) == what);
+        hits.count() as f64 / f64::from(n)
+    }
+
+    /// Gaps uniform on 1..=1/p have mean (1/p + 1) / 2.
+    fn closed_form(p: f64) -> f64 {
+        2.0 * p / (1.0 + p)
+    }
+
+    #[test]
+    fn drop_probability_follows_the_closed_form() {
+        // (backlog, length, p_b), with 1/p_b whole; the last two rows are the gentle slope.
+        let table = [
+            (20_000, 1500, 0.05),
+            (14_000, 1500, 0.02),
+            (20_000, 750, 0.025),
+            (40_000, 1500, 0.4),
+            (30_000, 1500, 0.1),
+        ];
+        for (backlog, len, p) in table {
+            let got = share(&mut red(true, false), backlog, len, true, Verdict::Drop);
+            // At p = 0.4 the gap is 1, 2 or 3 with chances 0.4, 0.4, 0.2: mean 1.8.
+            let want = if p == 0.4 { 1.0 / 1.8 } else { closed_form(p) };
+            assert!(
+                (got / want - 1.0).abs() < 0.03,
+                "{backlog} {len}: {got} for {want}"
+            );
+        }
+    }
+
+    #[test]
+    fn gaps_are_uniform() {
+        let mut red = red(false, false);
+        let mut gaps = [0u32; 21];
+        let mut gap = 0;
+        for _ in 0..210_000 {
+            gap += 1;
+            if red.arrive(20_000, None, 1500, false, Time::ZERO) == Verdict::Drop {
+                gaps[gap] += 1;
+                gap = 0;
+            }
+        }
+        assert!(
+            gaps[1..].iter().all(|n| (850..1150).contains(n)),
+            "{gaps:?}"
+        );
+    }
+
+    #[test]
+    fn nothing_below_min_everything_above_max() {
+        assert_eq!(
+            share(&mut red(false, false), 9_999, 1500, true, Verdict::Pass),
+            1.0
+        );
+        assert_eq!(
+            share(&mut red(false, true), 30_000, 1500, true, Verdict::Drop),
+            1.0
+        );
+        assert_eq!(
+            share(&mut red(true, true), 60_000, 1500, true, Verdict::Drop),
+            1.0
+        );
+    }
+
+    #[test]
+    fn capable_packets_are_marked_others_dropped() {
+        let marked = share(&mut red(false, true), 20_000, 1500, true, Verdict::Mark);
+        let dropped = share(&mut red(false, true), 20_000, 1500, false, Verdict::Drop);
+        assert!(
+            (marked - dropped).abs() < 0.002 && marked > 0.09,
+            "{marked} {dropped}"
+        );
+    }
+
+    #[test]
+    fn the_average_moves_by_weight_and_decays_when_idle() {
+        let mut red = red(false, false);
+        red.spec.weight = 0.25;
+        red.arrive(8_000, None, 1500, false, Time::ZERO);
+        assert_eq!(red.average, 2_000.0);
+        red.arrive(8_000, None, 1500, false, Time::ZERO);
+        assert_eq!(red.average, 3_500.0);
+        // 12 Gbit/s sends 1500 bytes in 1 us: three missed arrivals.
+        red.arrive(0, Some(Time::us(4)), 1500, false, Time::us(7));
+        assert!((red.average - 3_500.0 * 0.75f64.powi(3)).abs() < 1e-6);
+    }
+}

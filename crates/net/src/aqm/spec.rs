@@ -1,0 +1,370 @@
+//! What a scenario says about the queues of its switches.
+
+use super::table::Table;
+use crate::error::SpecError;
+use crate::frame::CLASSES;
+use crate::units::Bytes;
+use serde::de::IntoDeserializer;
+use serde::de::value::StrDeserializer;
+use serde::{Deserialize, Serialize};
+
+/// The queues of a switch: either only the name of a policy, or a table with its `kind` and settings.
+///
+/// ```toml
+/// queue = "drop-tail"
+/// queue = { kind = "ecn", limit = "150KB", threshold = "22.5KB" }
+/// queue = { kind = "red", min = "30KB", max = "90KB", shared = { total = "4MB" }, priorities = true }
+/// ```
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(into = "Table")]
+pub struct QueueSpec {
+    /// Which packets are marked or dropped before the queue is full.
+    pub policy: Policy,
+    /// Room of a port: an arriving packet must fit beside what is not yet sent. 150 KB (100 packets of
+    /// 1500 bytes) unless the buffer is shared: then all of that.
+    pub limit: Bytes,
+    /// One buffer for all ports instead of room for each.
+    pub shared: Option<SharedSpec>,
+    /// Eight classes with strict priority, 7 first, instead of one FIFO.
+    pub priorities: bool,
+    /// Priority flow control: pause the sender instead of dropping.
+    pub pfc: Option<PfcSpec>,
+}
+
+/// Which packets are marked or dropped before the queue is full. Where a port has eight queues, each
+/// looks at its own backlog.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Policy {
+    /// None.
+    DropTail,
+    /// Packets that find more than `threshold` are marked, if they can be.
+    Ecn {
+        /// 22.5 KB (15 packets of 1500 bytes) unless given.
+        threshold: Bytes,
+    },
+    /// Random early detection.
+    Red(RedSpec),
+}
+
+/// The settings of random early detection, named as by Floyd and Jacobson; the defaults are those
+/// they recommend.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RedSpec {
+    /// Average backlog from which packets are chosen; 7.5 KB.
+    pub min: Bytes,
+    /// Average backlog where the chance reaches `max_p`; 22.5 KB.
+    pub max: Bytes,
+    /// Chance at `max`, above 0 and at most 1; 0.1.
+    pub max_p: f64,
+    /// Weight of a new value in the average, w_q, above 0 and at most 1; 0.002.
+    pub weight: f64,
+    /// Whether the chance rises to 1 between `max` and twice that, instead of at once.
+    pub gentle: bool,
+    /// Whether chosen packets are marked, where they can be, instead of dropped.
+    pub ecn: bool,
+}
+
+/// A buffer shared by all ports under dynamic thresholds (Choudhury and Hahne, IEEE/ACM Transactions on
+/// Networking 6(2), 1998).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedSpec {
+    /// The whole buffer.
+    pub total: Bytes,
+    /// A queue may hold at most `alpha` times the bytes now free.
+    #[serde(default = "default_alpha")]
+    pub alpha: f64,
+}
+
+/// Priority flow control (IEEE 802.1Qbb), accounted per port and class of arrival.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PfcSpec {
+    /// Above this many bytes the sender is paused.
+    pub xoff: Bytes,
+    /// At this many bytes, or fewer, it may go on.
+    pub xon: Bytes,
+    /// Room per port and class for what still arrives after a pause; computed from each link's rate and
+    /// delay unless given (see [`crate::node::pfc::headroom`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Bytes>,
+    /// The lossless classes; all eight unless given.
+    pub classes: Vec<u8>,
+}
+
+impl Default for PfcSpec {
+    fn default() -> PfcSpec {
+        let classes = (0..CLASSES as u8).collect();
+        PfcSpec {
+            xoff: Bytes(30_000),
+            xon: Bytes(27_000),
+            headroom: None,
+            classes,
+        }
+    }
+}
+
+impl Default for RedSpec {
+    fn default() -> RedSpec {
+        let (min, max) = (Bytes(7_500), Bytes(22_500));
+        RedSpec {
+            min,
+            max,
+            max_p: 0.1,
+            weight: 0.002,
+            gentle: true,
+            ecn: false,
+        }
+    }
+}
+
+impl Default for QueueSpec {
+    fn default() -> QueueSpec {
+        let limit = Bytes(150_000);
+        QueueSpec {
+            policy: Policy::DropTail,
+            limit,
+            shared: None,
+            priorities: false,
+            pfc: None,
+        }
+    }
+}
+
+fn default_alpha() -> f64 {
+    1.0
+}
+
+impl QueueSpec {
+    /// The policy of that `kind`, with defaults.
+    pub fn named(kind: &str) -> Result<QueueSpec, SpecError> {
+        let name: StrDeserializer<'_, serde::de::value::Error> = kind.into_deserializer();
+        QueueSpec::deserialize(name).map_err(|error| SpecError::new("kind", error.to_string()))
+    }
+
+    /// Whether a plain FIFO port can do it: room per port, one class, no pause.
+    pub fn is_plain(&self) -> bool {
+        self.shared.is_none() && !self.priorities && self.pfc.is_none()
+    }
+
+    /// Whether the settings make sense together.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        ensure(self.limit.0 > 0, "limit", || {
+            "`limit` is 0B: no packet would pass".into()
+        })?;
+        match self.policy {
+            Policy::DropTail => {}
+            Policy::Ecn { threshold } => at_most(("threshold", threshold), ("limit", self.limit))?,
+            Policy::Red(red) => red.validate(self.limit)?,
+        }
+        if let Some(shared) = self.shared {
+            shared.validate(self.limit)?;
+        }
+        self.pfc.as_ref().map_or(Ok(()), |pfc| {
+            let why = "`pfc` pauses single classes: set `priorities = true`, or leave `pfc` out";
+            ensure(self.priorities, "pfc", || why.into())?;
+            pfc.validate(self.limit)
+        })
+    }
+}
+
+impl RedSpec {
+    fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
+        let RedSpec { min, max, .. } = *self;
+        ensure(min < max, "min", || {
+            format!("`min` = {min} must be below `max` = {max}")
+        })?;
+        at_most(("max", max), ("limit", limit))?;
+        for (key, value) in [("max-p", self.max_p), ("weight", self.weight)] {
+            ensure(value > 0.0 && value <= 1.0, key, || {
+                format!("`{key}` = {value} must be above 0 and at most 1")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl SharedSpec {
+    fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
+        at_most(("limit", limit), ("shared.total", self.total))?;
+        ensure(
+            self.alpha > 0.0 && self.alpha.is_finite(),
+            "shared.alpha",
+            || {
+                format!(
+                    "`shared.alpha` = {} must be a number above 0, for example 1.0",
+                    self.alpha
+                )
+            },
+        )
+    }
+}
+
+impl PfcSpec {
+    fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
+        at_most(("pfc.xon", self.xon), ("pfc.xoff", self.xoff))?;
+        at_most(("pfc.xoff", self.xoff), ("limit", limit))?;
+        ensure(self.headroom != Some(Bytes(0)), "pfc.headroom", || {
+            "`pfc.headroom` is 0B: what is under way when a pause is sent would be lost; \
+             leave it out to have it computed from each link"
+                .into()
+        })?;
+        ensure(!self.classes.is_empty(), "pfc.classes", || {
+            "`pfc.classes` is empty: name the lossless classes, for example [3]".into()
+        })?;
+        self.classes.iter().try_for_each(|&class| {
+            ensure(usize::from(class) < CLASSES, "pfc.classes", || {
+                format!("`pfc.classes` has {class}: classes are 0 to 7")
+            })
+        })
+    }
+
+    /// The lossless classes as a bit mask.
+    pub fn mask(&self) -> u8 {
+        self.classes
+            .iter()
+            .fold(0, |mask, &class| mask | 1 << class)
+    }
+}
+
+pub(super) fn ensure(
+    holds: bool,
+    key: &str,
+    why: impl FnOnce() -> String,
+) -> Result<(), SpecError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(SpecError::new(key, why()))
+    }
+}
+
+fn at_most(low: (&str, Bytes), high: (&str, Bytes)) -> Result<(), SpecError> {
+    ensure(low.1 <= high.1, low.0, || {
+        format!(
+            "`{}` = {} must be at most `{}` = {}",
+            low.0, low.1, high.0, high.1
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Scheme {
+        queue: QueueSpec,
+    }
+
+    fn read(value: &str) -> Result<QueueSpec, String> {
+        let scheme = toml::from_str::<Scheme>(&format!("queue = {value}"));
+        let queue = scheme.map_err(|error| error.to_string())?.queue;
+        queue
+            .validate()
+            .map_err(|error| format!("{}: {error}", error.key))?;
+        Ok(queue)
+    }
+
+    #[test]
+    fn a_name_is_a_table_with_defaults() {
+        for (name, _) in crate::aqm::QUEUES {
+            let table = read(&format!("{{ kind = \"{name}\" }}"));
+            assert_eq!(read(&format!("\"{name}\"")), table);
+            assert!(table.is_ok_and(|queue| queue.is_plain()), "{name}");
+        }
+        assert_eq!(read("\"drop-tail\""), Ok(QueueSpec::default()));
+        assert_eq!(read("{}"), Ok(QueueSpec::default()));
+    }
+
+    #[test]
+    fn what_is_written_back_reads_the_same() {
+        for text in [
+            "{ kind = \"red\", min = \"30KB\", max = \"90KB\", max-p = 0.02, gentle = false }",
+            "{ kind = \"ecn\", priorities = true, shared = { total = \"4MB\" } }",
+            "{ priorities = true, pfc = { xoff = \"40KB\", headroom = \"20KB\", classes = [3] } }",
+        ] {
+            let queue = read(text).unwrap();
+            assert!(text.contains("red") || !queue.is_plain());
+            let written = toml::to_string(&Scheme {
+                queue: queue.clone(),
+            })
+            .unwrap();
+            assert!(
+                written.contains("limit"),
+                "defaults are written out: {written}"
+            );
+            assert_eq!(toml::from_str::<Scheme>(&written).unwrap().queue, queue);
+        }
+    }
+
+    #[test]
+    fn a_shared_buffer_is_the_limit_unless_one_is_given() {
+        let shared = |more| read(&format!("{{ shared = {{ total = \"4MB\" }} {more} }}")).unwrap();
+        assert_eq!(shared("").limit, Bytes(4_000_000));
+        assert_eq!(shared(", limit = \"1MB\"").limit, Bytes(1_000_000));
+    }
+
+    #[test]
+    fn errors_name_the_key_the_value_and_what_is_right() {
+        let table = [
+            ("\"codel\"", "expected one of `drop-tail`, `ecn`, `red`"),
+            ("7", "a queue: \"drop-tail\""),
+            (
+                "{ kind = \"ecn\", treshold = \"3KB\" }",
+                "unknown field `treshold`",
+            ),
+            (
+                "{ threshold = \"3KB\" }",
+                "`threshold` belongs to queues of kind \"ecn\"",
+            ),
+            (
+                "{ kind = \"ecn\", max-p = 0.1 }",
+                "`max-p` belongs to queues of kind \"red\"",
+            ),
+            (
+                "{ kind = \"ecn\", threshold = \"200KB\" }",
+                "threshold: `threshold` = 200KB must",
+            ),
+            ("{ limit = \"0B\" }", "limit: `limit` is 0B"),
+            (
+                "{ kind = \"red\", min = \"90KB\", max = \"30KB\" }",
+                "min: `min` = 90KB must be below",
+            ),
+            ("{ kind = \"red\", max-p = 1.5 }", "max-p: `max-p` = 1.5"),
+            ("{ kind = \"red\", weight = 0.0 }", "weight: `weight` = 0"),
+            (
+                "{ shared = { total = \"1MB\", alpha = -1.0 } }",
+                "shared.alpha: `shared.alpha` = -1",
+            ),
+            (
+                "{ shared = { total = \"1MB\" }, limit = \"2MB\" }",
+                "limit: `limit` = 2MB must",
+            ),
+            (
+                "{ pfc = {} }",
+                "pfc: `pfc` pauses single classes: set `priorities = true`",
+            ),
+            (
+                "{ priorities = true, pfc = { xon = \"50KB\" } }",
+                "pfc.xon: `pfc.xon` = 50KB must",
+            ),
+            (
+                "{ priorities = true, pfc = { headroom = \"0B\" } }",
+                "pfc.headroom: ",
+            ),
+            (
+                "{ priorities = true, pfc = { classes = [8] } }",
+                "pfc.classes: `pfc.classes` has 8",
+            ),
+            (
+                "{ priorities = true, pfc = { classes = [] } }",
+                "pfc.classes: `pfc.classes` is empty",
+            ),
+        ];
+        for (text, why) in table {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

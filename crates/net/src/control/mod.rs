@@ -1,0 +1,81 @@
+//! Central schedulers: told what is known about a network, they say who may send when.
+//!
+//! A scheduler knows neither clock nor wire: [`crate::node::controller::Controller`] brings it the
+//! news that reach its host and carries its decisions out.
+
+pub mod network;
+pub mod spec;
+pub mod xco;
+
+use crate::id::HostId;
+use crate::time::Time;
+use crate::units::Rate;
+
+/// Something a central scheduler gets to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum News<'a> {
+    /// A host's coordinator has (re)started: it wants nothing and may do nothing.
+    Joined(HostId),
+    /// A host is gone, or has been silent for too long.
+    Left(HostId),
+    /// Everything that a host has packets waiting for.
+    Backlog {
+        /// The sending host.
+        host: HostId,
+        /// The complete set of destinations, each once; may be empty.
+        destinations: &'a [HostId],
+    },
+    /// A host gives back what it was permitted: nothing is left for this destination.
+    Released {
+        /// The sending host.
+        host: HostId,
+        /// The destination.
+        dst: HostId,
+    },
+}
+
+/// Something a central scheduler wants a host to do. It replaces what the host was told before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// `src` may send to `dst`, and to nobody else, until `until`.
+    Window {
+        /// The sending host.
+        src: HostId,
+        /// Its permitted destination; `None`: wait.
+        dst: Option<HostId>,
+        /// End of the window, in the scheduler's time.
+        until: Time,
+        /// Not faster than this; `None`: as fast as the host's link is.
+        rate: Option<Rate>,
+    },
+    /// `src` may send to `dst` at this rate until told otherwise.
+    Rate {
+        /// The sending host.
+        src: HostId,
+        /// The destination.
+        dst: HostId,
+        /// Wire bytes over time.
+        rate: Rate,
+    },
+}
+
+impl Decision {
+    /// The host that has to be told.
+    pub const fn host(&self) -> HostId {
+        match *self {
+            Decision::Window { src, .. } | Decision::Rate { src, .. } => src,
+        }
+    }
+}
+
+/// Decisions, in the order they were made.
+pub type Plan = Vec<Decision>;
+
+/// A central scheduler.
+pub trait Control: Send {
+    /// Takes note of `news`. Calls come in time order.
+    fn observe(&mut self, news: &News<'_>, now: Time);
+    /// Appends what has to be told to `plan`. Asked for after news, and at the time returned by the
+    /// call before: always later than `now`.
+    fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time>;
+}

@@ -1,0 +1,45 @@
+//! What a central scheduler knows about the network it schedules.
+
+use crate::id::HostId;
+use crate::units::Rate;
+
+type Paths = Box<dyn Fn(HostId, HostId, &mut Vec<u32>) + Send>;
+
+/// Directed links with a capacity each, and the path between any two hosts.
+pub struct Network {
+    hosts: usize,
+    capacity: Vec<Rate>,
+    paths: Paths,
+}
+
+impl Network {
+    /// A network of `hosts` hosts whose directed links, numbered from zero, have these capacities.
+    /// `paths(src, dst, out)` appends the links of the path from `src` to `dst`, the host's own link
+    /// first, and nothing where there is none. It is asked whenever a pair of hosts becomes busy.
+    pub fn new(
+        hosts: usize,
+        capacity: Vec<Rate>,
+        paths: impl Fn(HostId, HostId, &mut Vec<u32>) + Send + 'static,
+    ) -> Network {
+        Network { hosts, capacity, paths: Box::new(paths) }
+    }
+    /// Number of hosts.
+    pub fn hosts(&self) -> usize {
+        self.hosts
+    }
+    /// Capacity of each directed link.
+    pub fn capacity(&self) -> &[Rate] {
+        &self.capacity
+    }
+    /// Replaces `out` with the links from `src` to `dst`.
+    pub fn path(&self, src: HostId, dst: HostId, out: &mut Vec<u32>) {
+        out.clear();
+        (self.paths)(src, dst, out);
+    }
+}
+
+impl std::fmt::Debug for Network {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Network({} hosts, {} directed links)", self.hosts, self.capacity.len())
+    }
+}

@@ -1,0 +1,47 @@
+//! XCo, explicit coordination of transmissions (Rajanna, Shah, Jahagirdar, Gopalan, 2010).
+//!
+//! Hosts report for whom they have packets waiting; a controller temporally separates (§3.2) or
+//! rate-limits (§3.3) those that would together overload a link. A flow is a pair of hosts: what the
+//! paper calls a V2V flow, with one virtual machine per host.
+
+mod demand;
+mod rate_limit;
+pub mod spec;
+mod timeslice;
+
+pub use rate_limit::RateLimit;
+pub use timeslice::Timeslice;
+
+use super::Control;
+use super::network::Network;
+use crate::id::HostId;
+use crate::node::controller::Controller;
+use crate::node::coordinator::Coordinator;
+use spec::{Mode, XcoSpec};
+
+/// Checked options, from which XCo's parts are made.
+#[derive(Clone, Debug)]
+pub struct Xco(XcoSpec);
+
+impl Xco {
+    /// The options, defaults filled in.
+    pub fn spec(&self) -> &XcoSpec {
+        &self.0
+    }
+    /// The scheduler alone.
+    pub fn control(&self, network: Network) -> Box<dyn Control> {
+        match self.0.mode {
+            Mode::Timeslice => Box::new(Timeslice::new(self, network)),
+            Mode::RateLimit => Box::new(RateLimit::new(network)),
+        }
+    }
+    /// The node that runs the scheduler on `host`, a host of its own in `network`.
+    pub fn controller(&self, host: HostId, network: Network) -> Controller {
+        let hosts = network.hosts();
+        Controller::new(host, hosts, self.0.decision_time, self.0.timeout(), self.control(network))
+    }
+    /// The agent of `host`, whose controller sits on `controller`.
+    pub fn coordinator(&self, host: HostId, controller: HostId) -> Coordinator {
+        Coordinator::new(self, host, controller)
+    }
+}

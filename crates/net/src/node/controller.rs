@@ -1,0 +1,228 @@
+//! The host on which a central scheduler runs.
+
+use super::{Census, Cx, DropReason, Node};
+use crate::control::{Control, Decision, News, Plan};
+use crate::frame::{Kind, Packet};
+use crate::id::{HostId, PortId};
+use crate::time::Time;
+use crate::wire::xco::{Body, MAX_RATES, Message, OVERHEAD, newer};
+use std::any::Any;
+
+/// Priority class of control messages.
+pub const CONTROL_CLASS: u8 = 7;
+
+const DECIDE: u32 = 0;
+const SWEEP: u32 = 1;
+
+/// What a controller has done so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Times the scheduler was asked.
+    pub decisions: u64,
+    /// Directives sent.
+    pub directives: u64,
+    /// Bytes of directives on the wire.
+    pub bytes_sent: u64,
+    /// Messages from coordinators.
+    pub reports: u64,
+    /// Bytes of these on the wire.
+    pub bytes_received: u64,
+    /// Messages that could not be understood, or came late.
+    pub ignored: u64,
+}
+
+#[derive(Clone, Default)]
+struct Peer {
+    /// Number of the last message from it.
+    heard: Option<u32>,
+    /// Number of the next directive to it.
+    next: u32,
+    /// When it was last heard.
+    at: Time,
+    /// Whether it has something waiting.
+    busy: bool,
+}
+
+/// Translates messages into news for a [`Control`], and its decisions into directives. Sends by its
+/// FIFO port 0.
+pub struct Controller {
+    host: HostId,
+    decision_time: Time,
+    timeout: Time,
+    control: Box<dyn Control>,
+    peers: Vec<Peer>,
+    plan: Plan,
+    /// When the scheduler is asked next; [`Time::MAX`]: when there are news.
+    due: Time,
+    sweeping: bool,
+    census: Census,
+    counters: Counters,
+}
+
+impl Controller {
+    /// A controller on `host`, one of `hosts` hosts. Directives leave `decision_time` after the event
+    /// that they answer; busy hosts that are silent for `timeout` are taken to be gone.
+    pub fn new(
+        host: HostId,
+        hosts: usize,
+        decision_time: Time,
+        timeout: Time,
+        control: Box<dyn Control>,
+    ) -> Controller {
+        Controller {
+            host,
+            decision_time,
+            timeout,
+            control,
+            peers: vec![Peer::default(); hosts],
+            plan: Plan::new(),
+            due: Time::MAX,
+            sweeping: false,
+            census: Census::default(),
+            counters: Counters::default(),
+        }
+    }
+    /// What it has done so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Asks the scheduler `decision_time` after an event at `event`.
+    fn ask(&mut self, event: Time, cx: &mut Cx<'_>) {
+        let at = event.after(self.decision_time);
+        if at < self.due {
+            self.due = at;
+            cx.wake(at, DECIDE);
+        }
+    }
+    fn hear(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
+        self.counters.reports += 1;
+        let message = Message::parse(bytes).ok();
+        if message.and_then(|message| self.accept(message, cx)).is_none() {
+            self.counters.ignored += 1;
+        }
+    }
+    fn accept(&mut self, Message { host, seq, body }: Message, cx: &mut Cx<'_>) -> Option<()> {
+        let peer = self.peers.get_mut(host.at())?;
+        let restarted = body == Body::Hello;
+        if !restarted && peer.heard.is_some_and(|last| !newer(seq, last)) {
+            return None;
+        }
+        let news = match &body {
+            Body::Hello => News::Joined(host),
+            Body::Leave => News::Left(host),
+            Body::Backlog(destinations) => News::Backlog { host, destinations },
+            Body::Release(dst) => News::Released { host, dst: *dst },
+            Body::Window { .. } | Body::Rates(_) => return None,
+        };
+        peer.heard = Some(seq);
+        peer.at = cx.now;
+        match &body {
+            Body::Backlog(destinations) => peer.busy = !destinations.is_empty(),
+            Body::Release(_) => {}
+            _ => peer.busy = false,
+        }
+        self.control.observe(&news, cx.now);
+        self.ask(cx.now, cx);
+        self.watch(cx);
+        Some(())
+    }
+    /// Looks for silent hosts from time to time, while there are busy ones.
+    fn watch(&mut self, cx: &mut Cx<'_>) {
+        if !self.sweeping && self.peers.iter().any(|peer| peer.busy) {
+            self.sweeping = true;
+            cx.wake(cx.now.after(self.timeout), SWEEP);
+        }
+    }
+    fn sweep(&mut self, cx: &mut Cx<'_>) {
+        self.sweeping = false;
+        for (at, peer) in self.peers.iter_mut().enumerate() {
+            if peer.busy && cx.now.since(peer.at) > self.timeout {
+                peer.busy = false;
+                self.control.observe(&News::Left(HostId(at as u32)), cx.now);
+            }
+        }
+        self.ask(cx.now, cx);
+        self.watch(cx);
+    }
+    fn decide(&mut self, cx: &mut Cx<'_>) {
+        self.due = Time::MAX;
+        self.counters.decisions += 1;
+        let mut plan = std::mem::take(&mut self.plan);
+        let again = self.control.decide(cx.now, &mut plan);
+        for directive in plan.chunk_by(joined) {
+            directive.chunks(MAX_RATES).for_each(|part| self.direct(part, cx));
+        }
+        plan.clear();
+        self.plan = plan;
+        if let Some(at) = again {
+            self.ask(at, cx);
+        }
+    }
+    /// Sends one message: a window, or the rates of one host.
+    fn direct(&mut self, decisions: &[Decision], cx: &mut Cx<'_>) {
+        let host = decisions[0].host();
+        let Some(peer) = self.peers.get_mut(host.at()) else { return };
+        let body = body(decisions, cx.now);
+        let seq = peer.next;
+        peer.next = seq.wrapping_add(1);
+        let bytes = Message { host, seq, body }.emit();
+        let packet = cx.attach(host, bytes, OVERHEAD, CONTROL_CLASS);
+        self.census.created += 1;
+        self.counters.directives += 1;
+        self.counters.bytes_sent += u64::from(packet.len);
+        cx.send(PortId(0), packet);
+    }
+}
+
+/// Whether two decisions go into one message.
+fn joined(a: &Decision, b: &Decision) -> bool {
+    let rates = |d: &Decision| matches!(d, Decision::Rate { .. });
+    rates(a) && rates(b) && a.host() == b.host()
+}
+
+fn body(decisions: &[Decision], now: Time) -> Body {
+    if let Decision::Window { dst, until, rate, .. } = decisions[0] {
+        return Body::Window { dst, duration: until.since(now), rate };
+    }
+    let rate = |decision: &Decision| match *decision {
+        Decision::Rate { dst, rate, .. } => Some((dst, rate)),
+        Decision::Window { .. } => None,
+    };
+    Body::Rates(decisions.iter().filter_map(rate).collect())
+}
+
+impl Node for Controller {
+    fn start(&mut self, _cx: &mut Cx<'_>) {}
+    fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if packet.dst != self.host {
+            cx.drop(&packet, DropReason::Misrouted);
+            return;
+        }
+        self.census.consumed += 1;
+        if packet.kind == Kind::Control {
+            self.counters.bytes_received += u64::from(packet.len);
+            let bytes = cx.detach(&packet);
+            self.hear(&bytes, cx);
+        }
+    }
+    fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
+        None
+    }
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        match token {
+            SWEEP => self.sweep(cx),
+            _ if cx.now >= self.due => self.decide(cx),
+            _ => {}
+        }
+    }
+    fn census(&self) -> Census {
+        self.census
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

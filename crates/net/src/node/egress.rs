@@ -1,0 +1,221 @@
+//! The sending side of a switch port: its queues, what waits in them, and what went through.
+
+use super::class_queues::ClassQueues;
+use super::{Cx, DropReason};
+use crate::aqm::spec::QueueSpec;
+use crate::aqm::{Backlog, Marker, Verdict, queue_stream};
+use crate::frame::{CE, CLASSES, Packet};
+use crate::id::{NodeId, PortId};
+use crate::time::Time;
+use crate::units::{Bytes, Pace};
+
+/// What happened to the packets of one class at one port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClassStats {
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Packets dropped, by [`DropReason`].
+    pub drops: [u64; DropReason::ALL.len()],
+    /// Packets queued with a congestion mark.
+    pub marks: u64,
+    /// Most bytes ever not yet sent. Where classes share one FIFO, class 0 has it for all.
+    pub max_backlog: u64,
+}
+
+/// What happened at one port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PortStats {
+    /// Per class.
+    pub classes: [ClassStats; CLASSES],
+    /// Most bytes ever not yet sent, all classes together.
+    pub max_backlog: u64,
+    /// Pause (and resume) frames sent to the far end.
+    pub pauses_sent: u64,
+    /// Pause (and resume) frames from the far end.
+    pub pauses_received: u64,
+}
+
+/// A packet and the port it came by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stored {
+    pub packet: Packet,
+    pub from: PortId,
+}
+
+impl AsRef<Packet> for Stored {
+    fn as_ref(&self) -> &Packet {
+        &self.packet
+    }
+}
+
+/// What is not yet sent, in time: the same arithmetic as a FIFO port that knows only when it will be
+/// free, so that both accept, mark and drop the same packets.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    /// Of the packets waiting.
+    queued: Time,
+    /// When the last packet begun is sent.
+    until: Time,
+    peak: Time,
+}
+
+impl Load {
+    fn backlog(&self, now: Time) -> Backlog {
+        let wait = self.queued + self.until.since(now);
+        Backlog {
+            wait,
+            idle_since: (wait == Time::ZERO).then_some(self.until),
+        }
+    }
+    fn push(&mut self, time: Time, now: Time) {
+        self.queued += time;
+        self.peak = self.peak.max(self.backlog(now).wait);
+    }
+    fn pop(&mut self, time: Time, now: Time) {
+        self.queued = self.queued - time;
+        self.until = now + time;
+    }
+    fn cut(&mut self, now: Time) {
+        (self.queued, self.until) = (Time::ZERO, self.until.min(now));
+    }
+    /// Its packets take other times from now on; `queued` is counted anew by the caller.
+    fn repace(&mut self, from: Pace, to: Pace) {
+        self.queued = Time::ZERO;
+        self.peak = to.time_for(from.bytes_in(self.peak));
+    }
+}
+
+/// One port's queues.
+pub(super) struct Egress {
+    pub queues: ClassQueues<Stored>,
+    /// Per queue: one, or one for each class.
+    loads: Vec<Load>,
+    markers: Vec<Marker>,
+    whole: Load,
+    pace: Pace,
+    limit: Bytes,
+    pub up: bool,
+    pub stats: PortStats,
+}
+
+/// What a port's queues are made from.
+pub(super) struct Place {
+    pub node: NodeId,
+    pub port: PortId,
+    pub mtu: u64,
+    pub seed: u64,
+}
+
+impl Egress {
+    pub fn new(spec: &QueueSpec, pace: Pace, place: &Place) -> Egress {
+        let count = if spec.priorities { CLASSES as u8 } else { 1 };
+        let marker = |class| {
+            let rng = queue_stream(place.seed, place.node, place.port, class);
+            Marker::new(spec.policy, pace, place.mtu, rng)
+        };
+        Egress {
+            queues: if spec.priorities {
+                ClassQueues::strict()
+            } else {
+                ClassQueues::fifo()
+            },
+            loads: vec![Load::default(); usize::from(count)],
+            markers: (0..count).map(marker).collect(),
+            whole: Load::default(),
+            pace,
+            limit: spec.limit,
+            up: true,
+            stats: PortStats::default(),
+        }
+    }
+
+    /// What the queue's policy says about an arriving packet.
+    pub fn judge(&mut self, packet: &Packet, now: Time) -> Verdict {
+        let queue = self.queues.queue_of(packet);
+        self.markers[queue].arrive(self.loads[queue].backlog(now), packet, now)
+    }
+
+    /// Whether `packet` fits beside what is not yet sent.
+    pub fn fits(&self, packet: &Packet, now: Time) -> bool {
+        let limit = self.pace.time_for(self.limit.0);
+        self.whole.backlog(now).wait + self.time_for(packet) <= limit
+    }
+
+    /// Bytes in the queue that `packet` belongs to.
+    pub fn held_beside(&self, packet: &Packet) -> u64 {
+        self.queues.bytes_of(self.queues.queue_of(packet))
+    }
+
+    /// Queues a packet that was admitted.
+    pub fn push(&mut self, mut stored: Stored, verdict: Verdict, now: Time) {
+        let packet = &mut stored.packet;
+        if verdict == Verdict::Mark {
+            packet.flags |= CE;
+            self.stats.classes[usize::from(packet.class)].marks += 1;
+        }
+        let time = self.time_for(&stored.packet);
+        self.loads[self.queues.queue_of(&stored.packet)].push(time, now);
+        self.whole.push(time, now);
+        self.queues.push(stored);
+    }
+
+    /// The next packet to send, from now on.
+    pub fn pop(&mut self, now: Time) -> Option<Stored> {
+        let stored = self.queues.pop()?;
+        let time = self.time_for(&stored.packet);
+        self.loads[self.queues.queue_of(&stored.packet)].pop(time, now);
+        self.whole.pop(time, now);
+        let class = &mut self.stats.classes[usize::from(stored.packet.class)];
+        class.packets += 1;
+        class.bytes += u64::from(stored.packet.len);
+        Some(stored)
+    }
+
+    /// Counts a packet as dropped here.
+    pub fn drop(&mut self, packet: &Packet, reason: DropReason, cx: &mut Cx<'_>) {
+        self.stats.classes[usize::from(packet.class)].drops[reason as usize] += 1;
+        cx.drop(packet, reason);
+    }
+
+    /// The link failed: nothing is sent, paused or accepted. Returns what was queued.
+    pub fn go_down(&mut self, now: Time) -> Vec<Stored> {
+        self.up = false;
+        self.queues.resume(u8::MAX);
+        self.whole.cut(now);
+        self.loads.iter_mut().for_each(|load| load.cut(now));
+        std::iter::from_fn(|| self.queues.pop()).collect()
+    }
+
+    /// The rate changes for packets that start from now on; limits keep their bytes.
+    pub fn set_pace(&mut self, pace: Pace) {
+        let from = std::mem::replace(&mut self.pace, pace);
+        self.whole.repace(from, pace);
+        self.loads
+            .iter_mut()
+            .for_each(|load| load.repace(from, pace));
+        self.markers
+            .iter_mut()
+            .for_each(|marker| marker.set_pace(pace));
+        for stored in self.queues.iter() {
+            let time = pace.time_for(u64::from(stored.packet.len));
+            self.loads[self.queues.queue_of(&stored.packet)].queued += time;
+            self.whole.queued += time;
+        }
+    }
+
+    /// The statistics, with high-water marks in bytes.
+    pub fn stats(&self) -> PortStats {
+        let mut stats = self.stats;
+        stats.max_backlog = self.pace.bytes_in(self.whole.peak);
+        for (class, load) in stats.classes.iter_mut().zip(&self.loads) {
+            class.max_backlog = self.pace.bytes_in(load.peak);
+        }
+        stats
+    }
+
+    fn time_for(&self, packet: &Packet) -> Time {
+        self.pace.time_for(u64::from(packet.len))
+    }
+}

@@ -1,0 +1,374 @@
+//! A host: transports, applications' triggers, and the network card.
+
+mod nic;
+mod plan;
+mod results;
+mod tcp;
+mod udp;
+
+pub use nic::Egress;
+pub use plan::{Plan, Spread, pair_entropy};
+pub use results::{FlowResult, Received, Sent};
+
+use super::agent::AGENT_TOKENS;
+use super::{Census, Change, Cx, DropReason, Node};
+use crate::frame::{Kind, Packet};
+use crate::id::{FlowId, HostId, NodeId, PortId};
+use crate::rng::{Stream, mix32};
+use crate::route::Routes;
+use crate::time::Time;
+use crate::units::Rate;
+use crate::workload::{Carrier, Start, When};
+use nic::{Nic, NicConfig};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use tcp::{TcpReceiver, TcpSender};
+use udp::{UdpReceiver, UdpSender};
+
+/// Kinds of wake-up tokens, in the high bits; the low bits are a connection's place at this host.
+mod token {
+    pub const START: u32 = 0;
+    pub const RESUME: u32 = 1 << 28;
+    pub const TIMEOUT: u32 = 2 << 28;
+    pub const ACKNOWLEDGE: u32 = 3 << 28;
+    pub const DATAGRAM: u32 = 4 << 28;
+    pub const PLACE: u32 = (1 << 28) - 1;
+}
+
+/// What a host is made of.
+pub struct HostConfig {
+    /// Its number among hosts.
+    pub id: HostId,
+    /// Its node.
+    pub node: NodeId,
+    /// Traffic and transport.
+    pub plan: Arc<Plan>,
+    /// Routes, for hosts with several network cards.
+    pub routes: Arc<Routes>,
+    /// Rate of each network card.
+    pub rates: Vec<Rate>,
+    /// Where packets wait for the card.
+    pub egress: Egress,
+    /// Whether [`Egress::Classes`] has eight strict priorities instead of one queue.
+    pub priorities: bool,
+    /// The run's seed.
+    pub seed: u64,
+}
+
+/// A host.
+pub struct Host {
+    id: HostId,
+    plan: Arc<Plan>,
+    nic: Nic,
+    line: Rate,
+    seed: u64,
+    /// First own connection, which `senders[0]` is for.
+    first_conn: u32,
+    senders: Vec<Option<Box<TcpSender>>>,
+    receivers: Vec<Option<Box<TcpReceiver>>>,
+    udp_senders: Vec<Option<Box<UdpSender>>>,
+    udp_receivers: Vec<Option<Box<UdpReceiver>>>,
+    sent: Vec<Sent>,
+    /// First own flow, which `sent[0]` is about.
+    first_flow: u32,
+    received: Vec<Received>,
+    /// Where each received connection's flows begin in `received`.
+    received_first: Vec<u32>,
+    next_start: usize,
+    /// Flows whose trigger has fired and that wait for their think time.
+    thinking: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Own triggers and the completions they still need.
+    triggers: Vec<(u32, u32)>,
+    created: u64,
+    consumed: u64,
+    draws: u32,
+}
+
+impl Host {
+    /// A host ready to start.
+    pub fn new(config: HostConfig) -> Host {
+        let HostConfig { id, node, plan, routes, rates, egress, priorities, seed } = config;
+        let sends = plan.sends(id);
+        let flows_of = |conns: &[crate::workload::Conn]| conns.iter().map(|c| c.count).sum::<u32>();
+        let own = &plan.traffic.conns[sends.start as usize..sends.end as usize];
+        let mut received_first = vec![0];
+        for &conn in plan.receives(id) {
+            let last = received_first.last().copied().unwrap_or_default();
+            received_first.push(last + plan.traffic.conns[conn as usize].count);
+        }
+        let total = received_first.last().copied().unwrap_or_default();
+        let triggers = plan.triggers(id).iter().map(|&t| (t, plan.traffic.triggers[t as usize].count));
+        let small_queue = plan.transport.small_queue();
+        let nic = NicConfig { node, routes, egress, priorities, small_queue };
+        let paces: Vec<_> = rates.iter().map(|rate| rate.pace()).collect();
+        Host {
+            id,
+            nic: Nic::new(nic, &paces),
+            line: rates.iter().copied().max().unwrap_or_default(),
+            seed,
+            first_conn: sends.start,
+            senders: own.iter().map(|_| None).collect(),
+            receivers: plan.receives(id).iter().map(|_| None).collect(),
+            udp_senders: Vec::new(),
+            udp_receivers: Vec::new(),
+            sent: vec![Sent::NEVER; flows_of(own) as usize],
+            first_flow: own.first().map_or(0, |conn| conn.first.0),
+            received: vec![Received::NOTHING; total as usize],
+            received_first,
+            next_start: 0,
+            thinking: BinaryHeap::new(),
+            triggers: triggers.collect(),
+            created: 0,
+            consumed: 0,
+            draws: 0,
+            plan,
+        }
+    }
+
+    /// What this host knows of each flow it sends or receives.
+    pub fn results(&self) -> impl Iterator<Item = FlowResult> {
+        let sent = (self.first_flow..).zip(&self.sent).map(|(f, s)| FlowResult::Sent(FlowId(f), *s));
+        let conns = self.plan.receives(self.id).iter();
+        let flows = conns.flat_map(|&conn| self.plan.flows(conn));
+        sent.chain(flows.zip(&self.received).map(|(f, r)| FlowResult::Received(f, *r)))
+    }
+
+    /// The central scheduler's agent, if this host has one.
+    pub fn agent(&self) -> Option<&dyn super::agent::Agent> {
+        match &self.nic.egress {
+            Egress::Agent(agent) => Some(&**agent),
+            _ => None,
+        }
+    }
+
+    /// This host's place for own connection `conn`.
+    #[inline]
+    fn place(&self, conn: u32) -> usize {
+        (conn - self.first_conn) as usize
+    }
+
+    #[inline]
+    fn conn_at(&self, place: usize) -> u32 {
+        self.first_conn + place as u32
+    }
+
+    /// Hands a packet of this host's own making to the network card.
+    #[inline]
+    fn emit(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
+        if self.plan.spread == Spread::PerPacket {
+            self.draws = self.draws.wrapping_add(1);
+            packet.entropy = mix32(self.draws ^ self.id.0 << 20) as u16;
+        }
+        self.created += 1;
+        self.nic.send(packet, cx);
+    }
+
+    /// Starts the flows that are due and asks to be woken for the next.
+    fn start_due(&mut self, cx: &mut Cx<'_>) {
+        let plan = Arc::clone(&self.plan);
+        let starts = plan.starts(self.id);
+        while let Some(&flow) = starts.get(self.next_start) {
+            let at = plan.start_time(flow);
+            if at > cx.now {
+                cx.wake(at, token::START);
+                break;
+            }
+            self.next_start += 1;
+            self.start_flow(flow, cx);
+        }
+    }
+
+    fn start_thinking(&mut self, cx: &mut Cx<'_>) {
+        while let Some(&Reverse((at, flow))) = self.thinking.peek() {
+            if at > cx.now {
+                break;
+            }
+            self.thinking.pop();
+            self.start_flow(flow, cx);
+        }
+    }
+
+    fn start_flow(&mut self, flow: u32, cx: &mut Cx<'_>) {
+        let conn = self.plan.traffic.flows[flow as usize].conn.0;
+        let place = self.place(conn);
+        self.sent[(flow - self.first_flow) as usize].started = cx.now;
+        match self.plan.traffic.conns[conn as usize].carrier {
+            Carrier::Tcp => self.start_tcp(place, flow, cx),
+            Carrier::Udp { .. } => self.start_udp(place, conn, cx),
+        }
+    }
+
+    /// A flow is complete as seen from `side`: counts towards its trigger, which may fire.
+    fn flow_done(&mut self, flow: u32, side: When, cx: &mut Cx<'_>) {
+        let Some((trigger, when)) = self.plan.traffic.flows[flow as usize].then else { return };
+        if when != side {
+            return;
+        }
+        let Ok(at) = self.triggers.binary_search_by_key(&trigger, |(t, _)| *t) else { return };
+        self.triggers[at].1 = self.triggers[at].1.saturating_sub(1);
+        if self.triggers[at].1 == 0 {
+            self.fire(trigger, cx);
+        }
+    }
+
+    fn fire(&mut self, trigger: u32, cx: &mut Cx<'_>) {
+        let plan = Arc::clone(&self.plan);
+        for &flow in plan.triggered(trigger) {
+            match plan.traffic.flows[flow as usize].start {
+                Start::After { delay, .. } if delay > Time::ZERO => {
+                    self.thinking.push(Reverse((cx.now + delay, flow)));
+                    cx.wake(cx.now + delay, token::START);
+                }
+                _ => self.start_flow(flow, cx),
+            }
+        }
+    }
+
+    fn start_udp(&mut self, place: usize, conn: u32, cx: &mut Cx<'_>) {
+        let info = &self.plan.traffic.conns[conn as usize];
+        let bytes = self.plan.traffic.flows[info.first.at()].bytes;
+        let stream = Stream::named(self.seed, "host.udp", u64::from(conn));
+        let sender = UdpSender::new(info, bytes, &self.plan.transport, self.line, stream, cx.now);
+        if self.udp_senders.is_empty() {
+            self.udp_senders = self.senders.iter().map(|_| None).collect();
+        }
+        self.udp_senders[place] = sender.map(Box::new);
+        self.send_datagram(place, cx);
+    }
+
+    /// Sends the datagram that is due, unless its socket would block, and asks for the next.
+    fn send_datagram(&mut self, place: usize, cx: &mut Cx<'_>) {
+        let conn = self.conn_at(place);
+        let plan = Arc::clone(&self.plan);
+        let info = &plan.traffic.conns[conn as usize];
+        let entropy = plan.entropy(conn);
+        let open = self.nic.held_for(info.dst) < udp::SOCKET_BUFFER && self.nic.has_room(info.dst, entropy, cx.now);
+        let Some(sender) = self.udp_senders.get_mut(place).and_then(Option::as_mut) else { return };
+        if !open {
+            let retry = sender.due_after(plan.transport.mtu() as u16, cx.now);
+            return cx.wake(retry, token::DATAGRAM | place as u32);
+        }
+        match sender.next(info.dst, conn, info.class, &plan.transport) {
+            Some(packet) => {
+                let due = sender.due_after(packet.len, cx.now);
+                cx.wake(due, token::DATAGRAM | place as u32);
+                self.emit(Packet { entropy, ..packet }, cx);
+            }
+            None => {
+                let flow = sender.flow.0;
+                self.udp_senders[place] = None;
+                cx.complete();
+                self.flow_done(flow, When::Acked, cx);
+            }
+        }
+    }
+
+    fn on_datagram(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        let plan = Arc::clone(&self.plan);
+        let info = &plan.traffic.conns[packet.flow as usize];
+        let bytes = plan.traffic.flows[info.first.at()].bytes;
+        let ordinal = plan.rx_ordinal(packet.flow) as usize;
+        if self.udp_receivers.is_empty() {
+            self.udp_receivers = self.receivers.iter().map(|_| None).collect();
+        }
+        let fresh = || Box::new(UdpReceiver::new(info, &plan.transport));
+        let receiver = self.udp_receivers[ordinal].get_or_insert_with(fresh);
+        let Some(length) = receiver.on_datagram(packet.seq, bytes) else { return };
+        let result = &mut self.received[self.received_first[ordinal] as usize];
+        result.bytes += length;
+        if result.bytes == bytes {
+            result.finished = cx.now;
+            self.flow_done(info.first.0, When::Received, cx);
+        }
+    }
+
+    fn on_control(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        let message = cx.detach(packet);
+        if let Egress::Agent(agent) = &mut self.nic.egress {
+            agent.control(&message, cx);
+        }
+    }
+}
+
+impl Node for Host {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        if let Egress::Agent(agent) = &mut self.nic.egress {
+            agent.start(cx);
+        }
+        self.start_due(cx);
+    }
+
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if packet.dst != self.id && packet.kind != Kind::Pause {
+            return cx.drop(&packet, DropReason::Misrouted);
+        }
+        self.consumed += 1;
+        match packet.kind {
+            Kind::Data => self.on_data(&packet, cx),
+            Kind::Ack => self.on_ack(&packet, cx),
+            Kind::Datagram => self.on_datagram(&packet, cx),
+            Kind::Control => self.on_control(&packet, cx),
+            Kind::Pause => self.nic.pause(port, &packet, cx),
+        }
+    }
+
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        let packet = self.nic.transmit(port, cx);
+        if !self.nic.blocked.is_empty() {
+            self.resume(cx);
+        }
+        packet.or_else(|| self.nic.transmit(port, cx))
+    }
+
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        let place = (token & token::PLACE) as usize;
+        if token >= AGENT_TOKENS {
+            if let Egress::Agent(agent) = &mut self.nic.egress {
+                agent.expire(token, cx);
+            }
+            return;
+        }
+        match token & !token::PLACE {
+            token::START => {
+                self.start_due(cx);
+                self.start_thinking(cx);
+            }
+            token::RESUME => {
+                self.nic.resuming = false;
+                self.resume(cx);
+            }
+            token::TIMEOUT => self.on_timeout(place, cx),
+            token::ACKNOWLEDGE => self.acknowledge_late(place, cx),
+            _ => self.send_datagram(place, cx),
+        }
+    }
+
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        match change {
+            Change::Routes(routes) => self.nic.set_routes(Arc::clone(routes)),
+            Change::Rate(port, rate) => self.nic.set_rate(*port, rate.pace()),
+            Change::Up(port) => cx.kick(*port),
+            Change::Down(_) => {}
+        }
+    }
+
+    fn census(&self) -> Census {
+        Census {
+            created: self.created + self.nic.agent_census().created,
+            consumed: self.consumed,
+            held: self.nic.held(),
+        }
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.nic.queued(port)
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn std::any::Any {
+        self
+    }
+}

@@ -1,0 +1,179 @@
+//! What all hosts of a run share: the traffic, indexed the ways a host needs it.
+
+use crate::error::SpecError;
+use crate::id::{ConnId, FlowId, HostId};
+use crate::rng::mix64;
+use crate::time::Time;
+use crate::transport::Transport;
+use crate::workload::{Carrier, Start, Traffic};
+
+/// How packets of a connection choose among equal paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spread {
+    /// All packets of a connection alike, by a hash of the connection.
+    PerFlow,
+    /// Every packet on its own.
+    PerPacket,
+    /// The host's n-th connection takes path n.
+    Pinned,
+    /// All packets from one host to another alike, so that a central scheduler knows their path.
+    PerPair,
+}
+
+/// The hash of all packets from `src` to `dst` under [`Spread::PerPair`].
+pub fn pair_entropy(seed: u64, src: HostId, dst: HostId) -> u16 {
+    mix64(seed ^ mix64((u64::from(src.0) << 32 | u64::from(dst.0)) + 1)) as u16
+}
+
+/// Traffic and transport of a run, shared by its hosts.
+#[derive(Debug)]
+pub struct Plan {
+    /// The traffic.
+    pub traffic: Traffic,
+    /// The transport of all TCP connections.
+    pub transport: Transport,
+    /// How paths are chosen.
+    pub spread: Spread,
+    entropy: Vec<u16>,
+    /// First connection of each sending host, and the total.
+    tx_first: Vec<u32>,
+    /// By connection: its place among those its receiver gets.
+    rx_ordinal: Vec<u32>,
+    rx: Grouped,
+    starts: Grouped,
+    triggered: Grouped,
+    triggers: Grouped,
+}
+
+/// Indices grouped by a key, in one array.
+#[derive(Debug)]
+struct Grouped {
+    first: Vec<u32>,
+    members: Vec<u32>,
+}
+
+impl Grouped {
+    fn new(groups: usize, of: impl Iterator<Item = (usize, u32)> + Clone) -> Grouped {
+        let mut first = vec![0u32; groups + 1];
+        of.clone().for_each(|(group, _)| first[group + 1] += 1);
+        for at in 0..groups {
+            first[at + 1] += first[at];
+        }
+        let mut next = first.clone();
+        let mut members = vec![0; first[groups] as usize];
+        for (group, member) in of {
+            members[next[group] as usize] = member;
+            next[group] += 1;
+        }
+        Grouped { first, members }
+    }
+    fn of(&self, group: usize) -> &[u32] {
+        &self.members[self.first[group] as usize..self.first[group + 1] as usize]
+    }
+}
+
+impl Plan {
+    /// Indexes `traffic` for `hosts` hosts. `seed` decides the hashes of connections.
+    pub fn new(
+        traffic: Traffic,
+        transport: Transport,
+        spread: Spread,
+        hosts: usize,
+        seed: u64,
+    ) -> Result<Plan, SpecError> {
+        let conns = || (0u32..).zip(&traffic.conns);
+        if let Some((id, _)) =
+            conns().find(|(_, c)| matches!(c.carrier, Carrier::Udp { .. }) && c.count > 1)
+        {
+            let message = format!("connection {id} has several flows: a UDP connection carries one");
+            return Err(SpecError::new("workload", message));
+        }
+        let rx = Grouped::new(hosts, conns().map(|(id, c)| (c.dst.at(), id)));
+        let mut rx_ordinal = vec![0; traffic.conns.len()];
+        for host in 0..hosts {
+            (0..).zip(rx.of(host)).for_each(|(n, conn)| rx_ordinal[*conn as usize] = n);
+        }
+        let mut tx_first = vec![0u32; hosts + 1];
+        conns().for_each(|(_, c)| tx_first[c.src.at() + 1] += 1);
+        for host in 0..hosts {
+            tx_first[host + 1] += tx_first[host];
+        }
+        let entropy = conns().map(|(id, c)| match spread {
+            Spread::Pinned => (id - tx_first[c.src.at()]) as u16,
+            Spread::PerPair => pair_entropy(seed, c.src, c.dst),
+            _ => mix64(seed ^ mix64(u64::from(id) + 1)) as u16,
+        });
+        let flows = || (0u32..).zip(&traffic.flows);
+        let source = |conn: ConnId| traffic.conns[conn.at()].src.at();
+        let starting = flows().filter_map(|(id, f)| match f.start {
+            Start::At(_) => Some((source(f.conn), id)),
+            Start::After { .. } => None,
+        });
+        let mut starts = Grouped::new(hosts, starting);
+        for host in 0..hosts {
+            let range = starts.first[host] as usize..starts.first[host + 1] as usize;
+            starts.members[range].sort_by_key(|&flow| start_time(&traffic, flow));
+        }
+        let triggered = flows().filter_map(|(id, f)| match f.start {
+            Start::After { trigger, .. } => Some((trigger as usize, id)),
+            Start::At(_) => None,
+        });
+        Ok(Plan {
+            entropy: entropy.collect(),
+            tx_first,
+            rx_ordinal,
+            rx,
+            starts,
+            triggered: Grouped::new(traffic.triggers.len(), triggered),
+            triggers: Grouped::new(hosts, (0..).zip(&traffic.triggers).map(|(id, t)| (t.host.at(), id))),
+            traffic,
+            transport,
+            spread,
+        })
+    }
+
+    /// The connections that `host` sends on: a contiguous range.
+    pub fn sends(&self, host: HostId) -> std::ops::Range<u32> {
+        self.tx_first[host.at()]..self.tx_first[host.at() + 1]
+    }
+    /// The connections that `host` receives, by ordinal.
+    pub fn receives(&self, host: HostId) -> &[u32] {
+        self.rx.of(host.at())
+    }
+    /// Where `conn` stands among those that its receiver gets.
+    #[inline]
+    pub(super) fn rx_ordinal(&self, conn: u32) -> u32 {
+        self.rx_ordinal[conn as usize]
+    }
+    #[inline]
+    pub(super) fn entropy(&self, conn: u32) -> u16 {
+        self.entropy[conn as usize]
+    }
+    /// Flows of `host` that start at a time, in order of it.
+    pub(super) fn starts(&self, host: HostId) -> &[u32] {
+        self.starts.of(host.at())
+    }
+    pub(super) fn start_time(&self, flow: u32) -> Time {
+        start_time(&self.traffic, flow)
+    }
+    /// Flows that `trigger` starts.
+    pub(super) fn triggered(&self, trigger: u32) -> &[u32] {
+        self.triggered.of(trigger as usize)
+    }
+    /// Triggers that live at `host`.
+    pub(super) fn triggers(&self, host: HostId) -> &[u32] {
+        self.triggers.of(host.at())
+    }
+    /// The flows of `conn`.
+    pub fn flows(&self, conn: u32) -> impl Iterator<Item = FlowId> + use<> {
+        let conn = &self.traffic.conns[conn as usize];
+        (conn.first.0..conn.first.0 + conn.count).map(FlowId)
+    }
+}
+
+fn start_time(traffic: &Traffic, flow: u32) -> Time {
+    match traffic.flows[flow as usize].start {
+        Start::At(time) => time,
+        Start::After { .. } => Time::MAX,
+    }
+}

@@ -1,0 +1,317 @@
+//! TCP connections of a host: segments out, acknowledgements back, timers.
+
+use super::{Host, token};
+use crate::frame::{ECT, Packet};
+use crate::id::{FlowId, HostId};
+use crate::node::Cx;
+use crate::time::Time;
+use crate::transport::{Receiver, Sender, Transport};
+use crate::workload::When;
+
+/// What all packets of one direction of a connection share.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    peer: HostId,
+    conn: u32,
+    entropy: u16,
+    class: u8,
+    flags: u8,
+}
+
+impl Header {
+    fn packet(&self, now: Time) -> Packet {
+        Packet {
+            dst: self.peer,
+            flow: self.conn,
+            stamp: now.as_ns() as u32,
+            entropy: self.entropy,
+            class: self.class,
+            flags: self.flags,
+            ..Packet::default()
+        }
+    }
+}
+
+/// The sending end of a connection.
+pub(super) struct TcpSender {
+    sender: Sender,
+    header: Header,
+    /// In the queue for room in the network card.
+    blocked: bool,
+    /// The earliest wake-up asked for and not yet had.
+    wake: Time,
+    /// Flow that later retransmissions and time-outs are attributed to.
+    flow: u32,
+    /// What earlier flows of the connection had.
+    attributed: (u32, u32),
+}
+
+/// The receiving end of a connection.
+pub(super) struct TcpReceiver {
+    receiver: Receiver,
+    header: Header,
+    wake: Time,
+    /// Flow being received, and its segments and those of earlier ones.
+    flow: u32,
+    boundary: u32,
+    last_flow: u32,
+}
+
+impl TcpSender {
+    fn new(host: &Host, conn: u32, flow: u32) -> TcpSender {
+        let info = &host.plan.traffic.conns[conn as usize];
+        let transport = &host.plan.transport;
+        TcpSender {
+            sender: Sender::new(transport),
+            header: Header {
+                peer: info.dst,
+                conn,
+                entropy: host.plan.entropy(conn),
+                class: info.class,
+                flags: if transport.ecn() { ECT } else { 0 },
+            },
+            blocked: false,
+            wake: Time::MAX,
+            flow,
+            attributed: (0, 0),
+        }
+    }
+
+    fn next_packet(&mut self, transport: &Transport, now: Time) -> Option<Packet> {
+        let segment = self.sender.next_segment(transport, now)?;
+        let mut packet = self.header.packet(now);
+        packet.seq = segment.seq;
+        packet.len = transport.data_len(segment.payload);
+        packet.flags |= segment.flags;
+        Some(packet)
+    }
+}
+
+impl TcpReceiver {
+    fn new(host: &Host, conn: u32) -> TcpReceiver {
+        let info = &host.plan.traffic.conns[conn as usize];
+        let mut receiver = TcpReceiver {
+            receiver: Receiver::new(),
+            header: Header {
+                peer: info.src,
+                conn,
+                entropy: host.plan.entropy(conn),
+                class: info.class,
+                flags: 0,
+            },
+            wake: Time::MAX,
+            flow: info.first.0,
+            boundary: 0,
+            last_flow: info.first.0 + info.count,
+        };
+        receiver.extend(host);
+        receiver
+    }
+
+    /// Adds the segments of the flow that is now being received.
+    fn extend(&mut self, host: &Host) {
+        let bytes = host.plan.traffic.flows[self.flow as usize].bytes;
+        self.boundary += host.plan.transport.segments(bytes);
+    }
+}
+
+impl Host {
+    pub(super) fn start_tcp(&mut self, place: usize, flow: u32, cx: &mut Cx<'_>) {
+        if self.senders[place].is_none() {
+            let sender = TcpSender::new(self, self.conn_at(place), flow);
+            self.senders[place] = Some(Box::new(sender));
+        }
+        let bytes = self.plan.traffic.flows[flow as usize].bytes;
+        if let Some(tcp) = &mut self.senders[place] {
+            tcp.sender.push(FlowId(flow), bytes, &self.plan.transport, cx.now);
+        }
+        self.pump(place, cx);
+    }
+
+    /// Sends what the window and the network card allow.
+    fn pump(&mut self, place: usize, cx: &mut Cx<'_>) {
+        let Some(mut tcp) = self.senders[place].take() else { return };
+        loop {
+            let room = self.nic.blocked.is_empty()
+                && self.nic.has_room(tcp.header.peer, tcp.header.entropy, cx.now);
+            if !room {
+                self.block(place, &mut tcp, cx);
+                break;
+            }
+            let Some(packet) = tcp.next_packet(&self.plan.transport, cx.now) else { break };
+            self.emit(packet, cx);
+        }
+        self.arm_timeout(place, &mut tcp, cx);
+        self.senders[place] = Some(tcp);
+    }
+
+    /// Waits for room in the network card, in turn with other connections.
+    fn block(&mut self, place: usize, tcp: &mut TcpSender, cx: &mut Cx<'_>) {
+        if !tcp.blocked && tcp.sender.can_send() {
+            tcp.blocked = true;
+            self.nic.blocked.push_back(place as u32);
+            self.ask_resume(cx);
+        }
+    }
+
+    fn ask_resume(&mut self, cx: &mut Cx<'_>) {
+        if !self.nic.resuming && matches!(self.nic.egress, super::Egress::Fifo) {
+            self.nic.resuming = true;
+            cx.wake(self.nic.resume_at().max(cx.now), token::RESUME);
+        }
+    }
+
+    /// There is room in the network card again: blocked connections send, a packet each in turn.
+    pub(super) fn resume(&mut self, cx: &mut Cx<'_>) {
+        while let Some(&place) = self.nic.blocked.front() {
+            let place = place as usize;
+            let Some(mut tcp) = self.senders[place].take() else {
+                self.nic.blocked.pop_front();
+                continue;
+            };
+            let room = self.nic.has_room(tcp.header.peer, tcp.header.entropy, cx.now);
+            if room {
+                self.nic.blocked.pop_front();
+                match tcp.next_packet(&self.plan.transport, cx.now) {
+                    Some(packet) => {
+                        self.emit(packet, cx);
+                        self.nic.blocked.push_back(place as u32);
+                    }
+                    None => tcp.blocked = false,
+                }
+                self.arm_timeout(place, &mut tcp, cx);
+            }
+            self.senders[place] = Some(tcp);
+            if !room {
+                return self.ask_resume(cx);
+            }
+        }
+    }
+
+    /// Wake-ups are not cancelled: one is asked for only if none comes early enough.
+    #[inline]
+    fn arm_timeout(&mut self, place: usize, tcp: &mut TcpSender, cx: &mut Cx<'_>) {
+        if let Some(deadline) = tcp.sender.deadline()
+            && deadline < tcp.wake
+        {
+            tcp.wake = deadline;
+            cx.wake(deadline, token::TIMEOUT | place as u32);
+        }
+    }
+
+    pub(super) fn on_ack(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        let place = self.place(packet.flow);
+        let Some(tcp) = &mut self.senders[place] else { return };
+        tcp.sender.on_ack(packet, &self.plan.transport, cx.now);
+        while let Some(flow) = self.senders[place].as_mut().and_then(|tcp| tcp.sender.poll_acked()) {
+            self.attribute(place, flow.0);
+            self.flow_done(flow.0, When::Acked, cx);
+        }
+        self.pump(place, cx);
+    }
+
+    /// Books the connection's retransmissions and time-outs since the last booking to `flow`.
+    fn attribute(&mut self, place: usize, flow: u32) {
+        let Some(tcp) = &mut self.senders[place] else { return };
+        let (retransmissions, timeouts) = tcp.sender.losses();
+        let sent = &mut self.sent[(flow - self.first_flow) as usize];
+        sent.retransmissions += retransmissions - tcp.attributed.0;
+        sent.timeouts += timeouts - tcp.attributed.1;
+        tcp.attributed = (retransmissions, timeouts);
+        tcp.flow = tcp.flow.max(flow + 1);
+    }
+
+    pub(super) fn on_timeout(&mut self, place: usize, cx: &mut Cx<'_>) {
+        let Some(tcp) = &mut self.senders[place] else { return };
+        tcp.wake = Time::MAX;
+        if tcp.sender.deadline().is_some_and(|deadline| deadline <= cx.now) {
+            tcp.sender.on_timeout(&self.plan.transport, cx.now);
+        }
+        self.pump(place, cx);
+    }
+
+    pub(super) fn on_data(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        let ordinal = self.plan.rx_ordinal(packet.flow) as usize;
+        if self.receivers[ordinal].is_none() {
+            self.receivers[ordinal] = Some(Box::new(TcpReceiver::new(self, packet.flow)));
+        }
+        let Some(tcp) = &mut self.receivers[ordinal] else { return };
+        let reply = tcp.receiver.on_data(packet, &self.plan.transport, cx.now);
+        let acknowledged = reply.map(|reply| reply.fill(tcp.header.packet(cx.now), &self.plan.transport));
+        if tcp.receiver.delivered() >= tcp.boundary {
+            self.deliver(ordinal, cx);
+        }
+        match acknowledged {
+            Some(ack) => self.emit(ack, cx),
+            None => self.arm_acknowledgement(ordinal, cx),
+        }
+    }
+
+    /// The flow being received is complete, and perhaps more of the connection.
+    fn deliver(&mut self, ordinal: usize, cx: &mut Cx<'_>) {
+        let Some(mut tcp) = self.receivers[ordinal].take() else { return };
+        let info = self.plan.traffic.conns[tcp.header.conn as usize];
+        while tcp.receiver.delivered() >= tcp.boundary && tcp.flow < tcp.last_flow {
+            let flow = tcp.flow;
+            let at = self.received_first[ordinal] + (flow - info.first.0);
+            let bytes = self.plan.traffic.flows[flow as usize].bytes;
+            self.received[at as usize] = super::Received { finished: cx.now, bytes };
+            tcp.flow += 1;
+            if tcp.flow < tcp.last_flow {
+                tcp.extend(self);
+            } else {
+                tcp.boundary = u32::MAX;
+            }
+            cx.complete();
+            self.flow_done(flow, When::Received, cx);
+        }
+        self.receivers[ordinal] = Some(tcp);
+    }
+
+    fn arm_acknowledgement(&mut self, ordinal: usize, cx: &mut Cx<'_>) {
+        let Some(tcp) = &mut self.receivers[ordinal] else { return };
+        if let Some(deadline) = tcp.receiver.deadline()
+            && deadline < tcp.wake
+        {
+            tcp.wake = deadline;
+            cx.wake(deadline, token::ACKNOWLEDGE | ordinal as u32);
+        }
+    }
+
+    /// The delayed-acknowledgement timer.
+    pub(super) fn acknowledge_late(&mut self, ordinal: usize, cx: &mut Cx<'_>) {
+        let Some(tcp) = &mut self.receivers[ordinal] else { return };
+        tcp.wake = Time::MAX;
+        let due = tcp.receiver.deadline().is_some_and(|deadline| deadline <= cx.now);
+        if let Some(reply) = due.then(|| tcp.receiver.on_timeout()).flatten() {
+            let ack = reply.fill(tcp.header.packet(cx.now), &self.plan.transport);
+            self.emit(ack, cx);
+        } else {
+            self.arm_acknowledgement(ordinal, cx);
+        }
+    }
+
+    /// Books what unfinished flows have so far, once a run is over.
+    pub fn settle(&mut self) {
+        for place in 0..self.senders.len() {
+            if let Some(tcp) = &self.senders[place] {
+                let conn = &self.plan.traffic.conns[tcp.header.conn as usize];
+                let flow = tcp.flow.min(conn.first.0 + conn.count - 1);
+                self.attribute(place, flow);
+            }
+        }
+        for ordinal in 0..self.receivers.len() {
+            if let Some(tcp) = &self.receivers[ordinal]
+                && tcp.flow < tcp.last_flow
+            {
+                let transport = &self.plan.transport;
+                let flow = &self.plan.traffic.flows[tcp.flow as usize];
+                let missing = u64::from(tcp.boundary - tcp.receiver.delivered());
+                let first = self.plan.traffic.conns[tcp.header.conn as usize].first.0;
+                let at = self.received_first[ordinal] + (tcp.flow - first);
+                self.received[at as usize].bytes =
+                    flow.bytes.saturating_sub(missing * u64::from(transport.mss()));
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Datagram connections: a sender at a given pace, a receiver that counts complete messages.
+
+use crate::frame::{Kind, Packet};
+use crate::id::{FlowId, HostId};
+use crate::rng::Stream;
+use crate::time::Time;
+use crate::transport::Transport;
+use crate::units::{Pace, Rate};
+use crate::workload::{Carrier, Conn};
+
+/// IPv4 and UDP headers.
+const HEADERS: u32 = 28;
+/// Linux' default socket send buffer (`net.core.wmem_default`): how much may wait for a scheduler.
+pub(super) const SOCKET_BUFFER: u64 = 212_992;
+
+/// Datagrams of a message and payload of a full one.
+#[derive(Clone, Copy, Debug)]
+struct Fragmentation {
+    message: u32,
+    payload: u32,
+}
+
+impl Fragmentation {
+    fn new(message: u32, transport: &Transport) -> Fragmentation {
+        let payload = (transport.mtu() - HEADERS).max(1);
+        Fragmentation { message: message.max(1), payload }
+    }
+    fn per_message(self) -> u32 {
+        self.message.div_ceil(self.payload)
+    }
+    /// Payload of datagram `seq` of a flow of `bytes`.
+    fn payload_of(self, seq: u32, bytes: u64) -> u32 {
+        let (message, fragment) = (seq / self.per_message(), seq % self.per_message());
+        let length = self.length_of(message, bytes);
+        length.saturating_sub(fragment * self.payload).min(self.payload)
+    }
+    /// Length of the given message: the last of a flow may be short.
+    fn length_of(self, message: u32, bytes: u64) -> u32 {
+        let before = u64::from(message) * u64::from(self.message);
+        bytes.saturating_sub(before).min(u64::from(self.message)) as u32
+    }
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub(super) struct UdpSender {
+    pub flow: FlowId,
+    bytes: u64,
+    seq: u32,
+    fragmentation: Fragmentation,
+    pace: Pace,
+    started: Time,
+    on: Time,
+    cycle: Time,
+    poisson: Option<Stream>,
+}
+
+impl UdpSender {
+    pub fn new(conn: &Conn, bytes: u64, transport: &Transport, line: Rate, seed: Stream, now: Time) -> Option<UdpSender> {
+        let Carrier::Udp { rate, message, on, off, poisson } = conn.carrier else { return None };
+        Some(UdpSender {
+            flow: conn.first,
+            bytes,
+            seq: 0,
+            fragmentation: Fragmentation::new(message, transport),
+            pace: rate.min(line).pace(),
+            started: now,
+            on,
+            cycle: if off == Time::ZERO { Time::ZERO } else { on + off },
+            poisson: poisson.then_some(seed),
+        })
+    }
+    /// The next datagram; none when all are sent.
+    pub fn next(&mut self, dst: HostId, conn: u32, class: u8, transport: &Transport) -> Option<Packet> {
+        let mut payload = self.fragmentation.payload_of(self.seq, self.bytes);
+        if payload == 0 {
+            self.seq = (self.seq / self.fragmentation.per_message() + 1) * self.fragmentation.per_message();
+            payload = self.fragmentation.payload_of(self.seq, self.bytes);
+        }
+        if payload == 0 {
+            return None;
+        }
+        let len = transport.datagram_len(payload + HEADERS);
+        let packet = Packet { dst, flow: conn, seq: self.seq, len, class, kind: Kind::Datagram, ..Packet::default() };
+        self.seq += 1;
+        Some(packet)
+    }
+    /// When the datagram after one of `len` bytes, sent at `now`, is due.
+    pub fn due_after(&mut self, len: u16, now: Time) -> Time {
+        let gap = self.pace.time_for(u64::from(len));
+        let gap = match &mut self.poisson {
+            Some(stream) => Time::ps(stream.exponential(gap.as_ps() as f64) as u64),
+            None => gap,
+        };
+        self.when_on(now + gap)
+    }
+    /// `at`, or the start of the next on-period.
+    fn when_on(&self, at: Time) -> Time {
+        if self.cycle == Time::ZERO {
+            return at;
+        }
+        let phase = at.since(self.started).as_ps() % self.cycle.as_ps();
+        if phase < self.on.as_ps() { at } else { at + Time::ps(self.cycle.as_ps() - phase) }
+    }
+}
+
+/// The receiving end: a message counts when all its fragments have come.
+#[derive(Debug)]
+pub(super) struct UdpReceiver {
+    fragmentation: Fragmentation,
+    message: u32,
+    fragments: u32,
+}
+
+impl UdpReceiver {
+    pub fn new(conn: &Conn, transport: &Transport) -> UdpReceiver {
+        let message = match conn.carrier {
+            Carrier::Udp { message, .. } => message,
+            Carrier::Tcp => 1,
+        };
+        UdpReceiver { fragmentation: Fragmentation::new(message, transport), message: 0, fragments: 0 }
+    }
+    /// Bytes of the message that this datagram completes, if it does. Fragments of an earlier
+    /// message than the newest seen are ignored, as by a reassembly that has given up on it.
+    pub fn on_datagram(&mut self, seq: u32, bytes: u64) -> Option<u64> {
+        let message = seq / self.fragmentation.per_message();
+        if message < self.message {
+            return None;
+        }
+        if message > self.message {
+            (self.message, self.fragments) = (message, 0);
+        }
+        self.fragments += 1;
+        let length = self.fragmentation.length_of(message, bytes);
+        (self.fragments == length.div_ceil(self.fragmentation.payload)).then_some(u64::from(length))
+    }
+}

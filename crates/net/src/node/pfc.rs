@@ -1,0 +1,201 @@
+//! Priority flow control (IEEE 802.1Qbb): who is paused, and the room that makes a class lossless.
+
+use crate::aqm::spec::PfcSpec;
+use crate::frame::{CLASSES, Kind, Packet};
+use crate::topology::Lane;
+
+/// A pause frame on the wire: the shortest Ethernet frame (64 bytes), preamble (8) and gap (12).
+pub const PAUSE_LEN: u16 = 84;
+
+/// Bytes of one class that may still arrive after a pause is decided on: the packet that led to it,
+/// what the sender adds while the pause frame waits for one packet of `mtu` bytes on lane `back`, is
+/// sent and travels, what is then under way on lane `towards`, and the packet the sender has begun.
+/// With equal lanes this is 2 · delay · rate + 3 · mtu + the pause frame. Rounded up.
+pub fn headroom(towards: Lane, back: Lane, mtu: u64) -> u64 {
+    let pace = back.rate.pace();
+    let sent = pace.time_for(mtu) + pace.time_for(u64::from(PAUSE_LEN));
+    let reaction = sent + back.delay + towards.delay;
+    towards.rate.pace().bytes_in(reaction) + 1 + 2 * mtu
+}
+
+/// What one port has brought in that is still in the switch, per class; decides on pauses.
+#[derive(Clone, Debug)]
+pub struct Ingress {
+    xoff: u64,
+    xon: u64,
+    headroom: u64,
+    /// Lossless classes, as a bit mask.
+    lossless: u8,
+    /// Bytes that count against the common room.
+    common: [u64; CLASSES],
+    /// Bytes in this port's own headroom.
+    reserve: [u64; CLASSES],
+    paused: u8,
+    /// Changes the sender has not been told of yet: subset of `paused`, and of its complement.
+    pending: (u8, u8),
+}
+
+impl Ingress {
+    /// Nothing has arrived. `headroom` holds where the specification gives none; without a
+    /// specification no class is lossless.
+    pub fn new(spec: Option<&PfcSpec>, headroom: u64) -> Ingress {
+        Ingress {
+            xoff: spec.map_or(u64::MAX, |spec| spec.xoff.0),
+            xon: spec.map_or(u64::MAX, |spec| spec.xon.0),
+            headroom: spec
+                .and_then(|spec| spec.headroom)
+                .map_or(headroom, |bytes| bytes.0),
+            lossless: spec.map_or(0, PfcSpec::mask),
+            common: [0; CLASSES],
+            reserve: [0; CLASSES],
+            paused: 0,
+            pending: (0, 0),
+        }
+    }
+
+    /// Whether packets of `class` must not be dropped.
+    pub fn is_lossless(&self, class: u8) -> bool {
+        self.lossless >> class & 1 == 1
+    }
+
+    /// Takes in a packet that found common room.
+    pub fn charge(&mut self, class: u8, len: u64) {
+        self.common[usize::from(class)] += len;
+        self.review(class);
+    }
+
+    /// Takes a packet that found no common room into the headroom, if it is of a lossless class and
+    /// fits; says whether.
+    pub fn charge_reserve(&mut self, class: u8, len: u64) -> bool {
+        let reserve = &mut self.reserve[usize::from(class)];
+        let fits = self.lossless >> class & 1 == 1 && *reserve + len <= self.headroom;
+        if fits {
+            *reserve += len;
+        }
+        self.review(class);
+        fits
+    }
+
+    /// A packet leaves. Bytes are alike, so the headroom is freed first; returns what is freed of the
+    /// common room.
+    pub fn release(&mut self, class: u8, len: u64) -> u64 {
+        let class_at = usize::from(class);
+        let own = len.min(self.reserve[class_at]);
+        self.reserve[class_at] -= own;
+        self.common[class_at] -= len - own;
+        self.review(class);
+        len - own
+    }
+
+    /// A class is paused above `xoff` and whenever it needs headroom; it goes on at `xon`.
+    fn review(&mut self, class: u8) {
+        let bit = 1 << class & self.lossless;
+        let reserve = self.reserve[usize::from(class)];
+        let held = self.common[usize::from(class)] + reserve;
+        let (stop, go) = &mut self.pending;
+        if self.paused & bit == 0 && (held > self.xoff || reserve > 0) {
+            self.paused |= bit;
+            (*stop, *go) = (*stop | bit, *go & !bit);
+        } else if self.paused & bit != 0 && held <= self.xon && reserve == 0 {
+            self.paused &= !bit;
+            (*stop, *go) = (*stop & !bit, *go | bit);
+        }
+    }
+
+    /// Whether the sender has to be told something.
+    pub fn has_news(&self) -> bool {
+        self.pending != (0, 0)
+    }
+
+    /// The frame that tells it.
+    pub fn news(&mut self) -> Option<Packet> {
+        if !self.has_news() {
+            return None;
+        }
+        let (stop, go) = std::mem::take(&mut self.pending);
+        let seq = u32::from(stop) | u32::from(go) << 8;
+        let class = CLASSES as u8 - 1;
+        Some(Packet {
+            seq,
+            class,
+            len: PAUSE_LEN,
+            kind: Kind::Pause,
+            ..Packet::default()
+        })
+    }
+
+    /// The link works again: the sender, who may have missed frames, is told where it stands.
+    pub fn restart(&mut self) {
+        self.pending = (self.paused, self.lossless & !self.paused);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+    use crate::units::{Bytes, Rate};
+
+    fn ingress(headroom: u64) -> Ingress {
+        let (xoff, xon) = (Bytes(3_000), Bytes(1_000));
+        Ingress::new(
+            Some(&PfcSpec {
+                xoff,
+                xon,
+                headroom: None,
+                classes: vec![3],
+            }),
+            headroom,
+        )
+    }
+
+    #[test]
+    fn headroom_of_equal_lanes() {
+        let lane = Lane {
+            rate: Rate(10_000_000_000),
+            delay: Time::us(1),
+        };
+        assert_eq!(headroom(lane, lane, 1500), 2 * 1250 + 3 * 1500 + 84 + 1);
+    }
+
+    #[test]
+    fn pauses_above_xoff_and_resumes_at_xon() {
+        let mut port = ingress(0);
+        port.charge(3, 3_000);
+        assert_eq!(port.news(), None);
+        port.charge(3, 1);
+        assert_eq!(port.news().map(|frame| frame.seq), Some(0x0008));
+        assert_eq!((port.release(3, 2_000), port.news()), (2_000, None));
+        port.release(3, 1);
+        assert_eq!(port.news().map(|frame| frame.seq), Some(0x0800));
+    }
+
+    #[test]
+    fn other_classes_are_never_paused_nor_given_headroom() {
+        let mut port = ingress(5_000);
+        port.charge(2, 100_000);
+        assert!(!port.charge_reserve(2, 100) && !port.has_news());
+    }
+
+    #[test]
+    fn headroom_pauses_at_once_is_bounded_and_freed_first() {
+        let mut port = ingress(200);
+        port.charge(3, 50);
+        assert!(port.charge_reserve(3, 150) && !port.charge_reserve(3, 51));
+        assert!(port.news().is_some());
+        assert_eq!(port.release(3, 100), 0);
+        assert_eq!((port.release(3, 60), port.has_news()), (10, true));
+    }
+
+    #[test]
+    fn news_that_is_out_of_date_is_not_sent_and_a_new_link_is_told_again() {
+        let mut port = ingress(0);
+        port.charge(3, 4_000);
+        port.release(3, 4_000);
+        assert_eq!(port.news().map(|frame| frame.seq), Some(0x0800));
+        port.charge(3, 4_000);
+        assert!(port.news().is_some() && port.news().is_none());
+        port.restart();
+        assert_eq!(port.news().map(|frame| frame.seq), Some(0x0008));
+    }
+}

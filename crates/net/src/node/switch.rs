@@ -1,0 +1,245 @@
+//! The general output-queued switch: priorities, a shared buffer, priority flow control.
+//!
+//! A plain FIFO switch is engine code (departure known at enqueue); this one is asked each time a port
+//! is free, and gives the same result where both can do the job.
+
+use super::buffer::Buffer;
+use super::egress::{Egress, Place, PortStats, Stored};
+use super::pfc::{Ingress, headroom};
+use super::{Census, Change, Cx, DropReason, Node};
+use crate::aqm::Verdict;
+use crate::aqm::spec::QueueSpec;
+use crate::frame::{Kind, Packet};
+use crate::id::{NodeId, PortId};
+use crate::route::Routes;
+use crate::topology::{Lane, Wire, Wiring};
+use std::any::Any;
+use std::sync::Arc;
+
+/// The link at one port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SwitchPort {
+    /// From the switch.
+    pub tx: Lane,
+    /// To the switch.
+    pub rx: Lane,
+}
+
+impl SwitchPort {
+    /// The ports of `node`.
+    pub fn all_of(wiring: &Wiring, node: NodeId) -> Vec<SwitchPort> {
+        let port = |wire: &Wire| {
+            let back = wiring.of(wire.far.node)[wire.far.port.at()];
+            SwitchPort {
+                tx: wire.lane,
+                rx: back.lane,
+            }
+        };
+        wiring.of(node).iter().map(port).collect()
+    }
+}
+
+/// What a switch is made from.
+#[derive(Clone)]
+pub struct SwitchConfig {
+    /// Which node it is.
+    pub node: NodeId,
+    /// Where packets go.
+    pub routes: Arc<Routes>,
+    /// How they wait; validated.
+    pub queue: QueueSpec,
+    /// Its links, by port.
+    pub ports: Vec<SwitchPort>,
+    /// The largest packet in bytes on the wire.
+    pub mtu: u64,
+    /// The run's seed.
+    pub seed: u64,
+}
+
+/// A switch.
+pub struct Switch {
+    node: NodeId,
+    routes: Arc<Routes>,
+    egress: Vec<Egress>,
+    ingress: Vec<Ingress>,
+    buffer: Buffer,
+    obeys_pause: bool,
+    census: Census,
+}
+
+impl Switch {
+    /// An empty switch with all links up.
+    pub fn new(config: SwitchConfig) -> Switch {
+        let SwitchConfig {
+            node,
+            routes,
+            queue,
+            ports,
+            mtu,
+            seed,
+        } = config;
+        let egress = ports.iter().zip(0..).map(|(link, port)| {
+            let place = Place {
+                node,
+                port: PortId(port),
+                mtu,
+                seed,
+            };
+            Egress::new(&queue, link.tx.rate.pace(), &place)
+        });
+        let ingress = ports
+            .iter()
+            .map(|l| Ingress::new(queue.pfc.as_ref(), headroom(l.rx, l.tx, mtu)));
+        Switch {
+            node,
+            routes,
+            egress: egress.collect(),
+            ingress: ingress.collect(),
+            buffer: Buffer::new(queue.shared),
+            obeys_pause: queue.pfc.is_some(),
+            census: Census::default(),
+        }
+    }
+
+    /// What happened at `port` so far.
+    pub fn stats(&self, port: PortId) -> PortStats {
+        self.egress[port.at()].stats()
+    }
+
+    /// Finds room for a packet that goes from port `from` to port `out`, or a reason to drop it.
+    fn admit(
+        &mut self,
+        from: PortId,
+        out: PortId,
+        packet: &Packet,
+        cx: &Cx<'_>,
+    ) -> Result<Verdict, DropReason> {
+        let (egress, ingress) = (&mut self.egress[out.at()], &mut self.ingress[from.at()]);
+        if !egress.up {
+            return Err(DropReason::LinkDown);
+        }
+        let verdict = egress.judge(packet, cx.now);
+        if verdict == Verdict::Drop && !ingress.is_lossless(packet.class) {
+            return Err(DropReason::Early);
+        }
+        let len = u64::from(packet.len);
+        if egress.fits(packet, cx.now) && self.buffer.admits(egress.held_beside(packet), len) {
+            self.buffer.take(len);
+            ingress.charge(packet.class, len);
+        } else if !ingress.charge_reserve(packet.class, len) {
+            return Err(DropReason::Full);
+        }
+        Ok(verdict)
+    }
+
+    /// Gives back the room of a packet that leaves.
+    fn release(&mut self, stored: &Stored, cx: &mut Cx<'_>) {
+        let ingress = &mut self.ingress[stored.from.at()];
+        let len = u64::from(stored.packet.len);
+        self.buffer
+            .release(ingress.release(stored.packet.class, len));
+        self.census.held -= 1;
+        self.tell_sender(stored.from, cx);
+    }
+
+    fn tell_sender(&self, from: PortId, cx: &mut Cx<'_>) {
+        if self.ingress[from.at()].has_news() {
+            cx.kick(from);
+        }
+    }
+
+    fn forward(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        let Some(out) = self.routes.next(self.node, packet.dst, packet.entropy) else {
+            return cx.drop(&packet, DropReason::NoRoute);
+        };
+        match self.admit(from, out, &packet, cx) {
+            Ok(verdict) => {
+                self.egress[out.at()].push(Stored { packet, from }, verdict, cx.now);
+                self.census.held += 1;
+                cx.kick(out);
+            }
+            Err(reason) => self.egress[out.at()].drop(&packet, reason, cx),
+        }
+        self.tell_sender(from, cx);
+    }
+
+    /// The far end of `port` asks for classes to be paused or to go on.
+    fn obey(&mut self, port: PortId, frame: &Packet, cx: &mut Cx<'_>) {
+        self.census.consumed += 1;
+        let egress = &mut self.egress[port.at()];
+        egress.stats.pauses_received += 1;
+        if self.obeys_pause && egress.up {
+            egress.queues.obey(frame);
+            cx.kick(port);
+        }
+    }
+
+    fn go_down(&mut self, port: PortId, cx: &mut Cx<'_>) {
+        for stored in self.egress[port.at()].go_down(cx.now) {
+            self.egress[port.at()].drop(&stored.packet, DropReason::LinkDown, cx);
+            self.release(&stored, cx);
+        }
+    }
+
+    fn come_up(&mut self, port: PortId, cx: &mut Cx<'_>) {
+        self.egress[port.at()].up = true;
+        self.ingress[port.at()].restart();
+        cx.kick(port);
+    }
+}
+
+impl Node for Switch {
+    fn start(&mut self, _cx: &mut Cx<'_>) {}
+
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        match packet.kind {
+            Kind::Pause => self.obey(port, &packet, cx),
+            _ => self.forward(port, packet, cx),
+        }
+    }
+
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        let egress = &mut self.egress[port.at()];
+        if !egress.up {
+            return None;
+        }
+        if let Some(frame) = self.ingress[port.at()].news() {
+            egress.stats.pauses_sent += 1;
+            self.census.created += 1;
+            return Some(frame);
+        }
+        let stored = egress.pop(cx.now)?;
+        self.release(&stored, cx);
+        Some(stored.packet)
+    }
+
+    fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
+
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        match change {
+            Change::Up(port) => self.come_up(*port, cx),
+            Change::Down(port) => self.go_down(*port, cx),
+            Change::Rate(port, rate) => self.egress[port.at()].set_pace(rate.pace()),
+            Change::Routes(routes) => self.routes = Arc::clone(routes),
+        }
+    }
+
+    fn census(&self) -> Census {
+        self.census
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.egress[port.at()].queues.bytes()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,273 @@
+//! Computes routes: one breadth-first search per group of destinations.
+
+use super::table::{HOMES, HostEntry, NONE, NodeEntry, Routes, SETS};
+use super::{Down, RoutingSpec};
+use crate::rng::Stream;
+use crate::topology::{End, Graph, NodeInfo, NodeKind};
+use std::collections::BTreeMap;
+
+/// A link that is up, from a node to a switch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Near {
+    port: u16,
+    /// The switch at the far end; before rows are assigned its node, then its row.
+    to: u32,
+    /// The switch's port.
+    far: u16,
+}
+
+impl Routes {
+    /// Shortest paths by number of hops over what is not down; hosts never forward. `seed` varies the
+    /// hash from switch to switch, so that one tier's choice does not determine the next one's.
+    ///
+    /// Pinned: a packet's entropy is read as a number in mixed radix whose lowest digit chooses at the
+    /// sending host, the next at switches of tier 1, and so on upwards. Entropies from 0 to the number
+    /// of paths less one name each path once where hosts have one NIC and all choices are made on the
+    /// way up.
+    pub fn build(graph: &Graph, mode: RoutingSpec, down: &Down, seed: u64) -> Routes {
+        let near = links_up(graph, down);
+        let mut sets = Sets { lowest: mode == RoutingSpec::Shortest, ..Sets::default() };
+        let homes = Homes::new(graph, &near, &mut sets);
+        let (row_of, rows) = assign_rows(graph, near);
+        let switches: Vec<Vec<u32>> = (homes.groups.iter())
+            .map(|group| group.iter().map(|&node| row_of[node as usize]).collect())
+            .collect();
+        let cells = fill(&rows, &switches, &mut sets);
+        let groups = switches.len() as u32;
+        let (cells, row_start) = share_rows(&cells, rows.len(), groups);
+        let first: Vec<u32> = row_of.iter().map(|&row| row_start[row as usize]).collect();
+        let mut routes = Routes {
+            nodes: first.into_iter().map(|row| NodeEntry { row, key: 0 }).collect(),
+            hosts: homes.hosts,
+            groups,
+            cells,
+            sets: sets.flat,
+            homes: homes.ports,
+            pinned: mode == RoutingSpec::Pinned,
+        };
+        let keys = if routes.pinned {
+            divisors(graph, &routes, &homes.groups)
+        } else {
+            salts(graph, seed)
+        };
+        routes.nodes.iter_mut().zip(keys).for_each(|(node, key)| node.key = key);
+        routes
+    }
+}
+
+/// By node, its links to switches, in order of its ports.
+fn links_up(graph: &Graph, down: &Down) -> Vec<Vec<Near>> {
+    let mut near = vec![Vec::new(); graph.nodes.len()];
+    for (index, link) in graph.links.iter().enumerate() {
+        let dead = link.ends().iter().any(|end| down.nodes.contains(&end.node));
+        if dead || down.links.contains(&index) {
+            continue;
+        }
+        let mut add = |from: End, to: End| {
+            if graph.nodes[to.node.at()].kind == NodeKind::Switch {
+                let (port, far) = (from.port.0, to.port.0);
+                near[from.node.at()].push(Near { port, to: to.node.0, far });
+            }
+        };
+        add(link.a, link.b);
+        add(link.b, link.a);
+    }
+    near.iter_mut().for_each(|links| links.sort_unstable());
+    near
+}
+
+/// Sets of equal ports, each kept once.
+#[derive(Default)]
+struct Sets {
+    flat: Vec<u16>,
+    index: BTreeMap<Vec<u16>, u32>,
+    lowest: bool,
+}
+
+impl Sets {
+    /// The cell for `ports`, which ascend.
+    fn cell(&mut self, ports: &[u16]) -> u32 {
+        match ports {
+            [] => NONE,
+            [only] => u32::from(*only),
+            [lowest, ..] if self.lowest => u32::from(*lowest),
+            several => self.index.get(several).copied().unwrap_or_else(|| self.add(several)),
+        }
+    }
+
+    fn add(&mut self, ports: &[u16]) -> u32 {
+        let cell = SETS + self.flat.len() as u32;
+        self.flat.push(ports.len() as u16);
+        self.flat.extend_from_slice(ports);
+        self.index.insert(ports.to_vec(), cell);
+        cell
+    }
+
+    /// Whether `cell` stands for exactly `ports`.
+    fn holds(&self, cell: u32, ports: &[u16]) -> bool {
+        let set = cell.checked_sub(SETS).and_then(|at| self.flat.get(at as usize..));
+        set.is_some_and(|set| usize::from(set[0]) == ports.len() && set[1..].starts_with(ports))
+    }
+}
+
+/// Where hosts are attached.
+#[derive(Default)]
+struct Homes {
+    hosts: Vec<HostEntry>,
+    /// By host and switch of its group, in order, the host's ports at that switch.
+    ports: Vec<u32>,
+    /// The switches of each group, ascending.
+    groups: Vec<Vec<u32>>,
+}
+
+impl Homes {
+    fn new(graph: &Graph, near: &[Vec<Near>], sets: &mut Sets) -> Homes {
+        let mut homes = Homes::default();
+        let mut known = BTreeMap::new();
+        for &node in &graph.hosts {
+            let mut at: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
+            near[node.at()].iter().for_each(|link| at.entry(link.to).or_default().push(link.far));
+            let home = homes.ports.len() as u32;
+            for ports in at.values_mut() {
+                ports.sort_unstable();
+                homes.ports.push(sets.cell(ports));
+            }
+            let switches: Vec<u32> = at.into_keys().collect();
+            let next = known.len() as u32;
+            let group = *known.entry(switches.clone()).or_insert_with(|| {
+                homes.groups.push(switches);
+                next
+            });
+            homes.hosts.push(HostEntry { group, home, node });
+        }
+        homes
+    }
+}
+
+/// The row of each node, and the links of each row to the rows of switches. Switches come first, one
+/// row each; then one for all hosts with the same ports at the same switches.
+fn assign_rows(graph: &Graph, near: Vec<Vec<Near>>) -> (Vec<u32>, Vec<Vec<Near>>) {
+    let is_switch = |at: &usize| graph.nodes[*at].kind == NodeKind::Switch;
+    let mut row_of = vec![0; near.len()];
+    let switches: Vec<usize> = (0..near.len()).filter(is_switch).collect();
+    switches.iter().zip(0..).for_each(|(&node, row)| row_of[node] = row);
+    let mut rows: Vec<Vec<Near>> = switches.iter().map(|&node| near[node].clone()).collect();
+    let mut known = BTreeMap::new();
+    for &host in &graph.hosts {
+        let alike: Vec<_> = near[host.at()].iter().map(|link| (link.port, link.to)).collect();
+        row_of[host.at()] = *known.entry(alike).or_insert_with(|| {
+            rows.push(near[host.at()].clone());
+            rows.len() as u32 - 1
+        });
+    }
+    rows.iter_mut().flatten().for_each(|link| link.to = row_of[link.to as usize]);
+    (row_of, rows)
+}
+
+/// The cells of all rows, row by row.
+fn fill(rows: &[Vec<Near>], groups: &[Vec<u32>], sets: &mut Sets) -> Vec<u32> {
+    let mut cells = vec![NONE; rows.len() * groups.len()];
+    let mut last = vec![NONE; rows.len()];
+    let (mut distance, mut queue, mut ports) = (Vec::new(), Vec::new(), Vec::new());
+    for (group, homes) in groups.iter().enumerate() {
+        search(rows, homes, &mut distance, &mut queue);
+        for (row, links) in rows.iter().enumerate() {
+            nearest(links, &distance, &mut ports);
+            if !sets.holds(last[row], &ports) {
+                last[row] = sets.cell(&ports);
+            }
+            cells[row * groups.len() + group] = last[row];
+        }
+        for (cell, &row) in (HOMES..).zip(homes) {
+            cells[row as usize * groups.len() + group] = cell;
+        }
+    }
+    cells
+}
+
+/// Hops from every row to the nearest of `homes`; `u32::MAX` where there is no way.
+fn search(rows: &[Vec<Near>], homes: &[u32], distance: &mut Vec<u32>, queue: &mut Vec<u32>) {
+    distance.clear();
+    distance.resize(rows.len(), u32::MAX);
+    queue.clear();
+    queue.extend_from_slice(homes);
+    homes.iter().for_each(|&home| distance[home as usize] = 0);
+    let mut head = 0;
+    while let Some(&row) = queue.get(head) {
+        head += 1;
+        let next = distance[row as usize] + 1;
+        for link in &rows[row as usize] {
+            let far = &mut distance[link.to as usize];
+            if *far == u32::MAX {
+                *far = next;
+                queue.push(link.to);
+            }
+        }
+    }
+}
+
+/// The ports among `links` that lead nearest to the destination.
+fn nearest(links: &[Near], distance: &[u32], ports: &mut Vec<u16>) {
+    ports.clear();
+    let mut best = u32::MAX;
+    for link in links {
+        let far = distance[link.to as usize];
+        if far < best {
+            best = far;
+            ports.clear();
+        }
+        if far == best && far != u32::MAX {
+            ports.push(link.port);
+        }
+    }
+}
+
+/// Keeps each different row once; also gives the first cell of each row.
+fn share_rows(cells: &[u32], rows: usize, groups: u32) -> (Vec<u32>, Vec<u32>) {
+    let mut kept = Vec::new();
+    let mut known = BTreeMap::new();
+    let width = groups as usize;
+    let start = (0..rows).map(|row| {
+        let row = &cells[row * width..][..width];
+        *known.entry(row).or_insert_with(|| {
+            kept.extend_from_slice(row);
+            (kept.len() - width) as u32
+        })
+    });
+    let start = start.collect();
+    (kept, start)
+}
+
+fn salts(graph: &Graph, seed: u64) -> Vec<u32> {
+    let salt = |node| (Stream::named(seed, "route.salt", node).bits() >> 32) as u32;
+    (0..graph.nodes.len() as u64).map(salt).collect()
+}
+
+/// By node, the product of the most choices there are at any node of each lower tier.
+fn divisors(graph: &Graph, routes: &Routes, groups: &[Vec<u32>]) -> Vec<u32> {
+    let len = |&cell: &u32| match cell {
+        SETS..HOMES => u32::from(routes.sets[(cell - SETS) as usize]),
+        _ => 1,
+    };
+    let mut most = [1; 1 << u8::BITS];
+    let mut choices = |node: usize, count: u32| {
+        let tier = &mut most[usize::from(graph.nodes[node].tier)];
+        *tier = count.max(*tier);
+    };
+    for (node, entry) in routes.nodes.iter().enumerate() {
+        let row = &routes.cells[entry.row as usize..][..groups.len()];
+        choices(node, row.iter().map(len).max().unwrap_or(1));
+    }
+    for host in &routes.hosts {
+        let switches = groups[host.group as usize].iter();
+        for (&switch, cell) in switches.zip(&routes.homes[host.home as usize..]) {
+            choices(switch as usize, len(cell));
+        }
+    }
+    let below = |node: &NodeInfo| &most[..usize::from(node.tier)];
+    graph
+        .nodes
+        .iter()
+        .map(|node| below(node).iter().fold(1, |p: u32, &n| p.saturating_mul(n)))
+        .collect()
+}

@@ -1,0 +1,118 @@
+//! What a scenario says about its fabric.
+
+use super::{FatTreeSpec, Graph, LeafSpineSpec, StarSpec, TreeSpec};
+use crate::error::SpecError;
+use crate::time::Time;
+use crate::units::Rate;
+use serde::{Deserialize, Serialize};
+
+/// A fabric.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TopologySpec {
+    /// Hosts around one switch.
+    Star(StarSpec),
+    /// Racks, or rows of racks, under one core switch.
+    Tree(TreeSpec),
+    /// The k-ary fat-tree.
+    FatTree(FatTreeSpec),
+    /// Every leaf linked to every spine.
+    LeafSpine(LeafSpineSpec),
+}
+
+impl TopologySpec {
+    /// Every kind, with a line about it.
+    pub const KINDS: [(&str, &str); 4] = [
+        ("star", "hosts around one switch"),
+        ("tree", "racks, or rows of racks, under one core switch, oversubscribed as given"),
+        ("fat-tree", "k-ary fat-tree of any even k"),
+        ("leaf-spine", "every leaf switch linked to every spine switch"),
+    ];
+
+    /// The network it describes. Hosts are numbered pod by pod, and so are nodes: the hosts of a pod,
+    /// then its switches; switches above the pods come last.
+    pub fn build(&self) -> Result<Graph, SpecError> {
+        let (graph, overrides) = match self {
+            TopologySpec::Star(spec) => (spec.build(), &spec.overrides),
+            TopologySpec::Tree(spec) => (spec.build(), &spec.overrides),
+            TopologySpec::FatTree(spec) => (spec.build(), &spec.overrides),
+            TopologySpec::LeafSpine(spec) => (spec.build(), &spec.overrides),
+        };
+        let mut graph = graph?;
+        overrides.iter().try_for_each(|change| change.apply(&mut graph))?;
+        graph.validate()?;
+        Ok(graph)
+    }
+}
+
+/// A link that differs from the rest of its fabric. `rate` and `delay` hold for both directions unless
+/// `reverse-rate` or `reverse-delay` says otherwise for the way back.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LinkOverride {
+    /// The names of its two ends, `"h3-edge0.1"`: all parallel links between them, or with `#n` only
+    /// the n-th, counted from 0.
+    pub link: String,
+    /// Rate from the first end to the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Propagation delay from the first end to the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+    /// Rate from the second end to the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_rate: Option<Rate>,
+    /// Propagation delay from the second end to the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_delay: Option<Time>,
+}
+
+impl LinkOverride {
+    fn apply(&self, graph: &mut Graph) -> Result<(), SpecError> {
+        if self.rate == Some(Rate(0)) || self.reverse_rate == Some(Rate(0)) {
+            return self.fail("has a rate of zero: it must be above zero, for example \"10Gbps\"");
+        }
+        let found = graph.links_named(&self.link);
+        if found.is_empty() {
+            return self.fail(&hint(graph, &self.link));
+        }
+        for (link, flipped) in found {
+            let link = &mut graph.links[link];
+            let (there, back) =
+                if flipped { (&mut link.ba, &mut link.ab) } else { (&mut link.ab, &mut link.ba) };
+            there.rate = self.rate.unwrap_or(there.rate);
+            there.delay = self.delay.unwrap_or(there.delay);
+            back.rate = self.reverse_rate.or(self.rate).unwrap_or(back.rate);
+            back.delay = self.reverse_delay.or(self.delay).unwrap_or(back.delay);
+        }
+        Ok(())
+    }
+
+    fn fail(&self, why: &str) -> Result<(), SpecError> {
+        Err(SpecError::new("overrides", format!("the override of link `{}` {why}", self.link)))
+    }
+}
+
+/// What could have been meant by the name of a link that does not exist.
+fn hint(graph: &Graph, name: &str) -> String {
+    let known = name.split(['-', '#']).find_map(|end| graph.node_named(end.trim()));
+    let near = known.unwrap_or(graph.hosts[0]);
+    let links: Vec<String> = (graph.wiring().of(near).iter().take(8))
+        .map(|wire| {
+            format!("`{}-{}`", graph.nodes[near.at()].name, graph.nodes[wire.far.node.at()].name)
+        })
+        .collect();
+    format!("names no link: write the names of its two ends, for example {}", links.join(", "))
+}
+
+pub(super) fn default_rate() -> Rate {
+    Rate(10_000_000_000)
+}
+
+pub(super) fn default_delay() -> Time {
+    Time::us(1)
+}
+
+pub(super) fn one() -> u32 {
+    1
+}

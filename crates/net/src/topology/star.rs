@@ -1,0 +1,49 @@
+//! One switch.
+
+use super::builder::{Builder, count, positive, size};
+use super::spec::{LinkOverride, default_delay, default_rate, one};
+use super::{Graph, Lane};
+use crate::error::SpecError;
+use crate::time::Time;
+use crate::units::Rate;
+use serde::{Deserialize, Serialize};
+
+/// Hosts around one switch, `s0`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct StarSpec {
+    /// Number of hosts.
+    pub hosts: u32,
+    /// Rate of every link (10 Gbit/s where absent).
+    #[serde(default = "default_rate")]
+    pub rate: Rate,
+    /// Propagation delay of every link (1 µs where absent).
+    #[serde(default = "default_delay")]
+    pub delay: Time,
+    /// Network cards per host, each with a link of its own to the switch (1 where absent).
+    #[serde(default = "one")]
+    pub nics: u32,
+    /// Links that differ.
+    #[serde(default)]
+    pub overrides: Vec<LinkOverride>,
+}
+
+impl StarSpec {
+    /// That many hosts, everything else at its default.
+    pub fn new(hosts: u32) -> StarSpec {
+        let (rate, delay) = (default_rate(), default_delay());
+        StarSpec { hosts, rate, delay, nics: 1, overrides: Vec::new() }
+    }
+
+    pub(super) fn build(&self) -> Result<Graph, SpecError> {
+        count("hosts", self.hosts, u16::MAX.into())?;
+        count("nics", self.nics, u16::MAX.into())?;
+        size("hosts", u64::from(self.hosts) * u64::from(self.nics), 1)?;
+        positive("rate", self.rate)?;
+        let mut b = Builder::default();
+        let hosts = b.hosts(self.hosts, 0);
+        let switch = b.switch("s0".into(), 1, 0);
+        b.home(&hosts, &[switch], self.nics, Lane { rate: self.rate, delay: self.delay });
+        b.finish()
+    }
+}

@@ -1,0 +1,44 @@
+//! A graph seen from its ports.
+
+use super::{End, Graph, Lane, Link};
+use crate::id::NodeId;
+
+/// One direction of a link, as the port that sends into it sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wire {
+    /// Index into [`Graph::links`].
+    pub link: usize,
+    /// Where it leads.
+    pub far: End,
+    /// Rate and delay of this direction.
+    pub lane: Lane,
+}
+
+/// The wires of every node, by port.
+#[derive(Clone, Debug)]
+pub struct Wiring {
+    first: Vec<usize>,
+    wires: Vec<Wire>,
+}
+
+impl Wiring {
+    pub(super) fn new(graph: &Graph) -> Wiring {
+        let both = |(link, l): (usize, &Link)| {
+            let (there, back) =
+                (Wire { link, far: l.b, lane: l.ab }, Wire { link, far: l.a, lane: l.ba });
+            [(l.a, there), (l.b, back)]
+        };
+        let mut ends: Vec<_> = graph.links.iter().enumerate().flat_map(both).collect();
+        ends.sort_by_key(|(near, _)| (near.node, near.port));
+        let mut first = vec![0; graph.nodes.len() + 1];
+        for (node, ports) in graph.ports().into_iter().enumerate() {
+            first[node + 1] = first[node] + usize::from(ports);
+        }
+        Wiring { first, wires: ends.into_iter().map(|(_, wire)| wire).collect() }
+    }
+
+    /// The wires of `node`, indexed by [`crate::id::PortId`].
+    pub fn of(&self, node: NodeId) -> &[Wire] {
+        &self.wires[self.first[node.at()]..self.first[node.at() + 1]]
+    }
+}

@@ -1,0 +1,159 @@
+//! CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction, and never
+//! below what NewReno would reach.
+
+use super::{Ack, Congestion, Loss, MAX_WINDOW, MIN_THRESHOLD};
+use crate::time::Time;
+
+/// Windows are in segments with this many binary digits of fraction.
+const FRACTION: u32 = 20;
+const SEGMENT: u64 = 1 << FRACTION;
+/// β = 0.7: what a reduction leaves (§4.6), and 3·(1 - β)/(1 + β) = 9/17: NewReno's increase per
+/// window that is fair with it (§4.3).
+const BETA: (u64, u64) = (7, 10);
+const ALPHA: (u64, u64) = (9, 17);
+/// With C = 0.4 segments/s³ (§5.1): K³ in µs³ per unit of window, and 2²⁰ µs³ per unit of window.
+const CUBED_PER_UNIT: u128 = 2_500_000_000_000_000_000 >> FRACTION;
+const SCALED_CUBE_PER_UNIT: u64 = 2_273_737;
+/// Longest time on the curve, in µs; by then it has passed [`MAX_WINDOW`].
+const LONGEST: u64 = 1 << 27;
+
+/// CUBIC, with fast convergence and the Reno-friendly region.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    window: u64,
+    /// W_max: the plateau of the curve.
+    plateau: u64,
+    /// W_est: what NewReno would have.
+    friendly: u64,
+    /// Start of this stage of congestion avoidance; [`Time::MAX`] before it starts.
+    epoch: Time,
+    /// K in µs: from the epoch to the plateau.
+    climb: u32,
+    /// The window before the last reduction, in whole segments.
+    prior: u32,
+    /// Slow start below this many segments.
+    threshold: u32,
+    /// Marks are answered again once segments from here on are acknowledged.
+    answered: u32,
+}
+
+impl Cubic {
+    /// Slow start from `initial_window` segments.
+    pub fn new(initial_window: u32) -> Cubic {
+        Cubic {
+            window: u64::from(initial_window.clamp(1, MAX_WINDOW)) << FRACTION,
+            plateau: 0,
+            friendly: 0,
+            epoch: Time::MAX,
+            climb: 0,
+            prior: 0,
+            threshold: u32::MAX,
+            answered: 0,
+        }
+    }
+
+    /// Slow start up to the threshold; what remains of the acknowledgement follows the curve.
+    #[inline]
+    fn grow(&mut self, ack: &Ack, now: Time) {
+        let quick = u64::from(ack.acked).min(u64::from(self.threshold).saturating_sub(self.window >> FRACTION));
+        self.window += quick << FRACTION;
+        let rest = u64::from(ack.acked) - quick;
+        if rest > 0 {
+            self.avoid(rest, now, ack.srtt);
+        }
+        self.window = self.window.min(u64::from(MAX_WINDOW) << FRACTION);
+    }
+
+    fn avoid(&mut self, acked: u64, now: Time, srtt: Time) {
+        if self.epoch == Time::MAX {
+            self.begin(now);
+        }
+        let elapsed = now.since(self.epoch);
+        let parity = self.friendly >= u64::from(self.prior) << FRACTION;
+        let (up, down) = if parity { (1, 1) } else { ALPHA };
+        self.friendly += (up * acked << (2 * FRACTION)) / (down * self.window);
+        if self.curve(elapsed) < self.friendly {
+            self.window = self.window.max(self.friendly);
+        } else {
+            let target = self.curve(elapsed.after(srtt)).clamp(self.window, self.window + self.window / 2);
+            self.window += ((target - self.window) * acked << FRACTION) / self.window;
+        }
+    }
+
+    /// A stage of congestion avoidance starts at `now` from the present window (§4.2).
+    fn begin(&mut self, now: Time) {
+        self.epoch = now;
+        self.friendly = self.window;
+        self.plateau = self.plateau.max(self.window);
+        self.climb = cube_root(u128::from(self.plateau - self.window) * CUBED_PER_UNIT);
+    }
+
+    /// W_cubic (§4.2, figure 1): the window `elapsed` after the epoch.
+    fn curve(&self, elapsed: Time) -> u64 {
+        let (t, k) = (elapsed.as_ps() / 1_000_000, u64::from(self.climb));
+        let distance = t.abs_diff(k).min(LONGEST);
+        let cube = ((distance * distance) >> 20) * distance / SCALED_CUBE_PER_UNIT;
+        if t < k { self.plateau.saturating_sub(cube) } else { self.plateau + cube }
+    }
+
+    /// §4.6, §4.7: the plateau is where the reduction came, or below it where that is below the last
+    /// one, so that new flows find room.
+    fn reduce(&mut self, flight: u64) {
+        self.prior = self.window();
+        self.plateau = if self.window < self.plateau { self.window * 17 / 20 } else { self.window };
+        self.threshold = ((flight * BETA.0 / BETA.1) as u32).max(MIN_THRESHOLD);
+        self.window = self.window.min(u64::from(self.threshold) << FRACTION);
+        self.epoch = Time::MAX;
+    }
+}
+
+impl Congestion for Cubic {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, now: Time) {
+        if ack.recovering {
+            return;
+        }
+        if ack.echo {
+            if ack.una > self.answered {
+                self.answered = ack.nxt;
+                self.reduce(u64::from(self.window()));
+            }
+        } else if ack.limited {
+            self.grow(ack, now);
+        } else {
+            // Time without need of the window must not count (§5.8). Starting again from the present
+            // window continues the curve where it was left.
+            self.epoch = Time::MAX;
+        }
+    }
+
+    fn on_loss(&mut self, loss: Loss, _now: Time) {
+        match loss {
+            Loss::Fast { flight } => self.reduce(u64::from(flight)),
+            Loss::Timeout { flight } => {
+                self.reduce(u64::from(flight));
+                // §4.8: the next stage starts on its plateau.
+                self.plateau = 0;
+                self.window = SEGMENT;
+            }
+        }
+    }
+
+    fn restart(&mut self, initial_window: u32) {
+        self.window = self.window.min(u64::from(initial_window.max(1)) << FRACTION);
+        self.epoch = Time::MAX;
+    }
+
+    #[inline]
+    fn window(&self) -> u32 {
+        (self.window >> FRACTION) as u32
+    }
+}
+
+/// The integer part of the cube root of `x` below 2⁸⁴.
+fn cube_root(x: u128) -> u32 {
+    (0..28).rev().map(|bit| 1u128 << bit).fold(0, |root, bit| {
+        let next = root | bit;
+        if next * next * next <= x { next } else { root }
+    }) as u32
+}

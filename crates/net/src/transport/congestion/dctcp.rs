@@ -1,0 +1,96 @@
+//! DCTCP: the window falls in proportion to the fraction of marked segments (RFC 8257).
+
+use super::reno::Growth;
+use super::{Ack, Congestion, Loss};
+use crate::time::Time;
+
+/// Binary digits of alpha's fraction: enough that the least gain, 2⁻¹⁰, still moves it.
+const FRACTION: u32 = 20;
+const ONE: u32 = 1 << FRACTION;
+
+/// DCTCP. Growth and the reaction to loss are NewReno's.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    growth: Growth,
+    /// Estimated fraction of marked segments, times [`ONE`].
+    alpha: u32,
+    /// Segments acknowledged in the present observation window.
+    acked: u32,
+    /// Those of them acknowledged with ECN-Echo.
+    marked: u32,
+    /// The observation window ends when segments from here on are acknowledged.
+    observed: u32,
+    /// Marks are answered again once segments from here on are acknowledged.
+    answered: u32,
+    gain_shift: u8,
+}
+
+impl Dctcp {
+    /// Slow start from `initial_window` segments; alpha is 1 at first (§4.2). `gain_shift`: the
+    /// estimation gain g is 2 to the power of minus this, 4 being recommended.
+    pub fn new(initial_window: u32, gain_shift: u8) -> Dctcp {
+        Dctcp {
+            growth: Growth::new(initial_window),
+            alpha: ONE,
+            acked: 0,
+            marked: 0,
+            observed: 0,
+            answered: 0,
+            gain_shift: gain_shift.min(10),
+        }
+    }
+
+    /// The estimated fraction of marked segments, in 1/1024.
+    pub fn alpha(&self) -> u32 {
+        self.alpha >> (FRACTION - 10)
+    }
+
+    /// §3.3: alpha ← (1 - g)·alpha + g·F, once per window of data.
+    #[inline]
+    fn observe(&mut self, ack: &Ack) {
+        self.acked += ack.acked;
+        self.marked += if ack.echo { ack.acked } else { 0 };
+        if ack.una <= self.observed {
+            return;
+        }
+        let fraction = (u64::from(self.marked) << FRACTION) / u64::from(self.acked.max(1));
+        self.alpha = self.alpha - (self.alpha >> self.gain_shift) + (fraction as u32 >> self.gain_shift);
+        self.alpha = self.alpha.min(ONE);
+        (self.acked, self.marked, self.observed) = (0, 0, ack.nxt);
+    }
+
+    /// §3.3: window ← window·(1 - alpha / 2), rounded up to whole segments.
+    fn answer(&mut self) {
+        let window = self.growth.window;
+        let cut = (u64::from(window) * u64::from(self.alpha)) >> (FRACTION + 1);
+        self.growth.reduce(window - cut as u32);
+    }
+}
+
+impl Congestion for Dctcp {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, _now: Time) {
+        self.observe(ack);
+        if ack.recovering {
+            return;
+        }
+        if !ack.echo {
+            if ack.limited {
+                self.growth.grow(ack.acked);
+            }
+        } else if ack.una > self.answered {
+            self.answered = ack.nxt;
+            self.answer();
+        }
+    }
+    fn on_loss(&mut self, loss: Loss, _now: Time) {
+        self.growth.lose(loss);
+    }
+    fn restart(&mut self, initial_window: u32) {
+        self.growth.restart(initial_window);
+    }
+    #[inline]
+    fn window(&self) -> u32 {
+        self.growth.window
+    }
+}

@@ -1,0 +1,155 @@
+//! Congestion control: how many segments may be under way. Integers only: the same arithmetic on every
+//! machine, and in places without floats.
+
+mod cubic;
+mod dctcp;
+mod reno;
+
+pub use cubic::Cubic;
+pub use dctcp::Dctcp;
+pub use reno::Reno;
+
+use crate::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ack {
+    /// Segments newly acknowledged, cumulatively or selectively.
+    pub acked: u32,
+    /// First unacknowledged segment after it.
+    pub una: u32,
+    /// Next segment to be sent for the first time.
+    pub nxt: u32,
+    /// It carried ECN-Echo.
+    pub echo: bool,
+    /// The round-trip time measured by it.
+    pub rtt: Option<Time>,
+    /// The smoothed round-trip time.
+    pub srtt: Time,
+    /// The window was fully used, so it may grow (RFC 7661).
+    pub limited: bool,
+    /// Loss recovery is under way.
+    pub recovering: bool,
+}
+
+/// What was lost. `flight` counts the segments sent and not cumulatively acknowledged (RFC 5681).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// Fast retransmit: at the start of recovery.
+    Fast {
+        /// Segments outstanding.
+        flight: u32,
+    },
+    /// The retransmission timer expired.
+    Timeout {
+        /// Segments outstanding.
+        flight: u32,
+    },
+}
+
+/// A congestion control algorithm.
+pub trait Congestion {
+    /// An acknowledgement came.
+    fn on_ack(&mut self, ack: &Ack, now: Time);
+    /// Segments were lost.
+    fn on_loss(&mut self, loss: Loss, now: Time);
+    /// The connection was idle for a time-out: the window falls back to at most `initial_window`;
+    /// the slow start threshold is kept (RFC 5681 §4.1).
+    fn restart(&mut self, initial_window: u32);
+    /// Segments that may be under way, at least 1.
+    fn window(&self) -> u32;
+}
+
+/// No window grows beyond this many segments.
+const MAX_WINDOW: u32 = 1 << 20;
+/// Least slow start threshold, in segments (RFC 5681 §3.1).
+const MIN_THRESHOLD: u32 = 2;
+
+/// The algorithms by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AlgorithmKind {
+    /// [`Reno`].
+    NewReno,
+    /// [`Cubic`].
+    Cubic,
+    /// [`Dctcp`].
+    Dctcp,
+}
+
+impl AlgorithmKind {
+    /// The name in scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AlgorithmKind::NewReno => "newreno",
+            AlgorithmKind::Cubic => "cubic",
+            AlgorithmKind::Dctcp => "dctcp",
+        }
+    }
+}
+
+/// Any of the algorithms, without a dynamic call.
+#[derive(Clone, Debug)]
+pub enum Algorithm {
+    /// Additive increase, halving.
+    Reno(Reno),
+    /// Cubic growth.
+    Cubic(Cubic),
+    /// Reduction by the fraction of marks.
+    Dctcp(Dctcp),
+}
+
+macro_rules! each {
+    ($self:expr, $it:ident => $call:expr) => {
+        match $self {
+            Algorithm::Reno($it) => $call,
+            Algorithm::Cubic($it) => $call,
+            Algorithm::Dctcp($it) => $call,
+        }
+    };
+}
+
+impl Algorithm {
+    /// A fresh state: slow start from `initial_window` segments. DCTCP's gain is 2 to the power of
+    /// minus `gain_shift`; the others ignore it.
+    pub fn new(kind: AlgorithmKind, initial_window: u32, gain_shift: u8) -> Algorithm {
+        match kind {
+            AlgorithmKind::NewReno => Algorithm::Reno(Reno::new(initial_window)),
+            AlgorithmKind::Cubic => Algorithm::Cubic(Cubic::new(initial_window)),
+            AlgorithmKind::Dctcp => Algorithm::Dctcp(Dctcp::new(initial_window, gain_shift)),
+        }
+    }
+    /// Which one it is.
+    pub const fn kind(&self) -> AlgorithmKind {
+        match self {
+            Algorithm::Reno(_) => AlgorithmKind::NewReno,
+            Algorithm::Cubic(_) => AlgorithmKind::Cubic,
+            Algorithm::Dctcp(_) => AlgorithmKind::Dctcp,
+        }
+    }
+    /// Its name in scenario files.
+    pub const fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+}
+
+impl Congestion for Algorithm {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, now: Time) {
+        each!(self, it => it.on_ack(ack, now))
+    }
+    fn on_loss(&mut self, loss: Loss, now: Time) {
+        each!(self, it => it.on_loss(loss, now))
+    }
+    fn restart(&mut self, initial_window: u32) {
+        each!(self, it => it.restart(initial_window))
+    }
+    #[inline]
+    fn window(&self) -> u32 {
+        each!(self, it => it.window())
+    }
+}
+
+#[cfg(test)]
+mod tests;

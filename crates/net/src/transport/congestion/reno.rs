@@ -1,0 +1,97 @@
+//! NewReno: slow start, additive increase, halving (RFC 5681, 6582, 3168).
+
+use super::{Ack, Congestion, Loss, MAX_WINDOW, MIN_THRESHOLD};
+use crate::time::Time;
+
+/// Slow start and congestion avoidance, in whole segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    pub(super) window: u32,
+    /// Slow start below this window.
+    pub(super) threshold: u32,
+    /// Segments acknowledged towards the next increase of one.
+    credit: u32,
+}
+
+impl Growth {
+    pub(super) fn new(initial_window: u32) -> Growth {
+        Growth { window: initial_window.clamp(1, MAX_WINDOW), threshold: u32::MAX, credit: 0 }
+    }
+
+    /// Slow start adds what was acknowledged, up to the threshold; beyond it, one segment per window.
+    #[inline]
+    pub(super) fn grow(&mut self, acked: u32) {
+        let quick = acked.min(self.threshold.saturating_sub(self.window));
+        self.window = (self.window + quick).min(MAX_WINDOW);
+        self.credit += acked - quick;
+        while self.credit >= self.window {
+            self.credit -= self.window;
+            self.window = (self.window + 1).min(MAX_WINDOW);
+        }
+    }
+
+    /// The window falls to `threshold`, and grows linearly from there.
+    pub(super) fn reduce(&mut self, threshold: u32) {
+        self.threshold = threshold.max(MIN_THRESHOLD);
+        self.window = self.window.min(self.threshold);
+        self.credit = 0;
+    }
+
+    /// Half of what was under way; after a time-out, slow start from one segment up to there.
+    pub(super) fn lose(&mut self, loss: Loss) {
+        match loss {
+            Loss::Fast { flight } => self.reduce(flight / 2),
+            Loss::Timeout { flight } => {
+                self.reduce(flight / 2);
+                self.window = 1;
+            }
+        }
+    }
+
+    pub(super) fn restart(&mut self, initial_window: u32) {
+        self.window = self.window.min(initial_window.max(1));
+        self.credit = 0;
+    }
+}
+
+/// NewReno.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    growth: Growth,
+    /// Marks are answered again once segments from here on are acknowledged.
+    answered: u32,
+}
+
+impl Reno {
+    /// Slow start from `initial_window` segments.
+    pub fn new(initial_window: u32) -> Reno {
+        Reno { growth: Growth::new(initial_window), answered: 0 }
+    }
+}
+
+impl Congestion for Reno {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, _now: Time) {
+        if ack.recovering {
+            return;
+        }
+        if !ack.echo {
+            if ack.limited {
+                self.growth.grow(ack.acked);
+            }
+        } else if ack.una > self.answered {
+            self.answered = ack.nxt;
+            self.growth.reduce(self.growth.window / 2);
+        }
+    }
+    fn on_loss(&mut self, loss: Loss, _now: Time) {
+        self.growth.lose(loss);
+    }
+    fn restart(&mut self, initial_window: u32) {
+        self.growth.restart(initial_window);
+    }
+    #[inline]
+    fn window(&self) -> u32 {
+        self.growth.window
+    }
+}

@@ -1,0 +1,155 @@
+//! The receiving end of a connection: what has arrived, and what to acknowledge.
+
+use super::spec::Transport;
+use crate::frame::{CE, CWR, ECE, Kind, PUSH, Packet, Span};
+use crate::time::Time;
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// Next segment expected.
+    pub seq: u32,
+    /// What was received beyond it, most recent first.
+    pub sack: [Span; 3],
+    /// Echoes congestion.
+    pub echo: bool,
+    /// Time stamp of the segment that caused it.
+    pub stamp: u32,
+}
+
+impl Reply {
+    /// Turns the header `packet` into this acknowledgement.
+    #[inline]
+    pub fn fill(&self, mut packet: Packet, transport: &Transport) -> Packet {
+        packet.kind = Kind::Ack;
+        packet.seq = self.seq;
+        packet.sack = self.sack;
+        packet.stamp = self.stamp;
+        packet.flags = if self.echo { ECE } else { 0 };
+        packet.len = transport.ack_len();
+        packet
+    }
+}
+
+/// The receiving end of a connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    next: u32,
+    /// Segments received and not yet acknowledged.
+    pending: u32,
+    /// Ranges beyond `next`, most recently touched first.
+    beyond: Vec<(u32, u32)>,
+    /// Congestion to be echoed.
+    echo: bool,
+    stamp: u32,
+    deadline: Time,
+}
+
+impl Default for Receiver {
+    fn default() -> Receiver {
+        Receiver::new()
+    }
+}
+
+impl Receiver {
+    /// Nothing received.
+    pub fn new() -> Receiver {
+        Receiver { next: 0, pending: 0, beyond: Vec::new(), echo: false, stamp: 0, deadline: Time::MAX }
+    }
+
+    /// Segments received in order.
+    #[inline]
+    pub fn delivered(&self) -> u32 {
+        self.next
+    }
+
+    /// A segment arrived; returns the acknowledgement to send now, if any.
+    #[inline]
+    pub fn on_data(&mut self, packet: &Packet, transport: &Transport, now: Time) -> Option<Reply> {
+        let before = self.hear(packet, transport);
+        let in_order = packet.seq == self.next && self.beyond.is_empty();
+        if in_order {
+            self.next += 1;
+        } else {
+            self.place(packet.seq);
+        }
+        if transport.delayed_ack() == Time::ZERO {
+            self.stamp = packet.stamp;
+            return Some(self.reply());
+        }
+        self.delay(packet, in_order, before, transport.delayed_ack(), now)
+    }
+
+    /// Notes congestion marks; returns what to acknowledge at once where the echo changes (RFC 8257 §3.2).
+    #[inline]
+    fn hear(&mut self, packet: &Packet, transport: &Transport) -> Option<Reply> {
+        let marked = packet.flags & CE != 0;
+        if !transport.exact_echo() {
+            self.echo = marked || (self.echo && packet.flags & CWR == 0);
+            return None;
+        }
+        let before = (marked != self.echo && self.pending > 0).then(|| self.reply());
+        self.echo = marked;
+        before
+    }
+
+    /// Acknowledges every second segment, and at once whatever is out of the ordinary.
+    fn delay(&mut self, packet: &Packet, in_order: bool, before: Option<Reply>, by: Time, now: Time) -> Option<Reply> {
+        self.pending = if before.is_some() { 1 } else { self.pending + 1 };
+        if self.pending == 1 {
+            self.stamp = packet.stamp;
+        }
+        if self.pending >= 2 || !in_order || packet.flags & PUSH != 0 {
+            return Some(self.acknowledge());
+        }
+        self.deadline = now + by;
+        before
+    }
+
+    fn acknowledge(&mut self) -> Reply {
+        self.pending = 0;
+        self.deadline = Time::MAX;
+        self.reply()
+    }
+
+    #[inline]
+    fn reply(&self) -> Reply {
+        let mut sack = [Span::default(); 3];
+        for (span, (start, end)) in sack.iter_mut().zip(&self.beyond) {
+            *span = Span { start: (start - self.next) as u16, end: (end - self.next) as u16 };
+        }
+        Reply { seq: self.next, sack, echo: self.echo, stamp: self.stamp }
+    }
+
+    /// A segment out of order: extends, joins or adds a range, which becomes the first.
+    #[cold]
+    fn place(&mut self, seq: u32) {
+        if seq < self.next {
+            return;
+        }
+        let (mut start, mut end) = (seq, seq + 1);
+        self.beyond.retain(|&(s, e)| {
+            let touches = s <= end && start <= e;
+            if touches {
+                (start, end) = (start.min(s), end.max(e));
+            }
+            !touches
+        });
+        if start == self.next {
+            self.next = end;
+        } else {
+            self.beyond.insert(0, (start, end));
+        }
+    }
+
+    /// When [`Self::on_timeout`] is due.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        (self.deadline != Time::MAX).then_some(self.deadline)
+    }
+
+    /// The delayed-acknowledgement timer expired.
+    pub fn on_timeout(&mut self) -> Option<Reply> {
+        (self.pending > 0).then(|| self.acknowledge())
+    }
+}

@@ -1,0 +1,188 @@
+//! Which segments of a window were received, lost or retransmitted (RFC 2018, RFC 6675).
+
+use crate::frame::Span;
+
+/// A segment is lost when this many above it were received.
+const DUPLICATES: u32 = 3;
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+const RETRANSMITTED: u8 = 4;
+
+/// The state of segments from `base` (the first unacknowledged) upwards. Exists only while there is
+/// loss or reordering.
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    base: u32,
+    /// Ring of flags: segment s at `s & mask`.
+    flags: Vec<u8>,
+    mask: u32,
+    /// One past the highest segment received.
+    top: u32,
+    /// Segments below this have been judged.
+    judged: u32,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// No lost segment awaits retransmission below this.
+    cursor: u32,
+    /// For each retransmission under way, in order: the segment, and what was next to be sent then.
+    under_way: std::collections::VecDeque<(u32, u32)>,
+}
+
+impl Scoreboard {
+    /// An empty board for a window of up to `window` segments from `base`.
+    pub fn new(base: u32, window: u32) -> Scoreboard {
+        let size = (window + 1).next_power_of_two().max(64);
+        Scoreboard {
+            base,
+            flags: vec![0; size as usize],
+            mask: size - 1,
+            top: base,
+            judged: base,
+            cursor: base,
+            ..Scoreboard::default()
+        }
+    }
+
+    fn flag(&mut self, segment: u32) -> &mut u8 {
+        &mut self.flags[(segment & self.mask) as usize]
+    }
+
+    /// Everything below `una` is acknowledged. Returns how many of those were not known to be received.
+    pub fn advance(&mut self, una: u32) -> u32 {
+        let mut news = 0;
+        while self.base < una {
+            let at = self.base;
+            let flag = std::mem::take(self.flag(at));
+            self.base += 1;
+            news += u32::from(flag & SACKED == 0);
+            self.sacked -= u32::from(flag & SACKED != 0);
+            self.lost -= u32::from(flag & LOST != 0);
+            self.retransmitted -= u32::from(flag & RETRANSMITTED != 0);
+        }
+        self.top = self.top.max(una);
+        self.judged = self.judged.max(una);
+        self.cursor = self.cursor.max(una);
+        news
+    }
+
+    /// Notes received segments; returns how many are news.
+    pub fn receive(&mut self, ack: u32, spans: &[Span], nxt: u32) -> u32 {
+        let mut news = 0;
+        for span in spans.iter().filter(|s| s.end > s.start) {
+            let first = (ack + u32::from(span.start)).max(self.base);
+            let end = (ack + u32::from(span.end)).min(nxt);
+            for segment in first..end {
+                news += self.receive_one(segment);
+            }
+            self.top = self.top.max(end);
+        }
+        news
+    }
+
+    fn receive_one(&mut self, segment: u32) -> u32 {
+        let flag = self.flag(segment);
+        if *flag & SACKED != 0 {
+            return 0;
+        }
+        let was = std::mem::replace(flag, SACKED);
+        self.sacked += 1;
+        self.lost -= u32::from(was & LOST != 0);
+        self.retransmitted -= u32::from(was & RETRANSMITTED != 0);
+        1
+    }
+
+    /// Judges which segments are lost: those with enough received above them, and retransmissions
+    /// whose later-sent neighbours were received.
+    pub fn judge(&mut self) {
+        let mut above = 0;
+        let mut segment = self.top;
+        while segment > self.judged && above < DUPLICATES {
+            segment -= 1;
+            above += u32::from(*self.flag(segment) & SACKED != 0);
+        }
+        if above == DUPLICATES {
+            for at in self.judged..segment {
+                self.lose(at);
+            }
+            self.judged = self.judged.max(segment);
+        }
+        while let Some(&(segment, sent_before)) = self.under_way.front() {
+            let done = segment < self.base || *self.flag(segment) & RETRANSMITTED == 0;
+            if !done && self.top < sent_before + DUPLICATES {
+                break;
+            }
+            self.under_way.pop_front();
+            if !done {
+                *self.flag(segment) &= !RETRANSMITTED;
+                self.retransmitted -= 1;
+                self.cursor = self.cursor.min(segment);
+            }
+        }
+    }
+
+    fn lose(&mut self, segment: u32) {
+        let flag = self.flag(segment);
+        if *flag & (SACKED | LOST) == 0 {
+            *flag |= LOST;
+            self.lost += 1;
+            self.cursor = self.cursor.min(segment);
+        }
+    }
+
+    /// A time-out: all that is not known to be received is lost, retransmissions too.
+    pub fn lose_all(&mut self, nxt: u32) {
+        for segment in self.base..nxt {
+            let flag = self.flag(segment);
+            if *flag & RETRANSMITTED != 0 {
+                *flag &= !RETRANSMITTED;
+                self.retransmitted -= 1;
+            }
+            self.lose(segment);
+        }
+        self.under_way.clear();
+        self.cursor = self.base;
+        self.judged = nxt;
+    }
+
+    /// The next lost segment to send again, noted as sent when `nxt` was next to be sent first.
+    pub fn retransmit(&mut self, nxt: u32) -> Option<u32> {
+        let segment = self.next_lost()?;
+        *self.flag(segment) |= RETRANSMITTED;
+        self.retransmitted += 1;
+        self.cursor = segment + 1;
+        self.under_way.push_back((segment, nxt));
+        Some(segment)
+    }
+
+    /// The next lost segment that has not been sent again.
+    pub fn next_lost(&mut self) -> Option<u32> {
+        if self.lost == self.retransmitted {
+            return None;
+        }
+        let end = self.judged;
+        while self.cursor < end {
+            if *self.flag(self.cursor) & (LOST | RETRANSMITTED | SACKED) == LOST {
+                return Some(self.cursor);
+            }
+            self.cursor += 1;
+        }
+        None
+    }
+
+    /// Whether anything is thought lost.
+    pub fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// Segments not in the network: received, or lost and not sent again.
+    pub fn absent(&self) -> u32 {
+        self.sacked + self.lost - self.retransmitted
+    }
+
+    /// Whether nothing is known beyond the acknowledged.
+    pub fn is_clean(&self) -> bool {
+        self.sacked == 0 && self.lost == 0
+    }
+}

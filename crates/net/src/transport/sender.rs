@@ -1,0 +1,259 @@
+//! The sending end of a connection: what to send next, and what an acknowledgement means.
+
+use super::congestion::{Ack, Algorithm, Congestion, Loss};
+use super::rtt::Rtt;
+use super::scoreboard::Scoreboard;
+use super::spec::Transport;
+use crate::frame::{CWR, ECE, PUSH, Packet, RETRANSMITTED};
+use crate::id::FlowId;
+use crate::time::Time;
+use std::collections::VecDeque;
+
+/// A segment to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Its number on the connection.
+    pub seq: u32,
+    /// Its payload in bytes.
+    pub payload: u32,
+    /// [`RETRANSMITTED`], [`PUSH`], [`CWR`].
+    pub flags: u8,
+}
+
+/// A message of the connection: its flow, one past its last segment, that segment's payload.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    flow: FlowId,
+    end: u32,
+    last_payload: u32,
+}
+
+/// The sending end of a connection.
+#[derive(Debug)]
+pub struct Sender {
+    una: u32,
+    nxt: u32,
+    end: u32,
+    /// Recovery or time-out repair lasts until this is acknowledged.
+    recover: u32,
+    /// A further reaction to ECN is due only beyond this.
+    echo_until: u32,
+    recovering: bool,
+    announce_cwr: bool,
+    algorithm: Algorithm,
+    rtt: Rtt,
+    board: Option<Box<Scoreboard>>,
+    deadline: Time,
+    last_sent: Time,
+    messages: VecDeque<Message>,
+    retransmissions: u32,
+    timeouts: u32,
+}
+
+impl Sender {
+    /// A connection with nothing sent.
+    pub fn new(transport: &Transport) -> Sender {
+        Sender {
+            una: 0,
+            nxt: 0,
+            end: 0,
+            recover: 0,
+            echo_until: 0,
+            recovering: false,
+            announce_cwr: false,
+            algorithm: transport.congestion(),
+            rtt: Rtt::new(),
+            board: None,
+            deadline: Time::MAX,
+            last_sent: Time::ZERO,
+            messages: VecDeque::with_capacity(1),
+            retransmissions: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Appends a message of `bytes` to the stream.
+    pub fn push(&mut self, flow: FlowId, bytes: u64, transport: &Transport, now: Time) {
+        let idle = self.una == self.end && self.nxt > 0;
+        if idle
+            && transport.idle_restart()
+            && now.since(self.last_sent) > self.rtt.timeout(&transport.rto_limits())
+        {
+            self.algorithm.restart(transport.initial_window());
+        }
+        let segments = transport.segments(bytes);
+        let before = u64::from(segments - 1) * u64::from(transport.mss());
+        self.end += segments;
+        self.messages.push_back(Message { flow, end: self.end, last_payload: (bytes - before) as u32 });
+    }
+
+    /// Segments in the network, as far as is known.
+    #[inline]
+    fn pipe(&self) -> u32 {
+        self.nxt - self.una - self.board.as_ref().map_or(0, |board| board.absent())
+    }
+
+    /// Whether window and data allow a segment now.
+    #[inline]
+    pub fn can_send(&mut self) -> bool {
+        self.pipe() < self.algorithm.window()
+            && (self.nxt < self.end || self.board.as_mut().is_some_and(|b| b.next_lost().is_some()))
+    }
+
+    /// The next segment to send now, if window and data allow: lost ones first.
+    #[inline]
+    pub fn next_segment(&mut self, transport: &Transport, now: Time) -> Option<Segment> {
+        if self.pipe() >= self.algorithm.window() {
+            return None;
+        }
+        let lost = self.board.as_mut().and_then(|board| board.retransmit(self.nxt));
+        if lost.is_none() && (self.nxt == self.end || self.nxt - self.una >= transport.max_window()) {
+            return None;
+        }
+        if self.deadline == Time::MAX {
+            self.deadline = now + self.rtt.timeout(&transport.rto_limits());
+        }
+        self.last_sent = now;
+        let (seq, mut flags) = match lost {
+            Some(seq) => {
+                self.retransmissions += 1;
+                (seq, RETRANSMITTED)
+            }
+            None => {
+                self.nxt += 1;
+                (self.nxt - 1, if std::mem::take(&mut self.announce_cwr) { CWR } else { 0 })
+            }
+        };
+        let (payload, last) = self.payload_of(seq, transport.mss());
+        flags |= if last { PUSH } else { 0 };
+        Some(Segment { seq, payload, flags })
+    }
+
+    /// A segment's payload, and whether it ends a message.
+    #[inline]
+    fn payload_of(&self, seq: u32, mss: u32) -> (u32, bool) {
+        match self.messages.iter().find(|m| seq < m.end) {
+            Some(message) if seq + 1 == message.end => (message.last_payload, true),
+            _ => (mss, false),
+        }
+    }
+
+    /// An acknowledgement arrived.
+    #[inline]
+    pub fn on_ack(&mut self, packet: &Packet, transport: &Transport, now: Time) {
+        let ack = packet.seq;
+        if ack > self.nxt || ack < self.una {
+            return;
+        }
+        let flight = self.pipe();
+        let advanced = ack > self.una;
+        let rtt = (now.as_ns() as u32).wrapping_sub(packet.stamp);
+        let mut news = ack - self.una;
+        self.una = ack;
+        if advanced {
+            self.rtt.sample(rtt);
+            self.deadline = match self.nxt > ack {
+                true => now + self.rtt.timeout(&transport.rto_limits()),
+                false => Time::MAX,
+            };
+        }
+        if self.board.is_some() || packet.sack[0].end > 0 {
+            news = self.reckon(packet, transport, flight, now);
+        }
+        let echo = packet.flags & ECE != 0;
+        if echo && ack > self.echo_until {
+            self.echo_until = self.nxt;
+            self.announce_cwr = true;
+        }
+        if news > 0 || echo {
+            self.algorithm.on_ack(
+                &Ack {
+                    acked: news,
+                    una: self.una,
+                    nxt: self.nxt,
+                    echo,
+                    rtt: advanced.then_some(Time::ns(u64::from(rtt))),
+                    srtt: self.rtt.smoothed(),
+                    limited: 2 * flight >= self.algorithm.window(),
+                    recovering: self.recovering,
+                },
+                now,
+            );
+        }
+    }
+
+    /// Selective acknowledgements: what arrived, what is lost, whether recovery begins or ends.
+    /// Returns the number of segments newly known to be received.
+    #[cold]
+    fn reckon(&mut self, packet: &Packet, transport: &Transport, flight: u32, now: Time) -> u32 {
+        let una = self.una;
+        let fresh = || Box::new(Scoreboard::new(una, transport.max_window()));
+        let board = self.board.get_or_insert_with(fresh);
+        let news = board.advance(una) + board.receive(una, &packet.sack, self.nxt);
+        board.judge();
+        let (has_lost, clean) = (board.has_lost(), board.is_clean());
+        if self.recovering && una >= self.recover {
+            self.recovering = false;
+        }
+        if has_lost && !self.recovering && una >= self.recover {
+            self.recovering = true;
+            self.recover = self.nxt;
+            self.algorithm.on_loss(Loss::Fast { flight }, now);
+        }
+        if clean {
+            self.board = None;
+        }
+        news
+    }
+
+    /// The retransmission timer expired: all that is not known to be received is sent again.
+    pub fn on_timeout(&mut self, transport: &Transport, now: Time) {
+        if self.una == self.nxt {
+            self.deadline = Time::MAX;
+            return;
+        }
+        let flight = self.pipe();
+        let una = self.una;
+        let fresh = || Box::new(Scoreboard::new(una, transport.max_window()));
+        let board = self.board.get_or_insert_with(fresh);
+        board.advance(una);
+        board.lose_all(self.nxt);
+        self.timeouts += 1;
+        self.recovering = false;
+        self.recover = self.nxt;
+        self.rtt.back_off();
+        self.algorithm.on_loss(Loss::Timeout { flight }, now);
+        self.deadline = now + self.rtt.timeout(&transport.rto_limits());
+    }
+
+    /// When [`Self::on_timeout`] is due.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        (self.deadline != Time::MAX).then_some(self.deadline)
+    }
+
+    /// The next message that is acknowledged in full, each once.
+    #[inline]
+    pub fn poll_acked(&mut self) -> Option<FlowId> {
+        let front = self.messages.front()?;
+        if front.end > self.una {
+            return None;
+        }
+        self.messages.pop_front().map(|message| message.flow)
+    }
+
+    /// Segments retransmitted and time-outs so far.
+    pub fn losses(&self) -> (u32, u32) {
+        (self.retransmissions, self.timeouts)
+    }
+
+    /// The congestion window in segments.
+    pub fn window(&self) -> u32 {
+        self.algorithm.window()
+    }
+
+    /// Whether everything pushed is acknowledged.
+    pub fn is_idle(&self) -> bool {
+        self.una == self.end
+    }
+}

@@ -1,0 +1,240 @@
+//! What a transport is made of, and what is computed from it once.
+
+use super::congestion::{Algorithm, AlgorithmKind};
+use super::rtt::Limits;
+use crate::error::SpecError;
+use crate::time::Time;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Every transport: its `kind` in a scenario file, and what it does.
+pub const TRANSPORTS: &[(&str, &str)] = &[
+    ("newreno", "loss-based, additive increase and halving (RFC 5681, 6582) with SACK (RFC 6675)"),
+    ("cubic", "loss-based, cubic growth (RFC 9438) with SACK; Linux' default"),
+    ("dctcp", "reacts to the fraction of ECN marks (RFC 8257); needs a queue that marks"),
+];
+
+/// A TCP-like transport.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(from = "Given", rename_all = "kebab-case")]
+pub struct TransportSpec {
+    /// Congestion control.
+    pub kind: AlgorithmKind,
+    /// Largest IP packet.
+    pub mtu: Bytes,
+    /// Bytes that each packet adds on the wire: Ethernet's preamble (8), header (14), checksum (4)
+    /// and gap (12). Where it is not zero, packets are padded to Ethernet's minimum frame.
+    pub framing: Bytes,
+    /// IPv4 and TCP headers; 52 B with the time-stamp option.
+    pub headers: Bytes,
+    /// Initial window in segments (RFC 6928).
+    pub initial_window: u32,
+    /// Least retransmission time-out; Linux' default is 200 ms.
+    pub min_rto: Time,
+    /// Largest retransmission time-out.
+    pub max_rto: Time,
+    /// Most unacknowledged payload of a connection: the receive window.
+    pub max_window: Bytes,
+    /// Delays acknowledgements by up to this time or every second segment; zero acknowledges each.
+    pub delayed_ack: Time,
+    /// After an idle time-out the window falls back to the initial one (RFC 2861), as in Linux.
+    pub idle_restart: bool,
+    /// Negotiates ECN.
+    pub ecn: bool,
+    /// DCTCP's gain g is 2 to the power of minus this (RFC 8257 recommends 4).
+    pub gain_shift: u8,
+    /// Most bytes that wait in the host's network card before connections take turns.
+    pub small_queue: Bytes,
+}
+
+impl TransportSpec {
+    /// The defaults of `kind`.
+    pub fn of(kind: AlgorithmKind) -> TransportSpec {
+        TransportSpec {
+            kind,
+            mtu: Bytes(1500),
+            framing: Bytes(38),
+            headers: Bytes(40),
+            initial_window: 10,
+            min_rto: Time::ms(200),
+            max_rto: Time::s(120),
+            max_window: Bytes(2_000_000),
+            delayed_ack: Time::ZERO,
+            idle_restart: true,
+            ecn: kind == AlgorithmKind::Dctcp,
+            gain_shift: 4,
+            small_queue: Bytes(64_000),
+        }
+    }
+
+    /// Checks and compiles it.
+    pub fn build(&self) -> Result<Transport, SpecError> {
+        let refuse = |key: &str, message: String| Err(SpecError::new(key, message));
+        if !(Bytes(576)..=Bytes(9_216)).contains(&self.mtu) {
+            return refuse("mtu", format!("an MTU of {} is outside 576B to 9216B", self.mtu));
+        }
+        if self.headers.0 < 40 || self.headers.0 > 120 {
+            return refuse("headers", format!("{} of IPv4 and TCP headers; 40B to 120B are possible", self.headers));
+        }
+        if self.framing.0 > 1_000 {
+            return refuse("framing", format!("{} of framing per packet; at most 1000B", self.framing));
+        }
+        if self.initial_window == 0 || self.initial_window > 1_000 {
+            return refuse("initial-window", format!("{} segments; 1 to 1000 are possible", self.initial_window));
+        }
+        if self.min_rto == Time::ZERO || self.max_rto < self.min_rto {
+            let message = format!("time-outs from {} to {}; min-rto must be above 0 and at most max-rto", self.min_rto, self.max_rto);
+            return refuse("min-rto", message);
+        }
+        if self.gain_shift == 0 || self.gain_shift > 10 {
+            return refuse("gain-shift", format!("a gain of 2^-{}; 1 to 10 are possible", self.gain_shift));
+        }
+        if self.kind == AlgorithmKind::Dctcp && !self.ecn {
+            return refuse("ecn", "DCTCP works by ECN marks: ecn = false makes it blind".to_string());
+        }
+        let mss = (self.mtu.0 - self.headers.0) as u32;
+        let max_window = (self.max_window.0 / u64::from(mss)).min(60_000) as u32;
+        if max_window < 2 {
+            return refuse("max-window", format!("{} is less than two segments of {mss} B", self.max_window));
+        }
+        Ok(Transport { spec: *self, mss, max_window })
+    }
+}
+
+/// What a scenario file may say: a name alone, or a table.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Given {
+    Name(AlgorithmKind),
+    Table(Table),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Table {
+    kind: AlgorithmKind,
+    mtu: Option<Bytes>,
+    framing: Option<Bytes>,
+    headers: Option<Bytes>,
+    initial_window: Option<u32>,
+    min_rto: Option<Time>,
+    max_rto: Option<Time>,
+    max_window: Option<Bytes>,
+    delayed_ack: Option<Time>,
+    idle_restart: Option<bool>,
+    ecn: Option<bool>,
+    gain_shift: Option<u8>,
+    small_queue: Option<Bytes>,
+}
+
+impl From<Given> for TransportSpec {
+    fn from(given: Given) -> TransportSpec {
+        let table = match given {
+            Given::Name(kind) => return TransportSpec::of(kind),
+            Given::Table(table) => table,
+        };
+        let base = TransportSpec::of(table.kind);
+        TransportSpec {
+            kind: table.kind,
+            mtu: table.mtu.unwrap_or(base.mtu),
+            framing: table.framing.unwrap_or(base.framing),
+            headers: table.headers.unwrap_or(base.headers),
+            initial_window: table.initial_window.unwrap_or(base.initial_window),
+            min_rto: table.min_rto.unwrap_or(base.min_rto),
+            max_rto: table.max_rto.unwrap_or(base.max_rto),
+            max_window: table.max_window.unwrap_or(base.max_window),
+            delayed_ack: table.delayed_ack.unwrap_or(base.delayed_ack),
+            idle_restart: table.idle_restart.unwrap_or(base.idle_restart),
+            ecn: table.ecn.unwrap_or(base.ecn),
+            gain_shift: table.gain_shift.unwrap_or(base.gain_shift),
+            small_queue: table.small_queue.unwrap_or(base.small_queue),
+        }
+    }
+}
+
+/// Bytes of preamble and gap beside the minimum frame of 64 B.
+const MIN_ON_WIRE: u64 = 84;
+
+/// A transport ready for use.
+#[derive(Clone, Copy, Debug)]
+pub struct Transport {
+    spec: TransportSpec,
+    mss: u32,
+    max_window: u32,
+}
+
+impl Transport {
+    /// Payload of a full segment.
+    #[inline]
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+    /// Largest IP packet.
+    pub fn mtu(&self) -> u32 {
+        self.spec.mtu.0 as u32
+    }
+    /// Largest window in segments.
+    #[inline]
+    pub fn max_window(&self) -> u32 {
+        self.max_window
+    }
+    /// Initial window in segments.
+    pub fn initial_window(&self) -> u32 {
+        self.spec.initial_window.min(self.max_window)
+    }
+    /// Whether packets are ECN-capable.
+    pub fn ecn(&self) -> bool {
+        self.spec.ecn
+    }
+    /// Whether each mark is echoed exactly (DCTCP) instead of until acknowledged (RFC 3168).
+    #[inline]
+    pub fn exact_echo(&self) -> bool {
+        self.spec.kind == AlgorithmKind::Dctcp
+    }
+    /// Most bytes waiting in a host's network card.
+    pub fn small_queue(&self) -> Bytes {
+        self.spec.small_queue
+    }
+    /// How long acknowledgements may be delayed; zero for not at all.
+    #[inline]
+    pub fn delayed_ack(&self) -> Time {
+        self.spec.delayed_ack
+    }
+    /// Whether an idle connection starts again from the initial window.
+    pub fn idle_restart(&self) -> bool {
+        self.spec.idle_restart
+    }
+    /// Limits of the retransmission time-out.
+    #[inline]
+    pub fn rto_limits(&self) -> Limits {
+        Limits { min: self.spec.min_rto, max: self.spec.max_rto }
+    }
+    /// A fresh congestion control.
+    pub fn congestion(&self) -> Algorithm {
+        Algorithm::new(self.spec.kind, self.initial_window(), self.spec.gain_shift)
+    }
+    /// Segments of a message of `bytes`.
+    #[inline]
+    pub fn segments(&self, bytes: u64) -> u32 {
+        bytes.div_ceil(u64::from(self.mss)) as u32
+    }
+    /// Bytes on the wire of a segment with `payload`.
+    #[inline]
+    pub fn data_len(&self, payload: u32) -> u16 {
+        self.on_wire(u64::from(payload) + self.spec.headers.0)
+    }
+    /// Bytes on the wire of a pure acknowledgement.
+    #[inline]
+    pub fn ack_len(&self) -> u16 {
+        self.on_wire(self.spec.headers.0)
+    }
+    /// Bytes on the wire of an IP packet of `bytes`.
+    pub fn datagram_len(&self, bytes: u32) -> u16 {
+        self.on_wire(u64::from(bytes).max(self.spec.headers.0))
+    }
+    #[inline]
+    fn on_wire(&self, ip: u64) -> u16 {
+        let least = if self.spec.framing.0 > 0 { MIN_ON_WIRE } else { 0 };
+        (ip + self.spec.framing.0).max(least) as u16
+    }
+}

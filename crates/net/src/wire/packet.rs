@@ -1,0 +1,117 @@
+//! [`Packet`] as bytes, for drivers that carry packets over real sockets. Big-endian:
+//!
+//! ```text
+//! version: u8, kind: u8, flags: u8, class: u8, dst: u32, flow: u32, seq: u32, stamp: u32,
+//! entropy: u16, len: u16, sack: 3 x (start: u16, end: u16), payload of a control packet
+//! ```
+
+use super::{ParseError, Reader};
+use crate::frame::{CLASSES, Kind, Packet, Span};
+use crate::id::HostId;
+
+/// Version of the format.
+pub const VERSION: u8 = 1;
+/// Bytes before the payload.
+pub const HEADER: usize = 36;
+
+const KINDS: [Kind; 5] = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Control, Kind::Pause];
+
+/// A packet and, for a control packet, its payload, as bytes.
+pub fn emit(packet: &Packet, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER + payload.len());
+    out.extend([VERSION, packet.kind as u8, packet.flags, packet.class]);
+    for word in [packet.dst.0, packet.flow, packet.seq, packet.stamp] {
+        out.extend(word.to_be_bytes());
+    }
+    out.extend(packet.entropy.to_be_bytes());
+    out.extend(packet.len.to_be_bytes());
+    for span in packet.sack {
+        out.extend(span.start.to_be_bytes());
+        out.extend(span.end.to_be_bytes());
+    }
+    out.extend(payload);
+    out
+}
+
+/// The packet and the payload of bytes made by [`emit`].
+pub fn parse(bytes: &[u8]) -> Result<(Packet, &[u8]), ParseError> {
+    let mut reader = Reader(bytes);
+    let version = reader.u8()?;
+    if version != VERSION {
+        return Err(ParseError::Field { field: "version", value: version.into() });
+    }
+    let kind = reader.u8()?;
+    let field = ParseError::Field { field: "kind", value: kind.into() };
+    let kind = *KINDS.get(usize::from(kind)).ok_or(field)?;
+    let packet = Packet {
+        kind,
+        flags: reader.u8()?,
+        class: class(reader.u8()?)?,
+        dst: HostId(reader.u32()?),
+        flow: reader.u32()?,
+        seq: reader.u32()?,
+        stamp: reader.u32()?,
+        entropy: reader.u16()?,
+        len: reader.u16()?,
+        sack: [span(&mut reader)?, span(&mut reader)?, span(&mut reader)?],
+    };
+    if kind != Kind::Control {
+        reader.end()?;
+    }
+    Ok((packet, reader.0))
+}
+
+fn class(class: u8) -> Result<u8, ParseError> {
+    let field = ParseError::Field { field: "class", value: class.into() };
+    Some(class).filter(|&class| usize::from(class) < CLASSES).ok_or(field)
+}
+
+fn span(reader: &mut Reader<'_>) -> Result<Span, ParseError> {
+    Ok(Span { start: reader.u16()?, end: reader.u16()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn kinds_are_numbered_as_listed() {
+        for (number, kind) in KINDS.into_iter().enumerate() {
+            assert_eq!(kind as usize, number);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_emitted_is_parsed(
+            words: [u32; 4], halves: [u16; 8], kind in 0usize..5, flags: u8, class in 0u8..8,
+            payload in prop::collection::vec(any::<u8>(), 0..64)
+        ) {
+            let span = |at: usize| Span { start: halves[at], end: halves[at + 1] };
+            let packet = Packet {
+                dst: HostId(words[0]), flow: words[1], seq: words[2], stamp: words[3],
+                entropy: halves[0], len: halves[1], kind: KINDS[kind], flags, class,
+                sack: [span(2), span(4), span(6)],
+            };
+            let payload = if packet.kind == Kind::Control { &payload[..] } else { &[] };
+            let bytes = emit(&packet, payload);
+            prop_assert_eq!(bytes.len(), HEADER + payload.len());
+            prop_assert_eq!(parse(&bytes), Ok((packet, payload)));
+            prop_assert!(parse(&bytes[..HEADER - 1]).is_err());
+        }
+
+        #[test]
+        fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), fix: bool) {
+            let mut bytes = bytes;
+            if fix && bytes.len() >= 4 {
+                bytes[0] = VERSION;
+                bytes[1] %= 5;
+                bytes[3] %= 8;
+            }
+            if let Ok((packet, payload)) = parse(&bytes) {
+                prop_assert_eq!(emit(&packet, payload), bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! XCo's control messages, carried directly in Ethernet frames as in the paper (§3.5). Big-endian:
+//!
+//! ```text
+//! 0         1         2         3         4
+//! | version |  type   |      length       |   of the whole message
+//! |              host                     |   whose coordinator sends or is told
+//! |            sequence                   |   of the sender's messages with this host
+//! | body ...
+//! ```
+//!
+//! | type | message | body |
+//! |---|---|---|
+//! | 1 | hello | |
+//! | 2 | leave | |
+//! | 3 | backlog | count: u16, destination: u32 each |
+//! | 4 | release | destination: u32 |
+//! | 5 | window | destination: u32 (all ones: none), duration in ns: u64, rate in bit/s: u64 (0: none) |
+//! | 6 | rates | count: u16, destination: u32 and rate in bit/s: u64 each |
+//!
+//! Times are durations: a coordinator counts them from the arrival of the directive (§3.5).
+
+use super::{ParseError, Reader};
+use crate::id::HostId;
+use crate::time::Time;
+use crate::units::Rate;
+
+/// Version of the protocol.
+pub const VERSION: u8 = 1;
+/// What Ethernet adds to a message on the wire: preamble, header, check sequence and gap.
+pub const OVERHEAD: u16 = 38;
+/// Destinations that fit into one [`Body::Backlog`] within a 1500-byte frame.
+pub const MAX_DESTINATIONS: usize = 360;
+/// Rates that fit into one [`Body::Rates`].
+pub const MAX_RATES: usize = 120;
+
+const HEADER: usize = 12;
+const NOBODY: u32 = u32::MAX;
+
+/// A message between a coordinator and the controller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// The host whose coordinator sends it, or has to be told.
+    pub host: HostId,
+    /// Counts the messages of one sender about one host, modulo 2³².
+    pub seq: u32,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Body {
+    /// To the controller: a coordinator has started.
+    Hello,
+    /// To the controller: a coordinator stops.
+    Leave,
+    /// To the controller: all destinations with packets waiting, at most [`MAX_DESTINATIONS`].
+    Backlog(Vec<HostId>),
+    /// To the controller: the permission for this destination is given back.
+    Release(HostId),
+    /// From the controller: what may be sent, and nothing else.
+    Window {
+        /// The permitted destination; `None`: wait.
+        dst: Option<HostId>,
+        /// From the arrival of the directive; whole nanoseconds.
+        duration: Time,
+        /// Upper limit within the window.
+        rate: Option<Rate>,
+    },
+    /// From the controller: new rates, at most [`MAX_RATES`]; those of other destinations stay.
+    Rates(Vec<(HostId, Rate)>),
+}
+
+impl Body {
+    const fn kind(&self) -> u8 {
+        match self {
+            Body::Hello => 1,
+            Body::Leave => 2,
+            Body::Backlog(_) => 3,
+            Body::Release(_) => 4,
+            Body::Window { .. } => 5,
+            Body::Rates(_) => 6,
+        }
+    }
+    fn emit(&self, out: &mut Vec<u8>) {
+        match self {
+            Body::Hello | Body::Leave => {}
+            Body::Backlog(destinations) => {
+                out.extend((destinations.len() as u16).to_be_bytes());
+                destinations.iter().for_each(|dst| out.extend(dst.0.to_be_bytes()));
+            }
+            Body::Release(dst) => out.extend(dst.0.to_be_bytes()),
+            Body::Window { dst, duration, rate } => {
+                out.extend(dst.map_or(NOBODY, |dst| dst.0).to_be_bytes());
+                out.extend(duration.as_ns().to_be_bytes());
+                out.extend(rate.map_or(0, |rate| rate.0).to_be_bytes());
+            }
+            Body::Rates(rates) => {
+                out.extend((rates.len() as u16).to_be_bytes());
+                for (dst, rate) in rates {
+                    out.extend(dst.0.to_be_bytes());
+                    out.extend(rate.0.to_be_bytes());
+                }
+            }
+        }
+    }
+    fn parse(kind: u8, reader: &mut Reader<'_>) -> Result<Body, ParseError> {
+        Ok(match kind {
+            1 => Body::Hello,
+            2 => Body::Leave,
+            3 => Body::Backlog(list(reader, |reader| reader.u32().map(HostId))?),
+            4 => Body::Release(HostId(reader.u32()?)),
+            5 => Body::Window {
+                dst: Some(reader.u32()?).filter(|&dst| dst != NOBODY).map(HostId),
+                duration: duration(reader.u64()?)?,
+                rate: Some(reader.u64()?).filter(|&rate| rate > 0).map(Rate),
+            },
+            6 => Body::Rates(list(reader, |reader| Ok((HostId(reader.u32()?), Rate(reader.u64()?))))?),
+            _ => return Err(ParseError::Field { field: "type", value: kind.into() }),
+        })
+    }
+}
+
+fn duration(ns: u64) -> Result<Time, ParseError> {
+    let ps = ns.checked_mul(1_000).ok_or(ParseError::Field { field: "duration", value: ns })?;
+    Ok(Time::ps(ps))
+}
+
+fn list<'a, T>(
+    reader: &mut Reader<'a>,
+    item: impl Fn(&mut Reader<'a>) -> Result<T, ParseError>,
+) -> Result<Vec<T>, ParseError> {
+    let count = reader.u16()?;
+    (0..count).map(|_| item(reader)).collect()
+}
+
+impl Message {
+    /// As bytes.
+    pub fn emit(&self) -> Vec<u8> {
+        let mut out = vec![VERSION, self.body.kind(), 0, 0];
+        out.extend(self.host.0.to_be_bytes());
+        out.extend(self.seq.to_be_bytes());
+        self.body.emit(&mut out);
+        let length = (out.len() as u16).to_be_bytes();
+        out[2..4].copy_from_slice(&length);
+        out
+    }
+    /// From bytes; padding after the message is ignored.
+    pub fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
+        let mut reader = Reader(bytes);
+        let (version, kind, length) = (reader.u8()?, reader.u8()?, reader.u16()?);
+        if version != VERSION {
+            return Err(ParseError::Field { field: "version", value: version.into() });
+        }
+        let body = usize::from(length).checked_sub(4);
+        let body = body.ok_or(ParseError::Truncated { need: HEADER, have: length.into() })?;
+        let mut reader = Reader(reader.bytes(body)?);
+        let (host, seq) = (HostId(reader.u32()?), reader.u32()?);
+        let body = Body::parse(kind, &mut reader)?;
+        reader.end()?;
+        Ok(Message { host, seq, body })
+    }
+}
+
+/// Whether sequence number `a` comes after `b`, modulo 2³² (RFC 1982).
+pub const fn newer(a: u32, b: u32) -> bool {
+    a != b && a.wrapping_sub(b) < 1 << 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn host() -> impl Strategy<Value = HostId> {
+        (0..NOBODY).prop_map(HostId)
+    }
+    fn body() -> impl Strategy<Value = Body> {
+        let rate = || (1..u64::MAX).prop_map(Rate);
+        let ns = 0..u64::MAX / 1_000;
+        let window = (prop::option::of(host()), ns, prop::option::of(rate()));
+        prop_oneof![
+            Just(Body::Hello),
+            Just(Body::Leave),
+            prop::collection::vec(host(), 0..=MAX_DESTINATIONS).prop_map(Body::Backlog),
+            host().prop_map(Body::Release),
+            window.prop_map(|(dst, ns, rate)| Body::Window { dst, duration: Time::ns(ns), rate }),
+            prop::collection::vec((host(), rate()), 0..=MAX_RATES).prop_map(Body::Rates),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_emitted_is_parsed(host in host(), seq: u32, body in body(), padding in 0usize..64) {
+            let message = Message { host, seq, body };
+            let mut bytes = message.emit();
+            prop_assert!(bytes.len() <= 1_500);
+            for cut in 0..bytes.len() {
+                prop_assert!(Message::parse(&bytes[..cut]).is_err());
+            }
+            bytes.extend(vec![0; padding]);
+            prop_assert_eq!(Message::parse(&bytes), Ok(message));
+        }
+
+        #[test]
+        fn no_bytes_make_the_parser_panic(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..64), header in any::<bool>(), kind in 0u8..8
+        ) {
+            if header && bytes.len() >= 4 {
+                let length = bytes.len() as u8;
+                bytes[..4].copy_from_slice(&[VERSION, kind, 0, length]);
+            }
+            if let Ok(message) = Message::parse(&bytes) {
+                prop_assert_eq!(Message::parse(&message.emit()), Ok(message));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_where_the_table_says() {
+        let body = Body::Window { dst: Some(HostId(5)), duration: Time::us(1), rate: None };
+        let message = Message { host: HostId(3), seq: 258, body };
+        let expected = [
+            1, 5, 0, 32, 0, 0, 0, 3, 0, 0, 1, 2, // header
+            0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 3, 232, 0, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        assert_eq!(message.emit(), expected);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        assert!(newer(1, 0) && newer(0, u32::MAX) && !newer(0, 0) && !newer(u32::MAX, 0));
+    }
+}

@@ -1,0 +1,175 @@
+//! What a generator is given: the fabric, the time, its random stream, and where traffic goes.
+
+use super::cdf::{self, Cdf, DISTRIBUTIONS};
+use super::{Carrier, ConnHandle, Hosts, Start, TrafficBuilder, When};
+use crate::error::SpecError;
+use crate::id::{HostId, NodeId};
+use crate::rng::Stream;
+use crate::time::Time;
+use crate::topology::Graph;
+use crate::units::{Bytes, Rate};
+
+/// Where a host is, as far as workloads care.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Its pod.
+    pub pod: u32,
+    /// Its edge switch, or rack: equal for hosts at the same one.
+    pub edge: u32,
+    /// What its network cards can send together.
+    pub rate: Rate,
+}
+
+/// The hosts of a fabric, by [`HostId`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shape {
+    /// One entry per host.
+    pub hosts: Vec<Place>,
+}
+
+impl Shape {
+    /// The shape of `graph`. A host with several links counts to the edge switch of its first.
+    pub fn of(graph: &Graph) -> Shape {
+        let nowhere = |&node: &NodeId| Place { pod: graph.nodes[node.at()].pod, edge: u32::MAX, rate: Rate(0) };
+        let mut by_node: Vec<Option<usize>> = vec![None; graph.nodes.len()];
+        graph.hosts.iter().enumerate().for_each(|(host, node)| by_node[node.at()] = Some(host));
+        let mut hosts: Vec<Place> = graph.hosts.iter().map(nowhere).collect();
+        for link in &graph.links {
+            for (near, far, lane) in [(link.a, link.b, link.ab), (link.b, link.a, link.ba)] {
+                let Some(host) = by_node[near.node.at()] else { continue };
+                hosts[host].rate.0 += lane.rate.0;
+                if near.port.0 == 0 {
+                    hosts[host].edge = far.node.0;
+                }
+            }
+        }
+        Shape { hosts }
+    }
+}
+
+/// The run a workload is generated for.
+pub struct Setting<'a> {
+    /// The fabric.
+    pub fabric: &'a Shape,
+    /// When the run ends; [`Time::MAX`] where it ends with its last flow.
+    pub horizon: Time,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Gives the text of a file named in the specification, or says why it cannot.
+    pub files: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// One workload being generated.
+pub(super) struct Job<'a> {
+    pub setting: &'a Setting<'a>,
+    /// Index of the workload in the scenario.
+    pub group: u16,
+    pub rng: Stream,
+    pub out: &'a mut TrafficBuilder,
+}
+
+/// The start of a flow that follows `trigger` without delay.
+pub(super) fn after(trigger: u32) -> Start {
+    Start::After { trigger, delay: Time::ZERO }
+}
+
+impl Job<'_> {
+    pub fn place(&self, host: HostId) -> Place {
+        self.setting.fabric.hosts[host.at()]
+    }
+
+    pub fn host(&self, key: &str, index: u32) -> Result<HostId, SpecError> {
+        self.hosts(key, &Hosts::List(vec![(index, index)]), &[]).map(|_| HostId(index))
+    }
+
+    /// The hosts selected, without `taken`. The draw has a stream of its own per key.
+    pub fn hosts(&self, key: &str, hosts: &Hosts, taken: &[HostId]) -> Result<Vec<HostId>, SpecError> {
+        let mut rng = Stream::named(self.setting.seed, &format!("workload.{key}"), self.group.into());
+        hosts.select(key, self.setting.fabric.hosts.len() as u32, taken, &mut rng)
+    }
+
+    /// As [`Job::hosts`], for patterns that need a pair.
+    pub fn peers(&self, key: &str, hosts: &Hosts) -> Result<Vec<HostId>, SpecError> {
+        match self.hosts(key, hosts, &[])? {
+            two if two.len() >= 2 => Ok(two),
+            _ => Err(SpecError::new(key, "one host: at least 2 are needed")),
+        }
+    }
+
+    /// Senders and receivers; unless they are listed, receivers are taken from those that do not send.
+    pub fn apart(&self, senders: &Hosts, receivers: &Hosts) -> Result<(Vec<HostId>, Vec<HostId>), SpecError> {
+        let senders = self.hosts("senders", senders, &[])?;
+        let taken = if matches!(receivers, Hosts::List(_)) { &[] } else { &senders[..] };
+        let receivers = self.hosts("receivers", receivers, taken)?;
+        Ok((senders, receivers))
+    }
+
+    pub fn tcp(&mut self, src: HostId, dst: HostId, class: u8) -> Result<ConnHandle, SpecError> {
+        self.out.connect(src, dst, Carrier::Tcp, class)
+    }
+
+    pub fn send(
+        &mut self,
+        conn: ConnHandle,
+        bytes: Bytes,
+        start: Start,
+        then: Option<(u32, When)>,
+    ) -> Result<(), SpecError> {
+        self.out.flow(conn, bytes.0, start, then, self.group)
+    }
+
+    /// The end of a workload that starts at `start`: `until` where given, no later than the run's.
+    /// `Time::MAX` is refused: such a workload would be endless.
+    pub fn end(&self, start: Time, until: Option<Time>) -> Result<Time, SpecError> {
+        let end = until.unwrap_or(Time::MAX).min(self.setting.horizon);
+        if end == Time::MAX {
+            return Err(SpecError::new("until", "is needed where the run has no end time"));
+        }
+        if end <= start {
+            return Err(SpecError::new("start", format!("{start}: the workload ends at {end}, before it starts")));
+        }
+        Ok(end)
+    }
+
+    /// The text of a file named in the specification.
+    pub fn file(&self, key: &str, name: &str) -> Result<String, SpecError> {
+        (self.setting.files)(name).map_err(|why| SpecError::new(key, format!("{name}: {why}")))
+    }
+
+    /// A published distribution, a size that all flows have, or a file.
+    pub fn sizes(&self, key: &str, name: &str) -> Result<Cdf, SpecError> {
+        let wrong = |why: String| SpecError::new(key, format!("{name}: {why}"));
+        if let Ok(Bytes(size)) = name.parse() {
+            return Cdf::constant(size).map_err(wrong);
+        }
+        if let Some(table) = cdf::published(name) {
+            return Cdf::parse(table).map_err(|e| wrong(e.to_string()));
+        }
+        let known: Vec<&str> = DISTRIBUTIONS.iter().map(|(name, _)| *name).collect();
+        let table = (self.setting.files)(name)
+            .map_err(|why| wrong(format!("{why}; published distributions are {}", known.join(", "))))?;
+        Cdf::parse(&table).map_err(|e| wrong(e.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::PortId;
+    use crate::topology::{End, Lane, Link, NodeInfo, NodeKind};
+
+    #[test]
+    fn a_shape_has_edges_pods_and_rates() {
+        let node = |kind, pod| NodeInfo { name: String::new(), kind, tier: 0, pod };
+        let end = |node, port| End { node: NodeId(node), port: PortId(port) };
+        let lane = |gbps: u64| Lane { rate: Rate(gbps * 1_000_000_000), delay: Time::us(1) };
+        let link = |a, b, up, down| Link { a, b, ab: lane(up), ba: lane(down) };
+        let graph = Graph {
+            nodes: vec![node(NodeKind::Switch, 0), node(NodeKind::Host, 5), node(NodeKind::Switch, 1)],
+            links: vec![link(end(0, 0), end(1, 0), 40, 10), link(end(1, 1), end(2, 0), 25, 1)],
+            hosts: vec![NodeId(1)],
+        };
+        let shape = Shape::of(&graph);
+        assert_eq!(shape.hosts, [Place { pod: 5, edge: 0, rate: Rate(35_000_000_000) }]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Every workload a scenario can name.
+
+use super::bulk::Bulk;
+use super::incast::Incast;
+use super::job::{Job, Setting};
+use super::pairs::{HotSpot, Random, RandomBijective, Staggered, Stride};
+use super::poisson::Poisson;
+use super::ring::Ring;
+use super::rpc::RequestResponse;
+use super::shuffle::Shuffle;
+use super::trace::Trace;
+use super::udp::Udp;
+use super::TrafficBuilder;
+use crate::error::SpecError;
+use crate::rng::Stream;
+use serde::{Deserialize, Serialize};
+
+/// A workload as written in a scenario: `kind` and its options.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum WorkloadSpec {
+    /// To the host a fixed distance away.
+    Stride(Stride),
+    /// Within rack, pod, or beyond, with given probabilities.
+    Staggered(Staggered),
+    /// To any host.
+    Random(Random),
+    /// A random permutation.
+    RandomBijective(RandomBijective),
+    /// A share of all flows to a few hosts.
+    HotSpot(HotSpot),
+    /// All to all.
+    Shuffle(Shuffle),
+    /// Many to one.
+    Incast(Incast),
+    /// Clients and servers.
+    RequestResponse(RequestResponse),
+    /// Each to the next.
+    Ring(Ring),
+    /// Poisson arrivals.
+    Poisson(Poisson),
+    /// Datagrams.
+    Udp(Udp),
+    /// Long flows.
+    Bulk(Bulk),
+    /// From a file.
+    Trace(Trace),
+}
+
+/// Name and one-line description of every workload, in the order of [`WorkloadSpec`].
+pub const WORKLOADS: &[(&str, &str)] = &[
+    ("stride", "host x sends to host x + i, in a circle; closed loop"),
+    ("staggered", "each host sends within its rack, its pod or beyond with given probabilities; closed loop"),
+    ("random", "each host sends to a random other, several perhaps to the same; closed loop"),
+    ("random-bijective", "a random permutation: each host sends to one and receives from one; closed loop"),
+    ("hot-spot", "a share of all flows goes to a few hosts; closed loop"),
+    ("shuffle", "every host sends to every other, all at once or some at a time"),
+    ("incast", "many senders to one receiver, in barrier-synchronised blocks or all at once"),
+    ("request-response", "clients ask servers; closed loop, or open loop with Poisson requests"),
+    ("ring", "each host sends to the next in a ring, step after step, as in all-reduce"),
+    ("poisson", "Poisson arrivals at a given load, sizes from a distribution; open loop"),
+    ("udp", "datagrams at a constant rate, on and off, or Poisson"),
+    ("bulk", "long TCP flows, of given size or as long as the run"),
+    ("trace", "flows from an htsim .cm or a CSV file"),
+];
+
+/// Makes the flows of one workload.
+pub(super) trait Generate {
+    fn generate(&self, job: &mut Job) -> Result<(), SpecError>;
+}
+
+impl WorkloadSpec {
+    /// The name in scenario files.
+    pub fn kind(&self) -> &'static str {
+        self.parts().0
+    }
+
+    fn parts(&self) -> (&'static str, &dyn Generate) {
+        match self {
+            WorkloadSpec::Stride(options) => ("stride", options),
+            WorkloadSpec::Staggered(options) => ("staggered", options),
+            WorkloadSpec::Random(options) => ("random", options),
+            WorkloadSpec::RandomBijective(options) => ("random-bijective", options),
+            WorkloadSpec::HotSpot(options) => ("hot-spot", options),
+            WorkloadSpec::Shuffle(options) => ("shuffle", options),
+            WorkloadSpec::Incast(options) => ("incast", options),
+            WorkloadSpec::RequestResponse(options) => ("request-response", options),
+            WorkloadSpec::Ring(options) => ("ring", options),
+            WorkloadSpec::Poisson(options) => ("poisson", options),
+            WorkloadSpec::Udp(options) => ("udp", options),
+            WorkloadSpec::Bulk(options) => ("bulk", options),
+            WorkloadSpec::Trace(options) => ("trace", options),
+        }
+    }
+
+    /// Adds this workload's traffic to `out`, as flows of group `index`. The random stream depends on
+    /// the seed, the kind and `index` alone: other workloads of the scenario do not change it.
+    pub fn generate(&self, index: u16, setting: &Setting, out: &mut TrafficBuilder) -> Result<(), SpecError> {
+        let (kind, options) = self.parts();
+        let rng = Stream::named(setting.seed, &format!("workload.{kind}"), index.into());
+        options.generate(&mut Job { setting, group: index, rng, out })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{digest, fabric, files};
+    use super::super::{Flow, Traffic};
+    use super::*;
+    use crate::time::Time;
+
+    fn read(text: &str) -> Result<WorkloadSpec, String> {
+        toml::from_str(text).map_err(|e| e.to_string())
+    }
+
+    fn every() -> Vec<WorkloadSpec> {
+        let file = |name: &str| if name == "trace" { "file = \"a.csv\"" } else { "" };
+        let one = |(name, _): &(&str, &str)| read(&format!("kind = \"{name}\"\n{}", file(name)));
+        WORKLOADS.iter().map(|entry| one(entry).expect(entry.0)).collect()
+    }
+
+    #[test]
+    fn every_name_is_read_and_round_trips() {
+        for (spec, (name, _)) in every().iter().zip(WORKLOADS) {
+            assert_eq!(spec.kind(), *name);
+            let text = toml::to_string(spec).expect("serialises");
+            assert_eq!(read(&text).as_ref(), Ok(spec), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_workload_generates_with_its_defaults_and_repeatably() {
+        for spec in every() {
+            let run = || scenario(std::slice::from_ref(&spec));
+            assert!(!run().flows.is_empty(), "{}", spec.kind());
+            assert_eq!(digest(&run()), digest(&run()), "{}", spec.kind());
+        }
+    }
+
+    #[test]
+    fn unknown_keys_and_kinds_are_refused() {
+        let error = read("kind = \"stride\"\nstep = 3").unwrap_err();
+        assert!(error.contains("step") && error.contains("`by`"), "{error}");
+        let error = read("kind = \"strid\"").unwrap_err();
+        assert!(error.contains("strid") && error.contains("random-bijective"), "{error}");
+        assert!(read("kind = \"stride\"\nsize = 5").is_err());
+        assert!(read("kind = \"incast\"\nsenders = -1").is_err());
+        assert!(read("kind = \"incast\"\nsenders = 16\nrequest = \"64B\"").is_ok());
+    }
+
+    fn scenario(specs: &[WorkloadSpec]) -> Traffic {
+        let fabric = fabric();
+        let horizon = Time::ms(1);
+        let setting = Setting { fabric: &fabric, horizon, seed: 1, files: &files };
+        let mut out = TrafficBuilder::new(fabric.hosts.len() as u32);
+        for (index, spec) in specs.iter().enumerate() {
+            spec.generate(index as u16, &setting, &mut out).expect("generates");
+        }
+        out.finish().expect("runs")
+    }
+
+    #[test]
+    fn another_workload_changes_nothing_in_the_first() {
+        let first = |traffic: &Traffic| -> Vec<_> {
+            let ends = |flow: &Flow| (traffic.conns[flow.conn.at()].src, traffic.conns[flow.conn.at()].dst);
+            let own = traffic.flows.iter().filter(|flow| flow.group == 0);
+            own.map(|flow| (ends(flow), flow.bytes, flow.start, flow.then)).collect()
+        };
+        for spec in every() {
+            let alone = first(&scenario(std::slice::from_ref(&spec)));
+            for other in every() {
+                assert_eq!(first(&scenario(&[spec.clone(), other])), alone, "{}", spec.kind());
+            }
+        }
+    }
+}

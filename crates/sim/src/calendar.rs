@@ -1,0 +1,222 @@
+//! Pending events, bucketed by time window.
+//!
+//! A window is shorter than the least time in which one node can affect another (the *lookahead*),
+//! so all events of a window are known when it begins, except those a node makes for itself. The
+//! events of near windows lie in chunks of one slab, which are reused last-in first-out to stay in
+//! cache; those far ahead (time-outs, mostly) wait in an ordered map until their turn.
+
+use slotline_net::frame::Packet;
+use std::collections::BTreeMap;
+
+/// An event: a packet arrives at a port, or (where `to` is a node's own slot) something is due there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Entry {
+    /// When, in picoseconds.
+    pub time: u64,
+    /// Where: port index over all nodes in the low 24 bits, link epoch in the high 8.
+    pub to: u32,
+    /// What arrives. For a node's own events `flow` holds the code and `seq` the token.
+    pub packet: Packet,
+}
+
+const CHUNK_BITS: u32 = 5;
+const CHUNK: usize = 1 << CHUNK_BITS;
+const RING_BITS: u32 = 10;
+const RING: usize = 1 << RING_BITS;
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Bucket {
+    /// The chunk being filled; earlier ones hang on it.
+    last: u32,
+    len: u32,
+}
+
+pub(crate) struct Calendar {
+    shift: u32,
+    base: u64,
+    ring: Vec<Bucket>,
+    occupied: [u64; RING / 64],
+    far: BTreeMap<u64, Vec<Entry>>,
+    slab: Vec<Entry>,
+    before: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Calendar {
+    /// Windows of 2^`shift` picoseconds.
+    pub fn new(shift: u32) -> Calendar {
+        Calendar {
+            shift,
+            base: 0,
+            ring: vec![Bucket { last: NONE, len: 0 }; RING],
+            occupied: [0; RING / 64],
+            far: BTreeMap::new(),
+            slab: Vec::new(),
+            before: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub fn push(&mut self, entry: Entry) {
+        let window = entry.time >> self.shift;
+        debug_assert!(window >= self.base, "an event in the past");
+        if window - self.base < RING as u64 {
+            self.push_near(window as usize & (RING - 1), entry);
+        } else {
+            self.far.entry(window >> RING_BITS).or_default().push(entry);
+        }
+    }
+
+    #[inline]
+    fn push_near(&mut self, slot: usize, entry: Entry) {
+        let bucket = self.ring[slot];
+        let within = bucket.len as usize & (CHUNK - 1);
+        let mut last = bucket.last;
+        if within == 0 {
+            last = self.chunk_after(bucket.last);
+            self.occupied[slot / 64] |= 1 << (slot % 64);
+        }
+        self.ring[slot] = Bucket { last, len: bucket.len + 1 };
+        self.slab[((last as usize) << CHUNK_BITS) | within] = entry;
+    }
+
+    fn chunk_after(&mut self, before: u32) -> u32 {
+        let chunk = self.free.pop().unwrap_or_else(|| {
+            self.before.push(NONE);
+            self.slab.resize(self.slab.len() + CHUNK, Entry::default());
+            self.before.len() as u32 - 1
+        });
+        self.before[chunk as usize] = before;
+        chunk
+    }
+
+    /// The first window with an event, without going there.
+    pub fn peek(&self) -> Option<u64> {
+        let near = self.first_near();
+        let far = self.far.first_key_value().map(|(_, entries)| {
+            entries.iter().map(|e| e.time >> self.shift).min().unwrap_or(u64::MAX)
+        });
+        near.into_iter().chain(far).min()
+    }
+
+    fn first_near(&self) -> Option<u64> {
+        let start = self.base as usize & (RING - 1);
+        let word = start / 64;
+        let words = RING / 64;
+        for i in 0..=words {
+            let at = (word + i) % words;
+            let mut bits = self.occupied[at];
+            if i == 0 {
+                bits &= u64::MAX << (start % 64);
+            } else if i == words {
+                bits &= !(u64::MAX << (start % 64));
+            }
+            if bits != 0 {
+                let slot = at * 64 + bits.trailing_zeros() as usize;
+                return Some(self.base + ((slot + RING - start) & (RING - 1)) as u64);
+            }
+        }
+        None
+    }
+
+    /// Goes to `window`: nothing may be pending before it.
+    pub fn advance(&mut self, window: u64) {
+        self.base = window;
+        while let Some(first) = self.far.first_entry() {
+            if *first.key() > window >> RING_BITS {
+                break;
+            }
+            for entry in first.remove() {
+                self.push_near((entry.time >> self.shift) as usize & (RING - 1), entry);
+            }
+        }
+    }
+
+    /// Takes the positions of the present window's entries; [`Self::give_back`] must follow.
+    pub fn take(&mut self, positions: &mut Vec<u32>) -> Taken {
+        let slot = self.base as usize & (RING - 1);
+        let bucket = std::mem::replace(&mut self.ring[slot], Bucket { last: NONE, len: 0 });
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        positions.clear();
+        let mut chunk = bucket.last;
+        let mut in_chunk = if bucket.len == 0 { 0 } else { ((bucket.len - 1) & (CHUNK as u32 - 1)) + 1 };
+        while chunk != NONE {
+            let start = chunk << CHUNK_BITS;
+            positions.extend(start..start + in_chunk);
+            in_chunk = CHUNK as u32;
+            chunk = self.before[chunk as usize];
+        }
+        Taken(bucket.last)
+    }
+
+    #[inline]
+    pub fn get(&self, position: u32) -> &Entry {
+        &self.slab[position as usize]
+    }
+
+    /// Frees the chunks of a taken window.
+    pub fn give_back(&mut self, taken: Taken) {
+        let mut chunk = taken.0;
+        while chunk != NONE {
+            self.free.push(chunk);
+            chunk = self.before[chunk as usize];
+        }
+    }
+
+    /// All entries not yet taken, for the final count.
+    pub fn pending(&mut self) -> Vec<Entry> {
+        let mut all: Vec<Entry> = std::mem::take(&mut self.far).into_values().flatten().collect();
+        let mut positions = Vec::new();
+        for ahead in 0..RING as u64 {
+            self.base += u64::from(ahead > 0);
+            let taken = self.take(&mut positions);
+            all.extend(positions.iter().map(|&p| *self.get(p)));
+            self.give_back(taken);
+        }
+        all
+    }
+}
+
+/// A window's chunks between [`Calendar::take`] and [`Calendar::give_back`].
+#[must_use]
+pub(crate) struct Taken(u32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a sorted list: windows come in order and hold exactly their entries.
+        #[test]
+        fn windows_come_in_order(times in proptest::collection::vec(0u64..5_000_000, 1..400), delays in proptest::collection::vec(1u64..3_000_000, 1..50)) {
+            let shift = 9;
+            let mut calendar = Calendar::new(shift);
+            let mut reference = BTreeMap::<u64, Vec<u64>>::new();
+            let mut add = |calendar: &mut Calendar, reference: &mut BTreeMap<u64, Vec<u64>>, time: u64| {
+                calendar.push(Entry { time, ..Entry::default() });
+                reference.entry(time >> shift).or_default().push(time);
+            };
+            times.iter().for_each(|&t| add(&mut calendar, &mut reference, t));
+            let mut extra = delays.iter();
+            let mut positions = Vec::new();
+            while let Some(window) = calendar.peek() {
+                prop_assert_eq!(Some(window), reference.keys().next().copied());
+                calendar.advance(window);
+                let taken = calendar.take(&mut positions);
+                let mut got: Vec<u64> = positions.iter().map(|&p| calendar.get(p).time).collect();
+                if let Some(delay) = extra.next() {
+                    add(&mut calendar, &mut reference, ((window + 1) << shift) + delay);
+                }
+                calendar.give_back(taken);
+                got.sort_unstable();
+                let mut expected = reference.remove(&window).unwrap_or_default();
+                expected.sort_unstable();
+                prop_assert_eq!(got, expected);
+            }
+            prop_assert!(reference.is_empty());
+        }
+    }
+}

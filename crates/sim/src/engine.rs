@@ -1,0 +1,282 @@
+//! From a network to its outcome.
+
+use crate::calendar::Entry;
+use crate::line::{Discipline, Line, PORT_MASK, Rare};
+use crate::network::{Layout, Network, Place, Queue};
+use crate::parallel::{self, Until, Watch};
+use crate::sample::{Sample, Sampler};
+use crate::shard::{Shard, Shared};
+use slotline_net::node::{Census, DropReason, Node};
+use slotline_net::rng::mix64;
+use slotline_net::time::Time;
+use slotline_net::topology::{Graph, Lane, NodeKind};
+use slotline_net::units::Bytes;
+use std::sync::Arc;
+
+/// The smallest packet any node sends, in bytes on the wire.
+const MIN_PACKET: u64 = 40;
+
+/// How a simulation runs, and until when.
+#[derive(Clone, Copy)]
+pub struct Options {
+    /// Threads, at least one. The result does not depend on it.
+    pub threads: usize,
+    /// Nothing at or after this time happens.
+    pub end: Time,
+    /// Ends in the window in which this many flows are complete.
+    pub completions: u64,
+}
+
+/// What one port did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PortCounters {
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes sent, framing included.
+    pub bytes: u64,
+    /// FIFO: packets refused for lack of room.
+    pub full: u64,
+    /// FIFO: packets dropped early by RED.
+    pub early: u64,
+    /// FIFO: packets refused because the link was down.
+    pub down: u64,
+    /// FIFO: packets marked.
+    pub marks: u64,
+    /// FIFO: longest backlog in bytes, the packet being sent included.
+    pub peak: u64,
+}
+
+/// Where all packets went: `created = consumed + dropped + in_flight` in every run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Conservation {
+    /// Packets brought into being by nodes.
+    pub created: u64,
+    /// Packets that reached their end.
+    pub consumed: u64,
+    /// Packets dropped, by reason.
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Packets on links, in queues and inside nodes at the end.
+    pub in_flight: u64,
+}
+
+impl Conservation {
+    /// Whether every packet is accounted for.
+    pub fn holds(&self) -> bool {
+        self.created == self.consumed + self.dropped.iter().sum::<u64>() + self.in_flight
+    }
+}
+
+/// What a simulation leaves.
+pub struct Outcome {
+    /// Nodes in their final state.
+    pub places: Vec<Place>,
+    /// By node, then port.
+    pub ports: Vec<Vec<PortCounters>>,
+    /// In order of time, then series.
+    pub samples: Vec<Sample>,
+    /// Events handled.
+    pub events: u64,
+    /// Packets that arrived over a link.
+    pub packet_hops: u64,
+    /// Flows complete.
+    pub completed: u64,
+    /// The count of all packets.
+    pub conservation: Conservation,
+    /// Where simulated time stood at the end.
+    pub reached: Time,
+    /// Fingerprint of the result: equal digests mean equal results.
+    pub digest: u64,
+    /// Threads used.
+    pub threads: usize,
+}
+
+/// Runs `network` to its end.
+pub fn run(network: Network, options: Options, watch: &Watch) -> Outcome {
+    let layout = Layout::new(&network.graph);
+    let shift = window_shift(&network.graph);
+    let cuts = partition(&network.graph, options.threads);
+    let threads = cuts.len() - 1;
+    let mut shards = build(network, layout, &cuts, shift, options.end);
+    for shard in &mut shards {
+        shard.start();
+    }
+    let until = Until { end: options.end.as_ps(), completions: options.completions };
+    parallel::run(&mut shards, shift, until, watch);
+    let reached = Time::ps(watch.reached.load(std::sync::atomic::Ordering::Relaxed));
+    gather(shards, reached, threads)
+}
+
+/// Width of a window as a power of two: no node affects another sooner.
+fn window_shift(graph: &Graph) -> u32 {
+    let least = |lane: &Lane| (lane.delay + lane.rate.time_for(Bytes(MIN_PACKET))).as_ps();
+    let lookahead = graph.links.iter().flat_map(|l| [least(&l.ab), least(&l.ba)]).min();
+    lookahead.unwrap_or(1 << 20).max(1).ilog2()
+}
+
+/// Cuts the nodes into contiguous ranges of about equal work.
+fn partition(graph: &Graph, parts: usize) -> Vec<usize> {
+    const HOST_WORK: u64 = 6;
+    let ports = graph.ports();
+    let work: Vec<u64> = graph
+        .nodes
+        .iter()
+        .zip(&ports)
+        .map(|(node, ports)| u64::from(*ports) * if node.kind == NodeKind::Host { HOST_WORK } else { 1 })
+        .collect();
+    let total: u64 = work.iter().sum();
+    let parts = parts.clamp(1, work.len().max(1)) as u64;
+    let mut cuts = vec![0];
+    let mut done = 0;
+    for (at, work) in work.iter().enumerate() {
+        if done * parts >= total * cuts.len() as u64 && (cuts.len() as u64) < parts {
+            cuts.push(at);
+        }
+        done += work;
+    }
+    cuts.push(work.len());
+    cuts.dedup();
+    cuts
+}
+
+fn build(network: Network, layout: Layout, cuts: &[usize], shift: u32, end: Time) -> Vec<Shard> {
+    let (mut lines, mut rare) = connect(&network.graph, &network.queues, &layout);
+    let mut places = network.places;
+    let shared = Arc::new(Shared {
+        cuts: cuts.iter().map(|&node| layout.first[node]).collect(),
+        sampler: Sampler::new(network.interval, &network.sampled),
+        timeline: network.timeline,
+        end: end.as_ps(),
+        layout,
+    });
+    let mut shards = Vec::new();
+    for (index, nodes) in cuts.windows(2).map(|w| w[0]..w[1]).enumerate().rev() {
+        let first_port = shared.cuts[index] as usize;
+        let part = crate::shard::Part {
+            places: places.split_off(nodes.start),
+            lines: lines.split_off(first_port),
+            rare: rare.split_off(first_port),
+            routes: Arc::clone(&network.routes),
+            nodes,
+        };
+        shards.push(Shard::new(Arc::clone(&shared), index, part, shift));
+    }
+    shards.reverse();
+    shards
+}
+
+/// The sending ends of all links, by port index; a node's own slot gets an unused one.
+fn connect(graph: &Graph, queues: &[Vec<Queue>], layout: &Layout) -> (Vec<Line>, Vec<Rare>) {
+    let unused = Line::new(slotline_net::units::Rate(1), Time::ZERO, 0, Discipline::Down);
+    let mut lines = vec![unused; layout.node.len()];
+    let mut rare = vec![Rare::default(); lines.len()];
+    for link in &graph.links {
+        for (from, to, lane) in [(link.a, link.b, link.ab), (link.b, link.a, link.ba)] {
+            let at = layout.port(from.node, from.port) as usize;
+            let queue = &queues[from.node.at()][from.port.at()];
+            let discipline = match queue {
+                Queue { pulled: true, .. } => Discipline::Pulled,
+                Queue { red: Some(_), .. } => Discipline::Red,
+                _ => Discipline::Fifo,
+            };
+            let mut line = Line::new(lane.rate, lane.delay, layout.port(to.node, to.port), discipline);
+            line.bound(queue.limit.map(|b| b.0), queue.mark.map(|b| b.0));
+            lines[at] = line;
+            rare[at].red = queue.red.clone().map(Box::new);
+        }
+    }
+    (lines, rare)
+}
+
+fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> Outcome {
+    let mut outcome = Outcome {
+        places: Vec::new(),
+        ports: Vec::new(),
+        samples: Vec::new(),
+        events: 0,
+        packet_hops: 0,
+        completed: 0,
+        conservation: Conservation::default(),
+        reached,
+        digest: 0,
+        threads,
+    };
+    for shard in &mut shards {
+        absorb(&mut outcome, shard);
+    }
+    outcome.samples.sort_unstable_by_key(|s| (s.time, s.series));
+    outcome.digest = digest(&outcome);
+    outcome
+}
+
+fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
+    let first_port = shard.reach.shared.cuts[shard.reach.index] as usize;
+    let layout_first = &shard.reach.shared.layout.first;
+    for at in 0..shard.places.len() {
+        let id = shard.first_node + at;
+        let ports = layout_first[id] as usize - first_port..layout_first[id + 1] as usize - 1 - first_port;
+        let (lines, rare) = (&shard.reach.lines[ports.clone()], &shard.reach.rare[ports]);
+        outcome.ports.push(lines.iter().zip(rare).map(counters).collect());
+    }
+    let mut pending = shard.reach.calendar.pending();
+    pending.append(&mut shard.leftover);
+    let layout = &shard.reach.shared.layout;
+    let arriving = |e: &&Entry| {
+        let to = e.to & PORT_MASK;
+        to != layout.own(layout.node[to as usize] as usize)
+    };
+    let total = &mut outcome.conservation;
+    total.in_flight += pending.iter().filter(arriving).count() as u64;
+    for (sum, n) in total.dropped.iter_mut().zip(shard.reach.effects.dropped) {
+        *sum += n;
+    }
+    for census in shard.places.iter().map(census) {
+        total.created += census.created;
+        total.consumed += census.consumed;
+        total.in_flight += census.held;
+    }
+    outcome.events += shard.events;
+    outcome.packet_hops += shard.hops;
+    outcome.completed += shard.reach.effects.completed;
+    outcome.samples.append(&mut shard.samples);
+    outcome.places.append(&mut shard.places);
+}
+
+fn census(place: &Place) -> Census {
+    match place {
+        Place::Switch => Census::default(),
+        Place::Host(host) => host.census(),
+        Place::Node(node) => node.census(),
+    }
+}
+
+fn counters((line, rare): (&Line, &Rare)) -> PortCounters {
+    PortCounters {
+        packets: line.packets(),
+        bytes: line.bytes(),
+        full: rare.full,
+        early: rare.early,
+        down: rare.lost_down,
+        marks: rare.marks,
+        peak: line.peak_bytes(),
+    }
+}
+
+/// Folds everything a user can see of the result, in canonical order.
+fn digest(outcome: &Outcome) -> u64 {
+    let mut hash = 0u64;
+    let mut add = |value: u64| hash = mix64(hash.rotate_left(5) ^ value);
+    for port in outcome.ports.iter().flatten() {
+        let p = port;
+        [p.packets, p.bytes, p.full, p.early, p.down, p.marks, p.peak].into_iter().for_each(&mut add);
+    }
+    for place in &outcome.places {
+        if let Place::Host(host) = place {
+            host.results().for_each(|r| r.fingerprint().into_iter().for_each(&mut add));
+        }
+    }
+    for s in &outcome.samples {
+        [s.time, u64::from(s.series), s.queued, s.sent].into_iter().for_each(&mut add);
+    }
+    [outcome.packet_hops, outcome.completed, outcome.conservation.created].into_iter().for_each(&mut add);
+    hash
+}

@@ -1,0 +1,213 @@
+//! The sending end of one direction of a link: the fast FIFO port, and the pacing of a pulled one.
+//!
+//! On a FIFO port departure is known at enqueue: one event per hop, and the backlog is the time until
+//! the port is free. It is not a queue of packets but one number.
+
+use crate::calendar::Entry;
+use slotline_net::aqm::{Red, Verdict};
+use slotline_net::frame::{CE, ECT, Packet};
+use slotline_net::time::Time;
+use slotline_net::units::{Pace, Rate};
+
+/// How a port decides what to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Discipline {
+    /// FIFO with a limit and an optional marking threshold.
+    Fifo,
+    /// FIFO with random early detection.
+    Red,
+    /// The node decides each time the port is free.
+    Pulled,
+    /// The link is down.
+    Down,
+}
+
+/// What becomes of a packet offered to a FIFO port.
+pub(crate) enum Offer {
+    Sent(Entry),
+    Full,
+    Early,
+    Down,
+}
+
+/// State touched by every packet: one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Line {
+    /// When the last accepted packet has left, ps.
+    pub free_at: u64,
+    pace: Pace,
+    delay: u64,
+    /// Longest backlog, packet included, ps.
+    limit: u64,
+    /// Backlog above which ECN-capable packets are marked, ps.
+    mark: u64,
+    /// Receiving port, with the epoch in the high 8 bits.
+    to: u32,
+    /// High-water mark of the backlog in 64 ps.
+    peak: u32,
+    tx_bytes: u64,
+    /// Packets sent; the discipline in the high 8 bits.
+    tx_packets: u64,
+}
+
+/// What few packets touch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rare {
+    pub full: u64,
+    pub early: u64,
+    pub marks: u64,
+    pub lost_down: u64,
+    pub red: Option<Box<Red>>,
+    /// A `Free` event of this pulled port is pending.
+    pub armed: bool,
+    /// The discipline to return to when the link is up again.
+    resting: Option<Discipline>,
+}
+
+const KIND_SHIFT: u32 = 56;
+pub(crate) const PORT_MASK: u32 = (1 << 24) - 1;
+
+impl Line {
+    pub fn new(rate: Rate, delay: Time, to: u32, discipline: Discipline) -> Line {
+        Line {
+            free_at: 0,
+            pace: rate.pace(),
+            delay: delay.as_ps(),
+            limit: u64::MAX,
+            mark: u64::MAX,
+            to,
+            peak: 0,
+            tx_bytes: 0,
+            tx_packets: u64::from(discipline as u8) << KIND_SHIFT,
+        }
+    }
+    /// Sets the buffer limit and the marking threshold, in bytes.
+    pub fn bound(&mut self, limit: Option<u64>, mark: Option<u64>) {
+        let time = |bytes: Option<u64>| bytes.map_or(u64::MAX, |b| self.pace.time_for(b).as_ps());
+        (self.limit, self.mark) = (time(limit), time(mark));
+    }
+    pub fn discipline(&self) -> Discipline {
+        match self.tx_packets >> KIND_SHIFT {
+            0 => Discipline::Fifo,
+            1 => Discipline::Red,
+            2 => Discipline::Pulled,
+            _ => Discipline::Down,
+        }
+    }
+    fn set_discipline(&mut self, discipline: Discipline) {
+        self.tx_packets = self.packets() | (u64::from(discipline as u8) << KIND_SHIFT);
+    }
+    pub fn packets(&self) -> u64 {
+        self.tx_packets & ((1 << KIND_SHIFT) - 1)
+    }
+    pub fn bytes(&self) -> u64 {
+        self.tx_bytes
+    }
+    /// Bytes of the longest backlog seen.
+    pub fn peak_bytes(&self) -> u64 {
+        self.pace.bytes_in(Time::ps(u64::from(self.peak) << 6))
+    }
+    /// Bytes not yet sent at `now`.
+    pub fn backlog_bytes(&self, now: u64) -> u64 {
+        self.pace.bytes_in(Time::ps(self.free_at.saturating_sub(now)))
+    }
+
+    /// A packet for a FIFO port.
+    #[inline]
+    pub fn offer(&mut self, rare: &mut Rare, mut packet: Packet, now: u64) -> Offer {
+        let start = self.free_at.max(now);
+        let backlog = start - now;
+        let leave = start + self.pace.time_for(u64::from(packet.len)).as_ps();
+        let kind = self.tx_packets >> KIND_SHIFT;
+        if kind != Discipline::Fifo as u64
+            && let Some(refused) = self.scrutinise(kind, rare, &mut packet, now)
+        {
+            return refused;
+        }
+        if leave - now > self.limit {
+            rare.full += 1;
+            return Offer::Full;
+        }
+        if backlog > self.mark && packet.flags & ECT != 0 {
+            packet.flags |= CE;
+            rare.marks += 1;
+        }
+        Offer::Sent(self.depart(packet, now, leave))
+    }
+
+    /// Sends a packet that the node chose for this pulled port, which must be free.
+    #[inline]
+    pub fn transmit(&mut self, packet: Packet, now: u64) -> Entry {
+        let leave = now + self.pace.time_for(u64::from(packet.len)).as_ps();
+        self.depart(packet, now, leave)
+    }
+
+    #[inline]
+    fn depart(&mut self, packet: Packet, now: u64, leave: u64) -> Entry {
+        self.free_at = leave;
+        self.tx_packets += 1;
+        self.tx_bytes += u64::from(packet.len);
+        self.peak = self.peak.max(((leave - now) >> 6).min(u64::from(u32::MAX)) as u32);
+        Entry { time: leave + self.delay, to: self.to, packet }
+    }
+
+    #[cold]
+    fn scrutinise(&self, kind: u64, rare: &mut Rare, packet: &mut Packet, now: u64) -> Option<Offer> {
+        if kind == Discipline::Down as u64 {
+            rare.lost_down += 1;
+            return Some(Offer::Down);
+        }
+        let red = rare.red.as_mut()?;
+        let idle_since = (self.free_at <= now).then_some(Time::ps(self.free_at));
+        let verdict = red.arrive(
+            self.backlog_bytes(now),
+            idle_since,
+            u64::from(packet.len),
+            packet.flags & ECT != 0,
+            Time::ps(now),
+        );
+        match verdict {
+            Verdict::Pass => None,
+            Verdict::Mark => {
+                packet.flags |= CE;
+                rare.marks += 1;
+                None
+            }
+            Verdict::Drop => {
+                rare.early += 1;
+                Some(Offer::Early)
+            }
+        }
+    }
+
+    /// The link failed: what is queued or on the wire is lost, as the receiver sees by the epoch.
+    pub fn go_down(&mut self, rare: &mut Rare) {
+        if self.discipline() != Discipline::Down {
+            rare.resting = Some(self.discipline());
+            self.set_discipline(Discipline::Down);
+            self.to = self.to.wrapping_add(1 << 24);
+        }
+    }
+    /// The link works again, with an empty queue.
+    pub fn come_up(&mut self, rare: &mut Rare, now: u64) {
+        if let Some(discipline) = rare.resting.take() {
+            self.set_discipline(discipline);
+            self.free_at = self.free_at.min(now);
+        }
+    }
+    /// The rate changes for packets that start from now on; limits keep their bytes.
+    pub fn set_rate(&mut self, rate: Rate) {
+        let bytes = |time: u64| (time != u64::MAX).then(|| self.pace.bytes_in(Time::ps(time)));
+        let (limit, mark) = (bytes(self.limit), bytes(self.mark));
+        self.pace = rate.pace();
+        self.bound(limit, mark);
+    }
+    /// Connects the far end elsewhere, for packets sent from now on.
+    pub fn rewire(&mut self, to: u32) {
+        self.to = (self.to & !PORT_MASK) | (to & PORT_MASK);
+    }
+}
+
+const _: () = assert!(std::mem::size_of::<Line>() == 64);

@@ -1,0 +1,79 @@
+//! What a simulation is made of.
+
+use slotline_net::aqm::Red;
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::host::Host;
+use slotline_net::node::{Change, Node};
+use slotline_net::route::Routes;
+use slotline_net::time::Time;
+use slotline_net::topology::Graph;
+use slotline_net::units::Bytes;
+use std::sync::Arc;
+
+/// What sits at a node.
+pub enum Place {
+    /// A plain output-queued switch: look up, enqueue, serialise. Engine code over flat arrays.
+    Switch,
+    /// A host.
+    Host(Box<Host>),
+    /// Anything else: it is asked.
+    Node(Box<dyn Node>),
+}
+
+/// How a node's port queues what it sends.
+#[derive(Clone, Default)]
+pub struct Queue {
+    /// The node decides packet by packet ([`Node::transmit`]); the rest of this is then unused.
+    pub pulled: bool,
+    /// FIFO: bytes not yet sent that it may hold; unlimited where absent.
+    pub limit: Option<Bytes>,
+    /// FIFO: ECN-capable packets that find more than this waiting are marked.
+    pub mark: Option<Bytes>,
+    /// FIFO: random early detection instead of the threshold.
+    pub red: Option<Red>,
+}
+
+/// A network ready to run.
+pub struct Network {
+    /// Nodes and links.
+    pub graph: Graph,
+    /// Routes in force at the start.
+    pub routes: Arc<Routes>,
+    /// By node.
+    pub places: Vec<Place>,
+    /// By node, then port.
+    pub queues: Vec<Vec<Queue>>,
+    /// Changes with their time and place, in any order.
+    pub timeline: Vec<(Time, NodeId, Change)>,
+    /// Ports whose backlog and bytes are sampled.
+    pub sampled: Vec<(NodeId, PortId)>,
+    /// Interval between samples; zero for none.
+    pub interval: Time,
+}
+
+/// Port numbering over all nodes: each node's ports in order, then one slot for its own events.
+pub(crate) struct Layout {
+    /// First port index of each node, and the total at the end.
+    pub first: Vec<u32>,
+    /// Node of each port index.
+    pub node: Vec<u32>,
+}
+
+impl Layout {
+    pub fn new(graph: &Graph) -> Layout {
+        let mut first = vec![0];
+        let mut node = Vec::new();
+        for (index, ports) in graph.ports().into_iter().enumerate() {
+            node.extend(std::iter::repeat_n(index as u32, usize::from(ports) + 1));
+            first.push(node.len() as u32);
+        }
+        Layout { first, node }
+    }
+    pub fn port(&self, node: NodeId, port: PortId) -> u32 {
+        self.first[node.at()] + u32::from(port.0)
+    }
+    /// The slot for a node's own events.
+    pub fn own(&self, node: usize) -> u32 {
+        self.first[node + 1] - 1
+    }
+}

@@ -1,0 +1,143 @@
+//! Shards in step: one barrier per window.
+
+use crate::shard::{Mail, Shard};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// Told about, and able to stop, a run under way.
+#[derive(Default)]
+pub struct Watch {
+    /// Simulated time reached, ps.
+    pub reached: AtomicU64,
+    /// Flows complete.
+    pub completed: AtomicU64,
+    /// Set by anyone: stop at the next window and keep what is done.
+    pub cancel: AtomicBool,
+}
+
+/// When a run is over.
+#[derive(Clone, Copy)]
+pub(crate) struct Until {
+    pub end: u64,
+    pub completions: u64,
+}
+
+/// What shards tell one another at the end of a window. Two copies, used alternately, so that one
+/// barrier per window is enough.
+struct Board {
+    next: Vec<AtomicU64>,
+    completed: Vec<AtomicU64>,
+    cancelled: AtomicBool,
+    mail: Vec<Mutex<Vec<Mail>>>,
+}
+
+struct Barrier {
+    parties: usize,
+    arrived: AtomicUsize,
+    round: AtomicUsize,
+}
+
+impl Barrier {
+    fn wait(&self) {
+        let round = self.round.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
+            self.arrived.store(0, Ordering::Release);
+            self.round.store(round.wrapping_add(1), Ordering::Release);
+            return;
+        }
+        let mut spins = 0u32;
+        while self.round.load(Ordering::Acquire) == round {
+            spins += 1;
+            if spins < 2_000 { std::hint::spin_loop() } else { std::thread::yield_now() }
+        }
+    }
+}
+
+/// Runs all shards to the end, one thread each (the caller's for the first).
+pub(crate) fn run(shards: &mut [Shard], shift: u32, until: Until, watch: &Watch) {
+    let count = shards.len();
+    let board = || Board {
+        next: (0..count).map(|_| AtomicU64::new(0)).collect(),
+        completed: (0..count).map(|_| AtomicU64::new(0)).collect(),
+        cancelled: AtomicBool::new(false),
+        mail: (0..count * count).map(|_| Mutex::default()).collect(),
+    };
+    let boards = [board(), board()];
+    let barrier = Barrier { parties: count, arrived: AtomicUsize::new(0), round: AtomicUsize::new(0) };
+    let team = Team { boards, barrier, shift, until, watch };
+    std::thread::scope(|scope| {
+        let (first, rest) = shards.split_at_mut(1);
+        for (at, shard) in rest.iter_mut().enumerate() {
+            let team = &team;
+            scope.spawn(move || team.work(at + 1, shard));
+        }
+        team.work(0, &mut first[0]);
+    });
+}
+
+struct Team<'a> {
+    boards: [Board; 2],
+    barrier: Barrier,
+    shift: u32,
+    until: Until,
+    watch: &'a Watch,
+}
+
+impl Team<'_> {
+    fn work(&self, me: usize, shard: &mut Shard) {
+        for round in 0usize.. {
+            let board = &self.boards[round % 2];
+            self.publish(board, me, shard);
+            self.barrier.wait();
+            self.collect(board, me, shard);
+            let Some(window) = self.agree(board) else { return };
+            if me == 0 {
+                self.watch.reached.store(window << self.shift, Ordering::Relaxed);
+            }
+            shard.process(window, self.shift);
+        }
+    }
+
+    /// Says when this shard's next event is, counting what it has just sent.
+    fn publish(&self, board: &Board, me: usize, shard: &mut Shard) {
+        let mut next = shard.reach.calendar.peek().unwrap_or(u64::MAX);
+        for (to, outgoing) in shard.reach.outbox.iter_mut().enumerate().filter(|(_, o)| !o.is_empty()) {
+            let first = outgoing.iter().map(|m| m.entry.time >> self.shift).min().unwrap_or(u64::MAX);
+            next = next.min(first);
+            let mut slot = lock(&board.mail[me * self.boards[0].next.len() + to]);
+            std::mem::swap(&mut *slot, outgoing);
+        }
+        board.next[me].store(next, Ordering::Relaxed);
+        board.completed[me].store(shard.reach.effects.completed, Ordering::Relaxed);
+        if me == 0 {
+            board.cancelled.store(self.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// The next window of all shards, or `None` when the run is over.
+    fn agree(&self, board: &Board) -> Option<u64> {
+        let sum = |cells: &[AtomicU64]| cells.iter().map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
+        let completed = sum(&board.completed);
+        self.watch.completed.store(completed, Ordering::Relaxed);
+        let next = board.next.iter().map(|c| c.load(Ordering::Relaxed)).min()?;
+        let over = next == u64::MAX
+            || next << self.shift >= self.until.end
+            || completed >= self.until.completions
+            || board.cancelled.load(Ordering::Relaxed);
+        (!over).then_some(next)
+    }
+
+    fn collect(&self, board: &Board, me: usize, shard: &mut Shard) {
+        let count = board.next.len();
+        for from in (0..count).filter(|from| *from != me) {
+            let mut slot = lock(&board.mail[from * count + me]);
+            for mail in slot.drain(..) {
+                shard.reach.accept(mail);
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
