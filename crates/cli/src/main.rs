@@ -1,1 +1,49 @@
-fn main() {}
+//! The `slotline` command.
+
+mod arguments;
+mod bench;
+mod progress;
+mod reproduce;
+mod run;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// What `slotline` says when it is called without arguments.
+const ABOUT: &str = "\
+Slotline compares ways to run a datacenter network, from one scenario file.
+
+  slotline run FILE           run a scenario, print the comparison, keep the results
+  slotline reproduce ID       run a published experiment; print the paper's values beside ours
+  slotline bench NAME         measure this program: `engine`
+  slotline list [KIND]        name every topology, workload, queue, transport and control
+
+Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
+
+fn main() -> ExitCode {
+    if std::env::args_os().len() == 1 {
+        return said(ABOUT);
+    }
+    let arguments = Arguments::parse();
+    let result = match &arguments.command {
+        Command::Run(options) => run::run(options),
+        Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Bench(options) => bench::bench(options),
+        Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints `text`; a reader that went away is no error.
+fn said(text: &str) -> ExitCode {
+    use std::io::Write;
+    drop(writeln!(std::io::stdout(), "{}", text.trim_end()));
+    ExitCode::SUCCESS
+}

@@ -3,20 +3,17 @@
 use crate::scenario::{EventKind, EventSpec, Scenario, SchemeSpec};
 use slotline_net::aqm::spec::Policy;
 use slotline_net::aqm::{Red, queue_stream};
+use slotline_net::control::network::Network as ControlNetwork;
+use slotline_net::control::spec::ControlSpec;
 use slotline_net::control::xco::Xco;
-use slotline_net::control::{ControlSpec, Network as ControlNetwork};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId, PortId};
-use slotline_net::node::controller::Controller;
-use slotline_net::node::coordinator::Coordinator;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread, pair_entropy};
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
-use slotline_net::node::{Change, Node};
+use slotline_net::node::Change;
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
-use slotline_net::topology::{End, Graph, Lane, Link, NodeKind};
-use slotline_net::transport::Transport;
-use slotline_net::units::Rate;
+use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
 use slotline_sim::{Network, Place, Queue};
 use std::sync::Arc;
@@ -32,6 +29,8 @@ pub struct Assembly {
     pub plan: Arc<Plan>,
     /// Routes at the start.
     pub routes: Arc<Routes>,
+    /// The graph, seen from its ports.
+    pub wiring: Wiring,
     /// Flows that must be complete for the run to be over.
     pub flows: u64,
 }
@@ -48,19 +47,22 @@ pub fn traffic(scenario: &Scenario, graph: &Graph, seed: u64, files: &Files<'_>)
     out.finish().map_err(|e| SpecError::new("workload", e.message))
 }
 
-/// Builds one run of `scenario`.
-pub fn build(scenario: &Scenario, scheme: &SchemeSpec, seed: u64, files: &Files<'_>) -> Result<Assembly, SpecError> {
+/// Builds one run: scheme number `at` of `scenario` under `seed`.
+pub fn build(scenario: &Scenario, at: usize, seed: u64, files: &Files<'_>) -> Result<Assembly, SpecError> {
+    let scheme = &scenario.scheme[at];
+    let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
     let mut graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
     let traffic = traffic(scenario, &graph, seed, files)?;
-    let transport = scheme.transport.build().map_err(|e| within("scheme.transport", e))?;
+    let transport = scheme.transport.build().map_err(|e| in_scheme(within("transport", e)))?;
+    let changing = changing_links(&graph, &scenario.event)?;
     let controller = attach_controller(&mut graph, &scheme.control);
     let flows = traffic.flows.len() as u64;
-    let spread = spread(scheme);
-    let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
+    let plan = Plan::new(traffic, transport, spread(scheme), graph.hosts.len(), seed)?;
     let builder = Builder {
         routes: Arc::new(Routes::build(&graph, scheme.routing, &Down::default(), seed)),
+        wiring: graph.wiring(),
         plan: Arc::new(plan),
-        changing: changing_links(&graph, &scenario.event)?,
+        changing,
         scheme,
         seed,
         controller,
@@ -69,11 +71,11 @@ pub fn build(scenario: &Scenario, scheme: &SchemeSpec, seed: u64, files: &Files<
     let timeline = builder.timeline(&scenario.event)?;
     let sampled = builder.sampled(scenario);
     let queues = builder.queues();
-    let places = builder.places(&transport)?;
-    let Builder { graph, routes, plan, .. } = builder;
+    let places = builder.places().map_err(in_scheme)?;
+    let Builder { graph, wiring, routes, plan, .. } = builder;
     let interval = scenario.measure.sample.unwrap_or_default();
     let network = Network { graph, routes: Arc::clone(&routes), places, queues, timeline, sampled, interval };
-    Ok(Assembly { network, plan, routes, flows })
+    Ok(Assembly { network, plan, routes, wiring, flows })
 }
 
 fn within(table: &str, error: SpecError) -> SpecError {
@@ -101,7 +103,7 @@ fn attach_controller(graph: &mut Graph, control: &ControlSpec) -> Option<HostId>
 
 /// By link: whether its rate changes in the run.
 fn changing_links(graph: &Graph, events: &[EventSpec]) -> Result<Vec<bool>, SpecError> {
-    let mut changing = vec![false; graph.links.len()];
+    let mut changing = vec![false; graph.links.len() + 1];
     for event in events.iter().filter(|e| matches!(e.kind, EventKind::Rate { .. })) {
         for link in touched(graph, event)? {
             changing[link] = true;
@@ -115,68 +117,46 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
     match &event.kind {
         EventKind::LinkDown { link } | EventKind::LinkUp { link } | EventKind::Rate { link, .. } => {
             let found = graph.links_named(link);
-            if found.is_empty() {
-                let message = format!("no link `{link}`: a link is named by its two ends, for example `{}`", example(graph));
-                return Err(SpecError::new("event.link", message));
-            }
-            Ok(found.into_iter().map(|(at, _)| at).collect())
+            let unknown = || SpecError::new("event.link", format!("no link `{link}` in this fabric"));
+            if found.is_empty() { Err(unknown()) } else { Ok(found.into_iter().map(|(at, _)| at).collect()) }
         }
         EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } => {
-            let node = graph.node_named(switch).ok_or_else(|| {
-                SpecError::new("event.switch", format!("no switch `{switch}` in this fabric"))
-            })?;
-            let at = |link: &Link| link.ends().iter().any(|end| end.node == node);
-            Ok((0..graph.links.len()).filter(|&l| at(&graph.links[l])).collect())
+            let unknown = || SpecError::new("event.switch", format!("no switch `{switch}` in this fabric"));
+            let node = graph.node_named(switch).ok_or_else(unknown)?;
+            let at = |link: &usize| graph.links[*link].ends().iter().any(|end| end.node == node);
+            Ok((0..graph.links.len()).filter(at).collect())
         }
     }
 }
 
-fn example(graph: &Graph) -> String {
-    let name = |end: End| graph.nodes[end.node.at()].name.clone();
-    graph.links.first().map(|l| format!("{}-{}", name(l.a), name(l.b))).unwrap_or_default()
-}
-
 struct Builder<'a> {
     graph: Graph,
+    wiring: Wiring,
     routes: Arc<Routes>,
     plan: Arc<Plan>,
+    /// By link, with one more for the controller's.
     changing: Vec<bool>,
     scheme: &'a SchemeSpec,
     seed: u64,
     controller: Option<HostId>,
 }
 
-/// One direction of a link as the node at `from` sees it.
-struct Port {
-    from: End,
-    tx: Lane,
-    rx: Lane,
-    changing: bool,
-}
-
 impl Builder<'_> {
-    /// All ports of all nodes, by node, then port.
-    fn ports(&self) -> Vec<Vec<Port>> {
-        let mut ports: Vec<Vec<Port>> = self.graph.nodes.iter().map(|_| Vec::new()).collect();
-        for (link, &changing) in self.graph.links.iter().zip(&self.changing) {
-            ports[link.a.node.at()].push(Port { from: link.a, tx: link.ab, rx: link.ba, changing });
-            ports[link.b.node.at()].push(Port { from: link.b, tx: link.ba, rx: link.ab, changing });
-        }
-        ports.iter_mut().for_each(|ports| ports.sort_by_key(|p| p.from.port));
-        ports
+    fn changes(&self, wires: &[Wire]) -> bool {
+        wires.iter().any(|wire| self.changing[wire.link])
     }
 
     /// Whether a switch can be the engine's own plain one. A rate that changes needs a queue of packets
     /// that have not left yet.
-    fn is_plain(&self, ports: &[Port]) -> bool {
-        self.scheme.queue.is_plain() && !ports.iter().any(|p| p.changing)
+    fn is_plain(&self, wires: &[Wire]) -> bool {
+        self.scheme.queue.is_plain() && !self.changes(wires)
     }
 
     /// Whether hosts decide packet by packet what to send: under a scheduler, pause frames, classes,
     /// or a rate that changes.
-    fn pulls(&self, ports: &[Port]) -> bool {
+    fn pulls(&self, wires: &[Wire]) -> bool {
         let queue = &self.scheme.queue;
-        self.controller.is_some() || queue.pfc.is_some() || queue.priorities || ports.iter().any(|p| p.changing)
+        self.controller.is_some() || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
 
     fn is_controller(&self, node: usize) -> bool {
@@ -184,24 +164,28 @@ impl Builder<'_> {
     }
 
     fn queues(&self) -> Vec<Vec<Queue>> {
-        let nodes = self.graph.nodes.iter().enumerate().zip(self.ports());
-        nodes
-            .map(|((node, info), ports)| {
-                let pulled = match info.kind {
-                    NodeKind::Host => self.pulls(&ports) && !self.is_controller(node),
-                    NodeKind::Switch => !self.is_plain(&ports),
-                };
-                ports.iter().map(|port| self.queue(info.kind, pulled, port)).collect()
-            })
-            .collect()
+        let of_node = |(node, info): (usize, &slotline_net::topology::NodeInfo)| {
+            let wires = self.wiring.of(NodeId(node as u32));
+            let pulled = match info.kind {
+                NodeKind::Host => self.pulls(wires) && !self.is_controller(node),
+                NodeKind::Switch => !self.is_plain(wires),
+            };
+            let fifo = |(port, wire)| match info.kind {
+                NodeKind::Switch if !pulled => self.queue(NodeId(node as u32), PortId(port), wire),
+                _ => Queue { pulled, ..Queue::default() },
+            };
+            (0..).zip(wires).map(fifo).collect()
+        };
+        self.graph.nodes.iter().enumerate().map(of_node).collect()
     }
 
-    fn queue(&self, kind: NodeKind, pulled: bool, port: &Port) -> Queue {
+    /// A plain switch's FIFO.
+    fn queue(&self, node: NodeId, port: PortId, wire: &Wire) -> Queue {
         let spec = &self.scheme.queue;
-        if pulled || kind == NodeKind::Host {
-            return Queue { pulled, ..Queue::default() };
-        }
-        let stream = || queue_stream(self.seed, port.from.node, port.from.port, 0);
+        let red = |red| {
+            let stream = queue_stream(self.seed, node, port, 0);
+            Red::new(red, wire.lane.rate.pace(), self.largest(), stream)
+        };
         Queue {
             pulled: false,
             limit: Some(spec.limit),
@@ -210,7 +194,7 @@ impl Builder<'_> {
                 _ => None,
             },
             red: match spec.policy {
-                Policy::Red(red) => Some(Red::new(red, port.tx.rate.pace(), self.largest(), stream())),
+                Policy::Red(spec) => Some(red(spec)),
                 _ => None,
             },
         }
@@ -221,43 +205,41 @@ impl Builder<'_> {
         u64::from(self.plan.transport.data_len(self.plan.transport.mss()))
     }
 
-    fn places(&self, transport: &Transport) -> Result<Vec<Place>, SpecError> {
-        let mut hosts = (0..self.graph.hosts.len() as u32).map(HostId);
+    fn places(&self) -> Result<Vec<Place>, SpecError> {
         let mut of_node = vec![None; self.graph.nodes.len()];
-        self.graph.hosts.iter().for_each(|node| of_node[node.at()] = hosts.next());
-        let ports = self.ports();
+        (0..).zip(&self.graph.hosts).for_each(|(host, node)| of_node[node.at()] = Some(HostId(host)));
         let place = |(node, host): (usize, &Option<HostId>)| match host {
             Some(host) if Some(*host) == self.controller => self.controller_node(*host),
-            Some(host) => self.host(*host, NodeId(node as u32), &ports[node]),
-            None => Ok(self.switch(NodeId(node as u32), &ports[node], transport)),
+            Some(host) => self.host(*host, NodeId(node as u32)),
+            None => Ok(self.switch(NodeId(node as u32))),
         };
         of_node.iter().enumerate().map(place).collect()
     }
 
-    fn switch(&self, node: NodeId, ports: &[Port], transport: &Transport) -> Place {
-        if self.is_plain(ports) {
+    fn switch(&self, node: NodeId) -> Place {
+        if self.is_plain(self.wiring.of(node)) {
             return Place::Switch;
         }
         let config = SwitchConfig {
             node,
             routes: Arc::clone(&self.routes),
             queue: self.scheme.queue.clone(),
-            ports: ports.iter().map(|p| SwitchPort { tx: p.tx, rx: p.rx }).collect(),
-            mtu: u64::from(transport.data_len(transport.mss())),
+            ports: SwitchPort::all_of(&self.wiring, node),
+            mtu: self.largest(),
             seed: self.seed,
         };
         Place::Node(Box::new(Switch::new(config)))
     }
 
-    fn host(&self, id: HostId, node: NodeId, ports: &[Port]) -> Result<Place, SpecError> {
-        let egress = match (&self.scheme.control, self.controller) {
-            (ControlSpec::Xco(spec), Some(controller)) => {
-                if ports.len() > 1 {
-                    return Err(SpecError::new("scheme.control", "hosts with several network cards cannot be scheduled by xco: set nics = 1"));
-                }
-                Egress::Agent(Box::new(Coordinator::new(&self.xco(spec)?, id, controller)))
+    fn host(&self, id: HostId, node: NodeId) -> Result<Place, SpecError> {
+        let wires = self.wiring.of(node);
+        let egress = match (self.xco()?, self.controller) {
+            (Some(_), Some(_)) if wires.len() > 1 => {
+                let message = "xco schedules hosts with one network card: set nics = 1 in the fabric";
+                return Err(SpecError::new("control", message));
             }
-            _ if self.pulls(ports) => Egress::Classes,
+            (Some(xco), Some(controller)) => Egress::Agent(Box::new(xco.coordinator(id, controller))),
+            _ if self.pulls(wires) => Egress::Classes,
             _ => Egress::Fifo,
         };
         let config = HostConfig {
@@ -265,42 +247,40 @@ impl Builder<'_> {
             node,
             plan: Arc::clone(&self.plan),
             routes: Arc::clone(&self.routes),
-            rates: ports.iter().map(|p| p.tx.rate).collect(),
+            rates: wires.iter().map(|wire| wire.lane.rate).collect(),
             egress,
-            priorities: self.scheme.queue.priorities || self.scheme.queue.pfc.is_some(),
+            priorities: self.scheme.queue.priorities,
             seed: self.seed,
         };
         Ok(Place::Host(Box::new(Host::new(config))))
     }
 
-    fn xco(&self, spec: &slotline_net::control::xco::spec::XcoSpec) -> Result<Xco, SpecError> {
-        spec.build().map_err(|e| within("scheme.control", e))
+    fn xco(&self) -> Result<Option<Xco>, SpecError> {
+        match &self.scheme.control {
+            ControlSpec::None {} => Ok(None),
+            ControlSpec::Xco(spec) => spec.build().map(Some),
+        }
     }
 
     fn controller_node(&self, host: HostId) -> Result<Place, SpecError> {
-        let ControlSpec::Xco(spec) = &self.scheme.control else {
-            return Err(SpecError::new("scheme.control", "a controller without a scheduler"));
-        };
-        let xco = self.xco(spec)?;
-        let hosts = self.graph.hosts.len();
-        let control = xco.control(self.control_network());
-        let node: Box<dyn Node> = Box::new(Controller::new(host, hosts, spec.decision_time, spec.timeout(), control));
-        Ok(Place::Node(node))
+        match self.xco()? {
+            Some(xco) => Ok(Place::Node(Box::new(xco.controller(host, self.control_network())))),
+            None => Err(SpecError::new("control", "a controller without a scheduler")),
+        }
     }
 
     /// What the scheduler knows: capacities of directed links, and the path of each pair of hosts.
     fn control_network(&self) -> ControlNetwork {
-        let first: Vec<u32> = self
-            .graph
-            .ports()
-            .iter()
-            .scan(0u32, |sum, &n| Some(std::mem::replace(sum, *sum + u32::from(n))))
-            .collect();
-        let capacity: Vec<Rate> = self.ports().iter().flatten().map(|p| p.tx.rate).collect();
-        let (graph, routes, seed) = (self.graph.clone(), Arc::clone(&self.routes), self.seed);
+        let mut first = vec![0u32];
+        let mut capacity = Vec::new();
+        for node in 0..self.graph.nodes.len() as u32 {
+            capacity.extend(self.wiring.of(NodeId(node)).iter().map(|wire| wire.lane.rate));
+            first.push(capacity.len() as u32);
+        }
+        let (wiring, routes, seed) = (self.wiring.clone(), Arc::clone(&self.routes), self.seed);
         ControlNetwork::new(self.graph.hosts.len(), capacity, move |src, dst, out| {
-            let path = routes.path(&graph, src, dst, pair_entropy(seed, src, dst)).unwrap_or_default();
-            out.extend(path.iter().map(|(node, port)| first[node.at()] + u32::from(port.0)));
+            let path = routes.path(&wiring, src, dst, pair_entropy(seed, src, dst));
+            out.extend(path.iter().flatten().map(|end| first[end.node.at()] + u32::from(end.port.0)));
         })
     }
 
@@ -336,7 +316,9 @@ impl Builder<'_> {
                 continue;
             }
             let fails = matches!(event.kind, EventKind::LinkDown { .. } | EventKind::SwitchDown { .. });
-            links.iter().for_each(|&link| down.set(link, fails));
+            for link in links {
+                if fails { down.links.insert(link) } else { down.links.remove(&link) };
+            }
             let routes = Arc::new(Routes::build(&self.graph, self.scheme.routing, &down, self.seed));
             for node in 0..self.graph.nodes.len() as u32 {
                 let change = Change::Routes(Arc::clone(&routes));
@@ -357,25 +339,3 @@ fn change(kind: &EventKind, port: PortId) -> Change {
         EventKind::Rate { rate, .. } => Change::Rate(port, *rate),
     }
 }
-
-/// How long each flow would take alone: [`slotline_net::transport::lone_flow`].
-pub fn ideal(assembly: &Assembly, flow: usize) -> Time {
-    let traffic = &assembly.plan.traffic;
-    let (graph, routes) = (&assembly.network.graph, &assembly.routes);
-    let flow = &traffic.flows[flow];
-    let conn = &traffic.conns[flow.conn.at()];
-    let lanes = |src, dst| -> Vec<Lane> {
-        let path = routes.path(graph, src, dst, 0).unwrap_or_default();
-        path.iter().filter_map(|(node, port)| lane(graph, *node, *port)).collect()
-    };
-    let (path, back) = (lanes(conn.src, conn.dst), lanes(conn.dst, conn.src));
-    slotline_net::transport::lone_flow::lone_flow_time(flow.bytes, &assembly.plan.transport, &path, &back)
-}
-
-fn lane(graph: &Graph, node: NodeId, port: PortId) -> Option<Lane> {
-    let from = End { node, port };
-    graph.links.iter().find_map(|l| {
-        if l.a == from { Some(l.ab) } else { (l.b == from).then_some(l.ba) }
-    })
-}
-

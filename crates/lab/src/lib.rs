@@ -2,8 +2,14 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod build;
+pub mod catalogue;
+pub mod ideal;
 pub mod metrics;
 pub mod output;
 pub mod record;
+pub mod run;
+pub mod scenario;
 pub mod statistics;
 pub mod summary;
+pub mod usage;

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 /// An event: a packet arrives at a port, or (where `to` is a node's own slot) something is due there.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Entry {
     /// When, in picoseconds.
     pub time: u64,
@@ -24,6 +25,7 @@ const CHUNK: usize = 1 << CHUNK_BITS;
 const RING_BITS: u32 = 10;
 const RING: usize = 1 << RING_BITS;
 const NONE: u32 = u32::MAX;
+const FAR: usize = usize::MAX;
 
 #[derive(Clone, Copy)]
 struct Bucket {
@@ -58,28 +60,67 @@ impl Calendar {
         }
     }
 
+    /// Adds an event. The packet goes from where it is to where it will be, without a detour over the
+    /// stack: that would stall on store forwarding.
     #[inline]
-    pub fn push(&mut self, entry: Entry) {
-        let window = entry.time >> self.shift;
-        debug_assert!(window >= self.base, "an event in the past");
-        if window - self.base < RING as u64 {
-            self.push_near(window as usize & (RING - 1), entry);
-        } else {
-            self.far.entry(window >> RING_BITS).or_default().push(entry);
+    pub fn push(&mut self, time: u64, to: u32, packet: &Packet) {
+        let at = self.place(time);
+        match self.slab.get_mut(at) {
+            Some(slot) => {
+                (slot.time, slot.to) = (time, to);
+                slot.packet = *packet;
+            }
+            None => self.push_far(Entry { time, to, packet: *packet }),
         }
     }
 
+    /// Adds the event at `position` again, with another time and place and more flags.
     #[inline]
-    fn push_near(&mut self, slot: usize, entry: Entry) {
-        let bucket = self.ring[slot];
-        let within = bucket.len as usize & (CHUNK - 1);
-        let mut last = bucket.last;
-        if within == 0 {
-            last = self.chunk_after(bucket.last);
-            self.occupied[slot / 64] |= 1 << (slot % 64);
+    pub fn push_again(&mut self, position: u32, time: u64, to: u32, flags: u8) {
+        let at = self.place(time);
+        if at == FAR {
+            let packet = self.slab[position as usize].packet;
+            return self.push_far(Entry { time, to, packet });
         }
-        self.ring[slot] = Bucket { last, len: bucket.len + 1 };
-        self.slab[((last as usize) << CHUNK_BITS) | within] = entry;
+        self.slab.copy_within(position as usize..position as usize + 1, at);
+        let slot = &mut self.slab[at];
+        (slot.time, slot.to) = (time, to);
+        slot.packet.flags |= flags;
+    }
+
+    /// The slot for an event at `time`; [`FAR`] where its window is too far ahead.
+    #[inline]
+    fn place(&mut self, time: u64) -> usize {
+        let window = time >> self.shift;
+        debug_assert!(window >= self.base, "an event in the past");
+        if window - self.base >= RING as u64 {
+            return FAR;
+        }
+        self.place_near(window as usize & (RING - 1))
+    }
+
+    #[cold]
+    fn push_far(&mut self, entry: Entry) {
+        self.far.entry((entry.time >> self.shift) >> RING_BITS).or_default().push(entry);
+    }
+
+    #[inline]
+    fn place_near(&mut self, slot: usize) -> usize {
+        let bucket = &mut self.ring[slot];
+        let within = bucket.len as usize & (CHUNK - 1);
+        bucket.len += 1;
+        if within > 0 {
+            return ((bucket.last as usize) << CHUNK_BITS) | within;
+        }
+        self.open_chunk(slot)
+    }
+
+    #[inline(never)]
+    fn open_chunk(&mut self, slot: usize) -> usize {
+        let last = self.chunk_after(self.ring[slot].last);
+        self.ring[slot].last = last;
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+        (last as usize) << CHUNK_BITS
     }
 
     fn chunk_after(&mut self, before: u32) -> u32 {
@@ -129,7 +170,8 @@ impl Calendar {
                 break;
             }
             for entry in first.remove() {
-                self.push_near((entry.time >> self.shift) as usize & (RING - 1), entry);
+                let at = self.place_near((entry.time >> self.shift) as usize & (RING - 1));
+                self.slab[at] = entry;
             }
         }
     }
@@ -196,7 +238,7 @@ mod tests {
             let mut calendar = Calendar::new(shift);
             let mut reference = BTreeMap::<u64, Vec<u64>>::new();
             let mut add = |calendar: &mut Calendar, reference: &mut BTreeMap<u64, Vec<u64>>, time: u64| {
-                calendar.push(Entry { time, ..Entry::default() });
+                calendar.push(time, 0, &Packet::default());
                 reference.entry(time >> shift).or_default().push(time);
             };
             times.iter().for_each(|&t| add(&mut calendar, &mut reference, t));

@@ -229,6 +229,11 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     for (sum, n) in total.dropped.iter_mut().zip(shard.reach.effects.dropped) {
         *sum += n;
     }
+    for place in &mut shard.places {
+        if let Place::Host(host) = place {
+            host.settle();
+        }
+    }
     for census in shard.places.iter().map(census) {
         total.created += census.created;
         total.consumed += census.consumed;

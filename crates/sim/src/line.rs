@@ -3,9 +3,8 @@
 //! On a FIFO port departure is known at enqueue: one event per hop, and the backlog is the time until
 //! the port is free. It is not a queue of packets but one number.
 
-use crate::calendar::Entry;
 use slotline_net::aqm::{Red, Verdict};
-use slotline_net::frame::{CE, ECT, Packet};
+use slotline_net::frame::{CE, ECT};
 use slotline_net::time::Time;
 use slotline_net::units::{Pace, Rate};
 
@@ -25,7 +24,12 @@ pub(crate) enum Discipline {
 
 /// What becomes of a packet offered to a FIFO port.
 pub(crate) enum Offer {
-    Sent(Entry),
+    /// It arrives at `time` at port `to`, with these flags added.
+    Sent {
+        time: u64,
+        to: u32,
+        flags: u8,
+    },
     Full,
     Early,
     Down,
@@ -114,70 +118,68 @@ impl Line {
         self.pace.bytes_in(Time::ps(self.free_at.saturating_sub(now)))
     }
 
-    /// A packet for a FIFO port.
+    /// A packet of `len` bytes for a FIFO port.
     #[inline]
-    pub fn offer(&mut self, rare: &mut Rare, mut packet: Packet, now: u64) -> Offer {
+    pub fn offer(&mut self, rare: &mut Rare, len: u16, flags: u8, now: u64) -> Offer {
         let start = self.free_at.max(now);
         let backlog = start - now;
-        let leave = start + self.pace.time_for(u64::from(packet.len)).as_ps();
+        let leave = start + self.pace.time_for(u64::from(len)).as_ps();
         let kind = self.tx_packets >> KIND_SHIFT;
-        if kind != Discipline::Fifo as u64
-            && let Some(refused) = self.scrutinise(kind, rare, &mut packet, now)
-        {
-            return refused;
+        let mut added = 0;
+        if kind != Discipline::Fifo as u64 {
+            match self.scrutinise(kind, rare, len, flags, now) {
+                Ok(mark) => added = mark,
+                Err(refused) => return refused,
+            }
         }
         if leave - now > self.limit {
             rare.full += 1;
             return Offer::Full;
         }
-        if backlog > self.mark && packet.flags & ECT != 0 {
-            packet.flags |= CE;
+        if backlog > self.mark && flags & ECT != 0 {
+            added = CE;
             rare.marks += 1;
         }
-        Offer::Sent(self.depart(packet, now, leave))
+        let (time, to) = self.depart(len, now, leave);
+        Offer::Sent { time, to, flags: added }
     }
 
-    /// Sends a packet that the node chose for this pulled port, which must be free.
+    /// Sends a packet that the node chose for this pulled port, which must be free: when and where it
+    /// arrives.
     #[inline]
-    pub fn transmit(&mut self, packet: Packet, now: u64) -> Entry {
-        let leave = now + self.pace.time_for(u64::from(packet.len)).as_ps();
-        self.depart(packet, now, leave)
+    pub fn transmit(&mut self, len: u16, now: u64) -> (u64, u32) {
+        let leave = now + self.pace.time_for(u64::from(len)).as_ps();
+        self.depart(len, now, leave)
     }
 
     #[inline]
-    fn depart(&mut self, packet: Packet, now: u64, leave: u64) -> Entry {
+    fn depart(&mut self, len: u16, now: u64, leave: u64) -> (u64, u32) {
         self.free_at = leave;
         self.tx_packets += 1;
-        self.tx_bytes += u64::from(packet.len);
+        self.tx_bytes += u64::from(len);
         self.peak = self.peak.max(((leave - now) >> 6).min(u64::from(u32::MAX)) as u32);
-        Entry { time: leave + self.delay, to: self.to, packet }
+        (leave + self.delay, self.to)
     }
 
+    /// What is not a plain FIFO: the flags to add, or why the packet is refused.
     #[cold]
-    fn scrutinise(&self, kind: u64, rare: &mut Rare, packet: &mut Packet, now: u64) -> Option<Offer> {
+    fn scrutinise(&self, kind: u64, rare: &mut Rare, len: u16, flags: u8, now: u64) -> Result<u8, Offer> {
         if kind == Discipline::Down as u64 {
             rare.lost_down += 1;
-            return Some(Offer::Down);
+            return Err(Offer::Down);
         }
-        let red = rare.red.as_mut()?;
+        let Some(red) = rare.red.as_mut() else { return Ok(0) };
         let idle_since = (self.free_at <= now).then_some(Time::ps(self.free_at));
-        let verdict = red.arrive(
-            self.backlog_bytes(now),
-            idle_since,
-            u64::from(packet.len),
-            packet.flags & ECT != 0,
-            Time::ps(now),
-        );
-        match verdict {
-            Verdict::Pass => None,
+        let backlog = self.backlog_bytes(now);
+        match red.arrive(backlog, idle_since, u64::from(len), flags & ECT != 0, Time::ps(now)) {
+            Verdict::Pass => Ok(0),
             Verdict::Mark => {
-                packet.flags |= CE;
                 rare.marks += 1;
-                None
+                Ok(CE)
             }
             Verdict::Drop => {
                 rare.early += 1;
-                Some(Offer::Early)
+                Err(Offer::Early)
             }
         }
     }

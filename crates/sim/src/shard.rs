@@ -102,12 +102,37 @@ impl Reach {
     }
 
     #[inline]
-    fn deliver(&mut self, entry: Entry) {
-        let to = entry.to & PORT_MASK;
-        if to >= self.first_port && to < self.last_port {
-            self.calendar.push(entry);
+    fn is_mine(&self, to: u32) -> bool {
+        let to = to & PORT_MASK;
+        to >= self.first_port && to < self.last_port
+    }
+
+    #[inline]
+    fn deliver(&mut self, time: u64, to: u32, packet: &Packet) {
+        if self.is_mine(to) {
+            self.calendar.push(time, to, packet);
         } else {
-            self.post(entry);
+            self.post(Entry { time, to, packet: *packet });
+        }
+    }
+
+    /// Sends the packet at `position` of the calendar on.
+    #[inline]
+    fn forward(&mut self, port: u32, position: u32, now: u64) {
+        let packet = &self.calendar.get(position).packet;
+        let at = (port - self.first_port) as usize;
+        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
+            Offer::Sent { time, to, flags } if self.is_mine(to) => {
+                self.calendar.push_again(position, time, to, flags);
+            }
+            Offer::Sent { time, to, flags } => {
+                let flags = packet.flags | flags;
+                self.post(Entry { time, to, packet: Packet { flags, ..*packet } });
+            }
+            refused => {
+                let packet = *packet;
+                self.refuse(&packet, &refused);
+            }
         }
     }
 
@@ -129,16 +154,19 @@ impl Reach {
         if let Some(bytes) = mail.payload {
             mail.entry.packet.seq = self.effects.keep(bytes);
         }
-        self.calendar.push(mail.entry);
+        self.calendar.push(mail.entry.time, mail.entry.to, &mail.entry.packet);
     }
 
     /// Puts a packet into a FIFO port.
     #[inline]
-    fn send(&mut self, port: u32, packet: Packet, now: u64) {
+    fn send(&mut self, port: u32, packet: &mut Packet, now: u64) {
         let at = (port - self.first_port) as usize;
-        match self.lines[at].offer(&mut self.rare[at], packet, now) {
-            Offer::Sent(entry) => self.deliver(entry),
-            refused => self.refuse(&packet, &refused),
+        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
+            Offer::Sent { time, to, flags } => {
+                packet.flags |= flags;
+                self.deliver(time, to, packet);
+            }
+            refused => self.refuse(packet, &refused),
         }
     }
 
@@ -147,7 +175,7 @@ impl Reach {
         let reason = match refused {
             Offer::Early => DropReason::Early,
             Offer::Down => DropReason::LinkDown,
-            Offer::Full | Offer::Sent(_) => DropReason::Full,
+            Offer::Full | Offer::Sent { .. } => DropReason::Full,
         };
         Cx::new(Time::ZERO, &mut self.effects).drop(packet, reason);
     }
@@ -159,7 +187,7 @@ impl Reach {
         } else {
             let to = self.shared.layout.own(node);
             let packet = Packet { flow: code, seq: token, ..Packet::default() };
-            self.calendar.push(Entry { time: at, to, packet });
+            self.calendar.push(at, to, &packet);
         }
     }
 
@@ -168,9 +196,10 @@ impl Reach {
         let base = self.shared.layout.first[id];
         while !self.effects.is_empty() {
             let mut sends = std::mem::take(&mut self.effects.sends);
-            for (port, packet) in sends.drain(..) {
+            for (port, packet) in &mut sends {
                 self.send(base + u32::from(port.0), packet, now);
             }
+            sends.clear();
             self.effects.sends = sends;
             while let Some((at, token)) = self.effects.wakes.pop() {
                 self.schedule(id, at.as_ps().max(now), own::WAKE, token);
@@ -201,10 +230,10 @@ impl Reach {
             return;
         };
         let (line, rare) = self.line(index);
-        let entry = line.transmit(packet, now);
+        let (time, to) = line.transmit(packet.len, now);
         rare.armed = true;
         let free_at = line.free_at;
-        self.deliver(entry);
+        self.deliver(time, to, &packet);
         self.schedule(id, free_at, own::FREE, u32::from(port.0));
     }
 }
@@ -461,10 +490,10 @@ impl Shard {
 fn forward(reach: &mut Reach, routes: &Routes, id: usize, items: &[Item]) {
     let base = reach.shared.layout.first[id];
     for item in items {
-        let packet = reach.calendar.get(item.position).packet;
+        let packet = &reach.calendar.get(item.position).packet;
         match routes.next(NodeId(id as u32), packet.dst, packet.entropy) {
-            Some(port) => reach.send(base + u32::from(port.0), packet, item.time),
-            None => Cx::new(Time::ZERO, &mut reach.effects).drop(&packet, DropReason::NoRoute),
+            Some(port) => reach.forward(base + u32::from(port.0), item.position, item.time),
+            None => Cx::new(Time::ZERO, &mut reach.effects).drop(packet, DropReason::NoRoute),
         }
     }
 }

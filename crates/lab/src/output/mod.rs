@@ -114,18 +114,21 @@ impl Place {
         });
         filled.map_err(at(&self.folder.join(name)))
     }
-    /// A replaced result moves aside first, so that a name never stands for a mixture.
+    /// A replaced result moves aside first, so that a name never stands for a mixture, and back where
+    /// the new one cannot take its place.
     fn publish(&self) -> Result<(), OutputError> {
         let old = self.draft.with_extension("replaced");
         let replaces = self.folder.exists();
         if replaces {
             fs::rename(&self.folder, &old).map_err(at(&self.folder))?;
         }
-        fs::rename(&self.draft, &self.folder).map_err(at(&self.folder))?;
-        if replaces {
-            fs::remove_dir_all(&old).map_err(at(&old))?;
+        if let Err(error) = fs::rename(&self.draft, &self.folder) {
+            if replaces {
+                fs::rename(&old, &self.folder).map_err(at(&old))?;
+            }
+            return Err(at(&self.folder)(error));
         }
-        Ok(())
+        if replaces { fs::remove_dir_all(&old).map_err(at(&old)) } else { Ok(()) }
     }
 }
 

@@ -28,6 +28,14 @@ struct Spot {
     plain: Option<String>,
 }
 
+impl Spot {
+    /// Whether it is what `path` names, or inside; everything is inside the empty path.
+    fn is_below(&self, path: &str) -> bool {
+        let rest = self.path.strip_prefix(path);
+        rest.is_some_and(|r| path.is_empty() || r.is_empty() || r.starts_with(['.', '[']))
+    }
+}
+
 impl Document {
     /// The fault with `message` at `path` (as `scheme[1].queue.kind`). What the file does not spell out
     /// is blamed on the nearest table that is there.
@@ -54,7 +62,9 @@ impl Document {
         let blamed = spots.iter().find(|s| s.value == span || s.key == span);
         let within = blamed.map_or(String::new(), |spot| spot.path.clone());
         match culprit(&spots, &within, &message) {
-            Some(spot) if unknown_key(&message) => self.fault(&spot.path, spot.key.clone(), message),
+            Some(spot) if unknown_key(&message) => {
+                self.fault(&spot.path, spot.key.clone(), message)
+            }
             Some(spot) => self.fault(&spot.path, spot.value.clone(), message),
             None => self.fault(&within, span, message),
         }
@@ -121,24 +131,20 @@ fn unknown_key(message: &str) -> bool {
     message.starts_with("unknown field")
 }
 
-/// The one key or value below `within` that `message` quotes; nothing where it could be several.
+/// The one value or key below `within` that `message` quotes; nothing where it could be several.
 fn culprit<'a>(spots: &'a [Spot], within: &str, message: &str) -> Option<&'a Spot> {
     if message.starts_with("missing field") {
         return None;
     }
     let quoted = quoted(message).next()?;
-    let named = |spot: &&Spot| {
-        if unknown_key(message) {
-            spot.path.rsplit('.').next() == Some(quoted)
-        } else {
-            spot.plain.as_deref() == Some(quoted)
-        }
-    };
-    let inside = |spot: &&Spot| {
-        let rest = spot.path.strip_prefix(within);
-        rest.is_some_and(|r| within.is_empty() || r.is_empty() || r.starts_with(['.', '[']))
-    };
-    let mut candidates = spots.iter().filter(inside).filter(named);
+    let inside: Vec<&Spot> = spots.iter().filter(|spot| spot.is_below(within)).collect();
+    let value = |spot: &&&Spot| spot.plain.as_deref() == Some(quoted);
+    let key = |spot: &&&Spot| spot.path.rsplit('.').next() == Some(quoted);
+    let by_value = if unknown_key(message) { None } else { only(inside.iter().filter(value)) };
+    by_value.or_else(|| only(inside.iter().filter(key))).copied()
+}
+
+fn only<T>(mut candidates: impl Iterator<Item = T>) -> Option<T> {
     let first = candidates.next();
     if candidates.next().is_some() { None } else { first }
 }

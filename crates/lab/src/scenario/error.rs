@@ -71,6 +71,9 @@ pub fn suggestion(message: &str) -> Option<String> {
     if let Some(key) = message.strip_prefix("missing field ") {
         return example(key.trim_matches('`')).map(str::to_string);
     }
+    if message.starts_with("invalid type") && message.ends_with("expected a string") {
+        return Some("a quantity has its unit with it: \"10us\", \"10Gbps\", \"64KB\"".into());
+    }
     if !message.starts_with("unknown") {
         return None;
     }
@@ -86,7 +89,9 @@ pub fn suggestion(message: &str) -> Option<String> {
 fn example(key: &str) -> Option<&'static str> {
     match key {
         "end" => Some("say when a run ends at the latest, for example: end = { at = \"100ms\" }"),
-        "fabric" => Some("say what the network is, for example: fabric = { kind = \"star\", hosts = 9 }"),
+        "fabric" => {
+            Some("say what the network is, for example: fabric = { kind = \"star\", hosts = 9 }")
+        }
         "name" => Some("for example: name = \"incast\""),
         _ => None,
     }

@@ -7,6 +7,9 @@ pub mod network;
 pub mod spec;
 pub mod xco;
 
+pub use network::Network;
+pub use spec::{CONTROLS, ControlSpec};
+
 use crate::id::HostId;
 use crate::time::Time;
 use crate::units::Rate;

@@ -22,7 +22,10 @@ impl Default for ControlSpec {
 /// Every kind of [`ControlSpec`] with one line about it.
 pub const CONTROLS: &[(&str, &str)] = &[
     ("none", "no central scheduler: hosts send when they like"),
-    ("xco", "XCo: a controller gives pairs of hosts timeslices (or rates) on congested links"),
+    (
+        "xco",
+        "XCo: a controller gives pairs of hosts timeslices (or rates) on congested links",
+    ),
 ];
 
 #[cfg(test)]
@@ -41,7 +44,10 @@ mod tests {
     #[test]
     fn options_are_read_and_written() {
         assert_eq!(read("kind = 'none'"), Ok(ControlSpec::None {}));
-        assert_eq!(read("kind = 'xco'"), Ok(ControlSpec::Xco(XcoSpec::default())));
+        assert_eq!(
+            read("kind = 'xco'"),
+            Ok(ControlSpec::Xco(XcoSpec::default()))
+        );
         let spec = read("kind = 'xco'\nmode = 'rate-limit'\nslice = '2ms'\nsmall-flow = '1KB'");
         let expected = XcoSpec {
             mode: crate::control::xco::spec::Mode::RateLimit,
@@ -51,16 +57,31 @@ mod tests {
         };
         assert_eq!(spec, Ok(ControlSpec::Xco(expected.clone())));
         let control = ControlSpec::Xco(expected.build().unwrap().spec().clone());
-        let text = toml::to_string(&Scheme { control: control.clone() }).unwrap();
+        let text = toml::to_string(&Scheme {
+            control: control.clone(),
+        })
+        .unwrap();
         assert_eq!(toml::from_str(&text), Ok(Scheme { control }), "{text}");
     }
 
     #[test]
     fn what_is_unknown_is_refused() {
-        for text in ["kind = 'none'\nslice = '2ms'", "kind = 'xco'\nslise = '2ms'"] {
-            assert!(read(text).unwrap_err().to_string().contains("unknown field"), "{text}");
+        for text in [
+            "kind = 'none'\nslice = '2ms'",
+            "kind = 'xco'\nslise = '2ms'",
+        ] {
+            assert!(
+                read(text)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("unknown field"),
+                "{text}"
+            );
         }
         let error = read("kind = 'xcp'").unwrap_err().to_string();
-        assert!(CONTROLS.iter().all(|(kind, _)| error.contains(kind)), "{error}");
+        assert!(
+            CONTROLS.iter().all(|(kind, _)| error.contains(kind)),
+            "{error}"
+        );
     }
 }

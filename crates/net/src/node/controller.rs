@@ -98,7 +98,10 @@ impl Controller {
     fn hear(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
         self.counters.reports += 1;
         let message = Message::parse(bytes).ok();
-        if message.and_then(|message| self.accept(message, cx)).is_none() {
+        if message
+            .and_then(|message| self.accept(message, cx))
+            .is_none()
+        {
             self.counters.ignored += 1;
         }
     }
@@ -151,7 +154,9 @@ impl Controller {
         let mut plan = std::mem::take(&mut self.plan);
         let again = self.control.decide(cx.now, &mut plan);
         for directive in plan.chunk_by(joined) {
-            directive.chunks(MAX_RATES).for_each(|part| self.direct(part, cx));
+            directive
+                .chunks(MAX_RATES)
+                .for_each(|part| self.direct(part, cx));
         }
         plan.clear();
         self.plan = plan;
@@ -162,7 +167,9 @@ impl Controller {
     /// Sends one message: a window, or the rates of one host.
     fn direct(&mut self, decisions: &[Decision], cx: &mut Cx<'_>) {
         let host = decisions[0].host();
-        let Some(peer) = self.peers.get_mut(host.at()) else { return };
+        let Some(peer) = self.peers.get_mut(host.at()) else {
+            return;
+        };
         let body = body(decisions, cx.now);
         let seq = peer.next;
         peer.next = seq.wrapping_add(1);
@@ -182,8 +189,15 @@ fn joined(a: &Decision, b: &Decision) -> bool {
 }
 
 fn body(decisions: &[Decision], now: Time) -> Body {
-    if let Decision::Window { dst, until, rate, .. } = decisions[0] {
-        return Body::Window { dst, duration: until.since(now), rate };
+    if let Decision::Window {
+        dst, until, rate, ..
+    } = decisions[0]
+    {
+        return Body::Window {
+            dst,
+            duration: until.since(now),
+            rate,
+        };
     }
     let rate = |decision: &Decision| match *decision {
         Decision::Rate { dst, rate, .. } => Some((dst, rate)),
@@ -224,5 +238,171 @@ impl Node for Controller {
     }
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::network::Network;
+    use crate::control::xco::spec::{Mode, XcoSpec};
+    use crate::node::Effects;
+    use crate::units::Rate;
+
+    const HERE: HostId = HostId(3);
+
+    struct Bench {
+        controller: Controller,
+        effects: Effects,
+    }
+
+    impl Bench {
+        /// Three hosts and the controller at one switch.
+        fn new(mode: Mode) -> Bench {
+            let star = Network::new(4, vec![Rate(1_000_000_000); 8], |src, dst, out| {
+                out.extend([src.0, 4 + dst.0]);
+            });
+            let spec = XcoSpec {
+                mode,
+                ..XcoSpec::default()
+            };
+            let controller = spec.build().unwrap().controller(HERE, star);
+            Bench {
+                controller,
+                effects: Effects::default(),
+            }
+        }
+        fn say(&mut self, us: u64, host: u32, seq: u32, body: Body) {
+            self.bytes(
+                us,
+                Message {
+                    host: HostId(host),
+                    seq,
+                    body,
+                }
+                .emit(),
+            );
+        }
+        fn bytes(&mut self, us: u64, bytes: Vec<u8>) {
+            let mut cx = Cx::new(Time::us(us), &mut self.effects);
+            let packet = cx.attach(HERE, bytes, OVERHEAD, CONTROL_CLASS);
+            self.controller.receive(PortId(0), packet, &mut cx);
+        }
+        /// Has wake-ups up to a time come, and returns what is sent then.
+        fn until(&mut self, us: u64) -> Vec<(u32, u32, Body)> {
+            while let Some(at) = self.effects.wakes.iter().map(|(at, _)| *at).min() {
+                if at > Time::us(us) {
+                    break;
+                }
+                let first = self.effects.wakes.iter().position(|wake| wake.0 == at);
+                let (at, token) = self.effects.wakes.remove(first.unwrap());
+                self.controller
+                    .expire(token, &mut Cx::new(at, &mut self.effects));
+            }
+            let sends = std::mem::take(&mut self.effects.sends);
+            let read = |(_, packet): (PortId, Packet)| {
+                let message = Message::parse(&self.effects.release(packet.seq)).unwrap();
+                assert_eq!((message.host, packet.class), (packet.dst, CONTROL_CLASS));
+                (message.host.0, message.seq, message.body)
+            };
+            sends.into_iter().map(read).collect()
+        }
+    }
+
+    fn backlog(dst: u32) -> Body {
+        Body::Backlog(vec![HostId(dst)])
+    }
+    fn window(dst: Option<u32>, us: u64) -> Body {
+        Body::Window {
+            dst: dst.map(HostId),
+            duration: Time::us(us),
+            rate: None,
+        }
+    }
+
+    #[test]
+    fn directives_take_the_decision_time() {
+        let mut bench = Bench::new(Mode::Timeslice);
+        bench.say(0, 0, 0, backlog(2));
+        bench.say(4, 1, 0, backlog(2));
+        assert_eq!(bench.until(9), []);
+        assert_eq!(
+            bench.until(10),
+            [(0, 0, window(Some(2), 10_000)), (1, 0, window(None, 0))]
+        );
+        // The slice ends at 10,010 us.
+        assert_eq!(bench.until(10_019), []);
+        assert_eq!(bench.until(10_020), [(1, 1, window(Some(2), 10_000))]);
+        let counters = bench.controller.counters();
+        assert_eq!(
+            (counters.decisions, counters.directives, counters.reports),
+            (2, 3, 2)
+        );
+        assert_eq!(
+            (counters.bytes_sent, counters.bytes_received),
+            (3 * 84, 2 * 84)
+        );
+        assert_eq!(
+            bench.controller.census(),
+            Census {
+                created: 3,
+                consumed: 2,
+                held: 0
+            }
+        );
+    }
+
+    #[test]
+    fn late_and_broken_messages_do_not_count() {
+        let mut bench = Bench::new(Mode::Timeslice);
+        bench.say(0, 0, 5, Body::Backlog(Vec::new()));
+        bench.say(1, 0, 4, backlog(2));
+        bench.say(2, 77, 0, backlog(2));
+        bench.say(3, 0, 6, window(None, 0));
+        bench.bytes(4, vec![1, 2, 3]);
+        assert_eq!(bench.until(20), [(0, 0, window(None, 0))]);
+        assert_eq!(bench.controller.counters().ignored, 4);
+        bench.say(30, 0, 0, Body::Hello);
+        bench.say(31, 0, 1, backlog(2));
+        assert_eq!(
+            bench.until(50),
+            [(0, 1, window(Some(2), 10_000))],
+            "it has started again"
+        );
+    }
+
+    #[test]
+    fn silent_hosts_are_forgotten() {
+        let mut bench = Bench::new(Mode::RateLimit);
+        let rates = |rate| Body::Rates(vec![(HostId(2), Rate(rate))]);
+        bench.say(0, 0, 0, backlog(2));
+        bench.say(0, 1, 0, backlog(2));
+        let half = [(0, 0, rates(500_000_000)), (1, 0, rates(500_000_000))];
+        assert_eq!(bench.until(20), half);
+        // Only host 1 goes on, up to 100 ms.
+        let mut said = Vec::new();
+        for beat in 1..=10 {
+            bench.say(beat * 10_000, 1, beat as u32, backlog(2));
+            said.extend(bench.until(beat * 10_000 + 20));
+        }
+        assert_eq!(
+            said.last().map(|(host, _, body)| (*host, body)),
+            Some((1, &rates(1_000_000_000)))
+        );
+        bench.until(1_000_000);
+        assert!(
+            bench.effects.wakes.is_empty(),
+            "no sweeps when nobody is busy"
+        );
+    }
+
+    #[test]
+    fn packets_for_others_are_dropped() {
+        let mut bench = Bench::new(Mode::Timeslice);
+        let mut cx = Cx::new(Time::ZERO, &mut bench.effects);
+        let packet = cx.attach(HostId(1), vec![0; 12], OVERHEAD, CONTROL_CLASS);
+        bench.controller.receive(PortId(0), packet, &mut cx);
+        assert_eq!(bench.effects.dropped[DropReason::Misrouted as usize], 1);
+        assert_eq!(bench.controller.census(), Census::default());
     }
 }

@@ -11,7 +11,7 @@ use super::agent::{AGENT_TOKENS, Agent};
 use super::controller::CONTROL_CLASS;
 use super::{Census, Cx};
 use crate::control::xco::Xco;
-use crate::control::xco::spec::Mode;
+use crate::control::xco::spec::{Mode, XcoSpec};
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
 use crate::time::Time;
@@ -25,9 +25,8 @@ pub struct Coordinator {
     host: HostId,
     controller: HostId,
     slice: Time,
-    /// After how long an unused permission is given back: a slice soon, if at all; a rate, which
-    /// everybody's rates depend on, only after a report interval.
-    hysteresis: Option<Time>,
+    /// After how long an unused permission is given back.
+    hysteresis: Time,
     small_flow: u64,
     exempt_acks: bool,
     timeout: Time,
@@ -59,10 +58,7 @@ impl Coordinator {
             host,
             controller,
             slice: spec.slice,
-            hysteresis: match spec.mode {
-                Mode::Timeslice => spec.work_conserving.then_some(spec.hysteresis),
-                Mode::RateLimit => Some(spec.report_interval()),
-            },
+            hysteresis: hysteresis(spec),
             small_flow: spec.small_flow.0,
             exempt_acks: spec.exempt_acks,
             timeout: spec.timeout(),
@@ -93,7 +89,12 @@ impl Coordinator {
         let seq = self.next;
         self.next = seq.wrapping_add(1);
         self.created += 1;
-        let bytes = Message { host: self.host, seq, body }.emit();
+        let bytes = Message {
+            host: self.host,
+            seq,
+            body,
+        }
+        .emit();
         cx.attach(self.controller, bytes, OVERHEAD, CONTROL_CLASS)
     }
     fn tell(&mut self, body: Body, cx: &mut Cx<'_>) {
@@ -169,14 +170,11 @@ impl Coordinator {
         packet
     }
     fn give_back_later(&self, cx: &mut Cx<'_>) {
-        if let Some(hysteresis) = self.hysteresis {
-            cx.wake(cx.now.after(hysteresis), AGENT_TOKENS);
-        }
+        cx.wake(cx.now.after(self.hysteresis), AGENT_TOKENS);
     }
     /// Work conservation (§3.1): gives back what has been unused for the hysteresis delay.
     fn give_back(&mut self, cx: &mut Cx<'_>) {
-        let Some(hysteresis) = self.hysteresis else { return };
-        while let Some(dst) = self.queues.revoke_unused(cx.now, hysteresis) {
+        while let Some(dst) = self.queues.revoke_unused(cx.now, self.hysteresis) {
             self.tell(Body::Release(dst), cx);
         }
     }
@@ -196,14 +194,20 @@ impl Coordinator {
     }
     fn obey(&mut self, body: Body, cx: &mut Cx<'_>) {
         match body {
-            Body::Window { dst, duration, rate } => {
+            Body::Window {
+                dst,
+                duration,
+                rate,
+            } => {
                 self.queues.revoke_others(dst);
                 if let Some(dst) = dst {
                     self.open(dst, cx.now.after(duration), rate, cx);
                 }
             }
             Body::Rates(rates) => {
-                rates.into_iter().for_each(|(dst, rate)| self.open(dst, Time::MAX, Some(rate), cx));
+                rates
+                    .into_iter()
+                    .for_each(|(dst, rate)| self.open(dst, Time::MAX, Some(rate), cx));
             }
             Body::Hello | Body::Leave | Body::Backlog(_) | Body::Release(_) => {}
         }
@@ -214,6 +218,16 @@ impl Coordinator {
         if waiting || open || self.queues.next(cx.now).is_some() {
             cx.kick(PortId(0));
         }
+    }
+}
+
+/// Without work conservation a slice is kept to its end, and a rate, on which everybody's rates depend,
+/// is kept for a while in any case.
+fn hysteresis(spec: &XcoSpec) -> Time {
+    match spec.mode {
+        Mode::Timeslice if spec.work_conserving => spec.hysteresis,
+        Mode::Timeslice => spec.slice,
+        Mode::RateLimit => spec.report_interval(),
     }
 }
 
@@ -245,7 +259,9 @@ impl Agent for Coordinator {
         self.release(cx)
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
-        let Ok(Message { host, seq, body }) = Message::parse(message) else { return };
+        let Ok(Message { host, seq, body }) = Message::parse(message) else {
+            return;
+        };
         if host != self.host || !self.is_news(seq) {
             return;
         }
@@ -266,7 +282,11 @@ impl Agent for Coordinator {
     }
     fn census(&self) -> Census {
         let held = self.messages.len() + self.exempt.len() + self.queues.packets();
-        Census { created: self.created, consumed: 0, held: held as u64 }
+        Census {
+            created: self.created,
+            consumed: 0,
+            held: held as u64,
+        }
     }
 }
 

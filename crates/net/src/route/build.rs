@@ -1,6 +1,6 @@
 //! Computes routes: one breadth-first search per group of destinations.
 
-use super::table::{HOMES, HostEntry, NONE, NodeEntry, Routes, SETS};
+use super::table::{Cell, HOME, HOMES, HostEntry, NONE, NodeEntry, Routes, SETS};
 use super::{Down, RoutingSpec};
 use crate::rng::Stream;
 use crate::topology::{End, Graph, NodeInfo, NodeKind};
@@ -26,23 +26,29 @@ impl Routes {
     /// way up.
     pub fn build(graph: &Graph, mode: RoutingSpec, down: &Down, seed: u64) -> Routes {
         let near = links_up(graph, down);
-        let mut sets = Sets { lowest: mode == RoutingSpec::Shortest, ..Sets::default() };
+        let mut sets = Sets {
+            lowest: mode == RoutingSpec::Shortest,
+            ..Sets::default()
+        };
         let homes = Homes::new(graph, &near, &mut sets);
         let (row_of, rows) = assign_rows(graph, near);
         let switches: Vec<Vec<u32>> = (homes.groups.iter())
             .map(|group| group.iter().map(|&node| row_of[node as usize]).collect())
             .collect();
         let cells = fill(&rows, &switches, &mut sets);
-        let groups = switches.len() as u32;
-        let (cells, row_start) = share_rows(&cells, rows.len(), groups);
-        let first: Vec<u32> = row_of.iter().map(|&row| row_start[row as usize]).collect();
+        let (cells, row_start) = share_rows(&cells, rows.len(), switches.len());
+        let entry = |&row: &u32| NodeEntry {
+            row: row_start[row as usize],
+            key: 0,
+        };
         let mut routes = Routes {
-            nodes: first.into_iter().map(|row| NodeEntry { row, key: 0 }).collect(),
+            nodes: row_of.iter().map(entry).collect(),
             hosts: homes.hosts,
-            groups,
+            host_nodes: graph.hosts.clone(),
+            groups: switches.len(),
             cells,
             sets: sets.flat,
-            homes: homes.ports,
+            homes: homes.cells,
             pinned: mode == RoutingSpec::Pinned,
         };
         let keys = if routes.pinned {
@@ -50,7 +56,11 @@ impl Routes {
         } else {
             salts(graph, seed)
         };
-        routes.nodes.iter_mut().zip(keys).for_each(|(node, key)| node.key = key);
+        routes
+            .nodes
+            .iter_mut()
+            .zip(keys)
+            .for_each(|(node, key)| node.key = key);
         routes
     }
 }
@@ -66,7 +76,11 @@ fn links_up(graph: &Graph, down: &Down) -> Vec<Vec<Near>> {
         let mut add = |from: End, to: End| {
             if graph.nodes[to.node.at()].kind == NodeKind::Switch {
                 let (port, far) = (from.port.0, to.port.0);
-                near[from.node.at()].push(Near { port, to: to.node.0, far });
+                near[from.node.at()].push(Near {
+                    port,
+                    to: to.node.0,
+                    far,
+                });
             }
         };
         add(link.a, link.b);
@@ -76,46 +90,53 @@ fn links_up(graph: &Graph, down: &Down) -> Vec<Vec<Near>> {
     near
 }
 
-/// Sets of equal ports, each kept once.
+/// Sets of equal ports that are no range, each kept once.
 #[derive(Default)]
 struct Sets {
     flat: Vec<u16>,
-    index: BTreeMap<Vec<u16>, u32>,
+    index: BTreeMap<Vec<u16>, Cell>,
+    /// Of equal ports, only the lowest counts.
     lowest: bool,
 }
 
 impl Sets {
     /// The cell for `ports`, which ascend.
-    fn cell(&mut self, ports: &[u16]) -> u32 {
-        match ports {
-            [] => NONE,
-            [only] => u32::from(*only),
-            [lowest, ..] if self.lowest => u32::from(*lowest),
-            several => self.index.get(several).copied().unwrap_or_else(|| self.add(several)),
+    fn cell(&mut self, ports: &[u16]) -> Cell {
+        let [first, .., last] = *ports else {
+            return ports.first().map_or(NONE, |&only| range(only, 1));
+        };
+        let len = ports.len() as u32;
+        if self.lowest {
+            range(first, 1)
+        } else if u32::from(last - first) == len - 1 && len < SETS >> 16 {
+            range(first, len)
+        } else {
+            self.index
+                .get(ports)
+                .copied()
+                .unwrap_or_else(|| self.add(ports))
         }
     }
 
-    fn add(&mut self, ports: &[u16]) -> u32 {
-        let cell = SETS + self.flat.len() as u32;
+    fn add(&mut self, ports: &[u16]) -> Cell {
+        let cell = SETS + self.flat.len() as Cell;
         self.flat.push(ports.len() as u16);
         self.flat.extend_from_slice(ports);
         self.index.insert(ports.to_vec(), cell);
         cell
     }
+}
 
-    /// Whether `cell` stands for exactly `ports`.
-    fn holds(&self, cell: u32, ports: &[u16]) -> bool {
-        let set = cell.checked_sub(SETS).and_then(|at| self.flat.get(at as usize..));
-        set.is_some_and(|set| usize::from(set[0]) == ports.len() && set[1..].starts_with(ports))
-    }
+fn range(first: u16, len: u32) -> Cell {
+    len << 16 | Cell::from(first)
 }
 
 /// Where hosts are attached.
 #[derive(Default)]
 struct Homes {
     hosts: Vec<HostEntry>,
-    /// By host and switch of its group, in order, the host's ports at that switch.
-    ports: Vec<u32>,
+    /// By host with several switches and switch of its group, in order, the host's ports there.
+    cells: Vec<Cell>,
     /// The switches of each group, ascending.
     groups: Vec<Vec<u32>>,
 }
@@ -124,23 +145,32 @@ impl Homes {
     fn new(graph: &Graph, near: &[Vec<Near>], sets: &mut Sets) -> Homes {
         let mut homes = Homes::default();
         let mut known = BTreeMap::new();
-        for &node in &graph.hosts {
+        for host in &graph.hosts {
             let mut at: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
-            near[node.at()].iter().for_each(|link| at.entry(link.to).or_default().push(link.far));
-            let home = homes.ports.len() as u32;
-            for ports in at.values_mut() {
-                ports.sort_unstable();
-                homes.ports.push(sets.cell(ports));
-            }
+            near[host.at()]
+                .iter()
+                .for_each(|link| at.entry(link.to).or_default().push(link.far));
+            at.values_mut().for_each(|ports| ports.sort_unstable());
+            let cells: Vec<Cell> = at.values().map(|ports| sets.cell(ports)).collect();
             let switches: Vec<u32> = at.into_keys().collect();
-            let next = known.len() as u32;
             let group = *known.entry(switches.clone()).or_insert_with(|| {
                 homes.groups.push(switches);
-                next
+                homes.groups.len() as u32 - 1
             });
-            homes.hosts.push(HostEntry { group, home, node });
+            let home = homes.keep(&cells);
+            homes.hosts.push(HostEntry { group, home });
         }
         homes
+    }
+
+    /// What [`HostEntry::home`] is for a host with these ports at its switches.
+    fn keep(&mut self, cells: &[Cell]) -> Cell {
+        if let [only] = cells {
+            return *only;
+        }
+        let first = self.cells.len() as Cell;
+        self.cells.extend_from_slice(cells);
+        first
     }
 }
 
@@ -150,36 +180,41 @@ fn assign_rows(graph: &Graph, near: Vec<Vec<Near>>) -> (Vec<u32>, Vec<Vec<Near>>
     let is_switch = |at: &usize| graph.nodes[*at].kind == NodeKind::Switch;
     let mut row_of = vec![0; near.len()];
     let switches: Vec<usize> = (0..near.len()).filter(is_switch).collect();
-    switches.iter().zip(0..).for_each(|(&node, row)| row_of[node] = row);
+    switches
+        .iter()
+        .zip(0..)
+        .for_each(|(&node, row)| row_of[node] = row);
     let mut rows: Vec<Vec<Near>> = switches.iter().map(|&node| near[node].clone()).collect();
     let mut known = BTreeMap::new();
     for &host in &graph.hosts {
-        let alike: Vec<_> = near[host.at()].iter().map(|link| (link.port, link.to)).collect();
+        let alike: Vec<_> = near[host.at()]
+            .iter()
+            .map(|link| (link.port, link.to))
+            .collect();
         row_of[host.at()] = *known.entry(alike).or_insert_with(|| {
             rows.push(near[host.at()].clone());
             rows.len() as u32 - 1
         });
     }
-    rows.iter_mut().flatten().for_each(|link| link.to = row_of[link.to as usize]);
+    rows.iter_mut()
+        .flatten()
+        .for_each(|link| link.to = row_of[link.to as usize]);
     (row_of, rows)
 }
 
 /// The cells of all rows, row by row.
-fn fill(rows: &[Vec<Near>], groups: &[Vec<u32>], sets: &mut Sets) -> Vec<u32> {
+fn fill(rows: &[Vec<Near>], groups: &[Vec<u32>], sets: &mut Sets) -> Vec<Cell> {
     let mut cells = vec![NONE; rows.len() * groups.len()];
-    let mut last = vec![NONE; rows.len()];
     let (mut distance, mut queue, mut ports) = (Vec::new(), Vec::new(), Vec::new());
     for (group, homes) in groups.iter().enumerate() {
         search(rows, homes, &mut distance, &mut queue);
         for (row, links) in rows.iter().enumerate() {
             nearest(links, &distance, &mut ports);
-            if !sets.holds(last[row], &ports) {
-                last[row] = sets.cell(&ports);
-            }
-            cells[row * groups.len() + group] = last[row];
+            cells[row * groups.len() + group] = sets.cell(&ports);
         }
-        for (cell, &row) in (HOMES..).zip(homes) {
-            cells[row as usize * groups.len() + group] = cell;
+        let first = if homes.len() == 1 { HOME } else { HOMES };
+        for (at, &row) in homes.iter().enumerate() {
+            cells[row as usize * groups.len() + group] = first + at as Cell;
         }
     }
     cells
@@ -223,18 +258,17 @@ fn nearest(links: &[Near], distance: &[u32], ports: &mut Vec<u16>) {
 }
 
 /// Keeps each different row once; also gives the first cell of each row.
-fn share_rows(cells: &[u32], rows: usize, groups: u32) -> (Vec<u32>, Vec<u32>) {
+fn share_rows(cells: &[Cell], rows: usize, width: usize) -> (Vec<Cell>, Vec<u32>) {
     let mut kept = Vec::new();
     let mut known = BTreeMap::new();
-    let width = groups as usize;
-    let start = (0..rows).map(|row| {
+    let mut keep = |row: usize| {
         let row = &cells[row * width..][..width];
         *known.entry(row).or_insert_with(|| {
             kept.extend_from_slice(row);
             (kept.len() - width) as u32
         })
-    });
-    let start = start.collect();
+    };
+    let start = (0..rows).map(&mut keep).collect();
     (kept, start)
 }
 
@@ -245,8 +279,9 @@ fn salts(graph: &Graph, seed: u64) -> Vec<u32> {
 
 /// By node, the product of the most choices there are at any node of each lower tier.
 fn divisors(graph: &Graph, routes: &Routes, groups: &[Vec<u32>]) -> Vec<u32> {
-    let len = |&cell: &u32| match cell {
-        SETS..HOMES => u32::from(routes.sets[(cell - SETS) as usize]),
+    let len = |&cell: &Cell| match cell {
+        ..SETS => cell >> 16,
+        SETS..HOMES => routes.sets[(cell - SETS) as usize].into(),
         _ => 1,
     };
     let mut most = [1; 1 << u8::BITS];
@@ -259,15 +294,17 @@ fn divisors(graph: &Graph, routes: &Routes, groups: &[Vec<u32>]) -> Vec<u32> {
         choices(node, row.iter().map(len).max().unwrap_or(1));
     }
     for host in &routes.hosts {
-        let switches = groups[host.group as usize].iter();
-        for (&switch, cell) in switches.zip(&routes.homes[host.home as usize..]) {
-            choices(switch as usize, len(cell));
+        match *groups[host.group as usize] {
+            [only] => choices(only as usize, len(&host.home)),
+            ref several => (several.iter().zip(&routes.homes[host.home as usize..]))
+                .for_each(|(&switch, cell)| choices(switch as usize, len(cell))),
         }
     }
     let below = |node: &NodeInfo| &most[..usize::from(node.tier)];
-    graph
-        .nodes
-        .iter()
-        .map(|node| below(node).iter().fold(1, |p: u32, &n| p.saturating_mul(n)))
-        .collect()
+    let divisor = |node| {
+        below(node)
+            .iter()
+            .fold(1, |product: u32, &n| product.saturating_mul(n))
+    };
+    graph.nodes.iter().map(divisor).collect()
 }

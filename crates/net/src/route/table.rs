@@ -7,18 +7,19 @@ use crate::topology::{End, Wiring};
 /// Routes of a network.
 ///
 /// Destinations attached to the same switches form a group; nodes that forward alike share a row. A
-/// cell (row, group) is a single port, a set of equal ports, a switch the destination is attached to,
-/// or nothing.
+/// cell (row, group) is mostly a range of equal ports, so that a lookup is three loads and a
+/// multiplication, without a branch that depends on the packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routes {
     pub(super) nodes: Vec<NodeEntry>,
     pub(super) hosts: Vec<HostEntry>,
-    pub(super) groups: u32,
-    pub(super) cells: Vec<u32>,
-    /// Each set of ports: its length, then its ports in ascending order.
+    pub(super) host_nodes: Vec<NodeId>,
+    pub(super) groups: usize,
+    pub(super) cells: Vec<Cell>,
+    /// Sets of ports that are no range: the number of ports, then the ports in ascending order.
     pub(super) sets: Vec<u16>,
-    /// The ports of hosts at the switches they are attached to.
-    pub(super) homes: Vec<u32>,
+    /// The ports of hosts with several switches, at each of these.
+    pub(super) homes: Vec<Cell>,
     pub(super) pinned: bool,
 }
 
@@ -35,18 +36,22 @@ pub(super) struct NodeEntry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct HostEntry {
     pub group: u32,
-    /// Its first entry in [`Routes::homes`]; one for each switch of its group, in order.
-    pub home: u32,
-    pub node: NodeId,
+    /// Its ports at its switch; where it has several switches, its first entry in [`Routes::homes`],
+    /// which has one for each switch of its group, in order.
+    pub home: Cell,
 }
 
-/// Cells below are a port.
-pub(super) const SETS: u32 = 1 << 16;
-/// Cells from here to [`HOMES`] are an index into [`Routes::sets`], [`SETS`] added. From here to
-/// [`NONE`] they say which of the destination's switches this is.
-pub(super) const HOMES: u32 = 0xffff_0000;
+/// Where to go. Below [`SETS`]: a range of ports, its length in the upper half, its first in the
+/// lower. From [`SETS`] on: an index into [`Routes::sets`]. From [`HOMES`] on: the destination is
+/// attached here, and the cell less [`HOMES`] says which of its switches this is. Then [`HOME`] and
+/// [`NONE`].
+pub(super) type Cell = u32;
+pub(super) const SETS: Cell = 1 << 31;
+pub(super) const HOMES: Cell = 3 << 30;
+/// The destination is attached to this switch and no other.
+pub(super) const HOME: Cell = NONE - 1;
 /// Unreachable.
-pub(super) const NONE: u32 = u32::MAX;
+pub(super) const NONE: Cell = Cell::MAX;
 
 /// How much memory routes take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,8 +60,6 @@ pub struct TableSizes {
     pub rows: usize,
     /// Groups of destinations: cells per row.
     pub groups: usize,
-    /// Different sets of more than one port.
-    pub sets: usize,
     /// Bytes of all arrays.
     pub bytes: usize,
 }
@@ -67,27 +70,40 @@ impl Routes {
     #[inline]
     pub fn next(&self, at: NodeId, dst: HostId, entropy: u16) -> Option<PortId> {
         let (node, host) = (&self.nodes[at.at()], &self.hosts[dst.at()]);
-        let mut cell = self.cells[(node.row + host.group) as usize];
-        if cell >= HOMES {
-            if cell == NONE {
-                return None;
-            }
-            cell = self.homes[(host.home + (cell - HOMES)) as usize];
+        let cell = self.cells[(node.row + host.group) as usize];
+        let cell = if cell == HOME { host.home } else { cell };
+        if cell >= SETS {
+            return self.uncommon(cell, node.key, host.home, entropy);
         }
-        Some(if cell < SETS { PortId(cell as u16) } else { self.choose(cell, node.key, entropy) })
+        Some(PortId(
+            cell as u16 + self.choose(cell >> 16, node.key, entropy),
+        ))
     }
 
+    /// A choice among `len`.
     #[inline]
-    fn choose(&self, cell: u32, key: u32, entropy: u16) -> PortId {
-        let set = (cell - SETS) as usize;
-        let len = u32::from(self.sets[set]);
-        let choice = if self.pinned {
-            (u32::from(entropy) / key) % len
-        } else {
-            let hash = mix32(u32::from(entropy) ^ key);
-            ((u64::from(hash) * u64::from(len)) >> 32) as u32
+    fn choose(&self, len: u32, key: u32, entropy: u16) -> u16 {
+        if self.pinned {
+            return (u32::from(entropy) / key % len) as u16;
+        }
+        let hash = mix32(u32::from(entropy) ^ key);
+        ((u64::from(hash) * u64::from(len)) >> 32) as u16
+    }
+
+    /// Where ports are no range, the destination has several switches, or there is no way.
+    fn uncommon(&self, cell: Cell, key: u32, home: Cell, entropy: u16) -> Option<PortId> {
+        let cell = match cell {
+            NONE => return None,
+            HOMES.. => self.homes[(home + (cell - HOMES)) as usize],
+            _ => cell,
         };
-        PortId(self.sets[set + 1 + choice as usize])
+        let Some(set) = cell.checked_sub(SETS) else {
+            return Some(PortId(cell as u16 + self.choose(cell >> 16, key, entropy)));
+        };
+        let ports = &self.sets[set as usize..];
+        Some(PortId(
+            ports[1 + usize::from(self.choose(ports[0].into(), key, entropy))],
+        ))
     }
 
     /// The ports by which a packet leaves each node on its way from `src` to `dst`, the sending host's
@@ -100,7 +116,7 @@ impl Routes {
         dst: HostId,
         entropy: u16,
     ) -> Option<Vec<End>> {
-        let (mut node, goal) = (self.hosts[src.at()].node, self.hosts[dst.at()].node);
+        let (mut node, goal) = (self.host_nodes[src.at()], self.host_nodes[dst.at()]);
         let mut hops = Vec::new();
         while node != goal {
             let port = self.next(node, dst, entropy)?;
@@ -112,18 +128,17 @@ impl Routes {
 
     /// How large the tables are.
     pub fn table_sizes(&self) -> TableSizes {
-        let groups = self.groups as usize;
-        let mut at = 0;
-        let mut sets = 0;
-        while let Some(&len) = self.sets.get(at) {
-            at += 1 + usize::from(len);
-            sets += 1;
+        let rows = self.cells.len().checked_div(self.groups).unwrap_or(0);
+        let bytes = size_of_val(&*self.nodes)
+            + size_of_val(&*self.hosts)
+            + size_of_val(&*self.host_nodes)
+            + size_of_val(&*self.cells)
+            + size_of_val(&*self.sets)
+            + size_of_val(&*self.homes);
+        TableSizes {
+            rows,
+            groups: self.groups,
+            bytes,
         }
-        let bytes = std::mem::size_of_val(&*self.nodes)
-            + std::mem::size_of_val(&*self.hosts)
-            + std::mem::size_of_val(&*self.cells)
-            + std::mem::size_of_val(&*self.sets)
-            + std::mem::size_of_val(&*self.homes);
-        TableSizes { rows: self.cells.len().checked_div(groups).unwrap_or(0), groups, sets, bytes }
     }
 }

@@ -4,12 +4,19 @@
 //! another; each takes whole segments, of which the last may be short.
 
 pub mod congestion;
+#[cfg(test)]
+mod harness;
+mod lone_flow;
 pub mod receiver;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
 pub mod spec;
 
+pub use lone_flow::lone_flow_time;
 pub use receiver::{Receiver, Reply};
 pub use sender::{Segment, Sender};
 pub use spec::{Transport, TransportSpec};
+
+#[cfg(test)]
+mod tests;

@@ -200,7 +200,7 @@ impl Sender {
             self.recover = self.nxt;
             self.algorithm.on_loss(Loss::Fast { flight }, now);
         }
-        if clean {
+        if clean && !self.recovering {
             self.board = None;
         }
         news

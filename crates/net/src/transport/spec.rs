@@ -5,7 +5,10 @@ use super::rtt::Limits;
 use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Bytes;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Every transport: its `kind` in a scenario file, and what it does.
 pub const TRANSPORTS: &[(&str, &str)] = &[
@@ -15,8 +18,8 @@ pub const TRANSPORTS: &[(&str, &str)] = &[
 ];
 
 /// A TCP-like transport.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(from = "Given", rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct TransportSpec {
     /// Congestion control.
     pub kind: AlgorithmKind,
@@ -101,12 +104,28 @@ impl TransportSpec {
     }
 }
 
-/// What a scenario file may say: a name alone, or a table.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Given {
-    Name(AlgorithmKind),
-    Table(Table),
+/// What a scenario file may say: a name alone, or a table. Not `serde(untagged)`: that would hide
+/// which key is wrong.
+struct NameOrTable;
+
+impl<'de> Visitor<'de> for NameOrTable {
+    type Value = TransportSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a transport: \"newreno\", \"cubic\", \"dctcp\", or a table with that `kind`")
+    }
+    fn visit_str<E: Error>(self, name: &str) -> Result<TransportSpec, E> {
+        AlgorithmKind::deserialize(name.into_deserializer()).map(TransportSpec::of)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TransportSpec, A::Error> {
+        Table::deserialize(MapAccessDeserializer::new(map)).map(TransportSpec::from)
+    }
+}
+
+impl<'de> Deserialize<'de> for TransportSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TransportSpec, D::Error> {
+        deserializer.deserialize_any(NameOrTable)
+    }
 }
 
 #[derive(Deserialize)]
@@ -127,12 +146,8 @@ struct Table {
     small_queue: Option<Bytes>,
 }
 
-impl From<Given> for TransportSpec {
-    fn from(given: Given) -> TransportSpec {
-        let table = match given {
-            Given::Name(kind) => return TransportSpec::of(kind),
-            Given::Table(table) => table,
-        };
+impl From<Table> for TransportSpec {
+    fn from(table: Table) -> TransportSpec {
         let base = TransportSpec::of(table.kind);
         TransportSpec {
             kind: table.kind,

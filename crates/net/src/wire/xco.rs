@@ -87,10 +87,16 @@ impl Body {
             Body::Hello | Body::Leave => {}
             Body::Backlog(destinations) => {
                 out.extend((destinations.len() as u16).to_be_bytes());
-                destinations.iter().for_each(|dst| out.extend(dst.0.to_be_bytes()));
+                destinations
+                    .iter()
+                    .for_each(|dst| out.extend(dst.0.to_be_bytes()));
             }
             Body::Release(dst) => out.extend(dst.0.to_be_bytes()),
-            Body::Window { dst, duration, rate } => {
+            Body::Window {
+                dst,
+                duration,
+                rate,
+            } => {
                 out.extend(dst.map_or(NOBODY, |dst| dst.0).to_be_bytes());
                 out.extend(duration.as_ns().to_be_bytes());
                 out.extend(rate.map_or(0, |rate| rate.0).to_be_bytes());
@@ -115,14 +121,24 @@ impl Body {
                 duration: duration(reader.u64()?)?,
                 rate: Some(reader.u64()?).filter(|&rate| rate > 0).map(Rate),
             },
-            6 => Body::Rates(list(reader, |reader| Ok((HostId(reader.u32()?), Rate(reader.u64()?))))?),
-            _ => return Err(ParseError::Field { field: "type", value: kind.into() }),
+            6 => Body::Rates(list(reader, |reader| {
+                Ok((HostId(reader.u32()?), Rate(reader.u64()?)))
+            })?),
+            _ => {
+                return Err(ParseError::Field {
+                    field: "type",
+                    value: kind.into(),
+                });
+            }
         })
     }
 }
 
 fn duration(ns: u64) -> Result<Time, ParseError> {
-    let ps = ns.checked_mul(1_000).ok_or(ParseError::Field { field: "duration", value: ns })?;
+    let ps = ns.checked_mul(1_000).ok_or(ParseError::Field {
+        field: "duration",
+        value: ns,
+    })?;
     Ok(Time::ps(ps))
 }
 
@@ -150,10 +166,16 @@ impl Message {
         let mut reader = Reader(bytes);
         let (version, kind, length) = (reader.u8()?, reader.u8()?, reader.u16()?);
         if version != VERSION {
-            return Err(ParseError::Field { field: "version", value: version.into() });
+            return Err(ParseError::Field {
+                field: "version",
+                value: version.into(),
+            });
         }
         let body = usize::from(length).checked_sub(4);
-        let body = body.ok_or(ParseError::Truncated { need: HEADER, have: length.into() })?;
+        let body = body.ok_or(ParseError::Truncated {
+            need: HEADER,
+            have: length.into(),
+        })?;
         let mut reader = Reader(reader.bytes(body)?);
         let (host, seq) = (HostId(reader.u32()?), reader.u32()?);
         let body = Body::parse(kind, &mut reader)?;
@@ -184,7 +206,11 @@ mod tests {
             Just(Body::Leave),
             prop::collection::vec(host(), 0..=MAX_DESTINATIONS).prop_map(Body::Backlog),
             host().prop_map(Body::Release),
-            window.prop_map(|(dst, ns, rate)| Body::Window { dst, duration: Time::ns(ns), rate }),
+            window.prop_map(|(dst, ns, rate)| Body::Window {
+                dst,
+                duration: Time::ns(ns),
+                rate
+            }),
             prop::collection::vec((host(), rate()), 0..=MAX_RATES).prop_map(Body::Rates),
         ]
     }
@@ -218,8 +244,16 @@ mod tests {
 
     #[test]
     fn bytes_are_where_the_table_says() {
-        let body = Body::Window { dst: Some(HostId(5)), duration: Time::us(1), rate: None };
-        let message = Message { host: HostId(3), seq: 258, body };
+        let body = Body::Window {
+            dst: Some(HostId(5)),
+            duration: Time::us(1),
+            rate: None,
+        };
+        let message = Message {
+            host: HostId(3),
+            seq: 258,
+            body,
+        };
         let expected = [
             1, 5, 0, 32, 0, 0, 0, 3, 0, 0, 1, 2, // header
             0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 3, 232, 0, 0, 0, 0, 0, 0, 0, 0,

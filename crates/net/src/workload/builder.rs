@@ -30,7 +30,12 @@ fn wrong(key: &str, message: String) -> Result<(), SpecError> {
 impl TrafficBuilder {
     /// No traffic yet, between hosts `0..hosts`.
     pub fn new(hosts: u32) -> TrafficBuilder {
-        TrafficBuilder { hosts, conns: Vec::new(), flows: Vec::new(), triggers: Vec::new() }
+        TrafficBuilder {
+            hosts,
+            conns: Vec::new(),
+            flows: Vec::new(),
+            triggers: Vec::new(),
+        }
     }
 
     /// A new connection from `src` to `dst`.
@@ -47,10 +52,20 @@ impl TrafficBuilder {
             wrong("hosts", format!("host {} would send to itself", src.0))?;
         }
         if usize::from(class) >= CLASSES {
-            wrong("class", format!("class {class}: there are classes 0 to {}", CLASSES - 1))?;
+            wrong(
+                "class",
+                format!("class {class}: there are classes 0 to {}", CLASSES - 1),
+            )?;
         }
         let handle = ConnHandle(self.conns.len() as u32);
-        self.conns.push(Conn { src, dst, carrier, class, first: FlowId(0), count: 0 });
+        self.conns.push(Conn {
+            src,
+            dst,
+            carrier,
+            class,
+            first: FlowId(0),
+            count: 0,
+        });
         Ok(handle)
     }
 
@@ -83,8 +98,19 @@ impl TrafficBuilder {
             self.check_local(trigger, end, "counts a completion")?;
         }
         self.conns[conn.0 as usize].count += 1;
-        self.flows.push(Flow { conn: ConnId(conn.0), bytes, start, then, group });
+        self.flows.push(Flow {
+            conn: ConnId(conn.0),
+            bytes,
+            start,
+            then,
+            group,
+        });
         Ok(())
+    }
+
+    /// Flows so far.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
     }
 
     /// Whether `more` flows still fit; asked by generators before they make many.
@@ -93,7 +119,10 @@ impl TrafficBuilder {
         if total <= MAX_FLOWS {
             return Ok(());
         }
-        wrong(key, format!("{total} flows in one run: at most {MAX_FLOWS} are possible"))
+        wrong(
+            key,
+            format!("{total} flows in one run: at most {MAX_FLOWS} are possible"),
+        )
     }
 
     /// The traffic: connections sorted by source (in order of creation for each), flows contiguous
@@ -108,7 +137,11 @@ impl TrafficBuilder {
             next += conn.count;
         }
         let flows = arrange(&self.flows, &order, &conns);
-        let traffic = Traffic { conns, flows, triggers: self.triggers };
+        let traffic = Traffic {
+            conns,
+            flows,
+            triggers: self.triggers,
+        };
         check(&traffic)?;
         Ok(traffic)
     }
@@ -117,7 +150,14 @@ impl TrafficBuilder {
         if host.0 < self.hosts {
             return Ok(());
         }
-        wrong("hosts", format!("host {}: the fabric has hosts 0 to {}", host.0, self.hosts.max(1) - 1))
+        wrong(
+            "hosts",
+            format!(
+                "host {}: the fabric has hosts 0 to {}",
+                host.0,
+                self.hosts.max(1) - 1
+            ),
+        )
     }
 
     fn check_local(&self, trigger: u32, host: HostId, what: &str) -> Result<(), SpecError> {
@@ -125,7 +165,10 @@ impl TrafficBuilder {
             Some(found) if found.host == host => Ok(()),
             Some(found) => wrong(
                 "workload",
-                format!("trigger {trigger} is at host {} but {what} at host {}", found.host.0, host.0),
+                format!(
+                    "trigger {trigger} is at host {} but {what} at host {}",
+                    found.host.0, host.0
+                ),
             ),
             None => wrong("workload", format!("trigger {trigger} does not exist")),
         }
@@ -158,14 +201,18 @@ mod tests {
     const NOW: Start = Start::At(Time::ZERO);
 
     fn tcp(builder: &mut TrafficBuilder, src: u32, dst: u32) -> ConnHandle {
-        builder.connect(HostId(src), HostId(dst), Carrier::Tcp, 0).expect("a valid connection")
+        builder
+            .connect(HostId(src), HostId(dst), Carrier::Tcp, 0)
+            .expect("a valid connection")
     }
 
     #[test]
     fn wrong_connections_and_flows_are_refused() {
         let mut b = TrafficBuilder::new(4);
         let mut refused = |src, dst, class| {
-            b.connect(HostId(src), HostId(dst), Carrier::Tcp, class).unwrap_err().to_string()
+            b.connect(HostId(src), HostId(dst), Carrier::Tcp, class)
+                .unwrap_err()
+                .to_string()
         };
         assert!(refused(1, 1, 0).contains("itself"));
         assert!(refused(1, 4, 0).contains("0 to 3"));
@@ -173,14 +220,25 @@ mod tests {
         let conn = tcp(&mut b, 0, 1);
         let here = b.trigger(HostId(0), 1);
         let there = b.trigger(HostId(1), 1);
-        let after = |trigger| Start::After { trigger, delay: Time::ZERO };
+        let after = |trigger| Start::After {
+            trigger,
+            delay: Time::ZERO,
+        };
         assert!(b.flow(conn, 0, NOW, None, 0).is_err());
         assert!(b.flow(conn, 1, after(there), None, 0).is_err());
         assert!(b.flow(conn, 1, after(9), None, 0).is_err());
-        assert!(b.flow(conn, 1, NOW, Some((here, When::Received)), 0).is_err());
+        assert!(
+            b.flow(conn, 1, NOW, Some((here, When::Received)), 0)
+                .is_err()
+        );
         assert!(b.flow(conn, 1, NOW, Some((there, When::Acked)), 0).is_err());
         assert!(b.flow(conn, 1, NOW, Some((here, When::Acked)), 0).is_ok());
-        assert!(b.check_room("size", MAX_FLOWS).unwrap_err().to_string().contains("at most"));
+        assert!(
+            b.check_room("size", MAX_FLOWS)
+                .unwrap_err()
+                .to_string()
+                .contains("at most")
+        );
     }
 
     proptest! {

@@ -18,7 +18,9 @@ pub(super) fn check(traffic: &Traffic) -> Result<(), SpecError> {
     }
     match Rehearsal::new(traffic).run() {
         None => Ok(()),
-        Some(flow) => wrong(format!("flow {flow} waits for a trigger that depends on itself")),
+        Some(flow) => wrong(format!(
+            "flow {flow} waits for a trigger that depends on itself"
+        )),
     }
 }
 
@@ -30,7 +32,9 @@ fn check_triggers(traffic: &Traffic) -> Result<(), SpecError> {
     for (trigger, have) in traffic.triggers.iter().zip(fed) {
         if trigger.count == 0 || have < trigger.count {
             let (host, count) = (trigger.host.0, trigger.count);
-            wrong(format!("a trigger at host {host} needs {count} completions and can get {have}"))?;
+            wrong(format!(
+                "a trigger at host {host} needs {count} completions and can get {have}"
+            ))?;
         }
     }
     Ok(())
@@ -41,7 +45,9 @@ fn check_order(flows: &[Flow]) -> Result<(), SpecError> {
     for flow in flows {
         last = match flow.start {
             Start::At(time) if time < last => {
-                return wrong(format!("a connection's flow starts at {time}, after one that starts later"));
+                return wrong(format!(
+                    "a connection's flow starts at {time}, after one that starts later"
+                ));
             }
             Start::At(time) => time,
             // Nothing timed may follow what waits for a trigger: which is first would be open.
@@ -90,10 +96,18 @@ impl<'a> Rehearsal<'a> {
         }
         Rehearsal {
             traffic,
-            missing: traffic.triggers.iter().map(|trigger| trigger.count).collect(),
+            missing: traffic
+                .triggers
+                .iter()
+                .map(|trigger| trigger.count)
+                .collect(),
             first_waiter,
             waiters,
-            released: traffic.flows.iter().map(|flow| awaited(flow).is_none()).collect(),
+            released: traffic
+                .flows
+                .iter()
+                .map(|flow| awaited(flow).is_none())
+                .collect(),
             started: vec![0; traffic.conns.len()],
         }
     }
@@ -107,18 +121,28 @@ impl<'a> Rehearsal<'a> {
                 self.complete(flow, &mut active);
             }
         }
-        let stuck = self.traffic.conns.iter().zip(&self.started).find(|(conn, n)| conn.count > **n);
+        let stuck = self
+            .traffic
+            .conns
+            .iter()
+            .zip(&self.started)
+            .find(|(conn, n)| conn.count > **n);
         stuck.map(|(conn, started)| conn.first.at() + *started as usize)
     }
 
     fn next_released(&self, conn: u32) -> Option<usize> {
-        let (at, started) = (&self.traffic.conns[conn as usize], self.started[conn as usize]);
+        let (at, started) = (
+            &self.traffic.conns[conn as usize],
+            self.started[conn as usize],
+        );
         let flow = at.first.at() + started as usize;
         (started < at.count && self.released[flow]).then_some(flow)
     }
 
     fn complete(&mut self, flow: usize, active: &mut Vec<u32>) {
-        let Some((trigger, _)) = self.traffic.flows[flow].then else { return };
+        let Some((trigger, _)) = self.traffic.flows[flow].then else {
+            return;
+        };
         let trigger = trigger as usize;
         self.missing[trigger] = self.missing[trigger].wrapping_sub(1);
         if self.missing[trigger] != 0 {
@@ -147,7 +171,10 @@ mod tests {
     }
 
     fn after(trigger: u32) -> Start {
-        Start::After { trigger, delay: Time::ZERO }
+        Start::After {
+            trigger,
+            delay: Time::ZERO,
+        }
     }
 
     #[test]

@@ -45,12 +45,16 @@ pub fn parse(text: &str, unit: TimeUnit) -> Result<Matrix, LineError> {
     let mut entries = Vec::new();
     let mut end = 2;
     for (line, words) in lines {
-        let entry = connection(&words, nodes, unit).map_err(|message| LineError { line, message })?;
+        let entry =
+            connection(&words, nodes, unit).map_err(|message| LineError { line, message })?;
         entries.push(entry);
         end = line;
     }
     if entries.len() != announced as usize {
-        let message = format!("{announced} connections announced, {} found: the file is truncated or edited", entries.len());
+        let message = format!(
+            "{announced} connections announced, {} found: the file is truncated or edited",
+            entries.len()
+        );
         return Err(LineError { line: end, message });
     }
     Ok(Matrix { nodes, entries })
@@ -62,18 +66,25 @@ fn announced(line: Option<(usize, Vec<&str>)>, key: &str) -> Result<u32, LineErr
         [word, count] if word == key => whole(key, count),
         _ => Err(format!("`{}`: expected `{key} <number>`", words.join(" "))),
     };
-    value.map_err(|message| LineError { line: line.max(1), message })
+    value.map_err(|message| LineError {
+        line: line.max(1),
+        message,
+    })
 }
 
 fn connection(words: &[&str], nodes: u32, unit: TimeUnit) -> Result<Entry, String> {
-    let (src, dst) = words[0].split_once("->").ok_or_else(|| unsupported(words[0]))?;
+    let (src, dst) = words[0]
+        .split_once("->")
+        .ok_or_else(|| unsupported(words[0]))?;
     let (src, dst) = (host(src, nodes)?, host(dst, nodes)?);
     if src == dst {
         return Err(format!("host {src} would send to itself"));
     }
     let (mut start, mut size) = (None, None);
     for pair in words[1..].chunks(2) {
-        let value = pair.get(1).ok_or_else(|| format!("`{}` has no value", pair[0]))?;
+        let value = pair
+            .get(1)
+            .ok_or_else(|| format!("`{}` has no value", pair[0]))?;
         let number = whole(pair[0], value);
         let known = match pair[0] {
             "id" => number.map(|_: u64| None),
@@ -87,14 +98,24 @@ fn connection(words: &[&str], nodes: u32, unit: TimeUnit) -> Result<Entry, Strin
     }
     let start = start.ok_or("`start` is missing: flows started by triggers are not supported")?;
     match size {
-        Some(bytes) if bytes > 0 => Ok(Entry { src, dst, bytes, start: unit.time(start), class: None }),
+        Some(bytes) if bytes > 0 => Ok(Entry {
+            src,
+            dst,
+            bytes,
+            start: unit.time(start),
+            class: None,
+        }),
         _ => Err("`size` must be given and above 0".into()),
     }
 }
 
 fn host(text: &str, nodes: u32) -> Result<u32, String> {
     let host = whole("host", text)?;
-    if host < nodes { Ok(host) } else { Err(format!("host {host}: the file announces {nodes} nodes")) }
+    if host < nodes {
+        Ok(host)
+    } else {
+        Err(format!("host {host}: the file announces {nodes} nodes"))
+    }
 }
 
 fn unsupported(word: &str) -> String {
@@ -110,16 +131,32 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PERM: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/traces/perm128.cm"));
+    const PERM: &str = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../data/traces/perm128.cm"
+    ));
 
     #[test]
     fn a_matrix_is_read_as_written() {
-        let text = "Nodes 4\nConnections 2\n\n3->0 id 1 start 7 size 10\n# c\n 1->2 start 0 size 5\r\n";
+        let text =
+            "Nodes 4\nConnections 2\n\n3->0 id 1 start 7 size 10\n# c\n 1->2 start 0 size 5\r\n";
         let matrix = parse(text, TimeUnit::Us).unwrap();
-        let entry = |src, dst, bytes, start| Entry { src, dst, bytes, start, class: None };
+        let entry = |src, dst, bytes, start| Entry {
+            src,
+            dst,
+            bytes,
+            start,
+            class: None,
+        };
         assert_eq!(matrix.nodes, 4);
-        assert_eq!(matrix.entries, [entry(3, 0, 10, Time::us(7)), entry(1, 2, 5, Time::ZERO)]);
-        assert_eq!(parse(text, TimeUnit::Ps).unwrap().entries[0].start, Time::ps(7));
+        assert_eq!(
+            matrix.entries,
+            [entry(3, 0, 10, Time::us(7)), entry(1, 2, 5, Time::ZERO)]
+        );
+        assert_eq!(
+            parse(text, TimeUnit::Ps).unwrap().entries[0].start,
+            Time::ps(7)
+        );
         assert_eq!(parse(PERM, TimeUnit::Ps).unwrap().entries.len(), 128);
     }
 
@@ -129,11 +166,27 @@ mod tests {
         for (text, line, why) in [
             (String::new(), 1, "expected `Nodes <number>`"),
             ("Nodes 4\n".into(), 1, "expected `Connections <number>`"),
-            ("Nodes 4\nConnections 2\n0->1 start 0 size 1\n".into(), 3, "2 connections announced, 1 found"),
-            ("Nodes 4\nConnections 0\n0->1 start 0 size 1\n".into(), 3, "0 connections announced, 1 found"),
+            (
+                "Nodes 4\nConnections 2\n0->1 start 0 size 1\n".into(),
+                3,
+                "2 connections announced, 1 found",
+            ),
+            (
+                "Nodes 4\nConnections 0\n0->1 start 0 size 1\n".into(),
+                3,
+                "0 connections announced, 1 found",
+            ),
             ("Nodes x\n".into(), 1, "`x`"),
-            ("Nodes 4\nConnections 1\nTriggers 1\n".into(), 3, "triggers and failures are not supported"),
-            (flow("0->1 start 0 size 1 send_done_trigger 1"), 3, "triggers and failures"),
+            (
+                "Nodes 4\nConnections 1\nTriggers 1\n".into(),
+                3,
+                "triggers and failures are not supported",
+            ),
+            (
+                flow("0->1 start 0 size 1 send_done_trigger 1"),
+                3,
+                "triggers and failures",
+            ),
             (flow("trigger id 1 oneshot"), 3, "triggers and failures"),
             (flow("0->1 trigger 1 size 5"), 3, "triggers and failures"),
             (flow("0->1 start 0 size 1 prio 2"), 3, "`prio` is not known"),

@@ -48,12 +48,20 @@ fn range(text: &str) -> Option<(u32, u32)> {
 
 impl fmt::Display for Hosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let show = |&(a, b): &(u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
+        let show = |&(a, b): &(u32, u32)| {
+            if a == b {
+                a.to_string()
+            } else {
+                format!("{a}-{b}")
+            }
+        };
         match self {
             Hosts::All => f.write_str("all"),
             Hosts::Count(n) => write!(f, "{n}"),
             Hosts::Random(n) => write!(f, "{n} random"),
-            Hosts::List(ranges) => f.write_str(&ranges.iter().map(show).collect::<Vec<_>>().join(",")),
+            Hosts::List(ranges) => {
+                f.write_str(&ranges.iter().map(show).collect::<Vec<_>>().join(","))
+            }
         }
     }
 }
@@ -101,13 +109,19 @@ impl Hosts {
         if let Hosts::List(ranges) = self {
             return listed(key, ranges, hosts, taken);
         }
-        let mut free: Vec<HostId> = (0..hosts).map(HostId).filter(|h| !taken.contains(h)).collect();
+        let mut free: Vec<HostId> = (0..hosts)
+            .map(HostId)
+            .filter(|h| !taken.contains(h))
+            .collect();
         let wanted = match self {
             Hosts::Count(n) | Hosts::Random(n) => *n as usize,
             _ => free.len(),
         };
         if wanted == 0 || wanted > free.len() {
-            return Err(SpecError::new(key, format!("{wanted} hosts: there are {} to choose from", free.len())));
+            return Err(SpecError::new(
+                key,
+                format!("{wanted} hosts: there are {} to choose from", free.len()),
+            ));
         }
         if matches!(self, Hosts::Random(_)) {
             rng.shuffle(&mut free);
@@ -117,18 +131,32 @@ impl Hosts {
     }
 }
 
-fn listed(key: &str, ranges: &[(u32, u32)], hosts: u32, taken: &[HostId]) -> Result<Vec<HostId>, SpecError> {
+fn listed(
+    key: &str,
+    ranges: &[(u32, u32)],
+    hosts: u32,
+    taken: &[HostId],
+) -> Result<Vec<HostId>, SpecError> {
     let mut seen = vec![false; hosts as usize];
-    taken.iter().filter(|host| host.0 < hosts).for_each(|host| seen[host.at()] = true);
+    taken
+        .iter()
+        .filter(|host| host.0 < hosts)
+        .for_each(|host| seen[host.at()] = true);
     let mut chosen = Vec::new();
     for &(first, last) in ranges {
         if last >= hosts {
             let last_host = hosts.max(1) - 1;
-            return Err(SpecError::new(key, format!("host {last}: the fabric has hosts 0 to {last_host}")));
+            return Err(SpecError::new(
+                key,
+                format!("host {last}: the fabric has hosts 0 to {last_host}"),
+            ));
         }
         for host in first..=last {
             if std::mem::replace(&mut seen[host as usize], true) {
-                return Err(SpecError::new(key, format!("host {host} cannot take part twice")));
+                return Err(SpecError::new(
+                    key,
+                    format!("host {host} cannot take part twice"),
+                ));
             }
             chosen.push(HostId(host));
         }
@@ -143,8 +171,12 @@ mod tests {
 
     fn pick(text: &str, hosts: u32, taken: &[u32]) -> Result<Vec<u32>, String> {
         let taken: Vec<HostId> = taken.iter().map(|&h| HostId(h)).collect();
-        let selected = text.parse::<Hosts>()?.select("hosts", hosts, &taken, &mut Stream::named(1, "t", 0));
-        selected.map(|hosts| hosts.iter().map(|h| h.0).collect()).map_err(|e| e.to_string())
+        let selected =
+            text.parse::<Hosts>()?
+                .select("hosts", hosts, &taken, &mut Stream::named(1, "t", 0));
+        selected
+            .map(|hosts| hosts.iter().map(|h| h.0).collect())
+            .map_err(|e| e.to_string())
     }
 
     #[test]

@@ -49,32 +49,58 @@ impl Incast {
         let hosts = job.hosts("senders", &self.senders, &[client])?;
         let n = hosts.len() as u64;
         if self.split && self.block.0 < n {
-            let message = format!("{} cannot be split over {n} senders: 1 byte each is needed", self.block);
+            let message = format!(
+                "{} cannot be split over {n} senders: 1 byte each is needed",
+                self.block
+            );
             return Err(SpecError::new("block", message));
         }
         let part = |at: u64| self.block.0 / n + u64::from(at < self.block.0 % n);
         let mut servers = Vec::with_capacity(hosts.len());
         for (at, &host) in hosts.iter().enumerate() {
-            let part = if self.split { Bytes(part(at as u64)) } else { self.block };
-            servers.push(Server { host, back: job.tcp(host, client, self.class)?, part });
+            let part = if self.split {
+                Bytes(part(at as u64))
+            } else {
+                self.block
+            };
+            servers.push(Server {
+                host,
+                back: job.tcp(host, client, self.class)?,
+                part,
+            });
         }
         Ok(servers)
     }
 
-    fn fetch(&self, job: &mut Job, client: HostId, servers: &[Server], request: Bytes) -> Result<(), SpecError> {
+    fn fetch(
+        &self,
+        job: &mut Job,
+        client: HostId,
+        servers: &[Server],
+        request: Bytes,
+    ) -> Result<(), SpecError> {
         let mut asks = Vec::with_capacity(servers.len());
         for server in servers {
             asks.push(job.tcp(client, server.host, self.class)?);
         }
         let mut start = Start::At(self.start);
         for block in 1..=self.blocks {
-            let all_here = (block < self.blocks).then(|| job.out.trigger(client, servers.len() as u32));
+            let all_here =
+                (block < self.blocks).then(|| job.out.trigger(client, servers.len() as u32));
             for (server, &ask) in servers.iter().zip(&asks) {
                 let asked = job.out.trigger(server.host, 1);
                 job.send(ask, request, start, Some((asked, When::Received)))?;
-                job.send(server.back, server.part, after(asked), all_here.map(|t| (t, When::Received)))?;
+                job.send(
+                    server.back,
+                    server.part,
+                    after(asked),
+                    all_here.map(|t| (t, When::Received)),
+                )?;
             }
-            start = all_here.map_or(start, |trigger| Start::After { trigger, delay: self.pause });
+            start = all_here.map_or(start, |trigger| Start::After {
+                trigger,
+                delay: self.pause,
+            });
         }
         Ok(())
     }
@@ -84,14 +110,18 @@ impl Generate for Incast {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
         let client = job.host("receiver", self.receiver)?;
         let servers = self.servers(job, client)?;
-        job.out.check_room("blocks", servers.len() as u64 * 2 * u64::from(self.blocks))?;
+        job.out
+            .check_room("blocks", servers.len() as u64 * 2 * u64::from(self.blocks))?;
         match self.request {
             Some(request) => self.fetch(job, client, &servers, request),
-            None if self.blocks == 1 => servers
-                .iter()
-                .try_for_each(|server| job.send(server.back, server.part, Start::At(self.start), None)),
+            None if self.blocks == 1 => servers.iter().try_for_each(|server| {
+                job.send(server.back, server.part, Start::At(self.start), None)
+            }),
             None => {
-                let message = format!("is needed for {} blocks: it is what starts a block", self.blocks);
+                let message = format!(
+                    "is needed for {} blocks: it is what starts a block",
+                    self.blocks
+                );
                 Err(SpecError::new("request", message))
             }
         }
@@ -106,34 +136,73 @@ mod tests {
 
     fn incast(senders: u32, blocks: u32, request: Option<Bytes>) -> Incast {
         let senders = Hosts::Count(senders);
-        Incast { receiver: 2, senders, blocks, request, block: Bytes(10), ..Incast::default() }
+        Incast {
+            receiver: 2,
+            senders,
+            blocks,
+            request,
+            block: Bytes(10),
+            ..Incast::default()
+        }
     }
 
     #[test]
     fn the_open_form_starts_all_at_once() {
         let traffic = made(&WorkloadSpec::Incast(incast(4, 1, None)), &fabric());
-        let sent: Vec<_> = traffic.conns.iter().zip(&traffic.flows).map(|(c, f)| (c.src.0, f.bytes)).collect();
+        let sent: Vec<_> = traffic
+            .conns
+            .iter()
+            .zip(&traffic.flows)
+            .map(|(c, f)| (c.src.0, f.bytes))
+            .collect();
         assert_eq!(sent, [(0, 3), (1, 3), (3, 2), (4, 2)]);
         assert!(traffic.conns.iter().all(|conn| conn.dst.0 == 2));
-        assert!(traffic.flows.iter().all(|flow| flow.start == Start::At(Time::ZERO) && flow.then.is_none()));
-        let whole = WorkloadSpec::Incast(Incast { split: false, ..incast(4, 1, None) });
-        assert!(made(&whole, &fabric()).flows.iter().all(|flow| flow.bytes == 10));
+        assert!(
+            traffic
+                .flows
+                .iter()
+                .all(|flow| flow.start == Start::At(Time::ZERO) && flow.then.is_none())
+        );
+        let whole = WorkloadSpec::Incast(Incast {
+            split: false,
+            ..incast(4, 1, None)
+        });
+        assert!(
+            made(&whole, &fabric())
+                .flows
+                .iter()
+                .all(|flow| flow.bytes == 10)
+        );
     }
 
     #[test]
     fn blocks_are_synchronised_by_barriers() {
         let pause = Time::us(5);
-        let spec = Incast { pause, ..incast(4, 3, Some(Bytes(64))) };
+        let spec = Incast {
+            pause,
+            ..incast(4, 3, Some(Bytes(64)))
+        };
         let traffic = made(&WorkloadSpec::Incast(spec), &fabric());
         assert_eq!((traffic.conns.len(), traffic.flows.len()), (8, 24));
-        let barriers: Vec<usize> = (0..traffic.triggers.len()).filter(|&t| traffic.triggers[t].count == 4).collect();
+        let barriers: Vec<usize> = (0..traffic.triggers.len())
+            .filter(|&t| traffic.triggers[t].count == 4)
+            .collect();
         assert_eq!(barriers.len(), 2);
         for barrier in barriers {
             assert_eq!(traffic.triggers[barrier].host.0, 2);
-            let fed = traffic.flows.iter().filter(|f| f.then == Some((barrier as u32, When::Received)));
+            let fed = traffic
+                .flows
+                .iter()
+                .filter(|f| f.then == Some((barrier as u32, When::Received)));
             assert_eq!(fed.map(|f| f.bytes).sum::<u64>(), 10);
-            let start = Start::After { trigger: barrier as u32, delay: pause };
-            let asked = traffic.flows.iter().filter(|f| f.start == start && f.bytes == 64);
+            let start = Start::After {
+                trigger: barrier as u32,
+                delay: pause,
+            };
+            let asked = traffic
+                .flows
+                .iter()
+                .filter(|f| f.start == start && f.bytes == 64);
             assert_eq!(asked.count(), 4);
         }
     }
@@ -144,7 +213,13 @@ mod tests {
         assert!(no(incast(4, 2, None)).contains("2 blocks"));
         assert!(no(incast(11, 1, None)).contains("11 senders"));
         assert!(no(incast(64, 1, None)).contains("63 to choose from"));
-        assert!(no(Incast { receiver: 64, ..incast(4, 1, None) }).contains("0 to 63"));
+        assert!(
+            no(Incast {
+                receiver: 64,
+                ..incast(4, 1, None)
+            })
+            .contains("0 to 63")
+        );
         assert!(no(incast(4, u32::MAX, Some(Bytes(1)))).contains("at most"));
     }
 }

@@ -64,12 +64,19 @@ impl Client<'_> {
         }
     }
 
-    fn conns(&mut self, job: &mut Job, server: HostId) -> Result<(ConnHandle, ConnHandle), SpecError> {
+    fn conns(
+        &mut self,
+        job: &mut Job,
+        server: HostId,
+    ) -> Result<(ConnHandle, ConnHandle), SpecError> {
         if let Some(pair) = self.conns.get(&server) {
             return Ok(*pair);
         }
         let class = self.spec.class;
-        let pair = (job.tcp(self.host, server, class)?, job.tcp(server, self.host, class)?);
+        let pair = (
+            job.tcp(self.host, server, class)?,
+            job.tcp(server, self.host, class)?,
+        );
         self.conns.insert(server, pair);
         Ok(pair)
     }
@@ -79,9 +86,22 @@ impl Client<'_> {
         let server = self.draw(job);
         let (there, back) = self.conns(job, server)?;
         let asked = job.out.trigger(server, 1);
-        job.send(there, self.spec.request, start, Some((asked, When::Received)))?;
-        let answer = Start::After { trigger: asked, delay: self.spec.service };
-        job.send(back, self.spec.response, answer, then.map(|trigger| (trigger, When::Received)))
+        job.send(
+            there,
+            self.spec.request,
+            start,
+            Some((asked, When::Received)),
+        )?;
+        let answer = Start::After {
+            trigger: asked,
+            delay: self.spec.service,
+        };
+        job.send(
+            back,
+            self.spec.response,
+            answer,
+            then.map(|trigger| (trigger, When::Received)),
+        )
     }
 
     fn closed(&mut self, job: &mut Job, requests: u64) -> Result<(), SpecError> {
@@ -89,7 +109,10 @@ impl Client<'_> {
         for left in (0..requests).rev() {
             let then = (left > 0).then(|| job.out.trigger(self.host, 1));
             self.ask(job, start, then)?;
-            start = then.map_or(start, |trigger| Start::After { trigger, delay: self.spec.think });
+            start = then.map_or(start, |trigger| Start::After {
+                trigger,
+                delay: self.spec.think,
+            });
         }
         Ok(())
     }
@@ -113,7 +136,13 @@ impl RequestResponse {
         let span = end.since(self.start);
         let possible = match self.interval {
             Some(_) => u64::MAX,
-            None => job.place(host).rate.pace().bytes_in(span).div_ceil(self.response.0.max(1)).max(1),
+            None => job
+                .place(host)
+                .rate
+                .pace()
+                .bytes_in(span)
+                .div_ceil(self.response.0.max(1))
+                .max(1),
         };
         self.requests.map_or(possible, u64::from)
     }
@@ -121,17 +150,33 @@ impl RequestResponse {
     /// About how many flows that makes.
     fn expected(&self, job: &Job, host: HostId, end: Time) -> u64 {
         let arrivals = |mean: Time| end.since(self.start).as_ps() / mean.as_ps().max(1);
-        self.interval.map_or(u64::MAX, arrivals).min(self.most(job, host, end)).saturating_mul(2)
+        self.interval
+            .map_or(u64::MAX, arrivals)
+            .min(self.most(job, host, end))
+            .saturating_mul(2)
     }
 
-    fn client(&self, job: &mut Job, host: HostId, servers: &[HostId], end: Time) -> Result<(), SpecError> {
+    fn client(
+        &self,
+        job: &mut Job,
+        host: HostId,
+        servers: &[HostId],
+        end: Time,
+    ) -> Result<(), SpecError> {
         let most = self.most(job, host, end);
-        let client = || Client { spec: self, host, servers, conns: BTreeMap::new() };
+        let client = || Client {
+            spec: self,
+            host,
+            servers,
+            conns: BTreeMap::new(),
+        };
         if let Some(mean) = self.interval {
             return client().open(job, mean, end, most);
         }
         let slots = u64::from(self.outstanding);
-        (0..slots).try_for_each(|slot| client().closed(job, most / slots + u64::from(slot < most % slots)))
+        (0..slots).try_for_each(|slot| {
+            client().closed(job, most / slots + u64::from(slot < most % slots))
+        })
     }
 
     fn check(&self, clients: &[HostId], servers: &[HostId]) -> Result<(), SpecError> {
@@ -143,7 +188,10 @@ impl RequestResponse {
             return Err(SpecError::new("interval", message));
         }
         if servers.len() == 1 && clients.contains(&servers[0]) {
-            let message = format!("host {} is the only server and a client: it cannot ask itself", servers[0].0);
+            let message = format!(
+                "host {} is the only server and a client: it cannot ask itself",
+                servers[0].0
+            );
             return Err(SpecError::new("servers", message));
         }
         Ok(())
@@ -160,8 +208,11 @@ impl Generate for RequestResponse {
             None => job.end(self.start, self.until)?,
         };
         let expected = clients.iter().map(|&host| self.expected(job, host, end));
-        job.out.check_room("requests", expected.fold(0, u64::saturating_add))?;
-        clients.iter().try_for_each(|&host| self.client(job, host, &servers, end))
+        job.out
+            .check_room("requests", expected.fold(0, u64::saturating_add))?;
+        clients
+            .iter()
+            .try_for_each(|&host| self.client(job, host, &servers, end))
     }
 }
 
@@ -173,19 +224,38 @@ mod tests {
 
     fn spec() -> RequestResponse {
         let (clients, servers) = (Hosts::Count(4), "2-9".parse().unwrap());
-        RequestResponse { clients, servers, requests: Some(10), ..RequestResponse::default() }
+        RequestResponse {
+            clients,
+            servers,
+            requests: Some(10),
+            ..RequestResponse::default()
+        }
     }
     fn traffic(spec: RequestResponse) -> Traffic {
         made(&WorkloadSpec::RequestResponse(spec), &fabric())
     }
     fn timed(traffic: &Traffic) -> Vec<Time> {
-        let at = |start| if let Start::At(time) = start { Some(time) } else { None };
-        traffic.flows.iter().filter_map(|flow| at(flow.start)).collect()
+        let at = |start| {
+            if let Start::At(time) = start {
+                Some(time)
+            } else {
+                None
+            }
+        };
+        traffic
+            .flows
+            .iter()
+            .filter_map(|flow| at(flow.start))
+            .collect()
     }
 
     #[test]
     fn a_closed_loop_has_so_many_outstanding() {
-        let traffic = traffic(RequestResponse { outstanding: 3, think: Time::us(2), ..spec() });
+        let traffic = traffic(RequestResponse {
+            outstanding: 3,
+            think: Time::us(2),
+            ..spec()
+        });
         assert_eq!(traffic.flows.len(), 4 * 10 * 2);
         assert_eq!(timed(&traffic), [Time::ZERO; 4 * 3]);
         // Every request but the last of each chain is followed by another, after thinking.
@@ -196,22 +266,40 @@ mod tests {
 
     #[test]
     fn servers_are_drawn_evenly_and_never_the_client() {
-        let traffic = traffic(RequestResponse { requests: Some(1_000), service: Time::us(7), ..spec() });
+        let traffic = traffic(RequestResponse {
+            requests: Some(1_000),
+            service: Time::us(7),
+            ..spec()
+        });
         for (server, clients) in [(2, 3), (5, 4)] {
-            let asks = traffic.conns.iter().filter(|c| c.dst.0 == server && c.src.0 < 4 && c.src.0 != server);
-            let from_clients: Vec<_> = asks.filter(|c| traffic.flows[c.first.at()].bytes == 1_000).collect();
+            let asks = traffic
+                .conns
+                .iter()
+                .filter(|c| c.dst.0 == server && c.src.0 < 4 && c.src.0 != server);
+            let from_clients: Vec<_> = asks
+                .filter(|c| traffic.flows[c.first.at()].bytes == 1_000)
+                .collect();
             assert_eq!(from_clients.len(), clients);
             assert!(from_clients.iter().all(|c| (90..=190).contains(&c.count)));
         }
         let answers = traffic.flows.iter().filter(|f| f.bytes == 100_000);
-        assert!(answers.clone().all(|f| matches!(f.start, Start::After { delay, .. } if delay == Time::us(7))));
+        assert!(
+            answers
+                .clone()
+                .all(|f| matches!(f.start, Start::After { delay, .. } if delay == Time::us(7)))
+        );
         assert_eq!(answers.count(), 4_000);
     }
 
     #[test]
     fn an_open_loop_is_poisson() {
         let (interval, until) = (Some(Time::us(1)), Some(Time::ms(10)));
-        let traffic = traffic(RequestResponse { interval, until, requests: None, ..spec() });
+        let traffic = traffic(RequestResponse {
+            interval,
+            until,
+            requests: None,
+            ..spec()
+        });
         let n = timed(&traffic).len() as f64;
         assert!((n / 40_000.0 - 1.0).abs() < 0.02, "{n} requests");
         assert!(timed(&traffic).iter().all(|&time| time < Time::ms(10)));
@@ -219,7 +307,11 @@ mod tests {
 
     #[test]
     fn without_a_count_the_link_is_the_bound() {
-        let traffic = traffic(RequestResponse { requests: None, until: Some(Time::ms(1)), ..spec() });
+        let traffic = traffic(RequestResponse {
+            requests: None,
+            until: Some(Time::ms(1)),
+            ..spec()
+        });
         // 1.25 MB in a millisecond: 13 responses of 100 KB.
         assert_eq!(traffic.flows.len(), 4 * 13 * 2);
     }
@@ -227,11 +319,32 @@ mod tests {
     #[test]
     fn contradictions_are_refused() {
         let no = |spec| refusal(&WorkloadSpec::RequestResponse(spec), &fabric());
-        assert!(no(RequestResponse { outstanding: 0, ..spec() }).contains("at least 1"));
-        assert!(no(RequestResponse { interval: Some(Time::us(1)), think: Time::us(1), ..spec() }).contains("open loop"));
-        let alone = RequestResponse { servers: "1".parse().unwrap(), ..spec() };
+        assert!(
+            no(RequestResponse {
+                outstanding: 0,
+                ..spec()
+            })
+            .contains("at least 1")
+        );
+        assert!(
+            no(RequestResponse {
+                interval: Some(Time::us(1)),
+                think: Time::us(1),
+                ..spec()
+            })
+            .contains("open loop")
+        );
+        let alone = RequestResponse {
+            servers: "1".parse().unwrap(),
+            ..spec()
+        };
         assert!(no(alone).contains("cannot ask itself"));
-        let flood = RequestResponse { interval: Some(Time::ZERO), requests: None, until: Some(Time::s(1)), ..spec() };
+        let flood = RequestResponse {
+            interval: Some(Time::ZERO),
+            requests: None,
+            until: Some(Time::s(1)),
+            ..spec()
+        };
         assert!(no(flood).contains("at most"));
     }
 }

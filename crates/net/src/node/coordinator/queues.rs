@@ -82,7 +82,13 @@ impl Queues {
     /// the next call begins with those left out.
     pub fn backlog(&mut self, max: usize) -> Vec<HostId> {
         let waiting = self.waiting.iter().filter(|dst| !self.is_permitted(**dst));
-        let group: Vec<HostId> = self.permitted.iter().chain(waiting).take(max).copied().collect();
+        let group: Vec<HostId> = self
+            .permitted
+            .iter()
+            .chain(waiting)
+            .take(max)
+            .copied()
+            .collect();
         if self.waiting.len() > max {
             self.waiting.rotate_left(max);
         }
@@ -131,7 +137,9 @@ impl Queues {
         let empty = queue.packets.is_empty();
         if let Some(permit) = &mut queue.permit {
             permit.unused = now;
-            let spent = permit.pace.map_or(Time::ZERO, |pace| pace.time_for(packet.len.into()));
+            let spent = permit
+                .pace
+                .map_or(Time::ZERO, |pace| pace.time_for(packet.len.into()));
             permit.next = permit.next.max(now).after(spent);
         }
         self.packets -= 1;
@@ -148,14 +156,21 @@ impl Queues {
     }
     /// The permitted destination whose packet is due first, if one is due.
     pub fn next(&self, now: Time) -> Option<HostId> {
-        self.earliest().filter(|&(next, until, _)| next <= now && now < until).map(|(_, _, dst)| dst)
+        self.earliest()
+            .filter(|&(next, until, _)| next <= now && now < until)
+            .map(|(_, _, dst)| dst)
     }
     /// When the next packet is due, if none is yet.
     pub fn wait(&self, now: Time) -> Option<Time> {
-        self.earliest().map(|(next, _, _)| next).filter(|&next| next > now)
+        self.earliest()
+            .map(|(next, _, _)| next)
+            .filter(|&next| next > now)
     }
     fn earliest(&self) -> Option<(Time, Time, HostId)> {
-        let queues = self.permitted.iter().filter_map(|&dst| Some((dst, self.get(dst)?)));
+        let queues = self
+            .permitted
+            .iter()
+            .filter_map(|&dst| Some((dst, self.get(dst)?)));
         let full = queues.filter(|(_, queue)| !queue.packets.is_empty());
         let due = full.filter_map(|(dst, queue)| queue.permit.map(|p| (p.next, p.until, dst)));
         due.min_by_key(|&(next, _, _)| next)
@@ -163,12 +178,19 @@ impl Queues {
 
     /// Permits packets for `dst`, if there ever were any. A repeated permission goes on.
     pub fn permit(&mut self, dst: HostId, until: Time, rate: Option<Rate>, now: Time) {
-        let Some(queue) = self.get_mut(dst) else { return };
+        let Some(queue) = self.get_mut(dst) else {
+            return;
+        };
         let pace = rate.map(Rate::pace);
         if let Some(permit) = &mut queue.permit {
             (permit.until, permit.pace) = (until, pace);
         } else {
-            queue.permit = Some(Permit { until, pace, next: now, unused: now });
+            queue.permit = Some(Permit {
+                until,
+                pace,
+                next: now,
+                unused: now,
+            });
             self.permitted.push(dst);
         }
     }
@@ -177,7 +199,9 @@ impl Queues {
         let mut unused = false;
         let mut permitted = std::mem::take(&mut self.permitted);
         permitted.retain(|&dst| {
-            let Some(queue) = self.get_mut(dst) else { return false };
+            let Some(queue) = self.get_mut(dst) else {
+                return false;
+            };
             let ends = queue.permit.is_some_and(|permit| condition(dst, &permit));
             if ends {
                 queue.permit = None;

@@ -55,9 +55,10 @@ impl Cubic {
     /// Slow start up to the threshold; what remains of the acknowledgement follows the curve.
     #[inline]
     fn grow(&mut self, ack: &Ack, now: Time) {
-        let quick = u64::from(ack.acked).min(u64::from(self.threshold).saturating_sub(self.window >> FRACTION));
+        let acked = u64::from(ack.acked.min(MAX_WINDOW));
+        let quick = acked.min(u64::from(self.threshold).saturating_sub(self.window >> FRACTION));
         self.window += quick << FRACTION;
-        let rest = u64::from(ack.acked) - quick;
+        let rest = acked - quick;
         if rest > 0 {
             self.avoid(rest, now, ack.srtt);
         }
@@ -71,12 +72,12 @@ impl Cubic {
         let elapsed = now.since(self.epoch);
         let parity = self.friendly >= u64::from(self.prior) << FRACTION;
         let (up, down) = if parity { (1, 1) } else { ALPHA };
-        self.friendly += (up * acked << (2 * FRACTION)) / (down * self.window);
+        self.friendly += ((up * acked) << (2 * FRACTION)) / (down * self.window);
         if self.curve(elapsed) < self.friendly {
             self.window = self.window.max(self.friendly);
         } else {
             let target = self.curve(elapsed.after(srtt)).clamp(self.window, self.window + self.window / 2);
-            self.window += ((target - self.window) * acked << FRACTION) / self.window;
+            self.window += ((target - self.window) << FRACTION) / self.window * acked;
         }
     }
 
@@ -130,6 +131,8 @@ impl Congestion for Cubic {
     fn on_loss(&mut self, loss: Loss, _now: Time) {
         match loss {
             Loss::Fast { flight } => self.reduce(u64::from(flight)),
+            // A window of one has met its time-out before: the threshold is held (RFC 5681 §3.1).
+            Loss::Timeout { .. } if self.window() == 1 => {}
             Loss::Timeout { flight } => {
                 self.reduce(u64::from(flight));
                 // §4.8: the next stage starts on its plateau.

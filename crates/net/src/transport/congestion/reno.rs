@@ -21,6 +21,7 @@ impl Growth {
     /// Slow start adds what was acknowledged, up to the threshold; beyond it, one segment per window.
     #[inline]
     pub(super) fn grow(&mut self, acked: u32) {
+        let acked = acked.min(MAX_WINDOW);
         let quick = acked.min(self.threshold.saturating_sub(self.window));
         self.window = (self.window + quick).min(MAX_WINDOW);
         self.credit += acked - quick;
@@ -37,14 +38,16 @@ impl Growth {
         self.credit = 0;
     }
 
-    /// Half of what was under way; after a time-out, slow start from one segment up to there.
+    /// Half of what was under way; after a time-out, slow start from one segment up to there. A
+    /// window of one has met its time-out before: the threshold is held (RFC 5681 §3.1).
     pub(super) fn lose(&mut self, loss: Loss) {
         match loss {
             Loss::Fast { flight } => self.reduce(flight / 2),
-            Loss::Timeout { flight } => {
+            Loss::Timeout { flight } if self.window > 1 => {
                 self.reduce(flight / 2);
                 self.window = 1;
             }
+            Loss::Timeout { .. } => {}
         }
     }
 

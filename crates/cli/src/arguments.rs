@@ -1,0 +1,116 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use slotline_lab::catalogue::Kind;
+use std::path::PathBuf;
+
+/// Compare ways to run a datacenter network.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 100)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run a scenario, print the comparison, keep the results.
+    Run(RunOptions),
+    /// Run a published experiment and print the paper's values beside ours.
+    Reproduce(ReproduceOptions),
+    /// Measure this program.
+    Bench(BenchOptions),
+    /// Name every topology, workload, queue, transport and control.
+    List {
+        /// Only this kind.
+        #[arg(value_parser = kind)]
+        kind: Option<Kind>,
+    },
+}
+
+/// Which engine simulates.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// Every packet.
+    Packet,
+    /// Flows as fluids (not available yet).
+    Flow,
+}
+
+/// What means the same everywhere.
+#[derive(Args)]
+pub struct Common {
+    /// Threads to use; the result does not depend on it [default: all processors].
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Common {
+    pub fn threads(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or_else(all, usize::from)
+    }
+}
+
+#[derive(Args)]
+pub struct RunOptions {
+    /// The scenario file.
+    pub file: PathBuf,
+    /// Folder in which the result gets a folder of its own.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub out: PathBuf,
+    /// Replace an existing result of the same scenario.
+    #[arg(long)]
+    pub force: bool,
+    /// Seed of the first repetition, instead of the file's.
+    #[arg(long)]
+    pub seed: Option<u32>,
+    /// Number of repetitions, instead of the file's.
+    #[arg(long)]
+    pub repeat: Option<u32>,
+    /// Engine that simulates.
+    #[arg(long, value_enum, default_value = "packet")]
+    pub engine: Engine,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct ReproduceOptions {
+    /// The experiment, for example xco-2.
+    #[arg(required_unless_present = "list")]
+    pub id: Option<String>,
+    /// List the experiments.
+    #[arg(long)]
+    pub list: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args)]
+pub struct BenchOptions {
+    /// What to measure.
+    #[arg(value_enum)]
+    pub name: Bench,
+    /// Include the large cases (8,192 hosts; needs up to 4 GB).
+    #[arg(long)]
+    pub large: bool,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// What can be measured.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Bench {
+    /// The packet engine: CPU time per packet-hop, memory, threads.
+    Engine,
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let names = || Kind::ALL.map(Kind::name).join(", ");
+    let found = Kind::ALL.into_iter().find(|kind| kind.name() == text);
+    found.ok_or_else(|| format!("there are: {}", names()))
+}

@@ -1,0 +1,55 @@
+//! A progress bar on the terminal, and Ctrl-C.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use slotline_lab::run::{Job, Jobs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const STEPS: u64 = 1000;
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Shows how far `jobs` are while `work` does them. Ctrl-C stops them; what is done is kept.
+pub fn watched<T: Send>(jobs: &Arc<Jobs>, end_ps: Option<u64>, work: impl FnOnce() -> T + Send) -> T {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let shown = scope.spawn(|| show(jobs, end_ps, &over));
+        let result = work();
+        over.store(true, Ordering::Relaxed);
+        shown.thread().unpark();
+        result
+    })
+}
+
+/// Lets Ctrl-C stop `jobs`.
+pub fn stop_on_interrupt(jobs: &Arc<Jobs>) -> anyhow::Result<()> {
+    let jobs = Arc::clone(jobs);
+    Ok(ctrlc::set_handler(move || jobs.cancel())?)
+}
+
+fn show(jobs: &Jobs, end_ps: Option<u64>, over: &AtomicBool) {
+    let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    while !over.load(Ordering::Relaxed) {
+        let done: f64 = jobs.0.iter().map(|job| share(job, end_ps)).sum();
+        let total = jobs.0.len().max(1) as f64;
+        bar.set_position((done / total * STEPS as f64) as u64);
+        bar.set_message(format!("{done:.1} of {total} runs"));
+        std::thread::park_timeout(PERIOD);
+    }
+    bar.finish_and_clear();
+}
+
+/// How much of a run is done: of its flows, or of its time, whichever is more.
+fn share(job: &Job, end_ps: Option<u64>) -> f64 {
+    let flows = job.flows.load(Ordering::Relaxed);
+    if job.done.load(Ordering::Relaxed) {
+        return 1.0;
+    }
+    let reached = job.watch.reached.load(Ordering::Relaxed) as f64;
+    let by_time = end_ps.map_or(0.0, |end| reached / end as f64);
+    let completed = job.watch.completed.load(Ordering::Relaxed) as f64;
+    let by_flows = if flows > 0 { completed / flows as f64 } else { 0.0 };
+    by_time.max(by_flows).min(1.0)
+}

@@ -1,0 +1,44 @@
+//! How long each flow would take alone in the same network: what slowdown is measured against.
+
+use crate::record::FlowRow;
+use slotline_net::id::HostId;
+use slotline_net::node::host::Plan;
+use slotline_net::route::Routes;
+use slotline_net::time::Time;
+use slotline_net::topology::{Lane, Wiring};
+fn lone_flow_time(_b: u64, _t: &slotline_net::transport::Transport, _p: &[Lane], _q: &[Lane]) -> Time { Time::ZERO } // TEMP
+use std::collections::BTreeMap;
+
+/// Computes ideals, each kind of path and size once.
+pub struct Ideal<'a> {
+    plan: &'a Plan,
+    routes: &'a Routes,
+    wiring: &'a Wiring,
+}
+
+impl<'a> Ideal<'a> {
+    /// For the flows of `plan` over `routes`.
+    pub fn new(plan: &'a Plan, routes: &'a Routes, wiring: &'a Wiring) -> Ideal<'a> {
+        Ideal { plan, routes, wiring }
+    }
+
+    /// Fills in what each TCP flow would take. Datagrams have a pace of their own: none is computed.
+    pub fn fill(&self, rows: &mut [FlowRow]) {
+        let mut known: BTreeMap<(Vec<(u64, u64)>, u64), Time> = BTreeMap::new();
+        for row in rows.iter_mut().filter(|row| !row.udp) {
+            let path = self.lanes(HostId(row.src), HostId(row.dst));
+            let shape = path.iter().map(|lane| (lane.rate.0, lane.delay.as_ps())).collect();
+            let time = *known.entry((shape, row.bytes)).or_insert_with(|| {
+                let back = self.lanes(HostId(row.dst), HostId(row.src));
+                lone_flow_time(row.bytes, &self.plan.transport, &path, &back)
+            });
+            row.ideal_ps = time.as_ps();
+        }
+    }
+
+    /// The links of one of the shortest paths.
+    fn lanes(&self, src: HostId, dst: HostId) -> Vec<Lane> {
+        let path = self.routes.path(self.wiring, src, dst, 0);
+        path.iter().flatten().map(|end| self.wiring.of(end.node)[end.port.at()].lane).collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! Whether a scenario makes sense as a whole. Errors have the full path of a key, as `scheme[1].queue`.
+
+use super::event::{EventKind, EventSpec};
+use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
+use crate::metrics::Metric;
+use slotline_net::aqm::spec::{Policy, QueueSpec};
+use slotline_net::control::spec::ControlSpec;
+use slotline_net::error::SpecError;
+use slotline_net::node::controller::CONTROL_CLASS;
+use slotline_net::time::Time;
+use slotline_net::topology::{Graph, NodeKind};
+use slotline_net::transport::congestion::AlgorithmKind;
+use slotline_net::units::Rate;
+use slotline_net::workload::{Setting, Shape, TrafficBuilder};
+
+type Checked = Result<(), SpecError>;
+
+/// More would fill the memory before it told anybody anything.
+const MOST_SAMPLES: u64 = 10_000_000;
+
+/// Gives the text of a file that a scenario names, or says why it cannot.
+pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
+/// Checks everything, up to making the traffic of the first seed. Returns the fabric.
+pub fn check(scenario: &Scenario, files: &Files<'_>) -> Result<Graph, SpecError> {
+    general(scenario)?;
+    let graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
+    measure(&scenario.measure, scenario.end.at)?;
+    for (at, scheme) in scenario.scheme.iter().enumerate() {
+        let path = format!("scheme[{at}]");
+        distinct(scenario, at).map_err(|e| within(&path, e))?;
+        self::scheme(scheme).map_err(|e| within(&path, e))?;
+    }
+    for (at, event) in scenario.event.iter().enumerate() {
+        self::event(event, &graph, scenario.end.at)
+            .map_err(|e| within(&format!("event[{at}]"), e))?;
+    }
+    traffic(scenario, &graph, files)?;
+    Ok(graph)
+}
+
+/// `error` as one of the table at `path`.
+fn within(path: &str, error: SpecError) -> SpecError {
+    SpecError::new(format!("{path}.{}", error.key), error.message)
+}
+
+fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Checked {
+    if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
+}
+
+fn general(scenario: &Scenario) -> Checked {
+    ensure(scenario.name.chars().any(|c| c.is_ascii_alphanumeric()), "name", || {
+        format!(
+            "`name` is \"{}\": it needs a letter or a digit, results are called after it",
+            scenario.name
+        )
+    })?;
+    ensure((1..=10_000).contains(&scenario.repeat), "repeat", || {
+        format!("`repeat` is {}: it has to be 1 to 10000", scenario.repeat)
+    })?;
+    ensure(!scenario.workload.is_empty(), "workload", || {
+        "no traffic: add a workload, for example [[workload]] with kind = \"incast\"".into()
+    })?;
+    ensure(!scenario.scheme.is_empty(), "scheme", || {
+        "nothing to compare: add a scheme, for example [[scheme]] with name = \"tcp\"".into()
+    })?;
+    ensure(scenario.end.at != Some(Time::ZERO), "end.at", || {
+        "`at` is 0: nothing would happen".into()
+    })?;
+    ensure(scenario.end.when == EndWhen::FlowsDone || scenario.end.at.is_some(), "end", || {
+        "a run that ends by time needs `at`, for example at = \"100ms\"".into()
+    })
+}
+
+fn measure(spec: &MeasureSpec, end: Option<Time>) -> Checked {
+    let end = end.unwrap_or(Time::MAX);
+    let until = spec.until.unwrap_or(end);
+    ensure(spec.warmup < end, "measure.warmup", || {
+        format!("`warmup` is {}, but the run ends at {end}: nothing would count", spec.warmup)
+    })?;
+    ensure(spec.warmup < until, "measure.until", || {
+        format!("`until` is {until}: it has to be later than `warmup`, {}", spec.warmup)
+    })?;
+    if let Some(sample) = spec.sample {
+        ensure(sample > Time::ZERO, "measure.sample", || {
+            "`sample` is 0: for example \"10us\"".into()
+        })?;
+        let samples = if end == Time::MAX { 0 } else { end.as_ps() / sample.as_ps() };
+        ensure(samples <= MOST_SAMPLES, "measure.sample", || {
+            format!("`sample` is {sample}: {samples} samples per port; at most {MOST_SAMPLES}")
+        })?;
+    }
+    let wants = |metrics: &[Metric]| spec.metrics.iter().find(|m| metrics.contains(m)).copied();
+    let slowdown = wants(&[Metric::SlowdownMean, Metric::SlowdownP99]).filter(|_| !spec.ideal);
+    let queue = wants(&[Metric::QueueP50, Metric::QueueP99]).filter(|_| spec.sample.is_none());
+    slowdown.map_or(Ok(()), |m| lacks(m, "ideal = true"))?;
+    queue.map_or(Ok(()), |m| lacks(m, "an interval for samples, for example sample = \"10us\""))
+}
+
+fn lacks(metric: Metric, what: &str) -> Checked {
+    Err(SpecError::new("measure.metrics", format!("`{}` needs {what}", metric.key())))
+}
+
+fn distinct(scenario: &Scenario, at: usize) -> Checked {
+    let name = &scenario.scheme[at].name;
+    ensure(!name.trim().is_empty(), "name", || "a scheme's `name` is empty".into())?;
+    let before = scenario.scheme[..at].iter().position(|other| other.name == *name);
+    ensure(before.is_none(), "name", || {
+        format!("two schemes are called \"{name}\": results could not be told apart")
+    })
+}
+
+fn scheme(scheme: &SchemeSpec) -> Checked {
+    scheme.queue.validate().map_err(|e| within("queue", e))?;
+    scheme.transport.build().map_err(|e| within("transport", e))?;
+    if let ControlSpec::Xco(xco) = &scheme.control {
+        xco.build().map_err(|e| within("control", e))?;
+    }
+    let blind = scheme.transport.kind == AlgorithmKind::Dctcp && !marks(&scheme.queue);
+    ensure(!blind, "queue", || {
+        "`dctcp` reacts to ECN marks, but this queue never marks: use \
+         queue = { kind = \"ecn\", threshold = \"22.5KB\" }, or \"red\" with ecn = true"
+            .into()
+    })?;
+    let pauses_control = matches!(scheme.control, ControlSpec::Xco(_))
+        && scheme.queue.pfc.as_ref().is_some_and(|pfc| pfc.classes.contains(&CONTROL_CLASS));
+    ensure(!pauses_control, "queue.pfc", || {
+        format!(
+            "`pfc` would pause the scheduler's own messages (class {CONTROL_CLASS}): \
+             list the other classes, for example classes = [0]"
+        )
+    })
+}
+
+fn marks(queue: &QueueSpec) -> bool {
+    match queue.policy {
+        Policy::DropTail => false,
+        Policy::Ecn { .. } => true,
+        Policy::Red(red) => red.ecn,
+    }
+}
+
+fn event(event: &EventSpec, graph: &Graph, end: Option<Time>) -> Checked {
+    let end = end.unwrap_or(Time::MAX);
+    ensure(event.at <= end, "at", || {
+        format!("`at` is {}, but the run ends at {end}: it would not happen", event.at)
+    })?;
+    match &event.kind {
+        EventKind::LinkDown { link } | EventKind::LinkUp { link } => known_link(graph, link),
+        EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } => {
+            known_switch(graph, switch)
+        }
+        EventKind::Rate { link, rate } => {
+            ensure(*rate > Rate(0), "rate", || {
+                "`rate` is 0: use kind = \"link-down\" for a link that carries nothing".into()
+            })?;
+            known_link(graph, link)
+        }
+    }
+}
+
+fn known_link(graph: &Graph, link: &str) -> Checked {
+    let name = |end: slotline_net::topology::End| graph.nodes[end.node.at()].name.as_str();
+    ensure(!graph.links_named(link).is_empty(), "link", || {
+        let some = graph.links.iter().rev().take(3);
+        let some: Vec<String> = some.map(|l| format!("`{}-{}`", name(l.a), name(l.b))).collect();
+        format!(
+            "no link `{link}`: write the names of its two ends, for example {}",
+            some.join(", ")
+        )
+    })
+}
+
+fn known_switch(graph: &Graph, switch: &str) -> Checked {
+    let mut switches = graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
+    ensure(switches.clone().any(|node| node.name == switch), "switch", || {
+        let some: Vec<String> =
+            switches.by_ref().take(6).map(|n| format!("`{}`", n.name)).collect();
+        format!("no switch `{switch}`: switches here are called {}", some.join(", "))
+    })
+}
+
+/// Makes the first seed's traffic and throws it away: what generators and traces have to object to.
+fn traffic(scenario: &Scenario, graph: &Graph, files: &Files<'_>) -> Checked {
+    let fabric = Shape::of(graph);
+    let horizon = scenario.end.at.unwrap_or(Time::MAX);
+    let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
+    let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
+    for (group, workload) in (0u16..).zip(&scenario.workload) {
+        let made = workload.generate(group, &setting, &mut out);
+        made.map_err(|e| within(&format!("workload[{group}]"), e))?;
+    }
+    out.finish().map(drop).map_err(|e| SpecError::new("workload", e.message))
+}

@@ -1,0 +1,127 @@
+//! From a file to a scenario that can be run.
+
+use super::check::check;
+use super::document::Document;
+use super::error::ScenarioError;
+use super::spec::Scenario;
+use crate::record::{RunRecord, RunSet, Window};
+use crate::summary::fingerprint;
+use slotline_net::error::SpecError;
+use slotline_net::topology::{Graph, NodeKind};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A scenario that was read and checked.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What it says.
+    pub scenario: Scenario,
+    /// Its text, for blaming a key at its place.
+    pub document: Document,
+    /// The files it names, with their text.
+    inputs: BTreeMap<String, String>,
+    fabric: String,
+}
+
+impl Scenario {
+    /// Reads and checks the file at `path`. Files that it names are looked for beside it.
+    pub fn load(path: &Path) -> Result<Loaded, ScenarioError> {
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|error| ScenarioError::Read { path: path.into(), error })?;
+        Scenario::parse(path, text)
+    }
+
+    /// Checks `text` as the content of the file at `path`.
+    pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
+        let document = Document { file: path.into(), text };
+        let scenario: Scenario =
+            toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
+        let mut loaded =
+            Loaded { scenario, document, inputs: BTreeMap::new(), fabric: String::new() };
+        loaded.check()?;
+        Ok(loaded)
+    }
+}
+
+impl Loaded {
+    /// Puts other seeds in place of the file's, as the command line may, and checks again.
+    pub fn reseed(&mut self, seed: Option<u32>, repeat: Option<u32>) -> Result<(), ScenarioError> {
+        self.scenario.seed = seed.unwrap_or(self.scenario.seed);
+        self.scenario.repeat = repeat.unwrap_or(self.scenario.repeat);
+        self.check()
+    }
+
+    fn check(&mut self) -> Result<(), ScenarioError> {
+        let folder = self.folder();
+        let inputs = RefCell::new(BTreeMap::new());
+        let files = |name: &str| {
+            let path = folder.join(name);
+            let text =
+                std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            inputs.borrow_mut().insert(name.to_string(), text.clone());
+            Ok(text)
+        };
+        let graph = check(&self.scenario, &files).map_err(|error| self.blame(error))?;
+        self.fabric = in_words(&self.scenario, &graph);
+        self.inputs = inputs.into_inner();
+        Ok(())
+    }
+
+    /// Where files named in the scenario are looked for.
+    fn folder(&self) -> PathBuf {
+        self.document.file.parent().map_or_else(PathBuf::new, Path::to_path_buf)
+    }
+
+    /// The text of a file that the scenario names, as read when it was loaded.
+    pub fn file(&self, name: &str) -> Result<String, String> {
+        self.inputs.get(name).cloned().ok_or_else(|| format!("`{name}` was not read"))
+    }
+
+    /// `error`, whose key is a full path (`workload[0].load`), with file and line.
+    pub fn blame(&self, error: SpecError) -> ScenarioError {
+        self.document.fault_at(&error.key, error.message)
+    }
+
+    /// The scenario with all defaults written out, and a fingerprint of each file that it names.
+    pub fn resolved(&self) -> String {
+        let input = |(name, text): (&String, &String)| {
+            format!("# {name}: {} bytes, {:016x}\n", text.len(), fingerprint(text.as_bytes()))
+        };
+        let inputs: String = self.inputs.iter().map(input).collect();
+        self.scenario.resolved() + &inputs
+    }
+
+    /// The comparison, with the runs done so far.
+    pub fn run_set(&self, runs: Vec<RunRecord>) -> RunSet {
+        let scenario = &self.scenario;
+        let until_ps = scenario.measure.until.map_or(u64::MAX, |until| until.as_ps());
+        RunSet {
+            name: scenario.name.clone(),
+            description: scenario.description.clone(),
+            scenario: self.resolved(),
+            fabric: self.fabric.clone(),
+            schemes: scenario.scheme.iter().map(|scheme| scheme.name.clone()).collect(),
+            workloads: scenario.workload.iter().map(|w| w.kind().to_string()).collect(),
+            seeds: scenario.seeds(),
+            metrics: scenario.measure.metrics.clone(),
+            window: Window { from_ps: scenario.measure.warmup.as_ps(), until_ps },
+            runs,
+        }
+    }
+}
+
+fn in_words(scenario: &Scenario, graph: &Graph) -> String {
+    let hosts = graph.nodes.iter().filter(|node| node.kind == NodeKind::Host).count();
+    let switches = graph.nodes.len() - hosts;
+    let fabric = toml::Value::try_from(&scenario.fabric);
+    let kind = fabric.ok().and_then(|f| Some(f.get("kind")?.as_str()?.to_string()));
+    let plural =
+        |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    format!(
+        "{} of {} and {}",
+        kind.unwrap_or_default(),
+        plural(hosts, "host", "hosts"),
+        plural(switches, "switch", "switches")
+    )
+}

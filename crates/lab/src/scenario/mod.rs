@@ -1,0 +1,16 @@
+//! Scenario files: what is compared, on what, and for how long.
+
+mod check;
+pub mod document;
+pub mod error;
+mod event;
+pub mod load;
+mod spec;
+
+pub use error::{Fault, ScenarioError};
+pub use event::{EventKind, EventSpec};
+pub use load::Loaded;
+pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! A scenario as plain data.
+
+use super::event::EventSpec;
+use crate::metrics::Metric;
+use serde::{Deserialize, Serialize};
+use slotline_net::aqm::spec::QueueSpec;
+use slotline_net::control::spec::ControlSpec;
+use slotline_net::route::RoutingSpec;
+use slotline_net::time::Time;
+use slotline_net::topology::TopologySpec;
+use slotline_net::transport::TransportSpec;
+use slotline_net::transport::congestion::AlgorithmKind;
+use slotline_net::workload::WorkloadSpec;
+
+/// A scenario file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Scenario {
+    /// Short name; the result's folder is called after it.
+    pub name: String,
+    /// What it is about, for people.
+    #[serde(default)]
+    pub description: String,
+    /// Seed of the first repetition; the next have the numbers after it.
+    #[serde(default = "one")]
+    pub seed: u32,
+    /// Repetitions of each scheme, each with its own seed.
+    #[serde(default = "one")]
+    pub repeat: u32,
+    /// When a run ends.
+    pub end: EndSpec,
+    /// What is measured.
+    #[serde(default)]
+    pub measure: MeasureSpec,
+    /// The network.
+    pub fabric: TopologySpec,
+    /// The traffic: all workloads together.
+    #[serde(default)]
+    pub workload: Vec<WorkloadSpec>,
+    /// What is compared; the first is the baseline.
+    #[serde(default)]
+    pub scheme: Vec<SchemeSpec>,
+    /// What happens to the network meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub event: Vec<EventSpec>,
+}
+
+/// One way to run the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SchemeSpec {
+    /// Its name in results.
+    pub name: String,
+    /// How packets choose among paths.
+    #[serde(default)]
+    pub routing: RoutingSpec,
+    /// The switches' queues.
+    #[serde(default)]
+    pub queue: QueueSpec,
+    /// The hosts' transport.
+    #[serde(default = "newreno")]
+    pub transport: TransportSpec,
+    /// The central scheduler.
+    #[serde(default)]
+    pub control: ControlSpec,
+}
+
+/// When a run ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct EndSpec {
+    /// At this time, at the latest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// What else ends it.
+    #[serde(default)]
+    pub when: EndWhen,
+}
+
+/// What ends a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndWhen {
+    /// The last flow is complete.
+    #[default]
+    FlowsDone,
+    /// Time alone.
+    Time,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct MeasureSpec {
+    /// Interval between samples of queues and throughput; none are taken without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Time>,
+    /// Flows that start before this do not count, nor do samples.
+    pub warmup: Time,
+    /// Flows that start from this on do not count, nor do samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    /// What to show first; empty for the usual choice. All metrics are kept in any case.
+    pub metrics: Vec<Metric>,
+    /// Whether each flow's completion time alone in the network is computed, for the slowdown.
+    pub ideal: bool,
+}
+
+impl Default for MeasureSpec {
+    fn default() -> MeasureSpec {
+        MeasureSpec { sample: None, warmup: Time::ZERO, until: None, metrics: vec![], ideal: true }
+    }
+}
+
+impl Scenario {
+    /// The seeds of its repetitions.
+    pub fn seeds(&self) -> Vec<u64> {
+        let first = u64::from(self.seed);
+        (first..first + u64::from(self.repeat)).collect()
+    }
+    /// The scenario with all defaults written out, as TOML that reads back to the same scenario.
+    pub fn resolved(&self) -> String {
+        // Plain data: tables, lists, text and numbers that came from TOML.
+        toml::to_string(self).expect("a scenario is plain data")
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn newreno() -> TransportSpec {
+    TransportSpec::of(AlgorithmKind::NewReno)
+}

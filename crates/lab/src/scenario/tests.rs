@@ -1,0 +1,194 @@
+use super::*;
+use std::path::{Path, PathBuf};
+
+const GOOD: &str = r#"name = "incast"
+repeat = 3
+end = { at = "100ms" }
+
+[fabric]
+kind = "star"
+hosts = 9
+
+[[workload]]
+kind = "incast"
+
+[[scheme]]
+name = "tcp"
+
+[[scheme]]
+name = "dctcp"
+transport = "dctcp"
+queue = { kind = "ecn", threshold = "30KB" }
+
+[[scheme]]
+name = "xco"
+control = { kind = "xco", slice = "2ms" }
+"#;
+
+fn load(text: &str) -> Result<Loaded, ScenarioError> {
+    Scenario::parse(Path::new("incast.toml"), text.to_string())
+}
+
+/// `GOOD` with `old` replaced: what the table below says is wrong with it.
+fn with(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old), "{old}");
+    GOOD.replacen(old, new, 1)
+}
+
+/// Title, part of the good scenario, and what stands there instead.
+const FAULTS: &[(&str, &str, &str)] = &[
+    ("not TOML", "repeat = 3", "repeat = = 3"),
+    ("unclosed text", "\"incast\"\nrepeat", "\"incast\nrepeat"),
+    ("a key twice", "repeat = 3", "repeat = 3\nrepeat = 4"),
+    ("unknown key", "repeat = 3", "repeats = 3"),
+    ("unknown key of an enum", "hosts = 9", "hots = 9"),
+    ("unknown key deep inside", "threshold", "treshold"),
+    ("unknown table", "[[workload]]", "[[workloads]]"),
+    ("unknown fabric", "\"star\"", "\"sart\""),
+    ("unknown workload", "kind = \"incast\"", "kind = \"in-cast\""),
+    ("unknown queue", "kind = \"ecn\"", "kind = \"codel\""),
+    ("unknown control", "kind = \"xco\"", "kind = \"xcoo\""),
+    ("unknown metric", "[fabric]", "[measure]\nmetrics = [\"fct-p99\", \"fct-p98\"]\n[fabric]"),
+    ("no unit", "at = \"100ms\"", "at = 100"),
+    ("wrong unit", "at = \"100ms\"", "at = \"100mS\""),
+    ("wrong unit in an enum", "slice = \"2ms\"", "slice = \"2KB\""),
+    ("wrong type in an enum", "hosts = 9", "hosts = \"nine\""),
+    ("negative", "repeat = 3", "repeat = -3"),
+    ("no end", "end = { at = \"100ms\" }\n", ""),
+    ("no name", "name = \"incast\"\n", ""),
+    ("a name without letters", "name = \"incast\"", "name = \"…\""),
+    ("no fabric", "[fabric]\nkind = \"star\"\nhosts = 9\n", ""),
+    ("no kind", "kind = \"star\"\n", ""),
+    ("no workload", "[[workload]]\nkind = \"incast\"\n", ""),
+    ("never ends", "end = { at = \"100ms\" }", "end = { when = \"time\" }"),
+    ("no repetition", "repeat = 3", "repeat = 0"),
+    ("a scheme twice", "name = \"xco\"", "name = \"tcp\""),
+    ("odd k", "kind = \"star\"\nhosts = 9", "kind = \"fat-tree\"\nk = 5"),
+    ("load above 1", "kind = \"incast\"", "kind = \"poisson\"\nload = 1.2"),
+    ("more senders than hosts", "kind = \"incast\"", "kind = \"incast\"\nsenders = 9"),
+    ("dctcp without marks", "queue = { kind = \"ecn\", threshold = \"30KB\" }", ""),
+    ("dctcp with red that drops", "{ kind = \"ecn\", threshold = \"30KB\" }", "\"red\""),
+    ("threshold above the limit", "\"30KB\"", "\"3MB\""),
+    ("a setting of another queue", "kind = \"ecn\", threshold", "kind = \"drop-tail\", threshold"),
+    (
+        "a transport's value",
+        "transport = \"dctcp\"",
+        "transport = { kind = \"dctcp\", mtu = \"90KB\" }",
+    ),
+    ("a scheduler's value", "slice = \"2ms\"", "slice = \"2ms\", guard = \"3ms\""),
+    (
+        "pfc over control messages",
+        "name = \"xco\"",
+        "name = \"xco\"\nqueue = { priorities = true, pfc = {} }",
+    ),
+    ("warm-up as long as the run", "[fabric]", "[measure]\nwarmup = \"100ms\"\n[fabric]"),
+    ("too many samples", "[fabric]", "[measure]\nsample = \"1ns\"\n[fabric]"),
+    ("a metric that needs samples", "[fabric]", "[measure]\nmetrics = [\"queue-p99\"]\n[fabric]"),
+    (
+        "unknown link",
+        "[[workload]]",
+        "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"h0-h1\"\n[[workload]]",
+    ),
+    (
+        "unknown switch",
+        "[[workload]]",
+        "[[event]]\nat = \"1ms\"\nkind = \"switch-down\"\nswitch = \"h1\"\n[[workload]]",
+    ),
+    (
+        "an event after the end",
+        "[[workload]]",
+        "[[event]]\nat = \"1s\"\nkind = \"switch-down\"\nswitch = \"s0\"\n[[workload]]",
+    ),
+    (
+        "an event of two kinds",
+        "[[workload]]",
+        "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"h0-s0\"\nrate = \"1Gbps\"\n[[workload]]",
+    ),
+];
+
+#[test]
+fn faults_name_file_line_key_and_choices() {
+    let mut said = String::new();
+    for (title, old, new) in FAULTS {
+        let error = load(&with(old, new)).map(|_| ()).expect_err(title);
+        said += &format!("## {title}\n{error}\n\n");
+    }
+    assert_eq!(said, include_str!("../../tests/golden/scenario_faults.txt"), "got:\n{said}");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Scenario::load(Path::new("no/such.toml")).map(|_| ()).expect_err("missing");
+    assert!(error.to_string().starts_with("cannot read `no/such.toml`: "), "{error}");
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder =
+        std::env::temp_dir().join(format!("slotline-scenario-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn traces_are_read_beside_the_scenario_and_blamed_at_their_key() {
+    let folder = folder("traces");
+    let file = folder.join("s.toml");
+    let trace = with("kind = \"incast\"", "kind = \"trace\"\nfile = \"flows.csv\"");
+    std::fs::write(&file, &trace).unwrap();
+    let fault = || Scenario::load(&file).map(|_| ()).expect_err("bad trace").to_string();
+    assert!(fault().contains("s.toml:11:8: ") && fault().contains("flows.csv"), "{}", fault());
+    std::fs::write(folder.join("flows.csv"), "src,dst,bytes,start_s\n").unwrap();
+    assert!(fault().contains("s.toml:11:8: ") && fault().contains("flows.csv"), "{}", fault());
+    std::fs::write(folder.join("flows.csv"), "src,dst,bytes,start_s\n0,1,1000,0\n").unwrap();
+    let loaded = Scenario::load(&file).unwrap();
+    assert!(loaded.file("flows.csv").is_ok_and(|text| text.ends_with("0,1,1000,0\n")));
+    let before = loaded.resolved();
+    assert!(before.contains("# flows.csv: 33 bytes, "), "{before}");
+    std::fs::write(folder.join("flows.csv"), "src,dst,bytes,start_s\n0,1,2000,0\n").unwrap();
+    assert_ne!(Scenario::load(&file).unwrap().resolved(), before, "other input, other result");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_resolved_reads_back_to_the_same() {
+    let events = "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"h0-s0\"\nreroute-after = \"1ms\"\n\
+                  [[event]]\nat = \"2ms\"\nkind = \"rate\"\nlink = \"h0-s0\"\nrate = \"1Gbps\"\n[[workload]]";
+    let red = "{ kind = \"red\", ecn = true, priorities = true, pfc = { classes = [0] } }";
+    let texts = [
+        GOOD.to_string(),
+        with("[[workload]]", events),
+        with("{ kind = \"ecn\", threshold = \"30KB\" }", red),
+        with("[fabric]", "[measure]\nsample = \"10us\"\nmetrics = [\"fct-p99\"]\n[fabric]"),
+        with("kind = \"star\"\nhosts = 9", "kind = \"fat-tree\"\nk = 4"),
+    ];
+    for text in texts {
+        let loaded = load(&text).unwrap();
+        let resolved = loaded.resolved();
+        let again = load(&resolved).unwrap_or_else(|error| panic!("{error}\n{resolved}"));
+        assert_eq!(again.scenario, loaded.scenario, "{resolved}");
+        assert_eq!(again.resolved(), resolved);
+    }
+    let resolved = load(GOOD).unwrap().resolved();
+    for default in
+        ["seed = 1", "min-rto = \"200ms\"", "routing = \"ecmp\"", "when = \"flows-done\""]
+    {
+        assert!(resolved.contains(default), "{default} is not in\n{resolved}");
+    }
+}
+
+#[test]
+fn seeds_can_be_changed_from_outside() {
+    let mut loaded = load(GOOD).unwrap();
+    assert_eq!(loaded.scenario.seeds(), [1, 2, 3]);
+    loaded.reseed(Some(u32::MAX), Some(2)).unwrap();
+    assert_eq!(loaded.scenario.seeds(), [4_294_967_295, 4_294_967_296]);
+    assert!(loaded.reseed(None, Some(0)).is_err_and(|e| e.to_string().contains("`repeat` is 0")));
+}
+
+#[test]
+fn a_run_set_knows_what_was_planned() {
+    let set = load(GOOD).unwrap().run_set(vec![]);
+    assert_eq!(set.schemes, ["tcp", "dctcp", "xco"]);
+    assert_eq!(set.fabric, "star of 9 hosts and 1 switch");
+    assert!(!set.complete());
+}

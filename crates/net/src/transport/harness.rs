@@ -1,0 +1,242 @@
+//! One connection in virtual time: a sender and a receiver joined by store-and-forward hops.
+
+use super::{Receiver, Reply, Sender, Transport};
+use crate::frame::{CE, ECT, Packet};
+use crate::id::FlowId;
+use crate::rng::Stream;
+use crate::time::Time;
+use crate::topology::Lane;
+use crate::units::Pace;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// A FIFO with a transmitter behind it.
+pub struct Hop {
+    pace: Pace,
+    delay: Time,
+    /// Packets, the one in transmission included, above which arrivals are dropped.
+    pub limit: usize,
+    /// Packets at which arrivals are marked.
+    pub mark: usize,
+    departures: VecDeque<Time>,
+}
+
+impl Hop {
+    /// Without a limit or marks.
+    pub fn new(lane: &Lane) -> Hop {
+        let departures = VecDeque::new();
+        Hop { pace: lane.rate.pace(), delay: lane.delay, limit: usize::MAX, mark: usize::MAX, departures }
+    }
+
+    /// When `packet` is at the far end; `None` where it is dropped.
+    fn cross(&mut self, packet: &mut Packet, now: Time) -> Option<Time> {
+        while self.departures.front().is_some_and(|&at| at <= now) {
+            self.departures.pop_front();
+        }
+        if self.departures.len() >= self.limit {
+            return None;
+        }
+        if self.departures.len() >= self.mark && packet.has(ECT) {
+            packet.flags |= CE;
+        }
+        let free = self.departures.back().map_or(now, |&at| at.max(now));
+        let departure = free + self.pace.time_for(u64::from(packet.len));
+        self.departures.push_back(departure);
+        Some(departure + self.delay)
+    }
+}
+
+/// What goes wrong on the first hop of either direction, as probabilities.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    pub loss: f64,
+    pub duplication: f64,
+    /// Packets are late by up to `lateness`.
+    pub reordering: f64,
+    pub lateness: Time,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Event {
+    /// At the entrance of a hop of a direction; one past the last is the far end.
+    At { way: usize, hop: usize, packet: u64 },
+    SenderTimer,
+    ReceiverTimer,
+}
+
+/// What became of the messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// When the receiver had everything.
+    pub received: Time,
+    pub retransmissions: u32,
+    pub timeouts: u32,
+    pub events: u64,
+}
+
+/// The whole world of one connection.
+pub struct World {
+    transport: Transport,
+    sender: Sender,
+    receiver: Receiver,
+    /// Forward and back.
+    pub ways: [Vec<Hop>; 2],
+    pub faults: Faults,
+    rng: Stream,
+    now: Time,
+    queue: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    packets: BTreeMap<u64, Packet>,
+    serial: u64,
+    events: u64,
+}
+
+impl World {
+    pub fn new(transport: &Transport, path: &[Lane], back: &[Lane]) -> World {
+        World {
+            transport: *transport,
+            sender: Sender::new(transport),
+            receiver: Receiver::new(),
+            ways: [path, back].map(|lanes| lanes.iter().map(Hop::new).collect()),
+            faults: Faults::default(),
+            rng: Stream::named(1, "harness", 0),
+            now: Time::ZERO,
+            queue: BinaryHeap::new(),
+            packets: BTreeMap::new(),
+            serial: 0,
+            events: 0,
+        }
+    }
+
+    pub fn seeded(mut self, seed: u64, faults: Faults) -> World {
+        self.rng = Stream::named(seed, "harness", 0);
+        self.faults = faults;
+        self
+    }
+
+    /// Sends messages of these sizes, all at once, until all are acknowledged. Fails where that takes
+    /// more than `most` events, where a window is zero, or where a message is not reported once, in turn.
+    pub fn run(&mut self, messages: &[u64], most: u64) -> Result<Outcome, String> {
+        let mut segments = 0;
+        for (index, &bytes) in messages.iter().enumerate() {
+            segments += self.transport.segments(bytes);
+            self.sender.push(FlowId(index as u32), bytes, &self.transport, self.now);
+        }
+        self.pump();
+        let (mut received, mut acked) = (None, 0);
+        while let Some(Reverse((at, _, event))) = self.queue.pop() {
+            self.now = at;
+            self.handle(event);
+            self.check(segments, most)?;
+            while let Some(flow) = self.sender.poll_acked() {
+                if flow != FlowId(acked) {
+                    return Err(format!("{flow:?} acknowledged in the place of {acked}"));
+                }
+                acked += 1;
+            }
+            if self.receiver.delivered() == segments {
+                received = received.or(Some(self.now));
+            }
+        }
+        match received {
+            Some(received) if self.sender.is_idle() && acked as usize == messages.len() => {
+                let (retransmissions, timeouts) = self.sender.losses();
+                Ok(Outcome { received, retransmissions, timeouts, events: self.events })
+            }
+            _ => Err(format!("stuck at {} with {} of {segments}", self.now, self.receiver.delivered())),
+        }
+    }
+
+    fn check(&mut self, segments: u32, most: u64) -> Result<(), String> {
+        self.events += 1;
+        let delivered = self.receiver.delivered();
+        if delivered > segments || self.sender.window() == 0 {
+            return Err(format!("{delivered} of {segments} delivered, window {}", self.sender.window()));
+        }
+        if self.events > most {
+            return Err(format!("{} events and only {delivered} of {segments} delivered", self.events));
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, time: Time, event: Event) {
+        self.serial += 1;
+        self.queue.push(Reverse((time, self.serial, event)));
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::At { way, hop, packet: id } => {
+                let Some(packet) = self.packets.remove(&id) else { return };
+                if hop < self.ways[way].len() {
+                    self.cross(way, hop, packet);
+                } else if way == 0 {
+                    self.data(&packet);
+                } else {
+                    self.sender.on_ack(&packet, &self.transport, self.now);
+                }
+            }
+            Event::SenderTimer if self.sender.deadline().is_some_and(|due| due <= self.now) => {
+                self.sender.on_timeout(&self.transport, self.now);
+            }
+            Event::ReceiverTimer if self.receiver.deadline().is_some_and(|due| due <= self.now) => {
+                let reply = self.receiver.on_timeout();
+                self.acknowledge(reply);
+            }
+            Event::SenderTimer | Event::ReceiverTimer => {}
+        }
+        self.pump();
+    }
+
+    fn pump(&mut self) {
+        while let Some(segment) = self.sender.next_segment(&self.transport, self.now) {
+            let ecn = if self.transport.ecn() { ECT } else { 0 };
+            let (seq, len) = (segment.seq, self.transport.data_len(segment.payload));
+            let flags = segment.flags | ecn;
+            self.emit(0, Packet { seq, len, flags, stamp: self.now.as_ns() as u32, ..Packet::default() });
+        }
+        for (due, event) in
+            [(self.sender.deadline(), Event::SenderTimer), (self.receiver.deadline(), Event::ReceiverTimer)]
+        {
+            if let Some(due) = due {
+                self.at(due.max(self.now), event);
+            }
+        }
+    }
+
+    fn data(&mut self, packet: &Packet) {
+        let reply = self.receiver.on_data(packet, &self.transport, self.now);
+        self.acknowledge(reply);
+    }
+
+    fn acknowledge(&mut self, reply: Option<Reply>) {
+        if let Some(reply) = reply {
+            let packet = reply.fill(Packet::default(), &self.transport);
+            self.emit(1, packet);
+        }
+    }
+
+    /// A packet leaves its host, unless something goes wrong.
+    fn emit(&mut self, way: usize, packet: Packet) {
+        if self.rng.unit() < self.faults.loss {
+            return;
+        }
+        let copies = if self.rng.unit() < self.faults.duplication { 2 } else { 1 };
+        for _ in 0..copies {
+            let late = self.rng.unit() < self.faults.reordering;
+            let by = if late { self.rng.below(self.faults.lateness.as_ps()) } else { 0 };
+            self.put(self.now + Time::ps(by), way, 0, packet);
+        }
+    }
+
+    fn cross(&mut self, way: usize, hop: usize, mut packet: Packet) {
+        if let Some(arrival) = self.ways[way][hop].cross(&mut packet, self.now) {
+            self.put(arrival, way, hop + 1, packet);
+        }
+    }
+
+    fn put(&mut self, time: Time, way: usize, hop: usize, packet: Packet) {
+        self.packets.insert(self.serial, packet);
+        let packet = self.serial;
+        self.at(time, Event::At { way, hop, packet });
+    }
+}
