@@ -16,7 +16,7 @@ use slotline_net::topology::{Graph, NodeKind, StarSpec, TopologySpec};
 use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
-use slotline_net::workload::{Carrier, Conn, Flow, Start, Traffic};
+use slotline_net::workload::{Carrier, Conn, Flow, Role, Start, Traffic};
 use slotline_sim::{Options, Place, Queue, Watch};
 use std::any::Any;
 use std::sync::Arc;
@@ -96,6 +96,7 @@ fn traffic() -> Traffic {
         start: Start::At(Time::ms(1)),
         then: None,
         group: 0,
+        role: Role::Alone,
     };
     Traffic {
         conns: (0..SENDERS).map(conn).collect(),

@@ -34,22 +34,45 @@ struct Bucket {
     len: u32,
 }
 
+/// How time is cut into windows: none is longer than the lookahead.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Windows {
+    /// 2⁶⁴ over the length of a window, rounded up: a multiplication stands for the division.
+    per_ps: u64,
+}
+
+impl Windows {
+    /// Windows of at most `length` picoseconds.
+    pub fn new(length: u64) -> Windows {
+        Windows { per_ps: u64::MAX / length.max(2) + 1 }
+    }
+    /// The window that `time` lies in.
+    #[inline]
+    pub fn of(self, time: u64) -> u64 {
+        ((u128::from(time) * u128::from(self.per_ps)) >> 64) as u64
+    }
+    /// The first instant of `window`.
+    pub fn start(self, window: u64) -> u64 {
+        (u128::from(window) << 64).div_ceil(u128::from(self.per_ps)) as u64
+    }
+}
+
 pub(crate) struct Calendar {
-    shift: u32,
+    windows: Windows,
     base: u64,
     ring: Vec<Bucket>,
     occupied: [u64; RING / 64],
-    far: BTreeMap<u64, Vec<Entry>>,
+    /// By window / [`RING`]: the first window that is there, and all events.
+    far: BTreeMap<u64, (u64, Vec<Entry>)>,
     slab: Vec<Entry>,
     before: Vec<u32>,
     free: Vec<u32>,
 }
 
 impl Calendar {
-    /// Windows of 2^`shift` picoseconds.
-    pub fn new(shift: u32) -> Calendar {
+    pub fn new(windows: Windows) -> Calendar {
         Calendar {
-            shift,
+            windows,
             base: 0,
             ring: vec![Bucket { last: NONE, len: 0 }; RING],
             occupied: [0; RING / 64],
@@ -82,7 +105,7 @@ impl Calendar {
             let packet = self.slab[position as usize].packet;
             return self.push_far(Entry { time, to, packet });
         }
-        self.slab.copy_within(position as usize..position as usize + 1, at);
+        self.slab[at] = self.slab[position as usize];
         let slot = &mut self.slab[at];
         (slot.time, slot.to) = (time, to);
         slot.packet.flags |= flags;
@@ -91,7 +114,7 @@ impl Calendar {
     /// The slot for an event at `time`; [`FAR`] where its window is too far ahead.
     #[inline]
     fn place(&mut self, time: u64) -> usize {
-        let window = time >> self.shift;
+        let window = self.windows.of(time);
         debug_assert!(window >= self.base, "an event in the past");
         if window - self.base >= RING as u64 {
             return FAR;
@@ -101,7 +124,10 @@ impl Calendar {
 
     #[cold]
     fn push_far(&mut self, entry: Entry) {
-        self.far.entry((entry.time >> self.shift) >> RING_BITS).or_default().push(entry);
+        let window = self.windows.of(entry.time);
+        let (first, entries) = self.far.entry(window >> RING_BITS).or_insert((window, Vec::new()));
+        *first = window.min(*first);
+        entries.push(entry);
     }
 
     #[inline]
@@ -136,9 +162,7 @@ impl Calendar {
     /// The first window with an event, without going there.
     pub fn peek(&self) -> Option<u64> {
         let near = self.first_near();
-        let far = self.far.first_key_value().map(|(_, entries)| {
-            entries.iter().map(|e| e.time >> self.shift).min().unwrap_or(u64::MAX)
-        });
+        let far = self.far.first_key_value().map(|(_, (window, _))| *window);
         near.into_iter().chain(far).min()
     }
 
@@ -169,14 +193,14 @@ impl Calendar {
             if *first.key() > window >> RING_BITS {
                 break;
             }
-            for entry in first.remove() {
-                let at = self.place_near((entry.time >> self.shift) as usize & (RING - 1));
+            for entry in first.remove().1 {
+                let at = self.place_near(self.windows.of(entry.time) as usize & (RING - 1));
                 self.slab[at] = entry;
             }
         }
     }
 
-    /// Takes the positions of the present window's entries; [`Self::give_back`] must follow.
+    /// Takes the positions, latest first, of the present window's entries; [`Self::give_back`] must follow.
     pub fn take(&mut self, positions: &mut Vec<u32>) -> Taken {
         let slot = self.base as usize & (RING - 1);
         let bucket = std::mem::replace(&mut self.ring[slot], Bucket { last: NONE, len: 0 });
@@ -186,11 +210,16 @@ impl Calendar {
         let mut in_chunk = if bucket.len == 0 { 0 } else { ((bucket.len - 1) & (CHUNK as u32 - 1)) + 1 };
         while chunk != NONE {
             let start = chunk << CHUNK_BITS;
-            positions.extend(start..start + in_chunk);
+            positions.extend((start..start + in_chunk).rev());
             in_chunk = CHUNK as u32;
             chunk = self.before[chunk as usize];
         }
         Taken(bucket.last)
+    }
+
+    /// Positions are below this.
+    pub fn capacity(&self) -> usize {
+        self.slab.len()
     }
 
     #[inline]
@@ -209,7 +238,7 @@ impl Calendar {
 
     /// All entries not yet taken, for the final count.
     pub fn pending(&mut self) -> Vec<Entry> {
-        let mut all: Vec<Entry> = std::mem::take(&mut self.far).into_values().flatten().collect();
+        let mut all: Vec<Entry> = std::mem::take(&mut self.far).into_values().flat_map(|(_, e)| e).collect();
         let mut positions = Vec::new();
         for ahead in 0..RING as u64 {
             self.base += u64::from(ahead > 0);
@@ -234,12 +263,12 @@ mod tests {
         /// Against a sorted list: windows come in order and hold exactly their entries.
         #[test]
         fn windows_come_in_order(times in proptest::collection::vec(0u64..5_000_000, 1..400), delays in proptest::collection::vec(1u64..3_000_000, 1..50)) {
-            let shift = 9;
-            let mut calendar = Calendar::new(shift);
+            let windows = Windows::new(600);
+            let mut calendar = Calendar::new(windows);
             let mut reference = BTreeMap::<u64, Vec<u64>>::new();
-            let mut add = |calendar: &mut Calendar, reference: &mut BTreeMap<u64, Vec<u64>>, time: u64| {
+            let add = |calendar: &mut Calendar, reference: &mut BTreeMap<u64, Vec<u64>>, time: u64| {
                 calendar.push(time, 0, &Packet::default());
-                reference.entry(time >> shift).or_default().push(time);
+                reference.entry(windows.of(time)).or_default().push(time);
             };
             times.iter().for_each(|&t| add(&mut calendar, &mut reference, t));
             let mut extra = delays.iter();
@@ -250,7 +279,7 @@ mod tests {
                 let taken = calendar.take(&mut positions);
                 let mut got: Vec<u64> = positions.iter().map(|&p| calendar.get(p).time).collect();
                 if let Some(delay) = extra.next() {
-                    add(&mut calendar, &mut reference, ((window + 1) << shift) + delay);
+                    add(&mut calendar, &mut reference, windows.start(window + 1) + delay);
                 }
                 calendar.give_back(taken);
                 got.sort_unstable();
@@ -259,6 +288,16 @@ mod tests {
                 prop_assert_eq!(got, expected);
             }
             prop_assert!(reference.is_empty());
+        }
+
+        /// A window starts where the one before ends, and is no longer than asked for.
+        #[test]
+        fn windows_tile_time(length in 2u64..3_000_000, window in 0u64..1_000_000) {
+            let windows = Windows::new(length);
+            let (start, end) = (windows.start(window), windows.start(window + 1));
+            prop_assert!(end > start && end - start <= length);
+            prop_assert_eq!(windows.of(start), window);
+            prop_assert_eq!(windows.of(end - 1), window);
         }
     }
 }

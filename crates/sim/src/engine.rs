@@ -1,6 +1,6 @@
 //! From a network to its outcome.
 
-use crate::calendar::Entry;
+use crate::calendar::{Entry, Windows};
 use crate::line::{Discipline, Line, PORT_MASK, Rare};
 use crate::network::{Layout, Network, Place, Queue};
 use crate::parallel::{self, Until, Watch};
@@ -93,24 +93,23 @@ pub struct Outcome {
 /// Runs `network` to its end.
 pub fn run(network: Network, options: Options, watch: &Watch) -> Outcome {
     let layout = Layout::new(&network.graph);
-    let shift = window_shift(&network.graph);
+    let windows = Windows::new(lookahead(&network.graph));
     let cuts = partition(&network.graph, options.threads);
     let threads = cuts.len() - 1;
-    let mut shards = build(network, layout, &cuts, shift, options.end);
+    let mut shards = build(network, layout, &cuts, windows, options.end);
     for shard in &mut shards {
         shard.start();
     }
     let until = Until { end: options.end.as_ps(), completions: options.completions };
-    parallel::run(&mut shards, shift, until, watch);
+    parallel::run(&mut shards, windows, until, watch);
     let reached = Time::ps(watch.reached.load(std::sync::atomic::Ordering::Relaxed));
     gather(shards, reached, threads)
 }
 
-/// Width of a window as a power of two: no node affects another sooner.
-fn window_shift(graph: &Graph) -> u32 {
+/// The least time in which one node can affect another.
+fn lookahead(graph: &Graph) -> u64 {
     let least = |lane: &Lane| (lane.delay + lane.rate.time_for(Bytes(MIN_PACKET))).as_ps();
-    let lookahead = graph.links.iter().flat_map(|l| [least(&l.ab), least(&l.ba)]).min();
-    lookahead.unwrap_or(1 << 20).max(1).ilog2()
+    graph.links.iter().flat_map(|l| [least(&l.ab), least(&l.ba)]).min().unwrap_or(1_000_000)
 }
 
 /// Cuts the nodes into contiguous ranges of about equal work.
@@ -138,7 +137,7 @@ fn partition(graph: &Graph, parts: usize) -> Vec<usize> {
     cuts
 }
 
-fn build(network: Network, layout: Layout, cuts: &[usize], shift: u32, end: Time) -> Vec<Shard> {
+fn build(network: Network, layout: Layout, cuts: &[usize], windows: Windows, end: Time) -> Vec<Shard> {
     let (mut lines, mut rare) = connect(&network.graph, &network.queues, &layout);
     let mut places = network.places;
     let shared = Arc::new(Shared {
@@ -158,7 +157,7 @@ fn build(network: Network, layout: Layout, cuts: &[usize], shift: u32, end: Time
             routes: Arc::clone(&network.routes),
             nodes,
         };
-        shards.push(Shard::new(Arc::clone(&shared), index, part, shift));
+        shards.push(Shard::new(Arc::clone(&shared), index, part, windows));
     }
     shards.reverse();
     shards

@@ -1,5 +1,6 @@
 //! Shards in step: one barrier per window.
 
+use crate::calendar::Windows;
 use crate::shard::{Mail, Shard};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -54,7 +55,7 @@ impl Barrier {
 }
 
 /// Runs all shards to the end, one thread each (the caller's for the first).
-pub(crate) fn run(shards: &mut [Shard], shift: u32, until: Until, watch: &Watch) {
+pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &Watch) {
     let count = shards.len();
     let board = || Board {
         next: (0..count).map(|_| AtomicU64::new(0)).collect(),
@@ -64,7 +65,7 @@ pub(crate) fn run(shards: &mut [Shard], shift: u32, until: Until, watch: &Watch)
     };
     let boards = [board(), board()];
     let barrier = Barrier { parties: count, arrived: AtomicUsize::new(0), round: AtomicUsize::new(0) };
-    let team = Team { boards, barrier, shift, until, watch };
+    let team = Team { boards, barrier, windows, until, watch };
     std::thread::scope(|scope| {
         let (first, rest) = shards.split_at_mut(1);
         for (at, shard) in rest.iter_mut().enumerate() {
@@ -78,7 +79,7 @@ pub(crate) fn run(shards: &mut [Shard], shift: u32, until: Until, watch: &Watch)
 struct Team<'a> {
     boards: [Board; 2],
     barrier: Barrier,
-    shift: u32,
+    windows: Windows,
     until: Until,
     watch: &'a Watch,
 }
@@ -92,9 +93,9 @@ impl Team<'_> {
             self.collect(board, me, shard);
             let Some(window) = self.agree(board) else { return };
             if me == 0 {
-                self.watch.reached.store(window << self.shift, Ordering::Relaxed);
+                self.watch.reached.store(self.windows.start(window), Ordering::Relaxed);
             }
-            shard.process(window, self.shift);
+            shard.process(window, self.windows);
         }
     }
 
@@ -102,7 +103,7 @@ impl Team<'_> {
     fn publish(&self, board: &Board, me: usize, shard: &mut Shard) {
         let mut next = shard.reach.calendar.peek().unwrap_or(u64::MAX);
         for (to, outgoing) in shard.reach.outbox.iter_mut().enumerate().filter(|(_, o)| !o.is_empty()) {
-            let first = outgoing.iter().map(|m| m.entry.time >> self.shift).min().unwrap_or(u64::MAX);
+            let first = outgoing.iter().map(|m| self.windows.of(m.entry.time)).min().unwrap_or(u64::MAX);
             next = next.min(first);
             let mut slot = lock(&board.mail[me * self.boards[0].next.len() + to]);
             std::mem::swap(&mut *slot, outgoing);
@@ -121,7 +122,7 @@ impl Team<'_> {
         self.watch.completed.store(completed, Ordering::Relaxed);
         let next = board.next.iter().map(|c| c.load(Ordering::Relaxed)).min()?;
         let over = next == u64::MAX
-            || next << self.shift >= self.until.end
+            || self.windows.start(next) >= self.until.end
             || completed >= self.until.completions
             || board.cancelled.load(Ordering::Relaxed);
         (!over).then_some(next)

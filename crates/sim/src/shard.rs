@@ -3,7 +3,7 @@
 //! Within a window nodes cannot affect each other, so each node's events are handled together, in the
 //! order (time, port, token). That order does not depend on how nodes are divided into shards.
 
-use crate::calendar::{Calendar, Entry};
+use crate::calendar::{Calendar, Entry, Windows};
 use crate::line::{Discipline, Line, Offer, PORT_MASK, Rare};
 use crate::network::{Layout, Place};
 use crate::sample::{Sample, Sampler};
@@ -41,13 +41,18 @@ pub(crate) struct Shared {
     pub end: u64,
 }
 
-/// An event in a window: its key and where it is stored.
-#[derive(Clone, Copy)]
+/// An event of one node in a window: time since the window's start and port as one key, and where it
+/// is stored.
+#[derive(Clone, Copy, Default)]
 struct Item {
-    time: u64,
-    to: u32,
+    key: u64,
     position: u32,
 }
+
+const PORT_BITS: u32 = PORT_MASK.count_ones();
+const NONE: u32 = u32::MAX;
+/// Longer lists are sorted by the library.
+const SHORT: usize = 48;
 
 /// One of a node's own events that fell into the window being processed.
 type Local = Reverse<(u64, u32, u32)>;
@@ -64,6 +69,7 @@ pub(crate) struct Reach {
     pub outbox: Vec<Vec<Mail>>,
     pub effects: Effects,
     locals: BinaryHeap<Local>,
+    window_start: u64,
     window_end: u64,
 }
 
@@ -89,7 +95,10 @@ pub(crate) struct Shard {
     pub hops: u64,
     /// Entries cut off by the end of the run.
     pub leftover: Vec<Entry>,
-    counts: Vec<u32>,
+    /// By node: its last event of the window, from which the others hang in `chain`.
+    last: Vec<u32>,
+    chain: Vec<u32>,
+    /// Nodes with events in the window.
     active: Vec<u32>,
     positions: Vec<u32>,
     items: Vec<Item>,
@@ -239,7 +248,7 @@ impl Reach {
 }
 
 impl Shard {
-    pub fn new(shared: Arc<Shared>, index: usize, part: Part, shift: u32) -> Shard {
+    pub fn new(shared: Arc<Shared>, index: usize, part: Part, windows: Windows) -> Shard {
         let count = part.nodes.len();
         Shard {
             first_node: part.nodes.start,
@@ -251,12 +260,13 @@ impl Shard {
                 index,
                 first_port: shared.cuts[index],
                 last_port: shared.cuts[index + 1],
-                calendar: Calendar::new(shift),
+                calendar: Calendar::new(windows),
                 lines: part.lines,
                 rare: part.rare,
                 outbox: (1..shared.cuts.len()).map(|_| Vec::new()).collect(),
                 effects: Effects::default(),
                 locals: BinaryHeap::new(),
+                window_start: 0,
                 window_end: 0,
                 shared,
             },
@@ -264,7 +274,8 @@ impl Shard {
             events: 0,
             hops: 0,
             leftover: Vec::new(),
-            counts: vec![0; count],
+            last: vec![NONE; count],
+            chain: Vec::new(),
             active: Vec::new(),
             positions: Vec::new(),
             items: Vec::new(),
@@ -303,75 +314,78 @@ impl Shard {
     }
 
     /// Handles all events of `window`.
-    pub fn process(&mut self, window: u64, shift: u32) {
+    pub fn process(&mut self, window: u64, windows: Windows) {
         self.reach.calendar.advance(window);
-        self.reach.window_end = (window + 1) << shift;
+        self.reach.window_start = windows.start(window);
+        self.reach.window_end = windows.start(window + 1);
         let mut positions = std::mem::take(&mut self.positions);
         let taken = self.reach.calendar.take(&mut positions);
-        self.group(&positions);
+        self.chain_by_node(&positions);
+        self.events += positions.len() as u64;
         self.positions = positions;
-        let active = std::mem::take(&mut self.active);
         let mut items = std::mem::take(&mut self.items);
-        let mut start = 0;
-        for &at in &active {
-            let end = self.counts[at as usize] as usize;
-            self.counts[at as usize] = 0;
-            let mine = &mut items[start..end];
-            order(mine, &self.reach.calendar);
-            self.handle(at as usize, mine);
-            start = end;
+        for next in 0..self.active.len() {
+            let at = self.active[next] as usize;
+            self.collect(at, &mut items);
+            self.handle(at, &items);
         }
-        self.active = active;
         self.items = items;
         self.active.clear();
         self.reach.calendar.give_back(taken);
     }
 
-    /// Gathers a window's events by node: a counting sort. Leaves in `counts` where each node's end.
-    fn group(&mut self, positions: &[u32]) {
-        let node_of = &self.reach.shared.layout.node;
+    /// Chains the events of each node together.
+    fn chain_by_node(&mut self, positions: &[u32]) {
         let calendar = &self.reach.calendar;
+        self.chain.resize(calendar.capacity(), NONE);
+        let node_of = &self.reach.shared.layout.node[..];
+        let (chain, last) = (&mut self.chain[..], &mut self.last[..]);
         let first = self.first_node as u32;
-        self.events += positions.len() as u64;
         for &position in positions {
             let to = calendar.get(position).to & PORT_MASK;
             let at = node_of[to as usize] - first;
-            let count = &mut self.counts[at as usize];
-            if *count == 0 {
+            let before = std::mem::replace(&mut last[at as usize], position);
+            chain[position as usize] = before;
+            if before == NONE {
                 self.active.push(at);
             }
-            *count += 1;
         }
-        let mut total = 0;
-        for &at in &self.active {
-            let count = &mut self.counts[at as usize];
-            total += std::mem::replace(count, total);
+    }
+
+    /// Puts a node's events of the window into `items`, in the order (time, port).
+    #[inline]
+    fn collect(&mut self, at: usize, items: &mut Vec<Item>) {
+        items.clear();
+        let start = self.reach.window_start;
+        let mut position = std::mem::replace(&mut self.last[at], NONE);
+        while position != NONE {
+            let entry = self.reach.calendar.get(position);
+            let key = (entry.time - start) << PORT_BITS | u64::from(entry.to & PORT_MASK);
+            insert(items, Item { key, position });
+            position = self.chain[position as usize];
         }
-        self.items.resize(positions.len(), Item { time: 0, to: 0, position: 0 });
-        for &position in positions {
-            let entry = calendar.get(position);
-            let at = node_of[(entry.to & PORT_MASK) as usize] - first;
-            let slot = &mut self.counts[at as usize];
-            self.items[*slot as usize] = Item { time: entry.time, to: entry.to, position };
-            *slot += 1;
+        if items.len() > SHORT {
+            items.sort_unstable_by_key(|item| item.key);
         }
     }
 
     fn handle(&mut self, at: usize, items: &[Item]) {
         let id = self.first_node + at;
+        if matches!(self.places[at], Place::Switch) {
+            if self.is_plain(at, id, items) {
+                self.hops += items.len() as u64;
+                return forward(&mut self.reach, &self.routes[at], id, items);
+            }
+            let mut switch = PlainSwitch { id: NodeId(id as u32), routes: Arc::clone(&self.routes[at]) };
+            self.narrate(at, &mut switch, items);
+            self.routes[at] = switch.routes;
+            return;
+        }
         let mut place = std::mem::replace(&mut self.places[at], Place::Switch);
         match &mut place {
-            Place::Switch if self.is_plain(at, id, items) => {
-                self.hops += items.len() as u64;
-                forward(&mut self.reach, &self.routes[at], id, items);
-            }
-            Place::Switch => {
-                let mut switch = PlainSwitch { id: NodeId(id as u32), routes: Arc::clone(&self.routes[at]) };
-                self.narrate(at, &mut switch, items);
-                self.routes[at] = switch.routes;
-            }
             Place::Host(host) => self.narrate(at, &mut **host, items),
             Place::Node(node) => self.narrate(at, &mut **node, items),
+            Place::Switch => {}
         }
         self.places[at] = place;
     }
@@ -379,40 +393,38 @@ impl Shard {
     /// Whether nothing but packets over sound links happens at a switch in this window.
     #[inline]
     fn is_plain(&self, at: usize, id: usize, items: &[Item]) -> bool {
-        let own = self.reach.shared.layout.own(id);
+        let own = u64::from(self.reach.shared.layout.own(id));
         !self.fragile[at]
             && self.reach.window_end <= self.reach.shared.end
-            && items.iter().all(|item| item.to != own)
+            && items.iter().all(|item| item.key & u64::from(PORT_MASK) != own)
     }
 
     /// Tells a node what happens to it in this window, in order.
     fn narrate<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, items: &[Item]) {
-        let id = self.first_node + at;
-        let own_slot = self.reach.shared.layout.own(id);
-        let mut items = items.iter().peekable();
-        loop {
-            let local = self.reach.locals.peek().map(|&Reverse(key)| key);
-            let entry = items.peek().map(|item| *self.reach.calendar.get(item.position));
-            let entry_key = entry.map(|e| match e.to & PORT_MASK == own_slot {
-                true => (e.time, e.packet.flow, e.packet.seq),
-                false => (e.time, 0, 0),
-            });
-            match (entry, entry_key, local) {
-                (Some(entry), Some(key), local) if local.is_none_or(|l| key <= l) => {
-                    items.next();
-                    if entry.to & PORT_MASK == own_slot {
-                        self.own_event(at, node, key);
-                    } else {
-                        self.arrival(at, node, &entry);
-                    }
-                }
-                (_, _, Some(key)) => {
-                    self.reach.locals.pop();
-                    self.events += 1;
-                    self.own_event(at, node, key);
-                }
-                _ => return,
+        let own_slot = self.reach.shared.layout.own(self.first_node + at);
+        for item in items {
+            let entry = self.reach.calendar.get(item.position);
+            if entry.to & PORT_MASK == own_slot {
+                let key = (entry.time, entry.packet.flow, entry.packet.seq);
+                self.reach.locals.push(Reverse(key));
+                continue;
             }
+            let entry = *entry;
+            if !self.reach.locals.is_empty() {
+                self.own_events(at, node, entry.time);
+            }
+            self.arrival(at, node, &entry);
+        }
+        self.own_events(at, node, u64::MAX);
+    }
+
+    /// The node's own events before `until`: at equal times packets come first.
+    fn own_events<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, until: u64) {
+        while let Some(&Reverse(key)) = self.reach.locals.peek()
+            && key.0 < until
+        {
+            self.reach.locals.pop();
+            self.own_event(at, node, key);
         }
     }
 
@@ -489,37 +501,32 @@ impl Shard {
 /// The fast path: look up, enqueue, propagate.
 fn forward(reach: &mut Reach, routes: &Routes, id: usize, items: &[Item]) {
     let base = reach.shared.layout.first[id];
+    let (row, start) = (routes.row(NodeId(id as u32)), reach.window_start);
     for item in items {
         let packet = &reach.calendar.get(item.position).packet;
-        match routes.next(NodeId(id as u32), packet.dst, packet.entropy) {
-            Some(port) => reach.forward(base + u32::from(port.0), item.position, item.time),
+        match row.next(packet.dst, packet.entropy) {
+            Some(port) => {
+                let now = start + (item.key >> PORT_BITS);
+                reach.forward(base + u32::from(port.0), item.position, now);
+            }
             None => Cx::new(Time::ZERO, &mut reach.effects).drop(packet, DropReason::NoRoute),
         }
     }
 }
 
-/// Puts one node's events of a window into their order: (time, port, code, token).
-fn order(items: &mut [Item], calendar: &Calendar) {
-    let late = |a: &Item, b: &Item| {
-        let key = |i: &Item| (i.time, i.to & PORT_MASK);
-        key(a) > key(b) || (key(a) == key(b) && token(calendar, a) > token(calendar, b))
-    };
-    if items.len() > 64 {
-        return items.sort_unstable_by_key(|i| (i.time, i.to & PORT_MASK, token(calendar, i)));
+/// Inserts `item` in order, while the list is short.
+#[inline]
+fn insert(items: &mut Vec<Item>, item: Item) {
+    let mut at = items.len();
+    items.push(item);
+    if at >= SHORT {
+        return;
     }
-    for end in 1..items.len() {
-        let mut at = end;
-        while at > 0 && late(&items[at - 1], &items[at]) {
-            items.swap(at - 1, at);
-            at -= 1;
-        }
+    while at > 0 && items[at - 1].key > item.key {
+        items[at] = items[at - 1];
+        at -= 1;
     }
-}
-
-#[cold]
-fn token(calendar: &Calendar, item: &Item) -> (u32, u32) {
-    let packet = &calendar.get(item.position).packet;
-    (packet.flow, packet.seq)
+    items[at] = item;
 }
 
 /// A plain switch in the windows in which more than packets happens to it.

@@ -64,20 +64,42 @@ pub struct TableSizes {
     pub bytes: usize,
 }
 
+/// The routes of one node.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    routes: &'a Routes,
+    cells: &'a [Cell],
+    key: u32,
+}
+
+impl Row<'_> {
+    /// As [`Routes::next`].
+    #[inline]
+    pub fn next(&self, dst: HostId, entropy: u16) -> Option<PortId> {
+        let host = &self.routes.hosts[dst.at()];
+        let cell = self.cells[host.group as usize];
+        let cell = if cell == HOME { host.home } else { cell };
+        if cell >= SETS {
+            return self.routes.uncommon(cell, self.key, host.home, entropy);
+        }
+        Some(PortId(cell as u16 + self.routes.choose(cell >> 16, self.key, entropy)))
+    }
+}
+
 impl Routes {
     /// The port by which a packet for `dst` leaves `at`: a switch, or the host that sends it. `None`
     /// where `dst` cannot be reached.
     #[inline]
     pub fn next(&self, at: NodeId, dst: HostId, entropy: u16) -> Option<PortId> {
-        let (node, host) = (&self.nodes[at.at()], &self.hosts[dst.at()]);
-        let cell = self.cells[(node.row + host.group) as usize];
-        let cell = if cell == HOME { host.home } else { cell };
-        if cell >= SETS {
-            return self.uncommon(cell, node.key, host.home, entropy);
-        }
-        Some(PortId(
-            cell as u16 + self.choose(cell >> 16, node.key, entropy),
-        ))
+        self.row(at).next(dst, entropy)
+    }
+
+    /// What `at` needs for many lookups.
+    #[inline]
+    pub fn row(&self, at: NodeId) -> Row<'_> {
+        let node = &self.nodes[at.at()];
+        let first = node.row as usize;
+        Row { routes: self, cells: &self.cells[first..first + self.groups], key: node.key }
     }
 
     /// A choice among `len`.

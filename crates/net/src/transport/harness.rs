@@ -19,13 +19,21 @@ pub struct Hop {
     /// Packets at which arrivals are marked.
     pub mark: usize,
     departures: VecDeque<Time>,
+    /// Most packets there ever were.
+    pub longest: usize,
 }
 
 impl Hop {
     /// Without a limit or marks.
     pub fn new(lane: &Lane) -> Hop {
-        let departures = VecDeque::new();
-        Hop { pace: lane.rate.pace(), delay: lane.delay, limit: usize::MAX, mark: usize::MAX, departures }
+        Hop {
+            pace: lane.rate.pace(),
+            delay: lane.delay,
+            limit: usize::MAX,
+            mark: usize::MAX,
+            departures: VecDeque::new(),
+            longest: 0,
+        }
     }
 
     /// When `packet` is at the far end; `None` where it is dropped.
@@ -42,26 +50,31 @@ impl Hop {
         let free = self.departures.back().map_or(now, |&at| at.max(now));
         let departure = free + self.pace.time_for(u64::from(packet.len));
         self.departures.push_back(departure);
+        self.longest = self.longest.max(self.departures.len());
         Some(departure + self.delay)
     }
 }
 
-/// What goes wrong on the first hop of either direction, as probabilities.
-#[derive(Clone, Copy, Debug, Default)]
+/// What goes wrong where packets leave their host: probabilities, in both directions but for the first.
+#[derive(Clone, Debug, Default)]
 pub struct Faults {
+    /// Of data, in addition.
+    pub data_loss: f64,
     pub loss: f64,
     pub duplication: f64,
     /// Packets are late by up to `lateness`.
     pub reordering: f64,
     pub lateness: Time,
+    /// Data packets that are lost in any case, in the order of sending.
+    pub lost: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     /// At the entrance of a hop of a direction; one past the last is the far end.
     At { way: usize, hop: usize, packet: u64 },
-    SenderTimer,
-    ReceiverTimer,
+    /// A timer of the sender (0) or the receiver (1) may be due.
+    Wake(usize),
 }
 
 /// What became of the messages.
@@ -87,6 +100,10 @@ pub struct World {
     queue: BinaryHeap<Reverse<(Time, u64, Event)>>,
     packets: BTreeMap<u64, Packet>,
     serial: u64,
+    /// The earliest wake-up of either end that is still to come.
+    wakes: [Time; 2],
+    /// Data packets sent.
+    sent: u32,
     events: u64,
 }
 
@@ -103,6 +120,8 @@ impl World {
             queue: BinaryHeap::new(),
             packets: BTreeMap::new(),
             serial: 0,
+            wakes: [Time::MAX; 2],
+            sent: 0,
             events: 0,
         }
     }
@@ -142,7 +161,11 @@ impl World {
                 let (retransmissions, timeouts) = self.sender.losses();
                 Ok(Outcome { received, retransmissions, timeouts, events: self.events })
             }
-            _ => Err(format!("stuck at {} with {} of {segments}", self.now, self.receiver.delivered())),
+            _ => Err(format!(
+                "stuck at {} with {} of {segments}",
+                self.now,
+                self.receiver.delivered()
+            )),
         }
     }
 
@@ -150,10 +173,16 @@ impl World {
         self.events += 1;
         let delivered = self.receiver.delivered();
         if delivered > segments || self.sender.window() == 0 {
-            return Err(format!("{delivered} of {segments} delivered, window {}", self.sender.window()));
+            return Err(format!(
+                "{delivered} of {segments} delivered, window {}",
+                self.sender.window()
+            ));
         }
         if self.events > most {
-            return Err(format!("{} events and only {delivered} of {segments} delivered", self.events));
+            return Err(format!(
+                "{} events and only {delivered} of {segments} delivered",
+                self.events
+            ));
         }
         Ok(())
     }
@@ -175,14 +204,7 @@ impl World {
                     self.sender.on_ack(&packet, &self.transport, self.now);
                 }
             }
-            Event::SenderTimer if self.sender.deadline().is_some_and(|due| due <= self.now) => {
-                self.sender.on_timeout(&self.transport, self.now);
-            }
-            Event::ReceiverTimer if self.receiver.deadline().is_some_and(|due| due <= self.now) => {
-                let reply = self.receiver.on_timeout();
-                self.acknowledge(reply);
-            }
-            Event::SenderTimer | Event::ReceiverTimer => {}
+            Event::Wake(end) => self.wake(end),
         }
         self.pump();
     }
@@ -192,14 +214,31 @@ impl World {
             let ecn = if self.transport.ecn() { ECT } else { 0 };
             let (seq, len) = (segment.seq, self.transport.data_len(segment.payload));
             let flags = segment.flags | ecn;
-            self.emit(0, Packet { seq, len, flags, stamp: self.now.as_ns() as u32, ..Packet::default() });
+            self.emit(
+                0,
+                Packet { seq, len, flags, stamp: self.now.as_ns() as u32, ..Packet::default() },
+            );
         }
-        for (due, event) in
-            [(self.sender.deadline(), Event::SenderTimer), (self.receiver.deadline(), Event::ReceiverTimer)]
+        for (end, due) in [self.sender.deadline(), self.receiver.deadline()].into_iter().enumerate()
         {
-            if let Some(due) = due {
-                self.at(due.max(self.now), event);
+            if let Some(due) = due.filter(|&due| due < self.wakes[end]) {
+                self.wakes[end] = due;
+                self.at(due.max(self.now), Event::Wake(end));
             }
+        }
+    }
+
+    fn wake(&mut self, end: usize) {
+        self.wakes[end] = Time::MAX;
+        let due = [self.sender.deadline(), self.receiver.deadline()][end];
+        if due.is_none_or(|due| due > self.now) {
+            return;
+        }
+        if end == 0 {
+            self.sender.on_timeout(&self.transport, self.now);
+        } else {
+            let reply = self.receiver.on_timeout();
+            self.acknowledge(reply);
         }
     }
 
@@ -217,7 +256,10 @@ impl World {
 
     /// A packet leaves its host, unless something goes wrong.
     fn emit(&mut self, way: usize, packet: Packet) {
-        if self.rng.unit() < self.faults.loss {
+        let certain = way == 0 && self.faults.lost.contains(&self.sent);
+        self.sent += u32::from(way == 0);
+        let data_loss = if way == 0 { self.faults.data_loss } else { 0.0 };
+        if self.rng.unit() < self.faults.loss + data_loss || certain {
             return;
         }
         let copies = if self.rng.unit() < self.faults.duplication { 2 } else { 1 };

@@ -132,7 +132,7 @@ impl Sender {
     /// A segment's payload, and whether it ends a message.
     #[inline]
     fn payload_of(&self, seq: u32, mss: u32) -> (u32, bool) {
-        match self.messages.iter().find(|m| seq < m.end) {
+        match self.messages.get(self.messages.partition_point(|m| m.end <= seq)) {
             Some(message) if seq + 1 == message.end => (message.last_payload, true),
             _ => (mss, false),
         }

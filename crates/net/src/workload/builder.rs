@@ -1,7 +1,7 @@
 //! Collects connections and flows from generators and puts them into the order [`Traffic`] promises.
 
 use super::check::check;
-use super::{Carrier, Conn, Flow, Start, Traffic, Trigger, When};
+use super::{Carrier, Conn, Flow, Role, Start, Traffic, Trigger, When};
 use crate::error::SpecError;
 use crate::frame::CLASSES;
 use crate::id::{ConnId, FlowId, HostId};
@@ -21,6 +21,7 @@ pub struct TrafficBuilder {
     /// `conn` is a handle here, an id after `finish`.
     flows: Vec<Flow>,
     triggers: Vec<Trigger>,
+    exchanges: u32,
 }
 
 fn wrong(key: &str, message: String) -> Result<(), SpecError> {
@@ -35,6 +36,7 @@ impl TrafficBuilder {
             conns: Vec::new(),
             flows: Vec::new(),
             triggers: Vec::new(),
+            exchanges: 0,
         }
     }
 
@@ -76,9 +78,28 @@ impl TrafficBuilder {
         self.triggers.len() as u32 - 1
     }
 
+    /// The number of a new exchange: requests and what answers them, for [`Role`].
+    pub fn exchange(&mut self) -> u32 {
+        self.exchanges += 1;
+        self.exchanges - 1
+    }
+
     /// The next flow on `conn`. Flows of a connection are sent in the order of these calls.
     pub fn flow(
         &mut self,
+        conn: ConnHandle,
+        bytes: u64,
+        start: Start,
+        then: Option<(u32, When)>,
+        group: u16,
+    ) -> Result<(), SpecError> {
+        self.flow_as(Role::Alone, conn, bytes, start, then, group)
+    }
+
+    /// [`TrafficBuilder::flow`] for a flow that is part of an exchange.
+    pub fn flow_as(
+        &mut self,
+        role: Role,
         conn: ConnHandle,
         bytes: u64,
         start: Start,
@@ -104,6 +125,7 @@ impl TrafficBuilder {
             start,
             then,
             group,
+            role,
         });
         Ok(())
     }

@@ -23,6 +23,8 @@ options! {
         connections: u32 = 1,
         /// When the flows start.
         start: Time = Time::ZERO,
+        /// Each flow starts later than that, by a time drawn uniformly from zero to this.
+        spread: Time = Time::ZERO,
         /// Priority class, 0 to 7.
         class: u8 = 0,
     }
@@ -37,7 +39,7 @@ impl Bulk {
         if job.setting.horizon == Time::MAX {
             return Err(SpecError::new(
                 "size",
-                "is needed where the run has no end time",
+                "`size` is needed where the run has no end time",
             ));
         }
         let span = job.end(self.start, None)?.since(self.start);
@@ -58,7 +60,8 @@ impl Generate for Bulk {
             let bytes = self.bytes(job, src)?;
             for _ in 0..self.connections {
                 let conn = job.tcp(src, dst, self.class)?;
-                job.send(conn, bytes, Start::At(self.start), None)?;
+                let late = Time::ps(job.rng.below(self.spread.as_ps()));
+                job.send(conn, bytes, Start::At(self.start.after(late)), None)?;
             }
         }
         Ok(())
@@ -99,6 +102,25 @@ mod tests {
             ..Bulk::default()
         });
         assert_eq!(endless(&sized).unwrap().flows[0].bytes, 7);
+    }
+
+    #[test]
+    fn starts_are_spread() {
+        let starts = |spread| -> Vec<Start> {
+            let spec = WorkloadSpec::Bulk(Bulk {
+                senders: Hosts::Count(20),
+                start: Time::us(5),
+                spread,
+                ..Bulk::default()
+            });
+            made(&spec, &fabric()).flows.iter().map(|f| f.start).collect()
+        };
+        let at = |us| Start::At(Time::us(us));
+        assert!(starts(Time::ZERO).iter().all(|&start| start == at(5)));
+        let drawn = starts(Time::us(10));
+        let inside = |start: &Start| matches!(*start, Start::At(t) if t >= Time::us(5) && t < Time::us(15));
+        assert!(drawn.iter().all(inside));
+        assert!(drawn.iter().any(|start| *start != drawn[0]));
     }
 
     #[test]

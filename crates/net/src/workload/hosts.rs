@@ -120,7 +120,7 @@ impl Hosts {
         if wanted == 0 || wanted > free.len() {
             return Err(SpecError::new(
                 key,
-                format!("{wanted} hosts: there are {} to choose from", free.len()),
+                format!("`{key}` = {wanted} hosts: there are {} to choose from", free.len()),
             ));
         }
         if matches!(self, Hosts::Random(_)) {

@@ -1,6 +1,6 @@
 //! Many to one, in barrier-synchronised blocks.
 
-use super::job::{Job, after};
+use super::job::Job;
 use super::options::options;
 use super::spec::Generate;
 use super::{ConnHandle, Hosts, Start, When};
@@ -30,6 +30,8 @@ options! {
         request: Option<Bytes> = None,
         /// Time between the end of a block and the request for the next.
         pause: Time = Time::ZERO,
+        /// A server answers a request after a time drawn uniformly from zero to this.
+        jitter: Time = Time::ZERO,
         /// When the first block starts.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7.
@@ -72,6 +74,13 @@ impl Incast {
         Ok(servers)
     }
 
+    fn answer(&self, job: &mut Job, trigger: u32) -> Start {
+        Start::After {
+            trigger,
+            delay: Time::ps(job.rng.below(self.jitter.as_ps())),
+        }
+    }
+
     fn fetch(
         &self,
         job: &mut Job,
@@ -93,7 +102,7 @@ impl Incast {
                 job.send(
                     server.back,
                     server.part,
-                    after(asked),
+                    self.answer(job, asked),
                     all_here.map(|t| (t, When::Received)),
                 )?;
             }
@@ -205,6 +214,29 @@ mod tests {
                 .filter(|f| f.start == start && f.bytes == 64);
             assert_eq!(asked.count(), 4);
         }
+    }
+
+    #[test]
+    fn answers_are_spread_over_the_jitter() {
+        let delays = |jitter| -> Vec<Time> {
+            let spec = Incast {
+                jitter,
+                ..incast(10, 100, Some(Bytes(64)))
+            };
+            let traffic = made(&WorkloadSpec::Incast(spec), &fabric());
+            let answers = traffic.flows.iter().filter(|flow| flow.bytes != 64);
+            let delay = |flow: &super::super::Flow| match flow.start {
+                Start::After { delay, .. } => delay,
+                Start::At(_) => panic!("an answer without a request"),
+            };
+            answers.map(delay).collect()
+        };
+        assert!(delays(Time::ZERO).iter().all(|&delay| delay == Time::ZERO));
+        let drawn = delays(Time::us(100));
+        assert_eq!(drawn.len(), 1_000);
+        assert!(drawn.iter().all(|&delay| delay < Time::us(100)));
+        let mean = drawn.iter().map(|delay| delay.as_ns()).sum::<u64>() / 1_000;
+        assert!((45_000..55_000).contains(&mean), "{mean} ns");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a generator is given: the fabric, the time, its random stream, and where traffic goes.
 
 use super::cdf::{self, Cdf, DISTRIBUTIONS};
-use super::{Carrier, ConnHandle, Hosts, Start, TrafficBuilder, When};
+use super::{Carrier, ConnHandle, Hosts, Role, Start, TrafficBuilder, When};
 use crate::error::SpecError;
 use crate::id::{HostId, NodeId};
 use crate::rng::Stream;
@@ -146,7 +146,19 @@ impl Job<'_> {
         start: Start,
         then: Option<(u32, When)>,
     ) -> Result<(), SpecError> {
-        self.out.flow(conn, bytes.0, start, then, self.group)
+        self.send_as(Role::Alone, conn, bytes, start, then)
+    }
+
+    /// As [`Job::send`], for a flow that is part of an exchange.
+    pub fn send_as(
+        &mut self,
+        role: Role,
+        conn: ConnHandle,
+        bytes: Bytes,
+        start: Start,
+        then: Option<(u32, When)>,
+    ) -> Result<(), SpecError> {
+        self.out.flow_as(role, conn, bytes.0, start, then, self.group)
     }
 
     /// The end of a workload that starts at `start`: `until` where given, no later than the run's.
@@ -156,13 +168,13 @@ impl Job<'_> {
         if end == Time::MAX {
             return Err(SpecError::new(
                 "until",
-                "is needed where the run has no end time",
+                "`until` is needed where the run has no end time",
             ));
         }
         if end <= start {
             return Err(SpecError::new(
                 "start",
-                format!("{start}: the workload ends at {end}, before it starts"),
+                format!("`start` = {start}: the workload ends at {end}, before it starts"),
             ));
         }
         Ok(end)

@@ -70,6 +70,28 @@ pub enum When {
     Acked,
 }
 
+/// What a flow is to the application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Role {
+    /// A transfer of its own.
+    #[default]
+    Alone,
+    /// It merely asks for others: those of the exchange with this number.
+    Request(u32),
+    /// It is asked for, or part of what is: it counts towards the exchange with this number.
+    Answer(u32),
+}
+
+impl Role {
+    /// The exchange it takes part in.
+    pub fn exchange(self) -> Option<u32> {
+        match self {
+            Role::Alone => None,
+            Role::Request(exchange) | Role::Answer(exchange) => Some(exchange),
+        }
+    }
+}
+
 /// One message on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flow {
@@ -83,6 +105,8 @@ pub struct Flow {
     pub then: Option<(u32, When)>,
     /// Which workload of the scenario made it, for grouping results.
     pub group: u16,
+    /// What it is to the application; for results alone.
+    pub role: Role,
 }
 
 /// How a connection carries its flows.

@@ -107,7 +107,7 @@ impl Rounds {
         if self.repeats != 1 {
             return Err(SpecError::new(
                 "duration",
-                "and `repeats` exclude each other: give one",
+                "`duration` and `repeats` exclude each other: give one",
             ));
         }
         let span = duration.min(job.setting.horizon.since(self.start));
@@ -232,7 +232,7 @@ fn share(key: &str, value: f64) -> Result<f64, SpecError> {
     }
     Err(SpecError::new(
         key,
-        format!("{value}: expected a share from 0 to 1"),
+        format!("`{key}` = {value}: expected a share from 0 to 1"),
     ))
 }
 

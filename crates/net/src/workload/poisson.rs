@@ -116,7 +116,7 @@ impl Poisson {
     fn gap(&self, rate: u64, sizes: &Cdf) -> Result<f64, SpecError> {
         if !(self.load > 0.0 && self.load <= 1.0) {
             let message = format!(
-                "{}: expected a share of the links' rate, above 0 and at most 1",
+                "`load` = {}: expected a share of the links' rate, above 0 and at most 1",
                 self.load
             );
             return Err(SpecError::new("load", message));

@@ -3,7 +3,7 @@
 use super::job::Job;
 use super::options::options;
 use super::spec::Generate;
-use super::{ConnHandle, Hosts, Start, When};
+use super::{ConnHandle, Hosts, Role, Start, When};
 use crate::error::SpecError;
 use crate::id::HostId;
 use crate::time::Time;
@@ -181,10 +181,10 @@ impl RequestResponse {
 
     fn check(&self, clients: &[HostId], servers: &[HostId]) -> Result<(), SpecError> {
         if self.outstanding == 0 {
-            return Err(SpecError::new("outstanding", "0: at least 1 is needed"));
+            return Err(SpecError::new("outstanding", "`outstanding` = 0: at least 1 is needed"));
         }
         if self.interval.is_some() && (self.outstanding, self.think) != (1, Time::ZERO) {
-            let message = "makes an open loop: `outstanding` and `think` belong to a closed one";
+            let message = "`interval` makes an open loop: `outstanding` and `think` belong to a closed one";
             return Err(SpecError::new("interval", message));
         }
         if servers.len() == 1 && clients.contains(&servers[0]) {

@@ -46,7 +46,7 @@ impl Shuffle {
     fn lanes(&self, others: usize) -> Result<usize, SpecError> {
         match (self.order, self.concurrency) {
             (Order::Simultaneous, _) => Ok(others),
-            (Order::Sequential, 0) => Err(SpecError::new("concurrency", "0: at least 1 is needed")),
+            (Order::Sequential, 0) => Err(SpecError::new("concurrency", "`concurrency` = 0: at least 1 is needed")),
             (Order::Sequential, n) => Ok(others.min(n as usize)),
         }
     }

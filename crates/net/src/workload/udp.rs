@@ -90,13 +90,13 @@ impl Udp {
         }
         Err(SpecError::new(
             "message",
-            format!("{}: a datagram carries 1B to 65507B", self.message),
+            format!("`message` = {}: a datagram carries 1B to 65507B", self.message),
         ))
     }
 
     fn rate(&self, line: Rate) -> Result<Rate, SpecError> {
         match self.rate {
-            Pacing::At(Rate(0)) => Err(SpecError::new("rate", "0bps: a sender needs a rate")),
+            Pacing::At(Rate(0)) => Err(SpecError::new("rate", "`rate` = 0bps: a sender needs a rate")),
             Pacing::At(rate) => Ok(rate.min(line)),
             Pacing::Line => Ok(line),
         }
@@ -110,7 +110,7 @@ impl Udp {
         if self.on == Time::ZERO {
             return Err(SpecError::new(
                 "on",
-                "0s: bursts need a length where `off` is given",
+                "`on` = 0s: bursts need a length where `off` is given",
             ));
         }
         let cycle = self.on.after(self.off).as_ps();

@@ -76,7 +76,8 @@ impl Cubic {
         if self.curve(elapsed) < self.friendly {
             self.window = self.window.max(self.friendly);
         } else {
-            let target = self.curve(elapsed.after(srtt)).clamp(self.window, self.window + self.window / 2);
+            let target =
+                self.curve(elapsed.after(srtt)).clamp(self.window, self.window + self.window / 2);
             self.window += ((target - self.window) << FRACTION) / self.window * acked;
         }
     }

@@ -54,7 +54,8 @@ impl Dctcp {
             return;
         }
         let fraction = (u64::from(self.marked) << FRACTION) / u64::from(self.acked.max(1));
-        self.alpha = self.alpha - (self.alpha >> self.gain_shift) + (fraction as u32 >> self.gain_shift);
+        self.alpha =
+            self.alpha - (self.alpha >> self.gain_shift) + (fraction as u32 >> self.gain_shift);
         self.alpha = self.alpha.min(ONE);
         (self.acked, self.marked, self.observed) = (0, 0, ack.nxt);
     }

@@ -59,7 +59,8 @@ impl Flow {
     }
 }
 
-const KINDS: [AlgorithmKind; 3] = [AlgorithmKind::NewReno, AlgorithmKind::Cubic, AlgorithmKind::Dctcp];
+const KINDS: [AlgorithmKind; 3] =
+    [AlgorithmKind::NewReno, AlgorithmKind::Cubic, AlgorithmKind::Dctcp];
 
 #[test]
 fn states_are_small() {
@@ -230,7 +231,8 @@ fn dctcp_swings_less_than_reno() {
 #[test]
 fn dctcp_reacts_to_loss_as_reno_does() {
     for lose in [Flow::fast, Flow::timeout] {
-        let mut flows = [Flow::new(AlgorithmKind::NewReno, 50), Flow::new(AlgorithmKind::Dctcp, 50)];
+        let mut flows =
+            [Flow::new(AlgorithmKind::NewReno, 50), Flow::new(AlgorithmKind::Dctcp, 50)];
         flows.iter_mut().for_each(lose);
         assert_eq!(flows[0].window(), flows[1].window());
     }
@@ -297,7 +299,11 @@ fn cubic_matches_the_rfc_in_floating_point() {
             }
             let off = f64::from(cubic.window()) - reference.window;
             let allowed = 0.02 * reference.window + 1.0;
-            assert!(off.abs() < allowed, "{start} {rtt_us} {round}: {cubic:?} {}", reference.window);
+            assert!(
+                off.abs() < allowed,
+                "{start} {rtt_us} {round}: {cubic:?} {}",
+                reference.window
+            );
         }
     }
 }
@@ -352,8 +358,9 @@ enum Event {
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
-    let acks = (0..70_000u32, any::<bool>(), any::<bool>(), any::<bool>())
-        .prop_map(|(acked, echo, limited, recovering)| Event::Acks { acked, echo, limited, recovering });
+    let acks = (0..70_000u32, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(acked, echo, limited, recovering)| Event::Acks { acked, echo, limited, recovering },
+    );
     let event = prop_oneof![
         6 => acks,
         1 => (0..100_000u32).prop_map(Event::Fast),
