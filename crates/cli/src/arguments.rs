@@ -98,6 +98,9 @@ pub struct BenchOptions {
     /// Include the large cases (8,192 hosts; needs up to 4 GB).
     #[arg(long)]
     pub large: bool,
+    /// Run one case in this process: scenario:scheme:threads.
+    #[arg(long, hide = true)]
+    pub case: Option<String>,
     #[command(flatten)]
     pub common: Common,
 }

@@ -6,7 +6,7 @@ use slotline_net::node::host::Plan;
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::{Lane, Wiring};
-fn lone_flow_time(_b: u64, _t: &slotline_net::transport::Transport, _p: &[Lane], _q: &[Lane]) -> Time { Time::ZERO } // TEMP
+use slotline_net::transport::lone_flow_time;
 use std::collections::BTreeMap;
 
 /// Computes ideals, each kind of path and size once.

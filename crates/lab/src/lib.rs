@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod benchmark;
 pub mod build;
 pub mod catalogue;
+pub mod collect;
 pub mod ideal;
 pub mod metrics;
 pub mod output;

@@ -1,7 +1,8 @@
 //! What is measured on a run: each metric with its unit and which way is better.
 
-use crate::record::{FlowRow, RunRecord, SampleRow, Window};
+use crate::record::{FlowRow, NEVER, RunRecord, SampleRow, Window};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Which way is better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +47,10 @@ impl Unit {
 /// Completion times are of TCP flows: a datagram stream has no completion. "Unfinished" flows began
 /// and did not end; they enter means and percentiles with the time they had at the end of the run,
 /// and a value that this touches is marked as a lower bound ([`Measured::at_least`]).
+///
+/// Flows that merely ask for others (the requests of an incast, of clients) have no part in completion
+/// times, slowdowns, goodputs and fairness, which they would otherwise dominate by their number. They
+/// count in all else.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
@@ -61,6 +66,11 @@ pub enum Metric {
     SlowdownMean,
     /// 99th percentile of the slowdown.
     SlowdownP99,
+    /// Mean time from a request to the last byte that answers it. The answer of an incast is a whole
+    /// block, from all servers.
+    AnswerMean,
+    /// 99th percentile of the time from a request to the last byte that answers it.
+    AnswerP99,
     /// From the first start to the last completion.
     Makespan,
     /// Payload delivered, all flows, over the time in which they were active.
@@ -110,13 +120,15 @@ pub struct Measured {
 
 impl Metric {
     /// All metrics, in the order in which they are shown.
-    pub const ALL: [Metric; 24] = [
+    pub const ALL: [Metric; 26] = [
         Metric::FctMean,
         Metric::FctP50,
         Metric::FctP99,
         Metric::FctMax,
         Metric::SlowdownMean,
         Metric::SlowdownP99,
+        Metric::AnswerMean,
+        Metric::AnswerP99,
         Metric::Makespan,
         Metric::Goodput,
         Metric::GoodputPerFlow,
@@ -138,11 +150,13 @@ impl Metric {
     ];
 
     /// What is shown on a screen unless a scenario asks for others.
-    pub const USUAL: [Metric; 16] = [
+    pub const USUAL: [Metric; 18] = [
         Metric::FctMean,
         Metric::FctP50,
         Metric::FctP99,
         Metric::SlowdownP99,
+        Metric::AnswerMean,
+        Metric::AnswerP99,
         Metric::Makespan,
         Metric::Goodput,
         Metric::GoodputTcp,
@@ -167,6 +181,8 @@ impl Metric {
             Metric::FctMax => ("fct-max", "FCT longest", Seconds, Lower),
             Metric::SlowdownMean => ("slowdown-mean", "Slowdown mean", Ratio, Lower),
             Metric::SlowdownP99 => ("slowdown-p99", "Slowdown 99th", Ratio, Lower),
+            Metric::AnswerMean => ("answer-mean", "Answer mean", Seconds, Lower),
+            Metric::AnswerP99 => ("answer-p99", "Answer 99th", Seconds, Lower),
             Metric::Makespan => ("makespan", "All flows done", Seconds, Lower),
             Metric::Goodput => ("goodput", "Goodput", BitsPerSecond, Higher),
             Metric::GoodputPerFlow => {
@@ -216,6 +232,8 @@ impl Metric {
             Metric::FctMax => percentile(facts.completion_times(), 100),
             Metric::SlowdownMean => mean(&facts.slowdowns()),
             Metric::SlowdownP99 => percentile(facts.slowdowns(), 99),
+            Metric::AnswerMean => mean(&facts.answer_times()),
+            Metric::AnswerP99 => percentile(facts.answer_times(), 99),
             Metric::Makespan => facts.makespan(),
             Metric::Goodput => facts.goodput(|_| true),
             Metric::GoodputPerFlow => mean(&facts.rates()),
@@ -245,12 +263,20 @@ struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
+    /// All that count.
     fn flows(&self) -> impl Iterator<Item = &'a FlowRow> {
         let window = self.window;
         self.run.flows.iter().filter(move |flow| flow.started() && window.contains(flow.start_ps))
     }
     fn tcp(&self) -> impl Iterator<Item = &'a FlowRow> {
         self.flows().filter(|flow| !flow.udp)
+    }
+    /// Those that carry what somebody wants.
+    fn transfers(&self) -> impl Iterator<Item = &'a FlowRow> {
+        self.flows().filter(|flow| !flow.request)
+    }
+    fn tcp_transfers(&self) -> impl Iterator<Item = &'a FlowRow> {
+        self.transfers().filter(|flow| !flow.udp)
     }
     /// When `flow` ended, or the run did.
     fn end_ps(&self, flow: &FlowRow) -> u64 {
@@ -261,30 +287,46 @@ impl<'a> Facts<'a> {
         Measured { value: seconds(ps), at_least: !flow.finished() }
     }
     fn completion_times(&self) -> Vec<Measured> {
-        self.tcp().map(|flow| self.lifetime(flow)).collect()
+        self.tcp_transfers().map(|flow| self.lifetime(flow)).collect()
     }
     fn slowdowns(&self) -> Vec<Measured> {
         let over_ideal = |flow: &FlowRow| {
             let took = self.lifetime(flow);
             Measured { value: took.value / seconds(flow.ideal_ps), ..took }
         };
-        self.tcp().filter(|flow| flow.ideal_ps > 0).map(over_ideal).collect()
+        self.tcp_transfers().filter(|flow| flow.ideal_ps > 0).map(over_ideal).collect()
     }
-    fn makespan(&self) -> Option<Measured> {
-        let start = self.tcp().map(|flow| flow.start_ps).min()?;
-        let end = self.tcp().map(|flow| self.end_ps(flow)).max()?;
-        let at_least = self.tcp().any(|flow| !flow.finished());
+    /// From the first start to the last end of `flows`.
+    fn span(&self, flows: &[&FlowRow]) -> Option<Measured> {
+        let start = flows.iter().map(|flow| flow.start_ps).min()?;
+        let end = flows.iter().map(|flow| self.end_ps(flow)).max()?;
+        let at_least = flows.iter().any(|flow| !flow.finished());
         Some(Measured { value: seconds(end.saturating_sub(start)), at_least })
     }
+    fn makespan(&self) -> Option<Measured> {
+        self.span(&self.tcp().collect::<Vec<_>>())
+    }
+    /// Of all exchanges that began. A flow of theirs that did not leaves them unfinished.
+    fn answer_times(&self) -> Vec<Measured> {
+        let mut exchanges: BTreeMap<u32, Vec<&FlowRow>> = BTreeMap::new();
+        for flow in &self.run.flows {
+            flow.exchange.into_iter().for_each(|n| exchanges.entry(n).or_default().push(flow));
+        }
+        let began = |flows: &&Vec<&FlowRow>| {
+            let start = flows.iter().map(|flow| flow.start_ps).min();
+            start.is_some_and(|at| at != NEVER && self.window.contains(at))
+        };
+        exchanges.values().filter(began).filter_map(|flows| self.span(flows)).collect()
+    }
     fn goodput(&self, wanted: impl Fn(&FlowRow) -> bool) -> Option<Measured> {
-        let chosen: Vec<_> = self.flows().filter(|flow| wanted(flow)).collect();
+        let chosen: Vec<_> = self.transfers().filter(|flow| wanted(flow)).collect();
         let start = chosen.iter().map(|flow| flow.start_ps).min()?;
         let end = chosen.iter().map(|flow| self.end_ps(flow)).max()?;
         bit_rate(chosen.iter().map(|flow| flow.delivered_bytes).sum(), end.saturating_sub(start))
     }
     /// Only where both kinds take part: otherwise it is the goodput.
     fn goodput_of_kind(&self, udp: bool) -> Option<Measured> {
-        let mixed = self.flows().any(|flow| flow.udp) && self.tcp().next().is_some();
+        let mixed = self.flows().any(|flow| flow.udp) && self.tcp_transfers().next().is_some();
         if mixed { self.goodput(|flow| flow.udp == udp) } else { None }
     }
     /// Goodput of each flow.
@@ -292,7 +334,7 @@ impl<'a> Facts<'a> {
         let rate = |flow: &FlowRow| {
             bit_rate(flow.delivered_bytes, self.end_ps(flow).saturating_sub(flow.start_ps))
         };
-        self.flows().filter_map(rate).collect()
+        self.transfers().filter_map(rate).collect()
     }
     fn sum(&self, of: impl Fn(&FlowRow) -> u32) -> Option<Measured> {
         self.tcp().next()?;
@@ -376,7 +418,7 @@ fn jain(rates: &[Measured]) -> Option<Measured> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Conservation, EngineStats, NEVER, PortRow};
+    use crate::record::{Conservation, EngineStats, PortRow};
 
     const MS: u64 = 1_000_000_000;
 
@@ -449,6 +491,31 @@ mod tests {
         assert!(close(value(Metric::GoodputUdp, &run), 80e6));
         assert_eq!(value(Metric::Unfinished, &run), 0.0);
         assert!(close(value(Metric::FctMax, &run), 0.1));
+    }
+
+    #[test]
+    fn requests_are_no_transfers_but_part_of_an_exchange() {
+        let ask = |start, exchange| FlowRow {
+            request: true,
+            exchange: Some(exchange),
+            ..flow(start, Some(1), 100)
+        };
+        let answer = |start, took, exchange| FlowRow {
+            exchange: Some(exchange),
+            ..flow(start, took, 1_000_000)
+        };
+        let mut flows = vec![ask(0, 0), ask(1, 0), answer(1, Some(9), 0), answer(2, Some(9), 0)];
+        let all = |flows: &[FlowRow]| run(flows.to_vec());
+        assert!(close(value(Metric::FctP50, &all(&flows)), 0.009));
+        assert!(close(value(Metric::FctMean, &all(&flows)), 0.009));
+        assert!(close(value(Metric::Goodput, &all(&flows)), 1.6e9));
+        assert_eq!(value(Metric::Fairness, &all(&flows)), 1.0);
+        assert!(close(value(Metric::AnswerMean, &all(&flows)), 0.011));
+        assert!(close(value(Metric::Makespan, &all(&flows)), 0.011));
+        assert_eq!(value(Metric::Completed, &all(&flows)), 4.0);
+        flows.extend([ask(10, 1), FlowRow { start_ps: NEVER, ..answer(0, None, 1) }]);
+        let open = Metric::AnswerP99.measure(&all(&flows), Window::ALL);
+        assert_eq!(open.map(|m| (m.value, m.at_least)), Some((0.09, true)));
     }
 
     #[test]

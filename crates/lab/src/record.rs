@@ -30,6 +30,10 @@ pub struct FlowRow {
     pub timeouts: u32,
     /// Datagrams instead of a byte stream.
     pub udp: bool,
+    /// It merely asks for others.
+    pub request: bool,
+    /// Number of the exchange (requests and what answers them) that it is part of.
+    pub exchange: Option<u32>,
     /// Payload bytes that arrived, each counted once.
     pub delivered_bytes: u64,
 }

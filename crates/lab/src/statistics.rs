@@ -6,6 +6,9 @@ use std::f64::consts::FRAC_2_PI;
 /// How sure the intervals are: 95 %.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// Differences below this part of the baseline are no difference, however sure: nobody acts on them.
+pub const NEGLIGIBLE: f64 = 0.001;
+
 /// A mean over repetitions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
@@ -50,7 +53,7 @@ pub enum Verdict {
     Better,
     /// Worse than the baseline.
     Worse,
-    /// The interval of the difference includes zero.
+    /// The interval of the difference includes zero, or the difference is [`NEGLIGIBLE`].
     NoDifference,
     /// A single repetition says nothing about chance.
     TooFew,
@@ -92,9 +95,18 @@ impl Comparison {
         let difference = Estimate::of(&differences)?;
         let base = pairs.iter().map(|(b, _)| b.value).sum::<f64>() / pairs.len() as f64;
         let relative = (base != 0.0).then(|| difference.over(base));
-        let verdict = verdict(&difference, pairs, better)?;
+        let verdict = match verdict(&difference, pairs, better)? {
+            Verdict::Better | Verdict::Worse if relative.is_some_and(|r| negligible(&r)) => {
+                Verdict::NoDifference
+            }
+            other => other,
+        };
         Some(Comparison { difference, relative, verdict })
     }
+}
+
+fn negligible(relative: &Estimate) -> bool {
+    relative.mean.abs() < NEGLIGIBLE
 }
 
 fn verdict(difference: &Estimate, pairs: &[Pair], better: Better) -> Option<Verdict> {
@@ -223,6 +235,16 @@ mod tests {
         assert_eq!(judged(&[], Better::Lower), None);
         assert_eq!(judged(&[(5.0, 5.0), (5.0, 5.0)], Better::Lower), Some(Verdict::NoDifference));
         assert_eq!(judged(&[(5.0, 4.0), (5.0, 4.0)], Better::Lower), Some(Verdict::Better));
+    }
+
+    #[test]
+    fn what_is_negligible_is_no_difference() {
+        let around = |factor: f64| [(100.0, 100.0 * factor), (200.0, 200.0 * factor)];
+        let lower = |factor| judged(&around(factor), Better::Lower);
+        assert_eq!(lower(0.9991), Some(Verdict::NoDifference));
+        assert_eq!(lower(0.9989), Some(Verdict::Better));
+        assert_eq!(lower(1.0009), Some(Verdict::NoDifference));
+        assert_eq!(lower(1.0011), Some(Verdict::Worse));
     }
 
     #[test]

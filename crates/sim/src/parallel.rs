@@ -32,6 +32,9 @@ struct Board {
     mail: Vec<Mutex<Vec<Mail>>>,
 }
 
+/// Looks before a waiting thread lets others have the processor: some microseconds.
+const SPINS: u32 = 300;
+
 struct Barrier {
     parties: usize,
     arrived: AtomicUsize,
@@ -49,7 +52,7 @@ impl Barrier {
         let mut spins = 0u32;
         while self.round.load(Ordering::Acquire) == round {
             spins += 1;
-            if spins < 2_000 { std::hint::spin_loop() } else { std::thread::yield_now() }
+            if spins < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
     }
 }

@@ -138,7 +138,7 @@ fn distributions(set: &RunSet) -> String {
 fn spread(set: &RunSet, wanted: fn(&FlowRow) -> bool, value: fn(&FlowRow) -> f64) -> Vec<Line> {
     let line = |name: &String| {
         let counts =
-            |f: &&FlowRow| f.started() && !f.udp && set.window.contains(f.start_ps) && wanted(f);
+            |f: &&FlowRow| f.started() && !f.udp && !f.request && set.window.contains(f.start_ps) && wanted(f);
         let runs = set.of(name);
         let flows: Vec<_> = runs.iter().flat_map(|run| run.flows.iter().filter(counts)).collect();
         let done = flows.iter().filter(|f| f.finished()).map(|f| value(f)).collect();

@@ -69,6 +69,8 @@ pub static FLOWS: Table<FlowRow> = Table {
         count("retransmits", |_, f| f.retransmits as u64),
         count("timeouts", |_, f| f.timeouts as u64),
         flag("udp", |_, f| f.udp),
+        flag("request", |_, f| f.request),
+        maybe("exchange", |_, f| f.exchange.map_or(NEVER, u64::from)),
         count("delivered_bytes", |_, f| f.delivered_bytes),
     ],
 };

@@ -3,6 +3,8 @@
 
 mod common;
 mod lone_flow;
+mod nodes;
 mod peers;
+mod probe;
 mod queueing;
 mod sharing;

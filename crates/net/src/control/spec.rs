@@ -1,10 +1,14 @@
 //! Which central scheduler a scheme has, as plain data.
 
 use super::xco::spec::XcoSpec;
-use serde::{Deserialize, Serialize};
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
 
-/// A central scheduler and its options.
+/// A central scheduler and its options: in a scenario a table, or the name alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ControlSpec {
     /// Hosts send when they like.
@@ -19,13 +23,40 @@ impl Default for ControlSpec {
     }
 }
 
+impl Serialize for ControlSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        ControlSpec::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ControlSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ControlSpec, D::Error> {
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+/// Not `serde(untagged)`: that would hide which key is wrong.
+struct NameOrTable;
+
+impl<'de> Visitor<'de> for NameOrTable {
+    type Value = ControlSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a scheduler: \"none\", \"xco\", or a table with that `kind`")
+    }
+    /// The name alone is the table that says no more.
+    fn visit_str<E: Error>(self, name: &str) -> Result<ControlSpec, E> {
+        ControlSpec::deserialize(MapDeserializer::new([("kind", name)].into_iter()))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ControlSpec, A::Error> {
+        ControlSpec::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
 /// Every kind of [`ControlSpec`] with one line about it.
 pub const CONTROLS: &[(&str, &str)] = &[
     ("none", "no central scheduler: hosts send when they like"),
-    (
-        "xco",
-        "XCo: a controller gives pairs of hosts timeslices (or rates) on congested links",
-    ),
+    ("xco", "XCo: a controller gives pairs of hosts timeslices (or rates) on congested links"),
 ];
 
 #[cfg(test)]
@@ -44,10 +75,7 @@ mod tests {
     #[test]
     fn options_are_read_and_written() {
         assert_eq!(read("kind = 'none'"), Ok(ControlSpec::None {}));
-        assert_eq!(
-            read("kind = 'xco'"),
-            Ok(ControlSpec::Xco(XcoSpec::default()))
-        );
+        assert_eq!(read("kind = 'xco'"), Ok(ControlSpec::Xco(XcoSpec::default())));
         let spec = read("kind = 'xco'\nmode = 'rate-limit'\nslice = '2ms'\nsmall-flow = '1KB'");
         let expected = XcoSpec {
             mode: crate::control::xco::spec::Mode::RateLimit,
@@ -57,31 +85,25 @@ mod tests {
         };
         assert_eq!(spec, Ok(ControlSpec::Xco(expected.clone())));
         let control = ControlSpec::Xco(expected.build().unwrap().spec().clone());
-        let text = toml::to_string(&Scheme {
-            control: control.clone(),
-        })
-        .unwrap();
+        let text = toml::to_string(&Scheme { control: control.clone() }).unwrap();
         assert_eq!(toml::from_str(&text), Ok(Scheme { control }), "{text}");
     }
 
     #[test]
+    fn a_name_alone_is_enough() {
+        let bare = |name| toml::from_str::<Scheme>(&format!("control = '{name}'"));
+        assert_eq!(bare("none").map(|s| s.control), Ok(ControlSpec::None {}));
+        assert_eq!(bare("xco").map(|s| s.control), Ok(ControlSpec::Xco(XcoSpec::default())));
+        let error = bare("xcp").unwrap_err().to_string();
+        assert!(CONTROLS.iter().all(|(kind, _)| error.contains(kind)), "{error}");
+    }
+
+    #[test]
     fn what_is_unknown_is_refused() {
-        for text in [
-            "kind = 'none'\nslice = '2ms'",
-            "kind = 'xco'\nslise = '2ms'",
-        ] {
-            assert!(
-                read(text)
-                    .unwrap_err()
-                    .to_string()
-                    .contains("unknown field"),
-                "{text}"
-            );
+        for text in ["kind = 'none'\nslice = '2ms'", "kind = 'xco'\nslise = '2ms'"] {
+            assert!(read(text).unwrap_err().to_string().contains("unknown field"), "{text}");
         }
         let error = read("kind = 'xcp'").unwrap_err().to_string();
-        assert!(
-            CONTROLS.iter().all(|(kind, _)| error.contains(kind)),
-            "{error}"
-        );
+        assert!(CONTROLS.iter().all(|(kind, _)| error.contains(kind)), "{error}");
     }
 }

@@ -93,16 +93,25 @@ impl Receiver {
         before
     }
 
-    /// Acknowledges every second segment, and at once whatever is out of the ordinary.
-    fn delay(&mut self, packet: &Packet, in_order: bool, before: Option<Reply>, by: Time, now: Time) -> Option<Reply> {
+    /// Acknowledges every second segment, and at once whatever is out of the ordinary. Where the
+    /// segments before had to be acknowledged apart (`before`), this one's turn comes right after.
+    fn delay(
+        &mut self,
+        packet: &Packet,
+        in_order: bool,
+        before: Option<Reply>,
+        by: Time,
+        now: Time,
+    ) -> Option<Reply> {
         self.pending = if before.is_some() { 1 } else { self.pending + 1 };
         if self.pending == 1 {
             self.stamp = packet.stamp;
         }
-        if self.pending >= 2 || !in_order || packet.flags & PUSH != 0 {
+        let at_once = self.pending >= 2 || !in_order || packet.flags & PUSH != 0;
+        if at_once && before.is_none() {
             return Some(self.acknowledge());
         }
-        self.deadline = now + by;
+        self.deadline = if at_once { now } else { now + by };
         before
     }
 

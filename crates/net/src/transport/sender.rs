@@ -95,9 +95,10 @@ impl Sender {
 
     /// Whether window and data allow a segment now.
     #[inline]
-    pub fn can_send(&mut self) -> bool {
+    pub fn can_send(&mut self, transport: &Transport) -> bool {
+        let fresh = self.nxt < self.end && self.nxt - self.una < transport.max_window();
         self.pipe() < self.algorithm.window()
-            && (self.nxt < self.end || self.board.as_mut().is_some_and(|b| b.next_lost().is_some()))
+            && (fresh || self.board.as_mut().is_some_and(|b| b.next_lost().is_some()))
     }
 
     /// The next segment to send now, if window and data allow: lost ones first.

@@ -54,20 +54,10 @@ impl TrafficBuilder {
             wrong("hosts", format!("host {} would send to itself", src.0))?;
         }
         if usize::from(class) >= CLASSES {
-            wrong(
-                "class",
-                format!("class {class}: there are classes 0 to {}", CLASSES - 1),
-            )?;
+            wrong("class", format!("class {class}: there are classes 0 to {}", CLASSES - 1))?;
         }
         let handle = ConnHandle(self.conns.len() as u32);
-        self.conns.push(Conn {
-            src,
-            dst,
-            carrier,
-            class,
-            first: FlowId(0),
-            count: 0,
-        });
+        self.conns.push(Conn { src, dst, carrier, class, first: FlowId(0), count: 0 });
         Ok(handle)
     }
 
@@ -119,14 +109,7 @@ impl TrafficBuilder {
             self.check_local(trigger, end, "counts a completion")?;
         }
         self.conns[conn.0 as usize].count += 1;
-        self.flows.push(Flow {
-            conn: ConnId(conn.0),
-            bytes,
-            start,
-            then,
-            group,
-            role,
-        });
+        self.flows.push(Flow { conn: ConnId(conn.0), bytes, start, then, group, role });
         Ok(())
     }
 
@@ -141,10 +124,7 @@ impl TrafficBuilder {
         if total <= MAX_FLOWS {
             return Ok(());
         }
-        wrong(
-            key,
-            format!("{total} flows in one run: at most {MAX_FLOWS} are possible"),
-        )
+        wrong(key, format!("{total} flows in one run: at most {MAX_FLOWS} are possible"))
     }
 
     /// The traffic: connections sorted by source (in order of creation for each), flows contiguous
@@ -159,11 +139,7 @@ impl TrafficBuilder {
             next += conn.count;
         }
         let flows = arrange(&self.flows, &order, &conns);
-        let traffic = Traffic {
-            conns,
-            flows,
-            triggers: self.triggers,
-        };
+        let traffic = Traffic { conns, flows, triggers: self.triggers };
         check(&traffic)?;
         Ok(traffic)
     }
@@ -174,11 +150,7 @@ impl TrafficBuilder {
         }
         wrong(
             "hosts",
-            format!(
-                "host {}: the fabric has hosts 0 to {}",
-                host.0,
-                self.hosts.max(1) - 1
-            ),
+            format!("host {}: the fabric has hosts 0 to {}", host.0, self.hosts.max(1) - 1),
         )
     }
 
@@ -223,18 +195,14 @@ mod tests {
     const NOW: Start = Start::At(Time::ZERO);
 
     fn tcp(builder: &mut TrafficBuilder, src: u32, dst: u32) -> ConnHandle {
-        builder
-            .connect(HostId(src), HostId(dst), Carrier::Tcp, 0)
-            .expect("a valid connection")
+        builder.connect(HostId(src), HostId(dst), Carrier::Tcp, 0).expect("a valid connection")
     }
 
     #[test]
     fn wrong_connections_and_flows_are_refused() {
         let mut b = TrafficBuilder::new(4);
         let mut refused = |src, dst, class| {
-            b.connect(HostId(src), HostId(dst), Carrier::Tcp, class)
-                .unwrap_err()
-                .to_string()
+            b.connect(HostId(src), HostId(dst), Carrier::Tcp, class).unwrap_err().to_string()
         };
         assert!(refused(1, 1, 0).contains("itself"));
         assert!(refused(1, 4, 0).contains("0 to 3"));
@@ -242,25 +210,14 @@ mod tests {
         let conn = tcp(&mut b, 0, 1);
         let here = b.trigger(HostId(0), 1);
         let there = b.trigger(HostId(1), 1);
-        let after = |trigger| Start::After {
-            trigger,
-            delay: Time::ZERO,
-        };
+        let after = |trigger| Start::After { trigger, delay: Time::ZERO };
         assert!(b.flow(conn, 0, NOW, None, 0).is_err());
         assert!(b.flow(conn, 1, after(there), None, 0).is_err());
         assert!(b.flow(conn, 1, after(9), None, 0).is_err());
-        assert!(
-            b.flow(conn, 1, NOW, Some((here, When::Received)), 0)
-                .is_err()
-        );
+        assert!(b.flow(conn, 1, NOW, Some((here, When::Received)), 0).is_err());
         assert!(b.flow(conn, 1, NOW, Some((there, When::Acked)), 0).is_err());
         assert!(b.flow(conn, 1, NOW, Some((here, When::Acked)), 0).is_ok());
-        assert!(
-            b.check_room("size", MAX_FLOWS)
-                .unwrap_err()
-                .to_string()
-                .contains("at most")
-        );
+        assert!(b.check_room("size", MAX_FLOWS).unwrap_err().to_string().contains("at most"));
     }
 
     proptest! {

@@ -36,11 +36,7 @@ impl Shape {
             rate: Rate(0),
         };
         let mut by_node: Vec<Option<usize>> = vec![None; graph.nodes.len()];
-        graph
-            .hosts
-            .iter()
-            .enumerate()
-            .for_each(|(host, node)| by_node[node.at()] = Some(host));
+        graph.hosts.iter().enumerate().for_each(|(host, node)| by_node[node.at()] = Some(host));
         let mut hosts: Vec<Place> = graph.hosts.iter().map(nowhere).collect();
         for link in &graph.links {
             for (near, far, lane) in [(link.a, link.b, link.ab), (link.b, link.a, link.ba)] {
@@ -80,10 +76,7 @@ pub(super) struct Job<'a> {
 
 /// The start of a flow that follows `trigger` without delay.
 pub(super) fn after(trigger: u32) -> Start {
-    Start::After {
-        trigger,
-        delay: Time::ZERO,
-    }
+    Start::After { trigger, delay: Time::ZERO }
 }
 
 impl Job<'_> {
@@ -92,8 +85,7 @@ impl Job<'_> {
     }
 
     pub fn host(&self, key: &str, index: u32) -> Result<HostId, SpecError> {
-        self.hosts(key, &Hosts::List(vec![(index, index)]), &[])
-            .map(|_| HostId(index))
+        self.hosts(key, &Hosts::List(vec![(index, index)]), &[]).map(|_| HostId(index))
     }
 
     /// The hosts selected, without `taken`. The draw has a stream of its own per key.
@@ -103,11 +95,8 @@ impl Job<'_> {
         hosts: &Hosts,
         taken: &[HostId],
     ) -> Result<Vec<HostId>, SpecError> {
-        let mut rng = Stream::named(
-            self.setting.seed,
-            &format!("workload.{key}"),
-            self.group.into(),
-        );
+        let mut rng =
+            Stream::named(self.setting.seed, &format!("workload.{key}"), self.group.into());
         hosts.select(key, self.setting.fabric.hosts.len() as u32, taken, &mut rng)
     }
 
@@ -126,11 +115,7 @@ impl Job<'_> {
         receivers: &Hosts,
     ) -> Result<(Vec<HostId>, Vec<HostId>), SpecError> {
         let senders = self.hosts("senders", senders, &[])?;
-        let taken = if matches!(receivers, Hosts::List(_)) {
-            &[]
-        } else {
-            &senders[..]
-        };
+        let taken = if matches!(receivers, Hosts::List(_)) { &[] } else { &senders[..] };
         let receivers = self.hosts("receivers", receivers, taken)?;
         Ok((senders, receivers))
     }
@@ -166,10 +151,7 @@ impl Job<'_> {
     pub fn end(&self, start: Time, until: Option<Time>) -> Result<Time, SpecError> {
         let end = until.unwrap_or(Time::MAX).min(self.setting.horizon);
         if end == Time::MAX {
-            return Err(SpecError::new(
-                "until",
-                "`until` is needed where the run has no end time",
-            ));
+            return Err(SpecError::new("until", "`until` is needed where the run has no end time"));
         }
         if end <= start {
             return Err(SpecError::new(
@@ -196,10 +178,7 @@ impl Job<'_> {
         }
         let known: Vec<&str> = DISTRIBUTIONS.iter().map(|(name, _)| *name).collect();
         let table = (self.setting.files)(name).map_err(|why| {
-            wrong(format!(
-                "{why}; published distributions are {}",
-                known.join(", ")
-            ))
+            wrong(format!("{why}; published distributions are {}", known.join(", ")))
         })?;
         Cdf::parse(&table).map_err(|e| wrong(e.to_string()))
     }
@@ -213,46 +192,20 @@ mod tests {
 
     #[test]
     fn a_shape_has_edges_pods_and_rates() {
-        let node = |kind, pod| NodeInfo {
-            name: String::new(),
-            kind,
-            tier: 0,
-            pod,
-        };
-        let end = |node, port| End {
-            node: NodeId(node),
-            port: PortId(port),
-        };
-        let lane = |gbps: u64| Lane {
-            rate: Rate(gbps * 1_000_000_000),
-            delay: Time::us(1),
-        };
-        let link = |a, b, up, down| Link {
-            a,
-            b,
-            ab: lane(up),
-            ba: lane(down),
-        };
+        let node = |kind, pod| NodeInfo { name: String::new(), kind, tier: 0, pod };
+        let end = |node, port| End { node: NodeId(node), port: PortId(port) };
+        let lane = |gbps: u64| Lane { rate: Rate(gbps * 1_000_000_000), delay: Time::us(1) };
+        let link = |a, b, up, down| Link { a, b, ab: lane(up), ba: lane(down) };
         let graph = Graph {
             nodes: vec![
                 node(NodeKind::Switch, 0),
                 node(NodeKind::Host, 5),
                 node(NodeKind::Switch, 1),
             ],
-            links: vec![
-                link(end(0, 0), end(1, 0), 40, 10),
-                link(end(1, 1), end(2, 0), 25, 1),
-            ],
+            links: vec![link(end(0, 0), end(1, 0), 40, 10), link(end(1, 1), end(2, 0), 25, 1)],
             hosts: vec![NodeId(1)],
         };
         let shape = Shape::of(&graph);
-        assert_eq!(
-            shape.hosts,
-            [Place {
-                pod: 5,
-                edge: 0,
-                rate: Rate(35_000_000_000)
-            }]
-        );
+        assert_eq!(shape.hosts, [Place { pod: 5, edge: 0, rate: Rate(35_000_000_000) }]);
     }
 }

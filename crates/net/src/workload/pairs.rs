@@ -266,7 +266,7 @@ impl Staggered {
         let beyond = 1.0 - edge - pod;
         // What rounding leaves of 1 - 0.7 - 0.3 is neither an error nor a wish to leave the pod.
         if beyond < -1e-9 {
-            let message = format!("{edge} and `pod` {pod} are probabilities: their sum exceeds 1");
+            let message = format!("`edge` = {edge} and `pod` = {pod} are probabilities: their sum exceeds 1");
             return Err(SpecError::new("edge", message));
         }
         let sums = [(0, edge, edge), (1, pod, edge + pod), (2, beyond, 1.0)];

@@ -73,10 +73,7 @@ impl Client<'_> {
             return Ok(*pair);
         }
         let class = self.spec.class;
-        let pair = (
-            job.tcp(self.host, server, class)?,
-            job.tcp(server, self.host, class)?,
-        );
+        let pair = (job.tcp(self.host, server, class)?, job.tcp(server, self.host, class)?);
         self.conns.insert(server, pair);
         Ok(pair)
     }
@@ -85,23 +82,12 @@ impl Client<'_> {
     fn ask(&mut self, job: &mut Job, start: Start, then: Option<u32>) -> Result<(), SpecError> {
         let server = self.draw(job);
         let (there, back) = self.conns(job, server)?;
-        let asked = job.out.trigger(server, 1);
-        job.send(
-            there,
-            self.spec.request,
-            start,
-            Some((asked, When::Received)),
-        )?;
-        let answer = Start::After {
-            trigger: asked,
-            delay: self.spec.service,
-        };
-        job.send(
-            back,
-            self.spec.response,
-            answer,
-            then.map(|trigger| (trigger, When::Received)),
-        )
+        let (asked, exchange) = (job.out.trigger(server, 1), job.out.exchange());
+        let heard = Some((asked, When::Received));
+        job.send_as(Role::Request(exchange), there, self.spec.request, start, heard)?;
+        let answer = Start::After { trigger: asked, delay: self.spec.service };
+        let then = then.map(|trigger| (trigger, When::Received));
+        job.send_as(Role::Answer(exchange), back, self.spec.response, answer, then)
     }
 
     fn closed(&mut self, job: &mut Job, requests: u64) -> Result<(), SpecError> {
@@ -109,10 +95,7 @@ impl Client<'_> {
         for left in (0..requests).rev() {
             let then = (left > 0).then(|| job.out.trigger(self.host, 1));
             self.ask(job, start, then)?;
-            start = then.map_or(start, |trigger| Start::After {
-                trigger,
-                delay: self.spec.think,
-            });
+            start = then.map_or(start, |trigger| Start::After { trigger, delay: self.spec.think });
         }
         Ok(())
     }
@@ -136,13 +119,9 @@ impl RequestResponse {
         let span = end.since(self.start);
         let possible = match self.interval {
             Some(_) => u64::MAX,
-            None => job
-                .place(host)
-                .rate
-                .pace()
-                .bytes_in(span)
-                .div_ceil(self.response.0.max(1))
-                .max(1),
+            None => {
+                job.place(host).rate.pace().bytes_in(span).div_ceil(self.response.0.max(1)).max(1)
+            }
         };
         self.requests.map_or(possible, u64::from)
     }
@@ -150,10 +129,7 @@ impl RequestResponse {
     /// About how many flows that makes.
     fn expected(&self, job: &Job, host: HostId, end: Time) -> u64 {
         let arrivals = |mean: Time| end.since(self.start).as_ps() / mean.as_ps().max(1);
-        self.interval
-            .map_or(u64::MAX, arrivals)
-            .min(self.most(job, host, end))
-            .saturating_mul(2)
+        self.interval.map_or(u64::MAX, arrivals).min(self.most(job, host, end)).saturating_mul(2)
     }
 
     fn client(
@@ -164,12 +140,7 @@ impl RequestResponse {
         end: Time,
     ) -> Result<(), SpecError> {
         let most = self.most(job, host, end);
-        let client = || Client {
-            spec: self,
-            host,
-            servers,
-            conns: BTreeMap::new(),
-        };
+        let client = || Client { spec: self, host, servers, conns: BTreeMap::new() };
         if let Some(mean) = self.interval {
             return client().open(job, mean, end, most);
         }
@@ -184,7 +155,8 @@ impl RequestResponse {
             return Err(SpecError::new("outstanding", "`outstanding` = 0: at least 1 is needed"));
         }
         if self.interval.is_some() && (self.outstanding, self.think) != (1, Time::ZERO) {
-            let message = "`interval` makes an open loop: `outstanding` and `think` belong to a closed one";
+            let message =
+                "`interval` makes an open loop: `outstanding` and `think` belong to a closed one";
             return Err(SpecError::new("interval", message));
         }
         if servers.len() == 1 && clients.contains(&servers[0]) {
@@ -208,11 +180,8 @@ impl Generate for RequestResponse {
             None => job.end(self.start, self.until)?,
         };
         let expected = clients.iter().map(|&host| self.expected(job, host, end));
-        job.out
-            .check_room("requests", expected.fold(0, u64::saturating_add))?;
-        clients
-            .iter()
-            .try_for_each(|&host| self.client(job, host, &servers, end))
+        job.out.check_room("requests", expected.fold(0, u64::saturating_add))?;
+        clients.iter().try_for_each(|&host| self.client(job, host, &servers, end))
     }
 }
 
@@ -224,38 +193,21 @@ mod tests {
 
     fn spec() -> RequestResponse {
         let (clients, servers) = (Hosts::Count(4), "2-9".parse().unwrap());
-        RequestResponse {
-            clients,
-            servers,
-            requests: Some(10),
-            ..RequestResponse::default()
-        }
+        RequestResponse { clients, servers, requests: Some(10), ..RequestResponse::default() }
     }
     fn traffic(spec: RequestResponse) -> Traffic {
         made(&WorkloadSpec::RequestResponse(spec), &fabric())
     }
     fn timed(traffic: &Traffic) -> Vec<Time> {
         let at = |start| {
-            if let Start::At(time) = start {
-                Some(time)
-            } else {
-                None
-            }
+            if let Start::At(time) = start { Some(time) } else { None }
         };
-        traffic
-            .flows
-            .iter()
-            .filter_map(|flow| at(flow.start))
-            .collect()
+        traffic.flows.iter().filter_map(|flow| at(flow.start)).collect()
     }
 
     #[test]
     fn a_closed_loop_has_so_many_outstanding() {
-        let traffic = traffic(RequestResponse {
-            outstanding: 3,
-            think: Time::us(2),
-            ..spec()
-        });
+        let traffic = traffic(RequestResponse { outstanding: 3, think: Time::us(2), ..spec() });
         assert_eq!(traffic.flows.len(), 4 * 10 * 2);
         assert_eq!(timed(&traffic), [Time::ZERO; 4 * 3]);
         // Every request but the last of each chain is followed by another, after thinking.
@@ -266,19 +218,15 @@ mod tests {
 
     #[test]
     fn servers_are_drawn_evenly_and_never_the_client() {
-        let traffic = traffic(RequestResponse {
-            requests: Some(1_000),
-            service: Time::us(7),
-            ..spec()
-        });
+        let traffic =
+            traffic(RequestResponse { requests: Some(1_000), service: Time::us(7), ..spec() });
         for (server, clients) in [(2, 3), (5, 4)] {
             let asks = traffic
                 .conns
                 .iter()
                 .filter(|c| c.dst.0 == server && c.src.0 < 4 && c.src.0 != server);
-            let from_clients: Vec<_> = asks
-                .filter(|c| traffic.flows[c.first.at()].bytes == 1_000)
-                .collect();
+            let from_clients: Vec<_> =
+                asks.filter(|c| traffic.flows[c.first.at()].bytes == 1_000).collect();
             assert_eq!(from_clients.len(), clients);
             assert!(from_clients.iter().all(|c| (90..=190).contains(&c.count)));
         }
@@ -294,12 +242,7 @@ mod tests {
     #[test]
     fn an_open_loop_is_poisson() {
         let (interval, until) = (Some(Time::us(1)), Some(Time::ms(10)));
-        let traffic = traffic(RequestResponse {
-            interval,
-            until,
-            requests: None,
-            ..spec()
-        });
+        let traffic = traffic(RequestResponse { interval, until, requests: None, ..spec() });
         let n = timed(&traffic).len() as f64;
         assert!((n / 40_000.0 - 1.0).abs() < 0.02, "{n} requests");
         assert!(timed(&traffic).iter().all(|&time| time < Time::ms(10)));
@@ -307,11 +250,8 @@ mod tests {
 
     #[test]
     fn without_a_count_the_link_is_the_bound() {
-        let traffic = traffic(RequestResponse {
-            requests: None,
-            until: Some(Time::ms(1)),
-            ..spec()
-        });
+        let traffic =
+            traffic(RequestResponse { requests: None, until: Some(Time::ms(1)), ..spec() });
         // 1.25 MB in a millisecond: 13 responses of 100 KB.
         assert_eq!(traffic.flows.len(), 4 * 13 * 2);
     }
@@ -319,25 +259,12 @@ mod tests {
     #[test]
     fn contradictions_are_refused() {
         let no = |spec| refusal(&WorkloadSpec::RequestResponse(spec), &fabric());
+        assert!(no(RequestResponse { outstanding: 0, ..spec() }).contains("at least 1"));
         assert!(
-            no(RequestResponse {
-                outstanding: 0,
-                ..spec()
-            })
-            .contains("at least 1")
+            no(RequestResponse { interval: Some(Time::us(1)), think: Time::us(1), ..spec() })
+                .contains("open loop")
         );
-        assert!(
-            no(RequestResponse {
-                interval: Some(Time::us(1)),
-                think: Time::us(1),
-                ..spec()
-            })
-            .contains("open loop")
-        );
-        let alone = RequestResponse {
-            servers: "1".parse().unwrap(),
-            ..spec()
-        };
+        let alone = RequestResponse { servers: "1".parse().unwrap(), ..spec() };
         assert!(no(alone).contains("cannot ask itself"));
         let flood = RequestResponse {
             interval: Some(Time::ZERO),

@@ -147,7 +147,7 @@ impl Host {
 
     /// Waits for room in the network card, in turn with other connections.
     fn block(&mut self, place: usize, tcp: &mut TcpSender, cx: &mut Cx<'_>) {
-        if !tcp.blocked && tcp.sender.can_send() {
+        if !tcp.blocked && tcp.sender.can_send(&self.plan.transport) {
             tcp.blocked = true;
             self.nic.blocked.push_back(place as u32);
             self.ask_resume(cx);
@@ -241,9 +241,11 @@ impl Host {
         if tcp.receiver.delivered() >= tcp.boundary {
             self.deliver(ordinal, cx);
         }
-        match acknowledged {
-            Some(ack) => self.emit(ack, cx),
-            None => self.arm_acknowledgement(ordinal, cx),
+        if let Some(ack) = acknowledged {
+            self.emit(ack, cx);
+        }
+        if self.plan.transport.delayed_ack() > Time::ZERO {
+            self.arm_acknowledgement(ordinal, cx);
         }
     }
 

@@ -1,0 +1,171 @@
+//! From what an engine leaves behind to a record.
+
+use crate::ideal::Ideal;
+use crate::record::{Conservation, EngineStats, FlowRow, NEVER, PortRow, RunRecord, SampleRow};
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::host::{FlowResult, Plan};
+use slotline_net::node::switch::Switch;
+use slotline_net::route::Routes;
+use slotline_net::topology::{Graph, NodeKind, Wiring};
+use slotline_net::workload::{Carrier, Flow, Role};
+use slotline_sim::{Outcome, Place};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What must be known about a network to read the results of a run on it.
+pub struct Scene {
+    /// The network.
+    pub graph: Graph,
+    /// The network, seen from its ports.
+    pub wiring: Wiring,
+    /// Traffic and transport.
+    pub plan: Arc<Plan>,
+    /// Routes at the start.
+    pub routes: Arc<Routes>,
+    /// Ports that were sampled, by series.
+    pub sampled: Vec<(NodeId, PortId)>,
+    /// Whether each flow's time alone in the network is wanted.
+    pub ideal: bool,
+}
+
+impl Scene {
+    /// Everything that `outcome` says. Panics where packets were lost or invented: that is a fault of
+    /// this program, and no number of such a run could be trusted.
+    pub fn record(&self, outcome: &mut Outcome) -> RunRecord {
+        let mut flows = flows(&self.plan, outcome);
+        if self.ideal {
+            Ideal::new(&self.plan, &self.routes, &self.wiring).fill(&mut flows);
+        }
+        let (ports, row_of) = self.ports(outcome);
+        let census = census(outcome);
+        assert!(census.holds(), "packets were lost or invented: {census:?}");
+        RunRecord {
+            samples: self.samples(outcome, &row_of),
+            engine: engine(outcome),
+            flows,
+            ports,
+            census,
+            ..RunRecord::default()
+        }
+    }
+
+    /// All ports, and the place of each in that list.
+    fn ports(&self, outcome: &Outcome) -> (Vec<PortRow>, RowOf) {
+        let mut rows = Vec::new();
+        let mut row_of = RowOf::new();
+        for (node, info) in self.graph.nodes.iter().enumerate() {
+            let id = NodeId(node as u32);
+            for port in (0..outcome.ports[node].len() as u16).map(PortId) {
+                let far = self.wiring.of(id)[port.at()].far.node;
+                row_of.insert((id, port), rows.len() as u32);
+                rows.push(PortRow {
+                    node: info.name.clone(),
+                    port: self.graph.nodes[far.at()].name.clone(),
+                    host: info.kind == NodeKind::Host,
+                    ..port_row(outcome, id, port)
+                });
+            }
+        }
+        (rows, row_of)
+    }
+
+    fn samples(&self, outcome: &Outcome, row_of: &RowOf) -> Vec<SampleRow> {
+        let row = |sample: &slotline_sim::Sample| SampleRow {
+            t_ps: sample.time,
+            port: row_of[&self.sampled[sample.series as usize]],
+            queue_bytes: sample.queued,
+            tx_bytes: sample.sent,
+        };
+        outcome.samples.iter().map(row).collect()
+    }
+}
+
+/// Index into [`RunRecord::ports`].
+type RowOf = BTreeMap<(NodeId, PortId), u32>;
+
+/// What happened to each flow, both ends' accounts joined.
+fn flows(plan: &Plan, outcome: &mut Outcome) -> Vec<FlowRow> {
+    let mut rows: Vec<FlowRow> =
+        (0..).zip(&plan.traffic.flows).map(|(id, flow)| planned(plan, id, flow)).collect();
+    for place in &mut outcome.places {
+        let Place::Host(host) = place else { continue };
+        for result in host.results() {
+            match result {
+                FlowResult::Sent(flow, sent) => {
+                    let row = &mut rows[flow.at()];
+                    row.start_ps = sent.started.as_ps();
+                    (row.retransmits, row.timeouts) = (sent.retransmissions, sent.timeouts);
+                }
+                FlowResult::Received(flow, received) => {
+                    let row = &mut rows[flow.at()];
+                    row.finish_ps = received.finished.as_ps();
+                    row.delivered_bytes = received.bytes;
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// A flow of which nothing is known yet but what was planned.
+fn planned(plan: &Plan, id: u32, flow: &Flow) -> FlowRow {
+    let conn = &plan.traffic.conns[flow.conn.at()];
+    FlowRow {
+        flow: id,
+        group: flow.group,
+        src: conn.src.0,
+        dst: conn.dst.0,
+        bytes: flow.bytes,
+        start_ps: NEVER,
+        finish_ps: NEVER,
+        udp: conn.carrier != Carrier::Tcp,
+        request: matches!(flow.role, Role::Request(_)),
+        exchange: flow.role.exchange(),
+        ..FlowRow::default()
+    }
+}
+
+/// The counters of a port: the engine's for a FIFO, the switch's own otherwise.
+fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
+    let counters = &outcome.ports[node.at()][port.at()];
+    let mut row = PortRow {
+        tx_packets: counters.packets,
+        tx_bytes: counters.bytes,
+        drops: counters.full + counters.early + counters.down,
+        marks: counters.marks,
+        peak_bytes: counters.peak,
+        ..PortRow::default()
+    };
+    if let Place::Node(place) = &outcome.places[node.at()]
+        && let Some(switch) = place.as_any().downcast_ref::<Switch>()
+    {
+        let stats = switch.stats(port);
+        row.drops += stats.classes.iter().flat_map(|class| class.drops).sum::<u64>();
+        row.marks += stats.classes.iter().map(|class| class.marks).sum::<u64>();
+        row.peak_bytes = row.peak_bytes.max(stats.max_backlog);
+        row.pauses = stats.pauses_received;
+    }
+    row
+}
+
+fn census(outcome: &Outcome) -> Conservation {
+    let packets = &outcome.conservation;
+    Conservation {
+        sent: packets.created,
+        delivered: packets.consumed,
+        dropped: packets.dropped,
+        in_flight: packets.in_flight,
+    }
+}
+
+/// What the engine counted; what it cost is for those to say who called it.
+fn engine(outcome: &Outcome) -> EngineStats {
+    EngineStats {
+        events: outcome.events,
+        packet_hops: outcome.packet_hops,
+        digest: outcome.digest,
+        threads: outcome.threads as u32,
+        sim_time_ps: outcome.reached.as_ps(),
+        ..EngineStats::default()
+    }
+}

@@ -1,0 +1,186 @@
+//! Nodes of the tests' own: written against the same trait as every other, next to the engine's fast
+//! ports.
+
+use slotline_net::frame::Packet;
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::{Census, Change, Cx, Node};
+use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::time::Time;
+use slotline_net::topology::{Graph, TopologySpec};
+use slotline_sim::{Network, Place, Queue};
+use std::any::Any;
+use std::sync::Arc;
+
+/// What a node of a test does; [`Made`] adds what every node has.
+pub trait Act: Send + 'static {
+    fn start(&mut self, _cx: &mut Cx<'_>) {}
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>);
+    fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
+        None
+    }
+    fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
+    fn census(&self) -> Census;
+}
+
+/// A node that does what `A` does.
+pub struct Made<A>(pub A);
+
+impl<A: Act> Made<A> {
+    pub fn place(act: A) -> Place {
+        Place::Node(Box::new(Made(act)))
+    }
+}
+
+impl<A: Act> Node for Made<A> {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.0.start(cx);
+    }
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        self.0.receive(port, packet, cx);
+    }
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.0.transmit(port, cx)
+    }
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        self.0.expire(token, cx);
+    }
+    fn census(&self) -> Census {
+        self.0.census()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// A packet that arrived: when, by which port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    pub at: Time,
+    pub port: PortId,
+    pub packet: Packet,
+}
+
+/// Keeps what it receives.
+#[derive(Default)]
+pub struct Sink(pub Vec<Arrival>);
+
+impl Act for Sink {
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        self.0.push(Arrival { at: cx.now, port, packet });
+    }
+    fn census(&self) -> Census {
+        Census { consumed: self.0.len() as u64, ..Census::default() }
+    }
+}
+
+/// Sends given packets at given times, in order, by port 0; notes nothing.
+pub struct Source {
+    packets: Vec<(Time, Packet)>,
+    next: usize,
+}
+
+impl Source {
+    pub fn new(packets: Vec<(Time, Packet)>) -> Source {
+        Source { packets, next: 0 }
+    }
+}
+
+impl Act for Source {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.expire(0, cx);
+    }
+    fn receive(&mut self, _port: PortId, packet: Packet, _cx: &mut Cx<'_>) {
+        panic!("nobody sends to a source: {packet:?}");
+    }
+    fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
+        while let Some(&(at, packet)) = self.packets.get(self.next) {
+            if at > cx.now {
+                return cx.wake(at, 0);
+            }
+            self.next += 1;
+            cx.send(PortId(0), packet);
+        }
+    }
+    fn census(&self) -> Census {
+        Census { created: self.next as u64, ..Census::default() }
+    }
+}
+
+/// Another node, with a note of all that arrives.
+pub struct Tap<N> {
+    pub inner: N,
+    pub seen: Vec<Arrival>,
+}
+
+impl<N: Node> Tap<N> {
+    pub fn on(inner: N) -> Tap<N> {
+        Tap { inner, seen: Vec::new() }
+    }
+}
+
+impl<N: Node + 'static> Node for Tap<N> {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.inner.start(cx);
+    }
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        self.seen.push(Arrival { at: cx.now, port, packet });
+        self.inner.receive(port, packet, cx);
+    }
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.inner.transmit(port, cx)
+    }
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        self.inner.expire(token, cx);
+    }
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        self.inner.change(change, cx);
+    }
+    fn census(&self) -> Census {
+        self.inner.census()
+    }
+    fn queued(&self, port: PortId) -> u64 {
+        self.inner.queued(port)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// Taps every host of `network`.
+pub fn tap_hosts(network: &mut Network) {
+    for place in &mut network.places {
+        *place = match std::mem::replace(place, Place::Switch) {
+            Place::Host(host) => Place::Node(Box::new(Tap::on(*host))),
+            other => other,
+        };
+    }
+}
+
+/// A network of silent sinks at the hosts and plain switches with unlimited queues.
+pub fn bare(fabric: &str) -> Network {
+    let spec: TopologySpec = toml::from_str(fabric).unwrap_or_else(|e| panic!("{e}\n{fabric}"));
+    let graph = spec.build().unwrap_or_else(|e| panic!("{e}\n{fabric}"));
+    let place = |node: NodeId| match graph.hosts.contains(&node) {
+        true => Made::place(Sink::default()),
+        false => Place::Switch,
+    };
+    Network {
+        routes: Arc::new(Routes::build(&graph, RoutingSpec::Ecmp, &Down::default(), 1)),
+        places: (0..graph.nodes.len() as u32).map(|node| place(NodeId(node))).collect(),
+        queues: queues(&graph),
+        timeline: Vec::new(),
+        sampled: Vec::new(),
+        interval: Time::ZERO,
+        graph,
+    }
+}
+
+fn queues(graph: &Graph) -> Vec<Vec<Queue>> {
+    graph.ports().iter().map(|&ports| vec![Queue::default(); usize::from(ports)]).collect()
+}
