@@ -42,11 +42,12 @@ pub(crate) struct Shared {
 }
 
 /// An event of one node in a window: time since the window's start and port as one key, and where it
-/// is stored.
+/// is stored; at a switch also where it goes.
 #[derive(Clone, Copy, Default)]
 struct Item {
     key: u64,
     position: u32,
+    out: u32,
 }
 
 const PORT_BITS: u32 = PORT_MASK.count_ones();
@@ -71,6 +72,8 @@ pub(crate) struct Reach {
     locals: BinaryHeap<Local>,
     window_start: u64,
     window_end: u64,
+    /// Keeps the touching loads of [`forward`] from being optimised away.
+    latest: u64,
 }
 
 /// What a shard is made of.
@@ -268,6 +271,7 @@ impl Shard {
                 locals: BinaryHeap::new(),
                 window_start: 0,
                 window_end: 0,
+                latest: 0,
                 shared,
             },
             samples: Vec::new(),
@@ -327,7 +331,7 @@ impl Shard {
         for next in 0..self.active.len() {
             let at = self.active[next] as usize;
             self.collect(at, &mut items);
-            self.handle(at, &items);
+            self.handle(at, &mut items);
         }
         self.items = items;
         self.active.clear();
@@ -361,7 +365,7 @@ impl Shard {
         while position != NONE {
             let entry = self.reach.calendar.get(position);
             let key = (entry.time - start) << PORT_BITS | u64::from(entry.to & PORT_MASK);
-            insert(items, Item { key, position });
+            insert(items, Item { key, position, out: NONE });
             position = self.chain[position as usize];
         }
         if items.len() > SHORT {
@@ -369,7 +373,7 @@ impl Shard {
         }
     }
 
-    fn handle(&mut self, at: usize, items: &[Item]) {
+    fn handle(&mut self, at: usize, items: &mut [Item]) {
         let id = self.first_node + at;
         if matches!(self.places[at], Place::Switch) {
             if self.is_plain(at, id, items) {
@@ -498,19 +502,27 @@ impl Shard {
     }
 }
 
-/// The fast path: look up, enqueue, propagate.
-fn forward(reach: &mut Reach, routes: &Routes, id: usize, items: &[Item]) {
+/// The fast path: look up, enqueue, propagate. All look-ups come first, each touching the line that
+/// the packet will leave by: cache misses then overlap instead of following one another.
+fn forward(reach: &mut Reach, routes: &Routes, id: usize, items: &mut [Item]) {
     let base = reach.shared.layout.first[id];
-    let (row, start) = (routes.row(NodeId(id as u32)), reach.window_start);
-    for item in items {
+    let row = routes.row(NodeId(id as u32));
+    let mut latest = 0;
+    for item in &mut *items {
         let packet = &reach.calendar.get(item.position).packet;
-        match row.next(packet.dst, packet.entropy) {
-            Some(port) => {
-                let now = start + (item.key >> PORT_BITS);
-                reach.forward(base + u32::from(port.0), item.position, now);
-            }
-            None => Cx::new(Time::ZERO, &mut reach.effects).drop(packet, DropReason::NoRoute),
+        if let Some(port) = row.next(packet.dst, packet.entropy) {
+            item.out = base + u32::from(port.0);
+            latest = reach.lines[(item.out - reach.first_port) as usize].free_at.max(latest);
         }
+    }
+    reach.latest = latest;
+    for item in items {
+        if item.out == NONE {
+            let packet = reach.calendar.get(item.position).packet;
+            Cx::new(Time::ZERO, &mut reach.effects).drop(&packet, DropReason::NoRoute);
+            continue;
+        }
+        reach.forward(item.out, item.position, reach.window_start + (item.key >> PORT_BITS));
     }
 }
 

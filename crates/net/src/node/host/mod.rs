@@ -136,10 +136,7 @@ impl Host {
 
     /// The central scheduler's agent, if this host has one.
     pub fn agent(&self) -> Option<&dyn super::agent::Agent> {
-        match &self.nic.egress {
-            Egress::Agent(agent) => Some(&**agent),
-            _ => None,
-        }
+        self.nic.agent()
     }
 
     /// This host's place for own connection `conn`.
@@ -285,7 +282,7 @@ impl Host {
 
     fn on_control(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         let message = cx.detach(packet);
-        if let Egress::Agent(agent) = &mut self.nic.egress {
+        if let Some(agent) = self.nic.agent_mut() {
             agent.control(&message, cx);
         }
     }
@@ -293,7 +290,7 @@ impl Host {
 
 impl Node for Host {
     fn start(&mut self, cx: &mut Cx<'_>) {
-        if let Egress::Agent(agent) = &mut self.nic.egress {
+        if let Some(agent) = self.nic.agent_mut() {
             agent.start(cx);
         }
         self.start_due(cx);
@@ -324,7 +321,7 @@ impl Node for Host {
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         let place = (token & token::PLACE) as usize;
         if token >= AGENT_TOKENS {
-            if let Egress::Agent(agent) = &mut self.nic.egress {
+            if let Some(agent) = self.nic.agent_mut() {
                 agent.expire(token, cx);
             }
             return;
@@ -355,7 +352,7 @@ impl Node for Host {
 
     fn census(&self) -> Census {
         Census {
-            created: self.created + self.nic.agent_census().created,
+            created: self.created + self.nic.agent().map_or(0, |agent| agent.census().created),
             consumed: self.consumed,
             held: self.nic.held(),
         }

@@ -21,12 +21,20 @@ pub enum Egress {
     Agent(Box<dyn Agent>),
 }
 
+/// What waits for the network card.
+enum Waiting {
+    InDriver,
+    /// By port.
+    InClasses(Vec<ClassQueues>),
+    WithAgent(Box<dyn Agent>),
+}
+
 /// The network card's ports and what waits for them.
 pub(super) struct Nic {
     node: NodeId,
     routes: Arc<Routes>,
     uplinks: Vec<Uplink>,
-    pub egress: Egress,
+    waiting: Waiting,
     small_queue: u64,
     /// Own connections waiting for room, in turn.
     pub blocked: VecDeque<u32>,
@@ -47,23 +55,45 @@ struct Uplink {
     pace: Pace,
     /// FIFO: when it will have sent all it has.
     free_at: Time,
-    classes: ClassQueues,
 }
 
 impl Nic {
     pub fn new(config: NicConfig, paces: &[Pace]) -> Nic {
-        let NicConfig { node, routes, egress, priorities, small_queue } = config;
-        let classes = || if priorities { ClassQueues::strict() } else { ClassQueues::fifo() };
-        let uplink = |pace: &Pace| Uplink { pace: *pace, free_at: Time::ZERO, classes: classes() };
+        let queues = || if config.priorities { ClassQueues::strict() } else { ClassQueues::fifo() };
         Nic {
-            node,
-            routes,
-            uplinks: paces.iter().map(uplink).collect(),
-            egress,
-            small_queue: small_queue.0,
+            node: config.node,
+            routes: config.routes,
+            uplinks: paces.iter().map(|&pace| Uplink { pace, free_at: Time::ZERO }).collect(),
+            waiting: match config.egress {
+                Egress::Fifo => Waiting::InDriver,
+                Egress::Classes => Waiting::InClasses(paces.iter().map(|_| queues()).collect()),
+                Egress::Agent(agent) => Waiting::WithAgent(agent),
+            },
+            small_queue: config.small_queue.0,
             blocked: VecDeque::new(),
             resuming: false,
         }
+    }
+
+    /// The central scheduler's agent, if there is one.
+    pub fn agent(&self) -> Option<&dyn Agent> {
+        match &self.waiting {
+            Waiting::WithAgent(agent) => Some(&**agent),
+            _ => None,
+        }
+    }
+
+    /// The same, to tell it something.
+    pub fn agent_mut(&mut self) -> Option<&mut Box<dyn Agent>> {
+        match &mut self.waiting {
+            Waiting::WithAgent(agent) => Some(agent),
+            _ => None,
+        }
+    }
+
+    /// Whether packets wait in the driver's FIFO.
+    pub fn is_fifo(&self) -> bool {
+        matches!(self.waiting, Waiting::InDriver)
     }
 
     #[inline]
@@ -78,11 +108,14 @@ impl Nic {
     /// limited, so that connections share it fairly and round trips stay honest).
     #[inline]
     pub fn has_room(&self, dst: HostId, entropy: u16, now: Time) -> bool {
-        let uplink = &self.uplinks[self.port_to(dst, entropy).at()];
-        match &self.egress {
-            Egress::Fifo => uplink.free_at.since(now) < uplink.pace.time_for(self.small_queue),
-            Egress::Classes => uplink.classes.bytes() < self.small_queue,
-            Egress::Agent(_) => true,
+        let port = self.port_to(dst, entropy).at();
+        match &self.waiting {
+            Waiting::InDriver => {
+                let uplink = &self.uplinks[port];
+                uplink.free_at.since(now) < uplink.pace.time_for(self.small_queue)
+            }
+            Waiting::InClasses(queues) => queues[port].bytes() < self.small_queue,
+            Waiting::WithAgent(_) => true,
         }
     }
 
@@ -95,32 +128,32 @@ impl Nic {
     #[inline]
     pub fn send(&mut self, packet: Packet, cx: &mut Cx<'_>) {
         let port = self.port_to(packet.dst, packet.entropy);
-        let uplink = &mut self.uplinks[port.at()];
-        match &mut self.egress {
-            Egress::Fifo => {
+        match &mut self.waiting {
+            Waiting::InDriver => {
+                let uplink = &mut self.uplinks[port.at()];
                 uplink.free_at = uplink.free_at.max(cx.now) + uplink.pace.time_for(u64::from(packet.len));
                 cx.send(port, packet);
             }
-            Egress::Classes => {
-                uplink.classes.push(packet);
+            Waiting::InClasses(queues) => {
+                queues[port.at()].push(packet);
                 cx.kick(port);
             }
-            Egress::Agent(agent) => agent.enqueue(packet, cx),
+            Waiting::WithAgent(agent) => agent.enqueue(packet, cx),
         }
     }
 
     pub fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        match &mut self.egress {
-            Egress::Fifo => None,
-            Egress::Classes => self.uplinks[port.at()].classes.pop(),
-            Egress::Agent(agent) => agent.dequeue(cx),
+        match &mut self.waiting {
+            Waiting::InDriver => None,
+            Waiting::InClasses(queues) => queues[port.at()].pop(),
+            Waiting::WithAgent(agent) => agent.dequeue(cx),
         }
     }
 
     /// A pause frame came in by `port`.
     pub fn pause(&mut self, port: PortId, frame: &Packet, cx: &mut Cx<'_>) {
-        self.uplinks[port.at()].classes.obey(frame);
-        if matches!(self.egress, Egress::Classes) {
+        if let Waiting::InClasses(queues) = &mut self.waiting {
+            queues[port.at()].obey(frame);
             cx.kick(port);
         }
     }
@@ -135,26 +168,22 @@ impl Nic {
 
     /// Bytes that wait for `dst` under a central scheduler.
     pub fn held_for(&self, dst: HostId) -> u64 {
-        match &self.egress {
-            Egress::Agent(agent) => agent.queued(dst),
+        self.agent().map_or(0, |agent| agent.queued(dst))
+    }
+
+    pub fn queued(&self, port: PortId) -> u64 {
+        match &self.waiting {
+            Waiting::InClasses(queues) => queues[port.at()].bytes(),
             _ => 0,
         }
     }
 
-    pub fn queued(&self, port: PortId) -> u64 {
-        self.uplinks[port.at()].classes.bytes()
-    }
-
     /// Packets waiting here, not counting the driver's FIFO.
     pub fn held(&self) -> u64 {
-        let waiting = self.uplinks.iter().map(|u| u.classes.packets()).sum::<u64>();
-        waiting + self.agent_census().held
-    }
-
-    pub fn agent_census(&self) -> crate::node::Census {
-        match &self.egress {
-            Egress::Agent(agent) => agent.census(),
-            _ => crate::node::Census::default(),
+        match &self.waiting {
+            Waiting::InDriver => 0,
+            Waiting::InClasses(queues) => queues.iter().map(ClassQueues::packets).sum(),
+            Waiting::WithAgent(agent) => agent.census().held,
         }
     }
 }

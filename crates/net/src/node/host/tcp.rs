@@ -155,7 +155,7 @@ impl Host {
     }
 
     fn ask_resume(&mut self, cx: &mut Cx<'_>) {
-        if !self.nic.resuming && matches!(self.nic.egress, super::Egress::Fifo) {
+        if !self.nic.resuming && self.nic.is_fifo() {
             self.nic.resuming = true;
             cx.wake(self.nic.resume_at().max(cx.now), token::RESUME);
         }
