@@ -12,7 +12,10 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     }
     let wanted = ENGINE.iter().filter(|case| options.large || !case.large);
     if !options.common.json {
-        println!("{:<15} {:<7} {:>7}  {:>22} {:>12}", "scenario", "scheme", "threads", "measured", "value");
+        println!(
+            "{:<15} {:<7} {:>7}  {:>22} {:>12}",
+            "scenario", "scheme", "threads", "measured", "value"
+        );
     }
     for case in wanted {
         for line in apart(case)?.lines() {
@@ -56,7 +59,11 @@ fn in_columns(line: &str) -> Result<String> {
 fn folder() -> Result<PathBuf> {
     let home = std::env::var_os("SLOTLINE_HOME").map(PathBuf::from);
     let here = std::env::current_dir()?;
-    let found = home.iter().map(PathBuf::as_path).chain(here.ancestors()).map(|dir| dir.join("scenarios/bench"));
+    let found = home
+        .iter()
+        .map(PathBuf::as_path)
+        .chain(here.ancestors())
+        .map(|dir| dir.join("scenarios/bench"));
     found.into_iter().find(|dir| dir.is_dir()).context(
         "no scenarios/bench here or above: run this in the project's folder, or set SLOTLINE_HOME to it",
     )

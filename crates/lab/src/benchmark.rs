@@ -55,7 +55,12 @@ pub const ENGINE: [Case; 8] = [
 
 /// Runs one case in this process, which should do nothing else: its CPU time and memory are those of
 /// the whole process.
-pub fn engine(folder: &Path, scenario: &str, scheme: &str, threads: u32) -> Result<Vec<Row>, ScenarioError> {
+pub fn engine(
+    folder: &Path,
+    scenario: &str,
+    scheme: &str,
+    threads: u32,
+) -> Result<Vec<Row>, ScenarioError> {
     let mut loaded = Scenario::load(&folder.join(format!("{scenario}.toml")))?;
     loaded.scenario.scheme.retain(|s| s.name == scheme);
     let runs = Jobs::of(&loaded).run(&loaded, threads as usize)?;
@@ -73,7 +78,12 @@ fn rows(loaded: &Loaded, run: &RunRecord, threads: u32) -> Vec<Row> {
         value,
         unit: unit.to_string(),
     };
-    let finished: Vec<f64> = run.flows.iter().filter(|f| f.finished()).map(|f| (f.finish_ps - f.start_ps) as f64 * 1e-9).collect();
+    let finished: Vec<f64> = run
+        .flows
+        .iter()
+        .filter(|f| f.finished())
+        .map(|f| (f.finish_ps - f.start_ps) as f64 * 1e-9)
+        .collect();
     vec![
         row("cpu_per_hop", usage::process_cpu_s() * 1e9 / hops, "ns"),
         row("wall_per_hop", engine.wall_s * 1e9 / hops, "ns"),

@@ -8,9 +8,9 @@ use slotline_net::control::spec::ControlSpec;
 use slotline_net::control::xco::Xco;
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId, PortId};
+use slotline_net::node::Change;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread, pair_entropy};
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
-use slotline_net::node::Change;
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
@@ -36,19 +36,31 @@ pub struct Assembly {
 }
 
 /// All traffic of `scenario` under `seed`: the same for every scheme.
-pub fn traffic(scenario: &Scenario, graph: &Graph, seed: u64, files: &Files<'_>) -> Result<Traffic, SpecError> {
+pub fn traffic(
+    scenario: &Scenario,
+    graph: &Graph,
+    seed: u64,
+    files: &Files<'_>,
+) -> Result<Traffic, SpecError> {
     let fabric = Shape::of(graph);
-    let setting = Setting { fabric: &fabric, horizon: scenario.end.at.unwrap_or(Time::MAX), seed, files };
+    let setting =
+        Setting { fabric: &fabric, horizon: scenario.end.at.unwrap_or(Time::MAX), seed, files };
     let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
     for (group, workload) in (0u16..).zip(&scenario.workload) {
-        let in_table = |e: SpecError| SpecError::new(format!("workload[{group}].{}", e.key), e.message);
+        let in_table =
+            |e: SpecError| SpecError::new(format!("workload[{group}].{}", e.key), e.message);
         workload.generate(group, &setting, &mut out).map_err(in_table)?;
     }
     out.finish().map_err(|e| SpecError::new("workload", e.message))
 }
 
 /// Builds one run: scheme number `at` of `scenario` under `seed`.
-pub fn build(scenario: &Scenario, at: usize, seed: u64, files: &Files<'_>) -> Result<Assembly, SpecError> {
+pub fn build(
+    scenario: &Scenario,
+    at: usize,
+    seed: u64,
+    files: &Files<'_>,
+) -> Result<Assembly, SpecError> {
     let scheme = &scenario.scheme[at];
     let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
     let mut graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
@@ -74,7 +86,8 @@ pub fn build(scenario: &Scenario, at: usize, seed: u64, files: &Files<'_>) -> Re
     let places = builder.places().map_err(in_scheme)?;
     let Builder { graph, wiring, routes, plan, .. } = builder;
     let interval = scenario.measure.sample.unwrap_or_default();
-    let network = Network { graph, routes: Arc::clone(&routes), places, queues, timeline, sampled, interval };
+    let network =
+        Network { graph, routes: Arc::clone(&routes), places, queues, timeline, sampled, interval };
     Ok(Assembly { network, plan, routes, wiring, flows })
 }
 
@@ -115,13 +128,21 @@ fn changing_links(graph: &Graph, events: &[EventSpec]) -> Result<Vec<bool>, Spec
 /// The links that an event is about.
 fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
     match &event.kind {
-        EventKind::LinkDown { link } | EventKind::LinkUp { link } | EventKind::Rate { link, .. } => {
+        EventKind::LinkDown { link }
+        | EventKind::LinkUp { link }
+        | EventKind::Rate { link, .. } => {
             let found = graph.links_named(link);
-            let unknown = || SpecError::new("event.link", format!("no link `{link}` in this fabric"));
-            if found.is_empty() { Err(unknown()) } else { Ok(found.into_iter().map(|(at, _)| at).collect()) }
+            let unknown =
+                || SpecError::new("event.link", format!("no link `{link}` in this fabric"));
+            if found.is_empty() {
+                Err(unknown())
+            } else {
+                Ok(found.into_iter().map(|(at, _)| at).collect())
+            }
         }
         EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } => {
-            let unknown = || SpecError::new("event.switch", format!("no switch `{switch}` in this fabric"));
+            let unknown =
+                || SpecError::new("event.switch", format!("no switch `{switch}` in this fabric"));
             let node = graph.node_named(switch).ok_or_else(unknown)?;
             let at = |link: &usize| graph.links[*link].ends().iter().any(|end| end.node == node);
             Ok((0..graph.links.len()).filter(at).collect())
@@ -207,7 +228,9 @@ impl Builder<'_> {
 
     fn places(&self) -> Result<Vec<Place>, SpecError> {
         let mut of_node = vec![None; self.graph.nodes.len()];
-        (0..).zip(&self.graph.hosts).for_each(|(host, node)| of_node[node.at()] = Some(HostId(host)));
+        (0..)
+            .zip(&self.graph.hosts)
+            .for_each(|(host, node)| of_node[node.at()] = Some(HostId(host)));
         let place = |(node, host): (usize, &Option<HostId>)| match host {
             Some(host) if Some(*host) == self.controller => self.controller_node(*host),
             Some(host) => self.host(*host, NodeId(node as u32)),
@@ -235,10 +258,13 @@ impl Builder<'_> {
         let wires = self.wiring.of(node);
         let egress = match (self.xco()?, self.controller) {
             (Some(_), Some(_)) if wires.len() > 1 => {
-                let message = "xco schedules hosts with one network card: set nics = 1 in the fabric";
+                let message =
+                    "xco schedules hosts with one network card: set nics = 1 in the fabric";
                 return Err(SpecError::new("control", message));
             }
-            (Some(xco), Some(controller)) => Egress::Agent(Box::new(xco.coordinator(id, controller))),
+            (Some(xco), Some(controller)) => {
+                Egress::Agent(Box::new(xco.coordinator(id, controller)))
+            }
             _ if self.pulls(wires) => Egress::Classes,
             _ => Egress::Fifo,
         };
@@ -280,7 +306,9 @@ impl Builder<'_> {
         let (wiring, routes, seed) = (self.wiring.clone(), Arc::clone(&self.routes), self.seed);
         ControlNetwork::new(self.graph.hosts.len(), capacity, move |src, dst, out| {
             let path = routes.path(&wiring, src, dst, pair_entropy(seed, src, dst));
-            out.extend(path.iter().flatten().map(|end| first[end.node.at()] + u32::from(end.port.0)));
+            out.extend(
+                path.iter().flatten().map(|end| first[end.node.at()] + u32::from(end.port.0)),
+            );
         })
     }
 
@@ -315,11 +343,17 @@ impl Builder<'_> {
             if matches!(event.kind, EventKind::Rate { .. }) {
                 continue;
             }
-            let fails = matches!(event.kind, EventKind::LinkDown { .. } | EventKind::SwitchDown { .. });
+            let fails =
+                matches!(event.kind, EventKind::LinkDown { .. } | EventKind::SwitchDown { .. });
             for link in links {
-                if fails { down.links.insert(link) } else { down.links.remove(&link) };
+                if fails {
+                    down.links.insert(link)
+                } else {
+                    down.links.remove(&link)
+                };
             }
-            let routes = Arc::new(Routes::build(&self.graph, self.scheme.routing, &down, self.seed));
+            let routes =
+                Arc::new(Routes::build(&self.graph, self.scheme.routing, &down, self.seed));
             for node in 0..self.graph.nodes.len() as u32 {
                 let change = Change::Routes(Arc::clone(&routes));
                 out.push((event.at.after(event.reroute_after), NodeId(node), change));

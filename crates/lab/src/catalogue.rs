@@ -70,7 +70,9 @@ impl Kind {
         match self {
             Kind::Topology => TopologySpec::KINDS.to_vec(),
             Kind::Workload => WORKLOADS.to_vec(),
-            Kind::Distribution => DISTRIBUTIONS.iter().map(|(name, _)| (*name, "published flow sizes")).collect(),
+            Kind::Distribution => {
+                DISTRIBUTIONS.iter().map(|(name, _)| (*name, "published flow sizes")).collect()
+            }
             Kind::Routing => RoutingSpec::KINDS.to_vec(),
             Kind::Queue => QUEUES.to_vec(),
             Kind::Transport => TRANSPORTS.to_vec(),

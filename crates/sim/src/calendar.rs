@@ -207,7 +207,8 @@ impl Calendar {
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         positions.clear();
         let mut chunk = bucket.last;
-        let mut in_chunk = if bucket.len == 0 { 0 } else { ((bucket.len - 1) & (CHUNK as u32 - 1)) + 1 };
+        let mut in_chunk =
+            if bucket.len == 0 { 0 } else { ((bucket.len - 1) & (CHUNK as u32 - 1)) + 1 };
         while chunk != NONE {
             let start = chunk << CHUNK_BITS;
             positions.extend((start..start + in_chunk).rev());
@@ -238,7 +239,8 @@ impl Calendar {
 
     /// All entries not yet taken, for the final count.
     pub fn pending(&mut self) -> Vec<Entry> {
-        let mut all: Vec<Entry> = std::mem::take(&mut self.far).into_values().flat_map(|(_, e)| e).collect();
+        let mut all: Vec<Entry> =
+            std::mem::take(&mut self.far).into_values().flat_map(|(_, e)| e).collect();
         let mut positions = Vec::new();
         for ahead in 0..RING as u64 {
             self.base += u64::from(ahead > 0);

@@ -4,8 +4,9 @@ use crate::calendar::{Entry, Windows};
 use crate::line::{Discipline, Line, PORT_MASK, Rare};
 use crate::network::{Layout, Network, Place, Queue};
 use crate::parallel::{self, Until, Watch};
+use crate::reach::Shared;
 use crate::sample::{Sample, Sampler};
-use crate::shard::{Shard, Shared};
+use crate::shard::{Part, Shard};
 use slotline_net::node::{Census, DropReason, Node};
 use slotline_net::rng::mix64;
 use slotline_net::time::Time;
@@ -120,7 +121,9 @@ fn partition(graph: &Graph, parts: usize) -> Vec<usize> {
         .nodes
         .iter()
         .zip(&ports)
-        .map(|(node, ports)| u64::from(*ports) * if node.kind == NodeKind::Host { HOST_WORK } else { 1 })
+        .map(|(node, ports)| {
+            u64::from(*ports) * if node.kind == NodeKind::Host { HOST_WORK } else { 1 }
+        })
         .collect();
     let total: u64 = work.iter().sum();
     let parts = parts.clamp(1, work.len().max(1)) as u64;
@@ -137,7 +140,13 @@ fn partition(graph: &Graph, parts: usize) -> Vec<usize> {
     cuts
 }
 
-fn build(network: Network, layout: Layout, cuts: &[usize], windows: Windows, end: Time) -> Vec<Shard> {
+fn build(
+    network: Network,
+    layout: Layout,
+    cuts: &[usize],
+    windows: Windows,
+    end: Time,
+) -> Vec<Shard> {
     let (mut lines, mut rare) = connect(&network.graph, &network.queues, &layout);
     let mut places = network.places;
     let shared = Arc::new(Shared {
@@ -150,7 +159,7 @@ fn build(network: Network, layout: Layout, cuts: &[usize], windows: Windows, end
     let mut shards = Vec::new();
     for (index, nodes) in cuts.windows(2).map(|w| w[0]..w[1]).enumerate().rev() {
         let first_port = shared.cuts[index] as usize;
-        let part = crate::shard::Part {
+        let part = Part {
             places: places.split_off(nodes.start),
             lines: lines.split_off(first_port),
             rare: rare.split_off(first_port),
@@ -177,7 +186,8 @@ fn connect(graph: &Graph, queues: &[Vec<Queue>], layout: &Layout) -> (Vec<Line>,
                 Queue { red: Some(_), .. } => Discipline::Red,
                 _ => Discipline::Fifo,
             };
-            let mut line = Line::new(lane.rate, lane.delay, layout.port(to.node, to.port), discipline);
+            let mut line =
+                Line::new(lane.rate, lane.delay, layout.port(to.node, to.port), discipline);
             line.bound(queue.limit.map(|b| b.0), queue.mark.map(|b| b.0));
             lines[at] = line;
             rare[at].red = queue.red.clone().map(Box::new);
@@ -212,7 +222,8 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     let layout_first = &shard.reach.shared.layout.first;
     for at in 0..shard.places.len() {
         let id = shard.first_node + at;
-        let ports = layout_first[id] as usize - first_port..layout_first[id + 1] as usize - 1 - first_port;
+        let ports =
+            layout_first[id] as usize - first_port..layout_first[id + 1] as usize - 1 - first_port;
         let (lines, rare) = (&shard.reach.lines[ports.clone()], &shard.reach.rare[ports]);
         outcome.ports.push(lines.iter().zip(rare).map(counters).collect());
     }
@@ -271,7 +282,9 @@ fn digest(outcome: &Outcome) -> u64 {
     let mut add = |value: u64| hash = mix64(hash.rotate_left(5) ^ value);
     for port in outcome.ports.iter().flatten() {
         let p = port;
-        [p.packets, p.bytes, p.full, p.early, p.down, p.marks, p.peak].into_iter().for_each(&mut add);
+        [p.packets, p.bytes, p.full, p.early, p.down, p.marks, p.peak]
+            .into_iter()
+            .for_each(&mut add);
     }
     for place in &outcome.places {
         if let Place::Host(host) = place {
@@ -281,6 +294,8 @@ fn digest(outcome: &Outcome) -> u64 {
     for s in &outcome.samples {
         [s.time, u64::from(s.series), s.queued, s.sent].into_iter().for_each(&mut add);
     }
-    [outcome.packet_hops, outcome.completed, outcome.conservation.created].into_iter().for_each(&mut add);
+    [outcome.packet_hops, outcome.completed, outcome.conservation.created]
+        .into_iter()
+        .for_each(&mut add);
     hash
 }

@@ -17,6 +17,7 @@ mod engine;
 mod line;
 mod network;
 mod parallel;
+mod reach;
 mod sample;
 mod shard;
 

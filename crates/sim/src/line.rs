@@ -163,7 +163,14 @@ impl Line {
 
     /// What is not a plain FIFO: the flags to add, or why the packet is refused.
     #[cold]
-    fn scrutinise(&self, kind: u64, rare: &mut Rare, len: u16, flags: u8, now: u64) -> Result<u8, Offer> {
+    fn scrutinise(
+        &self,
+        kind: u64,
+        rare: &mut Rare,
+        len: u16,
+        flags: u8,
+        now: u64,
+    ) -> Result<u8, Offer> {
         if kind == Discipline::Down as u64 {
             rare.lost_down += 1;
             return Err(Offer::Down);

@@ -1,7 +1,8 @@
 //! Shards in step: one barrier per window.
 
 use crate::calendar::Windows;
-use crate::shard::{Mail, Shard};
+use crate::reach::Mail;
+use crate::shard::Shard;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -67,7 +68,8 @@ pub(crate) fn run(shards: &mut [Shard], windows: Windows, until: Until, watch: &
         mail: (0..count * count).map(|_| Mutex::default()).collect(),
     };
     let boards = [board(), board()];
-    let barrier = Barrier { parties: count, arrived: AtomicUsize::new(0), round: AtomicUsize::new(0) };
+    let barrier =
+        Barrier { parties: count, arrived: AtomicUsize::new(0), round: AtomicUsize::new(0) };
     let team = Team { boards, barrier, windows, until, watch };
     std::thread::scope(|scope| {
         let (first, rest) = shards.split_at_mut(1);
@@ -105,8 +107,11 @@ impl Team<'_> {
     /// Says when this shard's next event is, counting what it has just sent.
     fn publish(&self, board: &Board, me: usize, shard: &mut Shard) {
         let mut next = shard.reach.calendar.peek().unwrap_or(u64::MAX);
-        for (to, outgoing) in shard.reach.outbox.iter_mut().enumerate().filter(|(_, o)| !o.is_empty()) {
-            let first = outgoing.iter().map(|m| self.windows.of(m.entry.time)).min().unwrap_or(u64::MAX);
+        for (to, outgoing) in
+            shard.reach.outbox.iter_mut().enumerate().filter(|(_, o)| !o.is_empty())
+        {
+            let first =
+                outgoing.iter().map(|m| self.windows.of(m.entry.time)).min().unwrap_or(u64::MAX);
             next = next.min(first);
             let mut slot = lock(&board.mail[me * self.boards[0].next.len() + to]);
             std::mem::swap(&mut *slot, outgoing);
@@ -120,7 +125,8 @@ impl Team<'_> {
 
     /// The next window of all shards, or `None` when the run is over.
     fn agree(&self, board: &Board) -> Option<u64> {
-        let sum = |cells: &[AtomicU64]| cells.iter().map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
+        let sum =
+            |cells: &[AtomicU64]| cells.iter().map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
         let completed = sum(&board.completed);
         self.watch.completed.store(completed, Ordering::Relaxed);
         let next = board.next.iter().map(|c| c.load(Ordering::Relaxed)).min()?;

@@ -3,43 +3,18 @@
 //! Within a window nodes cannot affect each other, so each node's events are handled together, in the
 //! order (time, port, token). That order does not depend on how nodes are divided into shards.
 
-use crate::calendar::{Calendar, Entry, Windows};
-use crate::line::{Discipline, Line, Offer, PORT_MASK, Rare};
-use crate::network::{Layout, Place};
-use crate::sample::{Sample, Sampler};
-use slotline_net::frame::{Kind, Packet};
+use crate::calendar::{Entry, Windows};
+use crate::line::{Discipline, Line, PORT_MASK, Rare};
+use crate::network::Place;
+use crate::reach::{Reach, Shared, own};
+use crate::sample::Sample;
+use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::{Census, Change, Cx, DropReason, Effects, Node};
+use slotline_net::node::{Census, Change, Cx, DropReason, Node};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
-
-/// Codes of a node's own events (`packet.flow`), in the order in which they happen at equal times.
-pub(crate) mod own {
-    pub const CHANGE: u32 = 0;
-    pub const FREE: u32 = 1;
-    pub const WAKE: u32 = 2;
-    pub const SAMPLE: u32 = 3;
-}
-
-/// A packet for another shard, with its control message.
-pub(crate) struct Mail {
-    pub entry: Entry,
-    pub payload: Option<Box<[u8]>>,
-}
-
-/// What is shared by all shards and never changes.
-pub(crate) struct Shared {
-    pub layout: Layout,
-    pub timeline: Vec<(Time, NodeId, Change)>,
-    /// First port index of each shard, and the total.
-    pub cuts: Vec<u32>,
-    pub sampler: Sampler,
-    /// Nothing at or after this time happens.
-    pub end: u64,
-}
 
 /// An event of one node in a window: time since the window's start and port as one key, and where it
 /// is stored; at a switch also where it goes.
@@ -54,27 +29,6 @@ const PORT_BITS: u32 = PORT_MASK.count_ones();
 const NONE: u32 = u32::MAX;
 /// Longer lists are sorted by the library.
 const SHORT: usize = 48;
-
-/// One of a node's own events that fell into the window being processed.
-type Local = Reverse<(u64, u32, u32)>;
-
-/// Everything of a shard but its nodes: what a node's effects act upon.
-pub(crate) struct Reach {
-    pub shared: Arc<Shared>,
-    pub index: usize,
-    first_port: u32,
-    last_port: u32,
-    pub calendar: Calendar,
-    pub lines: Vec<Line>,
-    pub rare: Vec<Rare>,
-    pub outbox: Vec<Vec<Mail>>,
-    pub effects: Effects,
-    locals: BinaryHeap<Local>,
-    window_start: u64,
-    window_end: u64,
-    /// Keeps the touching loads of [`forward`] from being optimised away.
-    latest: u64,
-}
 
 /// What a shard is made of.
 pub(crate) struct Part {
@@ -107,149 +61,6 @@ pub(crate) struct Shard {
     items: Vec<Item>,
 }
 
-impl Reach {
-    fn line(&mut self, port: u32) -> (&mut Line, &mut Rare) {
-        let at = (port - self.first_port) as usize;
-        (&mut self.lines[at], &mut self.rare[at])
-    }
-
-    #[inline]
-    fn is_mine(&self, to: u32) -> bool {
-        let to = to & PORT_MASK;
-        to >= self.first_port && to < self.last_port
-    }
-
-    #[inline]
-    fn deliver(&mut self, time: u64, to: u32, packet: &Packet) {
-        if self.is_mine(to) {
-            self.calendar.push(time, to, packet);
-        } else {
-            self.post(Entry { time, to, packet: *packet });
-        }
-    }
-
-    /// Sends the packet at `position` of the calendar on.
-    #[inline]
-    fn forward(&mut self, port: u32, position: u32, now: u64) {
-        let packet = &self.calendar.get(position).packet;
-        let at = (port - self.first_port) as usize;
-        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
-            Offer::Sent { time, to, flags } if self.is_mine(to) => {
-                self.calendar.push_again(position, time, to, flags);
-            }
-            Offer::Sent { time, to, flags } => {
-                let flags = packet.flags | flags;
-                self.post(Entry { time, to, packet: Packet { flags, ..*packet } });
-            }
-            refused => {
-                let packet = *packet;
-                self.refuse(&packet, &refused);
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn post(&mut self, mut entry: Entry) {
-        let to = entry.to & PORT_MASK;
-        let shard = self.shared.cuts.partition_point(|&cut| cut <= to) - 1;
-        debug_assert_ne!(shard, self.index);
-        let payload = (entry.packet.kind == Kind::Control).then(|| {
-            let bytes = self.effects.release(entry.packet.seq);
-            entry.packet.seq = 0;
-            bytes
-        });
-        self.outbox[shard].push(Mail { entry, payload });
-    }
-
-    /// Takes in what another shard sent.
-    pub fn accept(&mut self, mut mail: Mail) {
-        if let Some(bytes) = mail.payload {
-            mail.entry.packet.seq = self.effects.keep(bytes);
-        }
-        self.calendar.push(mail.entry.time, mail.entry.to, &mail.entry.packet);
-    }
-
-    /// Puts a packet into a FIFO port.
-    #[inline]
-    fn send(&mut self, port: u32, packet: &mut Packet, now: u64) {
-        let at = (port - self.first_port) as usize;
-        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
-            Offer::Sent { time, to, flags } => {
-                packet.flags |= flags;
-                self.deliver(time, to, packet);
-            }
-            refused => self.refuse(packet, &refused),
-        }
-    }
-
-    #[cold]
-    fn refuse(&mut self, packet: &Packet, refused: &Offer) {
-        let reason = match refused {
-            Offer::Early => DropReason::Early,
-            Offer::Down => DropReason::LinkDown,
-            Offer::Full | Offer::Sent { .. } => DropReason::Full,
-        };
-        Cx::new(Time::ZERO, &mut self.effects).drop(packet, reason);
-    }
-
-    /// Schedules an event of `node` itself.
-    fn schedule(&mut self, node: usize, at: u64, code: u32, token: u32) {
-        if at < self.window_end {
-            self.locals.push(Reverse((at, code, token)));
-        } else {
-            let to = self.shared.layout.own(node);
-            let packet = Packet { flow: code, seq: token, ..Packet::default() };
-            self.calendar.push(at, to, &packet);
-        }
-    }
-
-    /// Carries out what `node` asked for, asking it in turn what to send on free pulled ports.
-    fn carry_out<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
-        let base = self.shared.layout.first[id];
-        while !self.effects.is_empty() {
-            let mut sends = std::mem::take(&mut self.effects.sends);
-            for (port, packet) in &mut sends {
-                self.send(base + u32::from(port.0), packet, now);
-            }
-            sends.clear();
-            self.effects.sends = sends;
-            while let Some((at, token)) = self.effects.wakes.pop() {
-                self.schedule(id, at.as_ps().max(now), own::WAKE, token);
-            }
-            while let Some((port, far, far_port)) = self.effects.rewires.pop() {
-                let to = self.shared.layout.port(far, far_port);
-                self.line(base + u32::from(port.0)).0.rewire(to);
-            }
-            if let Some(port) = self.effects.kicks.pop() {
-                self.pull(node, id, port, now);
-            }
-        }
-    }
-
-    /// Asks for the next packet of a pulled port, if it is free.
-    fn pull<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, port: PortId, now: u64) {
-        let index = self.shared.layout.first[id] + u32::from(port.0);
-        let (line, rare) = self.line(index);
-        if rare.armed || line.discipline() != Discipline::Pulled {
-            return;
-        }
-        if line.free_at > now {
-            let at = line.free_at;
-            rare.armed = true;
-            return self.schedule(id, at, own::FREE, u32::from(port.0));
-        }
-        let Some(packet) = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects)) else {
-            return;
-        };
-        let (line, rare) = self.line(index);
-        let (time, to) = line.transmit(packet.len, now);
-        rare.armed = true;
-        let free_at = line.free_at;
-        self.deliver(time, to, &packet);
-        self.schedule(id, free_at, own::FREE, u32::from(port.0));
-    }
-}
-
 impl Shard {
     pub fn new(shared: Arc<Shared>, index: usize, part: Part, windows: Windows) -> Shard {
         let count = part.nodes.len();
@@ -259,21 +70,7 @@ impl Shard {
             routes: vec![part.routes; count],
             in_epoch: vec![0; part.lines.len()],
             fragile: vec![false; count],
-            reach: Reach {
-                index,
-                first_port: shared.cuts[index],
-                last_port: shared.cuts[index + 1],
-                calendar: Calendar::new(windows),
-                lines: part.lines,
-                rare: part.rare,
-                outbox: (1..shared.cuts.len()).map(|_| Vec::new()).collect(),
-                effects: Effects::default(),
-                locals: BinaryHeap::new(),
-                window_start: 0,
-                window_end: 0,
-                latest: 0,
-                shared,
-            },
+            reach: Reach::new(shared, index, part.lines, part.rare, windows),
             samples: Vec::new(),
             events: 0,
             hops: 0,
@@ -319,9 +116,7 @@ impl Shard {
 
     /// Handles all events of `window`.
     pub fn process(&mut self, window: u64, windows: Windows) {
-        self.reach.calendar.advance(window);
-        self.reach.window_start = windows.start(window);
-        self.reach.window_end = windows.start(window + 1);
+        self.reach.advance(window, windows);
         let mut positions = std::mem::take(&mut self.positions);
         let taken = self.reach.calendar.take(&mut positions);
         self.chain_by_node(&positions);
@@ -380,7 +175,8 @@ impl Shard {
                 self.hops += items.len() as u64;
                 return forward(&mut self.reach, &self.routes[at], id, items);
             }
-            let mut switch = PlainSwitch { id: NodeId(id as u32), routes: Arc::clone(&self.routes[at]) };
+            let mut switch =
+                PlainSwitch { id: NodeId(id as u32), routes: Arc::clone(&self.routes[at]) };
             self.narrate(at, &mut switch, items);
             self.routes[at] = switch.routes;
             return;

@@ -54,7 +54,14 @@ impl Default for Receiver {
 impl Receiver {
     /// Nothing received.
     pub fn new() -> Receiver {
-        Receiver { next: 0, pending: 0, beyond: Vec::new(), echo: false, stamp: 0, deadline: Time::MAX }
+        Receiver {
+            next: 0,
+            pending: 0,
+            beyond: Vec::new(),
+            echo: false,
+            stamp: 0,
+            deadline: Time::MAX,
+        }
     }
 
     /// Segments received in order.

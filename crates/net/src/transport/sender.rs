@@ -84,7 +84,11 @@ impl Sender {
         let segments = transport.segments(bytes);
         let before = u64::from(segments - 1) * u64::from(transport.mss());
         self.end += segments;
-        self.messages.push_back(Message { flow, end: self.end, last_payload: (bytes - before) as u32 });
+        self.messages.push_back(Message {
+            flow,
+            end: self.end,
+            last_payload: (bytes - before) as u32,
+        });
     }
 
     /// Segments in the network, as far as is known.
@@ -108,7 +112,8 @@ impl Sender {
             return None;
         }
         let lost = self.board.as_mut().and_then(|board| board.retransmit(self.nxt));
-        if lost.is_none() && (self.nxt == self.end || self.nxt - self.una >= transport.max_window()) {
+        if lost.is_none() && (self.nxt == self.end || self.nxt - self.una >= transport.max_window())
+        {
             return None;
         }
         if self.deadline == Time::MAX {

@@ -74,31 +74,55 @@ impl TransportSpec {
     pub fn build(&self) -> Result<Transport, SpecError> {
         let refuse = |key: &str, message: String| Err(SpecError::new(key, message));
         if !(Bytes(576)..=Bytes(9_216)).contains(&self.mtu) {
-            return refuse("mtu", format!("an MTU of {} is outside 576B to 9216B", self.mtu));
+            return refuse("mtu", format!("`mtu` = {} is outside 576B to 9216B", self.mtu));
         }
         if self.headers.0 < 40 || self.headers.0 > 120 {
-            return refuse("headers", format!("{} of IPv4 and TCP headers; 40B to 120B are possible", self.headers));
+            return refuse(
+                "headers",
+                format!("`headers` = {} of IPv4 and TCP; 40B to 120B are possible", self.headers),
+            );
         }
         if self.framing.0 > 1_000 {
-            return refuse("framing", format!("{} of framing per packet; at most 1000B", self.framing));
+            return refuse(
+                "framing",
+                format!("`framing` = {} per packet; at most 1000B", self.framing),
+            );
         }
         if self.initial_window == 0 || self.initial_window > 1_000 {
-            return refuse("initial-window", format!("{} segments; 1 to 1000 are possible", self.initial_window));
+            return refuse(
+                "initial-window",
+                format!(
+                    "`initial-window` = {} segments; 1 to 1000 are possible",
+                    self.initial_window
+                ),
+            );
         }
         if self.min_rto == Time::ZERO || self.max_rto < self.min_rto {
-            let message = format!("time-outs from {} to {}; min-rto must be above 0 and at most max-rto", self.min_rto, self.max_rto);
+            let message = format!(
+                "`min-rto` = {} must be above 0 and at most `max-rto` = {}",
+                self.min_rto, self.max_rto
+            );
             return refuse("min-rto", message);
         }
         if self.gain_shift == 0 || self.gain_shift > 10 {
-            return refuse("gain-shift", format!("a gain of 2^-{}; 1 to 10 are possible", self.gain_shift));
+            return refuse(
+                "gain-shift",
+                format!("`gain-shift` = {}; 1 to 10 are possible", self.gain_shift),
+            );
         }
         if self.kind == AlgorithmKind::Dctcp && !self.ecn {
-            return refuse("ecn", "DCTCP works by ECN marks: ecn = false makes it blind".to_string());
+            return refuse(
+                "ecn",
+                "DCTCP works by ECN marks: ecn = false makes it blind".to_string(),
+            );
         }
         let mss = (self.mtu.0 - self.headers.0) as u32;
         let max_window = (self.max_window.0 / u64::from(mss)).min(60_000) as u32;
         if max_window < 2 {
-            return refuse("max-window", format!("{} is less than two segments of {mss} B", self.max_window));
+            return refuse(
+                "max-window",
+                format!("`max-window` = {} is less than two segments of {mss} B", self.max_window),
+            );
         }
         Ok(Transport { spec: *self, mss, max_window })
     }

@@ -98,7 +98,8 @@ impl Host {
             received_first.push(last + plan.traffic.conns[conn as usize].count);
         }
         let total = received_first.last().copied().unwrap_or_default();
-        let triggers = plan.triggers(id).iter().map(|&t| (t, plan.traffic.triggers[t as usize].count));
+        let triggers =
+            plan.triggers(id).iter().map(|&t| (t, plan.traffic.triggers[t as usize].count));
         let small_queue = plan.transport.small_queue();
         let nic = NicConfig { node, routes, egress, priorities, small_queue };
         let paces: Vec<_> = rates.iter().map(|rate| rate.pace()).collect();
@@ -128,7 +129,8 @@ impl Host {
 
     /// What this host knows of each flow it sends or receives.
     pub fn results(&self) -> impl Iterator<Item = FlowResult> {
-        let sent = (self.first_flow..).zip(&self.sent).map(|(f, s)| FlowResult::Sent(FlowId(f), *s));
+        let sent =
+            (self.first_flow..).zip(&self.sent).map(|(f, s)| FlowResult::Sent(FlowId(f), *s));
         let conns = self.plan.receives(self.id).iter();
         let flows = conns.flat_map(|&conn| self.plan.flows(conn));
         sent.chain(flows.zip(&self.received).map(|(f, r)| FlowResult::Received(f, *r)))
@@ -240,7 +242,8 @@ impl Host {
         let plan = Arc::clone(&self.plan);
         let info = &plan.traffic.conns[conn as usize];
         let entropy = plan.entropy(conn);
-        let open = self.nic.held_for(info.dst) < udp::SOCKET_BUFFER && self.nic.has_room(info.dst, entropy, cx.now);
+        let open = self.nic.held_for(info.dst) < udp::SOCKET_BUFFER
+            && self.nic.has_room(info.dst, entropy, cx.now);
         let Some(sender) = self.udp_senders.get_mut(place).and_then(Option::as_mut) else { return };
         if !open {
             let retry = sender.due_after(plan.transport.mtu() as u16, cx.now);

@@ -2,9 +2,9 @@
 
 use crate::frame::Packet;
 use crate::id::{HostId, NodeId, PortId};
+use crate::node::Cx;
 use crate::node::agent::Agent;
 use crate::node::class_queues::ClassQueues;
-use crate::node::Cx;
 use crate::route::Routes;
 use crate::time::Time;
 use crate::units::{Bytes, Pace};
@@ -131,7 +131,8 @@ impl Nic {
         match &mut self.waiting {
             Waiting::InDriver => {
                 let uplink = &mut self.uplinks[port.at()];
-                uplink.free_at = uplink.free_at.max(cx.now) + uplink.pace.time_for(u64::from(packet.len));
+                uplink.free_at =
+                    uplink.free_at.max(cx.now) + uplink.pace.time_for(u64::from(packet.len));
                 cx.send(port, packet);
             }
             Waiting::InClasses(queues) => {

@@ -85,7 +85,8 @@ impl Plan {
         if let Some((id, _)) =
             conns().find(|(_, c)| matches!(c.carrier, Carrier::Udp { .. }) && c.count > 1)
         {
-            let message = format!("connection {id} has several flows: a UDP connection carries one");
+            let message =
+                format!("connection {id} has several flows: a UDP connection carries one");
             return Err(SpecError::new("workload", message));
         }
         let rx = Grouped::new(hosts, conns().map(|(id, c)| (c.dst.at(), id)));
@@ -125,7 +126,10 @@ impl Plan {
             rx,
             starts,
             triggered: Grouped::new(traffic.triggers.len(), triggered),
-            triggers: Grouped::new(hosts, (0..).zip(&traffic.triggers).map(|(id, t)| (t.host.at(), id))),
+            triggers: Grouped::new(
+                hosts,
+                (0..).zip(&traffic.triggers).map(|(id, t)| (t.host.at(), id)),
+            ),
             traffic,
             transport,
             spread,

@@ -42,7 +42,9 @@ impl FlowResult {
                 u64::from(s.retransmissions),
                 u64::from(s.timeouts),
             ],
-            FlowResult::Received(flow, r) => [u64::from(flow.0) | 1 << 32, r.finished.as_ps(), r.bytes, 0],
+            FlowResult::Received(flow, r) => {
+                [u64::from(flow.0) | 1 << 32, r.finished.as_ps(), r.bytes, 0]
+            }
         }
     }
 }

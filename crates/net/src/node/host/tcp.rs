@@ -203,7 +203,8 @@ impl Host {
         let place = self.place(packet.flow);
         let Some(tcp) = &mut self.senders[place] else { return };
         tcp.sender.on_ack(packet, &self.plan.transport, cx.now);
-        while let Some(flow) = self.senders[place].as_mut().and_then(|tcp| tcp.sender.poll_acked()) {
+        while let Some(flow) = self.senders[place].as_mut().and_then(|tcp| tcp.sender.poll_acked())
+        {
             self.attribute(place, flow.0);
             self.flow_done(flow.0, When::Acked, cx);
         }
@@ -237,7 +238,8 @@ impl Host {
         }
         let Some(tcp) = &mut self.receivers[ordinal] else { return };
         let reply = tcp.receiver.on_data(packet, &self.plan.transport, cx.now);
-        let acknowledged = reply.map(|reply| reply.fill(tcp.header.packet(cx.now), &self.plan.transport));
+        let acknowledged =
+            reply.map(|reply| reply.fill(tcp.header.packet(cx.now), &self.plan.transport));
         if tcp.receiver.delivered() >= tcp.boundary {
             self.deliver(ordinal, cx);
         }

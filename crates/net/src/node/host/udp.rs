@@ -56,7 +56,14 @@ pub(super) struct UdpSender {
 }
 
 impl UdpSender {
-    pub fn new(conn: &Conn, bytes: u64, transport: &Transport, line: Rate, seed: Stream, now: Time) -> Option<UdpSender> {
+    pub fn new(
+        conn: &Conn,
+        bytes: u64,
+        transport: &Transport,
+        line: Rate,
+        seed: Stream,
+        now: Time,
+    ) -> Option<UdpSender> {
         let Carrier::Udp { rate, message, on, off, poisson } = conn.carrier else { return None };
         Some(UdpSender {
             flow: conn.first,
@@ -71,17 +78,32 @@ impl UdpSender {
         })
     }
     /// The next datagram; none when all are sent.
-    pub fn next(&mut self, dst: HostId, conn: u32, class: u8, transport: &Transport) -> Option<Packet> {
+    pub fn next(
+        &mut self,
+        dst: HostId,
+        conn: u32,
+        class: u8,
+        transport: &Transport,
+    ) -> Option<Packet> {
         let mut payload = self.fragmentation.payload_of(self.seq, self.bytes);
         if payload == 0 {
-            self.seq = (self.seq / self.fragmentation.per_message() + 1) * self.fragmentation.per_message();
+            self.seq = (self.seq / self.fragmentation.per_message() + 1)
+                * self.fragmentation.per_message();
             payload = self.fragmentation.payload_of(self.seq, self.bytes);
         }
         if payload == 0 {
             return None;
         }
         let len = transport.datagram_len(payload + HEADERS);
-        let packet = Packet { dst, flow: conn, seq: self.seq, len, class, kind: Kind::Datagram, ..Packet::default() };
+        let packet = Packet {
+            dst,
+            flow: conn,
+            seq: self.seq,
+            len,
+            class,
+            kind: Kind::Datagram,
+            ..Packet::default()
+        };
         self.seq += 1;
         Some(packet)
     }
@@ -118,7 +140,11 @@ impl UdpReceiver {
             Carrier::Udp { message, .. } => message,
             Carrier::Tcp => 1,
         };
-        UdpReceiver { fragmentation: Fragmentation::new(message, transport), message: 0, fragments: 0 }
+        UdpReceiver {
+            fragmentation: Fragmentation::new(message, transport),
+            message: 0,
+            fragments: 0,
+        }
     }
     /// Bytes of the message that this datagram completes, if it does. Fragments of an earlier
     /// message than the newest seen are ignored, as by a reassembly that has given up on it.

@@ -1,0 +1,234 @@
+//! What a node's effects act upon: the links that leave a shard, the calendar, other shards.
+
+use crate::calendar::{Calendar, Entry, Windows};
+use crate::line::{Discipline, Line, Offer, PORT_MASK, Rare};
+use crate::network::Layout;
+use crate::sample::Sampler;
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::{Change, Cx, DropReason, Effects, Node};
+use slotline_net::time::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// Codes of a node's own events (`packet.flow`), in the order in which they happen at equal times.
+pub(crate) mod own {
+    pub const CHANGE: u32 = 0;
+    pub const FREE: u32 = 1;
+    pub const WAKE: u32 = 2;
+    pub const SAMPLE: u32 = 3;
+}
+
+/// A packet for another shard, with its control message.
+pub(crate) struct Mail {
+    pub entry: Entry,
+    pub payload: Option<Box<[u8]>>,
+}
+
+/// What is shared by all shards and never changes.
+pub(crate) struct Shared {
+    pub layout: Layout,
+    pub timeline: Vec<(Time, NodeId, Change)>,
+    /// First port index of each shard, and the total.
+    pub cuts: Vec<u32>,
+    pub sampler: Sampler,
+    /// Nothing at or after this time happens.
+    pub end: u64,
+}
+
+/// One of a node's own events that fell into the window being processed.
+type Local = Reverse<(u64, u32, u32)>;
+
+/// Everything of a shard but its nodes: what a node's effects act upon.
+pub(crate) struct Reach {
+    pub shared: Arc<Shared>,
+    pub index: usize,
+    pub first_port: u32,
+    last_port: u32,
+    pub calendar: Calendar,
+    pub lines: Vec<Line>,
+    pub rare: Vec<Rare>,
+    pub outbox: Vec<Vec<Mail>>,
+    pub effects: Effects,
+    pub locals: BinaryHeap<Local>,
+    pub window_start: u64,
+    pub window_end: u64,
+    /// Keeps the touching loads of [`forward`] from being optimised away.
+    pub latest: u64,
+}
+
+impl Reach {
+    pub fn new(
+        shared: Arc<Shared>,
+        index: usize,
+        lines: Vec<Line>,
+        rare: Vec<Rare>,
+        windows: Windows,
+    ) -> Reach {
+        Reach {
+            index,
+            first_port: shared.cuts[index],
+            last_port: shared.cuts[index + 1],
+            calendar: Calendar::new(windows),
+            lines,
+            rare,
+            outbox: (1..shared.cuts.len()).map(|_| Vec::new()).collect(),
+            effects: Effects::default(),
+            locals: BinaryHeap::new(),
+            window_start: 0,
+            window_end: 0,
+            latest: 0,
+            shared,
+        }
+    }
+
+    /// Goes on to `window`.
+    pub fn advance(&mut self, window: u64, windows: Windows) {
+        self.calendar.advance(window);
+        self.window_start = windows.start(window);
+        self.window_end = windows.start(window + 1);
+    }
+
+    pub fn line(&mut self, port: u32) -> (&mut Line, &mut Rare) {
+        let at = (port - self.first_port) as usize;
+        (&mut self.lines[at], &mut self.rare[at])
+    }
+
+    #[inline]
+    fn is_mine(&self, to: u32) -> bool {
+        let to = to & PORT_MASK;
+        to >= self.first_port && to < self.last_port
+    }
+
+    #[inline]
+    fn deliver(&mut self, time: u64, to: u32, packet: &Packet) {
+        if self.is_mine(to) {
+            self.calendar.push(time, to, packet);
+        } else {
+            self.post(Entry { time, to, packet: *packet });
+        }
+    }
+
+    /// Sends the packet at `position` of the calendar on.
+    #[inline]
+    pub fn forward(&mut self, port: u32, position: u32, now: u64) {
+        let packet = &self.calendar.get(position).packet;
+        let at = (port - self.first_port) as usize;
+        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
+            Offer::Sent { time, to, flags } if self.is_mine(to) => {
+                self.calendar.push_again(position, time, to, flags);
+            }
+            Offer::Sent { time, to, flags } => {
+                let flags = packet.flags | flags;
+                self.post(Entry { time, to, packet: Packet { flags, ..*packet } });
+            }
+            refused => {
+                let packet = *packet;
+                self.refuse(&packet, &refused);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn post(&mut self, mut entry: Entry) {
+        let to = entry.to & PORT_MASK;
+        let shard = self.shared.cuts.partition_point(|&cut| cut <= to) - 1;
+        debug_assert_ne!(shard, self.index);
+        let payload = (entry.packet.kind == Kind::Control).then(|| {
+            let bytes = self.effects.release(entry.packet.seq);
+            entry.packet.seq = 0;
+            bytes
+        });
+        self.outbox[shard].push(Mail { entry, payload });
+    }
+
+    /// Takes in what another shard sent.
+    pub fn accept(&mut self, mut mail: Mail) {
+        if let Some(bytes) = mail.payload {
+            mail.entry.packet.seq = self.effects.keep(bytes);
+        }
+        self.calendar.push(mail.entry.time, mail.entry.to, &mail.entry.packet);
+    }
+
+    /// Puts a packet into a FIFO port.
+    #[inline]
+    pub fn send(&mut self, port: u32, packet: &mut Packet, now: u64) {
+        let at = (port - self.first_port) as usize;
+        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
+            Offer::Sent { time, to, flags } => {
+                packet.flags |= flags;
+                self.deliver(time, to, packet);
+            }
+            refused => self.refuse(packet, &refused),
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, packet: &Packet, refused: &Offer) {
+        let reason = match refused {
+            Offer::Early => DropReason::Early,
+            Offer::Down => DropReason::LinkDown,
+            Offer::Full | Offer::Sent { .. } => DropReason::Full,
+        };
+        Cx::new(Time::ZERO, &mut self.effects).drop(packet, reason);
+    }
+
+    /// Schedules an event of `node` itself.
+    pub fn schedule(&mut self, node: usize, at: u64, code: u32, token: u32) {
+        if at < self.window_end {
+            self.locals.push(Reverse((at, code, token)));
+        } else {
+            let to = self.shared.layout.own(node);
+            let packet = Packet { flow: code, seq: token, ..Packet::default() };
+            self.calendar.push(at, to, &packet);
+        }
+    }
+
+    /// Carries out what `node` asked for, asking it in turn what to send on free pulled ports.
+    pub fn carry_out<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
+        let base = self.shared.layout.first[id];
+        while !self.effects.is_empty() {
+            let mut sends = std::mem::take(&mut self.effects.sends);
+            for (port, packet) in &mut sends {
+                self.send(base + u32::from(port.0), packet, now);
+            }
+            sends.clear();
+            self.effects.sends = sends;
+            while let Some((at, token)) = self.effects.wakes.pop() {
+                self.schedule(id, at.as_ps().max(now), own::WAKE, token);
+            }
+            while let Some((port, far, far_port)) = self.effects.rewires.pop() {
+                let to = self.shared.layout.port(far, far_port);
+                self.line(base + u32::from(port.0)).0.rewire(to);
+            }
+            if let Some(port) = self.effects.kicks.pop() {
+                self.pull(node, id, port, now);
+            }
+        }
+    }
+
+    /// Asks for the next packet of a pulled port, if it is free.
+    pub fn pull<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, port: PortId, now: u64) {
+        let index = self.shared.layout.first[id] + u32::from(port.0);
+        let (line, rare) = self.line(index);
+        if rare.armed || line.discipline() != Discipline::Pulled {
+            return;
+        }
+        if line.free_at > now {
+            let at = line.free_at;
+            rare.armed = true;
+            return self.schedule(id, at, own::FREE, u32::from(port.0));
+        }
+        let Some(packet) = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects))
+        else {
+            return;
+        };
+        let (line, rare) = self.line(index);
+        let (time, to) = line.transmit(packet.len, now);
+        rare.armed = true;
+        let free_at = line.free_at;
+        self.deliver(time, to, &packet);
+        self.schedule(id, free_at, own::FREE, u32::from(port.0));
+    }
+}
