@@ -107,10 +107,19 @@ pub fn run(network: Network, options: Options, watch: &Watch) -> Outcome {
     gather(shards, reached, threads)
 }
 
+/// Windows are not longer than this, so that a time within one fits into an event's key.
+const LONGEST_WINDOW: u64 = 1 << 39;
+
 /// The least time in which one node can affect another.
 fn lookahead(graph: &Graph) -> u64 {
     let least = |lane: &Lane| (lane.delay + lane.rate.time_for(Bytes(MIN_PACKET))).as_ps();
-    graph.links.iter().flat_map(|l| [least(&l.ab), least(&l.ba)]).min().unwrap_or(1_000_000)
+    graph
+        .links
+        .iter()
+        .flat_map(|l| [least(&l.ab), least(&l.ba)])
+        .min()
+        .unwrap_or(1_000_000)
+        .min(LONGEST_WINDOW)
 }
 
 /// Cuts the nodes into contiguous ranges of about equal work.

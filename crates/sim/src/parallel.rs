@@ -130,10 +130,13 @@ impl Team<'_> {
         let completed = sum(&board.completed);
         self.watch.completed.store(completed, Ordering::Relaxed);
         let next = board.next.iter().map(|c| c.load(Ordering::Relaxed)).min()?;
-        let over = next == u64::MAX
-            || self.windows.start(next) >= self.until.end
-            || completed >= self.until.completions
-            || board.cancelled.load(Ordering::Relaxed);
+        if completed >= self.until.completions || board.cancelled.load(Ordering::Relaxed) {
+            return None;
+        }
+        let over = next == u64::MAX || self.windows.start(next) >= self.until.end;
+        if over && self.until.end != u64::MAX {
+            self.watch.reached.store(self.until.end, Ordering::Relaxed);
+        }
         (!over).then_some(next)
     }
 
