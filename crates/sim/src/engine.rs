@@ -161,6 +161,7 @@ fn build(
     let shared = Arc::new(Shared {
         cuts: cuts.iter().map(|&node| layout.first[node]).collect(),
         sampler: Sampler::new(network.interval, &network.sampled),
+        changes: !network.timeline.is_empty(),
         timeline: network.timeline,
         end: end.as_ps(),
         layout,

@@ -136,7 +136,8 @@ impl Line {
             rare.full += 1;
             return Offer::Full;
         }
-        if backlog > self.mark && flags & ECT != 0 {
+        // One branch, not two: whether a packet is ECN-capable is as good as random.
+        if (backlog > self.mark) & (flags & ECT != 0) {
             added = CE;
             rare.marks += 1;
         }

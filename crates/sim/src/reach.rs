@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     pub sampler: Sampler,
     /// Nothing at or after this time happens.
     pub end: u64,
+    /// Whether there is a timeline: links may fail.
+    pub changes: bool,
 }
 
 /// One of a node's own events that fell into the window being processed.
@@ -188,13 +190,16 @@ impl Reach {
     /// Carries out what `node` asked for, asking it in turn what to send on free pulled ports.
     pub fn carry_out<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
         let base = self.shared.layout.first[id];
-        while !self.effects.is_empty() {
+        loop {
             let mut sends = std::mem::take(&mut self.effects.sends);
             for (port, packet) in &mut sends {
                 self.send(base + u32::from(port.0), packet, now);
             }
             sends.clear();
             self.effects.sends = sends;
+            if self.effects.is_empty() {
+                return;
+            }
             while let Some((at, token)) = self.effects.wakes.pop() {
                 self.schedule(id, at.as_ps().max(now), own::WAKE, token);
             }

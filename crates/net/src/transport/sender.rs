@@ -138,7 +138,11 @@ impl Sender {
     /// A segment's payload, and whether it ends a message.
     #[inline]
     fn payload_of(&self, seq: u32, mss: u32) -> (u32, bool) {
-        match self.messages.get(self.messages.partition_point(|m| m.end <= seq)) {
+        let message = match self.messages.front() {
+            Some(front) if seq < front.end => Some(front),
+            _ => self.messages.get(self.messages.partition_point(|m| m.end <= seq)),
+        };
+        match message {
             Some(message) if seq + 1 == message.end => (message.last_payload, true),
             _ => (mss, false),
         }

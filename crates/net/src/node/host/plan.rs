@@ -5,7 +5,7 @@ use crate::id::{ConnId, FlowId, HostId};
 use crate::rng::mix64;
 use crate::time::Time;
 use crate::transport::Transport;
-use crate::workload::{Carrier, Start, Traffic};
+use crate::workload::{Carrier, Conn, Flow, Start, Traffic};
 
 /// How packets of a connection choose among equal paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,55 +81,18 @@ impl Plan {
         hosts: usize,
         seed: u64,
     ) -> Result<Plan, SpecError> {
-        let conns = || (0u32..).zip(&traffic.conns);
-        if let Some((id, _)) =
-            conns().find(|(_, c)| matches!(c.carrier, Carrier::Udp { .. }) && c.count > 1)
-        {
-            let message =
-                format!("connection {id} has several flows: a UDP connection carries one");
-            return Err(SpecError::new("workload", message));
-        }
-        let rx = Grouped::new(hosts, conns().map(|(id, c)| (c.dst.at(), id)));
-        let mut rx_ordinal = vec![0; traffic.conns.len()];
-        for host in 0..hosts {
-            (0..).zip(rx.of(host)).for_each(|(n, conn)| rx_ordinal[*conn as usize] = n);
-        }
-        let mut tx_first = vec![0u32; hosts + 1];
-        conns().for_each(|(_, c)| tx_first[c.src.at() + 1] += 1);
-        for host in 0..hosts {
-            tx_first[host + 1] += tx_first[host];
-        }
-        let entropy = conns().map(|(id, c)| match spread {
-            Spread::Pinned => (id - tx_first[c.src.at()]) as u16,
-            Spread::PerPair => pair_entropy(seed, c.src, c.dst),
-            _ => mix64(seed ^ mix64(u64::from(id) + 1)) as u16,
-        });
-        let flows = || (0u32..).zip(&traffic.flows);
-        let source = |conn: ConnId| traffic.conns[conn.at()].src.at();
-        let starting = flows().filter_map(|(id, f)| match f.start {
-            Start::At(_) => Some((source(f.conn), id)),
-            Start::After { .. } => None,
-        });
-        let mut starts = Grouped::new(hosts, starting);
-        for host in 0..hosts {
-            let range = starts.first[host] as usize..starts.first[host + 1] as usize;
-            starts.members[range].sort_by_key(|&flow| start_time(&traffic, flow));
-        }
-        let triggered = flows().filter_map(|(id, f)| match f.start {
-            Start::After { trigger, .. } => Some((trigger as usize, id)),
-            Start::At(_) => None,
-        });
+        refuse_shared_datagrams(&traffic)?;
+        let by_source = Grouped::new(hosts, conns(&traffic).map(|(id, c)| (c.src.at(), id)));
+        let rx = Grouped::new(hosts, conns(&traffic).map(|(id, c)| (c.dst.at(), id)));
+        let triggers = (0..).zip(&traffic.triggers).map(|(id, t)| (t.host.at(), id));
         Ok(Plan {
-            entropy: entropy.collect(),
-            tx_first,
-            rx_ordinal,
+            entropy: entropy(&traffic, spread, &by_source.first, seed),
+            rx_ordinal: ordinals(&rx, hosts, traffic.conns.len()),
+            starts: starts(&traffic, hosts),
+            triggered: triggered(&traffic),
+            triggers: Grouped::new(hosts, triggers),
+            tx_first: by_source.first,
             rx,
-            starts,
-            triggered: Grouped::new(traffic.triggers.len(), triggered),
-            triggers: Grouped::new(
-                hosts,
-                (0..).zip(&traffic.triggers).map(|(id, t)| (t.host.at(), id)),
-            ),
             traffic,
             transport,
             spread,
@@ -180,4 +143,62 @@ fn start_time(traffic: &Traffic, flow: u32) -> Time {
         Start::At(time) => time,
         Start::After { .. } => Time::MAX,
     }
+}
+
+fn conns(traffic: &Traffic) -> impl Iterator<Item = (u32, &Conn)> + Clone {
+    (0u32..).zip(&traffic.conns)
+}
+
+fn refuse_shared_datagrams(traffic: &Traffic) -> Result<(), SpecError> {
+    let shared = |c: &Conn| matches!(c.carrier, Carrier::Udp { .. }) && c.count > 1;
+    match conns(traffic).find(|(_, conn)| shared(conn)) {
+        None => Ok(()),
+        Some((id, _)) => Err(SpecError::new(
+            "workload",
+            format!("connection {id} has several flows: a UDP connection carries one"),
+        )),
+    }
+}
+
+/// What each connection's packets hash by, or the number of their path.
+fn entropy(traffic: &Traffic, spread: Spread, tx_first: &[u32], seed: u64) -> Vec<u16> {
+    let of = |(id, c): (u32, &Conn)| match spread {
+        Spread::Pinned => (id - tx_first[c.src.at()]) as u16,
+        Spread::PerPair => pair_entropy(seed, c.src, c.dst),
+        _ => mix64(seed ^ mix64(u64::from(id) + 1)) as u16,
+    };
+    conns(traffic).map(of).collect()
+}
+
+/// Where each connection stands among those its receiver gets.
+fn ordinals(rx: &Grouped, hosts: usize, count: usize) -> Vec<u32> {
+    let mut ordinals = vec![0; count];
+    for host in 0..hosts {
+        (0..).zip(rx.of(host)).for_each(|(n, conn)| ordinals[*conn as usize] = n);
+    }
+    ordinals
+}
+
+/// Flows that start at a time, by host, in order of it.
+fn starts(traffic: &Traffic, hosts: usize) -> Grouped {
+    let source = |conn: ConnId| traffic.conns[conn.at()].src.at();
+    let at_a_time = |(id, f): (u32, &Flow)| match f.start {
+        Start::At(_) => Some((source(f.conn), id)),
+        Start::After { .. } => None,
+    };
+    let mut starts = Grouped::new(hosts, (0..).zip(&traffic.flows).filter_map(at_a_time));
+    for host in 0..hosts {
+        let range = starts.first[host] as usize..starts.first[host + 1] as usize;
+        starts.members[range].sort_by_key(|&flow| start_time(traffic, flow));
+    }
+    starts
+}
+
+/// Flows that a trigger starts, by trigger.
+fn triggered(traffic: &Traffic) -> Grouped {
+    let by_trigger = |(id, f): (u32, &Flow)| match f.start {
+        Start::After { trigger, .. } => Some((trigger as usize, id)),
+        Start::At(_) => None,
+    };
+    Grouped::new(traffic.triggers.len(), (0..).zip(&traffic.flows).filter_map(by_trigger))
 }
