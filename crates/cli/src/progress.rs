@@ -10,7 +10,11 @@ const STEPS: u64 = 1000;
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// Shows how far `jobs` are while `work` does them. Ctrl-C stops them; what is done is kept.
-pub fn watched<T: Send>(jobs: &Arc<Jobs>, end_ps: Option<u64>, work: impl FnOnce() -> T + Send) -> T {
+pub fn watched<T: Send>(
+    jobs: &Arc<Jobs>,
+    end_ps: Option<u64>,
+    work: impl FnOnce() -> T + Send,
+) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let shown = scope.spawn(|| show(jobs, end_ps, &over));

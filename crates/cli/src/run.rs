@@ -21,7 +21,8 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     if options.seed.is_some() || options.repeat.is_some() {
         loaded.reseed(options.seed, options.repeat)?;
     }
-    let place = Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
+    let place =
+        Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
     let jobs = Arc::new(Jobs::of(&loaded));
     progress::stop_on_interrupt(&jobs)?;
     let threads = options.common.threads();

@@ -1,6 +1,6 @@
 //! From a scenario to a network: one scheme, one seed.
 
-use crate::scenario::{EventKind, EventSpec, Scenario, SchemeSpec};
+use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use slotline_net::aqm::spec::Policy;
 use slotline_net::aqm::{Red, queue_stream};
 use slotline_net::control::network::Network as ControlNetwork;
@@ -81,7 +81,7 @@ pub fn build(
         graph,
     };
     let timeline = builder.timeline(&scenario.event)?;
-    let sampled = builder.sampled(scenario);
+    let sampled = builder.sampled(&scenario.measure);
     let queues = builder.queues();
     let places = builder.places().map_err(in_scheme)?;
     let Builder { graph, wiring, routes, plan, .. } = builder;
@@ -312,11 +312,18 @@ impl Builder<'_> {
         })
     }
 
-    /// Ports whose queue and throughput are sampled: those of switches, towards hosts first.
-    fn sampled(&self, scenario: &Scenario) -> Vec<(NodeId, PortId)> {
-        if scenario.measure.sample.is_none() {
-            return Vec::new();
+    /// Ports whose queue and throughput are sampled.
+    fn sampled(&self, measure: &MeasureSpec) -> Vec<(NodeId, PortId)> {
+        let named = measure.ports.iter().flat_map(|name| switch_ports_named(&self.graph, name));
+        match (measure.sample, measure.ports.is_empty()) {
+            (None, _) => Vec::new(),
+            (_, true) => self.switch_ports(),
+            (_, false) => named.map(|end| (end.node, end.port)).collect(),
         }
+    }
+
+    /// Those of switches, towards hosts first.
+    fn switch_ports(&self) -> Vec<(NodeId, PortId)> {
         let is_host = |end: End| self.graph.nodes[end.node.at()].kind == NodeKind::Host;
         let ends = self.graph.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);
         let mut ports: Vec<_> = ends
@@ -361,6 +368,16 @@ impl Builder<'_> {
         }
         Ok(out)
     }
+}
+
+/// The switch ports called `name`, as `"leaf0-spine1"`: from `leaf0` towards `spine1`.
+pub fn switch_ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
+    let near = |(link, backwards): (usize, bool)| {
+        let link = &graph.links[link];
+        if backwards { link.b } else { link.a }
+    };
+    let ends = graph.links_named(name).into_iter().map(near);
+    ends.filter(|end| graph.nodes[end.node.at()].kind == NodeKind::Switch)
 }
 
 /// Most ports sampled in one run.

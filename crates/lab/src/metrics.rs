@@ -4,6 +4,12 @@ use crate::record::{FlowRow, NEVER, RunRecord, SampleRow, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The largest of small flows, in bytes of payload: short messages, for which latency is all (the
+/// class that "DCTCP", Alizadeh et al., SIGCOMM 2010, §4.3, reports on its own).
+pub const SMALL: u64 = 100_000;
+/// The smallest of large flows, in bytes of payload: background transfers, for which throughput is all.
+pub const LARGE: u64 = 10_000_000;
+
 /// Which way is better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Better {
@@ -62,6 +68,10 @@ pub enum Metric {
     FctP99,
     /// Longest flow completion time.
     FctMax,
+    /// 99th percentile of the completion time of flows of up to [`SMALL`], where there are larger ones.
+    FctSmallP99,
+    /// Mean completion time of flows of [`LARGE`] or more, where there are smaller ones.
+    FctLargeMean,
     /// Mean of completion time over the time the flow takes alone in the network.
     SlowdownMean,
     /// 99th percentile of the slowdown.
@@ -95,9 +105,10 @@ pub enum Metric {
     Marks,
     /// Priority pauses obeyed.
     Pauses,
-    /// Median queue at the switch port whose mean queue is longest.
+    /// Median queue at the switch port whose mean queue is longest, while it is in use: of the samples
+    /// before which it sent something. Idle times would only say how long the run was.
     QueueP50,
-    /// 99th percentile of the queue at the switch port whose mean queue is longest.
+    /// 99th percentile of the queue at the switch port whose mean queue is longest, while it is in use.
     QueueP99,
     /// Longest queue at any switch port.
     QueueMax,
@@ -120,11 +131,13 @@ pub struct Measured {
 
 impl Metric {
     /// All metrics, in the order in which they are shown.
-    pub const ALL: [Metric; 26] = [
+    pub const ALL: [Metric; 28] = [
         Metric::FctMean,
         Metric::FctP50,
         Metric::FctP99,
         Metric::FctMax,
+        Metric::FctSmallP99,
+        Metric::FctLargeMean,
         Metric::SlowdownMean,
         Metric::SlowdownP99,
         Metric::AnswerMean,
@@ -150,10 +163,12 @@ impl Metric {
     ];
 
     /// What is shown on a screen unless a scenario asks for others.
-    pub const USUAL: [Metric; 18] = [
+    pub const USUAL: [Metric; 19] = [
         Metric::FctMean,
         Metric::FctP50,
         Metric::FctP99,
+        Metric::FctSmallP99,
+        Metric::FctLargeMean,
         Metric::SlowdownP99,
         Metric::AnswerMean,
         Metric::AnswerP99,
@@ -161,7 +176,6 @@ impl Metric {
         Metric::Goodput,
         Metric::GoodputTcp,
         Metric::GoodputUdp,
-        Metric::Fairness,
         Metric::Retransmissions,
         Metric::Timeouts,
         Metric::Drops,
@@ -179,6 +193,8 @@ impl Metric {
             Metric::FctP50 => ("fct-p50", "FCT median", Seconds, Lower),
             Metric::FctP99 => ("fct-p99", "FCT 99th", Seconds, Lower),
             Metric::FctMax => ("fct-max", "FCT longest", Seconds, Lower),
+            Metric::FctSmallP99 => ("fct-small-p99", "FCT 99th, small", Seconds, Lower),
+            Metric::FctLargeMean => ("fct-large-mean", "FCT mean, large", Seconds, Lower),
             Metric::SlowdownMean => ("slowdown-mean", "Slowdown mean", Ratio, Lower),
             Metric::SlowdownP99 => ("slowdown-p99", "Slowdown 99th", Ratio, Lower),
             Metric::AnswerMean => ("answer-mean", "Answer mean", Seconds, Lower),
@@ -230,6 +246,8 @@ impl Metric {
             Metric::FctP50 => percentile(facts.completion_times(), 50),
             Metric::FctP99 => percentile(facts.completion_times(), 99),
             Metric::FctMax => percentile(facts.completion_times(), 100),
+            Metric::FctSmallP99 => percentile(facts.times_of(|bytes| bytes <= SMALL), 99),
+            Metric::FctLargeMean => mean(&facts.times_of(|bytes| bytes >= LARGE)),
             Metric::SlowdownMean => mean(&facts.slowdowns()),
             Metric::SlowdownP99 => percentile(facts.slowdowns(), 99),
             Metric::AnswerMean => mean(&facts.answer_times()),
@@ -288,6 +306,13 @@ impl<'a> Facts<'a> {
     }
     fn completion_times(&self) -> Vec<Measured> {
         self.tcp_transfers().map(|flow| self.lifetime(flow)).collect()
+    }
+    /// Completion times of the flows with such sizes; none where all flows have them.
+    fn times_of(&self, wanted: impl Fn(u64) -> bool) -> Vec<Measured> {
+        let (chosen, others): (Vec<_>, Vec<_>) =
+            self.tcp_transfers().partition(|flow| wanted(flow.bytes));
+        let chosen = if others.is_empty() { vec![] } else { chosen };
+        chosen.into_iter().map(|flow| self.lifetime(flow)).collect()
     }
     fn slowdowns(&self) -> Vec<Measured> {
         let over_ideal = |flow: &FlowRow| {
@@ -351,9 +376,13 @@ impl<'a> Facts<'a> {
     }
     fn busiest_queue(&self) -> Vec<Measured> {
         let port = busiest_port(self.run, self.window);
-        let there =
-            |sample: &&SampleRow| Some(sample.port) == port && self.window.contains(sample.t_ps);
-        self.run.samples.iter().filter(there).map(|s| exact(s.queue_bytes as f64)).collect()
+        let there = self.run.samples.iter().filter(|sample| Some(sample.port) == port);
+        let in_use = there.scan(0, |sent, sample| {
+            let before = std::mem::replace(sent, sample.tx_bytes);
+            Some((sample, sample.tx_bytes > before))
+        });
+        let counts = in_use.filter(|(sample, used)| *used && self.window.contains(sample.t_ps));
+        counts.map(|(sample, _)| exact(sample.queue_bytes as f64)).collect()
     }
     fn longest_queue(&self) -> Option<Measured> {
         let switch_ports = self.run.ports.iter().filter(|port| !port.host);
@@ -473,6 +502,18 @@ mod tests {
     }
 
     #[test]
+    fn small_and_large_flows_are_told_apart() {
+        let sizes = [SMALL, SMALL + 1, LARGE - 1, LARGE];
+        let flows = (1..).zip(sizes).map(|(ms, bytes)| flow(0, Some(ms), bytes));
+        let mixed = run(flows.collect());
+        assert!(close(value(Metric::FctSmallP99, &mixed), 0.001));
+        assert!(close(value(Metric::FctLargeMean, &mixed), 0.004));
+        let alike = run(vec![flow(0, Some(1), SMALL); 3]);
+        assert!(value(Metric::FctSmallP99, &alike).is_nan());
+        assert!(value(Metric::FctLargeMean, &alike).is_nan());
+    }
+
+    #[test]
     fn goodput_and_fairness() {
         let run = run(vec![flow(0, Some(10), 1_000_000), flow(10, Some(10), 3_000_000)]);
         assert!(close(value(Metric::Goodput, &run), 1.6e9));
@@ -524,9 +565,13 @@ mod tests {
         let port = |host, peak_bytes| PortRow { host, peak_bytes, marks: 3, ..PortRow::default() };
         run.ports = vec![port(true, 9_000_000), port(false, 50), port(false, 100)];
         for t_ps in 0..100 {
-            let sample = |port, queue_bytes| SampleRow { t_ps, port, queue_bytes, tx_bytes: 0 };
+            let tx_bytes = (t_ps + 1) * 1_500;
+            let sample = |port, queue_bytes| SampleRow { t_ps, port, queue_bytes, tx_bytes };
             run.samples.extend([sample(0, 9_000_000), sample(1, 1), sample(2, t_ps)]);
         }
+        // Idle from then on.
+        let idle = |t_ps| SampleRow { t_ps, port: 2, queue_bytes: 0, tx_bytes: 150_000 };
+        run.samples.extend((100..110).map(idle));
         assert_eq!(busiest_port(&run, Window::ALL), Some(2));
         assert_eq!(value(Metric::QueueP50, &run), 49.0);
         assert_eq!(value(Metric::QueueP99, &run), 98.0);

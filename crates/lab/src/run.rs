@@ -82,12 +82,18 @@ impl Jobs {
 }
 
 /// One run, on `threads` threads. `alone`: nothing else runs in the process meanwhile.
-fn one(loaded: &Loaded, job: &Job, threads: usize, alone: bool) -> Result<RunRecord, ScenarioError> {
+fn one(
+    loaded: &Loaded,
+    job: &Job,
+    threads: usize,
+    alone: bool,
+) -> Result<RunRecord, ScenarioError> {
     let cpu = || if alone { usage::process_cpu_s() } else { usage::thread_cpu_s() };
     let (began, cpu_before) = (Instant::now(), cpu());
     let scenario = &loaded.scenario;
     let files = |name: &str| loaded.file(name);
-    let assembly = build::build(scenario, job.scheme, job.seed, &files).map_err(|e| loaded.blame(e))?;
+    let assembly =
+        build::build(scenario, job.scheme, job.seed, &files).map_err(|e| loaded.blame(e))?;
     job.flows.store(assembly.flows, Ordering::Relaxed);
     let Assembly { network, plan, routes, wiring, flows } = assembly;
     let scene = Scene {

@@ -79,8 +79,8 @@ impl Verdict {
 pub struct Comparison {
     /// Scheme minus baseline, mean over seeds.
     pub difference: Estimate,
-    /// The same over the baseline's mean; `None` where that is zero.
-    pub relative: Option<Estimate>,
+    /// The scheme's mean over the baseline's; `None` where that is zero.
+    pub ratio: Option<Ratio>,
     /// What follows.
     pub verdict: Verdict,
 }
@@ -93,20 +93,51 @@ impl Comparison {
     pub fn paired(pairs: &[Pair], better: Better) -> Option<Comparison> {
         let differences: Vec<f64> = pairs.iter().map(|(b, s)| s.value - b.value).collect();
         let difference = Estimate::of(&differences)?;
-        let base = pairs.iter().map(|(b, _)| b.value).sum::<f64>() / pairs.len() as f64;
-        let relative = (base != 0.0).then(|| difference.over(base));
+        let ratio = Ratio::of(pairs);
+        let negligible = ratio.is_some_and(|ratio| (ratio.value - 1.0).abs() < NEGLIGIBLE);
         let verdict = match verdict(&difference, pairs, better)? {
-            Verdict::Better | Verdict::Worse if relative.is_some_and(|r| negligible(&r)) => {
-                Verdict::NoDifference
-            }
+            Verdict::Better | Verdict::Worse if negligible => Verdict::NoDifference,
             other => other,
         };
-        Some(Comparison { difference, relative, verdict })
+        Some(Comparison { difference, ratio, verdict })
     }
 }
 
-fn negligible(relative: &Estimate) -> bool {
-    relative.mean.abs() < NEGLIGIBLE
+/// One mean over another.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ratio {
+    /// The ratio.
+    pub value: f64,
+    /// Its confidence interval; `None` with a single pair, and where chance alone could have made the
+    /// denominator zero.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Ratio {
+    /// The scheme's mean over the baseline's, with Fieller's 95 % interval for pairs (Fieller, "Some
+    /// problems in interval estimation", 1954): it is without 1 exactly where the interval of the mean
+    /// difference is without 0.
+    pub fn of(pairs: &[Pair]) -> Option<Ratio> {
+        let n = pairs.len() as f64;
+        let mean = |of: fn(&Pair) -> f64| pairs.iter().map(of).sum::<f64>() / n;
+        let (base, scheme) = (mean(|p| p.0.value), mean(|p| p.1.value));
+        let moment = |of: &dyn Fn(f64, f64) -> f64| {
+            let products = pairs.iter().map(|(b, s)| of(b.value - base, s.value - scheme));
+            let t = t_quantile(pairs.len() as u32 - 1, CONFIDENCE);
+            t * t * products.sum::<f64>() / (n * (n - 1.0))
+        };
+        let interval = || {
+            let a = base * base - moment(&|b, _| b * b);
+            let b = base * scheme - moment(&|b, s| b * s);
+            let c = scheme * scheme - moment(&|_, s| s * s);
+            let root = (b * b - a * c).max(0.0).sqrt();
+            (a > 0.0).then(|| ((b - root) / a, (b + root) / a))
+        };
+        (base != 0.0).then(|| Ratio {
+            value: scheme / base,
+            interval: if pairs.len() > 1 { interval() } else { None },
+        })
+    }
 }
 
 fn verdict(difference: &Estimate, pairs: &[Pair], better: Better) -> Option<Verdict> {
@@ -223,8 +254,41 @@ mod tests {
         assert_eq!(judged(&values, Better::Lower), Some(Verdict::Better));
         assert_eq!(judged(&values, Better::Higher), Some(Verdict::Worse));
         assert_eq!(judged(&values, Better::Neither), None);
-        let relative = Comparison::paired(&pairs(&values), Better::Lower).and_then(|c| c.relative);
-        assert!(relative.is_some_and(|r| (r.mean + 1.0 / 70.0).abs() < 1e-12));
+        let ratio = Ratio::of(&pairs(&values)).map(|r| r.value);
+        assert!(ratio.is_some_and(|r| (r - 69.0 / 70.0).abs() < 1e-12));
+    }
+
+    #[test]
+    fn the_interval_of_a_ratio_agrees_with_that_of_the_difference() {
+        // What is always half is half for sure, however much the baseline varies.
+        let half = Ratio::of(&pairs(&[(100.0, 50.0), (110.0, 55.0), (90.0, 45.0)]));
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        let edges = half.and_then(|r| r.interval);
+        assert!(edges.is_some_and(|(low, high)| near(low, 0.5) && near(high, 0.5)), "{half:?}");
+        assert_eq!(Ratio::of(&pairs(&[(0.0, 1.0), (0.0, 2.0)])), None);
+        assert_eq!(Ratio::of(&pairs(&[(2.0, 1.0)])).map(|r| r.interval), Some(None));
+        let mut rng = 1u64;
+        let mut draw = || {
+            rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (rng >> 40) as f64 / 16_777_216.0
+        };
+        let mut seen = [0; 2];
+        for case in 0..2_000 {
+            let shift = f64::from(case % 20) * 0.02;
+            let values: Vec<_> = (0..5).map(|_| (5.0 + draw(), 5.0 + draw() + shift)).collect();
+            let pairs = pairs(&values);
+            let Some(Comparison { difference, ratio: Some(ratio), .. }) =
+                Comparison::paired(&pairs, Better::Lower)
+            else {
+                panic!("{values:?}")
+            };
+            let significant = difference.mean.abs() > difference.half.unwrap();
+            let (low, high) = ratio.interval.unwrap();
+            assert!(low <= ratio.value && ratio.value <= high);
+            assert_eq!(significant, low > 1.0 || high < 1.0, "{values:?}");
+            seen[usize::from(significant)] += 1;
+        }
+        assert!(seen[0] > 100 && seen[1] > 100, "{seen:?}");
     }
 
     #[test]
@@ -239,7 +303,7 @@ mod tests {
 
     #[test]
     fn what_is_negligible_is_no_difference() {
-        let around = |factor: f64| [(100.0, 100.0 * factor), (200.0, 200.0 * factor)];
+        let around = |factor: f64| [(100.0, 100.0 * factor); 3];
         let lower = |factor| judged(&around(factor), Better::Lower);
         assert_eq!(lower(0.9991), Some(Verdict::NoDifference));
         assert_eq!(lower(0.9989), Some(Verdict::Better));

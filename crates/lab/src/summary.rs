@@ -91,6 +91,12 @@ impl Summary {
             |m: &Metric| set.metrics.is_empty() && usual.contains(m) && self.all_zero(*m);
         self.metrics.iter().copied().filter(left_out).collect()
     }
+    /// Whether several seeds gave the same numbers throughout.
+    pub fn is_fixed(&self) -> bool {
+        let mut cells = self.schemes.iter().flat_map(|scheme| scheme.cells.iter().flatten());
+        let fixed = |cell: &Cell| cell.estimate.n > 1 && cell.estimate.half == Some(0.0);
+        cells.clone().next().is_some() && cells.all(fixed)
+    }
     fn all_zero(&self, metric: Metric) -> bool {
         let cells = (0..self.schemes.len()).filter_map(|at| self.cell(at, metric));
         cells.map(|cell| cell.estimate.mean).all(|mean| mean == 0.0)

@@ -4,7 +4,7 @@ use crate::metrics::{Metric, Unit, busiest_port};
 use crate::output::plot::{self, Axis, Line, cumulative, escape, extremes, slopes};
 use crate::output::words::{self, Scale};
 use crate::record::{FlowRow, RunRecord, RunSet};
-use crate::summary::{Cell, Summary};
+use crate::summary::{Cell, EngineTotal, Summary};
 
 /// Points of a time series before neighbours are drawn together.
 const INTERVALS: usize = 600;
@@ -22,6 +22,7 @@ pub fn html(id: &str, set: &RunSet, summary: &Summary) -> String {
     page += &legend(set);
     page += &distributions(set);
     page += &histories(set);
+    page += &trust(set);
     page += &format!(
         "<h2>Scenario</h2>\n<details><summary>All settings</summary><pre>{}</pre></details>\n",
         escape(&set.scenario)
@@ -48,6 +49,13 @@ fn about(id: &str, set: &RunSet) -> String {
             "<p class=\"warning\">Incomplete: the run was stopped; this shows what was done.</p>\n";
     }
     out
+}
+
+/// Why the numbers can be trusted, and what they cost.
+fn trust(set: &RunSet) -> String {
+    let lines = words::engine(&EngineTotal::of(&set.in_order()), set.runs.len());
+    let paragraphs = lines.iter().map(|line| format!("<p class=\"small\">{}</p>\n", escape(line)));
+    format!("<h2>How it was made</h2>\n{}", paragraphs.collect::<String>())
 }
 
 fn paragraph(text: &str) -> String {
@@ -137,8 +145,9 @@ fn distributions(set: &RunSet) -> String {
 
 fn spread(set: &RunSet, wanted: fn(&FlowRow) -> bool, value: fn(&FlowRow) -> f64) -> Vec<Line> {
     let line = |name: &String| {
-        let counts =
-            |f: &&FlowRow| f.started() && !f.udp && !f.request && set.window.contains(f.start_ps) && wanted(f);
+        let counts = |f: &&FlowRow| {
+            f.started() && !f.udp && !f.request && set.window.contains(f.start_ps) && wanted(f)
+        };
         let runs = set.of(name);
         let flows: Vec<_> = runs.iter().flat_map(|run| run.flows.iter().filter(counts)).collect();
         let done = flows.iter().filter(|f| f.finished()).map(|f| value(f)).collect();

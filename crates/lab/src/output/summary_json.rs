@@ -86,6 +86,9 @@ fn against(comparison: &Comparison) -> Value {
         "ci_low": comparison.difference.low(),
         "ci_high": comparison.difference.high(),
         "n": comparison.difference.n,
+        "ratio": comparison.ratio.map(|ratio| ratio.value),
+        "ratio_low": comparison.ratio.and_then(|ratio| ratio.interval).map(|(low, _)| low),
+        "ratio_high": comparison.ratio.and_then(|ratio| ratio.interval).map(|(_, high)| high),
     })
 }
 

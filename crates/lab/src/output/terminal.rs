@@ -3,7 +3,8 @@
 use crate::metrics::Metric;
 use crate::output::words::{self, Scale};
 use crate::record::RunSet;
-use crate::summary::{Cell, Summary};
+use crate::statistics::{Comparison, Verdict};
+use crate::summary::{Cell, EngineTotal, Summary};
 use std::fmt::Write;
 
 /// The table, the verdicts and what must be known about them, for a screen `width` columns wide.
@@ -15,7 +16,7 @@ pub fn table(set: &RunSet, width: usize) -> String {
         out += &block;
     }
     out += &verdicts(&summary, &metrics, width);
-    out += &notes(set, &summary);
+    out += &notes(set, &summary, width);
     out
 }
 
@@ -91,33 +92,76 @@ fn verdicts(summary: &Summary, metrics: &[Metric], width: usize) -> String {
     let names = metrics.iter().map(|m| text_width(m.title())).max().unwrap_or(0);
     for (at, scheme) in summary.schemes.iter().enumerate().skip(1) {
         writeln!(out, "{} against {base}, paired by seed:", scheme.name).expect("a String");
-        for metric in metrics {
-            let against = summary.cell(at, *metric).and_then(|cell| cell.against);
-            let Some(comparison) = against else { continue };
+        let against = |m: &Metric| Some((*m, summary.cell(at, *m)?.against?));
+        let (alike, apart): (Vec<_>, Vec<_>) = metrics
+            .iter()
+            .filter_map(against)
+            .partition(|(_, comparison)| comparison.verdict == Verdict::NoDifference);
+        for (metric, comparison) in apart {
             let name = padded(metric.title(), names, false);
-            let sentence = words::verdict(*metric, &comparison);
+            let sentence = words::verdict(metric, &comparison);
             out += &wrapped(&format!("  {name}  {sentence}"), width, names + 4);
         }
+        out += &together(&alike, width);
         out.push('\n');
     }
     out
 }
 
-fn notes(set: &RunSet, summary: &Summary) -> String {
-    let mut out = String::new();
-    let zero: Vec<&str> = summary.zero(set, &Metric::USUAL).iter().map(|m| m.title()).collect();
-    if !zero.is_empty() {
-        out += &format!("Zero in every run: {}.\n", zero.join(", "));
+/// All metrics without a difference in one sentence.
+fn together(alike: &[(Metric, Comparison)], width: usize) -> String {
+    if alike.is_empty() {
+        return String::new();
     }
-    if summary.schemes.iter().flat_map(|s| s.cells.iter().flatten()).any(|cell| cell.at_least) {
-        out += "≥ lower bound: unfinished flows count with the time they had when the run ended.\n";
-    }
+    let titles: Vec<&str> = alike.iter().map(|(metric, _)| metric.title()).collect();
+    let words = Verdict::NoDifference.words();
+    wrapped(&format!("  {words}: {}", titles.join(", ")), width, 4)
+}
+
+/// What must be known about the numbers, and why they can be trusted: a line each.
+fn notes(set: &RunSet, summary: &Summary, width: usize) -> String {
+    let known = remarks(set, summary);
+    let trust = words::engine(&EngineTotal::of(&set.in_order()), set.runs.len());
+    let lines = |lines: &[String]| lines.iter().map(|l| wrapped(l, width, 2)).collect::<String>();
+    let gap = if known.is_empty() { "" } else { "\n" };
+    lines(&known) + gap + &lines(&trust)
+}
+
+fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
+    let mut out = Vec::new();
     if !set.complete() {
         let planned = set.schemes.len() * set.seeds.len();
-        out += &format!("Incomplete: {} of {planned} runs were done.\n", set.runs.len());
+        out.push(format!("Incomplete: {} of {planned} runs were done.", set.runs.len()));
+    }
+    let shown = summary.shown(set, &Metric::USUAL);
+    let needed = EXPLAINED.iter().filter(|(of, _)| of.iter().any(|m| shown.contains(m)));
+    out.extend(needed.map(|(_, words)| (*words).to_string()));
+    let zero: Vec<&str> = summary.zero(set, &Metric::USUAL).iter().map(|m| m.title()).collect();
+    if !zero.is_empty() {
+        out.push(format!("Zero in every run: {}.", zero.join(", ")));
+    }
+    if summary.schemes.iter().flat_map(|s| s.cells.iter().flatten()).any(|cell| cell.at_least) {
+        let bound =
+            "≥ lower bound: unfinished flows count with the time they had when the run ended.";
+        out.push(bound.into());
+    }
+    if summary.is_fixed() {
+        out.push("All seeds gave the same numbers: nothing in this scenario is random.".into());
     }
     out
 }
+
+/// What needs a word of explanation.
+const EXPLAINED: [(&[Metric], &str); 2] = [
+    (
+        &[Metric::AnswerMean, Metric::AnswerP99],
+        "Answer: from a request to the last byte that answers it; in an incast a whole block.",
+    ),
+    (
+        &[Metric::FctSmallP99, Metric::FctLargeMean],
+        "Small flows have up to 100 KB, large ones 10 MB or more.",
+    ),
+];
 
 /// `line` broken at spaces where it exceeds `width`; what follows is indented.
 fn wrapped(line: &str, width: usize, indent: usize) -> String {
@@ -173,8 +217,7 @@ mod tests {
     fn narrow_screens_are_respected() {
         for width in [50, 64, 80] {
             for line in table(&fake(3), width).lines().skip(1) {
-                let note = line.starts_with('≥') || line.starts_with("Zero");
-                assert!(note || text_width(line) <= width, "{width}: {line}");
+                assert!(text_width(line) <= width, "{width}: {line}");
             }
         }
     }

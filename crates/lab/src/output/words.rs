@@ -1,7 +1,8 @@
 //! Numbers and comparisons in words, for people.
 
 use crate::metrics::{Metric, Unit};
-use crate::statistics::{Comparison, Estimate, Verdict};
+use crate::statistics::{Comparison, Estimate, Ratio, Verdict};
+use crate::summary::EngineTotal;
 
 /// A unit's multiple that suits a magnitude.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -65,45 +66,107 @@ pub fn estimate(estimate: &Estimate, at_least: bool, scale: Scale) -> String {
     }
 }
 
+/// `n` with its thousands apart: `1,234,567`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let apart = |(at, digit): (usize, char)| {
+        let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
+        comma.then_some(',').into_iter().chain([digit])
+    };
+    digits.chars().enumerate().flat_map(apart).collect()
+}
+
+/// Why `runs` runs can be trusted and what they cost: a sentence each.
+pub fn engine(total: &EngineTotal, runs: usize) -> [String; 3] {
+    let (stats, census) = (&total.stats, &total.census);
+    let accounted = if census.holds() { "every one accounted for" } else { "NOT accounted for" };
+    let per_hop = stats.cpu_s / stats.packet_hops.max(1) as f64;
+    [
+        format!(
+            "Packets: {} sent = {} delivered + {} dropped + {} in flight: {accounted}",
+            grouped(census.sent),
+            grouped(census.delivered),
+            grouped(census.lost()),
+            grouped(census.in_flight),
+        ),
+        format!(
+            "Engine: {} packet-hops in {} of CPU time, {} each; peak memory {}",
+            grouped(stats.packet_hops),
+            quantity(Unit::Seconds, stats.cpu_s),
+            rounded(Unit::Seconds, per_hop),
+            rounded(Unit::Bytes, stats.peak_rss_bytes as f64),
+        ),
+        format!("Digest: {:016x}; the same runs give the same digest ({runs} runs)", stats.digest),
+    ]
+}
+
+/// `value` in its unit, to the unit.
+fn rounded(unit: Unit, value: f64) -> String {
+    let scale = Scale::of(unit, value);
+    scale.with(format!("{:.0}", value / scale.factor))
+}
+
 /// A verdict with its reason, as `better: 34 % lower (30 to 38 %)`.
 pub fn verdict(metric: Metric, comparison: &Comparison) -> String {
     let words = comparison.verdict.words();
     match comparison.verdict {
         Verdict::Open => words.to_string(),
-        Verdict::NoDifference if comparison.difference.half == Some(0.0) => words.to_string(),
+        Verdict::NoDifference if is_narrow(comparison) => words.to_string(),
         _ => format!("{words}: {}", extent(metric, comparison)),
     }
 }
 
+/// Whether the interval of the difference shows as nothing.
+fn is_narrow(comparison: &Comparison) -> bool {
+    let shows = |edge: f64| (edge - 1.0).abs() >= 0.0005;
+    match comparison.ratio.and_then(|ratio| ratio.interval) {
+        Some((low, high)) => !shows(low) && !shows(high),
+        None => comparison.difference.half == Some(0.0),
+    }
+}
+
 fn extent(metric: Metric, comparison: &Comparison) -> String {
-    match comparison.relative {
-        Some(relative) if comparison.verdict == Verdict::NoDifference => around_zero(&relative),
-        Some(relative) if relative.mean >= 1.0 => times(&relative),
-        Some(relative) => percent(&relative),
+    match comparison.ratio {
+        Some(ratio) if comparison.verdict == Verdict::NoDifference => around_one(&ratio),
+        Some(Ratio { value: 0.0, .. }) => none_left(metric, &comparison.difference),
+        Some(ratio) if ratio.value >= 2.0 => times(&ratio),
+        Some(ratio) => percent(&ratio),
         None => absolute(metric, &comparison.difference),
     }
 }
 
-fn around_zero(relative: &Estimate) -> String {
-    let (low, high) = (relative.low().unwrap_or(0.0), relative.high().unwrap_or(0.0));
-    format!("{:+.1} to {:+.1} %", low * 100.0, high * 100.0)
+fn around_one(ratio: &Ratio) -> String {
+    let percent = |edge: f64| (edge - 1.0) * 100.0;
+    match ratio.interval {
+        Some((low, high)) => format!("{:+.1} to {:+.1} %", percent(low), percent(high)),
+        None => format!("{:+.1} %, give or take more", percent(ratio.value)),
+    }
 }
 
-fn times(relative: &Estimate) -> String {
-    let factor = Estimate { mean: 1.0 + relative.mean, ..*relative };
-    format!("{:.1} times as high{}", factor.mean, interval(&factor, ""))
+/// For what the scheme does away with.
+fn none_left(metric: Metric, difference: &Estimate) -> String {
+    format!("none instead of {}", quantity(metric.unit(), -difference.mean))
 }
 
-fn percent(relative: &Estimate) -> String {
-    let (word, sign) = if relative.mean < 0.0 { ("lower", -0.01) } else { ("higher", 0.01) };
-    let size = relative.over(sign);
-    format!("{:.1} % {word}{}", size.mean, interval(&size, " %"))
+fn times(ratio: &Ratio) -> String {
+    format!("{:.1} times as high{}", ratio.value, interval(ratio.interval, ""))
+}
+
+fn percent(ratio: &Ratio) -> String {
+    let lower = ratio.value < 1.0;
+    let size = |value: f64| (value - 1.0).abs() * 100.0;
+    let edges = |(low, high): (f64, f64)| match lower {
+        true => ((1.0 - high) * 100.0, (1.0 - low) * 100.0),
+        false => ((low - 1.0) * 100.0, (high - 1.0) * 100.0),
+    };
+    let word = if lower { "lower" } else { "higher" };
+    format!("{:.1} % {word}{}", size(ratio.value), interval(ratio.interval.map(edges), " %"))
 }
 
 /// The interval in brackets, unless it is as narrow as the digits shown.
-fn interval(estimate: &Estimate, unit: &str) -> String {
-    match (estimate.low(), estimate.high()) {
-        (Some(low), Some(high)) if high - low >= 0.1 => format!(" ({low:.1} to {high:.1}{unit})"),
+fn interval(edges: Option<(f64, f64)>, unit: &str) -> String {
+    match edges {
+        Some((low, high)) if high - low >= 0.1 => format!(" ({low:.1} to {high:.1}{unit})"),
         _ => String::new(),
     }
 }
@@ -143,8 +206,15 @@ mod tests {
     }
 
     #[test]
+    fn long_numbers_are_grouped() {
+        let shown = [0, 999, 1_000, 12_345, 1_234_567].map(grouped);
+        assert_eq!(shown, ["0", "999", "1,000", "12,345", "1,234,567"]);
+    }
+
+    #[test]
     fn verdicts_read_as_sentences() {
         assert_eq!(said(&[(10.0, 7.0), (10.0, 7.0)]), "better: 30.0 % lower");
+        assert_eq!(said(&[(0.22, 0.0), (0.18, 0.0), (0.2, 0.0)]), "better: none instead of 200 ms");
         assert_eq!(said(&[(10.0, 40.0), (10.0, 40.0)]), "worse: 4.0 times as high");
         assert_eq!(said(&[(10.0, 7.0), (10.0, 7.2)]), "better: 29.0 % lower (16.3 to 41.7 %)");
         assert_eq!(said(&[(10.0, 7.0)]), "too few repetitions: 30.0 % lower");

@@ -2,13 +2,14 @@
 
 use super::event::{EventKind, EventSpec};
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
+use crate::build::switch_ports_named;
 use crate::metrics::Metric;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::node::controller::CONTROL_CLASS;
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, NodeKind};
+use slotline_net::topology::{End, Graph, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
 use slotline_net::workload::{Setting, Shape, TrafficBuilder};
@@ -26,6 +27,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Result<Graph, SpecError>
     general(scenario)?;
     let graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
     measure(&scenario.measure, scenario.end.at)?;
+    ports(&scenario.measure, &graph)?;
     for (at, scheme) in scenario.scheme.iter().enumerate() {
         let path = format!("scheme[{at}]");
         distinct(scenario, at).map_err(|e| within(&path, e))?;
@@ -59,10 +61,10 @@ fn general(scenario: &Scenario) -> Checked {
         format!("`repeat` is {}: it has to be 1 to 10000", scenario.repeat)
     })?;
     ensure(!scenario.workload.is_empty(), "workload", || {
-        "no traffic: add a workload, for example [[workload]] with kind = \"incast\"".into()
+        "no traffic: add a `workload`, for example [[workload]] with kind = \"incast\"".into()
     })?;
     ensure(!scenario.scheme.is_empty(), "scheme", || {
-        "nothing to compare: add a scheme, for example [[scheme]] with name = \"tcp\"".into()
+        "nothing to compare: add a `scheme`, for example [[scheme]] with name = \"tcp\"".into()
     })?;
     ensure(scenario.end.at != Some(Time::ZERO), "end.at", || {
         "`at` is 0: nothing would happen".into()
@@ -97,6 +99,28 @@ fn measure(spec: &MeasureSpec, end: Option<Time>) -> Checked {
     queue.map_or(Ok(()), |m| lacks(m, "an interval for samples, for example sample = \"10us\""))
 }
 
+fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
+    for (at, port) in spec.ports.iter().enumerate() {
+        let known = switch_ports_named(graph, port).next().is_some();
+        ensure(known, &format!("measure.ports[{at}]"), || {
+            format!(
+                "`ports` has \"{port}\": write a switch and what its port leads to, for example {}",
+                some_ports(graph).join(", ")
+            )
+        })?;
+    }
+    ensure(spec.ports.is_empty() || spec.sample.is_some(), "measure.ports", || {
+        "`ports` needs an interval for samples, for example sample = \"10us\"".into()
+    })
+}
+
+fn some_ports(graph: &Graph) -> Vec<String> {
+    let name = |end: End| &graph.nodes[end.node.at()].name;
+    let ends = graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
+    let of_switch = ends.filter(|(near, _)| graph.nodes[near.node.at()].kind == NodeKind::Switch);
+    of_switch.take(3).map(|(near, far)| format!("`{}-{}`", name(near), name(far))).collect()
+}
+
 fn lacks(metric: Metric, what: &str) -> Checked {
     Err(SpecError::new("measure.metrics", format!("`{}` needs {what}", metric.key())))
 }
@@ -106,7 +130,9 @@ fn distinct(scenario: &Scenario, at: usize) -> Checked {
     ensure(!name.trim().is_empty(), "name", || "a scheme's `name` is empty".into())?;
     let before = scenario.scheme[..at].iter().position(|other| other.name == *name);
     ensure(before.is_none(), "name", || {
-        format!("two schemes are called \"{name}\": results could not be told apart")
+        format!(
+            "`name` = \"{name}\" is the name of another scheme: results could not be told apart"
+        )
     })
 }
 
@@ -118,7 +144,7 @@ fn scheme(scheme: &SchemeSpec) -> Checked {
     }
     let blind = scheme.transport.kind == AlgorithmKind::Dctcp && !marks(&scheme.queue);
     ensure(!blind, "queue", || {
-        "`dctcp` reacts to ECN marks, but this queue never marks: use \
+        "`queue` never marks packets, but `dctcp` works by marks: use \
          queue = { kind = \"ecn\", threshold = \"22.5KB\" }, or \"red\" with ecn = true"
             .into()
     })?;
@@ -165,7 +191,7 @@ fn known_link(graph: &Graph, link: &str) -> Checked {
         let some = graph.links.iter().rev().take(3);
         let some: Vec<String> = some.map(|l| format!("`{}-{}`", name(l.a), name(l.b))).collect();
         format!(
-            "no link `{link}`: write the names of its two ends, for example {}",
+            "`link` = \"{link}\" is not in this fabric: write the names of its two ends, for example {}",
             some.join(", ")
         )
     })
@@ -176,7 +202,10 @@ fn known_switch(graph: &Graph, switch: &str) -> Checked {
     ensure(switches.clone().any(|node| node.name == switch), "switch", || {
         let some: Vec<String> =
             switches.by_ref().take(6).map(|n| format!("`{}`", n.name)).collect();
-        format!("no switch `{switch}`: switches here are called {}", some.join(", "))
+        format!(
+            "`switch` = \"{switch}\" is not in this fabric: switches here are called {}",
+            some.join(", ")
+        )
     })
 }
 

@@ -38,9 +38,11 @@ impl Spot {
 
 impl Document {
     /// The fault with `message` at `path` (as `scheme[1].queue.kind`). What the file does not spell out
-    /// is blamed on the nearest table that is there.
+    /// is blamed on the nearest table that is there. The message names the key first, if it does not name
+    /// it at all.
     pub fn fault_at(&self, path: &str, message: String) -> ScenarioError {
         let spots = self.spots();
+        let message = naming(path, message);
         let mut nearest = path;
         loop {
             if let Some(spot) = spots.iter().find(|spot| spot.path == nearest) {
@@ -95,6 +97,13 @@ impl Document {
         }
         spots
     }
+}
+
+/// `message`, with the last part of `path` in front unless it is in there.
+fn naming(path: &str, message: String) -> String {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    let key = last.split('[').next().unwrap_or(last);
+    if message.contains(&format!("`{key}`")) { message } else { format!("`{key}`: {message}") }
 }
 
 fn collect_table(table: &DeTable<'_>, path: &str, spots: &mut Vec<Spot>) {

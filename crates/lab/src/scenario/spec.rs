@@ -95,6 +95,10 @@ pub struct MeasureSpec {
     /// Interval between samples of queues and throughput; none are taken without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Time>,
+    /// Switch ports that are sampled, as `s0-h0`: the switch, and what its port leads to. Empty: all, at
+    /// most 256, those that lead to hosts first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<String>,
     /// Flows that start before this do not count, nor do samples.
     pub warmup: Time,
     /// Flows that start from this on do not count, nor do samples.
@@ -108,7 +112,14 @@ pub struct MeasureSpec {
 
 impl Default for MeasureSpec {
     fn default() -> MeasureSpec {
-        MeasureSpec { sample: None, warmup: Time::ZERO, until: None, metrics: vec![], ideal: true }
+        MeasureSpec {
+            sample: None,
+            ports: vec![],
+            warmup: Time::ZERO,
+            until: None,
+            metrics: vec![],
+            ideal: true,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use slotline_lab::record::{FlowRow, RunRecord};
 use slotline_lab::run::Jobs;
 use slotline_lab::scenario::{Loaded, Scenario};
 use slotline_net::node::Node;
+use slotline_net::node::host::FlowResult;
 use slotline_net::time::Time;
 use slotline_sim::{Network, Options, Outcome, Place, Watch, run};
 use std::path::Path;
@@ -57,4 +58,13 @@ pub fn mean_fct_ms(run: &RunRecord) -> f64 {
 pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0u32), |(sum, n), value| (sum + value, n + 1));
     sum / f64::from(n)
+}
+
+/// What all hosts of an outcome know of their flows.
+pub fn results(outcome: &Outcome) -> Vec<FlowResult> {
+    let host = |place: &Place| match place {
+        Place::Host(host) => host.results().collect(),
+        _ => Vec::new(),
+    };
+    outcome.places.iter().flat_map(host).collect()
 }

@@ -2,9 +2,13 @@
 //! laws that hold in every network.
 
 mod common;
+mod determinism;
+mod failures;
+mod invariants;
 mod lone_flow;
 mod nodes;
+mod paths;
 mod peers;
-mod probe;
+mod ports;
 mod queueing;
 mod sharing;

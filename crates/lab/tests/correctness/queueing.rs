@@ -1,13 +1,12 @@
 //! Waiting times against queueing theory.
 
 use crate::common::{assemble, drain, node};
+use crate::nodes::{Act, Made};
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
-use slotline_net::node::{Census, Cx, Node};
+use slotline_net::node::{Census, Cx};
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
-use slotline_sim::Place;
-use std::any::Any;
 
 /// In place of a host: adds up when packets arrive.
 #[derive(Default)]
@@ -16,24 +15,13 @@ struct Clock {
     sum_ps: u128,
 }
 
-impl Node for Clock {
-    fn start(&mut self, _cx: &mut Cx<'_>) {}
+impl Act for Clock {
     fn receive(&mut self, _port: PortId, _packet: Packet, cx: &mut Cx<'_>) {
         self.packets += 1;
         self.sum_ps += u128::from(cx.now.as_ps());
     }
-    fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
-        None
-    }
-    fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
     fn census(&self) -> Census {
         Census { consumed: self.packets, ..Census::default() }
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 
@@ -70,11 +58,11 @@ fn arrivals(load: f64, rate: Rate, packets: u64) -> (u64, u128) {
     );
     let mut network = assemble(&text, 1).network;
     let sink = network.graph.hosts[1].at();
-    network.places[sink] = Place::Node(Box::new(Clock::default()));
+    network.places[sink] = Made::place(Clock::default());
     let outcome = drain(network, 1);
     assert!(outcome.conservation.holds() && outcome.conservation.in_flight == 0);
     assert_eq!(outcome.conservation.dropped, [0; 5]);
-    let clock: &Clock = node(&outcome, sink);
+    let Made(clock): &Made<Clock> = node(&outcome, sink);
     (clock.packets, clock.sum_ps)
 }
 
@@ -93,7 +81,6 @@ fn mean_wait(load: f64, packets: u64) -> f64 {
 fn poisson_arrivals_wait_as_in_m_d_1() {
     for (load, packets) in [(0.3, 1_000_000), (0.6, 1_000_000), (0.8, 2_000_000)] {
         let (wait, theory) = (mean_wait(load, packets), load / (2.0 * (1.0 - load)));
-        eprintln!("load {load}: {wait:.4} service times, theory {theory:.4}");
         assert!((wait / theory - 1.0).abs() < 0.02, "load {load}: {wait} for {theory}");
     }
 }

@@ -98,14 +98,12 @@ impl Controller {
     fn hear(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
         self.counters.reports += 1;
         let message = Message::parse(bytes).ok();
-        if message
-            .and_then(|message| self.accept(message, cx))
-            .is_none()
-        {
+        if message.and_then(|message| self.accept(message, cx)).is_none() {
             self.counters.ignored += 1;
         }
     }
-    fn accept(&mut self, Message { host, seq, body }: Message, cx: &mut Cx<'_>) -> Option<()> {
+    fn accept(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
+        let Message { host, seq, body, .. } = message;
         let peer = self.peers.get_mut(host.at())?;
         let restarted = body == Body::Hello;
         if !restarted && peer.heard.is_some_and(|last| !newer(seq, last)) {
@@ -154,9 +152,7 @@ impl Controller {
         let mut plan = std::mem::take(&mut self.plan);
         let again = self.control.decide(cx.now, &mut plan);
         for directive in plan.chunk_by(joined) {
-            directive
-                .chunks(MAX_RATES)
-                .for_each(|part| self.direct(part, cx));
+            directive.chunks(MAX_RATES).for_each(|part| self.direct(part, cx));
         }
         plan.clear();
         self.plan = plan;
@@ -173,7 +169,8 @@ impl Controller {
         let body = body(decisions, cx.now);
         let seq = peer.next;
         peer.next = seq.wrapping_add(1);
-        let bytes = Message { host, seq, body }.emit();
+        let heard = peer.heard.unwrap_or(0);
+        let bytes = Message { host, seq, heard, body }.emit();
         let packet = cx.attach(host, bytes, OVERHEAD, CONTROL_CLASS);
         self.census.created += 1;
         self.counters.directives += 1;
@@ -189,15 +186,8 @@ fn joined(a: &Decision, b: &Decision) -> bool {
 }
 
 fn body(decisions: &[Decision], now: Time) -> Body {
-    if let Decision::Window {
-        dst, until, rate, ..
-    } = decisions[0]
-    {
-        return Body::Window {
-            dst,
-            duration: until.since(now),
-            rate,
-        };
+    if let Decision::Window { dst, until, rate, .. } = decisions[0] {
+        return Body::Window { dst, duration: until.since(now), rate };
     }
     let rate = |decision: &Decision| match *decision {
         Decision::Rate { dst, rate, .. } => Some((dst, rate)),
@@ -262,26 +252,12 @@ mod tests {
             let star = Network::new(4, vec![Rate(1_000_000_000); 8], |src, dst, out| {
                 out.extend([src.0, 4 + dst.0]);
             });
-            let spec = XcoSpec {
-                mode,
-                ..XcoSpec::default()
-            };
+            let spec = XcoSpec { mode, ..XcoSpec::default() };
             let controller = spec.build().unwrap().controller(HERE, star);
-            Bench {
-                controller,
-                effects: Effects::default(),
-            }
+            Bench { controller, effects: Effects::default() }
         }
         fn say(&mut self, us: u64, host: u32, seq: u32, body: Body) {
-            self.bytes(
-                us,
-                Message {
-                    host: HostId(host),
-                    seq,
-                    body,
-                }
-                .emit(),
-            );
+            self.bytes(us, Message { host: HostId(host), seq, heard: 0, body }.emit());
         }
         fn bytes(&mut self, us: u64, bytes: Vec<u8>) {
             let mut cx = Cx::new(Time::us(us), &mut self.effects);
@@ -296,8 +272,7 @@ mod tests {
                 }
                 let first = self.effects.wakes.iter().position(|wake| wake.0 == at);
                 let (at, token) = self.effects.wakes.remove(first.unwrap());
-                self.controller
-                    .expire(token, &mut Cx::new(at, &mut self.effects));
+                self.controller.expire(token, &mut Cx::new(at, &mut self.effects));
             }
             let sends = std::mem::take(&mut self.effects.sends);
             let read = |(_, packet): (PortId, Packet)| {
@@ -313,11 +288,7 @@ mod tests {
         Body::Backlog(vec![HostId(dst)])
     }
     fn window(dst: Option<u32>, us: u64) -> Body {
-        Body::Window {
-            dst: dst.map(HostId),
-            duration: Time::us(us),
-            rate: None,
-        }
+        Body::Window { dst: dst.map(HostId), duration: Time::us(us), rate: None }
     }
 
     #[test]
@@ -326,30 +297,14 @@ mod tests {
         bench.say(0, 0, 0, backlog(2));
         bench.say(4, 1, 0, backlog(2));
         assert_eq!(bench.until(9), []);
-        assert_eq!(
-            bench.until(10),
-            [(0, 0, window(Some(2), 10_000)), (1, 0, window(None, 0))]
-        );
+        assert_eq!(bench.until(10), [(0, 0, window(Some(2), 10_000)), (1, 0, window(None, 0))]);
         // The slice ends at 10,010 us.
         assert_eq!(bench.until(10_019), []);
         assert_eq!(bench.until(10_020), [(1, 1, window(Some(2), 10_000))]);
         let counters = bench.controller.counters();
-        assert_eq!(
-            (counters.decisions, counters.directives, counters.reports),
-            (2, 3, 2)
-        );
-        assert_eq!(
-            (counters.bytes_sent, counters.bytes_received),
-            (3 * 84, 2 * 84)
-        );
-        assert_eq!(
-            bench.controller.census(),
-            Census {
-                created: 3,
-                consumed: 2,
-                held: 0
-            }
-        );
+        assert_eq!((counters.decisions, counters.directives, counters.reports), (2, 3, 2));
+        assert_eq!((counters.bytes_sent, counters.bytes_received), (3 * 84, 2 * 84));
+        assert_eq!(bench.controller.census(), Census { created: 3, consumed: 2, held: 0 });
     }
 
     #[test]
@@ -364,11 +319,7 @@ mod tests {
         assert_eq!(bench.controller.counters().ignored, 4);
         bench.say(30, 0, 0, Body::Hello);
         bench.say(31, 0, 1, backlog(2));
-        assert_eq!(
-            bench.until(50),
-            [(0, 1, window(Some(2), 10_000))],
-            "it has started again"
-        );
+        assert_eq!(bench.until(50), [(0, 1, window(Some(2), 10_000))], "it has started again");
     }
 
     #[test]
@@ -390,10 +341,7 @@ mod tests {
             Some((1, &rates(1_000_000_000)))
         );
         bench.until(1_000_000);
-        assert!(
-            bench.effects.wakes.is_empty(),
-            "no sweeps when nobody is busy"
-        );
+        assert!(bench.effects.wakes.is_empty(), "no sweeps when nobody is busy");
     }
 
     #[test]

@@ -89,12 +89,8 @@ impl Coordinator {
         let seq = self.next;
         self.next = seq.wrapping_add(1);
         self.created += 1;
-        let bytes = Message {
-            host: self.host,
-            seq,
-            body,
-        }
-        .emit();
+        let bytes =
+            Message { host: self.host, seq, heard: self.directive.unwrap_or(0), body }.emit();
         cx.attach(self.controller, bytes, OVERHEAD, CONTROL_CLASS)
     }
     fn tell(&mut self, body: Body, cx: &mut Cx<'_>) {
@@ -174,7 +170,7 @@ impl Coordinator {
     }
     /// Work conservation (§3.1): gives back what has been unused for the hysteresis delay.
     fn give_back(&mut self, cx: &mut Cx<'_>) {
-        while let Some(dst) = self.queues.revoke_unused(cx.now, self.hysteresis) {
+        while let Some(dst) = self.queues.revoke_unused(cx.now, self.hysteresis, self.next) {
             self.tell(Body::Release(dst), cx);
         }
     }
@@ -183,7 +179,13 @@ impl Coordinator {
     fn is_news(&self, seq: u32) -> bool {
         self.uncontrolled || self.directive.is_none_or(|last| newer(seq, last))
     }
-    fn open(&mut self, dst: HostId, until: Time, rate: Option<Rate>, cx: &mut Cx<'_>) {
+    /// A permission that has crossed its own return is void: the controller counts on nothing being
+    /// sent, and may have permitted others instead.
+    fn open(&mut self, to: (HostId, Option<Rate>), until: Time, heard: u32, cx: &mut Cx<'_>) {
+        let (dst, rate) = to;
+        if self.queues.returned_since(dst, heard) {
+            return;
+        }
         self.queues.permit(dst, until, rate, cx.now);
         if until < Time::MAX {
             cx.wake(until, AGENT_TOKENS);
@@ -192,22 +194,18 @@ impl Coordinator {
             self.give_back_later(cx);
         }
     }
-    fn obey(&mut self, body: Body, cx: &mut Cx<'_>) {
+    fn obey(&mut self, body: Body, heard: u32, cx: &mut Cx<'_>) {
         match body {
-            Body::Window {
-                dst,
-                duration,
-                rate,
-            } => {
+            Body::Window { dst, duration, rate } => {
                 self.queues.revoke_others(dst);
                 if let Some(dst) = dst {
-                    self.open(dst, cx.now.after(duration), rate, cx);
+                    self.open((dst, rate), cx.now.after(duration), heard, cx);
                 }
             }
             Body::Rates(rates) => {
                 rates
                     .into_iter()
-                    .for_each(|(dst, rate)| self.open(dst, Time::MAX, Some(rate), cx));
+                    .for_each(|(dst, rate)| self.open((dst, Some(rate)), Time::MAX, heard, cx));
             }
             Body::Hello | Body::Leave | Body::Backlog(_) | Body::Release(_) => {}
         }
@@ -259,7 +257,7 @@ impl Agent for Coordinator {
         self.release(cx)
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
-        let Ok(Message { host, seq, body }) = Message::parse(message) else {
+        let Ok(Message { host, seq, heard, body }) = Message::parse(message) else {
             return;
         };
         if host != self.host || !self.is_news(seq) {
@@ -268,11 +266,11 @@ impl Agent for Coordinator {
         self.directive = Some(seq);
         self.heard = cx.now;
         self.uncontrolled = false;
-        self.obey(body, cx);
+        self.obey(body, heard, cx);
         self.kick(cx);
     }
     fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
-        self.report |= self.queues.revoke_ended(cx.now);
+        self.report |= self.queues.revoke_ended(cx.now, self.next);
         self.give_back(cx);
         self.beat(cx);
         self.kick(cx);
@@ -282,11 +280,7 @@ impl Agent for Coordinator {
     }
     fn census(&self) -> Census {
         let held = self.messages.len() + self.exempt.len() + self.queues.packets();
-        Census {
-            created: self.created,
-            consumed: 0,
-            held: held as u64,
-        }
+        Census { created: self.created, consumed: 0, held: held as u64 }
     }
 }
 

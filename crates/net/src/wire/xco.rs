@@ -5,6 +5,7 @@
 //! | version |  type   |      length       |   of the whole message
 //! |              host                     |   whose coordinator sends or is told
 //! |            sequence                   |   of the sender's messages with this host
+//! |             heard                     |   last sequence from the other side; 0 before the first
 //! | body ...
 //! ```
 //!
@@ -33,7 +34,7 @@ pub const MAX_DESTINATIONS: usize = 360;
 /// Rates that fit into one [`Body::Rates`].
 pub const MAX_RATES: usize = 120;
 
-const HEADER: usize = 12;
+const HEADER: usize = 16;
 const NOBODY: u32 = u32::MAX;
 
 /// A message between a coordinator and the controller.
@@ -43,6 +44,9 @@ pub struct Message {
     pub host: HostId,
     /// Counts the messages of one sender about one host, modulo 2³².
     pub seq: u32,
+    /// Number of the latest message from the other side when this was sent: a directive that crosses
+    /// what would have changed it can be told apart.
+    pub heard: u32,
     /// What it says.
     pub body: Body,
 }
@@ -87,16 +91,10 @@ impl Body {
             Body::Hello | Body::Leave => {}
             Body::Backlog(destinations) => {
                 out.extend((destinations.len() as u16).to_be_bytes());
-                destinations
-                    .iter()
-                    .for_each(|dst| out.extend(dst.0.to_be_bytes()));
+                destinations.iter().for_each(|dst| out.extend(dst.0.to_be_bytes()));
             }
             Body::Release(dst) => out.extend(dst.0.to_be_bytes()),
-            Body::Window {
-                dst,
-                duration,
-                rate,
-            } => {
+            Body::Window { dst, duration, rate } => {
                 out.extend(dst.map_or(NOBODY, |dst| dst.0).to_be_bytes());
                 out.extend(duration.as_ns().to_be_bytes());
                 out.extend(rate.map_or(0, |rate| rate.0).to_be_bytes());
@@ -125,20 +123,14 @@ impl Body {
                 Ok((HostId(reader.u32()?), Rate(reader.u64()?)))
             })?),
             _ => {
-                return Err(ParseError::Field {
-                    field: "type",
-                    value: kind.into(),
-                });
+                return Err(ParseError::Field { field: "type", value: kind.into() });
             }
         })
     }
 }
 
 fn duration(ns: u64) -> Result<Time, ParseError> {
-    let ps = ns.checked_mul(1_000).ok_or(ParseError::Field {
-        field: "duration",
-        value: ns,
-    })?;
+    let ps = ns.checked_mul(1_000).ok_or(ParseError::Field { field: "duration", value: ns })?;
     Ok(Time::ps(ps))
 }
 
@@ -156,6 +148,7 @@ impl Message {
         let mut out = vec![VERSION, self.body.kind(), 0, 0];
         out.extend(self.host.0.to_be_bytes());
         out.extend(self.seq.to_be_bytes());
+        out.extend(self.heard.to_be_bytes());
         self.body.emit(&mut out);
         let length = (out.len() as u16).to_be_bytes();
         out[2..4].copy_from_slice(&length);
@@ -166,21 +159,15 @@ impl Message {
         let mut reader = Reader(bytes);
         let (version, kind, length) = (reader.u8()?, reader.u8()?, reader.u16()?);
         if version != VERSION {
-            return Err(ParseError::Field {
-                field: "version",
-                value: version.into(),
-            });
+            return Err(ParseError::Field { field: "version", value: version.into() });
         }
         let body = usize::from(length).checked_sub(4);
-        let body = body.ok_or(ParseError::Truncated {
-            need: HEADER,
-            have: length.into(),
-        })?;
+        let body = body.ok_or(ParseError::Truncated { need: HEADER, have: length.into() })?;
         let mut reader = Reader(reader.bytes(body)?);
-        let (host, seq) = (HostId(reader.u32()?), reader.u32()?);
+        let (host, seq, heard) = (HostId(reader.u32()?), reader.u32()?, reader.u32()?);
         let body = Body::parse(kind, &mut reader)?;
         reader.end()?;
-        Ok(Message { host, seq, body })
+        Ok(Message { host, seq, heard, body })
     }
 }
 
@@ -206,19 +193,15 @@ mod tests {
             Just(Body::Leave),
             prop::collection::vec(host(), 0..=MAX_DESTINATIONS).prop_map(Body::Backlog),
             host().prop_map(Body::Release),
-            window.prop_map(|(dst, ns, rate)| Body::Window {
-                dst,
-                duration: Time::ns(ns),
-                rate
-            }),
+            window.prop_map(|(dst, ns, rate)| Body::Window { dst, duration: Time::ns(ns), rate }),
             prop::collection::vec((host(), rate()), 0..=MAX_RATES).prop_map(Body::Rates),
         ]
     }
 
     proptest! {
         #[test]
-        fn what_is_emitted_is_parsed(host in host(), seq: u32, body in body(), padding in 0usize..64) {
-            let message = Message { host, seq, body };
+        fn what_is_emitted_is_parsed(host in host(), seq: u32, heard: u32, body in body(), padding in 0usize..64) {
+            let message = Message { host, seq, heard, body };
             let mut bytes = message.emit();
             prop_assert!(bytes.len() <= 1_500);
             for cut in 0..bytes.len() {
@@ -244,18 +227,10 @@ mod tests {
 
     #[test]
     fn bytes_are_where_the_table_says() {
-        let body = Body::Window {
-            dst: Some(HostId(5)),
-            duration: Time::us(1),
-            rate: None,
-        };
-        let message = Message {
-            host: HostId(3),
-            seq: 258,
-            body,
-        };
+        let body = Body::Window { dst: Some(HostId(5)), duration: Time::us(1), rate: None };
+        let message = Message { host: HostId(3), seq: 258, heard: 259, body };
         let expected = [
-            1, 5, 0, 32, 0, 0, 0, 3, 0, 0, 1, 2, // header
+            1, 5, 0, 36, 0, 0, 0, 3, 0, 0, 1, 2, 0, 0, 1, 3, // header
             0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 3, 232, 0, 0, 0, 0, 0, 0, 0, 0,
         ];
         assert_eq!(message.emit(), expected);

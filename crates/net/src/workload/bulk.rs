@@ -37,25 +37,17 @@ impl Bulk {
             return Ok(size);
         }
         if job.setting.horizon == Time::MAX {
-            return Err(SpecError::new(
-                "size",
-                "`size` is needed where the run has no end time",
-            ));
+            return Err(SpecError::new("size", "`size` is needed where the run has no end time"));
         }
         let span = job.end(self.start, None)?.since(self.start);
-        Ok(Bytes(
-            job.place(src).rate.pace().bytes_in(span).saturating_add(1),
-        ))
+        Ok(Bytes(job.place(src).rate.pace().bytes_in(span).saturating_add(1)))
     }
 }
 
 impl Generate for Bulk {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
         let (senders, receivers) = job.apart(&self.senders, &self.receivers)?;
-        job.out.check_room(
-            "connections",
-            senders.len() as u64 * u64::from(self.connections),
-        )?;
+        job.out.check_room("connections", senders.len() as u64 * u64::from(self.connections))?;
         for (&src, &dst) in senders.iter().zip(receivers.iter().cycle()) {
             let bytes = self.bytes(job, src)?;
             for _ in 0..self.connections {
@@ -85,22 +77,9 @@ mod tests {
         assert_eq!(traffic.conns.len(), 6);
         assert!(traffic.conns.iter().all(|conn| conn.dst.0 == 2));
         let line = fabric().hosts[0].rate;
-        assert!(
-            traffic
-                .flows
-                .iter()
-                .all(|flow| line.time_for(Bytes(flow.bytes)) > HORIZON)
-        );
-        assert!(
-            endless(&spec)
-                .unwrap_err()
-                .to_string()
-                .contains("no end time")
-        );
-        let sized = WorkloadSpec::Bulk(Bulk {
-            size: Some(Bytes(7)),
-            ..Bulk::default()
-        });
+        assert!(traffic.flows.iter().all(|flow| line.time_for(Bytes(flow.bytes)) > HORIZON));
+        assert!(endless(&spec).unwrap_err().to_string().contains("no end time"));
+        let sized = WorkloadSpec::Bulk(Bulk { size: Some(Bytes(7)), ..Bulk::default() });
         assert_eq!(endless(&sized).unwrap().flows[0].bytes, 7);
     }
 
@@ -118,7 +97,8 @@ mod tests {
         let at = |us| Start::At(Time::us(us));
         assert!(starts(Time::ZERO).iter().all(|&start| start == at(5)));
         let drawn = starts(Time::us(10));
-        let inside = |start: &Start| matches!(*start, Start::At(t) if t >= Time::us(5) && t < Time::us(15));
+        let inside =
+            |start: &Start| matches!(*start, Start::At(t) if t >= Time::us(5) && t < Time::us(15));
         assert!(drawn.iter().all(inside));
         assert!(drawn.iter().any(|start| *start != drawn[0]));
     }
@@ -127,11 +107,7 @@ mod tests {
     fn roles_may_meet_only_where_listed() {
         let roles = |senders: &str, receivers: &str| {
             let (senders, receivers) = (senders.parse().unwrap(), receivers.parse().unwrap());
-            WorkloadSpec::Bulk(Bulk {
-                senders,
-                receivers,
-                ..Bulk::default()
-            })
+            WorkloadSpec::Bulk(Bulk { senders, receivers, ..Bulk::default() })
         };
         let back_and_forth = made(&roles("0,1", "1,0"), &fabric());
         assert_eq!(back_and_forth.conns.len(), 2);

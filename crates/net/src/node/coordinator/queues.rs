@@ -4,6 +4,7 @@ use crate::frame::Packet;
 use crate::id::HostId;
 use crate::time::Time;
 use crate::units::{Pace, Rate};
+use crate::wire::xco::newer;
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy)]
@@ -22,6 +23,8 @@ struct Queue {
     /// Bytes waiting for this destination, exempt packets included.
     bytes: u64,
     permit: Option<Permit>,
+    /// The message that told the controller that the last permission is given back.
+    returned: Option<u32>,
     /// Exempt bytes in the current slice, which ends at `renewal`.
     spent: u64,
     renewal: Time,
@@ -82,13 +85,7 @@ impl Queues {
     /// the next call begins with those left out.
     pub fn backlog(&mut self, max: usize) -> Vec<HostId> {
         let waiting = self.waiting.iter().filter(|dst| !self.is_permitted(**dst));
-        let group: Vec<HostId> = self
-            .permitted
-            .iter()
-            .chain(waiting)
-            .take(max)
-            .copied()
-            .collect();
+        let group: Vec<HostId> = self.permitted.iter().chain(waiting).take(max).copied().collect();
         if self.waiting.len() > max {
             self.waiting.rotate_left(max);
         }
@@ -137,9 +134,7 @@ impl Queues {
         let empty = queue.packets.is_empty();
         if let Some(permit) = &mut queue.permit {
             permit.unused = now;
-            let spent = permit
-                .pace
-                .map_or(Time::ZERO, |pace| pace.time_for(packet.len.into()));
+            let spent = permit.pace.map_or(Time::ZERO, |pace| pace.time_for(packet.len.into()));
             permit.next = permit.next.max(now).after(spent);
         }
         self.packets -= 1;
@@ -162,40 +157,37 @@ impl Queues {
     }
     /// When the next packet is due, if none is yet.
     pub fn wait(&self, now: Time) -> Option<Time> {
-        self.earliest()
-            .map(|(next, _, _)| next)
-            .filter(|&next| next > now)
+        self.earliest().map(|(next, _, _)| next).filter(|&next| next > now)
     }
     fn earliest(&self) -> Option<(Time, Time, HostId)> {
-        let queues = self
-            .permitted
-            .iter()
-            .filter_map(|&dst| Some((dst, self.get(dst)?)));
+        let queues = self.permitted.iter().filter_map(|&dst| Some((dst, self.get(dst)?)));
         let full = queues.filter(|(_, queue)| !queue.packets.is_empty());
         let due = full.filter_map(|(dst, queue)| queue.permit.map(|p| (p.next, p.until, dst)));
         due.min_by_key(|&(next, _, _)| next)
     }
 
+    /// Whether a permission was given back in a message later than number `heard`.
+    pub fn returned_since(&self, dst: HostId, heard: u32) -> bool {
+        let returned = self.get(dst).and_then(|queue| queue.returned);
+        returned.is_some_and(|message| newer(message, heard))
+    }
     /// Permits packets for `dst`, if there ever were any. A repeated permission goes on.
     pub fn permit(&mut self, dst: HostId, until: Time, rate: Option<Rate>, now: Time) {
         let Some(queue) = self.get_mut(dst) else {
             return;
         };
         let pace = rate.map(Rate::pace);
+        queue.returned = None;
         if let Some(permit) = &mut queue.permit {
             (permit.until, permit.pace) = (until, pace);
         } else {
-            queue.permit = Some(Permit {
-                until,
-                pace,
-                next: now,
-                unused: now,
-            });
+            queue.permit = Some(Permit { until, pace, next: now, unused: now });
             self.permitted.push(dst);
         }
     }
-    /// Revokes permissions for which `condition` holds; whether one of these had nothing to send.
-    fn revoke(&mut self, condition: impl Fn(HostId, &Permit) -> bool) -> bool {
+    /// Revokes permissions for which `condition` holds; whether one of these had nothing to send,
+    /// which message `teller` tells, if any.
+    fn revoke(&mut self, teller: Option<u32>, condition: impl Fn(HostId, &Permit) -> bool) -> bool {
         let mut unused = false;
         let mut permitted = std::mem::take(&mut self.permitted);
         permitted.retain(|&dst| {
@@ -205,7 +197,10 @@ impl Queues {
             let ends = queue.permit.is_some_and(|permit| condition(dst, &permit));
             if ends {
                 queue.permit = None;
-                unused |= queue.packets.is_empty();
+                if queue.packets.is_empty() {
+                    queue.returned = teller;
+                    unused = true;
+                }
             }
             !ends
         });
@@ -213,25 +208,27 @@ impl Queues {
         unused
     }
     pub fn revoke_all(&mut self) {
-        self.revoke(|_, _| true);
+        self.revoke(None, |_, _| true);
     }
     /// Revokes all permissions but that for `dst`.
     pub fn revoke_others(&mut self, dst: Option<HostId>) {
-        self.revoke(|other, _| Some(other) != dst);
+        self.revoke(None, |other, _| Some(other) != dst);
     }
-    /// Revokes permissions that have ended; whether one of these had nothing to send.
-    pub fn revoke_ended(&mut self, now: Time) -> bool {
-        self.revoke(|_, permit| permit.until <= now)
+    /// Revokes permissions that have ended; whether one of these had nothing to send, which message
+    /// `teller` has to tell.
+    pub fn revoke_ended(&mut self, now: Time, teller: u32) -> bool {
+        self.revoke(Some(teller), |_, permit| permit.until <= now)
     }
-    /// Revokes one permission that has not been used for `hysteresis`.
-    pub fn revoke_unused(&mut self, now: Time, hysteresis: Time) -> Option<HostId> {
+    /// Revokes one permission that has not been used for `hysteresis`, which message `teller` has to
+    /// tell.
+    pub fn revoke_unused(&mut self, now: Time, hysteresis: Time, teller: u32) -> Option<HostId> {
         let unused = |dst: &HostId| {
             let queue = self.get(*dst)?;
             let since = queue.permit?.unused;
             (queue.packets.is_empty() && now.since(since) >= hysteresis).then_some(*dst)
         };
         let dst = self.permitted.iter().find_map(unused)?;
-        self.revoke(|other, _| other == dst);
+        self.revoke(Some(teller), |other, _| other == dst);
         Some(dst)
     }
 }

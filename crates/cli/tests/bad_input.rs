@@ -1,0 +1,371 @@
+//! What the program does with input it cannot use, and when it is stopped: a clear message, the right
+//! exit code, and nothing half-written where results are looked for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
+const BAD_INPUT: Option<i32> = Some(2);
+const INTERRUPTED: Option<i32> = Some(130);
+
+/// A scenario that runs in no time.
+const GOOD: &str = r#"name = "small"
+end = { at = "50ms" }
+
+[fabric]
+kind = "star"
+hosts = 5
+
+[[workload]]
+kind = "incast"
+senders = 4
+block = "100KB"
+
+[[scheme]]
+name = "tcp"
+
+[[scheme]]
+name = "dctcp"
+transport = "dctcp"
+queue = { kind = "ecn", threshold = "30KB" }
+
+[[scheme]]
+name = "xco"
+control = { kind = "xco", slice = "1ms" }
+"#;
+
+/// A folder of its own for each test, with a scenario in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, scenario: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("slotline-cli-{}-{name}", std::process::id()));
+        drop(fs::remove_dir_all(&path));
+        fs::create_dir_all(&path).expect("a temporary folder");
+        fs::write(path.join("s.toml"), scenario).expect("a scenario");
+        Folder(path)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("the program starts")
+    }
+
+    /// Everything below `results`, which is where results go unless told otherwise.
+    fn results(&self) -> Vec<PathBuf> {
+        entries(&self.0.join("results"))
+    }
+
+    /// `arguments` are refused with a message that has all of `parts`, and leave nothing behind.
+    fn refuses(&self, title: &str, arguments: &[&str], parts: &[&str]) {
+        let output = self.run(arguments);
+        let said = error(&output);
+        assert_eq!(output.status.code(), BAD_INPUT, "{title}: {said}");
+        assert!(output.stdout.is_empty(), "{title}: {}", text(&output.stdout));
+        assert!(!said.contains("panicked") && !said.trim().is_empty(), "{title}: {said}");
+        for part in parts {
+            assert!(said.contains(part), "{title}: `{part}` is not in\n{said}");
+        }
+        assert_eq!(self.results(), [] as [PathBuf; 0], "{title}");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(listed) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = listed.map(|entry| entry.expect("an entry").path()).collect();
+    found.sort();
+    found
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn error(output: &Output) -> String {
+    text(&output.stderr)
+}
+
+/// `GOOD` with `old` replaced.
+fn with(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old), "{old}");
+    GOOD.replacen(old, new, 1)
+}
+
+#[test]
+fn faults_in_a_scenario_name_file_and_line() {
+    let cases = [
+        ("unknown key", "hosts = 5", "hots = 5", "s.toml:6:1", "did you mean `hosts`?"),
+        ("wrong unit", "\"100KB\"", "\"100us\"", "s.toml:11:9", "`100us`"),
+        ("no unit", "\"50ms\"", "50", "s.toml:2:14", "\"10us\""),
+        ("odd k", "\"star\"\nhosts = 5", "\"fat-tree\"\nk = 5", "s.toml:6:5", "even number"),
+        (
+            "load above 1",
+            "kind = \"incast\"\nsenders = 4\nblock = \"100KB\"",
+            "kind = \"poisson\"\nload = 1.5",
+            "s.toml:10:8",
+            "at most 1",
+        ),
+        ("mistyped transport", "\"dctcp\"\nqueue", "\"dctpc\"\nqueue", "s.toml:18:13", "`dctcp`?"),
+        (
+            "dctcp on a queue that never marks",
+            "queue = { kind = \"ecn\", threshold = \"30KB\" }",
+            "queue = \"drop-tail\"",
+            "s.toml:19:9",
+            "marks",
+        ),
+        (
+            "two schemes of one name",
+            "\"xco\"\ncontrol",
+            "\"tcp\"\ncontrol",
+            "s.toml:22:8",
+            "`name`",
+        ),
+        ("not TOML", "hosts = 5", "hosts = = 5", "s.toml:6:9", "extra `=`"),
+    ];
+    for (title, old, new, place, part) in cases {
+        let folder = Folder::new("scenario", &with(old, new));
+        folder.refuses(title, &["run", "s.toml"], &[place, part]);
+    }
+}
+
+#[test]
+fn faults_in_a_trace_name_its_file_and_line() {
+    let trace = |file: &str| {
+        let workload = format!("kind = \"trace\"\nfile = \"{file}\"");
+        with("kind = \"incast\"\nsenders = 4\nblock = \"100KB\"", &workload)
+    };
+    let cases = [
+        ("an empty trace", "t.cm", "", "t.cm"),
+        ("an empty table", "t.csv", "src,dst,bytes,start_s\n", "t.csv"),
+        (
+            "a truncated trace",
+            "t.cm",
+            "Nodes 5\nConnections 2\n0->1 id 1 start 0 size 1000\n",
+            "t.cm",
+        ),
+        (
+            "a line cut short",
+            "t.cm",
+            "Nodes 5\nConnections 2\n0->1 id 1 start 0 size 1000\n1->2 id 2 sta",
+            "line 4",
+        ),
+        ("a line that is no flow", "t.csv", "src,dst,bytes,start_s\n0,1,x,0\n", "line 2"),
+        ("a host that is not there", "t.csv", "src,dst,bytes,start_s\n0,9,10,0\n", "9"),
+    ];
+    for (title, file, content, part) in cases {
+        let folder = Folder::new("trace", &trace(file));
+        fs::write(folder.0.join(file), content).expect("a trace");
+        folder.refuses(title, &["run", "s.toml"], &["s.toml:10:8", file, part]);
+    }
+    let folder = Folder::new("trace", &trace("none.cm"));
+    folder.refuses("a missing trace", &["run", "s.toml"], &["s.toml:10:8", "none.cm"]);
+}
+
+#[test]
+fn what_the_command_line_gets_wrong_is_said() {
+    let folder = Folder::new("arguments", GOOD);
+    folder.refuses("no such file", &["run", "no.toml"], &["cannot read `no.toml`"]);
+    folder.refuses("a folder", &["run", "."], &["cannot read `.`"]);
+    folder.refuses("another engine", &["run", "s.toml", "--engine", "flow"], &["packet"]);
+    folder.refuses("no engine", &["run", "s.toml", "--engine", "quantum"], &["packet"]);
+    folder.refuses("no threads", &["run", "s.toml", "--threads", "0"], &["--threads"]);
+    folder.refuses("no repetition", &["run", "s.toml", "--repeat", "0"], &["`repeat` is 0"]);
+    folder.refuses("a seed below zero", &["run", "s.toml", "--seed", "-1"], &["-1"]);
+    folder.refuses("no file", &["run"], &["FILE"]);
+    folder.refuses("no command", &["walk"], &["walk"]);
+    folder.refuses("no kind", &["list", "switches"], &["topology"]);
+}
+
+#[test]
+fn a_result_is_not_overwritten_unless_asked() {
+    let folder = Folder::new("exists", GOOD);
+    assert_eq!(folder.run(&["run", "s.toml"]).status.code(), Some(0));
+    let [result] = &folder.results()[..] else { panic!("{:?}", folder.results()) };
+    fs::write(result.join("mine"), "").expect("a file");
+    let again = folder.run(&["run", "s.toml"]);
+    assert_eq!(again.status.code(), BAD_INPUT);
+    let said = error(&again);
+    assert!(said.contains("--force") && said.contains("--out"), "{said}");
+    assert!(result.join("mine").exists() && folder.results().len() == 1);
+    assert_eq!(folder.run(&["run", "s.toml", "--force"]).status.code(), Some(0));
+    assert!(!result.join("mine").exists() && folder.results().len() == 1);
+    fs::write(result.join("scenario.toml"), "something else").expect("a file");
+    let foreign = folder.run(&["run", "s.toml", "--force"]);
+    assert_eq!(foreign.status.code(), BAD_INPUT, "{}", error(&foreign));
+    assert!(error(&foreign).contains("left alone"), "{}", error(&foreign));
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_is_refused_before_the_work() {
+    let folder = Folder::new("output", GOOD);
+    folder.refuses(
+        "below a file",
+        &["run", "s.toml", "--out", "s.toml"],
+        &["cannot write", "s.toml"],
+    );
+    if Path::new("/proc/self").exists() {
+        let arguments = ["run", "s.toml", "--out", "/proc/slotline"];
+        folder.refuses("a system's folder", &arguments, &["cannot write", "/proc/slotline"]);
+    }
+}
+
+/// The files of a result exceed what may be written: as on a full disk, some can be written and the
+/// next cannot.
+#[test]
+fn a_disk_that_takes_no_more_leaves_nothing() {
+    let folder = Folder::new("full", GOOD);
+    let script = format!("trap '' XFSZ; ulimit -f 2; exec {PROGRAM} run s.toml");
+    let output = Command::new("sh").args(["-c", &script]).current_dir(&folder.0).output();
+    let output = output.expect("a shell");
+    let said = error(&output);
+    assert_eq!(output.status.code(), BAD_INPUT, "{said}");
+    assert!(said.contains("cannot write") && said.contains("no result was kept"), "{said}");
+    assert_eq!(folder.results(), [] as [PathBuf; 0]);
+}
+
+/// The same on a disk that is really full, where one can be had: that needs the right to mount.
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let folder = Folder::new("tmpfs", GOOD);
+    let disk = folder.0.join("disk");
+    fs::create_dir(&disk).expect("a folder");
+    let mount = |program: &str, arguments: &[&str]| {
+        let done = Command::new(program).args(arguments).arg(&disk).output();
+        done.is_ok_and(|output| output.status.success())
+    };
+    if !mount("mount", &["-t", "tmpfs", "-o", "size=16k", "slotline"]) {
+        eprintln!("skipped: no right to mount a small disk here");
+        return;
+    }
+    let output = folder.run(&["run", "s.toml", "--out", "disk"]);
+    let left = entries(&disk);
+    assert!(mount("umount", &[]), "the disk stays mounted at {}", disk.display());
+    assert_eq!(output.status.code(), BAD_INPUT, "{}", error(&output));
+    assert!(error(&output).contains("cannot write"), "{}", error(&output));
+    assert_eq!(left, [] as [PathBuf; 0]);
+}
+
+/// A run in which nothing is scheduled takes no time, the other takes minutes: the window of the first
+/// lets two packets through in a round trip of milliseconds.
+const LONG: &str = r#"name = "long"
+repeat = 2
+end = { at = "100s", when = "time" }
+
+[fabric]
+kind = "star"
+hosts = 2
+rate = "100Gbps"
+delay = "5ms"
+
+[[workload]]
+kind = "bulk"
+
+[[scheme]]
+name = "quick"
+transport = { kind = "newreno", max-window = "3KB" }
+
+[[scheme]]
+name = "slow"
+transport = { kind = "newreno", max-window = "80MB" }
+"#;
+
+/// Starts `folder`'s scenario and interrupts it when it has been at work for `time`.
+fn interrupted(folder: &Folder, arguments: &[&str], time: Duration) -> Output {
+    let mut command = folder.command(arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.expect("the program starts");
+    // The draft is there when the scenario is read and the work begins.
+    let began = Instant::now();
+    while folder.results().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it did not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(time);
+    let id = child.id().to_string();
+    let sent = Command::new("sh").args(["-c", &format!("kill -INT {id}")]).status();
+    assert!(sent.is_ok_and(|status| status.success()), "no signal sent");
+    wait(&mut child);
+    child.wait_with_output().expect("its output")
+}
+
+/// Until `child` has ended, for a while.
+fn wait(child: &mut Child) {
+    let began = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if began.elapsed() > Duration::from_secs(30) {
+            drop(child.kill());
+            panic!("it goes on after an interrupt");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_complete() {
+    let folder = Folder::new("interrupt", LONG);
+    let arguments = ["run", "s.toml", "--threads", "1"];
+    let output = interrupted(&folder, &arguments, Duration::from_secs(3));
+    assert_eq!(output.status.code(), INTERRUPTED, "{}", error(&output));
+    assert!(text(&output.stdout).contains("Incomplete: 1 of 4 runs"), "{}", text(&output.stdout));
+    let [result] = &folder.results()[..] else { panic!("{:?}", folder.results()) };
+    let summary = fs::read(result.join("summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_slice(&summary).expect("JSON");
+    assert_eq!(summary["complete"], false);
+    assert_eq!(summary["schemes"]["quick"]["runs"], 1);
+    assert_eq!(summary["schemes"]["slow"]["runs"], 0);
+}
+
+#[test]
+fn an_interrupt_before_anything_is_complete_keeps_nothing() {
+    let (quick, slow) = (LONG.find("[[scheme]]").expect("a scheme"), LONG.rfind("[[scheme]]"));
+    let scenario = LONG[..quick].to_string() + &LONG[slow.expect("a scheme")..];
+    let folder = Folder::new("interrupt-early", &scenario);
+    let output = interrupted(&folder, &["run", "s.toml"], Duration::from_millis(300));
+    assert_eq!(output.status.code(), INTERRUPTED, "{}", error(&output));
+    assert!(error(&output).contains("nothing to keep"), "{}", error(&output));
+    assert_eq!(folder.results(), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn the_program_says_what_it_can_do() {
+    let folder = Folder::new("about", GOOD);
+    let about = folder.run(&[]);
+    assert_eq!(about.status.code(), Some(0));
+    let lines = text(&about.stdout).lines().count();
+    assert!((5..=10).contains(&lines), "{}", text(&about.stdout));
+    let list = text(&folder.run(&["list"]).stdout);
+    for name in ["fat-tree", "incast", "websearch", "ecmp", "drop-tail", "dctcp", "xco"] {
+        assert!(list.contains(&format!("\n  {name} ")), "{name}: {list}");
+    }
+    let controls = text(&folder.run(&["list", "control"]).stdout);
+    assert!(controls.contains("xco") && !controls.contains("dctcp"), "{controls}");
+}
+
+#[test]
+fn json_is_all_that_json_prints() {
+    let folder = Folder::new("json", GOOD);
+    let output = folder.run(&["run", "s.toml", "--json", "--repeat", "2"]);
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(said["complete"], true);
+    let fct = &said["schemes"]["dctcp"]["metrics"]["fct-mean"];
+    assert!(fct["mean"].is_f64() && fct["unit"] == "s" && fct["n"] == 2, "{fct}");
+    for key in ["cpu_s", "wall_s", "events", "packet_hops", "peak_rss_bytes", "digest", "threads"] {
+        assert!(!said["engine"][key].is_null(), "{key}");
+    }
+    let kept = fs::read(folder.results()[0].join("summary.json")).expect("a summary");
+    assert_eq!(text(&kept).trim_end(), text(&output.stdout).trim_end());
+}

@@ -1,0 +1,102 @@
+//! The comparison as a table for the terminal.
+
+use super::{Row, Stated};
+use std::fmt::Write;
+
+/// Columns are aligned; what is said of several rows stands below them, once.
+pub fn table(rows: &[Row]) -> String {
+    let notes = notes(rows);
+    let header = ["setup", "quantity", "paper", "ours", "", "unit", "note"].map(String::from);
+    let lines: Vec<[String; 7]> = rows.iter().map(|row| cells(row, &notes)).collect();
+    let all = || std::iter::once(&header).chain(&lines);
+    let width = |at: usize| all().map(|cells| cells[at].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 7] = std::array::from_fn(width);
+    let mut out = String::new();
+    all().for_each(|cells| line(&mut out, cells, &widths));
+    out.push('\n');
+    for (number, note) in (1..).zip(notes) {
+        let _ = writeln!(out, "[{number}] {note}");
+    }
+    out
+}
+
+/// Different notes, in the order of the rows.
+fn notes(rows: &[Row]) -> Vec<&str> {
+    let mut notes: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|row| !row.note.is_empty()) {
+        if !notes.contains(&row.note.as_str()) {
+            notes.push(&row.note);
+        }
+    }
+    notes
+}
+
+fn cells(row: &Row, notes: &[&str]) -> [String; 7] {
+    let number = notes.iter().position(|note| *note == row.note);
+    [
+        row.setup.clone(),
+        row.quantity.into(),
+        row.paper.map_or("-".into(), stated),
+        short(row.ours.mean),
+        row.ours.half.map_or(String::new(), |half| format!("± {}", short(half))),
+        row.unit.into(),
+        number.map_or(String::new(), |at| format!("[{}]", at + 1)),
+    ]
+}
+
+fn stated(stated: Stated) -> String {
+    match stated {
+        Stated::About(value) => format!("~ {}", short(value)),
+        Stated::Over(value) => format!("> {}", short(value)),
+    }
+}
+
+fn short(value: f64) -> String {
+    if value.abs() < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// Numbers to the right, text to the left.
+fn line(out: &mut String, cells: &[String; 7], widths: &[usize; 7]) {
+    let mut text = String::new();
+    for (at, (cell, &width)) in cells.iter().zip(widths).enumerate() {
+        let gap = if at == 0 { "" } else { "  " };
+        let _ = match at {
+            2 | 3 => write!(text, "{gap}{cell:>width$}"),
+            4 => write!(text, " {cell:<width$}"),
+            _ => write!(text, "{gap}{cell:<width$}"),
+        };
+    }
+    let _ = writeln!(out, "{}", text.trim_end());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Estimate;
+
+    #[test]
+    fn notes_are_said_once() {
+        let row = |setup: &str, paper, mean, note: &str| Row {
+            setup: setup.into(),
+            quantity: "goodput",
+            unit: "Mbit/s",
+            paper,
+            ours: Estimate { mean, half: Some(1.23), n: 3 },
+            note: note.into(),
+        };
+        let rows = [
+            row("N=1, tcp", None, 925.2, "lost figure"),
+            row("N=10, tcp", Some(Stated::Over(900.0)), 5.25, "lost figure"),
+            row("N=10, xco", Some(Stated::About(200.0)), 199.6, ""),
+        ];
+        let expected = "\
+setup      quantity  paper  ours        unit    note
+N=1, tcp   goodput       -   925 ± 1.2  Mbit/s  [1]
+N=10, tcp  goodput   > 900   5.2 ± 1.2  Mbit/s  [1]
+N=10, xco  goodput   ~ 200   200 ± 1.2  Mbit/s
+
+[1] lost figure
+";
+        assert_eq!(table(&rows), expected);
+    }
+}

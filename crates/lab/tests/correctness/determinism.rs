@@ -1,0 +1,152 @@
+//! The same scenario and seed give the same result, whatever the machine does meanwhile.
+
+use crate::common::{assemble, drain, load, records, results};
+use slotline_lab::record::RunRecord;
+use slotline_lab::run::Jobs;
+
+/// All kinds of randomness, queues and changes on one fat-tree.
+fn scenario(scheme: &str, sample: &str) -> String {
+    format!(
+        r#"
+        name = "determinism"
+        seed = 7
+        end = {{ at = "20ms" }}
+        measure = {{ ideal = false, {sample} }}
+        [fabric]
+        kind = "fat-tree"
+        k = 4
+        [[workload]]
+        kind = "poisson"
+        load = 0.5
+        sizes = "websearch"
+        until = "2ms"
+        [[workload]]
+        kind = "request-response"
+        interval = "100us"
+        until = "2ms"
+        class = 5
+        [[workload]]
+        kind = "udp"
+        senders = 3
+        receivers = 3
+        rate = "3Gbps"
+        poisson = true
+        until = "2ms"
+        [[scheme]]
+        name = "scheme"
+        {scheme}
+        [[event]]
+        at = "500us"
+        kind = "link-down"
+        link = "edge0.0-agg0.1"
+        reroute-after = "200us"
+        [[event]]
+        at = "1500us"
+        kind = "link-up"
+        link = "edge0.0-agg0.1"
+        [[event]]
+        at = "900us"
+        kind = "rate"
+        link = "h3-edge0.1"
+        rate = "3Gbps"
+        "#
+    )
+}
+
+const SAMPLE: &str = r#"sample = "20us""#;
+const SCHEMES: [&str; 5] = [
+    r#"transport = "cubic""#,
+    r#"routing = "spray"
+    transport = "dctcp"
+    queue = { kind = "ecn", limit = "150KB" }"#,
+    r#"queue = { kind = "red", weight = 0.1 }"#,
+    r#"queue = { priorities = true, shared = { total = "1MB" }, pfc = { xoff = "20KB", xon = "15KB" } }"#,
+    r#"control = { kind = "xco", slice = "100us" }"#,
+];
+
+fn one(text: &str, threads: usize) -> RunRecord {
+    records(text, threads).remove(0)
+}
+
+#[test]
+fn twice_and_on_any_number_of_threads() {
+    for scheme in SCHEMES {
+        let text = scenario(scheme, SAMPLE);
+        let first = one(&text, 1);
+        assert!(first.census.sent > 10_000 && !first.samples.is_empty(), "{:?}", first.census);
+        for threads in [1, 2, 3, 5] {
+            let again = one(&text, threads);
+            assert_eq!(again.engine.threads, threads as u32);
+            assert_eq!(again.engine.digest, first.engine.digest, "{threads} threads: {scheme}");
+            assert_eq!(again.flows, first.flows, "{threads} threads: {scheme}");
+            assert_eq!(again.ports, first.ports, "{threads} threads: {scheme}");
+            assert_eq!(again.samples, first.samples, "{threads} threads: {scheme}");
+            assert_eq!(again.census, first.census, "{threads} threads: {scheme}");
+        }
+    }
+}
+
+#[test]
+fn beside_other_runs() {
+    let text = scenario(SCHEMES[0], SAMPLE);
+    let several = format!("repeat = 4\n{text}");
+    let alone = one(&text, 1).engine.digest;
+    let loaded = load(&several);
+    let together = Jobs::of(&loaded).run(&loaded, 4).expect("a good scenario");
+    assert_eq!(together[0].engine.digest, alone);
+    std::thread::scope(|scope| {
+        let threads = [1, 2, 1].map(|threads| {
+            let text = &text;
+            scope.spawn(move || one(text, threads).engine.digest)
+        });
+        for thread in threads {
+            assert_eq!(thread.join().expect("it runs"), alone);
+        }
+    });
+}
+
+/// Looking does not change anything.
+#[test]
+fn with_and_without_samples() {
+    for scheme in SCHEMES {
+        let (with, without) = (one(&scenario(scheme, SAMPLE), 1), one(&scenario(scheme, ""), 1));
+        assert_eq!(with.flows, without.flows, "{scheme}");
+        assert_eq!(with.ports, without.ports, "{scheme}");
+        assert_eq!(with.census, without.census, "{scheme}");
+        assert!(without.samples.is_empty() && !with.samples.is_empty());
+    }
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let text = format!("repeat = 5\n{}", scenario(SCHEMES[0], ""));
+    let mut digests: Vec<u64> = records(&text, 2).iter().map(|run| run.engine.digest).collect();
+    digests.sort_unstable();
+    digests.dedup();
+    assert_eq!(digests.len(), 5);
+}
+
+/// Schemes are compared on the same traffic.
+#[test]
+fn every_scheme_gets_the_same_traffic() {
+    let traffic = |scheme: &str| {
+        let flows = one(&scenario(scheme, ""), 1).flows.into_iter();
+        flows.map(|flow| (flow.group, flow.src, flow.dst, flow.bytes)).collect::<Vec<_>>()
+    };
+    let first = traffic(SCHEMES[0]);
+    SCHEMES.iter().skip(1).for_each(|scheme| assert_eq!(traffic(scheme), first));
+}
+
+/// Nodes and ports have numbers; the order in which links are listed means nothing.
+#[test]
+fn whatever_the_order_of_links() {
+    let run = |reverse: bool| {
+        let mut network = assemble(&scenario(SCHEMES[0], ""), 7).network;
+        if reverse {
+            network.graph.links.reverse();
+        }
+        drain(network, 2)
+    };
+    let (one, other) = (run(false), run(true));
+    assert_eq!((one.digest, results(&one)), (other.digest, results(&other)));
+}
