@@ -110,9 +110,8 @@ impl Team<'_> {
         for (to, outgoing) in
             shard.reach.outbox.iter_mut().enumerate().filter(|(_, o)| !o.is_empty())
         {
-            let first =
-                outgoing.iter().map(|m| self.windows.of(m.entry.time)).min().unwrap_or(u64::MAX);
-            next = next.min(first);
+            let first = outgoing.iter().map(|mail| mail.entry.time).min();
+            next = next.min(first.map_or(u64::MAX, |time| self.windows.of(time)));
             let mut slot = lock(&board.mail[me * self.boards[0].next.len() + to]);
             std::mem::swap(&mut *slot, outgoing);
         }
