@@ -1,6 +1,6 @@
 //! What is measured on a run: each metric with its unit and which way is better.
 
-use crate::record::{FlowRow, NEVER, RunRecord, SampleRow, Window};
+use crate::record::{FlowRow, NEVER, RunRecord, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -447,7 +447,7 @@ fn jain(rates: &[Measured]) -> Option<Measured> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Conservation, EngineStats, PortRow};
+    use crate::record::{Conservation, EngineStats, PortRow, SampleRow};
 
     const MS: u64 = 1_000_000_000;
 

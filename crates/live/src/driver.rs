@@ -105,20 +105,14 @@ pub fn run(
 ) -> Result<Outcome, LiveError> {
     let mut driver = Driver::new(nodes, graph)?;
     driver.run(span, done)?;
-    Ok(Outcome {
-        nodes: driver.nodes,
-        report: driver.report,
-    })
+    Ok(Outcome { nodes: driver.nodes, report: driver.report })
 }
 
 impl Driver {
     fn new(nodes: Vec<Box<dyn Node>>, graph: &Graph) -> Result<Driver, LiveError> {
         graph.validate()?;
         if nodes.len() != graph.nodes.len() {
-            return Err(LiveError::Nodes {
-                nodes: nodes.len(),
-                expected: graph.nodes.len(),
-            });
+            return Err(LiveError::Nodes { nodes: nodes.len(), expected: graph.nodes.len() });
         }
         Ok(Driver {
             nodes,
@@ -178,12 +172,7 @@ impl Driver {
         }
         for (at, token) in self.effects.wakes.drain(..) {
             self.orders += 1;
-            self.wakes.push(Reverse(Wake {
-                at,
-                order: self.orders,
-                node,
-                token,
-            }));
+            self.wakes.push(Reverse(Wake { at, order: self.orders, node, token }));
         }
         for (port, far, far_port) in self.effects.rewires.drain(..) {
             let far = self.ports[far.at()][far_port.at()].socket.address()?;
@@ -196,15 +185,8 @@ impl Driver {
     /// Wake-ups that are due.
     fn expire(&mut self) -> io::Result<bool> {
         let (now, mut any) = (self.now(), false);
-        while self
-            .wakes
-            .peek()
-            .is_some_and(|Reverse(wake)| wake.at <= now)
-        {
-            let Some(Reverse(Wake {
-                at, node, token, ..
-            })) = self.wakes.pop()
-            else {
+        while self.wakes.peek().is_some_and(|Reverse(wake)| wake.at <= now) {
+            let Some(Reverse(Wake { at, node, token, .. })) = self.wakes.pop() else {
                 break;
             };
             self.report.latest = self.report.latest.max(now.since(at));
@@ -238,9 +220,7 @@ impl Driver {
                 if packet.kind == Kind::Control {
                     packet.seq = self.effects.keep(payload.into());
                 }
-                self.call(node, |node, cx| {
-                    node.receive(PortId(port as u16), packet, cx)
-                })?;
+                self.call(node, |node, cx| node.receive(PortId(port as u16), packet, cx))?;
             }
         }
         Ok(true)
@@ -264,25 +244,11 @@ impl Driver {
             return Ok(false);
         };
         let now = self.now();
-        let Port {
-            socket,
-            pace,
-            busy,
-            free_at,
-            ..
-        } = &mut self.ports[node][port];
-        let begin = if *busy {
-            (*free_at).max(now.since(SLACK))
-        } else {
-            now
-        };
+        let Port { socket, pace, busy, free_at, .. } = &mut self.ports[node][port];
+        let begin = if *busy { (*free_at).max(now.since(SLACK)) } else { now };
         (*busy, *free_at) = (true, begin + pace.time_for(packet.len.into()));
         let control = packet.kind == Kind::Control;
-        let payload = if control {
-            self.effects.release(packet.seq)
-        } else {
-            Box::default()
-        };
+        let payload = if control { self.effects.release(packet.seq) } else { Box::default() };
         let sent = socket.send(&packet, &payload)?;
         self.report.sent += u64::from(sent);
         self.report.lost += u64::from(!sent);
@@ -323,9 +289,7 @@ fn ports(graph: &Graph) -> io::Result<Vec<Vec<Port>>> {
     }
     for (node, wires) in nodes().enumerate() {
         for (port, wire) in wires.iter().enumerate() {
-            let far = ports[wire.far.node.at()][wire.far.port.at()]
-                .socket
-                .address()?;
+            let far = ports[wire.far.node.at()][wire.far.port.at()].socket.address()?;
             ports[node][port].socket.connect(far);
         }
     }
@@ -371,10 +335,7 @@ mod tests {
         }
         fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
             self.asked += 1;
-            (self.asked <= EACH).then_some(Packet {
-                len: 1_250,
-                ..Packet::default()
-            })
+            (self.asked <= EACH).then_some(Packet { len: 1_250, ..Packet::default() })
         }
         fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
             assert_eq!(token, 3);
@@ -382,13 +343,7 @@ mod tests {
             // Straight to the second host, past the switch.
             cx.rewire(PortId(0), NodeId(1), PortId(0));
             for _ in 0..EACH {
-                cx.send(
-                    PortId(0),
-                    Packet {
-                        len: 1_250,
-                        ..Packet::default()
-                    },
-                );
+                cx.send(PortId(0), Packet { len: 1_250, ..Packet::default() });
             }
         }
         fn census(&self) -> Census {
@@ -409,24 +364,14 @@ mod tests {
     #[test]
     fn effects_are_carried_out() {
         // 1250 bytes at 10 Mbit/s: a millisecond.
-        let star = StarSpec {
-            rate: Rate(10_000_000),
-            ..StarSpec::new(2)
-        };
+        let star = StarSpec { rate: Rate(10_000_000), ..StarSpec::new(2) };
         let graph = TopologySpec::Star(star).build().unwrap();
-        let nodes = (0..3).map(|n| {
-            Box::new(Probe {
-                sends: n == 0,
-                ..Probe::default()
-            }) as Box<dyn Node>
-        });
+        let nodes =
+            (0..3).map(|n| Box::new(Probe { sends: n == 0, ..Probe::default() }) as Box<dyn Node>);
         let begin = Instant::now();
         let all = |nodes: &[Box<dyn Node>]| probe(&*nodes[1]).received == EACH;
         let outcome = run(nodes.collect(), &graph, Duration::from_secs(5), all).unwrap();
-        assert!(
-            begin.elapsed() >= Duration::from_millis(20 + u64::from(EACH) - 1),
-            "paced"
-        );
+        assert!(begin.elapsed() >= Duration::from_millis(20 + u64::from(EACH) - 1), "paced");
         let [a, b, switch] = [0, 1, 2].map(|at| probe(&*outcome.nodes[at]));
         assert!(a.woken.is_some_and(|at| at >= Time::ms(20)));
         assert_eq!((b.received, switch.received), (EACH, 2 * EACH));
@@ -437,9 +382,7 @@ mod tests {
     #[test]
     fn every_node_is_needed() {
         let graph = TopologySpec::Star(StarSpec::new(2)).build().unwrap();
-        let error = run(Vec::new(), &graph, Duration::ZERO, |_| true)
-            .err()
-            .unwrap();
+        let error = run(Vec::new(), &graph, Duration::ZERO, |_| true).err().unwrap();
         assert_eq!(
             error.to_string(),
             "0 nodes for a graph of 3: every node of the graph needs one"

@@ -40,10 +40,7 @@ impl UdpPort {
     }
     /// Whether the packet could be sent; it is lost where the socket's buffer is full.
     pub fn send(&self, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
-        match self
-            .socket
-            .send_to(&packet::emit(packet, payload), self.peer)
-        {
+        match self.socket.send_to(&packet::emit(packet, payload), self.peer) {
             Ok(_) => Ok(true),
             Err(error) if is_passing(&error) => Ok(false),
             Err(error) => Err(error),
@@ -94,12 +91,7 @@ mod tests {
     fn packets_cross_and_garbage_is_recognised() {
         let (mut a, b) = (UdpPort::bind().unwrap(), UdpPort::bind().unwrap());
         a.connect(b.address().unwrap());
-        let packet = Packet {
-            dst: HostId(3),
-            len: 84,
-            kind: Kind::Control,
-            ..Packet::default()
-        };
+        let packet = Packet { dst: HostId(3), len: 84, kind: Kind::Control, ..Packet::default() };
         assert!(a.send(&packet, b"hello").unwrap());
         assert_eq!(wait_for(&b), Some((packet, b"hello".to_vec())));
         a.socket.send_to(b"not a packet", a.peer).unwrap();

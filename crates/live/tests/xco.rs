@@ -46,11 +46,7 @@ impl Node for Tap {
     }
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
         let packet = self.host.transmit(port, cx);
-        self.left.extend(
-            packet
-                .filter(|packet| packet.kind == Kind::Datagram)
-                .map(|_| cx.now),
-        );
+        self.left.extend(packet.filter(|packet| packet.kind == Kind::Datagram).map(|_| cx.now));
         packet
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
@@ -106,26 +102,13 @@ fn traffic() -> Traffic {
 }
 
 fn setup() -> Setup {
-    let star = StarSpec {
-        rate: RATE,
-        ..StarSpec::new(CONTROLLER.0 + 1)
-    };
+    let star = StarSpec { rate: RATE, ..StarSpec::new(CONTROLLER.0 + 1) };
     let graph = TopologySpec::Star(star).build().unwrap();
-    let routes = Arc::new(Routes::build(
-        &graph,
-        RoutingSpec::Shortest,
-        &Down::default(),
-        1,
-    ));
+    let routes = Arc::new(Routes::build(&graph, RoutingSpec::Shortest, &Down::default(), 1));
     let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
     let plan = Plan::new(traffic(), transport, Spread::PerPair, graph.hosts.len(), 1).unwrap();
     let plan = Arc::new(plan);
-    let spec = XcoSpec {
-        slice: SLICE,
-        guard: GUARD,
-        small_flow: Bytes(0),
-        ..XcoSpec::default()
-    };
+    let spec = XcoSpec { slice: SLICE, guard: GUARD, small_flow: Bytes(0), ..XcoSpec::default() };
     let xco = spec.build().unwrap();
     let host = |id: HostId| {
         let egress = Egress::Agent(Box::new(xco.coordinator(id, CONTROLLER)));
@@ -139,10 +122,7 @@ fn setup() -> Setup {
             priorities: false,
             seed: 1,
         };
-        Box::new(Tap {
-            host: Host::new(config),
-            left: Vec::new(),
-        })
+        Box::new(Tap { host: Host::new(config), left: Vec::new() })
     };
     let switch = |node: NodeId| {
         let config = SwitchConfig {
@@ -169,11 +149,7 @@ fn setup() -> Setup {
         }
     };
     let nodes = (0..graph.nodes.len()).map(node).collect();
-    Setup {
-        graph,
-        routes,
-        nodes,
-    }
+    Setup { graph, routes, nodes }
 }
 
 /// What each sender's host let out and when, after `span`.
@@ -185,13 +161,8 @@ struct Seen {
 fn seen<'a>(graph: &Graph, node: impl Fn(NodeId) -> &'a dyn Node) -> Seen {
     let host = |id: u32| node(graph.hosts[id as usize]).as_any();
     let tap = |id| host(id).downcast_ref::<Tap>().expect("a tap").left.clone();
-    let controller = host(CONTROLLER.0)
-        .downcast_ref::<Controller>()
-        .expect("the controller");
-    Seen {
-        left: (0..SENDERS).map(tap).collect(),
-        directives: controller.counters().directives,
-    }
+    let controller = host(CONTROLLER.0).downcast_ref::<Controller>().expect("the controller");
+    Seen { left: (0..SENDERS).map(tap).collect(), directives: controller.counters().directives }
 }
 
 impl Seen {
@@ -203,9 +174,8 @@ impl Seen {
     }
     /// Turns of one or two datagrams: what happens where windows overlap. A slice is 26 datagrams.
     fn short_turns(&self) -> usize {
-        let all = (0..)
-            .zip(&self.left)
-            .flat_map(|(at, left)| left.iter().map(move |time| (*time, at)));
+        let all =
+            (0..).zip(&self.left).flat_map(|(at, left)| left.iter().map(move |time| (*time, at)));
         let mut all: Vec<(Time, usize)> = all.collect();
         all.sort();
         let turns = all.chunk_by(|a, b| a.1 == b.1);
@@ -214,31 +184,17 @@ impl Seen {
     fn check(&self) {
         assert!(self.left.iter().all(|left| left.len() > 50), "all progress");
         assert!(self.unfairness() <= 25, "off by {} %", self.unfairness());
-        assert!(
-            self.short_turns() <= 2,
-            "{} short turns",
-            self.short_turns()
-        );
+        assert!(self.short_turns() <= 2, "{} short turns", self.short_turns());
         assert!(self.directives >= 20, "{} directives", self.directives);
     }
 }
 
 #[test]
 fn in_simulated_time() {
-    let Setup {
-        graph,
-        routes,
-        nodes,
-    } = setup();
+    let Setup { graph, routes, nodes } = setup();
     let pulled = |node: usize| node != graph.hosts[CONTROLLER.at()].at();
     let queue = |(node, ports): (usize, u16)| {
-        vec![
-            Queue {
-                pulled: pulled(node),
-                ..Queue::default()
-            };
-            ports.into()
-        ]
+        vec![Queue { pulled: pulled(node), ..Queue::default() }; ports.into()]
     };
     let network = slotline_sim::Network {
         queues: graph.ports().into_iter().enumerate().map(queue).collect(),
@@ -249,11 +205,7 @@ fn in_simulated_time() {
         sampled: Vec::new(),
         interval: Time::ZERO,
     };
-    let options = Options {
-        threads: 1,
-        end: Time::s(1),
-        completions: u64::MAX,
-    };
+    let options = Options { threads: 1, end: Time::s(1), completions: u64::MAX };
     let outcome = slotline_sim::run(network, options, &Watch::default());
     assert!(outcome.conservation.holds());
     assert_eq!(outcome.conservation.dropped.iter().sum::<u64>(), 0);
@@ -269,14 +221,7 @@ fn in_simulated_time() {
 fn by_the_wall_clock() {
     for attempt in 1.. {
         let Setup { graph, nodes, .. } = setup();
-        assert_eq!(
-            graph
-                .nodes
-                .iter()
-                .filter(|node| node.kind == NodeKind::Switch)
-                .count(),
-            1
-        );
+        assert_eq!(graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count(), 1);
         let outcome =
             slotline_live::run(nodes, &graph, Duration::from_millis(800), |_| false).unwrap();
         assert_eq!((outcome.report.malformed, outcome.report.lost), (0, 0));

@@ -13,9 +13,6 @@ pub struct SpecError {
 impl SpecError {
     /// The value of `key` is wrong, as `message` says.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> SpecError {
-        SpecError {
-            key: key.into(),
-            message: message.into(),
-        }
+        SpecError { key: key.into(), message: message.into() }
     }
 }

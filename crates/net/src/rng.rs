@@ -29,7 +29,8 @@ pub const fn mix32(mut x: u32) -> u32 {
 impl Stream {
     /// The stream of component `name` (for example `"workload.incast"`), instance `index`.
     pub fn named(seed: u64, name: &str, index: u64) -> Stream {
-        let key = name.bytes().fold(mix64(seed ^ 0x9e37_79b9_7f4a_7c15), |h, b| mix64(h ^ u64::from(b)));
+        let key =
+            name.bytes().fold(mix64(seed ^ 0x9e37_79b9_7f4a_7c15), |h, b| mix64(h ^ u64::from(b)));
         Stream(Pcg64Mcg::seed_from_u64(mix64(key ^ mix64(index.wrapping_add(1)))))
     }
     /// 64 uniform bits.

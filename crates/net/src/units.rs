@@ -7,7 +7,9 @@ use std::str::FromStr;
 
 /// Why a text is not a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a {what}: expected a number and one of {units}, for example \"{example}\"")]
+#[error(
+    "`{text}` is not a {what}: expected a number and one of {units}, for example \"{example}\""
+)]
 pub struct UnitError {
     /// The offending text.
     pub text: String,

@@ -58,13 +58,9 @@ impl World {
         let xco = spec.build().unwrap();
         let at = HostId(hosts as u32);
         let links = hosts as u32 + 1;
-        let star = Network::new(
-            hosts + 1,
-            vec![LINK; 2 * hosts + 2],
-            move |src, dst, out| {
-                out.extend([src.0, links + dst.0]);
-            },
-        );
+        let star = Network::new(hosts + 1, vec![LINK; 2 * hosts + 2], move |src, dst, out| {
+            out.extend([src.0, links + dst.0]);
+        });
         let host = |host: usize| Host {
             agent: xco.coordinator(HostId(host as u32), at),
             busy: false,
@@ -89,14 +85,10 @@ impl World {
     }
     fn at(&mut self, at: Time, event: Event) {
         self.count += 1;
-        self.events
-            .push(Reverse((at.max(self.now), self.count, event)));
+        self.events.push(Reverse((at.max(self.now), self.count, event)));
     }
     fn call(&mut self, host: usize, call: impl FnOnce(&mut Coordinator, &mut Cx)) {
-        call(
-            &mut self.hosts[host].agent,
-            &mut Cx::new(self.now, &mut self.effects),
-        );
+        call(&mut self.hosts[host].agent, &mut Cx::new(self.now, &mut self.effects));
         self.carry_out(host);
         if !self.effects.kicks.is_empty() && !self.hosts[host].busy {
             self.transmit(host);
@@ -114,10 +106,7 @@ impl World {
     fn deliver(&mut self, packet: Packet, after: Time) {
         let bytes = self.effects.release(packet.seq).into_vec();
         if self.rng.unit() >= self.loss {
-            self.at(
-                self.now + after + DELAY,
-                Event::Message(packet.dst.at(), bytes),
-            );
+            self.at(self.now + after + DELAY, Event::Message(packet.dst.at(), bytes));
         }
     }
     fn top_up(&mut self, host: usize) {
@@ -132,19 +121,12 @@ impl World {
         for _ in 0..count {
             let seq = self.hosts[src].queued[dst as usize];
             self.hosts[src].queued[dst as usize] += 1;
-            let packet = Packet {
-                dst: HostId(dst),
-                len: LENGTH,
-                seq,
-                ..Packet::default()
-            };
+            let packet = Packet { dst: HostId(dst), len: LENGTH, seq, ..Packet::default() };
             self.call(src, |agent, cx| agent.enqueue(packet, cx));
         }
     }
     fn transmit(&mut self, host: usize) {
-        let packet = self.hosts[host]
-            .agent
-            .dequeue(&mut Cx::new(self.now, &mut self.effects));
+        let packet = self.hosts[host].agent.dequeue(&mut Cx::new(self.now, &mut self.effects));
         self.carry_out(host);
         let Some(packet) = packet else { return };
         let time = LINK.time_for(Bytes(packet.len.into()));
@@ -153,9 +135,7 @@ impl World {
         if packet.kind == Kind::Control {
             self.deliver(packet, time);
         } else {
-            self.hosts[host]
-                .sent
-                .push((self.now, self.now + time, packet));
+            self.hosts[host].sent.push((self.now, self.now + time, packet));
             self.top_up(host);
         }
     }
@@ -168,19 +148,13 @@ impl World {
             }
             Event::Burst { src, dst, count } => self.enqueue(src, dst, count),
             Event::Wake(who, token) if who == controller => {
-                self.controller
-                    .expire(token, &mut Cx::new(self.now, &mut self.effects));
+                self.controller.expire(token, &mut Cx::new(self.now, &mut self.effects));
                 self.carry_out(who);
             }
             Event::Message(who, bytes) if who == controller => {
                 let seq = self.effects.keep(bytes.into());
                 let dst = HostId(who as u32);
-                let packet = Packet {
-                    dst,
-                    seq,
-                    kind: Kind::Control,
-                    ..Packet::default()
-                };
+                let packet = Packet { dst, seq, kind: Kind::Control, ..Packet::default() };
                 let cx = &mut Cx::new(self.now, &mut self.effects);
                 self.controller.receive(PortId(0), packet, cx);
                 self.carry_out(who);
@@ -225,35 +199,20 @@ impl World {
 
 /// No small flows: every packet needs permission.
 fn strict(mode: Mode) -> XcoSpec {
-    XcoSpec {
-        mode,
-        slice: Time::ms(2),
-        small_flow: Bytes(0),
-        ..XcoSpec::default()
-    }
+    XcoSpec { mode, slice: Time::ms(2), small_flow: Bytes(0), ..XcoSpec::default() }
 }
 
 #[test]
 fn greedy_senders_take_turns() {
     for work_conserving in [true, false] {
-        let mut world = World::new(
-            &XcoSpec {
-                work_conserving,
-                ..strict(Mode::Timeslice)
-            },
-            6,
-            0.0,
-            1,
-        );
+        let mut world =
+            World::new(&XcoSpec { work_conserving, ..strict(Mode::Timeslice) }, 6, 0.0, 1);
         for src in 0..5 {
             world.hosts[src].greedy = Some((5, 100_000));
             world.enqueue(src, 5, 60);
         }
         assert!(!world.run(Time::ms(203)), "greedy senders never end");
-        let sent: Vec<usize> = world.hosts[..5]
-            .iter()
-            .map(|host| host.sent.len())
-            .collect();
+        let sent: Vec<usize> = world.hosts[..5].iter().map(|host| host.sent.len()).collect();
         let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
         assert!(most - least <= 170, "more than one slice apart: {sent:?}");
         // 203 ms of 1538 bytes at 1 Gbit/s, less what slices lose at their ends.
@@ -270,27 +229,13 @@ fn greedy_senders_take_turns() {
 #[test]
 fn slow_senders_leave_the_rest_to_greedy_ones() {
     let share = |work_conserving| {
-        let mut world = World::new(
-            &XcoSpec {
-                work_conserving,
-                ..strict(Mode::Timeslice)
-            },
-            4,
-            0.0,
-            1,
-        );
+        let mut world =
+            World::new(&XcoSpec { work_conserving, ..strict(Mode::Timeslice) }, 4, 0.0, 1);
         world.hosts[0].greedy = Some((3, 100_000));
         world.enqueue(0, 3, 60);
         for us in (0..200_000).step_by(500) {
             for src in [1, 2] {
-                world.at(
-                    Time::us(us),
-                    Event::Burst {
-                        src,
-                        dst: 3,
-                        count: 2,
-                    },
-                );
+                world.at(Time::us(us), Event::Burst { src, dst: 3, count: 2 });
             }
         }
         world.run(Time::ms(200));
@@ -298,10 +243,7 @@ fn slow_senders_leave_the_rest_to_greedy_ones() {
     };
     // Of 16,254 packets the slow ones send 1,600.
     let (with, without) = (share(true), share(false));
-    assert!(
-        with > 12_000 && with > 3 * without / 2,
-        "{with} with, {without} without"
-    );
+    assert!(with > 12_000 && with > 3 * without / 2, "{with} with, {without} without");
 }
 
 #[test]
@@ -314,11 +256,7 @@ fn rates_share_the_link() {
     world.run(Time::ms(100));
     for host in &world.hosts[..5] {
         // A fifth of the link: 100 ms are 1,625 packets.
-        assert!(
-            (1_600..=1_630).contains(&host.sent.len()),
-            "{}",
-            host.sent.len()
-        );
+        assert!((1_600..=1_630).contains(&host.sent.len()), "{}", host.sent.len());
     }
 }
 

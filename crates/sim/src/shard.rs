@@ -302,8 +302,10 @@ impl Shard {
         for (series, port) in shared.sampler.of(id) {
             let (line, _) = self.reach.line(shared.layout.first[id] + u32::from(port.0));
             let pulled = line.discipline() == Discipline::Pulled;
-            let queued = if pulled { node.queued(*port) } else { line.backlog_bytes(time) };
-            self.samples.push(Sample { time, series: *series, queued, sent: line.bytes() });
+            let unsent = line.backlog_bytes(time);
+            let queued = if pulled { node.queued(*port) } else { unsent };
+            let sent = line.bytes().saturating_sub(unsent);
+            self.samples.push(Sample { time, series: *series, queued, sent });
         }
         self.reach.schedule(id, time + shared.sampler.interval, own::SAMPLE, 0);
     }

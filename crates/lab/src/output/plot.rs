@@ -55,6 +55,14 @@ impl<'a> Ruler<'a> {
         };
         Ruler { axis, low, high, pixels }
     }
+    /// A linear axis that ends with its values, as is right for time.
+    fn snug(mut self, values: impl Iterator<Item = f64>) -> Ruler<'a> {
+        let last = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
+        if !self.axis.log && last > 0.0 {
+            self.high = last;
+        }
+        self
+    }
     fn at(&self, value: f64) -> f64 {
         let part = if self.axis.log {
             (value / self.low).ln() / (self.high / self.low).ln()
@@ -121,7 +129,8 @@ fn round_up(high: f64, unit: Unit) -> f64 {
 /// A plot of `lines`, described by `title` for those who cannot see it.
 pub fn svg(title: &str, x: Axis<'_>, y: Axis<'_>, lines: &[Line]) -> String {
     let points = || lines.iter().flat_map(|line| line.points.iter());
-    let across = Ruler::new(x, points().map(|p| p.0), (LEFT, WIDTH - RIGHT));
+    let along = || points().map(|p| p.0);
+    let across = Ruler::new(x, along(), (LEFT, WIDTH - RIGHT)).snug(along());
     let up = Ruler::new(y, points().map(|p| p.1), (HEIGHT - BOTTOM, TOP));
     let mut out = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n",
@@ -246,6 +255,11 @@ mod tests {
         let bytes = Axis { label: "queue", unit: Unit::Bytes, log: false };
         assert_eq!(labels(bytes, 0.0, 150_000.0), ["0", "50", "100", "150"]);
         assert_eq!(Ruler::new(bytes, [150_000.0].into_iter(), (0.0, 1.0)).title(), "queue (KB)");
+        let time = Axis { label: "time", unit: Unit::Seconds, log: false };
+        let ends = || [0.0, 4.2].into_iter();
+        assert_eq!(Ruler::new(time, ends(), (0.0, 1.0)).high, 5.0);
+        let snug = Ruler::new(time, ends(), (0.0, 1.0)).snug(ends());
+        assert_eq!((snug.high, snug.ticks().len()), (4.2, 5));
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn table(set: &RunSet, summary: &Summary) -> String {
     let heads =
         summary.schemes.iter().map(|s| format!("<th scope=\"col\">{}</th>", escape(&s.name)));
     let mut out = format!(
-        "<h2>Answer</h2>\n<div class=\"wide\"><table>\n<tr><th></th>{}</tr>\n",
+        "<h2>Comparison</h2>\n<div class=\"wide\"><table>\n<tr><th></th>{}</tr>\n",
         heads.collect::<String>()
     );
     for metric in summary.shown(set, &Metric::ALL) {
@@ -78,8 +78,12 @@ fn table(set: &RunSet, summary: &Summary) -> String {
         summary.zero(set, &Metric::ALL).iter().map(|metric| metric.title()).collect();
     out += "</table></div>\n<p class=\"small\">Mean over seeds ± half width of its 95 % confidence \
             interval (Student's t). Verdicts against the first scheme, paired by seed; each stands for \
-            itself: among many, one in twenty may be chance. ≥ is a lower bound: unfinished flows count \
-            with the time they had when the run ended.";
+            itself: among many, one in twenty may be chance; below 0.1 % nothing counts as a \
+            difference. ≥ is a lower bound: unfinished flows count with the time they had when the run \
+            ended.";
+    for words in words::explanations(&summary.shown(set, &Metric::ALL)) {
+        out += &format!(" {words}");
+    }
     if !zero.is_empty() {
         out += &format!(" Zero in every run: {}.", zero.join(", "));
     }
@@ -92,9 +96,15 @@ fn cell(metric: Metric, cell: Option<&Cell>) -> String {
     let value = scale.with(words::estimate(&cell.estimate, cell.at_least, scale));
     let said = cell.against.map(|comparison| {
         let class = comparison.verdict.words().split([' ', ':']).next().unwrap_or("");
-        format!("<br/><span class=\"{class}\">{}</span>", words::verdict(metric, &comparison))
+        let words = unbroken(&words::verdict(metric, &comparison));
+        format!("<br/><span class=\"{class}\">{words}</span>")
     });
-    format!("<td>{value}{}</td>", said.unwrap_or_default())
+    format!("<td>{}{}</td>", unbroken(&value), said.unwrap_or_default())
+}
+
+/// `text` that may be broken only after a colon and before a bracket.
+fn unbroken(text: &str) -> String {
+    text.replace(' ', "\u{a0}").replace(":\u{a0}", ": ").replace("\u{a0}(", " (")
 }
 
 /// The key to all plots.

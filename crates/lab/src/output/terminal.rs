@@ -15,7 +15,7 @@ pub fn table(set: &RunSet, width: usize) -> String {
     for block in blocks(&columns(&summary, &metrics), width) {
         out += &block;
     }
-    out += &verdicts(&summary, &metrics, width);
+    out += &verdicts(&summary, &metrics, set.seeds.len(), width);
     out += &notes(set, &summary, width);
     out
 }
@@ -86,12 +86,13 @@ fn block(fixed: &[Vec<String>], schemes: &[&Vec<String>]) -> String {
     out + "\n"
 }
 
-fn verdicts(summary: &Summary, metrics: &[Metric], width: usize) -> String {
+fn verdicts(summary: &Summary, metrics: &[Metric], seeds: usize, width: usize) -> String {
     let mut out = String::new();
+    let how = if seeds > 1 { "paired by seed" } else { "one seed, so that it may be chance" };
     let base = summary.schemes.first().map_or("", |scheme| &scheme.name);
     let names = metrics.iter().map(|m| text_width(m.title())).max().unwrap_or(0);
     for (at, scheme) in summary.schemes.iter().enumerate().skip(1) {
-        writeln!(out, "{} against {base}, paired by seed:", scheme.name).expect("a String");
+        writeln!(out, "{} against {base}, {how}:", scheme.name).expect("a String");
         let against = |m: &Metric| Some((*m, summary.cell(at, *m)?.against?));
         let (alike, apart): (Vec<_>, Vec<_>) = metrics
             .iter()
@@ -99,7 +100,10 @@ fn verdicts(summary: &Summary, metrics: &[Metric], width: usize) -> String {
             .partition(|(_, comparison)| comparison.verdict == Verdict::NoDifference);
         for (metric, comparison) in apart {
             let name = padded(metric.title(), names, false);
-            let sentence = words::verdict(metric, &comparison);
+            let sentence = match comparison.verdict {
+                Verdict::TooFew => words::extent(metric, &comparison),
+                _ => words::verdict(metric, &comparison),
+            };
             out += &wrapped(&format!("  {name}  {sentence}"), width, names + 4);
         }
         out += &together(&alike, width);
@@ -133,9 +137,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
         let planned = set.schemes.len() * set.seeds.len();
         out.push(format!("Incomplete: {} of {planned} runs were done.", set.runs.len()));
     }
-    let shown = summary.shown(set, &Metric::USUAL);
-    let needed = EXPLAINED.iter().filter(|(of, _)| of.iter().any(|m| shown.contains(m)));
-    out.extend(needed.map(|(_, words)| (*words).to_string()));
+    out.extend(words::explanations(&summary.shown(set, &Metric::USUAL)).map(str::to_string));
     let zero: Vec<&str> = summary.zero(set, &Metric::USUAL).iter().map(|m| m.title()).collect();
     if !zero.is_empty() {
         out.push(format!("Zero in every run: {}.", zero.join(", ")));
@@ -150,18 +152,6 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
     }
     out
 }
-
-/// What needs a word of explanation.
-const EXPLAINED: [(&[Metric], &str); 2] = [
-    (
-        &[Metric::AnswerMean, Metric::AnswerP99],
-        "Answer: from a request to the last byte that answers it; in an incast a whole block.",
-    ),
-    (
-        &[Metric::FctSmallP99, Metric::FctLargeMean],
-        "Small flows have up to 100 KB, large ones 10 MB or more.",
-    ),
-];
 
 /// `line` broken at spaces where it exceeds `width`; what follows is indented.
 fn wrapped(line: &str, width: usize, indent: usize) -> String {
@@ -220,6 +210,14 @@ mod tests {
                 assert!(text_width(line) <= width, "{width}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn a_single_seed_is_no_verdict() {
+        let shown = table(&fake(1), 100);
+        let said = shown.split("dctcp against").nth(1).unwrap_or_default();
+        assert!(said.starts_with(" tcp, one seed, so that it may be chance:\n"), "{said}");
+        assert!(said.contains("% lower\n") && !said.contains("better"), "{said}");
     }
 
     #[test]

@@ -106,6 +106,24 @@ fn rounded(unit: Unit, value: f64) -> String {
     scale.with(format!("{:.0}", value / scale.factor))
 }
 
+/// What needs a word of explanation.
+const EXPLAINED: [(&[Metric], &str); 2] = [
+    (
+        &[Metric::AnswerMean, Metric::AnswerP99],
+        "Answer: from a request to the last byte that answers it; in an incast a whole block.",
+    ),
+    (
+        &[Metric::FctSmallP99, Metric::FctLargeMean],
+        "Small flows have up to 100 KB, large ones 10 MB or more.",
+    ),
+];
+
+/// The explanations that `shown` metrics need.
+pub fn explanations(shown: &[Metric]) -> impl Iterator<Item = &'static str> {
+    let needed = |(of, _): &&(&[Metric], _)| of.iter().any(|m| shown.contains(m));
+    EXPLAINED.iter().filter(needed).map(|(_, words)| *words)
+}
+
 /// A verdict with its reason, as `better: 34 % lower (30 to 38 %)`.
 pub fn verdict(metric: Metric, comparison: &Comparison) -> String {
     let words = comparison.verdict.words();
@@ -125,7 +143,8 @@ fn is_narrow(comparison: &Comparison) -> bool {
     }
 }
 
-fn extent(metric: Metric, comparison: &Comparison) -> String {
+/// How large a difference is, as `34 % lower (30 to 38 %)`.
+pub fn extent(metric: Metric, comparison: &Comparison) -> String {
     match comparison.ratio {
         Some(ratio) if comparison.verdict == Verdict::NoDifference => around_one(&ratio),
         Some(Ratio { value: 0.0, .. }) => none_left(metric, &comparison.difference),
@@ -136,7 +155,8 @@ fn extent(metric: Metric, comparison: &Comparison) -> String {
 }
 
 fn around_one(ratio: &Ratio) -> String {
-    let percent = |edge: f64| (edge - 1.0) * 100.0;
+    // Adding zero turns a negative zero into a plain one.
+    let percent = |edge: f64| ((edge - 1.0) * 1000.0).round() / 10.0 + 0.0;
     match ratio.interval {
         Some((low, high)) => format!("{:+.1} to {:+.1} %", percent(low), percent(high)),
         None => format!("{:+.1} %, give or take more", percent(ratio.value)),

@@ -93,7 +93,13 @@ fn a_rate_changes_at_its_time() {
 }
 
 /// Long flows through a fabric of which a part fails at 2 ms and comes back at 8 ms.
-fn through_a_failure(fabric: &str, kind: &str, what: &str, reroute: &str, threads: usize) -> RunRecord {
+fn through_a_failure(
+    fabric: &str,
+    kind: &str,
+    what: &str,
+    reroute: &str,
+    threads: usize,
+) -> RunRecord {
     let text = format!(
         r#"
         name = "failure"

@@ -44,7 +44,9 @@ impl Queue {
         let kind = match *kind {
             "ecn" => format!(r#"kind = "ecn", threshold = "{THRESHOLD}B""#),
             "red" => r#"kind = "red", min = "5KB", max = "10KB", weight = 0.1"#.into(),
-            "red-ecn" => r#"kind = "red", min = "5KB", max = "10KB", weight = 0.1, ecn = true"#.into(),
+            "red-ecn" => {
+                r#"kind = "red", min = "5KB", max = "10KB", weight = 0.1, ecn = true"#.into()
+            }
             _ => r#"kind = "drop-tail""#.into(),
         };
         let shared = if *shared { r#", shared = { total = "400KB", alpha = 0.5 }"# } else { "" };

@@ -25,7 +25,8 @@ fn stride(fabric: &str, by: u32, routing: &str) -> RunRecord {
 
 /// Bytes sent by each port whose node's and far node's names begin so.
 fn bytes(run: &RunRecord, node: &str, far: &str) -> BTreeMap<String, u64> {
-    let fits = |p: &&slotline_lab::record::PortRow| p.node.starts_with(node) && p.port.starts_with(far);
+    let fits =
+        |p: &&slotline_lab::record::PortRow| p.node.starts_with(node) && p.port.starts_with(far);
     let mut sum = BTreeMap::new();
     for port in run.ports.iter().filter(fits) {
         *sum.entry(format!("{}-{}", port.node, port.port)).or_insert(0) += port.tx_bytes;

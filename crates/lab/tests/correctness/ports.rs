@@ -352,7 +352,8 @@ fn a_gate_opens_and_closes_at_given_times() {
     let leave = |at: Time| {
         let start = free.max(at).as_ps();
         let (round, phase) = (start / Gate::PERIOD.as_ps(), start % Gate::PERIOD.as_ps());
-        let open = if phase < Gate::OPEN.as_ps() { start } else { (round + 1) * Gate::PERIOD.as_ps() };
+        let open =
+            if phase < Gate::OPEN.as_ps() { start } else { (round + 1) * Gate::PERIOD.as_ps() };
         free = Time::ps(open + 1_500 * SLOW);
         free + DELAY
     };
@@ -494,7 +495,8 @@ impl Act for Rewriter {
 #[test]
 fn a_node_rewrites_packets_in_passing() {
     let run = |threads| {
-        let mut network = bare("kind = 'tree'\nracks = 2\nhosts-per-rack = 2\nrack-uplink = '5Gbps'");
+        let mut network =
+            bare("kind = 'tree'\nracks = 2\nhosts-per-rack = 2\nrack-uplink = '5Gbps'");
         let packets = (0..300).map(|seq| (Time::ZERO, datagram(0, seq, 2 + seq % 2, 1_500)));
         network.places[0] = Made::place(Source::new(packets.collect()));
         let core = network.graph.node_named("core").expect("a tree has one").at();

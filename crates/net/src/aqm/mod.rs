@@ -18,14 +18,8 @@ use spec::Policy;
 /// Every queue policy: its `kind` in a scenario file, and what it does.
 pub const QUEUES: &[(&str, &str)] = &[
     ("drop-tail", "drops what does not fit"),
-    (
-        "ecn",
-        "marks ECN-capable packets that find more than a threshold queued (DCTCP)",
-    ),
-    (
-        "red",
-        "random early detection on the average backlog, optionally gentle and with ECN",
-    ),
+    ("ecn", "marks ECN-capable packets that find more than a threshold queued (DCTCP)"),
+    ("red", "random early detection on the average backlog, optionally gentle and with ECN"),
 ];
 
 /// What becomes of an arriving packet.
@@ -115,10 +109,7 @@ mod tests {
             let pace = Rate(1_000_000_000).pace();
             let rng = queue_stream(1, NodeId(0), PortId(0), 0);
             let mut marker = Marker::new(spec.policy, pace, 1500, rng);
-            let empty = Backlog {
-                wait: Time::ZERO,
-                idle_since: Some(Time::ZERO),
-            };
+            let empty = Backlog { wait: Time::ZERO, idle_since: Some(Time::ZERO) };
             let verdict = marker.arrive(empty, &Packet::default(), Time::us(1));
             assert_eq!(verdict, Verdict::Pass, "{name}");
         }

@@ -24,14 +24,7 @@ pub struct Red {
 impl Red {
     /// An empty queue drained at `pace`; `mtu` is its largest packet in bytes on the wire.
     pub fn new(spec: RedSpec, pace: Pace, mtu: u64, rng: Stream) -> Red {
-        Red {
-            spec,
-            mtu,
-            slot: pace.time_for(mtu),
-            average: 0.0,
-            passed: 0.0,
-            rng,
-        }
+        Red { spec, mtu, slot: pace.time_for(mtu), average: 0.0, passed: 0.0, rng }
     }
 
     /// A packet of `len` bytes arrives and finds `backlog` bytes, none since `idle_since` where that
@@ -56,11 +49,7 @@ impl Red {
             return Verdict::Pass;
         }
         self.passed = 0.0;
-        if chance < 1.0 && self.spec.ecn && ect {
-            Verdict::Mark
-        } else {
-            Verdict::Drop
-        }
+        if chance < 1.0 && self.spec.ecn && ect { Verdict::Mark } else { Verdict::Drop }
     }
 
     /// The queue is drained at another rate from now on.
@@ -83,13 +72,7 @@ impl Red {
 
     /// The article's `p_b` for a full-sized packet: 0 below `min`, 1 where every packet is meant.
     fn chance(&self) -> f64 {
-        let RedSpec {
-            min,
-            max,
-            max_p,
-            gentle,
-            ..
-        } = self.spec;
+        let RedSpec { min, max, max_p, gentle, .. } = self.spec;
         let (min, max) = (min.0 as f64, max.0 as f64);
         if self.average < min {
             0.0
@@ -117,20 +100,8 @@ mod tests {
     /// The average is the backlog itself (weight 1), so that the chance is known.
     fn red(gentle: bool, ecn: bool) -> Red {
         let (min, max) = (Bytes(10_000), Bytes(30_000));
-        let spec = RedSpec {
-            min,
-            max,
-            max_p: 0.1,
-            weight: 1.0,
-            gentle,
-            ecn,
-        };
-        Red::new(
-            spec,
-            Rate(12_000_000_000).pace(),
-            1500,
-            Stream::named(3, "test", 0),
-        )
+        let spec = RedSpec { min, max, max_p: 0.1, weight: 1.0, gentle, ecn };
+        Red::new(spec, Rate(12_000_000_000).pace(), 1500, Stream::named(3, "test", 0))
     }
 
     fn share(red: &mut Red, backlog: u64, len: u64, ect: bool, what: Verdict) -> f64 {
@@ -158,10 +129,7 @@ mod tests {
             let got = share(&mut red(true, false), backlog, len, true, Verdict::Drop);
             // At p = 0.4 the gap is 1, 2 or 3 with chances 0.4, 0.4, 0.2: mean 1.8.
             let want = if p == 0.4 { 1.0 / 1.8 } else { closed_form(p) };
-            assert!(
-                (got / want - 1.0).abs() < 0.03,
-                "{backlog} {len}: {got} for {want}"
-            );
+            assert!((got / want - 1.0).abs() < 0.03, "{backlog} {len}: {got} for {want}");
         }
     }
 
@@ -177,36 +145,21 @@ mod tests {
                 gap = 0;
             }
         }
-        assert!(
-            gaps[1..].iter().all(|n| (850..1150).contains(n)),
-            "{gaps:?}"
-        );
+        assert!(gaps[1..].iter().all(|n| (850..1150).contains(n)), "{gaps:?}");
     }
 
     #[test]
     fn nothing_below_min_everything_above_max() {
-        assert_eq!(
-            share(&mut red(false, false), 9_999, 1500, true, Verdict::Pass),
-            1.0
-        );
-        assert_eq!(
-            share(&mut red(false, true), 30_000, 1500, true, Verdict::Drop),
-            1.0
-        );
-        assert_eq!(
-            share(&mut red(true, true), 60_000, 1500, true, Verdict::Drop),
-            1.0
-        );
+        assert_eq!(share(&mut red(false, false), 9_999, 1500, true, Verdict::Pass), 1.0);
+        assert_eq!(share(&mut red(false, true), 30_000, 1500, true, Verdict::Drop), 1.0);
+        assert_eq!(share(&mut red(true, true), 60_000, 1500, true, Verdict::Drop), 1.0);
     }
 
     #[test]
     fn capable_packets_are_marked_others_dropped() {
         let marked = share(&mut red(false, true), 20_000, 1500, true, Verdict::Mark);
         let dropped = share(&mut red(false, true), 20_000, 1500, false, Verdict::Drop);
-        assert!(
-            (marked - dropped).abs() < 0.002 && marked > 0.09,
-            "{marked} {dropped}"
-        );
+        assert!((marked - dropped).abs() < 0.002 && marked > 0.09, "{marked} {dropped}");
     }
 
     #[test]

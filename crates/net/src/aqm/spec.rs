@@ -95,39 +95,21 @@ pub struct PfcSpec {
 impl Default for PfcSpec {
     fn default() -> PfcSpec {
         let classes = (0..CLASSES as u8).collect();
-        PfcSpec {
-            xoff: Bytes(30_000),
-            xon: Bytes(27_000),
-            headroom: None,
-            classes,
-        }
+        PfcSpec { xoff: Bytes(30_000), xon: Bytes(27_000), headroom: None, classes }
     }
 }
 
 impl Default for RedSpec {
     fn default() -> RedSpec {
         let (min, max) = (Bytes(7_500), Bytes(22_500));
-        RedSpec {
-            min,
-            max,
-            max_p: 0.1,
-            weight: 0.002,
-            gentle: true,
-            ecn: false,
-        }
+        RedSpec { min, max, max_p: 0.1, weight: 0.002, gentle: true, ecn: false }
     }
 }
 
 impl Default for QueueSpec {
     fn default() -> QueueSpec {
         let limit = Bytes(150_000);
-        QueueSpec {
-            policy: Policy::DropTail,
-            limit,
-            shared: None,
-            priorities: false,
-            pfc: None,
-        }
+        QueueSpec { policy: Policy::DropTail, limit, shared: None, priorities: false, pfc: None }
     }
 }
 
@@ -149,9 +131,7 @@ impl QueueSpec {
 
     /// Whether the settings make sense together.
     pub fn validate(&self) -> Result<(), SpecError> {
-        ensure(self.limit.0 > 0, "limit", || {
-            "`limit` is 0B: no packet would pass".into()
-        })?;
+        ensure(self.limit.0 > 0, "limit", || "`limit` is 0B: no packet would pass".into())?;
         match self.policy {
             Policy::DropTail => {}
             Policy::Ecn { threshold } => at_most(("threshold", threshold), ("limit", self.limit))?,
@@ -171,9 +151,7 @@ impl QueueSpec {
 impl RedSpec {
     fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
         let RedSpec { min, max, .. } = *self;
-        ensure(min < max, "min", || {
-            format!("`min` = {min} must be below `max` = {max}")
-        })?;
+        ensure(min < max, "min", || format!("`min` = {min} must be below `max` = {max}"))?;
         at_most(("max", max), ("limit", limit))?;
         for (key, value) in [("max-p", self.max_p), ("weight", self.weight)] {
             ensure(value > 0.0 && value <= 1.0, key, || {
@@ -187,16 +165,9 @@ impl RedSpec {
 impl SharedSpec {
     fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
         at_most(("limit", limit), ("shared.total", self.total))?;
-        ensure(
-            self.alpha > 0.0 && self.alpha.is_finite(),
-            "shared.alpha",
-            || {
-                format!(
-                    "`shared.alpha` = {} must be a number above 0, for example 1.0",
-                    self.alpha
-                )
-            },
-        )
+        ensure(self.alpha > 0.0 && self.alpha.is_finite(), "shared.alpha", || {
+            format!("`shared.alpha` = {} must be a number above 0, for example 1.0", self.alpha)
+        })
     }
 }
 
@@ -221,9 +192,7 @@ impl PfcSpec {
 
     /// The lossless classes as a bit mask.
     pub fn mask(&self) -> u8 {
-        self.classes
-            .iter()
-            .fold(0, |mask, &class| mask | 1 << class)
+        self.classes.iter().fold(0, |mask, &class| mask | 1 << class)
     }
 }
 
@@ -232,19 +201,12 @@ pub(super) fn ensure(
     key: &str,
     why: impl FnOnce() -> String,
 ) -> Result<(), SpecError> {
-    if holds {
-        Ok(())
-    } else {
-        Err(SpecError::new(key, why()))
-    }
+    if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
 }
 
 fn at_most(low: (&str, Bytes), high: (&str, Bytes)) -> Result<(), SpecError> {
     ensure(low.1 <= high.1, low.0, || {
-        format!(
-            "`{}` = {} must be at most `{}` = {}",
-            low.0, low.1, high.0, high.1
-        )
+        format!("`{}` = {} must be at most `{}` = {}", low.0, low.1, high.0, high.1)
     })
 }
 
@@ -260,9 +222,7 @@ mod tests {
     fn read(value: &str) -> Result<QueueSpec, String> {
         let scheme = toml::from_str::<Scheme>(&format!("queue = {value}"));
         let queue = scheme.map_err(|error| error.to_string())?.queue;
-        queue
-            .validate()
-            .map_err(|error| format!("{}: {error}", error.key))?;
+        queue.validate().map_err(|error| format!("{}: {error}", error.key))?;
         Ok(queue)
     }
 
@@ -286,14 +246,8 @@ mod tests {
         ] {
             let queue = read(text).unwrap();
             assert!(text.contains("red") || !queue.is_plain());
-            let written = toml::to_string(&Scheme {
-                queue: queue.clone(),
-            })
-            .unwrap();
-            assert!(
-                written.contains("limit"),
-                "defaults are written out: {written}"
-            );
+            let written = toml::to_string(&Scheme { queue: queue.clone() }).unwrap();
+            assert!(written.contains("limit"), "defaults are written out: {written}");
             assert_eq!(toml::from_str::<Scheme>(&written).unwrap().queue, queue);
         }
     }
@@ -310,22 +264,10 @@ mod tests {
         let table = [
             ("\"codel\"", "expected one of `drop-tail`, `ecn`, `red`"),
             ("7", "a queue: \"drop-tail\""),
-            (
-                "{ kind = \"ecn\", treshold = \"3KB\" }",
-                "unknown field `treshold`",
-            ),
-            (
-                "{ threshold = \"3KB\" }",
-                "`threshold` belongs to queues of kind \"ecn\"",
-            ),
-            (
-                "{ kind = \"ecn\", max-p = 0.1 }",
-                "`max-p` belongs to queues of kind \"red\"",
-            ),
-            (
-                "{ kind = \"ecn\", threshold = \"200KB\" }",
-                "threshold: `threshold` = 200KB must",
-            ),
+            ("{ kind = \"ecn\", treshold = \"3KB\" }", "unknown field `treshold`"),
+            ("{ threshold = \"3KB\" }", "`threshold` belongs to queues of kind \"ecn\""),
+            ("{ kind = \"ecn\", max-p = 0.1 }", "`max-p` belongs to queues of kind \"red\""),
+            ("{ kind = \"ecn\", threshold = \"200KB\" }", "threshold: `threshold` = 200KB must"),
             ("{ limit = \"0B\" }", "limit: `limit` is 0B"),
             (
                 "{ kind = \"red\", min = \"90KB\", max = \"30KB\" }",
@@ -333,30 +275,12 @@ mod tests {
             ),
             ("{ kind = \"red\", max-p = 1.5 }", "max-p: `max-p` = 1.5"),
             ("{ kind = \"red\", weight = 0.0 }", "weight: `weight` = 0"),
-            (
-                "{ shared = { total = \"1MB\", alpha = -1.0 } }",
-                "shared.alpha: `shared.alpha` = -1",
-            ),
-            (
-                "{ shared = { total = \"1MB\" }, limit = \"2MB\" }",
-                "limit: `limit` = 2MB must",
-            ),
-            (
-                "{ pfc = {} }",
-                "pfc: `pfc` pauses single classes: set `priorities = true`",
-            ),
-            (
-                "{ priorities = true, pfc = { xon = \"50KB\" } }",
-                "pfc.xon: `pfc.xon` = 50KB must",
-            ),
-            (
-                "{ priorities = true, pfc = { headroom = \"0B\" } }",
-                "pfc.headroom: ",
-            ),
-            (
-                "{ priorities = true, pfc = { classes = [8] } }",
-                "pfc.classes: `pfc.classes` has 8",
-            ),
+            ("{ shared = { total = \"1MB\", alpha = -1.0 } }", "shared.alpha: `shared.alpha` = -1"),
+            ("{ shared = { total = \"1MB\" }, limit = \"2MB\" }", "limit: `limit` = 2MB must"),
+            ("{ pfc = {} }", "pfc: `pfc` pauses single classes: set `priorities = true`"),
+            ("{ priorities = true, pfc = { xon = \"50KB\" } }", "pfc.xon: `pfc.xon` = 50KB must"),
+            ("{ priorities = true, pfc = { headroom = \"0B\" } }", "pfc.headroom: "),
+            ("{ priorities = true, pfc = { classes = [8] } }", "pfc.classes: `pfc.classes` has 8"),
             (
                 "{ priorities = true, pfc = { classes = [] } }",
                 "pfc.classes: `pfc.classes` is empty",

@@ -54,28 +54,13 @@ impl Table {
         self.refuse_foreign_keys()?;
         let policy = match self.kind {
             Kind::DropTail => Policy::DropTail,
-            Kind::Ecn => Policy::Ecn {
-                threshold: self.threshold.unwrap_or(DEFAULT_THRESHOLD),
-            },
+            Kind::Ecn => Policy::Ecn { threshold: self.threshold.unwrap_or(DEFAULT_THRESHOLD) },
             Kind::Red => Policy::Red(self.red()),
         };
-        let whole = self
-            .shared
-            .map_or(QueueSpec::default().limit, |shared| shared.total);
+        let whole = self.shared.map_or(QueueSpec::default().limit, |shared| shared.total);
         let limit = self.limit.unwrap_or(whole);
-        let Table {
-            shared,
-            priorities,
-            pfc,
-            ..
-        } = self;
-        Ok(QueueSpec {
-            policy,
-            limit,
-            shared,
-            priorities,
-            pfc,
-        })
+        let Table { shared, priorities, pfc, .. } = self;
+        Ok(QueueSpec { policy, limit, shared, priorities, pfc })
     }
 
     fn red(&self) -> RedSpec {
@@ -110,27 +95,13 @@ impl Table {
 
 impl From<QueueSpec> for Table {
     fn from(spec: QueueSpec) -> Table {
-        let QueueSpec {
-            policy,
-            limit,
-            shared,
-            priorities,
-            pfc,
-        } = spec;
-        let common = Table {
-            limit: Some(limit),
-            shared,
-            priorities,
-            pfc,
-            ..Table::default()
-        };
+        let QueueSpec { policy, limit, shared, priorities, pfc } = spec;
+        let common = Table { limit: Some(limit), shared, priorities, pfc, ..Table::default() };
         match policy {
             Policy::DropTail => common,
-            Policy::Ecn { threshold } => Table {
-                kind: Kind::Ecn,
-                threshold: Some(threshold),
-                ..common
-            },
+            Policy::Ecn { threshold } => {
+                Table { kind: Kind::Ecn, threshold: Some(threshold), ..common }
+            }
             Policy::Red(red) => Table {
                 kind: Kind::Red,
                 min: Some(red.min),
@@ -162,12 +133,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     }
     fn visit_str<E: Error>(self, name: &str) -> Result<QueueSpec, E> {
         let kind = Kind::deserialize(name.into_deserializer())?;
-        Table {
-            kind,
-            ..Table::default()
-        }
-        .read()
-        .map_err(E::custom)
+        Table { kind, ..Table::default() }.read().map_err(E::custom)
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<QueueSpec, A::Error> {
         let table = Table::deserialize(MapAccessDeserializer::new(map))?;

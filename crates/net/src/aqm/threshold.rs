@@ -15,20 +15,13 @@ pub struct Threshold {
 impl Threshold {
     /// A threshold of `bytes` for a queue drained at `pace`.
     pub fn new(bytes: Bytes, pace: Pace) -> Threshold {
-        Threshold {
-            bytes,
-            wait: pace.time_for(bytes.0),
-        }
+        Threshold { bytes, wait: pace.time_for(bytes.0) }
     }
 
     /// A packet arrives and finds a backlog that takes `wait` to send.
     #[inline]
     pub fn arrive(&self, wait: Time, ect: bool) -> Verdict {
-        if ect && wait > self.wait {
-            Verdict::Mark
-        } else {
-            Verdict::Pass
-        }
+        if ect && wait > self.wait { Verdict::Mark } else { Verdict::Pass }
     }
 
     /// The queue is drained at another rate from now on.
@@ -47,10 +40,7 @@ mod tests {
         let pace = Rate(10_000_000_000).pace();
         let mut threshold = Threshold::new(Bytes(22_500), pace);
         assert_eq!(threshold.arrive(Time::us(18), true), Verdict::Pass);
-        assert_eq!(
-            threshold.arrive(Time::us(18) + Time::ps(1), true),
-            Verdict::Mark
-        );
+        assert_eq!(threshold.arrive(Time::us(18) + Time::ps(1), true), Verdict::Mark);
         assert_eq!(threshold.arrive(Time::us(19), false), Verdict::Pass);
         threshold.set_pace(Rate(1_000_000_000).pace());
         assert_eq!(threshold.arrive(Time::us(180), true), Verdict::Pass);

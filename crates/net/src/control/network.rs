@@ -21,11 +21,7 @@ impl Network {
         capacity: Vec<Rate>,
         paths: impl Fn(HostId, HostId, &mut Vec<u32>) + Send + 'static,
     ) -> Network {
-        Network {
-            hosts,
-            capacity,
-            paths: Box::new(paths),
-        }
+        Network { hosts, capacity, paths: Box::new(paths) }
     }
     /// Number of hosts.
     pub fn hosts(&self) -> usize {
@@ -44,11 +40,6 @@ impl Network {
 
 impl std::fmt::Debug for Network {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Network({} hosts, {} directed links)",
-            self.hosts,
-            self.capacity.len()
-        )
+        write!(f, "Network({} hosts, {} directed links)", self.hosts, self.capacity.len())
     }
 }

@@ -16,11 +16,7 @@ impl Buffer {
     /// An empty buffer; without `spec` one that is never full.
     pub fn new(spec: Option<SharedSpec>) -> Buffer {
         let (total, alpha) = spec.map_or((u64::MAX, 1.0), |spec| (spec.total.0, spec.alpha));
-        Buffer {
-            total,
-            alpha,
-            used: 0,
-        }
+        Buffer { total, alpha, used: 0 }
     }
 
     /// Whether a queue that holds `queue` bytes may take `len` more.
@@ -51,10 +47,7 @@ mod tests {
     use crate::units::Bytes;
 
     fn buffer(total: u64, alpha: f64) -> Buffer {
-        Buffer::new(Some(SharedSpec {
-            total: Bytes(total),
-            alpha,
-        }))
+        Buffer::new(Some(SharedSpec { total: Bytes(total), alpha }))
     }
 
     /// Fills `queues` in turn until none may grow; the queues' common length.
@@ -81,10 +74,7 @@ mod tests {
         for (queues, alpha) in [(1, 1.0), (2, 1.0), (4, 0.5), (10, 2.0), (3, 8.0)] {
             let want = alpha * 60_000.0 / (1.0 + queues as f64 * alpha);
             let got = fill(queues, 60_000, alpha) as f64;
-            assert!(
-                (got - want).abs() <= 1.0 + alpha,
-                "{queues} {alpha}: {got} for {want}"
-            );
+            assert!((got - want).abs() <= 1.0 + alpha, "{queues} {alpha}: {got} for {want}");
         }
     }
 

@@ -35,20 +35,13 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
 
     /// A single FIFO, queue 0, for packets of all classes.
     pub fn fifo() -> ClassQueues<T> {
-        ClassQueues {
-            by_class: false,
-            ..ClassQueues::strict()
-        }
+        ClassQueues { by_class: false, ..ClassQueues::strict() }
     }
 
     /// The queue that `packet` belongs to.
     #[inline]
     pub fn queue_of(&self, packet: &Packet) -> usize {
-        if self.by_class {
-            usize::from(packet.class)
-        } else {
-            0
-        }
+        if self.by_class { usize::from(packet.class) } else { 0 }
     }
 
     /// Puts a packet at the end of its queue.
@@ -115,12 +108,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn packet(class: u8, seq: u32) -> Packet {
-        Packet {
-            class,
-            seq,
-            len: 100,
-            ..Packet::default()
-        }
+        Packet { class, seq, len: 100, ..Packet::default() }
     }
 
     proptest! {

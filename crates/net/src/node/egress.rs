@@ -64,10 +64,7 @@ struct Load {
 impl Load {
     fn backlog(&self, now: Time) -> Backlog {
         let wait = self.queued + self.until.since(now);
-        Backlog {
-            wait,
-            idle_since: (wait == Time::ZERO).then_some(self.until),
-        }
+        Backlog { wait, idle_since: (wait == Time::ZERO).then_some(self.until) }
     }
     fn push(&mut self, time: Time, now: Time) {
         self.queued += time;
@@ -116,11 +113,7 @@ impl Egress {
             Marker::new(spec.policy, pace, place.mtu, rng)
         };
         Egress {
-            queues: if spec.priorities {
-                ClassQueues::strict()
-            } else {
-                ClassQueues::fifo()
-            },
+            queues: if spec.priorities { ClassQueues::strict() } else { ClassQueues::fifo() },
             loads: vec![Load::default(); usize::from(count)],
             markers: (0..count).map(marker).collect(),
             whole: Load::default(),
@@ -192,12 +185,8 @@ impl Egress {
     pub fn set_pace(&mut self, pace: Pace) {
         let from = std::mem::replace(&mut self.pace, pace);
         self.whole.repace(from, pace);
-        self.loads
-            .iter_mut()
-            .for_each(|load| load.repace(from, pace));
-        self.markers
-            .iter_mut()
-            .for_each(|marker| marker.set_pace(pace));
+        self.loads.iter_mut().for_each(|load| load.repace(from, pace));
+        self.markers.iter_mut().for_each(|marker| marker.set_pace(pace));
         for stored in self.queues.iter() {
             let time = pace.time_for(u64::from(stored.packet.len));
             self.loads[self.queues.queue_of(&stored.packet)].queued += time;

@@ -1,12 +1,12 @@
 //! A node is told what happened and says what it wants; its driver alone knows time and I/O.
 
 pub mod agent;
-pub mod host;
 pub mod buffer;
 pub mod class_queues;
 pub mod controller;
 pub mod coordinator;
 pub mod egress;
+pub mod host;
 pub mod pfc;
 pub mod switch;
 
@@ -135,7 +135,10 @@ impl Effects {
     /// Whether nothing is left to carry out.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.sends.is_empty() && self.kicks.is_empty() && self.wakes.is_empty() && self.rewires.is_empty()
+        self.sends.is_empty()
+            && self.kicks.is_empty()
+            && self.wakes.is_empty()
+            && self.rewires.is_empty()
     }
     /// Gives a control message's bytes out and forgets them.
     pub fn release(&mut self, handle: u32) -> Box<[u8]> {

@@ -42,9 +42,7 @@ impl Ingress {
         Ingress {
             xoff: spec.map_or(u64::MAX, |spec| spec.xoff.0),
             xon: spec.map_or(u64::MAX, |spec| spec.xon.0),
-            headroom: spec
-                .and_then(|spec| spec.headroom)
-                .map_or(headroom, |bytes| bytes.0),
+            headroom: spec.and_then(|spec| spec.headroom).map_or(headroom, |bytes| bytes.0),
             lossless: spec.map_or(0, PfcSpec::mask),
             common: [0; CLASSES],
             reserve: [0; CLASSES],
@@ -115,13 +113,7 @@ impl Ingress {
         let (stop, go) = std::mem::take(&mut self.pending);
         let seq = u32::from(stop) | u32::from(go) << 8;
         let class = CLASSES as u8 - 1;
-        Some(Packet {
-            seq,
-            class,
-            len: PAUSE_LEN,
-            kind: Kind::Pause,
-            ..Packet::default()
-        })
+        Some(Packet { seq, class, len: PAUSE_LEN, kind: Kind::Pause, ..Packet::default() })
     }
 
     /// The link works again: the sender, who may have missed frames, is told where it stands.
@@ -138,23 +130,12 @@ mod tests {
 
     fn ingress(headroom: u64) -> Ingress {
         let (xoff, xon) = (Bytes(3_000), Bytes(1_000));
-        Ingress::new(
-            Some(&PfcSpec {
-                xoff,
-                xon,
-                headroom: None,
-                classes: vec![3],
-            }),
-            headroom,
-        )
+        Ingress::new(Some(&PfcSpec { xoff, xon, headroom: None, classes: vec![3] }), headroom)
     }
 
     #[test]
     fn headroom_of_equal_lanes() {
-        let lane = Lane {
-            rate: Rate(10_000_000_000),
-            delay: Time::us(1),
-        };
+        let lane = Lane { rate: Rate(10_000_000_000), delay: Time::us(1) };
         assert_eq!(headroom(lane, lane, 1500), 2 * 1250 + 3 * 1500 + 84 + 1);
     }
 

@@ -30,10 +30,7 @@ impl SwitchPort {
     pub fn all_of(wiring: &Wiring, node: NodeId) -> Vec<SwitchPort> {
         let port = |wire: &Wire| {
             let back = wiring.of(wire.far.node)[wire.far.port.at()];
-            SwitchPort {
-                tx: wire.lane,
-                rx: back.lane,
-            }
+            SwitchPort { tx: wire.lane, rx: back.lane }
         };
         wiring.of(node).iter().map(port).collect()
     }
@@ -70,26 +67,13 @@ pub struct Switch {
 impl Switch {
     /// An empty switch with all links up.
     pub fn new(config: SwitchConfig) -> Switch {
-        let SwitchConfig {
-            node,
-            routes,
-            queue,
-            ports,
-            mtu,
-            seed,
-        } = config;
+        let SwitchConfig { node, routes, queue, ports, mtu, seed } = config;
         let egress = ports.iter().zip(0..).map(|(link, port)| {
-            let place = Place {
-                node,
-                port: PortId(port),
-                mtu,
-                seed,
-            };
+            let place = Place { node, port: PortId(port), mtu, seed };
             Egress::new(&queue, link.tx.rate.pace(), &place)
         });
-        let ingress = ports
-            .iter()
-            .map(|l| Ingress::new(queue.pfc.as_ref(), headroom(l.rx, l.tx, mtu)));
+        let ingress =
+            ports.iter().map(|l| Ingress::new(queue.pfc.as_ref(), headroom(l.rx, l.tx, mtu)));
         Switch {
             node,
             routes,
@@ -136,8 +120,7 @@ impl Switch {
     fn release(&mut self, stored: &Stored, cx: &mut Cx<'_>) {
         let ingress = &mut self.ingress[stored.from.at()];
         let len = u64::from(stored.packet.len);
-        self.buffer
-            .release(ingress.release(stored.packet.class, len));
+        self.buffer.release(ingress.release(stored.packet.class, len));
         self.census.held -= 1;
         self.tell_sender(stored.from, cx);
     }

@@ -26,10 +26,7 @@ impl Routes {
     /// way up.
     pub fn build(graph: &Graph, mode: RoutingSpec, down: &Down, seed: u64) -> Routes {
         let near = links_up(graph, down);
-        let mut sets = Sets {
-            lowest: mode == RoutingSpec::Shortest,
-            ..Sets::default()
-        };
+        let mut sets = Sets { lowest: mode == RoutingSpec::Shortest, ..Sets::default() };
         let homes = Homes::new(graph, &near, &mut sets);
         let (row_of, rows) = assign_rows(graph, near);
         let switches: Vec<Vec<u32>> = (homes.groups.iter())
@@ -37,10 +34,7 @@ impl Routes {
             .collect();
         let cells = fill(&rows, &switches, &mut sets);
         let (cells, row_start) = share_rows(&cells, rows.len(), switches.len());
-        let entry = |&row: &u32| NodeEntry {
-            row: row_start[row as usize],
-            key: 0,
-        };
+        let entry = |&row: &u32| NodeEntry { row: row_start[row as usize], key: 0 };
         let mut routes = Routes {
             nodes: row_of.iter().map(entry).collect(),
             hosts: homes.hosts,
@@ -56,11 +50,7 @@ impl Routes {
         } else {
             salts(graph, seed)
         };
-        routes
-            .nodes
-            .iter_mut()
-            .zip(keys)
-            .for_each(|(node, key)| node.key = key);
+        routes.nodes.iter_mut().zip(keys).for_each(|(node, key)| node.key = key);
         routes
     }
 }
@@ -76,11 +66,7 @@ fn links_up(graph: &Graph, down: &Down) -> Vec<Vec<Near>> {
         let mut add = |from: End, to: End| {
             if graph.nodes[to.node.at()].kind == NodeKind::Switch {
                 let (port, far) = (from.port.0, to.port.0);
-                near[from.node.at()].push(Near {
-                    port,
-                    to: to.node.0,
-                    far,
-                });
+                near[from.node.at()].push(Near { port, to: to.node.0, far });
             }
         };
         add(link.a, link.b);
@@ -111,10 +97,7 @@ impl Sets {
         } else if u32::from(last - first) == len - 1 && len < SETS >> 16 {
             range(first, len)
         } else {
-            self.index
-                .get(ports)
-                .copied()
-                .unwrap_or_else(|| self.add(ports))
+            self.index.get(ports).copied().unwrap_or_else(|| self.add(ports))
         }
     }
 
@@ -147,9 +130,7 @@ impl Homes {
         let mut known = BTreeMap::new();
         for host in &graph.hosts {
             let mut at: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
-            near[host.at()]
-                .iter()
-                .for_each(|link| at.entry(link.to).or_default().push(link.far));
+            near[host.at()].iter().for_each(|link| at.entry(link.to).or_default().push(link.far));
             at.values_mut().for_each(|ports| ports.sort_unstable());
             let cells: Vec<Cell> = at.values().map(|ports| sets.cell(ports)).collect();
             let switches: Vec<u32> = at.into_keys().collect();
@@ -180,25 +161,17 @@ fn assign_rows(graph: &Graph, near: Vec<Vec<Near>>) -> (Vec<u32>, Vec<Vec<Near>>
     let is_switch = |at: &usize| graph.nodes[*at].kind == NodeKind::Switch;
     let mut row_of = vec![0; near.len()];
     let switches: Vec<usize> = (0..near.len()).filter(is_switch).collect();
-    switches
-        .iter()
-        .zip(0..)
-        .for_each(|(&node, row)| row_of[node] = row);
+    switches.iter().zip(0..).for_each(|(&node, row)| row_of[node] = row);
     let mut rows: Vec<Vec<Near>> = switches.iter().map(|&node| near[node].clone()).collect();
     let mut known = BTreeMap::new();
     for &host in &graph.hosts {
-        let alike: Vec<_> = near[host.at()]
-            .iter()
-            .map(|link| (link.port, link.to))
-            .collect();
+        let alike: Vec<_> = near[host.at()].iter().map(|link| (link.port, link.to)).collect();
         row_of[host.at()] = *known.entry(alike).or_insert_with(|| {
             rows.push(near[host.at()].clone());
             rows.len() as u32 - 1
         });
     }
-    rows.iter_mut()
-        .flatten()
-        .for_each(|link| link.to = row_of[link.to as usize]);
+    rows.iter_mut().flatten().for_each(|link| link.to = row_of[link.to as usize]);
     (row_of, rows)
 }
 
@@ -301,10 +274,6 @@ fn divisors(graph: &Graph, routes: &Routes, groups: &[Vec<u32>]) -> Vec<u32> {
         }
     }
     let below = |node: &NodeInfo| &most[..usize::from(node.tier)];
-    let divisor = |node| {
-        below(node)
-            .iter()
-            .fold(1, |product: u32, &n| product.saturating_mul(n))
-    };
+    let divisor = |node| below(node).iter().fold(1, |product: u32, &n| product.saturating_mul(n));
     graph.nodes.iter().map(divisor).collect()
 }

@@ -123,9 +123,7 @@ impl Routes {
             return Some(PortId(cell as u16 + self.choose(cell >> 16, key, entropy)));
         };
         let ports = &self.sets[set as usize..];
-        Some(PortId(
-            ports[1 + usize::from(self.choose(ports[0].into(), key, entropy))],
-        ))
+        Some(PortId(ports[1 + usize::from(self.choose(ports[0].into(), key, entropy))]))
     }
 
     /// The ports by which a packet leaves each node on its way from `src` to `dst`, the sending host's
@@ -157,10 +155,6 @@ impl Routes {
             + size_of_val(&*self.cells)
             + size_of_val(&*self.sets)
             + size_of_val(&*self.homes);
-        TableSizes {
-            rows,
-            groups: self.groups,
-            bytes,
-        }
+        TableSizes { rows, groups: self.groups, bytes }
     }
 }

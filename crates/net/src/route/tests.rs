@@ -68,27 +68,15 @@ fn check_hops(wiring: &Wiring, down: &Down, path: &[End]) {
 }
 
 fn fabrics() -> impl Strategy<Value = TopologySpec> {
-    let star = (1..9u32, 1..4u32).prop_map(|(hosts, nics)| {
-        TopologySpec::Star(StarSpec {
-            nics,
-            ..StarSpec::new(hosts)
-        })
-    });
+    let star = (1..9u32, 1..4u32)
+        .prop_map(|(hosts, nics)| TopologySpec::Star(StarSpec { nics, ..StarSpec::new(hosts) }));
     let tree = (1..4u32, 1..4u32, proptest::option::of(1..4u32), 1..3u32).prop_map(
         |(racks, hosts, rows, nics)| {
-            TopologySpec::Tree(TreeSpec {
-                rows,
-                nics,
-                ..TreeSpec::new(racks, hosts)
-            })
+            TopologySpec::Tree(TreeSpec { rows, nics, ..TreeSpec::new(racks, hosts) })
         },
     );
     let fat_tree = (1..3u32, 1..3u32, 1..4u32).prop_map(|(half, oversubscription, nics)| {
-        TopologySpec::FatTree(FatTreeSpec {
-            oversubscription,
-            nics,
-            ..FatTreeSpec::new(2 * half)
-        })
+        TopologySpec::FatTree(FatTreeSpec { oversubscription, nics, ..FatTreeSpec::new(2 * half) })
     });
     let leaf_spine = (1..5u32, 1..4u32, 1..4u32, 1..3u32, 1..4u32).prop_map(
         |(l, s, h, uplinks_per_spine, nics)| {
@@ -139,10 +127,7 @@ proptest! {
 /// Chi-squared of `counts` against all being equal.
 fn chi_squared(counts: &[u32]) -> f64 {
     let mean = counts.iter().sum::<u32>() as f64 / counts.len() as f64;
-    counts
-        .iter()
-        .map(|&n| (f64::from(n) - mean).powi(2) / mean)
-        .sum()
+    counts.iter().map(|&n| (f64::from(n) - mean).powi(2) / mean).sum()
 }
 
 #[test]
@@ -152,9 +137,7 @@ fn ecmp_spreads_evenly_over_all_cores() {
     for (src, dst) in [(0, 127), (17, 64), (90, 3)] {
         let mut through = BTreeMap::new();
         for entropy in 0..8000 {
-            let path = routes
-                .path(&wiring, HostId(src), HostId(dst), entropy)
-                .unwrap();
+            let path = routes.path(&wiring, HostId(src), HostId(dst), entropy).unwrap();
             *through.entry(path[3].node).or_insert(0) += 1;
         }
         // 16 cores: were the second choice a function of the first, only 4 would be used.
@@ -171,9 +154,7 @@ fn the_same_flow_keeps_its_path_and_the_seed_changes_it() {
     let wiring = graph.wiring();
     let paths = |seed| {
         let routes = Routes::build(&graph, RoutingSpec::Ecmp, &Down::default(), seed);
-        (0..64)
-            .map(|e| routes.path(&wiring, HostId(0), HostId(127), e))
-            .collect::<Vec<_>>()
+        (0..64).map(|e| routes.path(&wiring, HostId(0), HostId(127), e)).collect::<Vec<_>>()
     };
     assert_eq!(paths(1), paths(1));
     assert_ne!(paths(1), paths(2));
@@ -206,20 +187,12 @@ fn pinned_enumerates_every_path() {
 
 #[test]
 fn pinned_enumerates_parallel_links_both_ways() {
-    let spec = LeafSpineSpec {
-        uplinks_per_spine: 2,
-        ..LeafSpineSpec::new(3, 4, 2)
-    };
+    let spec = LeafSpineSpec { uplinks_per_spine: 2, ..LeafSpineSpec::new(3, 4, 2) };
     let graph = TopologySpec::LeafSpine(spec).build().unwrap();
     let (routes, wiring) = (routes(&graph, RoutingSpec::Pinned), graph.wiring());
     let paths: BTreeSet<Vec<PortId>> = (0..16)
         .map(|e| {
-            routes
-                .path(&wiring, HostId(0), HostId(5), e)
-                .unwrap()
-                .iter()
-                .map(|h| h.port)
-                .collect()
+            routes.path(&wiring, HostId(0), HostId(5), e).unwrap().iter().map(|h| h.port).collect()
         })
         .collect();
     assert_eq!(paths.len(), 8 * 2);
@@ -235,17 +208,12 @@ fn shortest_takes_the_lowest_port() {
 
 #[test]
 fn a_second_card_is_used_for_what_is_nearer_by_it() {
-    let spec = LeafSpineSpec {
-        nics: 2,
-        ..LeafSpineSpec::new(4, 2, 1)
-    };
+    let spec = LeafSpineSpec { nics: 2, ..LeafSpineSpec::new(4, 2, 1) };
     let graph = TopologySpec::LeafSpine(spec).build().unwrap();
     let routes = routes(&graph, RoutingSpec::Ecmp);
     // h0 is at leaf0 and leaf1, h1 at leaf1 and leaf2, h3 at leaf3 and leaf0.
     let ports = |dst| {
-        (0..64)
-            .filter_map(|e| routes.next(NodeId(0), HostId(dst), e))
-            .collect::<BTreeSet<_>>()
+        (0..64).filter_map(|e| routes.next(NodeId(0), HostId(dst), e)).collect::<BTreeSet<_>>()
     };
     assert_eq!(ports(1), BTreeSet::from([PortId(1)]));
     assert_eq!(ports(3), BTreeSet::from([PortId(0)]));
@@ -288,18 +256,12 @@ fn tables_of_a_large_fabric_are_small() {
 fn ports_around_a_failed_one_share_its_load() {
     let graph = fat_tree(8);
     let link = graph.link_named("edge0.0-agg0.2").unwrap();
-    let down = Down {
-        links: BTreeSet::from([link]),
-        ..Down::default()
-    };
+    let down = Down { links: BTreeSet::from([link]), ..Down::default() };
     let routes = Routes::build(&graph, RoutingSpec::Ecmp, &down, 1);
     let edge = graph.node_named("edge0.0").unwrap();
     let mut used = [0; 8];
     (0..6000).for_each(|e| used[routes.next(edge, HostId(127), e).unwrap().at()] += 1);
-    assert_eq!(
-        used.map(|n| n > 0),
-        [false, false, false, false, true, true, false, true]
-    );
+    assert_eq!(used.map(|n| n > 0), [false, false, false, false, true, true, false, true]);
     // 2 degrees of freedom: 13.8 is exceeded once in a thousand.
     assert!(chi_squared(&[used[4], used[5], used[7]]) < 13.8, "{used:?}");
 }

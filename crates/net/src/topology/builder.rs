@@ -18,12 +18,7 @@ pub(super) struct Builder {
 
 impl Builder {
     fn node(&mut self, name: String, kind: NodeKind, tier: u8, pod: u32) -> NodeId {
-        self.graph.nodes.push(NodeInfo {
-            name,
-            kind,
-            tier,
-            pod,
-        });
+        self.graph.nodes.push(NodeInfo { name, kind, tier, pod });
         self.ports.push(0);
         NodeId(self.ports.len() as u32 - 1)
     }
@@ -54,12 +49,7 @@ impl Builder {
     /// Links `a`'s next port with `b`'s; both directions are `lane`.
     pub fn link(&mut self, a: NodeId, b: NodeId, lane: Lane) {
         let (a, b) = (self.next_port(a), self.next_port(b));
-        self.graph.links.push(Link {
-            a,
-            b,
-            ab: lane,
-            ba: lane,
-        });
+        self.graph.links.push(Link { a, b, ab: lane, ba: lane });
     }
 
     /// Spreads `hosts` evenly over `switches` in order. A host's first NIC goes to its own switch,
@@ -93,10 +83,7 @@ pub(super) fn count(key: &str, value: u32, high: u32) -> Result<(), SpecError> {
     if (1..=high).contains(&value) {
         return Ok(());
     }
-    Err(SpecError::new(
-        key,
-        format!("`{key}` = {value} must be from 1 to {high}"),
-    ))
+    Err(SpecError::new(key, format!("`{key}` = {value} must be from 1 to {high}")))
 }
 
 /// Refuses a rate of zero.
@@ -104,20 +91,14 @@ pub(super) fn positive(key: &str, rate: Rate) -> Result<(), SpecError> {
     if rate.0 > 0 {
         return Ok(());
     }
-    Err(SpecError::new(
-        key,
-        format!("`{key}` = {rate} must be above zero, for example \"10Gbps\""),
-    ))
+    Err(SpecError::new(key, format!("`{key}` = {rate} must be above zero, for example \"10Gbps\"")))
 }
 
 /// Refuses fabrics beyond what can be routed; `key` is the count to blame.
 pub(super) fn size(key: &str, links: u64, switches: u64) -> Result<(), SpecError> {
-    let too_many = [
-        ("links", links, MAX_LINKS),
-        ("switches", switches, MAX_SWITCHES),
-    ]
-    .into_iter()
-    .find(|(_, value, limit)| value > limit);
+    let too_many = [("links", links, MAX_LINKS), ("switches", switches, MAX_SWITCHES)]
+        .into_iter()
+        .find(|(_, value, limit)| value > limit);
     too_many.map_or(Ok(()), |(what, value, limit)| {
         let message =
             format!("this fabric would have {value} {what}: at most {limit}; reduce `{key}`");

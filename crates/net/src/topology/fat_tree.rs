@@ -74,11 +74,7 @@ impl FatTreeSpec {
         positive("rate", self.rate)?;
         positive("host-rate", self.host_rate.unwrap_or(self.rate))?;
         let cables = u64::from(k).pow(3) / 4;
-        size(
-            "oversubscription",
-            cables * (2 + u64::from(self.oversubscription * self.nics)),
-            1,
-        )
+        size("oversubscription", cables * (2 + u64::from(self.oversubscription * self.nics)), 1)
     }
 
     pub(super) fn build(&self) -> Result<Graph, SpecError> {
@@ -89,21 +85,14 @@ impl FatTreeSpec {
         for core in 0..half * half {
             let switch = b.switch(format!("core{core}"), 3, NO_POD);
             for pod in 0..self.k {
-                b.link(
-                    aggs[(pod * half + core / half) as usize],
-                    switch,
-                    self.lane(),
-                );
+                b.link(aggs[(pod * half + core / half) as usize], switch, self.lane());
             }
         }
         b.finish()
     }
 
     fn lane(&self) -> Lane {
-        Lane {
-            rate: self.rate,
-            delay: self.delay,
-        }
+        Lane { rate: self.rate, delay: self.delay }
     }
 
     /// Lays out one pod and returns its aggregation switches.
@@ -111,15 +100,10 @@ impl FatTreeSpec {
         let half = self.k / 2;
         let hosts = b.hosts(half * half * self.oversubscription, pod);
         let mut tier = |name, tier| -> Vec<NodeId> {
-            (0..half)
-                .map(|at| b.switch(format!("{name}{pod}.{at}"), tier, pod))
-                .collect()
+            (0..half).map(|at| b.switch(format!("{name}{pod}.{at}"), tier, pod)).collect()
         };
         let (edges, aggs) = (tier("edge", 1), tier("agg", 2));
-        let host_lane = Lane {
-            rate: self.host_rate.unwrap_or(self.rate),
-            delay: self.delay,
-        };
+        let host_lane = Lane { rate: self.host_rate.unwrap_or(self.rate), delay: self.delay };
         b.home(&hosts, &edges, self.nics, host_lane);
         for &edge in &edges {
             aggs.iter().for_each(|&agg| b.link(edge, agg, self.lane()));

@@ -79,19 +79,8 @@ impl LeafSpineSpec {
             hosts.extend(b.hosts(self.hosts_per_leaf, leaf));
             leaves.push(b.switch(format!("leaf{leaf}"), 1, leaf));
         }
-        b.home(
-            &hosts,
-            &leaves,
-            self.nics,
-            Lane {
-                rate: self.host_rate,
-                delay: self.delay,
-            },
-        );
-        let lane = Lane {
-            rate: self.uplink_rate,
-            delay: self.delay,
-        };
+        b.home(&hosts, &leaves, self.nics, Lane { rate: self.host_rate, delay: self.delay });
+        let lane = Lane { rate: self.uplink_rate, delay: self.delay };
         for spine in 0..self.spines {
             let spine = b.switch(format!("spine{spine}"), 2, NO_POD);
             for &leaf in &leaves {

@@ -99,29 +99,13 @@ impl Graph {
     /// Adds a host with one link to `switch`, on that switch's next free port. Both directions are
     /// `lane`. The host is the last node and the last host; no other number changes.
     pub fn attach_host(&mut self, name: impl Into<String>, switch: NodeId, lane: Lane) -> HostId {
-        let used = self
-            .links
-            .iter()
-            .flat_map(Link::ends)
-            .filter(|end| end.node == switch)
-            .count();
+        let used = self.links.iter().flat_map(Link::ends).filter(|end| end.node == switch).count();
         let (node, pod) = (NodeId(self.nodes.len() as u32), self.nodes[switch.at()].pod);
-        self.nodes.push(NodeInfo {
-            name: name.into(),
-            kind: NodeKind::Host,
-            tier: 0,
-            pod,
-        });
+        self.nodes.push(NodeInfo { name: name.into(), kind: NodeKind::Host, tier: 0, pod });
         self.hosts.push(node);
         self.links.push(Link {
-            a: End {
-                node,
-                port: PortId(0),
-            },
-            b: End {
-                node: switch,
-                port: PortId(used as u16),
-            },
+            a: End { node, port: PortId(0) },
+            b: End { node: switch, port: PortId(used as u16) },
             ab: lane,
             ba: lane,
         });
@@ -131,10 +115,7 @@ impl Graph {
     /// The number of ports of each node.
     pub fn ports(&self) -> Vec<u16> {
         let mut ports = vec![0; self.nodes.len()];
-        self.links
-            .iter()
-            .flat_map(Link::ends)
-            .for_each(|end| ports[end.node.at()] += 1);
+        self.links.iter().flat_map(Link::ends).for_each(|end| ports[end.node.at()] += 1);
         ports
     }
 
@@ -166,16 +147,10 @@ impl Graph {
         let ends = pair.split_once('-').and_then(|(from, to)| {
             Some((self.node_named(from.trim())?, self.node_named(to.trim())?))
         });
-        let parallel = ends
-            .map(|(from, to)| self.links_between(from, to))
-            .unwrap_or_default();
+        let parallel = ends.map(|(from, to)| self.links_between(from, to)).unwrap_or_default();
         match nth.map(|n| n.trim().parse::<usize>()) {
             None => parallel,
-            Some(n) => n
-                .ok()
-                .and_then(|n| parallel.get(n).copied())
-                .into_iter()
-                .collect(),
+            Some(n) => n.ok().and_then(|n| parallel.get(n).copied()).into_iter().collect(),
         }
     }
 
@@ -186,9 +161,7 @@ impl Graph {
             _ => None,
         };
         let found = self.links.iter().enumerate();
-        found
-            .filter_map(|(at, link)| along(link).map(|flipped| (at, flipped)))
-            .collect()
+        found.filter_map(|(at, link)| along(link).map(|flipped| (at, flipped))).collect()
     }
 }
 

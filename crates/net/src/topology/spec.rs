@@ -24,15 +24,9 @@ impl TopologySpec {
     /// Every kind, with a line about it.
     pub const KINDS: [(&str, &str); 4] = [
         ("star", "hosts around one switch"),
-        (
-            "tree",
-            "racks, or rows of racks, under one core switch, oversubscribed as given",
-        ),
+        ("tree", "racks, or rows of racks, under one core switch, oversubscribed as given"),
         ("fat-tree", "k-ary fat-tree of any even k"),
-        (
-            "leaf-spine",
-            "every leaf switch linked to every spine switch",
-        ),
+        ("leaf-spine", "every leaf switch linked to every spine switch"),
     ];
 
     /// The network it describes. Hosts are numbered pod by pod, and so are nodes: the hosts of a pod,
@@ -45,9 +39,7 @@ impl TopologySpec {
             TopologySpec::LeafSpine(spec) => (spec.build(), &spec.overrides),
         };
         let mut graph = graph?;
-        overrides
-            .iter()
-            .try_for_each(|change| change.apply(&mut graph))?;
+        overrides.iter().try_for_each(|change| change.apply(&mut graph))?;
         graph.validate()?;
         Ok(graph)
     }
@@ -86,11 +78,8 @@ impl LinkOverride {
         }
         for (link, flipped) in found {
             let link = &mut graph.links[link];
-            let (there, back) = if flipped {
-                (&mut link.ba, &mut link.ab)
-            } else {
-                (&mut link.ab, &mut link.ba)
-            };
+            let (there, back) =
+                if flipped { (&mut link.ba, &mut link.ab) } else { (&mut link.ab, &mut link.ba) };
             there.rate = self.rate.unwrap_or(there.rate);
             there.delay = self.delay.unwrap_or(there.delay);
             back.rate = self.reverse_rate.or(self.rate).unwrap_or(back.rate);
@@ -100,32 +89,20 @@ impl LinkOverride {
     }
 
     fn fail(&self, why: &str) -> Result<(), SpecError> {
-        Err(SpecError::new(
-            "overrides",
-            format!("the override of link `{}` {why}", self.link),
-        ))
+        Err(SpecError::new("overrides", format!("the override of link `{}` {why}", self.link)))
     }
 }
 
 /// What could have been meant by the name of a link that does not exist.
 fn hint(graph: &Graph, name: &str) -> String {
-    let known = name
-        .split(['-', '#'])
-        .find_map(|end| graph.node_named(end.trim()));
+    let known = name.split(['-', '#']).find_map(|end| graph.node_named(end.trim()));
     let near = known.unwrap_or(graph.hosts[0]);
     let links: Vec<String> = (graph.wiring().of(near).iter().take(8))
         .map(|wire| {
-            format!(
-                "`{}-{}`",
-                graph.nodes[near.at()].name,
-                graph.nodes[wire.far.node.at()].name
-            )
+            format!("`{}-{}`", graph.nodes[near.at()].name, graph.nodes[wire.far.node.at()].name)
         })
         .collect();
-    format!(
-        "names no link: write the names of its two ends, for example {}",
-        links.join(", ")
-    )
+    format!("names no link: write the names of its two ends, for example {}", links.join(", "))
 }
 
 pub(super) fn default_rate() -> Rate {

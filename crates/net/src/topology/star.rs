@@ -32,13 +32,7 @@ impl StarSpec {
     /// That many hosts, everything else at its default.
     pub fn new(hosts: u32) -> StarSpec {
         let (rate, delay) = (default_rate(), default_delay());
-        StarSpec {
-            hosts,
-            rate,
-            delay,
-            nics: 1,
-            overrides: Vec::new(),
-        }
+        StarSpec { hosts, rate, delay, nics: 1, overrides: Vec::new() }
     }
 
     pub(super) fn build(&self) -> Result<Graph, SpecError> {
@@ -49,15 +43,7 @@ impl StarSpec {
         let mut b = Builder::default();
         let hosts = b.hosts(self.hosts, 0);
         let switch = b.switch("s0".into(), 1, 0);
-        b.home(
-            &hosts,
-            &[switch],
-            self.nics,
-            Lane {
-                rate: self.rate,
-                delay: self.delay,
-            },
-        );
+        b.home(&hosts, &[switch], self.nics, Lane { rate: self.rate, delay: self.delay });
         b.finish()
     }
 }

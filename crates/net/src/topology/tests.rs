@@ -18,11 +18,7 @@ fn refused(text: &str) -> SpecError {
 
 fn lane(graph: &Graph, from: &str, to: &str) -> Lane {
     let (link, flipped) = graph.links_named(&format!("{from}-{to}"))[0];
-    if flipped {
-        graph.links[link].ba
-    } else {
-        graph.links[link].ab
-    }
+    if flipped { graph.links[link].ba } else { graph.links[link].ab }
 }
 
 fn gbps(n: u64) -> Rate {
@@ -52,13 +48,7 @@ fn nodes_are_numbered_pod_by_pod() {
         "kind = 'tree'\nracks = 3\nhosts-per-rack = 2\nrows = 4",
     ] {
         let graph = build(text);
-        assert!(
-            graph
-                .nodes
-                .windows(2)
-                .all(|pair| pair[0].pod <= pair[1].pod),
-            "{text}"
-        );
+        assert!(graph.nodes.windows(2).all(|pair| pair[0].pod <= pair[1].pod), "{text}");
         for (at, host) in graph.hosts.iter().enumerate() {
             assert_eq!(graph.nodes[host.at()].name, format!("h{at}"));
         }
@@ -90,10 +80,7 @@ fn overrides_reach_one_direction_or_both() {
     );
     for (link, flipped) in graph.links_named("leaf1-spine0") {
         assert!(!flipped);
-        assert_eq!(
-            (graph.links[link].ab.rate, graph.links[link].ba.rate),
-            (gbps(2), gbps(1))
-        );
+        assert_eq!((graph.links[link].ab.rate, graph.links[link].ba.rate), (gbps(2), gbps(1)));
     }
     let delays: Vec<Time> = graph
         .links_named("leaf0-spine1")
@@ -111,27 +98,11 @@ fn what_cannot_be_built_is_explained() {
         ("kind = 'fat-tree'\nk = 5", "k", "4 or 6"),
         ("kind = 'fat-tree'\nk = 0", "k", "from 2 to 64"),
         ("kind = 'fat-tree'\nk = 4294967295", "k", "from 2 to 64"),
-        (
-            "kind = 'fat-tree'\nk = 64\noversubscription = 500",
-            "oversubscription",
-            "262144",
-        ),
+        ("kind = 'fat-tree'\nk = 64\noversubscription = 500", "oversubscription", "262144"),
         ("kind = 'star'\nhosts = 0", "hosts", "from 1 to"),
-        (
-            "kind = 'star'\nhosts = 4\nrate = '0bps'",
-            "rate",
-            "above zero",
-        ),
-        (
-            "kind = 'star'\nhosts = 40000\nnics = 2",
-            "kind",
-            "80000 ports",
-        ),
-        (
-            "kind = 'tree'\nracks = 65535\nrows = 65535\nhosts-per-rack = 65535",
-            "racks",
-            "links",
-        ),
+        ("kind = 'star'\nhosts = 4\nrate = '0bps'", "rate", "above zero"),
+        ("kind = 'star'\nhosts = 40000\nnics = 2", "kind", "80000 ports"),
+        ("kind = 'tree'\nracks = 65535\nrows = 65535\nhosts-per-rack = 65535", "racks", "links"),
         (
             "kind = 'leaf-spine'\nleaves = 65535\nspines = 65535\nhosts-per-leaf = 1",
             "leaves",
@@ -157,16 +128,8 @@ fn what_cannot_be_built_is_explained() {
             "rack-oversubscription",
             "leave one out",
         ),
-        (
-            "kind = 'star'\nhosts = 4\noverrides = [{ link = 'h4-s0' }]",
-            "overrides",
-            "`s0-h0`",
-        ),
-        (
-            "kind = 'star'\nhosts = 4\noverrides = [{ link = 'h3-s0#1' }]",
-            "overrides",
-            "`h3-s0`",
-        ),
+        ("kind = 'star'\nhosts = 4\noverrides = [{ link = 'h4-s0' }]", "overrides", "`s0-h0`"),
+        ("kind = 'star'\nhosts = 4\noverrides = [{ link = 'h3-s0#1' }]", "overrides", "`h3-s0`"),
         (
             "kind = 'star'\nhosts = 4\noverrides = [{ link = 'h3-s0', rate = '0bps' }]",
             "overrides",
@@ -181,15 +144,8 @@ fn what_cannot_be_built_is_explained() {
 
 #[test]
 fn specs_say_what_they_take_and_survive_a_round_trip() {
-    let error = toml::from_str::<TopologySpec>("kind = 'ring'")
-        .unwrap_err()
-        .to_string();
-    assert!(
-        TopologySpec::KINDS
-            .iter()
-            .all(|(kind, _)| error.contains(kind)),
-        "{error}"
-    );
+    let error = toml::from_str::<TopologySpec>("kind = 'ring'").unwrap_err().to_string();
+    assert!(TopologySpec::KINDS.iter().all(|(kind, _)| error.contains(kind)), "{error}");
     let error = toml::from_str::<TopologySpec>("kind = 'fat-tree'\nk = 4\nhost = 3").unwrap_err();
     assert!(error.to_string().contains("host-rate"), "{error}");
     for text in [
@@ -201,14 +157,8 @@ fn specs_say_what_they_take_and_survive_a_round_trip() {
         let spec = parse(text);
         assert_eq!(parse(&toml::to_string(&spec).unwrap()), spec);
     }
-    assert_eq!(
-        parse("kind = 'fat-tree'\nk = 4"),
-        TopologySpec::FatTree(FatTreeSpec::new(4))
-    );
-    assert_eq!(
-        parse("kind = 'star'\nhosts = 4"),
-        TopologySpec::Star(StarSpec::new(4))
-    );
+    assert_eq!(parse("kind = 'fat-tree'\nk = 4"), TopologySpec::FatTree(FatTreeSpec::new(4)));
+    assert_eq!(parse("kind = 'star'\nhosts = 4"), TopologySpec::Star(StarSpec::new(4)));
 }
 
 #[test]

@@ -88,10 +88,7 @@ impl TreeSpec {
             ("row-uplink", self.row_uplink.is_some()),
             ("row-oversubscription", self.row_oversubscription.is_some()),
         ];
-        match row_keys
-            .into_iter()
-            .find(|&(_, given)| given && self.rows.is_none())
-        {
+        match row_keys.into_iter().find(|&(_, given)| given && self.rows.is_none()) {
             None => Ok(()),
             Some((key, _)) => Err(SpecError::new(
                 key,
@@ -103,64 +100,40 @@ impl TreeSpec {
     pub(super) fn build(&self) -> Result<Graph, SpecError> {
         self.check()?;
         let hosts = self.hosts_per_rack.saturating_mul(self.nics);
-        let rack = Uplink {
-            tier: "rack",
-            rate: self.rack_uplink,
-            over: self.rack_oversubscription,
-        };
-        let row = Uplink {
-            tier: "row",
-            rate: self.row_uplink,
-            over: self.row_oversubscription,
-        };
+        let rack =
+            Uplink { tier: "rack", rate: self.rack_uplink, over: self.rack_oversubscription };
+        let row = Uplink { tier: "row", rate: self.row_uplink, over: self.row_oversubscription };
         let rack_rate = rack.rate_above(hosts, self.rate)?;
         let row_rate = row.rate_above(self.racks, rack_rate)?;
-        let [rack_lane, row_lane] = [rack_rate, row_rate].map(|rate| Lane {
-            rate,
-            delay: self.delay,
-        });
+        let [rack_lane, row_lane] =
+            [rack_rate, row_rate].map(|rate| Lane { rate, delay: self.delay });
         let mut b = Builder::default();
         let (below, lane, tier) = match self.rows {
             None => (
-                (0..self.racks)
-                    .map(|r| self.rack(&mut b, r, r.to_string()))
-                    .collect(),
+                (0..self.racks).map(|r| self.rack(&mut b, r, r.to_string())).collect(),
                 rack_lane,
                 2,
             ),
             Some(rows) => {
-                let rows: Vec<_> = (0..rows)
-                    .map(|row| self.row(&mut b, row, rack_lane))
-                    .collect();
+                let rows: Vec<_> = (0..rows).map(|row| self.row(&mut b, row, rack_lane)).collect();
                 (rows, row_lane, 3)
             }
         };
         let core = b.switch("core".into(), tier, NO_POD);
-        below
-            .into_iter()
-            .for_each(|switch| b.link(switch, core, lane));
+        below.into_iter().for_each(|switch| b.link(switch, core, lane));
         b.finish()
     }
 
     fn rack(&self, b: &mut Builder, pod: u32, number: String) -> NodeId {
         let hosts = b.hosts(self.hosts_per_rack, pod);
         let tor = b.switch(format!("tor{number}"), 1, pod);
-        b.home(
-            &hosts,
-            &[tor],
-            self.nics,
-            Lane {
-                rate: self.rate,
-                delay: self.delay,
-            },
-        );
+        b.home(&hosts, &[tor], self.nics, Lane { rate: self.rate, delay: self.delay });
         tor
     }
 
     fn row(&self, b: &mut Builder, row: u32, lane: Lane) -> NodeId {
-        let tors: Vec<_> = (0..self.racks)
-            .map(|rack| self.rack(b, row, format!("{row}.{rack}")))
-            .collect();
+        let tors: Vec<_> =
+            (0..self.racks).map(|rack| self.rack(b, row, format!("{row}.{rack}"))).collect();
         let switch = b.switch(format!("row{row}"), 2, row);
         tors.into_iter().for_each(|tor| b.link(tor, switch, lane));
         switch
@@ -177,10 +150,8 @@ struct Uplink {
 impl Uplink {
     /// The rate of the uplink of a switch with `links` links of `rate` below.
     fn rate_above(&self, links: u32, rate: Rate) -> Result<Rate, SpecError> {
-        let (uplink, over) = (
-            format!("{}-uplink", self.tier),
-            format!("{}-oversubscription", self.tier),
-        );
+        let (uplink, over) =
+            (format!("{}-uplink", self.tier), format!("{}-oversubscription", self.tier));
         match (self.rate, self.over) {
             (Some(_), Some(_)) => Err(SpecError::new(
                 &over,

@@ -18,39 +18,22 @@ impl Graph {
 
     fn naming_problem(&self) -> Option<String> {
         let mut seen = BTreeSet::new();
-        let twice = self
-            .nodes
-            .iter()
-            .find(|node| !seen.insert(node.name.as_str()))?;
-        Some(format!(
-            "two nodes are named `{}`: names must be unique",
-            twice.name
-        ))
+        let twice = self.nodes.iter().find(|node| !seen.insert(node.name.as_str()))?;
+        Some(format!("two nodes are named `{}`: names must be unique", twice.name))
     }
 
     fn host_problem(&self) -> Option<String> {
         let is_host = |at: &usize| self.nodes[*at].kind == NodeKind::Host;
         let hosts: Vec<usize> = (0..self.nodes.len()).filter(is_host).collect();
-        if !hosts
-            .iter()
-            .copied()
-            .eq(self.hosts.iter().map(|node| node.at()))
-        {
+        if !hosts.iter().copied().eq(self.hosts.iter().map(|node| node.at())) {
             return Some(
                 "the list of hosts must name every host once, in order of its node".into(),
             );
         }
-        let linked: BTreeSet<usize> = self
-            .links
-            .iter()
-            .flat_map(Link::ends)
-            .map(|end| end.node.at())
-            .collect();
+        let linked: BTreeSet<usize> =
+            self.links.iter().flat_map(Link::ends).map(|end| end.node.at()).collect();
         let lonely = hosts.into_iter().find(|at| !linked.contains(at))?;
-        Some(format!(
-            "host `{}` has no link: it needs at least one",
-            self.nodes[lonely].name
-        ))
+        Some(format!("host `{}` has no link: it needs at least one", self.nodes[lonely].name))
     }
 
     fn link_problem(&self, link: &Link) -> Option<String> {

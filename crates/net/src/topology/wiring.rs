@@ -24,18 +24,8 @@ pub struct Wiring {
 impl Wiring {
     pub(super) fn new(graph: &Graph) -> Wiring {
         let both = |(link, l): (usize, &Link)| {
-            let (there, back) = (
-                Wire {
-                    link,
-                    far: l.b,
-                    lane: l.ab,
-                },
-                Wire {
-                    link,
-                    far: l.a,
-                    lane: l.ba,
-                },
-            );
+            let (there, back) =
+                (Wire { link, far: l.b, lane: l.ab }, Wire { link, far: l.a, lane: l.ba });
             [(l.a, there), (l.b, back)]
         };
         let mut ends: Vec<_> = graph.links.iter().enumerate().flat_map(both).collect();
@@ -44,10 +34,7 @@ impl Wiring {
         for (node, ports) in graph.ports().into_iter().enumerate() {
             first[node + 1] = first[node] + usize::from(ports);
         }
-        Wiring {
-            first,
-            wires: ends.into_iter().map(|(_, wire)| wire).collect(),
-        }
+        Wiring { first, wires: ends.into_iter().map(|(_, wire)| wire).collect() }
     }
 
     /// The wires of `node`, indexed by [`crate::id::PortId`].

@@ -33,10 +33,8 @@ struct Reader<'a>(&'a [u8]);
 impl<'a> Reader<'a> {
     fn bytes(&mut self, need: usize) -> Result<&'a [u8], ParseError> {
         let have = self.0.len();
-        let (head, tail) = self
-            .0
-            .split_at_checked(need)
-            .ok_or(ParseError::Truncated { need, have })?;
+        let (head, tail) =
+            self.0.split_at_checked(need).ok_or(ParseError::Truncated { need, have })?;
         self.0 = tail;
         Ok(head)
     }
@@ -58,10 +56,6 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
     fn end(&self) -> Result<(), ParseError> {
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            Err(ParseError::Trailing(self.0.len()))
-        }
+        if self.0.is_empty() { Ok(()) } else { Err(ParseError::Trailing(self.0.len())) }
     }
 }

@@ -14,13 +14,7 @@ pub const VERSION: u8 = 1;
 /// Bytes before the payload.
 pub const HEADER: usize = 36;
 
-const KINDS: [Kind; 5] = [
-    Kind::Data,
-    Kind::Ack,
-    Kind::Datagram,
-    Kind::Control,
-    Kind::Pause,
-];
+const KINDS: [Kind; 5] = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Control, Kind::Pause];
 
 /// A packet and, for a control packet, its payload, as bytes.
 pub fn emit(packet: &Packet, payload: &[u8]) -> Vec<u8> {
@@ -44,16 +38,10 @@ pub fn parse(bytes: &[u8]) -> Result<(Packet, &[u8]), ParseError> {
     let mut reader = Reader(bytes);
     let version = reader.u8()?;
     if version != VERSION {
-        return Err(ParseError::Field {
-            field: "version",
-            value: version.into(),
-        });
+        return Err(ParseError::Field { field: "version", value: version.into() });
     }
     let kind = reader.u8()?;
-    let field = ParseError::Field {
-        field: "kind",
-        value: kind.into(),
-    };
+    let field = ParseError::Field { field: "kind", value: kind.into() };
     let kind = *KINDS.get(usize::from(kind)).ok_or(field)?;
     let packet = Packet {
         kind,
@@ -74,20 +62,12 @@ pub fn parse(bytes: &[u8]) -> Result<(Packet, &[u8]), ParseError> {
 }
 
 fn class(class: u8) -> Result<u8, ParseError> {
-    let field = ParseError::Field {
-        field: "class",
-        value: class.into(),
-    };
-    Some(class)
-        .filter(|&class| usize::from(class) < CLASSES)
-        .ok_or(field)
+    let field = ParseError::Field { field: "class", value: class.into() };
+    Some(class).filter(|&class| usize::from(class) < CLASSES).ok_or(field)
 }
 
 fn span(reader: &mut Reader<'_>) -> Result<Span, ParseError> {
-    Ok(Span {
-        start: reader.u16()?,
-        end: reader.u16()?,
-    })
+    Ok(Span { start: reader.u16()?, end: reader.u16()? })
 }
 
 #[cfg(test)]

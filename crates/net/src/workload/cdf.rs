@@ -46,10 +46,7 @@ pub const DISTRIBUTIONS: [(&str, &str); 4] = [
 
 /// The table of a published distribution.
 pub fn published(name: &str) -> Option<&'static str> {
-    DISTRIBUTIONS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, table)| *table)
+    DISTRIBUTIONS.iter().find(|(known, _)| *known == name).map(|(_, table)| *table)
 }
 
 impl Cdf {
@@ -73,27 +70,18 @@ impl Cdf {
     /// From monotone points.
     fn new(mut points: Vec<(f64, f64)>) -> Result<Cdf, String> {
         let [_, .., (_, last)] = points[..] else {
-            return Err(format!(
-                "{} points: a distribution needs at least 2",
-                points.len()
-            ));
+            return Err(format!("{} points: a distribution needs at least 2", points.len()));
         };
         let scale = match last {
             100.0 => Scale::Percent,
             1.0 => Scale::Fraction,
             _ => {
-                return Err(format!(
-                    "the last cumulative value is {last}: expected 100 or 1"
-                ));
+                return Err(format!("the last cumulative value is {last}: expected 100 or 1"));
             }
         };
         points.iter_mut().for_each(|(_, c)| *c /= last);
         let cdf = Cdf { points, scale };
-        if cdf.mean() > 0.0 {
-            Ok(cdf)
-        } else {
-            Err("the mean size is 0: flows need bytes".into())
-        }
+        if cdf.mean() > 0.0 { Ok(cdf) } else { Err("the mean size is 0: flows need bytes".into()) }
     }
 
     /// Which convention the table was read in.
@@ -104,10 +92,7 @@ impl Cdf {
     /// Mean size in bytes, in closed form.
     pub fn mean(&self) -> f64 {
         let (size, atom) = self.points[0];
-        let linear = self
-            .points
-            .windows(2)
-            .map(|w| (w[1].1 - w[0].1) * (w[0].0 + w[1].0) / 2.0);
+        let linear = self.points.windows(2).map(|w| (w[1].1 - w[0].1) * (w[0].0 + w[1].0) / 2.0);
         size * atom + linear.sum::<f64>()
     }
 
@@ -132,10 +117,7 @@ impl Cdf {
 
 fn point(words: &[&str]) -> Result<(f64, f64), String> {
     let [size, cumulative] = words else {
-        return Err(format!(
-            "`{}`: expected two numbers, size and cumulative",
-            words.join(" ")
-        ));
+        return Err(format!("`{}`: expected two numbers, size and cumulative", words.join(" ")));
     };
     Ok((number(size, 1e15)?, number(cumulative, 100.0)?))
 }
@@ -177,10 +159,7 @@ mod tests {
             ("googlerpc", 2_891.621_250_05),
         ] {
             let got = named(name).mean();
-            assert!(
-                (got / mean - 1.0).abs() < 1e-9,
-                "{name}: {got} is not {mean}"
-            );
+            assert!((got / mean - 1.0).abs() < 1e-9, "{name}: {got} is not {mean}");
             assert_eq!(named(name).scale(), Scale::Percent);
         }
     }
@@ -188,10 +167,7 @@ mod tests {
     #[test]
     fn published_tables_name_their_source() {
         for (name, table) in DISTRIBUTIONS {
-            assert!(
-                table.starts_with("# ") && table.contains("# Source: "),
-                "{name}"
-            );
+            assert!(table.starts_with("# ") && table.contains("# Source: "), "{name}");
         }
     }
 
@@ -199,23 +175,12 @@ mod tests {
     fn quantiles_interpolate() {
         let cdf = Cdf::parse("10 0.2\n20 0.6\n20 0.8\n40 1\n").unwrap();
         assert_eq!(cdf.scale(), Scale::Fraction);
-        for (u, size) in [
-            (0.0, 10.0),
-            (0.1, 10.0),
-            (0.4, 15.0),
-            (0.7, 20.0),
-            (0.9, 30.0),
-        ] {
+        for (u, size) in [(0.0, 10.0), (0.1, 10.0), (0.4, 15.0), (0.7, 20.0), (0.9, 30.0)] {
             assert!((cdf.quantile(u) - size).abs() < 1e-9, "{u}");
         }
         let mean = 0.2 * 10.0 + 0.4 * 15.0 + 0.2 * 20.0 + 0.2 * 30.0;
         assert!((cdf.mean() - mean).abs() < 1e-12);
-        assert_eq!(
-            Cdf::constant(1460)
-                .unwrap()
-                .sample(&mut Stream::named(1, "t", 0)),
-            1460
-        );
+        assert_eq!(Cdf::constant(1460).unwrap().sample(&mut Stream::named(1, "t", 0)), 1460);
     }
 
     /// Kolmogorov-Smirnov: 100,000 samples stay within the 0.1 % critical distance.
@@ -231,11 +196,7 @@ mod tests {
                 let seen = sizes.partition_point(|&s| s <= size) as f64 / N as f64;
                 (seen - probability(&cdf, size as f64 + 0.5)).abs()
             };
-            let worst = sizes
-                .iter()
-                .step_by(17)
-                .map(|&s| distance(s))
-                .fold(0.0, f64::max);
+            let worst = sizes.iter().step_by(17).map(|&s| distance(s)).fold(0.0, f64::max);
             assert!(worst < 1.95 / (N as f64).sqrt(), "{name}: {worst}");
         }
     }

@@ -18,9 +18,7 @@ pub(super) fn check(traffic: &Traffic) -> Result<(), SpecError> {
     }
     match Rehearsal::new(traffic).run() {
         None => Ok(()),
-        Some(flow) => wrong(format!(
-            "flow {flow} waits for a trigger that depends on itself"
-        )),
+        Some(flow) => wrong(format!("flow {flow} waits for a trigger that depends on itself")),
     }
 }
 
@@ -96,18 +94,10 @@ impl<'a> Rehearsal<'a> {
         }
         Rehearsal {
             traffic,
-            missing: traffic
-                .triggers
-                .iter()
-                .map(|trigger| trigger.count)
-                .collect(),
+            missing: traffic.triggers.iter().map(|trigger| trigger.count).collect(),
             first_waiter,
             waiters,
-            released: traffic
-                .flows
-                .iter()
-                .map(|flow| awaited(flow).is_none())
-                .collect(),
+            released: traffic.flows.iter().map(|flow| awaited(flow).is_none()).collect(),
             started: vec![0; traffic.conns.len()],
         }
     }
@@ -121,20 +111,12 @@ impl<'a> Rehearsal<'a> {
                 self.complete(flow, &mut active);
             }
         }
-        let stuck = self
-            .traffic
-            .conns
-            .iter()
-            .zip(&self.started)
-            .find(|(conn, n)| conn.count > **n);
+        let stuck = self.traffic.conns.iter().zip(&self.started).find(|(conn, n)| conn.count > **n);
         stuck.map(|(conn, started)| conn.first.at() + *started as usize)
     }
 
     fn next_released(&self, conn: u32) -> Option<usize> {
-        let (at, started) = (
-            &self.traffic.conns[conn as usize],
-            self.started[conn as usize],
-        );
+        let (at, started) = (&self.traffic.conns[conn as usize], self.started[conn as usize]);
         let flow = at.first.at() + started as usize;
         (started < at.count && self.released[flow]).then_some(flow)
     }
@@ -171,10 +153,7 @@ mod tests {
     }
 
     fn after(trigger: u32) -> Start {
-        Start::After {
-            trigger,
-            delay: Time::ZERO,
-        }
+        Start::After { trigger, delay: Time::ZERO }
     }
 
     #[test]

@@ -66,25 +66,18 @@ fn announced(line: Option<(usize, Vec<&str>)>, key: &str) -> Result<u32, LineErr
         [word, count] if word == key => whole(key, count),
         _ => Err(format!("`{}`: expected `{key} <number>`", words.join(" "))),
     };
-    value.map_err(|message| LineError {
-        line: line.max(1),
-        message,
-    })
+    value.map_err(|message| LineError { line: line.max(1), message })
 }
 
 fn connection(words: &[&str], nodes: u32, unit: TimeUnit) -> Result<Entry, String> {
-    let (src, dst) = words[0]
-        .split_once("->")
-        .ok_or_else(|| unsupported(words[0]))?;
+    let (src, dst) = words[0].split_once("->").ok_or_else(|| unsupported(words[0]))?;
     let (src, dst) = (host(src, nodes)?, host(dst, nodes)?);
     if src == dst {
         return Err(format!("host {src} would send to itself"));
     }
     let (mut start, mut size) = (None, None);
     for pair in words[1..].chunks(2) {
-        let value = pair
-            .get(1)
-            .ok_or_else(|| format!("`{}` has no value", pair[0]))?;
+        let value = pair.get(1).ok_or_else(|| format!("`{}` has no value", pair[0]))?;
         let number = whole(pair[0], value);
         let known = match pair[0] {
             "id" => number.map(|_: u64| None),
@@ -98,13 +91,9 @@ fn connection(words: &[&str], nodes: u32, unit: TimeUnit) -> Result<Entry, Strin
     }
     let start = start.ok_or("`start` is missing: flows started by triggers are not supported")?;
     match size {
-        Some(bytes) if bytes > 0 => Ok(Entry {
-            src,
-            dst,
-            bytes,
-            start: unit.time(start),
-            class: None,
-        }),
+        Some(bytes) if bytes > 0 => {
+            Ok(Entry { src, dst, bytes, start: unit.time(start), class: None })
+        }
         _ => Err("`size` must be given and above 0".into()),
     }
 }
@@ -131,32 +120,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PERM: &str = include_str!(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../data/traces/perm128.cm"
-    ));
+    const PERM: &str =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/traces/perm128.cm"));
 
     #[test]
     fn a_matrix_is_read_as_written() {
         let text =
             "Nodes 4\nConnections 2\n\n3->0 id 1 start 7 size 10\n# c\n 1->2 start 0 size 5\r\n";
         let matrix = parse(text, TimeUnit::Us).unwrap();
-        let entry = |src, dst, bytes, start| Entry {
-            src,
-            dst,
-            bytes,
-            start,
-            class: None,
-        };
+        let entry = |src, dst, bytes, start| Entry { src, dst, bytes, start, class: None };
         assert_eq!(matrix.nodes, 4);
-        assert_eq!(
-            matrix.entries,
-            [entry(3, 0, 10, Time::us(7)), entry(1, 2, 5, Time::ZERO)]
-        );
-        assert_eq!(
-            parse(text, TimeUnit::Ps).unwrap().entries[0].start,
-            Time::ps(7)
-        );
+        assert_eq!(matrix.entries, [entry(3, 0, 10, Time::us(7)), entry(1, 2, 5, Time::ZERO)]);
+        assert_eq!(parse(text, TimeUnit::Ps).unwrap().entries[0].start, Time::ps(7));
         assert_eq!(parse(PERM, TimeUnit::Ps).unwrap().entries.len(), 128);
     }
 
@@ -182,11 +157,7 @@ mod tests {
                 3,
                 "triggers and failures are not supported",
             ),
-            (
-                flow("0->1 start 0 size 1 send_done_trigger 1"),
-                3,
-                "triggers and failures",
-            ),
+            (flow("0->1 start 0 size 1 send_done_trigger 1"), 3, "triggers and failures"),
             (flow("trigger id 1 oneshot"), 3, "triggers and failures"),
             (flow("0->1 trigger 1 size 5"), 3, "triggers and failures"),
             (flow("0->1 start 0 size 1 prio 2"), 3, "`prio` is not known"),

@@ -8,17 +8,8 @@ const HEADER: &str = "src,dst,bytes,start_s";
 
 /// Reads a trace; the first line is the header, `start_s` is in seconds.
 pub fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
-    let mut lines = text
-        .lines()
-        .map(str::trim)
-        .enumerate()
-        .map(|(at, line)| (at + 1, line));
-    let header: String = lines
-        .next()
-        .unwrap_or_default()
-        .1
-        .split_whitespace()
-        .collect();
+    let mut lines = text.lines().map(str::trim).enumerate().map(|(at, line)| (at + 1, line));
+    let header: String = lines.next().unwrap_or_default().1.split_whitespace().collect();
     let classed = header == format!("{HEADER},class");
     if header != HEADER && !classed {
         let message = format!("header `{header}`: expected `{HEADER}` or `{HEADER},class`");
@@ -43,23 +34,11 @@ fn row(text: &str, classed: bool) -> Result<Entry, String> {
         }
     };
     let class = class.map(|text| whole("class", text)).transpose()?;
-    let (src, dst, bytes) = (
-        whole("src", src)?,
-        whole("dst", dst)?,
-        whole("bytes", bytes)?,
-    );
+    let (src, dst, bytes) = (whole("src", src)?, whole("dst", dst)?, whole("bytes", bytes)?);
     if src == dst || bytes == 0 {
-        return Err(format!(
-            "{bytes} bytes from host {src} to host {dst}: nothing to send"
-        ));
+        return Err(format!("{bytes} bytes from host {src} to host {dst}: nothing to send"));
     }
-    Ok(Entry {
-        src,
-        dst,
-        bytes,
-        start: seconds(start)?,
-        class,
-    })
+    Ok(Entry { src, dst, bytes, start: seconds(start)?, class })
 }
 
 /// Rounded to a picosecond.
@@ -80,24 +59,10 @@ mod tests {
         let entries =
             parse("src, dst, bytes, start_s, class\n0,1,1500,1e-6,3\n\n2, 0, 7, 0.25, 0\r\n")
                 .unwrap();
-        let entry = |src, dst, bytes, start, class| Entry {
-            src,
-            dst,
-            bytes,
-            start,
-            class: Some(class),
-        };
-        assert_eq!(
-            entries,
-            [
-                entry(0, 1, 1500, Time::us(1), 3),
-                entry(2, 0, 7, Time::ms(250), 0)
-            ]
-        );
-        assert_eq!(
-            parse("src,dst,bytes,start_s\n0,1,9,0\n").unwrap()[0].class,
-            None
-        );
+        let entry =
+            |src, dst, bytes, start, class| Entry { src, dst, bytes, start, class: Some(class) };
+        assert_eq!(entries, [entry(0, 1, 1500, Time::us(1), 3), entry(2, 0, 7, Time::ms(250), 0)]);
+        assert_eq!(parse("src,dst,bytes,start_s\n0,1,9,0\n").unwrap()[0].class, None);
     }
 
     #[test]
@@ -106,22 +71,14 @@ mod tests {
             ("", 1, "expected `src,dst,bytes,start_s`"),
             ("a,b\n", 1, "header `a,b`"),
             ("src,dst,bytes,start_s\n0,1,9\n", 2, "3 fields: expected 4"),
-            (
-                "src,dst,bytes,start_s\n\n0,1,9,0,1\n",
-                3,
-                "5 fields: expected 4",
-            ),
+            ("src,dst,bytes,start_s\n\n0,1,9,0,1\n", 3, "5 fields: expected 4"),
             ("src,dst,bytes,start_s\n0,x,9,0\n", 2, "dst `x`"),
             ("src,dst,bytes,start_s\n0,1,-9,0\n", 2, "bytes `-9`"),
             ("src,dst,bytes,start_s\n0,1,0,0\n", 2, "nothing to send"),
             ("src,dst,bytes,start_s\n1,1,5,0\n", 2, "nothing to send"),
             ("src,dst,bytes,start_s\n0,1,9,-1\n", 2, "start_s `-1`"),
             ("src,dst,bytes,start_s\n0,1,9,inf\n", 2, "start_s `inf`"),
-            (
-                "src,dst,bytes,start_s,class\n0,1,9,0,300\n",
-                2,
-                "class `300`",
-            ),
+            ("src,dst,bytes,start_s,class\n0,1,9,0,300\n", 2, "class `300`"),
         ] {
             let error = parse(text).expect_err(text);
             assert_eq!(error.line, line, "{text:?}: {error}");

@@ -49,11 +49,7 @@ fn range(text: &str) -> Option<(u32, u32)> {
 impl fmt::Display for Hosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |&(a, b): &(u32, u32)| {
-            if a == b {
-                a.to_string()
-            } else {
-                format!("{a}-{b}")
-            }
+            if a == b { a.to_string() } else { format!("{a}-{b}") }
         };
         match self {
             Hosts::All => f.write_str("all"),
@@ -109,10 +105,7 @@ impl Hosts {
         if let Hosts::List(ranges) = self {
             return listed(key, ranges, hosts, taken);
         }
-        let mut free: Vec<HostId> = (0..hosts)
-            .map(HostId)
-            .filter(|h| !taken.contains(h))
-            .collect();
+        let mut free: Vec<HostId> = (0..hosts).map(HostId).filter(|h| !taken.contains(h)).collect();
         let wanted = match self {
             Hosts::Count(n) | Hosts::Random(n) => *n as usize,
             _ => free.len(),
@@ -138,10 +131,7 @@ fn listed(
     taken: &[HostId],
 ) -> Result<Vec<HostId>, SpecError> {
     let mut seen = vec![false; hosts as usize];
-    taken
-        .iter()
-        .filter(|host| host.0 < hosts)
-        .for_each(|host| seen[host.at()] = true);
+    taken.iter().filter(|host| host.0 < hosts).for_each(|host| seen[host.at()] = true);
     let mut chosen = Vec::new();
     for &(first, last) in ranges {
         if last >= hosts {
@@ -153,10 +143,7 @@ fn listed(
         }
         for host in first..=last {
             if std::mem::replace(&mut seen[host as usize], true) {
-                return Err(SpecError::new(
-                    key,
-                    format!("host {host} cannot take part twice"),
-                ));
+                return Err(SpecError::new(key, format!("host {host} cannot take part twice")));
             }
             chosen.push(HostId(host));
         }
@@ -172,11 +159,8 @@ mod tests {
     fn pick(text: &str, hosts: u32, taken: &[u32]) -> Result<Vec<u32>, String> {
         let taken: Vec<HostId> = taken.iter().map(|&h| HostId(h)).collect();
         let selected =
-            text.parse::<Hosts>()?
-                .select("hosts", hosts, &taken, &mut Stream::named(1, "t", 0));
-        selected
-            .map(|hosts| hosts.iter().map(|h| h.0).collect())
-            .map_err(|e| e.to_string())
+            text.parse::<Hosts>()?.select("hosts", hosts, &taken, &mut Stream::named(1, "t", 0));
+        selected.map(|hosts| hosts.iter().map(|h| h.0).collect()).map_err(|e| e.to_string())
     }
 
     #[test]

@@ -152,10 +152,7 @@ fn generate(
 ) -> Result<(), SpecError> {
     let counts: Result<Vec<u64>, _> = hosts.iter().map(|&host| rounds.count(job, host)).collect();
     let counts = counts?;
-    job.out.check_room(
-        "repeats",
-        counts.iter().copied().fold(0, u64::saturating_add),
-    )?;
+    job.out.check_room("repeats", counts.iter().copied().fold(0, u64::saturating_add))?;
     let chain = |(&host, &left)| Chain {
         host,
         left,
@@ -187,9 +184,7 @@ impl Generate for Stride {
             );
             return Err(SpecError::new("by", message));
         }
-        let to: Vec<HostId> = (0..hosts.len())
-            .map(|at| hosts[(at + by) % hosts.len()])
-            .collect();
+        let to: Vec<HostId> = (0..hosts.len()).map(|at| hosts[(at + by) % hosts.len()]).collect();
         generate(job, &hosts, self.rounds(), false, |_| to.clone())
     }
 }
@@ -230,10 +225,7 @@ fn share(key: &str, value: f64) -> Result<f64, SpecError> {
     if (0.0..=1.0).contains(&value) {
         return Ok(value);
     }
-    Err(SpecError::new(
-        key,
-        format!("`{key}` = {value}: expected a share from 0 to 1"),
-    ))
+    Err(SpecError::new(key, format!("`{key}` = {value}: expected a share from 0 to 1")))
 }
 
 impl Generate for HotSpot {
@@ -241,10 +233,8 @@ impl Generate for HotSpot {
         let hot = share("share", self.share)?;
         let hosts = job.peers("hosts", &self.hosts)?;
         let spots = job.hosts("spots", &self.spots, &[])?;
-        let places: Vec<Option<usize>> = hosts
-            .iter()
-            .map(|host| spots.iter().position(|spot| spot == host))
-            .collect();
+        let places: Vec<Option<usize>> =
+            hosts.iter().map(|host| spots.iter().position(|spot| spot == host)).collect();
         let target = |rng: &mut Stream, at: usize| match (rng.unit() < hot, places[at]) {
             (true, None) => spots[rng.below(spots.len() as u64) as usize],
             (true, Some(own)) if spots.len() > 1 => other(rng, &spots, own),
@@ -266,7 +256,8 @@ impl Staggered {
         let beyond = 1.0 - edge - pod;
         // What rounding leaves of 1 - 0.7 - 0.3 is neither an error nor a wish to leave the pod.
         if beyond < -1e-9 {
-            let message = format!("`edge` = {edge} and `pod` = {pod} are probabilities: their sum exceeds 1");
+            let message =
+                format!("`edge` = {edge} and `pod` = {pod} are probabilities: their sum exceeds 1");
             return Err(SpecError::new("edge", message));
         }
         let sums = [(0, edge, edge), (1, pod, edge + pod), (2, beyond, 1.0)];
@@ -280,11 +271,7 @@ fn reach(job: &Job, hosts: &[HostId], from: HostId) -> Reach {
     let mut reach = Reach::default();
     for &host in hosts.iter().filter(|&&host| host != from) {
         let place = job.place(host);
-        let part = if place.edge == own.edge {
-            0
-        } else {
-            1 + usize::from(place.pod != own.pod)
-        };
+        let part = if place.edge == own.edge { 0 } else { 1 + usize::from(place.pod != own.pod) };
         reach[part].push(host);
     }
     reach
@@ -300,10 +287,8 @@ fn check_reach(from: HostId, reach: &Reach, parts: &[(usize, f64)]) -> Result<()
         None => Ok(()),
         Some(&(part, _)) => {
             let (key, place) = names[part];
-            let message = format!(
-                "host {} would at times send to a host {place}: there is none",
-                from.0
-            );
+            let message =
+                format!("host {} would at times send to a host {place}: there is none", from.0);
             Err(SpecError::new(key, message))
         }
     }
@@ -319,9 +304,7 @@ impl Generate for Staggered {
         }
         let target = |rng: &mut Stream, reach: &Reach| {
             let u = rng.unit();
-            let drawn = parts
-                .partition_point(|&(_, sum)| sum <= u)
-                .min(parts.len() - 1);
+            let drawn = parts.partition_point(|&(_, sum)| sum <= u).min(parts.len() - 1);
             let part = &reach[parts[drawn].0];
             part[rng.below(part.len() as u64) as usize]
         };
@@ -340,10 +323,7 @@ mod tests {
 
     fn destinations(traffic: &Traffic) -> Vec<(u32, u32)> {
         let ends = |conn: crate::id::ConnId| {
-            (
-                traffic.conns[conn.at()].src.0,
-                traffic.conns[conn.at()].dst.0,
-            )
+            (traffic.conns[conn.at()].src.0, traffic.conns[conn.at()].dst.0)
         };
         traffic.flows.iter().map(|flow| ends(flow.conn)).collect()
     }
@@ -356,34 +336,19 @@ mod tests {
 
     #[test]
     fn stride_is_a_circle() {
-        let spec = Stride {
-            by: 5,
-            hosts: "0-7".parse().unwrap(),
-            ..Stride::default()
-        };
+        let spec = Stride { by: 5, hosts: "0-7".parse().unwrap(), ..Stride::default() };
         let pairs = destinations(&made(&WorkloadSpec::Stride(spec), &fabric()));
         assert_eq!(pairs, (0..8).map(|x| (x, (x + 5) % 8)).collect::<Vec<_>>());
-        let back = Stride {
-            by: 8,
-            hosts: "0-7".parse().unwrap(),
-            ..Stride::default()
-        };
+        let back = Stride { by: 8, hosts: "0-7".parse().unwrap(), ..Stride::default() };
         assert!(refusal(&WorkloadSpec::Stride(back), &fabric()).contains("leads back"));
     }
 
     #[test]
     fn repeats_are_a_chain_on_one_connection() {
-        let spec = Stride {
-            repeats: 3,
-            ..Stride::default()
-        };
+        let spec = Stride { repeats: 3, ..Stride::default() };
         let traffic = made(&WorkloadSpec::Stride(spec), &fabric());
         assert_eq!(
-            (
-                traffic.conns.len(),
-                traffic.flows.len(),
-                traffic.triggers.len()
-            ),
+            (traffic.conns.len(), traffic.flows.len(), traffic.triggers.len()),
             (64, 192, 128)
         );
         for conn in &traffic.conns {
@@ -400,11 +365,7 @@ mod tests {
         let mut shape = fabric();
         shape.hosts[1].rate = Rate(40_000_000_000);
         let duration = Some(Time::ms(1));
-        let spec = Stride {
-            size: Bytes(100_000),
-            duration,
-            ..Stride::default()
-        };
+        let spec = Stride { size: Bytes(100_000), duration, ..Stride::default() };
         let traffic = made(&WorkloadSpec::Stride(spec.clone()), &shape);
         // 10 Gbit/s carry 1.25 MB in a millisecond, 40 Gbit/s carry 5 MB.
         assert_eq!((traffic.conns[0].count, traffic.conns[1].count), (13, 50));
@@ -415,38 +376,25 @@ mod tests {
     #[test]
     fn bijective_rounds_are_permutations_without_fixed_points() {
         for redraw in [true, false] {
-            let spec = RandomBijective {
-                repeats: 5,
-                redraw,
-                ..RandomBijective::default()
-            };
+            let spec = RandomBijective { repeats: 5, redraw, ..RandomBijective::default() };
             let traffic = made(&WorkloadSpec::RandomBijective(spec), &fabric());
             let pairs = destinations(&traffic);
             assert!(pairs.iter().all(|(src, dst)| src != dst));
             let mut received = [0; 64];
-            pairs
-                .iter()
-                .for_each(|&(_, dst)| received[dst as usize] += 1);
+            pairs.iter().for_each(|&(_, dst)| received[dst as usize] += 1);
             assert_eq!(received, [5; 64]);
             assert_eq!(traffic.conns.len() == 64, !redraw);
         }
         // One round alone.
         let spec = WorkloadSpec::RandomBijective(RandomBijective::default());
-        let mut to: Vec<u32> = destinations(&made(&spec, &fabric()))
-            .iter()
-            .map(|p| p.1)
-            .collect();
+        let mut to: Vec<u32> = destinations(&made(&spec, &fabric())).iter().map(|p| p.1).collect();
         to.sort_unstable();
         assert_eq!(to, (0..64).collect::<Vec<_>>());
     }
 
     #[test]
     fn random_is_uniform_over_the_others() {
-        let spec = Random {
-            repeats: 2_000,
-            hosts: "0-4".parse().unwrap(),
-            ..Random::default()
-        };
+        let spec = Random { repeats: 2_000, hosts: "0-4".parse().unwrap(), ..Random::default() };
         let pairs = destinations(&made(&WorkloadSpec::Random(spec), &fabric()));
         for src in 0..5 {
             for dst in 0..5 {
@@ -462,28 +410,13 @@ mod tests {
     #[test]
     fn staggered_keeps_its_probabilities() {
         let shape = fabric();
-        let spec = Staggered {
-            edge: 0.2,
-            pod: 0.3,
-            repeats: 200,
-            ..Staggered::default()
-        };
+        let spec = Staggered { edge: 0.2, pod: 0.3, repeats: 200, ..Staggered::default() };
         let pairs = destinations(&made(&WorkloadSpec::Staggered(spec), &shape));
         let place = |host: u32| shape.hosts[host as usize];
-        let edge = pairs
-            .iter()
-            .filter(|(a, b)| place(*a).edge == place(*b).edge)
-            .count();
-        let pod = pairs
-            .iter()
-            .filter(|(a, b)| place(*a).pod == place(*b).pod)
-            .count()
-            - edge;
+        let edge = pairs.iter().filter(|(a, b)| place(*a).edge == place(*b).edge).count();
+        let pod = pairs.iter().filter(|(a, b)| place(*a).pod == place(*b).pod).count() - edge;
         assert!(pairs.iter().all(|(a, b)| a != b));
-        assert!(
-            close(edge, pairs.len(), 0.2) && close(pod, pairs.len(), 0.3),
-            "{edge} {pod}"
-        );
+        assert!(close(edge, pairs.len(), 0.2) && close(pod, pairs.len(), 0.3), "{edge} {pod}");
     }
 
     #[test]
@@ -513,23 +446,12 @@ mod tests {
     #[test]
     fn hot_spots_get_their_share() {
         let spots: Hosts = "3,9".parse().unwrap();
-        let spec = HotSpot {
-            spots,
-            share: 0.4,
-            repeats: 500,
-            ..HotSpot::default()
-        };
+        let spec = HotSpot { spots, share: 0.4, repeats: 500, ..HotSpot::default() };
         let pairs = destinations(&made(&WorkloadSpec::HotSpot(spec), &fabric()));
-        let cold: Vec<_> = pairs
-            .iter()
-            .filter(|(src, _)| ![3, 9].contains(src))
-            .collect();
+        let cold: Vec<_> = pairs.iter().filter(|(src, _)| ![3, 9].contains(src)).collect();
         for spot in [3, 9] {
             let count = cold.iter().filter(|(_, dst)| *dst == spot).count();
-            assert!(
-                close(count, cold.len(), 0.2 + 0.6 / 63.0),
-                "{spot}: {count}"
-            );
+            assert!(close(count, cold.len(), 0.2 + 0.6 / 63.0), "{spot}: {count}");
         }
         assert!(pairs.iter().all(|(a, b)| a != b));
     }

@@ -73,9 +73,7 @@ impl Ends {
                 *end += rack.len();
                 Some((*end - rack.len(), rack.len()))
             });
-            barred = spans
-                .flat_map(|(start, len)| vec![(start, len); len])
-                .collect();
+            barred = spans.flat_map(|(start, len)| vec![(start, len); len]).collect();
         }
         if barred.iter().any(|&(_, len)| len == hosts.len()) {
             return Err(SpecError::new(
@@ -87,11 +85,7 @@ impl Ends {
             *sum = sum.saturating_add(job.place(host).rate.0);
             Some(*sum)
         });
-        Ok(Ends {
-            barred,
-            rates: rates.collect(),
-            hosts,
-        })
+        Ok(Ends { barred, rates: rates.collect(), hosts })
     }
 
     /// What all hosts can send together, in bit/s.
@@ -104,10 +98,7 @@ impl Ends {
         let src = self.rates.partition_point(|&sum| sum <= bit);
         let (start, len) = self.barred[src];
         let dst = rng.below((self.hosts.len() - len) as u64) as usize;
-        (
-            self.hosts[src],
-            self.hosts[if dst >= start { dst + len } else { dst }],
-        )
+        (self.hosts[src], self.hosts[if dst >= start { dst + len } else { dst }])
     }
 }
 
@@ -193,11 +184,7 @@ mod tests {
     }
     fn starts(traffic: &Traffic) -> Vec<f64> {
         let at = |start| {
-            if let Start::At(time) = start {
-                time.as_secs_f64()
-            } else {
-                f64::NAN
-            }
+            if let Start::At(time) = start { time.as_secs_f64() } else { f64::NAN }
         };
         let mut starts: Vec<f64> = traffic.flows.iter().map(|flow| at(flow.start)).collect();
         starts.sort_by(f64::total_cmp);
@@ -207,25 +194,15 @@ mod tests {
     #[test]
     fn load_is_what_was_asked() {
         // Long enough for the mean of such heavy tails to settle within 1 %.
-        for (sizes, load, ms) in [
-            ("hadoop", 0.9, 1_000),
-            ("alistorage", 0.5, 1_000),
-            ("20KB", 0.2, 200),
-        ] {
+        for (sizes, load, ms) in
+            [("hadoop", 0.9, 1_000), ("alistorage", 0.5, 1_000), ("20KB", 0.2, 200)]
+        {
             let capacity = 64.0 * 10e9 / 8.0 * 1e-3 * ms as f64;
             let until = Some(Time::ms(ms));
-            let traffic = traffic(Poisson {
-                sizes: sizes.into(),
-                load,
-                until,
-                ..spec()
-            });
+            let traffic = traffic(Poisson { sizes: sizes.into(), load, until, ..spec() });
             let bytes: u64 = traffic.flows.iter().map(|flow| flow.bytes).sum();
             let got = bytes as f64 / capacity;
-            assert!(
-                (got / load - 1.0).abs() < 0.02,
-                "{sizes}: load {got} instead of {load}"
-            );
+            assert!((got / load - 1.0).abs() < 0.02, "{sizes}: load {got} instead of {load}");
         }
     }
 
@@ -237,11 +214,8 @@ mod tests {
         let gaps: Vec<f64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
         let n = gaps.len() as f64;
         let mean = 120_420.75 * 8.0 / (0.4 * 64.0 * 10e9);
-        let correlation = gaps
-            .windows(2)
-            .map(|w| (w[0] / mean - 1.0) * (w[1] / mean - 1.0))
-            .sum::<f64>()
-            / n;
+        let correlation =
+            gaps.windows(2).map(|w| (w[0] / mean - 1.0) * (w[1] / mean - 1.0)).sum::<f64>() / n;
         assert!(correlation.abs() < 4.0 / n.sqrt(), "{correlation}");
         let mut sorted = gaps;
         sorted.sort_by(f64::total_cmp);
@@ -256,11 +230,7 @@ mod tests {
         let shape = fabric();
         let rack = |host: HostId| shape.hosts[host.at()].edge;
         for pairs in [Pairs::Uniform, Pairs::InterRack] {
-            let traffic = traffic(Poisson {
-                pairs,
-                sizes: "20KB".into(),
-                ..spec()
-            });
+            let traffic = traffic(Poisson { pairs, sizes: "20KB".into(), ..spec() });
             let (mut sent, mut received) = ([0u32; 64], [0u32; 64]);
             for conn in &traffic.conns {
                 assert!(
@@ -272,10 +242,7 @@ mod tests {
             }
             let expected = traffic.conns.len() as f64 / 64.0;
             let even = |count: &u32| (f64::from(*count) - expected).abs() < 4.5 * expected.sqrt();
-            assert!(
-                sent.iter().all(even) && received.iter().all(even),
-                "{pairs:?}"
-            );
+            assert!(sent.iter().all(even) && received.iter().all(even), "{pairs:?}");
         }
         let near = WorkloadSpec::Poisson(Poisson {
             pairs: Pairs::InterRack,
@@ -289,10 +256,7 @@ mod tests {
     fn faster_links_send_more() {
         let mut shape = fabric();
         shape.hosts[5].rate = Rate(100_000_000_000);
-        let spec = WorkloadSpec::Poisson(Poisson {
-            sizes: "50KB".into(),
-            ..spec()
-        });
+        let spec = WorkloadSpec::Poisson(Poisson { sizes: "50KB".into(), ..spec() });
         let traffic = made(&spec, &shape);
         let share = traffic.conns.iter().filter(|c| c.src.0 == 5).count() as f64
             / traffic.conns.len() as f64;
@@ -301,18 +265,10 @@ mod tests {
 
     #[test]
     fn counts_and_connections() {
-        let thousand = Poisson {
-            flows: Some(1_000),
-            until: None,
-            ..spec()
-        };
+        let thousand = Poisson { flows: Some(1_000), until: None, ..spec() };
         let each = traffic(thousand.clone());
         assert_eq!((each.flows.len(), each.conns.len()), (1_000, 1_000));
-        let shared = traffic(Poisson {
-            persistent: true,
-            hosts: Hosts::Count(3),
-            ..thousand
-        });
+        let shared = traffic(Poisson { persistent: true, hosts: Hosts::Count(3), ..thousand });
         assert_eq!((shared.flows.len(), shared.conns.len()), (1_000, 6));
     }
 
@@ -322,59 +278,26 @@ mod tests {
         for load in [0.0, 1.01, -0.1, f64::NAN, f64::INFINITY] {
             assert!(no(Poisson { load, ..spec() }).contains("at most 1"));
         }
-        let forever = WorkloadSpec::Poisson(Poisson {
-            until: None,
-            ..spec()
-        });
+        let forever = WorkloadSpec::Poisson(Poisson { until: None, ..spec() });
+        assert!(endless(&forever).unwrap_err().to_string().contains("no end time"));
+        assert!(no(Poisson { start: Time::ms(300), ..spec() }).contains("before it starts"));
         assert!(
-            endless(&forever)
-                .unwrap_err()
-                .to_string()
-                .contains("no end time")
+            no(Poisson { sizes: "1B".into(), until: Some(Time::s(1)), ..spec() })
+                .contains("at most")
         );
-        assert!(
-            no(Poisson {
-                start: Time::ms(300),
-                ..spec()
-            })
-            .contains("before it starts")
-        );
-        assert!(
-            no(Poisson {
-                sizes: "1B".into(),
-                until: Some(Time::s(1)),
-                ..spec()
-            })
-            .contains("at most")
-        );
-        let unknown = no(Poisson {
-            sizes: "websaerch".into(),
-            ..spec()
-        });
+        let unknown = no(Poisson { sizes: "websaerch".into(), ..spec() });
         assert!(
             unknown.contains("websaerch") && unknown.contains("websearch, hadoop"),
             "{unknown}"
         );
-        assert!(
-            no(Poisson {
-                sizes: "0B".into(),
-                ..spec()
-            })
-            .contains("mean size is 0")
-        );
+        assert!(no(Poisson { sizes: "0B".into(), ..spec() }).contains("mean size is 0"));
     }
 
     /// The same bytes on every machine and in every version: change this number knowingly.
     #[test]
     fn websearch_traffic_is_golden() {
-        let spec = Poisson {
-            until: Some(Time::ms(20)),
-            ..Poisson::default()
-        };
+        let spec = Poisson { until: Some(Time::ms(20)), ..Poisson::default() };
         let traffic = traffic(spec);
-        assert_eq!(
-            (traffic.flows.len(), digest(&traffic)),
-            (251, 12_334_491_639_312_604_022)
-        );
+        assert_eq!((traffic.flows.len(), digest(&traffic)), (251, 12_334_491_639_312_604_022));
     }
 }

@@ -46,7 +46,9 @@ impl Shuffle {
     fn lanes(&self, others: usize) -> Result<usize, SpecError> {
         match (self.order, self.concurrency) {
             (Order::Simultaneous, _) => Ok(others),
-            (Order::Sequential, 0) => Err(SpecError::new("concurrency", "`concurrency` = 0: at least 1 is needed")),
+            (Order::Sequential, 0) => {
+                Err(SpecError::new("concurrency", "`concurrency` = 0: at least 1 is needed"))
+            }
             (Order::Sequential, n) => Ok(others.min(n as usize)),
         }
     }
@@ -64,17 +66,8 @@ impl Shuffle {
             let mut start = start;
             for (at, &conn) in lane.iter().enumerate() {
                 let last = at + 1 == lane.len();
-                let then = if last {
-                    then
-                } else {
-                    Some(job.out.trigger(host, 1))
-                };
-                job.send(
-                    conn,
-                    self.size,
-                    start,
-                    then.map(|trigger| (trigger, When::Acked)),
-                )?;
+                let then = if last { then } else { Some(job.out.trigger(host, 1)) };
+                job.send(conn, self.size, start, then.map(|trigger| (trigger, When::Acked)))?;
                 start = then.map_or(start, after);
             }
         }
@@ -88,14 +81,10 @@ impl Generate for Shuffle {
         let others = hosts.len() - 1;
         let lanes = self.lanes(others)?;
         let pairs = (hosts.len() * others) as u64;
-        job.out
-            .check_room("hosts", pairs.saturating_mul(self.repeats.into()))?;
+        job.out.check_room("hosts", pairs.saturating_mul(self.repeats.into()))?;
         for &host in &hosts {
-            let mut to: Vec<HostId> = hosts
-                .iter()
-                .copied()
-                .filter(|&other| other != host)
-                .collect();
+            let mut to: Vec<HostId> =
+                hosts.iter().copied().filter(|&other| other != host).collect();
             job.rng.shuffle(&mut to);
             let mut dealt = vec![Vec::new(); lanes];
             for (at, &dst) in to.iter().enumerate() {
@@ -120,22 +109,14 @@ mod tests {
 
     fn shuffle(order: Order, concurrency: u32, repeats: u32) -> WorkloadSpec {
         let hosts = "0-8".parse().unwrap();
-        WorkloadSpec::Shuffle(Shuffle {
-            hosts,
-            order,
-            concurrency,
-            repeats,
-            ..Shuffle::default()
-        })
+        WorkloadSpec::Shuffle(Shuffle { hosts, order, concurrency, repeats, ..Shuffle::default() })
     }
 
     #[test]
     fn every_pair_once_per_round() {
-        for (order, concurrency) in [
-            (Order::Simultaneous, 1),
-            (Order::Sequential, 1),
-            (Order::Sequential, 3),
-        ] {
+        for (order, concurrency) in
+            [(Order::Simultaneous, 1), (Order::Sequential, 1), (Order::Sequential, 3)]
+        {
             let traffic = made(&shuffle(order, concurrency, 2), &fabric());
             let mut pairs: Vec<_> = traffic.conns.iter().map(|c| (c.src.0, c.dst.0)).collect();
             pairs.sort_unstable();
@@ -155,18 +136,10 @@ mod tests {
         ] {
             let traffic = made(&shuffle(order, concurrency, 1), &fabric());
             let first = |host| {
-                let timed = traffic
-                    .flows
-                    .iter()
-                    .filter(|f| matches!(f.start, Start::At(_)));
-                timed
-                    .filter(|f| traffic.conns[f.conn.at()].src.0 == host)
-                    .count()
+                let timed = traffic.flows.iter().filter(|f| matches!(f.start, Start::At(_)));
+                timed.filter(|f| traffic.conns[f.conn.at()].src.0 == host).count()
             };
-            assert!(
-                (0..9).all(|host| first(host) == expected),
-                "{order:?} {concurrency}"
-            );
+            assert!((0..9).all(|host| first(host) == expected), "{order:?} {concurrency}");
         }
         assert!(refusal(&shuffle(Order::Sequential, 0, 1), &fabric()).contains("at least 1"));
     }

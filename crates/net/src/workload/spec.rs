@@ -49,54 +49,24 @@ pub enum WorkloadSpec {
 
 /// Name and one-line description of every workload, in the order of [`WorkloadSpec`].
 pub const WORKLOADS: &[(&str, &str)] = &[
-    (
-        "stride",
-        "host x sends to host x + i, in a circle; closed loop",
-    ),
+    ("stride", "host x sends to host x + i, in a circle; closed loop"),
     (
         "staggered",
         "each host sends within its rack, its pod or beyond with given probabilities; closed loop",
     ),
-    (
-        "random",
-        "each host sends to a random other, several perhaps to the same; closed loop",
-    ),
+    ("random", "each host sends to a random other, several perhaps to the same; closed loop"),
     (
         "random-bijective",
         "a random permutation: each host sends to one and receives from one; closed loop",
     ),
-    (
-        "hot-spot",
-        "a share of all flows goes to a few hosts; closed loop",
-    ),
-    (
-        "shuffle",
-        "every host sends to every other, all at once or some at a time",
-    ),
-    (
-        "incast",
-        "many senders to one receiver, in barrier-synchronised blocks or all at once",
-    ),
-    (
-        "request-response",
-        "clients ask servers; closed loop, or open loop with Poisson requests",
-    ),
-    (
-        "ring",
-        "each host sends to the next in a ring, step after step, as in all-reduce",
-    ),
-    (
-        "poisson",
-        "Poisson arrivals at a given load, sizes from a distribution; open loop",
-    ),
-    (
-        "udp",
-        "datagrams at a constant rate, on and off, or Poisson",
-    ),
-    (
-        "bulk",
-        "long TCP flows, of given size or as long as the run",
-    ),
+    ("hot-spot", "a share of all flows goes to a few hosts; closed loop"),
+    ("shuffle", "every host sends to every other, all at once or some at a time"),
+    ("incast", "many senders to one receiver, in barrier-synchronised blocks or all at once"),
+    ("request-response", "clients ask servers; closed loop, or open loop with Poisson requests"),
+    ("ring", "each host sends to the next in a ring, step after step, as in all-reduce"),
+    ("poisson", "Poisson arrivals at a given load, sizes from a distribution; open loop"),
+    ("udp", "datagrams at a constant rate, on and off, or Poisson"),
+    ("bulk", "long TCP flows, of given size or as long as the run"),
     ("trace", "flows from an htsim .cm or a CSV file"),
 ];
 
@@ -140,17 +110,9 @@ impl WorkloadSpec {
         let (kind, options) = self.parts();
         let rng = Stream::named(setting.seed, &format!("workload.{kind}"), index.into());
         let before = out.flows();
-        options.generate(&mut Job {
-            setting,
-            group: index,
-            rng,
-            out,
-        })?;
+        options.generate(&mut Job { setting, group: index, rng, out })?;
         if out.flows() == before {
-            return Err(SpecError::new(
-                "kind",
-                format!("{kind}: no flow comes of these options"),
-            ));
+            return Err(SpecError::new("kind", format!("{kind}: no flow comes of these options")));
         }
         Ok(())
     }
@@ -169,17 +131,10 @@ mod tests {
 
     fn every() -> Vec<WorkloadSpec> {
         let file = |name: &str| {
-            if name == "trace" {
-                "file = \"a.csv\""
-            } else {
-                ""
-            }
+            if name == "trace" { "file = \"a.csv\"" } else { "" }
         };
         let one = |(name, _): &(&str, &str)| read(&format!("kind = \"{name}\"\n{}", file(name)));
-        WORKLOADS
-            .iter()
-            .map(|entry| one(entry).expect(entry.0))
-            .collect()
+        WORKLOADS.iter().map(|entry| one(entry).expect(entry.0)).collect()
     }
 
     #[test]
@@ -205,10 +160,7 @@ mod tests {
         let error = read("kind = \"stride\"\nstep = 3").unwrap_err();
         assert!(error.contains("step") && error.contains("`by`"), "{error}");
         let error = read("kind = \"strid\"").unwrap_err();
-        assert!(
-            error.contains("strid") && error.contains("random-bijective"),
-            "{error}"
-        );
+        assert!(error.contains("strid") && error.contains("random-bijective"), "{error}");
         assert!(read("kind = \"stride\"\nsize = 5").is_err());
         assert!(read("kind = \"incast\"\nsenders = -1").is_err());
         assert!(read("kind = \"incast\"\nsenders = 16\nrequest = \"64B\"").is_ok());
@@ -216,14 +168,8 @@ mod tests {
 
     #[test]
     fn a_workload_without_flows_is_refused() {
-        for text in [
-            "kind = \"ring\"\nrepeats = 0",
-            "kind = \"bulk\"\nconnections = 0",
-        ] {
-            assert!(
-                refusal(&read(text).unwrap(), &fabric()).contains("no flow"),
-                "{text}"
-            );
+        for text in ["kind = \"ring\"\nrepeats = 0", "kind = \"bulk\"\nconnections = 0"] {
+            assert!(refusal(&read(text).unwrap(), &fabric()).contains("no flow"), "{text}");
         }
     }
 
@@ -233,24 +179,12 @@ mod tests {
             let mut shape = fabric();
             shape.hosts.truncate(hosts);
             for spec in every() {
-                let setting = Setting {
-                    fabric: &shape,
-                    horizon: Time::us(50),
-                    seed: 1,
-                    files: &files,
-                };
+                let setting =
+                    Setting { fabric: &shape, horizon: Time::us(50), seed: 1, files: &files };
                 let mut out = TrafficBuilder::new(hosts as u32);
                 let made = spec.generate(0, &setting, &mut out);
-                assert!(
-                    made.is_err() || out.finish().is_ok(),
-                    "{} on {hosts} hosts",
-                    spec.kind()
-                );
-                assert!(
-                    hosts > 1 || made.is_err(),
-                    "{} on {hosts} hosts",
-                    spec.kind()
-                );
+                assert!(made.is_err() || out.finish().is_ok(), "{} on {hosts} hosts", spec.kind());
+                assert!(hosts > 1 || made.is_err(), "{} on {hosts} hosts", spec.kind());
             }
         }
     }
@@ -258,16 +192,10 @@ mod tests {
     fn scenario(specs: &[WorkloadSpec]) -> Traffic {
         let fabric = fabric();
         let horizon = Time::ms(1);
-        let setting = Setting {
-            fabric: &fabric,
-            horizon,
-            seed: 1,
-            files: &files,
-        };
+        let setting = Setting { fabric: &fabric, horizon, seed: 1, files: &files };
         let mut out = TrafficBuilder::new(fabric.hosts.len() as u32);
         for (index, spec) in specs.iter().enumerate() {
-            spec.generate(index as u16, &setting, &mut out)
-                .expect("generates");
+            spec.generate(index as u16, &setting, &mut out).expect("generates");
         }
         out.finish().expect("runs")
     }
@@ -276,24 +204,15 @@ mod tests {
     fn another_workload_changes_nothing_in_the_first() {
         let first = |traffic: &Traffic| -> Vec<_> {
             let ends = |flow: &Flow| {
-                (
-                    traffic.conns[flow.conn.at()].src,
-                    traffic.conns[flow.conn.at()].dst,
-                )
+                (traffic.conns[flow.conn.at()].src, traffic.conns[flow.conn.at()].dst)
             };
             let own = traffic.flows.iter().filter(|flow| flow.group == 0);
-            own.map(|flow| (ends(flow), flow.bytes, flow.start, flow.then))
-                .collect()
+            own.map(|flow| (ends(flow), flow.bytes, flow.start, flow.then)).collect()
         };
         for spec in every() {
             let alone = first(&scenario(std::slice::from_ref(&spec)));
             for other in every() {
-                assert_eq!(
-                    first(&scenario(&[spec.clone(), other])),
-                    alone,
-                    "{}",
-                    spec.kind()
-                );
+                assert_eq!(first(&scenario(&[spec.clone(), other])), alone, "{}", spec.kind());
             }
         }
     }

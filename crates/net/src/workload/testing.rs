@@ -11,14 +11,9 @@ pub const HORIZON: Time = Time::s(1);
 
 /// 64 hosts at 10 Gbit/s: four to a rack, four racks to a pod.
 pub fn fabric() -> Shape {
-    let place = |host: u32| Place {
-        pod: host / 16,
-        edge: 100 + host / 4,
-        rate: Rate(10_000_000_000),
-    };
-    Shape {
-        hosts: (0..64).map(place).collect(),
-    }
+    let place =
+        |host: u32| Place { pod: host / 16, edge: 100 + host / 4, rate: Rate(10_000_000_000) };
+    Shape { hosts: (0..64).map(place).collect() }
 }
 
 pub fn files(name: &str) -> Result<String, String> {
@@ -37,16 +32,7 @@ fn generate(
     files: Files,
 ) -> Result<Traffic, SpecError> {
     let mut out = TrafficBuilder::new(fabric.hosts.len() as u32);
-    spec.generate(
-        0,
-        &Setting {
-            fabric,
-            horizon,
-            seed: 1,
-            files,
-        },
-        &mut out,
-    )?;
+    spec.generate(0, &Setting { fabric, horizon, seed: 1, files }, &mut out)?;
     out.finish()
 }
 
@@ -54,17 +40,13 @@ pub fn made(spec: &WorkloadSpec, fabric: &Shape) -> Traffic {
     generate(spec, fabric, HORIZON, &files).expect("generates")
 }
 pub fn refusal(spec: &WorkloadSpec, fabric: &Shape) -> String {
-    generate(spec, fabric, HORIZON, &files)
-        .expect_err("refused")
-        .to_string()
+    generate(spec, fabric, HORIZON, &files).expect_err("refused").to_string()
 }
 pub fn made_with(spec: &WorkloadSpec, fabric: &Shape, file: &str) -> Traffic {
     generate(spec, fabric, HORIZON, &|_| Ok(file.into())).expect("generates")
 }
 pub fn refusal_with(spec: &WorkloadSpec, fabric: &Shape, file: &str) -> String {
-    generate(spec, fabric, HORIZON, &|_| Ok(file.into()))
-        .expect_err("refused")
-        .to_string()
+    generate(spec, fabric, HORIZON, &|_| Ok(file.into())).expect_err("refused").to_string()
 }
 /// In a run that ends with its last flow.
 pub fn endless(spec: &WorkloadSpec) -> Result<Traffic, SpecError> {
@@ -79,30 +61,16 @@ pub fn digest(traffic: &Traffic) -> u64 {
     };
     let conns = traffic.conns.iter().flat_map(|c| {
         let udp = u64::from(c.carrier != Carrier::Tcp);
-        [
-            c.src.0.into(),
-            c.dst.0.into(),
-            u64::from(c.class),
-            c.first.0.into(),
-            c.count.into(),
-            udp,
-        ]
+        [c.src.0.into(), c.dst.0.into(), u64::from(c.class), c.first.0.into(), c.count.into(), udp]
     });
     let flows = traffic.flows.iter().flat_map(|f| {
         let [kind, time] = start(f.start);
-        let then = f.then.map_or(0, |(trigger, when)| {
-            1 + 2 * u64::from(trigger) + when as u64
-        });
+        let then = f.then.map_or(0, |(trigger, when)| 1 + 2 * u64::from(trigger) + when as u64);
         [f.conn.0.into(), f.bytes, kind, time, then, f.group.into()]
     });
-    let triggers = traffic
-        .triggers
-        .iter()
-        .flat_map(|t| [t.host.0.into(), t.count.into()]);
+    let triggers = traffic.triggers.iter().flat_map(|t| [t.host.0.into(), t.count.into()]);
     conns
         .chain(flows)
         .chain(triggers)
-        .fold(0, |hash, value: u64| {
-            mix64(hash ^ mix64(value.wrapping_add(1)))
-        })
+        .fold(0, |hash, value: u64| mix64(hash ^ mix64(value.wrapping_add(1))))
 }

@@ -12,10 +12,7 @@ pub struct LineError {
 
 /// The words of each line that has any, with its number; lines that start with `#` are comments.
 pub(super) fn numbered(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
-    let lines = text
-        .lines()
-        .enumerate()
-        .map(|(at, line)| (at + 1, line.trim()));
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     lines
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
         .map(|(at, line)| (at, line.split_whitespace().collect()))
@@ -23,6 +20,5 @@ pub(super) fn numbered(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
 
 /// A whole number; `what` is it called in the error.
 pub(super) fn whole<T: std::str::FromStr>(what: &str, text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|_| format!("{what} `{text}`: expected a whole number"))
+    text.parse().map_err(|_| format!("{what} `{text}`: expected a whole number"))
 }

@@ -56,10 +56,9 @@ impl Trace {
                     cm::parse(&job.file("file", &self.file)?, self.time_unit).map_err(wrong)?;
                 let hosts = job.setting.fabric.hosts.len();
                 if matrix.nodes as usize > hosts {
-                    return Err(self.wrong(format!(
-                        "{} nodes: the fabric has {hosts} hosts",
-                        matrix.nodes
-                    )));
+                    return Err(
+                        self.wrong(format!("{} nodes: the fabric has {hosts} hosts", matrix.nodes))
+                    );
                 }
                 Ok(matrix.entries)
             }
@@ -80,15 +79,9 @@ impl Generate for Trace {
         job.out.check_room("file", entries.len() as u64)?;
         for entry in entries {
             let class = entry.class.unwrap_or(self.class);
-            let conn = job
-                .tcp(HostId(entry.src), HostId(entry.dst), class)
-                .map_err(|e| self.wrong(e))?;
-            job.send(
-                conn,
-                Bytes(entry.bytes),
-                Start::At(self.start.after(entry.start)),
-                None,
-            )?;
+            let conn =
+                job.tcp(HostId(entry.src), HostId(entry.dst), class).map_err(|e| self.wrong(e))?;
+            job.send(conn, Bytes(entry.bytes), Start::At(self.start.after(entry.start)), None)?;
         }
         Ok(())
     }
@@ -102,12 +95,7 @@ mod tests {
 
     fn spec(file: &str) -> WorkloadSpec {
         let time_unit = TimeUnit::Us;
-        WorkloadSpec::Trace(Trace {
-            file: file.into(),
-            time_unit,
-            start: Time::us(3),
-            class: 2,
-        })
+        WorkloadSpec::Trace(Trace { file: file.into(), time_unit, start: Time::us(3), class: 2 })
     }
     fn listed(traffic: &Traffic) -> Vec<(u32, u32, u64, Start, u8)> {
         let row = |(c, f): (&super::super::Conn, &super::super::Flow)| {
@@ -120,17 +108,12 @@ mod tests {
     fn both_formats_give_the_same_traffic() {
         let cm = "Nodes 64\nConnections 2\n0->5 start 0 size 10\n63->0 start 4 size 20\n";
         let csv = "src,dst,bytes,start_s\n0,5,10,0\n63,0,20,4e-6\n";
-        let expected = [
-            (0, 5, 10, Start::At(Time::us(3)), 2),
-            (63, 0, 20, Start::At(Time::us(7)), 2),
-        ];
+        let expected =
+            [(0, 5, 10, Start::At(Time::us(3)), 2), (63, 0, 20, Start::At(Time::us(7)), 2)];
         assert_eq!(listed(&made_with(&spec("a.cm"), &fabric(), cm)), expected);
         assert_eq!(listed(&made_with(&spec("a.csv"), &fabric(), csv)), expected);
         let classed = "src,dst,bytes,start_s,class\n0,5,10,0,7\n";
-        assert_eq!(
-            listed(&made_with(&spec("a.csv"), &fabric(), classed))[0].4,
-            7
-        );
+        assert_eq!(listed(&made_with(&spec("a.csv"), &fabric(), classed))[0].4, 7);
     }
 
     #[test]
@@ -139,28 +122,12 @@ mod tests {
         for (file, text, why) in [
             ("", "", "ending in .cm or .csv"),
             ("flows.txt", "", "ending in .cm or .csv"),
-            (
-                "a.cm",
-                "Nodes 65\nConnections 0\n",
-                "65 nodes: the fabric has 64 hosts",
-            ),
-            (
-                "a.cm",
-                "Nodes 64\nConnections 0\n",
-                "a.cm: the trace has no flows",
-            ),
+            ("a.cm", "Nodes 65\nConnections 0\n", "65 nodes: the fabric has 64 hosts"),
+            ("a.cm", "Nodes 64\nConnections 0\n", "a.cm: the trace has no flows"),
             ("a.csv", head, "a.csv: the trace has no flows"),
-            (
-                "a.cm",
-                "Nodes 64\nConnections 9\n",
-                "a.cm: line 2: 9 connections announced, 0 found",
-            ),
+            ("a.cm", "Nodes 64\nConnections 9\n", "a.cm: line 2: 9 connections announced, 0 found"),
             ("a.csv", &format!("{head}\n0,64,1,0\n"), "hosts 0 to 63"),
-            (
-                "a.csv",
-                &format!("{head},class\n0,1,1,0,8\n"),
-                "classes 0 to 7",
-            ),
+            ("a.csv", &format!("{head},class\n0,1,1,0,8\n"), "classes 0 to 7"),
         ] {
             let error = refusal_with(&spec(file), &fabric(), text);
             assert!(error.contains(why), "{file} {text:?}: {error}");

@@ -28,9 +28,7 @@ impl FromStr for Pacing {
         if text == "line" {
             return Ok(Pacing::Line);
         }
-        text.parse()
-            .map(Pacing::At)
-            .map_err(|e| format!("{e}, or \"line\""))
+        text.parse().map(Pacing::At).map_err(|e| format!("{e}, or \"line\""))
     }
 }
 impl TryFrom<String> for Pacing {
@@ -96,7 +94,9 @@ impl Udp {
 
     fn rate(&self, line: Rate) -> Result<Rate, SpecError> {
         match self.rate {
-            Pacing::At(Rate(0)) => Err(SpecError::new("rate", "`rate` = 0bps: a sender needs a rate")),
+            Pacing::At(Rate(0)) => {
+                Err(SpecError::new("rate", "`rate` = 0bps: a sender needs a rate"))
+            }
             Pacing::At(rate) => Ok(rate.min(line)),
             Pacing::Line => Ok(line),
         }
@@ -126,20 +126,10 @@ impl Udp {
         active: Time,
     ) -> Result<(), SpecError> {
         let (rate, message) = (self.rate(job.place(src).rate)?, self.message()?);
-        let carrier = Carrier::Udp {
-            rate,
-            message,
-            on: self.on,
-            off: self.off,
-            poisson: self.poisson,
-        };
+        let carrier =
+            Carrier::Udp { rate, message, on: self.on, off: self.off, poisson: self.poisson };
         let conn = job.out.connect(src, dst, carrier, self.class)?;
-        job.send(
-            conn,
-            Bytes(rate.pace().bytes_in(active).max(1)),
-            Start::At(self.start),
-            None,
-        )
+        job.send(conn, Bytes(rate.pace().bytes_in(active).max(1)), Start::At(self.start), None)
     }
 }
 
@@ -148,10 +138,7 @@ impl Generate for Udp {
         let (senders, receivers) = job.apart(&self.senders, &self.receivers)?;
         let active = self.active(job.end(self.start, self.until)?.since(self.start))?;
         let to = receivers.iter().cycle();
-        senders
-            .iter()
-            .zip(to)
-            .try_for_each(|(&src, &dst)| self.stream(job, src, dst, active))
+        senders.iter().zip(to).try_for_each(|(&src, &dst)| self.stream(job, src, dst, active))
     }
 }
 
@@ -162,93 +149,39 @@ mod tests {
     use super::*;
 
     fn spec() -> Udp {
-        Udp {
-            until: Some(Time::ms(1)),
-            ..Udp::default()
-        }
+        Udp { until: Some(Time::ms(1)), ..Udp::default() }
     }
 
     #[test]
     fn streams_have_the_rate_and_last_until_the_end() {
         let (senders, receivers) = (Hosts::Count(3), "8,9".parse().unwrap());
         let rate = "1Gbps".parse().unwrap();
-        let traffic = made(
-            &WorkloadSpec::Udp(Udp {
-                senders,
-                receivers,
-                rate,
-                ..spec()
-            }),
-            &fabric(),
-        );
+        let traffic =
+            made(&WorkloadSpec::Udp(Udp { senders, receivers, rate, ..spec() }), &fabric());
         let ends: Vec<_> = traffic.conns.iter().map(|c| (c.src.0, c.dst.0)).collect();
         assert_eq!(ends, [(0, 8), (1, 9), (2, 8)]);
         assert!(traffic.flows.iter().all(|flow| flow.bytes == 125_000));
         let line = made(&WorkloadSpec::Udp(spec()), &fabric());
-        let Carrier::Udp { rate, .. } = line.conns[0].carrier else {
-            panic!("not UDP")
-        };
-        assert_eq!(
-            (rate, line.flows[0].bytes),
-            (Rate(10_000_000_000), 1_250_000)
-        );
+        let Carrier::Udp { rate, .. } = line.conns[0].carrier else { panic!("not UDP") };
+        assert_eq!((rate, line.flows[0].bytes), (Rate(10_000_000_000), 1_250_000));
     }
 
     #[test]
     fn bursts_count_only_while_on() {
-        let bursts = Udp {
-            on: Time::us(100),
-            off: Time::us(200),
-            ..spec()
-        };
+        let bursts = Udp { on: Time::us(100), off: Time::us(200), ..spec() };
         // Three whole cycles and 100 us of the fourth: 400 us on.
-        assert_eq!(
-            made(&WorkloadSpec::Udp(bursts), &fabric()).flows[0].bytes,
-            500_000
-        );
+        assert_eq!(made(&WorkloadSpec::Udp(bursts), &fabric()).flows[0].bytes, 500_000);
     }
 
     #[test]
     fn contradictions_are_refused() {
         let no = |spec| refusal(&WorkloadSpec::Udp(spec), &fabric());
-        assert!(
-            no(Udp {
-                off: Time::us(1),
-                ..spec()
-            })
-            .contains("need a length")
-        );
-        assert!(
-            no(Udp {
-                message: Bytes(70_000),
-                ..spec()
-            })
-            .contains("65507B")
-        );
-        assert!(
-            no(Udp {
-                rate: Pacing::At(Rate(0)),
-                ..spec()
-            })
-            .contains("needs a rate")
-        );
-        let forever = WorkloadSpec::Udp(Udp {
-            until: None,
-            ..spec()
-        });
-        assert!(
-            endless(&forever)
-                .unwrap_err()
-                .to_string()
-                .contains("no end time")
-        );
-        assert!(
-            no(Udp {
-                senders: Hosts::All,
-                ..spec()
-            })
-            .contains("0 to choose from")
-        );
+        assert!(no(Udp { off: Time::us(1), ..spec() }).contains("need a length"));
+        assert!(no(Udp { message: Bytes(70_000), ..spec() }).contains("65507B"));
+        assert!(no(Udp { rate: Pacing::At(Rate(0)), ..spec() }).contains("needs a rate"));
+        let forever = WorkloadSpec::Udp(Udp { until: None, ..spec() });
+        assert!(endless(&forever).unwrap_err().to_string().contains("no end time"));
+        assert!(no(Udp { senders: Hosts::All, ..spec() }).contains("0 to choose from"));
         assert!("fast".parse::<Pacing>().unwrap_err().contains("\"line\""));
     }
 }

@@ -87,22 +87,14 @@ impl Demand {
         self.of.get(host.at()).map_or(&[], Vec::as_slice)
     }
     pub fn find(&self, src: HostId, dst: HostId) -> Option<u32> {
-        self.backlog(src)
-            .iter()
-            .copied()
-            .find(|&id| self.pair(id).dst == dst)
+        self.backlog(src).iter().copied().find(|&id| self.pair(id).dst == dst)
     }
     /// What a report changes: pairs that are gone, destinations that are new.
     pub fn compare(&mut self, src: HostId, destinations: &[HostId]) -> (Vec<u32>, Vec<HostId>) {
-        let Demand {
-            of, pairs, marked, ..
-        } = self;
+        let Demand { of, pairs, marked, .. } = self;
         let hosts = of.len();
         let known = |dst: &&HostId| dst.at() < hosts && **dst != src;
-        destinations
-            .iter()
-            .filter(known)
-            .for_each(|dst| marked[dst.at()] = true);
+        destinations.iter().filter(known).for_each(|dst| marked[dst.at()] = true);
         let mut gone = of[src.at()].clone();
         gone.retain(|&id| !std::mem::take(&mut marked[pairs[id as usize].dst.at()]));
         let mut new: Vec<HostId> = destinations.iter().filter(known).copied().collect();
@@ -112,10 +104,7 @@ impl Demand {
     /// Enters a pair that was not there and touches its path; nothing where there is no path.
     pub fn add(&mut self, src: HostId, dst: HostId, now: Time) {
         self.network.path(src, dst, &mut self.path);
-        let capacities = self
-            .path
-            .iter()
-            .map(|&link| self.links[link as usize].capacity);
+        let capacities = self.path.iter().map(|&link| self.links[link as usize].capacity);
         let Some(rate) = capacities.min() else { return };
         let id = self.slot(src, dst);
         let ticket = self.ticket();
@@ -123,10 +112,7 @@ impl Demand {
         (pair.rate, pair.ticket, pair.since) = (rate, ticket, now);
         for &index in &self.path {
             let link = &mut self.links[index as usize];
-            pair.steps.push(Step {
-                link: index,
-                slot: link.contenders.len() as u32,
-            });
+            pair.steps.push(Step { link: index, slot: link.contenders.len() as u32 });
             link.contenders.push(id);
             link.wanted += rate;
         }
@@ -139,14 +125,7 @@ impl Demand {
             return id;
         }
         let steps = Vec::with_capacity(self.path.len());
-        self.pairs.push(Pair {
-            src,
-            dst,
-            rate: 0,
-            ticket: 0,
-            since: Time::ZERO,
-            steps,
-        });
+        self.pairs.push(Pair { src, dst, rate: 0, ticket: 0, since: Time::ZERO, steps });
         self.pairs.len() as u32 - 1
     }
     fn ticket(&mut self) -> u64 {
@@ -164,10 +143,7 @@ impl Demand {
             contention.contenders.swap_remove(slot as usize);
             if let Some(&moved) = contention.contenders.get(slot as usize) {
                 let steps = &mut self.pairs[moved as usize].steps;
-                steps
-                    .iter_mut()
-                    .filter(|step| step.link == link)
-                    .for_each(|step| step.slot = slot);
+                steps.iter_mut().filter(|step| step.link == link).for_each(|step| step.slot = slot);
             }
         }
         self.pairs[id as usize].steps = steps;

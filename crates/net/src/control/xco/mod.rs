@@ -38,13 +38,7 @@ impl Xco {
     /// The node that runs the scheduler on `host`, a host of its own in `network`.
     pub fn controller(&self, host: HostId, network: Network) -> Controller {
         let hosts = network.hosts();
-        Controller::new(
-            host,
-            hosts,
-            self.0.decision_time,
-            self.0.timeout(),
-            self.control(network),
-        )
+        Controller::new(host, hosts, self.0.decision_time, self.0.timeout(), self.control(network))
     }
     /// The agent of `host`, whose controller sits on `controller`.
     pub fn coordinator(&self, host: HostId, controller: HostId) -> Coordinator {

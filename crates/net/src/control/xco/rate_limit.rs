@@ -35,8 +35,7 @@ impl RateLimit {
     fn report(&mut self, host: HostId, destinations: &[HostId], now: Time) {
         let (gone, new) = self.demand.compare(host, destinations);
         gone.into_iter().for_each(|id| self.remove(id));
-        new.into_iter()
-            .for_each(|dst| self.demand.add(host, dst, now));
+        new.into_iter().for_each(|dst| self.demand.add(host, dst, now));
     }
     fn remove(&mut self, id: u32) {
         self.forget(id);
@@ -56,8 +55,7 @@ impl RateLimit {
     /// Collects the pairs on touched links and those of hosts that want an answer, by host.
     fn collect(&mut self) {
         while let Some(link) = self.demand.untouch() {
-            self.stale
-                .extend_from_slice(&self.demand.links()[link].contenders);
+            self.stale.extend_from_slice(&self.demand.links()[link].contenders);
         }
         for host in std::mem::take(&mut self.unanswered) {
             for at in 0..self.demand.backlog(host).len() {
@@ -67,8 +65,7 @@ impl RateLimit {
             }
         }
         let demand = &self.demand;
-        self.stale
-            .sort_unstable_by_key(|&id| (demand.pair(id).src, demand.pair(id).dst));
+        self.stale.sort_unstable_by_key(|&id| (demand.pair(id).src, demand.pair(id).dst));
         self.stale.dedup();
     }
 }
@@ -84,10 +81,7 @@ impl Control for RateLimit {
                 self.unanswered.push(host);
             }
             News::Released { host, dst } => {
-                self.demand
-                    .find(host, dst)
-                    .into_iter()
-                    .for_each(|id| self.remove(id));
+                self.demand.find(host, dst).into_iter().for_each(|id| self.remove(id));
             }
             _ => {}
         }
@@ -101,11 +95,7 @@ impl Control for RateLimit {
             self.told.resize(self.told.len().max(id as usize + 1), 0);
             if std::mem::replace(&mut self.told[id as usize], rate) != rate {
                 let pair = self.demand.pair(id);
-                plan.push(Decision::Rate {
-                    src: pair.src,
-                    dst: pair.dst,
-                    rate: Rate(rate),
-                });
+                plan.push(Decision::Rate { src: pair.src, dst: pair.dst, rate: Rate(rate) });
             }
         }
         self.stale = stale;
@@ -139,23 +129,15 @@ mod tests {
     }
     fn report(control: &mut RateLimit, src: u32, dsts: &[u32]) {
         let destinations: Vec<HostId> = dsts.iter().copied().map(HostId).collect();
-        control.observe(
-            &News::Backlog {
-                host: HostId(src),
-                destinations: &destinations,
-            },
-            Time::ZERO,
-        );
+        control
+            .observe(&News::Backlog { host: HostId(src), destinations: &destinations }, Time::ZERO);
     }
 
     #[test]
     fn the_bottleneck_is_shared_evenly() {
         let mut control = RateLimit::new(network());
         (0..5).for_each(|src| report(&mut control, src, &[5]));
-        assert_eq!(
-            told(&mut control),
-            (0..5).map(|src| (src, 5, 200_000_000)).collect::<Vec<_>>()
-        );
+        assert_eq!(told(&mut control), (0..5).map(|src| (src, 5, 200_000_000)).collect::<Vec<_>>());
         let mut control = RateLimit::new(network());
         (0..13).for_each(|src| report(&mut control, src, &[13 + src]));
         let share = 10_000_000_000 / 13;
@@ -172,13 +154,7 @@ mod tests {
         assert_eq!(told(&mut control), [(3, 6, 1_000_000_000)]);
         report(&mut control, 0, &[5]);
         assert_eq!(told(&mut control), [(0, 5, 500_000_000)], "an answer");
-        control.observe(
-            &News::Released {
-                host: HostId(0),
-                dst: HostId(5),
-            },
-            Time::ZERO,
-        );
+        control.observe(&News::Released { host: HostId(0), dst: HostId(5) }, Time::ZERO);
         assert_eq!(told(&mut control), [(1, 5, 1_000_000_000)]);
         control.observe(&News::Left(HostId(1)), Time::ZERO);
         assert!(told(&mut control).is_empty());

@@ -89,21 +89,12 @@ impl XcoSpec {
     /// Checks the options and fills the defaults in.
     pub fn build(&self) -> Result<Xco, SpecError> {
         let (slice, interval) = (self.slice, self.report_interval());
-        check("slice", slice, slice >= Time::us(1), || {
-            "at least 1us".into()
-        })?;
-        check("guard", self.guard, self.guard < slice, || {
+        check("slice", slice, slice >= Time::us(1), || "at least 1us".into())?;
+        check("guard", self.guard, self.guard < slice, || format!("below the slice, {slice}"))?;
+        check("hysteresis", self.hysteresis, self.hysteresis < slice, || {
             format!("below the slice, {slice}")
         })?;
-        check(
-            "hysteresis",
-            self.hysteresis,
-            self.hysteresis < slice,
-            || format!("below the slice, {slice}"),
-        )?;
-        check("report-interval", interval, interval >= Time::us(1), || {
-            "at least 1us".into()
-        })?;
+        check("report-interval", interval, interval >= Time::us(1), || "at least 1us".into())?;
         check("timeout", self.timeout(), self.timeout() > interval, || {
             format!("above the report interval, {interval}")
         })?;
@@ -125,10 +116,7 @@ fn check(
     if right {
         return Ok(());
     }
-    Err(SpecError::new(
-        key,
-        format!("`{key}` is {value}, but it has to be {}", expected()),
-    ))
+    Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {}", expected())))
 }
 
 #[cfg(test)]
@@ -137,10 +125,7 @@ mod tests {
 
     #[test]
     fn defaults_follow_the_slice() {
-        let spec = XcoSpec {
-            slice: Time::ms(2),
-            ..XcoSpec::default()
-        };
+        let spec = XcoSpec { slice: Time::ms(2), ..XcoSpec::default() };
         let built = spec.build().unwrap();
         assert_eq!(built.spec().protect, Some(Time::ms(1)));
         assert_eq!(built.spec().timeout, Some(Time::ms(10)));
@@ -151,41 +136,11 @@ mod tests {
     fn wrong_values_are_named() {
         let base = XcoSpec::default();
         let wrong = [
-            (
-                "slice",
-                XcoSpec {
-                    slice: Time::ZERO,
-                    ..base.clone()
-                },
-            ),
-            (
-                "guard",
-                XcoSpec {
-                    guard: Time::ms(10),
-                    ..base.clone()
-                },
-            ),
-            (
-                "hysteresis",
-                XcoSpec {
-                    hysteresis: Time::s(1),
-                    ..base.clone()
-                },
-            ),
-            (
-                "report-interval",
-                XcoSpec {
-                    report_interval: Some(Time::ZERO),
-                    ..base.clone()
-                },
-            ),
-            (
-                "timeout",
-                XcoSpec {
-                    timeout: Some(Time::ms(3)),
-                    ..base
-                },
-            ),
+            ("slice", XcoSpec { slice: Time::ZERO, ..base.clone() }),
+            ("guard", XcoSpec { guard: Time::ms(10), ..base.clone() }),
+            ("hysteresis", XcoSpec { hysteresis: Time::s(1), ..base.clone() }),
+            ("report-interval", XcoSpec { report_interval: Some(Time::ZERO), ..base.clone() }),
+            ("timeout", XcoSpec { timeout: Some(Time::ms(3)), ..base }),
         ];
         for (key, spec) in wrong {
             let error = spec.build().unwrap_err();

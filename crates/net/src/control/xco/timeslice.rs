@@ -79,8 +79,7 @@ impl Timeslice {
     fn report(&mut self, host: HostId, destinations: &[HostId], now: Time) {
         let (gone, new) = self.demand.compare(host, destinations);
         gone.into_iter().for_each(|id| self.remove(id));
-        new.into_iter()
-            .for_each(|dst| self.demand.add(host, dst, now));
+        new.into_iter().for_each(|dst| self.demand.add(host, dst, now));
     }
     /// Forgets a pair; if it was active, its node's event is that of a slice given back.
     fn remove(&mut self, id: u32) {
@@ -97,16 +96,12 @@ impl Timeslice {
     fn lift(&mut self, node: usize) {
         if let Some(id) = self.nodes[node].active {
             let rate = self.demand.pair(id).rate;
-            self.demand
-                .path(id)
-                .for_each(|link| self.links[link].load -= rate);
+            self.demand.path(id).for_each(|link| self.links[link].load -= rate);
         }
     }
     fn place(&mut self, id: u32) {
         let rate = self.demand.pair(id).rate;
-        self.demand
-            .path(id)
-            .for_each(|link| self.links[link].load += rate);
+        self.demand.path(id).for_each(|link| self.links[link].load += rate);
     }
     /// The feasibility condition (1), with room for the claim.
     fn fits(&self, id: u32) -> bool {
@@ -135,21 +130,14 @@ impl Timeslice {
     /// The pair of a node that has waited longest.
     fn first(&self, host: HostId) -> Option<u32> {
         let active = self.nodes[host.at()].active;
-        self.demand
-            .backlog(host)
-            .iter()
-            .copied()
-            .find(|&id| active != Some(id))
+        self.demand.backlog(host).iter().copied().find(|&id| active != Some(id))
     }
     /// Adds the contention groups of touched links to the affected set: without nodes that are
     /// scheduled already, and those that are active since too short a time.
     fn affect(&mut self, now: Time) {
         while let Some(link) = self.demand.untouch() {
             for at in 0..self.demand.links()[link].contenders.len() {
-                let src = self
-                    .demand
-                    .pair(self.demand.links()[link].contenders[at])
-                    .src;
+                let src = self.demand.pair(self.demand.links()[link].contenders[at]).src;
                 let node = &self.nodes[src.at()];
                 let protected = node.active.is_some() && now.since(node.since) < self.protect;
                 if protected || node.affected || node.scheduled == self.decision {
@@ -157,8 +145,7 @@ impl Timeslice {
                 }
                 if let Some(first) = self.first(src) {
                     self.nodes[src.at()].affected = true;
-                    self.affected
-                        .push(Reverse((self.demand.pair(first).ticket, src.0)));
+                    self.affected.push(Reverse((self.demand.pair(first).ticket, src.0)));
                 }
             }
         }
@@ -167,12 +154,7 @@ impl Timeslice {
     fn schedule(&mut self, host: HostId, now: Time, plan: &mut Plan) {
         let old = self.nodes[host.at()].active;
         self.lift(host.at());
-        let mut others = self
-            .demand
-            .backlog(host)
-            .iter()
-            .copied()
-            .filter(|&id| old != Some(id));
+        let mut others = self.demand.backlog(host).iter().copied().filter(|&id| old != Some(id));
         let Some(id) = others.find(|&id| self.fits(id)).or(old) else {
             return;
         };
@@ -202,27 +184,13 @@ impl Timeslice {
     fn window(&self, src: HostId, now: Time) -> Decision {
         let node = &self.nodes[src.at()];
         let Some(id) = node.active else {
-            return Decision::Window {
-                src,
-                dst: None,
-                until: now,
-                rate: None,
-            };
+            return Decision::Window { src, dst: None, until: now, rate: None };
         };
         let pair = self.demand.pair(id);
-        let uplink = self
-            .demand
-            .path(id)
-            .next()
-            .map(|link| self.demand.links()[link].capacity);
+        let uplink = self.demand.path(id).next().map(|link| self.demand.links()[link].capacity);
         let rate = (uplink > Some(pair.rate)).then_some(Rate(pair.rate));
         let until = now.after(node.ends.since(now).since(self.guard));
-        Decision::Window {
-            src,
-            dst: Some(pair.dst),
-            until,
-            rate,
-        }
+        Decision::Window { src, dst: Some(pair.dst), until, rate }
     }
     /// Every report is answered, so that silence means that the controller is gone (§7).
     fn answer(&mut self, now: Time, plan: &mut Plan) {
@@ -249,16 +217,12 @@ impl Timeslice {
         self.claim = starving.min_by_key(|&id| self.demand.pair(id).ticket);
         if let Some(id) = self.claim {
             let rate = self.demand.pair(id).rate;
-            self.demand
-                .path(id)
-                .for_each(|link| self.links[link].kept += rate);
+            self.demand.path(id).for_each(|link| self.links[link].kept += rate);
         }
     }
     fn patience(&self, id: u32) -> Time {
         let links = self.demand.path(id).map(|link| &self.demand.links()[link]);
-        let turns = links
-            .map(|link| link.wanted.div_ceil(link.capacity.max(1)))
-            .max();
+        let turns = links.map(|link| link.wanted.div_ceil(link.capacity.max(1))).max();
         self.slice.times(2 * turns.unwrap_or(0))
     }
     /// A pair is served or gone: it needs no claim any more.
@@ -266,9 +230,7 @@ impl Timeslice {
         if self.claim == Some(id) {
             self.claim = None;
             let rate = self.demand.pair(id).rate;
-            self.demand
-                .path(id)
-                .for_each(|link| self.links[link].kept -= rate);
+            self.demand.path(id).for_each(|link| self.links[link].kept -= rate);
         }
     }
 }
@@ -289,10 +251,7 @@ impl Control for Timeslice {
                 self.unanswered.push(host);
             }
             News::Released { dst, .. } => {
-                self.demand
-                    .find(host, dst)
-                    .into_iter()
-                    .for_each(|id| self.remove(id));
+                self.demand.find(host, dst).into_iter().for_each(|id| self.remove(id));
             }
         }
     }
@@ -308,11 +267,7 @@ impl Control for Timeslice {
         }
         self.claim(now);
         self.answer(now, plan);
-        self.nodes
-            .iter()
-            .filter(|node| node.active.is_some())
-            .map(|node| node.ends)
-            .min()
+        self.nodes.iter().filter(|node| node.active.is_some()).map(|node| node.ends).min()
     }
 }
 

@@ -8,12 +8,7 @@ const SLICE: Time = Time::ms(10);
 const G: u64 = 1_000_000_000;
 
 fn options(protect: Option<Time>) -> Xco {
-    XcoSpec {
-        protect,
-        ..XcoSpec::default()
-    }
-    .build()
-    .unwrap()
+    XcoSpec { protect, ..XcoSpec::default() }.build().unwrap()
 }
 
 /// `senders` hosts and as many receivers (or one) on either side of one link of `middle` Gbit/s, as in
@@ -29,32 +24,19 @@ fn dumbbell(senders: u32, receivers: u32, middle: u64) -> Network {
 
 fn report(control: &mut Timeslice, src: u32, dsts: &[u32], now: Time) {
     let destinations: Vec<HostId> = dsts.iter().copied().map(HostId).collect();
-    control.observe(
-        &News::Backlog {
-            host: HostId(src),
-            destinations: &destinations,
-        },
-        now,
-    );
+    control.observe(&News::Backlog { host: HostId(src), destinations: &destinations }, now);
 }
 
 /// The senders permitted in each of `slices` successive schedules.
 fn schedules(mut control: Timeslice, backlog: &[(u32, u32)], slices: usize) -> Vec<BTreeSet<u32>> {
-    backlog
-        .iter()
-        .for_each(|&(src, dst)| report(&mut control, src, &[dst], Time::ZERO));
+    backlog.iter().for_each(|&(src, dst)| report(&mut control, src, &[dst], Time::ZERO));
     let mut now = Time::ZERO;
     let schedule = |_| {
         let mut plan = Plan::new();
         let next = control.decide(now, &mut plan).unwrap();
         assert_eq!(next, now + SLICE);
         let permitted = plan.iter().filter_map(|decision| match *decision {
-            Decision::Window {
-                src,
-                dst: Some(_),
-                until,
-                ..
-            } if until == next => Some(src.0),
+            Decision::Window { src, dst: Some(_), until, .. } if until == next => Some(src.0),
             _ => None,
         });
         let permitted = permitted.collect();
@@ -90,25 +72,11 @@ fn a_slice_given_back_goes_to_the_next() {
     (0..3).for_each(|src| report(&mut control, src, &[3], Time::ZERO));
     control.decide(Time::ZERO, &mut Plan::new());
     let now = Time::us(300);
-    control.observe(
-        &News::Released {
-            host: HostId(0),
-            dst: HostId(3),
-        },
-        now,
-    );
+    control.observe(&News::Released { host: HostId(0), dst: HostId(3) }, now);
     let mut plan = Plan::new();
     assert_eq!(control.decide(now, &mut plan), Some(now + SLICE));
     let dst = Some(HostId(3));
-    assert_eq!(
-        plan,
-        [Decision::Window {
-            src: HostId(1),
-            dst,
-            until: now + SLICE,
-            rate: None
-        }]
-    );
+    assert_eq!(plan, [Decision::Window { src: HostId(1), dst, until: now + SLICE, rate: None }]);
 }
 
 #[test]
@@ -120,16 +88,8 @@ fn every_report_is_answered() {
     (0..2).for_each(|src| report(&mut control, src, &[2], now));
     let mut plan = Plan::new();
     control.decide(now, &mut plan);
-    let window = |src, dst, until| Decision::Window {
-        src: HostId(src),
-        dst,
-        until,
-        rate: None,
-    };
-    assert_eq!(
-        plan,
-        [window(0, Some(HostId(2)), SLICE), window(1, None, now)]
-    );
+    let window = |src, dst, until| Decision::Window { src: HostId(src), dst, until, rate: None };
+    assert_eq!(plan, [window(0, Some(HostId(2)), SLICE), window(1, None, now)]);
 }
 
 /// A host of 10 Gbit/s behind a link of 1 Gbit/s gets windows at 1 Gbit/s (the hybrid of §7).
@@ -141,16 +101,7 @@ fn a_fast_host_is_slowed_down_to_its_path() {
     report(&mut control, 0, &[1], Time::ZERO);
     let mut plan = Plan::new();
     control.decide(Time::ZERO, &mut plan);
-    assert!(
-        matches!(
-            plan[..],
-            [Decision::Window {
-                rate: Some(Rate(G)),
-                ..
-            }]
-        ),
-        "{plan:?}"
-    );
+    assert!(matches!(plan[..], [Decision::Window { rate: Some(Rate(G)), .. }]), "{plan:?}");
 }
 
 /// Host 0 sends to 2; when 3 is reported, too, it changes over, but not before `protect` has passed.
@@ -165,12 +116,7 @@ fn a_destination_is_protected_for_a_while() {
         control.decide(at, &mut plan);
         let dst = Some(HostId(if switches { 3 } else { 2 }));
         // The timeslice ends when it would have ended anyway.
-        let expected = Decision::Window {
-            src: HostId(0),
-            dst,
-            until: SLICE,
-            rate: None,
-        };
+        let expected = Decision::Window { src: HostId(0), dst, until: SLICE, rate: None };
         assert_eq!(plan, [expected]);
     }
 }
@@ -187,20 +133,15 @@ fn who_needs_two_links_at_once_gets_a_turn() {
     });
     let mut control = Timeslice::new(&options(None), network);
     let mut plan = Plan::new();
-    [0, 1]
-        .into_iter()
-        .for_each(|src| report(&mut control, src, &[5 + src], Time::ZERO));
+    [0, 1].into_iter().for_each(|src| report(&mut control, src, &[5 + src], Time::ZERO));
     control.decide(Time::ZERO, &mut plan);
-    [2, 3, 4]
-        .into_iter()
-        .for_each(|src| report(&mut control, src, &[5 + src], SLICE.half()));
+    [2, 3, 4].into_iter().for_each(|src| report(&mut control, src, &[5 + src], SLICE.half()));
     let mut next = control.decide(SLICE.half(), &mut plan);
     let mut turns = [0; 5];
     while let Some(now) = next.filter(|&now| now < SLICE.times(100)) {
         plan.clear();
         next = control.decide(now, &mut plan);
-        plan.iter()
-            .for_each(|decision| turns[decision.host().at()] += 1);
+        plan.iter().for_each(|decision| turns[decision.host().at()] += 1);
     }
     assert!(turns.iter().all(|&turns| turns >= 8), "{turns:?}");
 }
@@ -264,11 +205,7 @@ impl Checker {
         out.into_iter().map(|link| link as usize).collect()
     }
     fn rate(&self, src: u32, dst: u32) -> u64 {
-        self.path(src, dst)
-            .into_iter()
-            .map(|link| self.capacity[link])
-            .min()
-            .unwrap()
+        self.path(src, dst).into_iter().map(|link| self.capacity[link]).min().unwrap()
     }
     fn report(&mut self, src: u32, dsts: &BTreeSet<u32>, now: Time) {
         for &dst in dsts.difference(&self.backlog[src as usize]) {
@@ -282,12 +219,7 @@ impl Checker {
             active.take_if(|(_, ends)| *ends <= now);
         }
         for decision in plan {
-            let Decision::Window {
-                src, dst, until, ..
-            } = *decision
-            else {
-                panic!("a rate")
-            };
+            let Decision::Window { src, dst, until, .. } = *decision else { panic!("a rate") };
             self.active[src.at()] = dst.map(|dst| (dst.0, until));
             if let Some(dst) = dst {
                 assert!(self.backlog[src.at()].contains(&dst.0) && until > now);
@@ -301,9 +233,7 @@ impl Checker {
         for (src, active) in self.active.iter().enumerate() {
             let Some((dst, _)) = *active else { continue };
             let rate = self.rate(src as u32, dst);
-            self.path(src as u32, dst)
-                .into_iter()
-                .for_each(|link| loads[link] += rate);
+            self.path(src as u32, dst).into_iter().for_each(|link| loads[link] += rate);
         }
         loads
     }
@@ -321,10 +251,7 @@ impl Checker {
             let rate = self.rate(src, dst);
             let room =
                 |link: usize| loads[link] + control.links[link].kept + rate <= self.capacity[link];
-            assert!(
-                !self.path(src, dst).into_iter().all(room),
-                "{src} could send to {dst}"
-            );
+            assert!(!self.path(src, dst).into_iter().all(room), "{src} could send to {dst}");
         }
     }
 }
@@ -426,11 +353,7 @@ fn a_large_tree_is_scheduled_in_full() {
     let network = Network::new(hosts as usize, capacity, move |src, dst, out| {
         let (rack, row) = (2 * hosts, 2 * hosts + 2 * racks);
         out.extend([src.0, rack + src.0 / 20, row + src.0 / 200]);
-        out.extend([
-            row + rows + dst.0 / 200,
-            rack + racks + dst.0 / 20,
-            hosts + dst.0,
-        ]);
+        out.extend([row + rows + dst.0 / 200, rack + racks + dst.0 / 20, hosts + dst.0]);
     });
     let mut control = Timeslice::new(&options(None), network);
     (0..hosts / 2).for_each(|src| report(&mut control, src, &[src + hosts / 2], Time::ZERO));
@@ -439,9 +362,7 @@ fn a_large_tree_is_scheduled_in_full() {
         let mut plan = Plan::new();
         let next = control.decide(now, &mut plan).unwrap();
         let permitted = |d: &&Decision| matches!(d, Decision::Window { dst: Some(_), .. });
-        plan.iter()
-            .filter(permitted)
-            .for_each(|d| turns[d.host().at()] += 1);
+        plan.iter().filter(permitted).for_each(|d| turns[d.host().at()] += 1);
         let permitted = plan.iter().filter(permitted).count();
         assert_eq!(permitted, 10 * rows as usize / 2, "at {now}");
         now = next;

@@ -38,14 +38,7 @@ struct World {
 impl World {
     fn new(graph: &Graph, nodes: Vec<Box<dyn Node>>) -> World {
         let (agenda, busy, effects) = (BTreeMap::new(), BTreeSet::new(), Effects::default());
-        World {
-            wiring: graph.wiring(),
-            nodes,
-            agenda,
-            count: 0,
-            busy,
-            effects,
-        }
+        World { wiring: graph.wiring(), nodes, agenda, count: 0, busy, effects }
     }
 
     fn schedule(&mut self, at: Time, event: Event) {
@@ -75,10 +68,7 @@ impl World {
     }
 
     fn tell(&mut self, node: NodeId, now: Time, what: impl FnOnce(&mut dyn Node, &mut Cx<'_>)) {
-        what(
-            self.nodes[node.at()].as_mut(),
-            &mut Cx::new(now, &mut self.effects),
-        );
+        what(self.nodes[node.at()].as_mut(), &mut Cx::new(now, &mut self.effects));
         for (at, token) in std::mem::take(&mut self.effects.wakes) {
             self.schedule(at, Event::Wake(node, token));
         }
@@ -131,11 +121,7 @@ struct Host {
 
 impl Host {
     fn boxed(script: Vec<(Time, Packet)>) -> Box<dyn Node> {
-        Box::new(Host {
-            script,
-            queues: Some(ClassQueues::strict()),
-            ..Host::default()
-        })
+        Box::new(Host { script, queues: Some(ClassQueues::strict()), ..Host::default() })
     }
 }
 
@@ -158,18 +144,12 @@ impl Node for Host {
         self.queues.as_mut().unwrap().pop()
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        self.queues
-            .as_mut()
-            .unwrap()
-            .push(self.script[token as usize].1);
+        self.queues.as_mut().unwrap().push(self.script[token as usize].1);
         self.census.created += 1;
         cx.kick(PortId(0));
     }
     fn census(&self) -> Census {
-        Census {
-            held: self.queues.as_ref().unwrap().packets(),
-            ..self.census
-        }
+        Census { held: self.queues.as_ref().unwrap().packets(), ..self.census }
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -180,10 +160,7 @@ impl Node for Host {
 }
 
 fn lane(gbps: u64, delay: Time) -> Lane {
-    Lane {
-        rate: Rate(gbps * GBPS),
-        delay,
-    }
+    Lane { rate: Rate(gbps * GBPS), delay }
 }
 
 /// Hosts are nodes `0..hosts`, switches come after. `lines`: a node's ports are numbered in the order
@@ -191,11 +168,7 @@ fn lane(gbps: u64, delay: Time) -> Lane {
 fn graph(hosts: u32, switches: u32, lines: &[(u32, u32, Lane, Lane)]) -> Graph {
     let info = |n: u32| NodeInfo {
         name: format!("n{n}"),
-        kind: if n < hosts {
-            NodeKind::Host
-        } else {
-            NodeKind::Switch
-        },
+        kind: if n < hosts { NodeKind::Host } else { NodeKind::Switch },
         tier: u8::from(n >= hosts),
         pod: 0,
     };
@@ -203,26 +176,11 @@ fn graph(hosts: u32, switches: u32, lines: &[(u32, u32, Lane, Lane)]) -> Graph {
     let mut end = |node: u32| {
         let port = next.entry(node).or_insert(0u16);
         *port += 1;
-        End {
-            node: NodeId(node),
-            port: PortId(*port - 1),
-        }
+        End { node: NodeId(node), port: PortId(*port - 1) }
     };
-    let links = lines
-        .iter()
-        .map(|&(a, b, ab, ba)| Link {
-            a: end(a),
-            b: end(b),
-            ab,
-            ba,
-        })
-        .collect();
+    let links = lines.iter().map(|&(a, b, ab, ba)| Link { a: end(a), b: end(b), ab, ba }).collect();
     let nodes = (0..hosts + switches).map(info).collect();
-    Graph {
-        nodes,
-        links,
-        hosts: (0..hosts).map(NodeId).collect(),
-    }
+    Graph { nodes, links, hosts: (0..hosts).map(NodeId).collect() }
 }
 
 fn switch(graph: &Graph, node: u32, queue: &QueueSpec) -> Switch {
@@ -247,22 +205,11 @@ fn routes(graph: &Graph) -> Routes {
 }
 
 fn packet(dst: u32, class: u8, seq: u32, len: u16) -> Packet {
-    Packet {
-        dst: HostId(dst),
-        class,
-        seq,
-        len,
-        flags: ECT,
-        ..Packet::default()
-    }
+    Packet { dst: HostId(dst), class, seq, len, flags: ECT, ..Packet::default() }
 }
 
 fn queue(policy: Policy, limit: u64) -> QueueSpec {
-    QueueSpec {
-        policy,
-        limit: Bytes(limit),
-        ..QueueSpec::default()
-    }
+    QueueSpec { policy, limit: Bytes(limit), ..QueueSpec::default() }
 }
 
 // ---- the same as the fast port ----
@@ -310,19 +257,10 @@ fn reference(
 
 fn policy() -> impl Strategy<Value = Policy> {
     let (min, max) = (Bytes(2_000), Bytes(9_000));
-    let red = RedSpec {
-        min,
-        max,
-        max_p: 0.3,
-        weight: 0.2,
-        gentle: true,
-        ecn: true,
-    };
+    let red = RedSpec { min, max, max_p: 0.3, weight: 0.2, gentle: true, ecn: true };
     prop_oneof![
         Just(Policy::DropTail),
-        (0u64..15_000).prop_map(|k| Policy::Ecn {
-            threshold: Bytes(k)
-        }),
+        (0u64..15_000).prop_map(|k| Policy::Ecn { threshold: Bytes(k) }),
         any::<bool>().prop_map(move |ecn| Policy::Red(RedSpec { ecn, ..red })),
     ]
 }
@@ -367,32 +305,19 @@ proptest! {
 /// Queues of every kind, with small buffers.
 fn any_queue() -> impl Strategy<Value = QueueSpec> {
     let shared = prop::option::of((5_000u64..60_000, 0.1f64..8.0));
-    (
-        policy(),
-        3_000u64..40_000,
-        any::<bool>(),
-        shared,
-        any::<bool>(),
-    )
-        .prop_map(|(policy, limit, priorities, shared, lossless)| QueueSpec {
+    (policy(), 3_000u64..40_000, any::<bool>(), shared, any::<bool>()).prop_map(
+        |(policy, limit, priorities, shared, lossless)| QueueSpec {
             policy,
             limit: Bytes(limit),
             priorities,
-            shared: shared.map(|(total, alpha)| SharedSpec {
-                total: Bytes(total),
-                alpha,
-            }),
+            shared: shared.map(|(total, alpha)| SharedSpec { total: Bytes(total), alpha }),
             pfc: (priorities && lossless).then(|| pfc(2_000, vec![3, 5])),
-        })
+        },
+    )
 }
 
 fn pfc(xoff: u64, classes: Vec<u8>) -> PfcSpec {
-    PfcSpec {
-        xoff: Bytes(xoff),
-        xon: Bytes(xoff / 2),
-        headroom: None,
-        classes,
-    }
+    PfcSpec { xoff: Bytes(xoff), xon: Bytes(xoff / 2), headroom: None, classes }
 }
 
 /// Per host: (gap in ns, destination, class, length).
@@ -408,13 +333,7 @@ fn play(source: u32, script: &Script) -> Vec<(Time, Packet)> {
     let steps = script.iter().enumerate();
     let send = |(seq, &(gap, dst, class, len)): (usize, &(u64, u32, u8, u16))| {
         now += Time::ns(gap);
-        (
-            now,
-            Packet {
-                flow: source,
-                ..packet(dst, class, seq as u32, len)
-            },
-        )
+        (now, Packet { flow: source, ..packet(dst, class, seq as u32, len) })
     };
     steps.map(send).collect()
 }
@@ -519,15 +438,8 @@ proptest! {
 
 #[test]
 fn with_classes_each_queue_is_marked_for_its_own_backlog() {
-    let spec = QueueSpec {
-        priorities: true,
-        ..queue(
-            Policy::Ecn {
-                threshold: Bytes(6_000),
-            },
-            150_000,
-        )
-    };
+    let spec =
+        QueueSpec { priorities: true, ..queue(Policy::Ecn { threshold: Bytes(6_000) }, 150_000) };
     let mut switch = switch(&star(2, lane(10, Time::ZERO)), 2, &spec);
     let mut effects = Effects::default();
     let cx = &mut Cx::new(Time::ZERO, &mut effects);
@@ -535,14 +447,7 @@ fn with_classes_each_queue_is_marked_for_its_own_backlog() {
         switch.receive(PortId(1), packet(0, 7, seq, 1500), cx);
     }
     switch.receive(PortId(1), packet(0, 2, 8, 1500), cx);
-    switch.receive(
-        PortId(1),
-        Packet {
-            flags: 0,
-            ..packet(0, 7, 9, 1500)
-        },
-        cx,
-    );
+    switch.receive(PortId(1), Packet { flags: 0, ..packet(0, 7, 9, 1500) }, cx);
     let sent = std::iter::from_fn(|| switch.transmit(PortId(0), cx));
     let marked: Vec<u32> = sent.filter(|p| p.has(CE)).map(|p| p.seq).collect();
     assert_eq!(marked, [5, 6, 7], "packets 0 to 4 find at most 6000 bytes");
@@ -571,37 +476,21 @@ impl Incast {
         let (a, b) = (hosts, hosts + 1);
         let mut lines = vec![(0, b, self.receiver.0, self.receiver.1)];
         lines.push((a, b, self.middle.0, self.middle.1));
-        lines.extend(
-            self.senders
-                .iter()
-                .zip(1..)
-                .map(|(lanes, h)| (h, a, lanes.0, lanes.1)),
-        );
+        lines.extend(self.senders.iter().zip(1..).map(|(lanes, h)| (h, a, lanes.0, lanes.1)));
         let graph = graph(hosts, 2, &lines);
-        let shared = SharedSpec {
-            total: Bytes(self.shared),
-            alpha: 0.5,
-        };
+        let shared = SharedSpec { total: Bytes(self.shared), alpha: 0.5 };
         let spec = QueueSpec {
             shared: Some(shared),
             limit: shared.total,
             priorities: true,
-            pfc: Some(PfcSpec {
-                headroom,
-                ..pfc(self.xoff, vec![3])
-            }),
+            pfc: Some(PfcSpec { headroom, ..pfc(self.xoff, vec![3]) }),
             ..QueueSpec::default()
         };
         let send = |host: u32| {
             let packets = self.lens.iter().zip(0..).flat_map(move |(&len, seq)| {
-                [3, 0].map(|class| Packet {
-                    flow: host,
-                    ..packet(0, class, seq, len)
-                })
+                [3, 0].map(|class| Packet { flow: host, ..packet(0, class, seq, len) })
             });
-            packets
-                .map(|packet| (Time::ns(u64::from(host)), packet))
-                .collect()
+            packets.map(|packet| (Time::ns(u64::from(host)), packet)).collect()
         };
         let mut nodes = vec![Host::boxed(vec![])];
         nodes.extend((1..hosts).map(|host| Host::boxed(send(host))));
@@ -614,19 +503,12 @@ impl Incast {
 
     fn lossless_lost(&self, world: &World) -> usize {
         let sent = self.senders.len() * self.lens.len();
-        sent - world
-            .node::<Host>(0)
-            .got
-            .iter()
-            .filter(|(_, packet)| packet.class == 3)
-            .count()
+        sent - world.node::<Host>(0).got.iter().filter(|(_, packet)| packet.class == 3).count()
     }
 
     fn pauses(&self, world: &World, switch: u32, ports: u16) -> u64 {
         let switch = world.node::<Switch>(self.senders.len() as u32 + 1 + switch);
-        (0..ports)
-            .map(|port| switch.stats(PortId(port)).pauses_sent)
-            .sum()
+        (0..ports).map(|port| switch.stats(PortId(port)).pauses_sent).sum()
     }
 }
 
@@ -641,21 +523,8 @@ fn incast() -> impl Strategy<Value = Incast> {
     let sizes = (0u64..60_000, 0u64..30_000);
     (senders, lanes(), lanes(), sizes, lens).prop_map(
         |(senders, middle, receiver, (shared, xoff), lens)| {
-            let receiver = (
-                receiver.0,
-                Lane {
-                    rate: Rate(GBPS),
-                    ..receiver.1
-                },
-            );
-            Incast {
-                senders,
-                middle,
-                receiver,
-                shared,
-                xoff,
-                lens,
-            }
+            let receiver = (receiver.0, Lane { rate: Rate(GBPS), ..receiver.1 });
+            Incast { senders, middle, receiver, shared, xoff, lens }
         },
     )
 }
@@ -689,22 +558,13 @@ fn the_switches_of_an_incast_do_pause() {
     let incast = heavy_incast();
     let world = incast.run(None);
     assert_eq!(incast.lossless_lost(&world), 0);
-    assert!(
-        incast.pauses(&world, 0, 9) > 8,
-        "switch A pauses the senders"
-    );
-    let slow = Incast {
-        receiver: (lane(10, Time::us(2)), lane(1, Time::us(2))),
-        ..heavy_incast()
-    };
+    assert!(incast.pauses(&world, 0, 9) > 8, "switch A pauses the senders");
+    let slow = Incast { receiver: (lane(10, Time::us(2)), lane(1, Time::us(2))), ..heavy_incast() };
     let world = slow.run(None);
     assert!(slow.pauses(&world, 1, 2) > 0, "switch B pauses switch A");
     assert_eq!(slow.lossless_lost(&world), 0);
     let a = world.node::<Switch>(9);
-    assert_eq!(
-        a.stats(PortId(0)).pauses_received,
-        slow.pauses(&world, 1, 2)
-    );
+    assert_eq!(a.stats(PortId(0)).pauses_received, slow.pauses(&world, 1, 2));
 }
 
 #[test]
@@ -714,10 +574,7 @@ fn with_too_little_headroom_lossless_classes_drop() {
     let half = Bytes(headroom(lanes.0, lanes.1, MTU) / 2);
     for headroom in [Bytes(0), half] {
         let world = incast.run(Some(headroom));
-        assert!(
-            incast.lossless_lost(&world) > 0,
-            "{headroom} should not suffice"
-        );
+        assert!(incast.lossless_lost(&world) > 0, "{headroom} should not suffice");
         assert!(world.is_conserved(0));
     }
 }
@@ -726,40 +583,22 @@ fn with_too_little_headroom_lossless_classes_drop() {
 
 #[test]
 fn a_failed_link_loses_its_queue_and_takes_nothing_until_it_is_back() {
-    let spec = QueueSpec {
-        priorities: true,
-        pfc: Some(pfc(2_000, vec![3])),
-        ..QueueSpec::default()
-    };
+    let spec =
+        QueueSpec { priorities: true, pfc: Some(pfc(2_000, vec![3])), ..QueueSpec::default() };
     let mut switch = switch(&star(2, lane(10, Time::ZERO)), 2, &spec);
     let mut effects = Effects::default();
     let cx = &mut Cx::new(Time::ZERO, &mut effects);
     for seq in 0..3 {
         switch.receive(PortId(1), packet(0, 3, seq, 1500), cx);
     }
-    assert_eq!(
-        switch.transmit(PortId(1), cx).map(|p| p.seq),
-        Some(0x0008),
-        "paused"
-    );
+    assert_eq!(switch.transmit(PortId(1), cx).map(|p| p.seq), Some(0x0008), "paused");
     switch.change(&Change::Down(PortId(0)), cx);
     switch.receive(PortId(1), packet(0, 3, 3, 1500), cx);
-    assert_eq!(
-        (switch.queued(PortId(0)), switch.transmit(PortId(0), cx)),
-        (0, None)
-    );
-    assert_eq!(
-        switch.transmit(PortId(1), cx).map(|p| p.seq),
-        Some(0x0800),
-        "resumed"
-    );
+    assert_eq!((switch.queued(PortId(0)), switch.transmit(PortId(0), cx)), (0, None));
+    assert_eq!(switch.transmit(PortId(1), cx).map(|p| p.seq), Some(0x0800), "resumed");
     switch.change(&Change::Up(PortId(0)), cx);
     switch.receive(PortId(1), packet(0, 3, 4, 1500), cx);
-    assert_eq!(
-        switch.transmit(PortId(0), cx).map(|p| p.seq),
-        Some(0x0800),
-        "its state"
-    );
+    assert_eq!(switch.transmit(PortId(0), cx).map(|p| p.seq), Some(0x0800), "its state");
     assert_eq!(switch.transmit(PortId(0), cx).map(|p| p.seq), Some(4));
     assert_eq!(effects.dropped[DropReason::LinkDown as usize], 4);
 }
@@ -781,11 +620,7 @@ fn limits_keep_their_bytes_when_the_rate_changes() {
     assert!(switch.transmit(PortId(0), cx).is_some());
     let cx = &mut Cx::new(Time::us(12), &mut effects);
     switch.receive(PortId(1), packet(0, 0, 6, 1500), cx);
-    assert_eq!(
-        switch.queued(PortId(0)),
-        6_000,
-        "the first packet took 12 us"
-    );
+    assert_eq!(switch.queued(PortId(0)), 6_000, "the first packet took 12 us");
 }
 
 #[test]
@@ -794,10 +629,6 @@ fn without_a_route_a_packet_is_dropped() {
     let unconnected = graph(3, 1, &[(0, 3, lane, lane), (1, 3, lane, lane)]);
     let mut switch = switch(&unconnected, 3, &QueueSpec::default());
     let mut effects = Effects::default();
-    switch.receive(
-        PortId(1),
-        packet(2, 0, 0, 1500),
-        &mut Cx::new(Time::ZERO, &mut effects),
-    );
+    switch.receive(PortId(1), packet(2, 0, 0, 1500), &mut Cx::new(Time::ZERO, &mut effects));
     assert_eq!(effects.dropped[DropReason::NoRoute as usize], 1);
 }
