@@ -124,7 +124,7 @@ fn lookahead(graph: &Graph) -> u64 {
 
 /// Cuts the nodes into contiguous ranges of about equal work.
 fn partition(graph: &Graph, parts: usize) -> Vec<usize> {
-    const HOST_WORK: u64 = 8;
+    const HOST_WORK: u64 = 12;
     let ports = graph.ports();
     let work: Vec<u64> = graph
         .nodes

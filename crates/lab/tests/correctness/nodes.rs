@@ -1,15 +1,16 @@
 //! Nodes of the tests' own: written against the same trait as every other, next to the engine's fast
 //! ports.
 
+use slotline_lab::build::Assembly;
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::host::Host;
+use slotline_net::node::host::{FlowResult, Host};
 use slotline_net::node::{Census, Change, Cx, Node};
 use slotline_net::rng::Stream;
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, TopologySpec};
-use slotline_sim::{Network, Place, Queue};
+use slotline_sim::{Network, Options, Place, Queue, Watch, run};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -167,7 +168,7 @@ pub fn wrap_hosts<N: Node + 'static>(network: &mut Network, around: impl Fn(Host
 
 /// A host whose packets come in late by a random processing time of up to `most`, in order.
 pub struct Busy {
-    pub host: Host,
+    host: Host,
     most: Time,
     rng: Stream,
     waiting: VecDeque<Arrival>,
@@ -177,9 +178,29 @@ impl Busy {
     /// Beyond the tokens of hosts.
     const TOKEN: u32 = u32::MAX;
 
-    pub fn new(host: Host, most: Time, rng: Stream) -> Busy {
+    fn new(host: Host, most: Time, rng: Stream) -> Busy {
         Busy { host, most, rng, waiting: VecDeque::new() }
     }
+
+    fn results(&mut self) -> Vec<FlowResult> {
+        self.host.settle();
+        self.host.results().collect()
+    }
+}
+
+/// What the hosts of an assembled scenario know of their flows after a run up to `end`, where they need
+/// up to 100 ns for each packet that comes in.
+pub fn run_with_busy_hosts(mut assembly: Assembly, seed: u64, end: Time) -> Vec<FlowResult> {
+    let rng = |at| Stream::named(seed, "test.busy", at);
+    wrap_hosts(&mut assembly.network, |host, at| Busy::new(host, Time::ns(100), rng(at)));
+    let options = Options { threads: 1, end, completions: assembly.flows };
+    let mut outcome = run(assembly.network, options, &Watch::default());
+    assert!(outcome.conservation.holds(), "{:?}", outcome.conservation);
+    let host = |place: &mut Place| match place {
+        Place::Node(node) => node.as_any_mut().downcast_mut().map(Busy::results),
+        _ => None,
+    };
+    outcome.places.iter_mut().filter_map(host).flatten().collect()
 }
 
 impl Node for Busy {

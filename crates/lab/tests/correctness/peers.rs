@@ -3,11 +3,9 @@
 //! ns-3 ran once, with one choice of paths; here means are taken over several.
 
 use crate::common::{assemble, mean, mean_fct_ms, records};
-use crate::nodes::{Busy, wrap_hosts};
+use crate::nodes::run_with_busy_hosts;
 use slotline_net::node::host::FlowResult;
-use slotline_net::rng::Stream;
 use slotline_net::time::Time;
-use slotline_sim::{Options, Place, Watch, run};
 
 /// A trace under `transport`, with `seeds` different path choices.
 fn scenario(file: &str, k: u32, transport: &str, seeds: u32) -> String {
@@ -36,26 +34,15 @@ fn means(file: &str, k: u32, transport: &str, seeds: u32) -> Vec<f64> {
     records(&scenario(file, k, transport, seeds), 2).iter().map(mean_fct_ms).collect()
 }
 
-/// The mean completion time of the incast in milliseconds, where hosts need up to 100 ns for a packet.
+/// The mean completion time of the incast in milliseconds, where hosts need a trace of time for each
+/// packet.
 fn incast_with_busy_hosts(transport: &str, seed: u64) -> f64 {
-    let mut assembly = assemble(&scenario("incast16.cm", 8, transport, 1), seed);
-    let rng = |at| Stream::named(seed, "test.busy", at);
-    wrap_hosts(&mut assembly.network, |host, at| Busy::new(host, Time::ns(100), rng(at)));
-    let options = Options { threads: 1, end: Time::s(5), completions: assembly.flows };
-    let outcome = run(assembly.network, options, &Watch::default());
-    let finished = outcome.places.iter().flat_map(|place| match place {
-        Place::Node(node) => finished(&node.as_any().downcast_ref::<Busy>().expect("a host").host),
-        _ => Vec::new(),
-    });
-    mean(finished)
-}
-
-fn finished(host: &slotline_net::node::host::Host) -> Vec<f64> {
-    let time = |result| match result {
+    let assembly = assemble(&scenario("incast16.cm", 8, transport, 1), seed);
+    let finished = |result| match result {
         FlowResult::Received(_, received) => Some(received.finished.as_secs_f64() * 1e3),
         FlowResult::Sent(..) => None,
     };
-    host.results().filter_map(time).collect()
+    mean(run_with_busy_hosts(assembly, seed, Time::s(5)).into_iter().filter_map(finished))
 }
 
 /// The mean of `ours` is within `share` of what ns-3 has, all in milliseconds.
