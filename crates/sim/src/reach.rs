@@ -192,12 +192,14 @@ impl Reach {
         let base = self.shared.layout.first[id];
         loop {
             let mut sends = std::mem::take(&mut self.effects.sends);
+            let start = now + self.effects.hold.as_ps();
             for (port, packet) in &mut sends {
-                self.send(base + u32::from(port.0), packet, now);
+                self.send(base + u32::from(port.0), packet, start);
             }
             sends.clear();
             self.effects.sends = sends;
             if self.effects.is_empty() {
+                self.effects.hold = Time::ZERO;
                 return;
             }
             while let Some((at, token)) = self.effects.wakes.pop() {
@@ -229,8 +231,10 @@ impl Reach {
         else {
             return;
         };
+        let hold = self.effects.hold.as_ps();
         let (line, rare) = self.line(index);
-        let (time, to) = line.transmit(packet.len, now);
+        let start = if line.free_at < now { now + hold } else { now };
+        let (time, to) = line.transmit(packet.len, start);
         rare.armed = true;
         let free_at = line.free_at;
         self.deliver(time, to, &packet);

@@ -34,7 +34,7 @@ fn stream(delay: &str, events: &str) -> String {
 fn watch(delay: &str, events: &str) -> (Vec<Arrival>, u64) {
     let mut network = assemble(&stream(delay, events), 1).network;
     let host = network.graph.hosts[1].at();
-    wrap_hosts(&mut network, |host, _| Tap::on(host));
+    wrap_hosts(&mut network, Tap::on);
     let outcome = drain(network, 1);
     assert!(outcome.conservation.holds(), "{:?}", outcome.conservation);
     let dropped = outcome.conservation.dropped.iter().sum();

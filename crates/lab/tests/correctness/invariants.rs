@@ -190,7 +190,7 @@ struct Run {
 impl Run {
     fn of(text: &str, seed: u64) -> Run {
         let Assembly { mut network, wiring, flows, .. } = assemble(text, seed);
-        wrap_hosts(&mut network, |host, _| Tap::on(host));
+        wrap_hosts(&mut network, Tap::on);
         let nodes = network.places.iter().enumerate();
         let hosts = nodes.filter(|(_, place)| is_tap(place)).map(|(at, _)| at).collect();
         let options = Options { threads: 1, end: Time::s(100), completions: flows };

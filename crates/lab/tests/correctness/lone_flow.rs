@@ -23,7 +23,7 @@ fn times(fabric: &str, bytes: u64) -> Vec<(String, u64, u64)> {
             [[scheme]]
             name = "{kind}"
             queue = {{ kind = "ecn", limit = "10MB", threshold = "9MB" }}
-            transport = "{kind}"
+            transport = {{ kind = "{kind}", processing = "0s" }}
             "#
         )
     };

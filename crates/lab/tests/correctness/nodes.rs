@@ -1,18 +1,15 @@
 //! Nodes of the tests' own: written against the same trait as every other, next to the engine's fast
 //! ports.
 
-use slotline_lab::build::Assembly;
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::host::{FlowResult, Host};
+use slotline_net::node::host::Host;
 use slotline_net::node::{Census, Change, Cx, Node};
-use slotline_net::rng::Stream;
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, TopologySpec};
-use slotline_sim::{Network, Options, Place, Queue, Watch, run};
+use slotline_sim::{Network, Place, Queue};
 use std::any::Any;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What a node of a test does; [`Made`] adds what every node has.
@@ -156,83 +153,13 @@ impl<N: Node + 'static> Node for Tap<N> {
     }
 }
 
-/// Puts what `around` makes of it in the place of every host; the number tells hosts apart.
-pub fn wrap_hosts<N: Node + 'static>(network: &mut Network, around: impl Fn(Host, u64) -> N) {
-    for (place, at) in network.places.iter_mut().zip(0..) {
+/// Puts what `around` makes of it in the place of every host.
+pub fn wrap_hosts<N: Node + 'static>(network: &mut Network, around: impl Fn(Host) -> N) {
+    for place in &mut network.places {
         *place = match std::mem::replace(place, Place::Switch) {
-            Place::Host(host) => Place::Node(Box::new(around(*host, at))),
+            Place::Host(host) => Place::Node(Box::new(around(*host))),
             other => other,
         };
-    }
-}
-
-/// A host whose packets come in late by a random processing time of up to `most`, in order.
-pub struct Busy {
-    host: Host,
-    most: Time,
-    rng: Stream,
-    waiting: VecDeque<Arrival>,
-}
-
-impl Busy {
-    /// Beyond the tokens of hosts.
-    const TOKEN: u32 = u32::MAX;
-
-    fn new(host: Host, most: Time, rng: Stream) -> Busy {
-        Busy { host, most, rng, waiting: VecDeque::new() }
-    }
-
-    fn results(&mut self) -> Vec<FlowResult> {
-        self.host.settle();
-        self.host.results().collect()
-    }
-}
-
-/// What the hosts of an assembled scenario know of their flows after a run up to `end`, where they need
-/// up to 100 ns for each packet that comes in.
-pub fn run_with_busy_hosts(mut assembly: Assembly, seed: u64, end: Time) -> Vec<FlowResult> {
-    let rng = |at| Stream::named(seed, "test.busy", at);
-    wrap_hosts(&mut assembly.network, |host, at| Busy::new(host, Time::ns(100), rng(at)));
-    let options = Options { threads: 1, end, completions: assembly.flows };
-    let mut outcome = run(assembly.network, options, &Watch::default());
-    assert!(outcome.conservation.holds(), "{:?}", outcome.conservation);
-    let host = |place: &mut Place| match place {
-        Place::Node(node) => node.as_any_mut().downcast_mut().map(Busy::results),
-        _ => None,
-    };
-    outcome.places.iter_mut().filter_map(host).flatten().collect()
-}
-
-impl Node for Busy {
-    fn start(&mut self, cx: &mut Cx<'_>) {
-        self.host.start(cx);
-    }
-    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let done = cx.now + Time::ps(self.rng.below(self.most.as_ps() + 1));
-        let at = self.waiting.back().map_or(done, |before| before.at.max(done));
-        self.waiting.push_back(Arrival { at, port, packet });
-        cx.wake(at, Busy::TOKEN);
-    }
-    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.host.transmit(port, cx)
-    }
-    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        if token != Busy::TOKEN {
-            return self.host.expire(token, cx);
-        }
-        while let Some(arrival) = self.waiting.pop_front_if(|next| next.at <= cx.now) {
-            self.host.receive(arrival.port, arrival.packet, cx);
-        }
-    }
-    fn census(&self) -> Census {
-        let census = self.host.census();
-        Census { held: census.held + self.waiting.len() as u64, ..census }
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 

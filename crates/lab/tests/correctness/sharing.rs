@@ -1,14 +1,13 @@
 //! Long flows share a link as max-min fairness says.
 //!
-//! Hosts take a random trace of time for each packet, and have faster links than the one they share.
-//! With neither, a sender that fills its own link meets each place in a full drop-tail queue at the
+//! Hosts have faster links than the one they share. Otherwise a sender that fills its own link meets each place in a full drop-tail queue at the
 //! instant at which it becomes free, and locks the others out: Floyd and Jacobson, "On Traffic Phase
 //! Effects in Packet-Switched Gateways" (1992).
 
-use crate::common::{assemble, mean};
-use crate::nodes::run_with_busy_hosts;
+use crate::common::{assemble, mean, results};
 use slotline_net::node::host::FlowResult;
 use slotline_net::time::Time;
+use slotline_sim::{Options, Outcome, Watch, run};
 
 /// A star of 40 Gbit/s in which host `n` has a link of 10 Gbit/s, over which the `n` others send to it.
 struct Contest {
@@ -57,7 +56,7 @@ impl Contest {
 
 fn shares(text: &str, seed: u64) -> Vec<f64> {
     let delivered = |end| {
-        let results = run_with_busy_hosts(assemble(text, 1), seed, end);
+        let results = results(&run_until(assemble(text, seed), end));
         let bytes = |result| match result {
             FlowResult::Received(_, received) => Some(received.bytes as f64),
             FlowResult::Sent(..) => None,
@@ -66,6 +65,11 @@ fn shares(text: &str, seed: u64) -> Vec<f64> {
     };
     let gbps = |(all, before): (f64, f64)| (all - before) * 8.0 / 0.2 * 1e-9;
     delivered(Time::ms(300)).zip(delivered(Time::ms(100))).map(gbps).collect()
+}
+
+fn run_until(assembly: slotline_lab::build::Assembly, end: Time) -> Outcome {
+    let options = Options { threads: 1, end, completions: assembly.flows };
+    run(assembly.network, options, &Watch::default())
 }
 
 /// Jain's index of fairness: 1 where all shares are equal.

@@ -113,6 +113,8 @@ pub struct Effects {
     pub wakes: Vec<(Time, u32)>,
     /// Ports whose far end changes: own port, far node and port.
     pub rewires: Vec<(PortId, crate::id::NodeId, PortId)>,
+    /// How long the node takes before what it sends now starts; see [`Cx::hold`].
+    pub hold: Time,
     /// Flows completed by this call: at the receiver (TCP) or fully sent (UDP).
     pub completed: u64,
     /// Packets dropped, by reason.
@@ -167,6 +169,12 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn send(&mut self, port: PortId, packet: Packet) {
         self.effects.sends.push((port, packet));
+    }
+    /// Says that it takes `span` until packets sent in answer to the event being handled start, unless
+    /// the port is busy until then anyway: a host's processing time. A wall clock has its own.
+    #[inline]
+    pub fn hold(&mut self, span: Time) {
+        self.effects.hold = span;
     }
     /// Says that pulled `port` may have something to send; [`Node::transmit`] follows when it is free.
     #[inline]

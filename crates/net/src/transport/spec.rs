@@ -48,6 +48,11 @@ pub struct TransportSpec {
     pub gain_shift: u8,
     /// Most bytes that wait in the host's network card before connections take turns.
     pub small_queue: Bytes,
+    /// Each time a host reacts to a packet or a timer, what it sends starts a random time later,
+    /// between zero and this (unless its card is busy that long). Without a trace of it, senders of
+    /// equal rate stay in step to the picosecond, and some lock others out of a full queue (Floyd and
+    /// Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
+    pub processing: Time,
 }
 
 impl TransportSpec {
@@ -67,6 +72,7 @@ impl TransportSpec {
             ecn: kind == AlgorithmKind::Dctcp,
             gain_shift: 4,
             small_queue: Bytes(64_000),
+            processing: Time::ns(100),
         }
     }
 
@@ -103,6 +109,10 @@ impl TransportSpec {
                 self.min_rto, self.max_rto
             );
             return refuse("min-rto", message);
+        }
+        if self.processing > Time::ms(1) {
+            let message = format!("{} of processing per packet; at most 1ms", self.processing);
+            return refuse("processing", message);
         }
         if self.gain_shift == 0 || self.gain_shift > 10 {
             return refuse(
@@ -168,6 +178,7 @@ struct Table {
     ecn: Option<bool>,
     gain_shift: Option<u8>,
     small_queue: Option<Bytes>,
+    processing: Option<Time>,
 }
 
 impl From<Table> for TransportSpec {
@@ -187,6 +198,7 @@ impl From<Table> for TransportSpec {
             ecn: table.ecn.unwrap_or(base.ecn),
             gain_shift: table.gain_shift.unwrap_or(base.gain_shift),
             small_queue: table.small_queue.unwrap_or(base.small_queue),
+            processing: table.processing.unwrap_or(base.processing),
         }
     }
 }
@@ -229,6 +241,11 @@ impl Transport {
     #[inline]
     pub fn exact_echo(&self) -> bool {
         self.spec.kind == AlgorithmKind::Dctcp
+    }
+    /// Longest processing time of a host.
+    #[inline]
+    pub fn processing(&self) -> Time {
+        self.spec.processing
     }
     /// Most bytes waiting in a host's network card.
     pub fn small_queue(&self) -> Bytes {

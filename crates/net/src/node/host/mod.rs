@@ -14,7 +14,7 @@ use super::agent::AGENT_TOKENS;
 use super::{Census, Change, Cx, DropReason, Node};
 use crate::frame::{Kind, Packet};
 use crate::id::{FlowId, HostId, NodeId, PortId};
-use crate::rng::{Stream, mix32};
+use crate::rng::{Stream, mix32, mix64};
 use crate::route::Routes;
 use crate::time::Time;
 use crate::units::Rate;
@@ -83,6 +83,8 @@ pub struct Host {
     created: u64,
     consumed: u64,
     draws: u32,
+    /// What this host's draws are keyed by.
+    salt: u32,
 }
 
 impl Host {
@@ -123,6 +125,7 @@ impl Host {
             created: 0,
             consumed: 0,
             draws: 0,
+            salt: mix64(seed ^ mix64(u64::from(id.0) + 1)) as u32,
             plan,
         }
     }
@@ -156,11 +159,26 @@ impl Host {
     #[inline]
     fn emit(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
         if self.plan.spread == Spread::PerPacket {
-            self.draws = self.draws.wrapping_add(1);
-            packet.entropy = mix32(self.draws ^ self.id.0 << 20) as u16;
+            packet.entropy = self.draw() as u16;
         }
         self.created += 1;
         self.nic.send(packet, cx);
+    }
+
+    /// Random bits, cheap enough for every packet.
+    #[inline]
+    fn draw(&mut self) -> u32 {
+        self.draws = self.draws.wrapping_add(1);
+        mix32(self.draws.wrapping_mul(0x9e37_79b9) ^ self.salt)
+    }
+
+    /// How long this host takes to react to the present event.
+    #[inline]
+    fn react(&mut self, cx: &mut Cx<'_>) {
+        let most = self.plan.transport.processing().as_ps();
+        if most > 0 {
+            cx.hold(Time::ps((u64::from(self.draw()) * most) >> 32));
+        }
     }
 
     /// Starts the flows that are due and asks to be woken for the next.
@@ -304,6 +322,7 @@ impl Node for Host {
             return cx.drop(&packet, DropReason::Misrouted);
         }
         self.consumed += 1;
+        self.react(cx);
         match packet.kind {
             Kind::Data => self.on_data(&packet, cx),
             Kind::Ack => self.on_ack(&packet, cx),
@@ -322,6 +341,7 @@ impl Node for Host {
     }
 
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        self.react(cx);
         let place = (token & token::PLACE) as usize;
         if token >= AGENT_TOKENS {
             if let Some(agent) = self.nic.agent_mut() {
