@@ -30,7 +30,7 @@ struct Board {
     next: Vec<AtomicU64>,
     completed: Vec<AtomicU64>,
     cancelled: AtomicBool,
-    mail: Vec<Mutex<Vec<Mail>>>,
+    mail: Vec<Mutex<Mail>>,
 }
 
 /// Looks before a waiting thread lets others have the processor: some microseconds.
@@ -107,13 +107,11 @@ impl Team<'_> {
     /// Says when this shard's next event is, counting what it has just sent.
     fn publish(&self, board: &Board, me: usize, shard: &mut Shard) {
         let mut next = shard.reach.calendar.peek().unwrap_or(u64::MAX);
-        for (to, outgoing) in
-            shard.reach.outbox.iter_mut().enumerate().filter(|(_, o)| !o.is_empty())
-        {
-            let first = outgoing.iter().map(|mail| mail.entry.time).min();
-            next = next.min(first.map_or(u64::MAX, |time| self.windows.of(time)));
-            let mut slot = lock(&board.mail[me * self.boards[0].next.len() + to]);
-            std::mem::swap(&mut *slot, outgoing);
+        for (to, outgoing) in shard.reach.outbox.iter_mut().enumerate() {
+            if !outgoing.entries.is_empty() {
+                next = next.min(self.windows.of(outgoing.first));
+                std::mem::swap(&mut *lock(&board.mail[me * board.next.len() + to]), outgoing);
+            }
         }
         board.next[me].store(next, Ordering::Relaxed);
         board.completed[me].store(shard.reach.effects.completed, Ordering::Relaxed);
@@ -142,10 +140,7 @@ impl Team<'_> {
     fn collect(&self, board: &Board, me: usize, shard: &mut Shard) {
         let count = board.next.len();
         for from in (0..count).filter(|from| *from != me) {
-            let mut slot = lock(&board.mail[from * count + me]);
-            for mail in slot.drain(..) {
-                shard.reach.accept(mail);
-            }
+            shard.reach.accept(&mut lock(&board.mail[from * count + me]));
         }
     }
 }

@@ -20,10 +20,19 @@ pub(crate) mod own {
     pub const SAMPLE: u32 = 3;
 }
 
-/// A packet for another shard, with its control message.
+/// Packets for another shard, in no order.
 pub(crate) struct Mail {
-    pub entry: Entry,
-    pub payload: Option<Box<[u8]>>,
+    pub entries: Vec<Entry>,
+    /// Control messages of some of them, by position.
+    pub payloads: Vec<(usize, Box<[u8]>)>,
+    /// Time of the first, ps.
+    pub first: u64,
+}
+
+impl Default for Mail {
+    fn default() -> Mail {
+        Mail { entries: Vec::new(), payloads: Vec::new(), first: u64::MAX }
+    }
 }
 
 /// What is shared by all shards and never changes.
@@ -51,7 +60,7 @@ pub(crate) struct Reach {
     pub calendar: Calendar,
     pub lines: Vec<Line>,
     pub rare: Vec<Rare>,
-    pub outbox: Vec<Vec<Mail>>,
+    pub outbox: Vec<Mail>,
     pub effects: Effects,
     pub locals: BinaryHeap<Local>,
     pub window_start: u64,
@@ -75,7 +84,7 @@ impl Reach {
             calendar: Calendar::new(windows),
             lines,
             rare,
-            outbox: (1..shared.cuts.len()).map(|_| Vec::new()).collect(),
+            outbox: (1..shared.cuts.len()).map(|_| Mail::default()).collect(),
             effects: Effects::default(),
             locals: BinaryHeap::new(),
             window_start: 0,
@@ -108,7 +117,7 @@ impl Reach {
         if self.is_mine(to) {
             self.calendar.push(time, to, packet);
         } else {
-            self.post(Entry { time, to, packet: *packet });
+            self.post(time, to, packet);
         }
     }
 
@@ -122,8 +131,8 @@ impl Reach {
                 self.calendar.push_again(position, time, to, flags);
             }
             Offer::Sent { time, to, flags } => {
-                let flags = packet.flags | flags;
-                self.post(Entry { time, to, packet: Packet { flags, ..*packet } });
+                let packet = Packet { flags: packet.flags | flags, ..*packet };
+                self.post(time, to, &packet);
             }
             refused => {
                 let packet = *packet;
@@ -132,25 +141,29 @@ impl Reach {
         }
     }
 
-    #[inline(never)]
-    fn post(&mut self, mut entry: Entry) {
-        let to = entry.to & PORT_MASK;
-        let shard = self.shared.cuts.partition_point(|&cut| cut <= to) - 1;
+    /// Puts a packet into the mail for the shard where port `to` is.
+    fn post(&mut self, time: u64, to: u32, packet: &Packet) {
+        let port = to & PORT_MASK;
+        let shard = self.shared.cuts.partition_point(|&cut| cut <= port) - 1;
         debug_assert_ne!(shard, self.index);
-        let payload = (entry.packet.kind == Kind::Control).then(|| {
-            let bytes = self.effects.release(entry.packet.seq);
-            entry.packet.seq = 0;
-            bytes
-        });
-        self.outbox[shard].push(Mail { entry, payload });
+        let mail = &mut self.outbox[shard];
+        if packet.kind == Kind::Control {
+            mail.payloads.push((mail.entries.len(), self.effects.release(packet.seq)));
+        }
+        mail.entries.push(Entry { time, to, packet: *packet });
+        mail.first = mail.first.min(time);
     }
 
     /// Takes in what another shard sent.
-    pub fn accept(&mut self, mut mail: Mail) {
-        if let Some(bytes) = mail.payload {
-            mail.entry.packet.seq = self.effects.keep(bytes);
+    pub fn accept(&mut self, mail: &mut Mail) {
+        for (at, bytes) in mail.payloads.drain(..) {
+            mail.entries[at].packet.seq = self.effects.keep(bytes);
         }
-        self.calendar.push(mail.entry.time, mail.entry.to, &mail.entry.packet);
+        for entry in &mail.entries {
+            self.calendar.push(entry.time, entry.to, &entry.packet);
+        }
+        mail.entries.clear();
+        mail.first = u64::MAX;
     }
 
     /// Puts a packet into a FIFO port.
