@@ -32,6 +32,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Result<Graph, SpecError>
         let path = format!("scheme[{at}]");
         distinct(scenario, at).map_err(|e| within(&path, e))?;
         self::scheme(scheme).map_err(|e| within(&path, e))?;
+        one_card_each(scheme, &graph).map_err(|e| within(&path, e))?;
     }
     for (at, event) in scenario.event.iter().enumerate() {
         self::event(event, &graph, scenario.end.at)
@@ -155,6 +156,17 @@ fn scheme(scheme: &SchemeSpec) -> Checked {
             "`pfc` would pause the scheduler's own messages (class {CONTROL_CLASS}): \
              list the other classes, for example classes = [0]"
         )
+    })
+}
+
+/// A scheduler that permits destinations knows nothing of several cards.
+fn one_card_each(scheme: &SchemeSpec, graph: &Graph) -> Checked {
+    let ports = graph.ports();
+    let several = graph.hosts.iter().any(|host| ports[host.at()] > 1);
+    let scheduled = matches!(scheme.control, ControlSpec::Xco(_));
+    ensure(!(scheduled && several), "control", || {
+        "`control` is xco, which schedules hosts with one network card: set nics = 1 in [fabric]"
+            .into()
     })
 }
 

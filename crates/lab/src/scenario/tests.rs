@@ -86,6 +86,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "name = \"xco\"",
         "name = \"xco\"\nqueue = { priorities = true, pfc = {} }",
     ),
+    ("a scheduler and several cards", "hosts = 9", "hosts = 9\nnics = 2"),
     ("warm-up as long as the run", "[fabric]", "[measure]\nwarmup = \"100ms\"\n[fabric]"),
     ("too many samples", "[fabric]", "[measure]\nsample = \"1ns\"\n[fabric]"),
     ("ports without samples", "[fabric]", "[measure]\nports = [\"s0-h0\"]\n[fabric]"),
