@@ -10,19 +10,29 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     if let Some(case) = &options.case {
         return one(case);
     }
-    let wanted = ENGINE.iter().filter(|case| options.large || !case.large);
     if !options.common.json {
         println!(
             "{:<15} {:<7} {:>7}  {:>22} {:>12}",
             "scenario", "scheme", "threads", "measured", "value"
         );
     }
-    for case in wanted {
-        for line in apart(case)?.lines() {
+    for case in wanted(options) {
+        for line in apart(&case)?.lines() {
             println!("{}", if options.common.json { line.to_string() } else { in_columns(line)? });
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The cases asked for; with `--threads`, each scenario and scheme once, with that many.
+fn wanted(options: &BenchOptions) -> Vec<Case> {
+    let mut cases: Vec<Case> =
+        ENGINE.iter().filter(|case| options.large || !case.large).copied().collect();
+    if let Some(threads) = options.common.threads {
+        cases.iter_mut().for_each(|case| case.threads = threads.into());
+        cases.dedup();
+    }
+    cases
 }
 
 /// Runs one case in a process of its own; returns its rows as JSON lines.

@@ -69,8 +69,8 @@ struct Table {
     switch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rate: Option<Rate>,
-    #[serde(default)]
-    reroute_after: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reroute_after: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,10 +93,12 @@ impl TryFrom<Table> for EventSpec {
             (Kind::LinkUp, Some(link), None, None) => EventKind::LinkUp { link },
             (Kind::SwitchDown, None, Some(switch), None) => EventKind::SwitchDown { switch },
             (Kind::SwitchUp, None, Some(switch), None) => EventKind::SwitchUp { switch },
-            (Kind::Rate, Some(link), None, Some(rate)) => EventKind::Rate { link, rate },
+            (Kind::Rate, Some(link), None, Some(rate)) if reroute_after.is_none() => {
+                EventKind::Rate { link, rate }
+            }
             (kind, ..) => return Err(SpecError::new("kind", needs(kind))),
         };
-        Ok(EventSpec { at, kind, reroute_after })
+        Ok(EventSpec { at, kind, reroute_after: reroute_after.unwrap_or_default() })
     }
 }
 
@@ -108,12 +110,14 @@ fn needs(kind: Kind) -> &'static str {
             "a `switch-down` event needs `at` and `switch`, and takes `reroute-after`"
         }
         Kind::SwitchUp => "a `switch-up` event needs `at` and `switch`, and takes `reroute-after`",
-        Kind::Rate => "a `rate` event needs `at`, `link` and `rate`",
+        Kind::Rate => "a `rate` event needs `at`, `link` and `rate`, and takes nothing else",
     }
 }
 
 impl From<EventSpec> for Table {
     fn from(event: EventSpec) -> Table {
+        let changes_routes = !matches!(event.kind, EventKind::Rate { .. });
+        let reroute_after = changes_routes.then_some(event.reroute_after);
         let (kind, link, switch, rate) = match event.kind {
             EventKind::LinkDown { link } => (Kind::LinkDown, Some(link), None, None),
             EventKind::LinkUp { link } => (Kind::LinkUp, Some(link), None, None),
@@ -121,6 +125,6 @@ impl From<EventSpec> for Table {
             EventKind::SwitchUp { switch } => (Kind::SwitchUp, None, Some(switch), None),
             EventKind::Rate { link, rate } => (Kind::Rate, Some(link), None, Some(rate)),
         };
-        Table { at: event.at, kind, link, switch, rate, reroute_after: event.reroute_after }
+        Table { at: event.at, kind, link, switch, rate, reroute_after }
     }
 }

@@ -102,6 +102,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"h0-h1\"\n[[workload]]",
     ),
     (
+        "routes that follow a rate",
+        "[[workload]]",
+        "[[event]]\nat = \"1ms\"\nkind = \"rate\"\nlink = \"s0-h0\"\nrate = \"1Gbps\"\nreroute-after = \"1ms\"\n[[workload]]",
+    ),
+    (
         "unknown switch",
         "[[workload]]",
         "[[event]]\nat = \"1ms\"\nkind = \"switch-down\"\nswitch = \"h1\"\n[[workload]]",
