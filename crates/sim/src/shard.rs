@@ -338,7 +338,7 @@ fn forward(reach: &mut Reach, routes: &Routes, id: usize, items: &mut [Item]) {
 /// Sorts by key, stably where lists are short. Short lists, nearly all, are ranked instead of sorted:
 /// their order is random, and a comparison that nothing branches on costs a tenth of a misprediction.
 #[inline]
-fn sort(items: &mut [Item]) {
+fn sort(items: &mut Vec<Item>) {
     match items.len() {
         0 | 1 => {}
         2..=4 => rank::<4>(items),
@@ -348,11 +348,16 @@ fn sort(items: &mut [Item]) {
     }
 }
 
-/// Moves each of up to `N` items to the place that the number of smaller ones gives it.
+/// Moves each of up to `N` items to the place that the number of smaller ones gives it. Copies have a
+/// length known to the compiler: padding is cheaper than a call for each short list.
 #[inline]
-fn rank<const N: usize>(items: &mut [Item]) {
-    let mut given = [Item { key: u64::MAX, position: NONE, out: NONE }; N];
-    given[..items.len()].copy_from_slice(items);
+fn rank<const N: usize>(items: &mut Vec<Item>) {
+    let len = items.len();
+    while items.len() < N {
+        items.push(Item { key: u64::MAX, position: NONE, out: NONE });
+    }
+    let Some(places) = items.first_chunk_mut::<N>() else { return };
+    let given = *places;
     let mut ranks = [0u8; N];
     for later in 1..N {
         for earlier in 0..later {
@@ -361,11 +366,10 @@ fn rank<const N: usize>(items: &mut [Item]) {
             ranks[later] += u8::from(!swapped);
         }
     }
-    let mut ordered = given;
     for at in 0..N {
-        ordered[usize::from(ranks[at]) & (N - 1)] = given[at];
+        places[usize::from(ranks[at]) & (N - 1)] = given[at];
     }
-    items.copy_from_slice(&ordered[..items.len()]);
+    items.truncate(len);
 }
 
 /// A plain switch in the windows in which more than packets happens to it.
