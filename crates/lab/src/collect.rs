@@ -62,6 +62,7 @@ impl Scene {
                     node: info.name.clone(),
                     port: self.graph.nodes[far.at()].name.clone(),
                     host: info.kind == NodeKind::Host,
+                    rate_bps: self.wiring.of(id)[port.at()].lane.rate.0,
                     ..port_row(outcome, id, port)
                 });
             }

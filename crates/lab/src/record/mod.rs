@@ -1,5 +1,11 @@
 //! What runs leave behind: plain data, the same whatever engine made it.
 
+mod story;
+mod why;
+
+pub use story::{Capture, CapturedPacket, ScheduleRow, SequenceRow, Step};
+pub use why::{Part, WORST_PORTS, WhyRow};
+
 use slotline_net::node::DropReason;
 
 /// In the place of a time: it never happened.
@@ -58,6 +64,8 @@ pub struct PortRow {
     pub port: String,
     /// Whether the node is a host: what waits there is held back, not queued in the network.
     pub host: bool,
+    /// Bits per second of its link, at the start.
+    pub rate_bps: u64,
     /// Packets sent.
     pub tx_packets: u64,
     /// Bytes sent, framing included.
@@ -143,6 +151,14 @@ pub struct RunRecord {
     pub ports: Vec<PortRow>,
     /// Samples, in time order.
     pub samples: Vec<SampleRow>,
+    /// Where the time of followed flows went, by flow number; empty where none was followed.
+    pub why: Vec<WhyRow>,
+    /// The course of a few flows, in order of flow and time.
+    pub sequence: Vec<SequenceRow>,
+    /// What a central scheduler permitted, in order of beginning.
+    pub schedule: Vec<ScheduleRow>,
+    /// What left captured ports.
+    pub captures: Vec<Capture>,
     /// What the engine did.
     pub engine: EngineStats,
     /// Where the packets are.

@@ -1,0 +1,10 @@
+//! Files that people bring and take away: text or bytes on one side, plain data on the other.
+//!
+//! Pure: no file is opened here, and nothing is guessed. What a reader does not understand it refuses,
+//! with the line.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod error;
+
+pub use error::FormatError;

@@ -1,0 +1,75 @@
+//! What was followed in detail: the course of single flows, the schedule, the packets of a port.
+
+use slotline_net::frame::Packet;
+
+/// What happened to a followed flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// The sender put a segment on its link for the first time.
+    Sent,
+    /// The sender put it there again.
+    Resent,
+    /// The sender got an acknowledgement for all bytes below `bytes`.
+    Acknowledged,
+}
+
+impl Step {
+    /// The name in results.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Step::Sent => "sent",
+            Step::Resent => "resent",
+            Step::Acknowledged => "acknowledged",
+        }
+    }
+}
+
+/// A point of a time-sequence graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SequenceRow {
+    /// The flow's number in the run.
+    pub flow: u32,
+    /// When, in picoseconds.
+    pub t_ps: u64,
+    /// What.
+    pub step: Step,
+    /// Payload bytes of the flow: the end of the segment, or all that is acknowledged.
+    pub bytes: u64,
+}
+
+/// A span of time in which a central scheduler let a host send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScheduleRow {
+    /// Its beginning, in picoseconds.
+    pub from_ps: u64,
+    /// Its end, not included, in picoseconds.
+    pub until_ps: u64,
+    /// The sending host.
+    pub src: u32,
+    /// The only host it may send to.
+    pub dst: u32,
+    /// Its rate limit in bits per second; 0: as fast as its link is.
+    pub rate_bps: u64,
+}
+
+/// A packet as it left a captured port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CapturedPacket {
+    /// When its first bit left, in picoseconds.
+    pub t_ps: u64,
+    /// Host that made it; its destination is in the packet.
+    pub src: u32,
+    /// The packet, with the marks it left with.
+    pub packet: Packet,
+}
+
+/// What left one port.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Capture {
+    /// Index into [`super::RunRecord::ports`].
+    pub port: u32,
+    /// Packets in the order they left.
+    pub packets: Vec<CapturedPacket>,
+    /// Packets that left after the limit was reached, and are not kept.
+    pub omitted: u64,
+}

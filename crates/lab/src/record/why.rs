@@ -1,0 +1,96 @@
+//! Where the time of a flow went.
+
+/// What a flow was doing, or waiting for. The parts of a flow's completion time add up to it exactly:
+/// they are the pieces of its critical path, the chain of packets and acknowledgements each of which had
+/// to happen before the next could, from the first byte sent to the last byte received.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Part {
+    /// Held back in the sending host until a central scheduler permitted it to leave.
+    Grant,
+    /// Waiting for the sending host's own network card, behind other packets of that host.
+    Card,
+    /// Waiting in the queue of a switch port.
+    Queue,
+    /// Being put on a link, bit by bit.
+    Serialising,
+    /// On the way along a link.
+    Propagating,
+    /// Hosts reacting: processing, delayed acknowledgements.
+    Host,
+    /// Segments sent again under way, until they arrived.
+    Retransmitting,
+    /// Silence until a retransmission timer expired.
+    Timeout,
+    /// Not followed: nothing is known.
+    Unknown,
+}
+
+impl Part {
+    /// All parts, in order.
+    pub const ALL: [Part; 9] = [
+        Part::Grant,
+        Part::Card,
+        Part::Queue,
+        Part::Serialising,
+        Part::Propagating,
+        Part::Host,
+        Part::Retransmitting,
+        Part::Timeout,
+        Part::Unknown,
+    ];
+
+    /// The name in results.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Part::Grant => "grant",
+            Part::Card => "card",
+            Part::Queue => "queue",
+            Part::Serialising => "serialising",
+            Part::Propagating => "propagating",
+            Part::Host => "host",
+            Part::Retransmitting => "retransmitting",
+            Part::Timeout => "timeout",
+            Part::Unknown => "unknown",
+        }
+    }
+
+    /// The name for people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Part::Grant => "waiting for a grant",
+            Part::Card => "waiting for its own network card",
+            Part::Queue => "queued in switches",
+            Part::Serialising => "being put on links",
+            Part::Propagating => "propagating",
+            Part::Host => "hosts reacting",
+            Part::Retransmitting => "being sent again",
+            Part::Timeout => "waiting for a time-out",
+            Part::Unknown => "unknown",
+        }
+    }
+}
+
+/// Ports kept for each flow: those at which it waited longest.
+pub const WORST_PORTS: usize = 3;
+
+/// Where the time of one flow went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WhyRow {
+    /// The flow's number in the run.
+    pub flow: u32,
+    /// Picoseconds by [`Part`]; their sum is the flow's completion time.
+    pub parts: [u64; Part::ALL.len()],
+    /// Acknowledgements on the critical path: round trips that had to follow one another.
+    pub round_trips: u32,
+    /// Where it waited longest ([`Part::Card`], [`Part::Queue`] and [`Part::Grant`] together): index into
+    /// [`super::RunRecord::ports`] and picoseconds, longest first; zero picoseconds where there are fewer.
+    pub worst: [(u32, u64); WORST_PORTS],
+}
+
+impl WhyRow {
+    /// Picoseconds of one part.
+    pub fn of(&self, part: Part) -> u64 {
+        self.parts[part as usize]
+    }
+}
