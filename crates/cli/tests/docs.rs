@@ -8,7 +8,7 @@
 //! may differ, and `...` stands for any number of lines. In a block marked ` ```console exact `
 //! nothing may differ but the number of blanks.
 //!
-//! A block marked ` ```toml file NAME ` is written to that file of the folder, one marked
+//! A block marked ` ```csv file NAME ` (or toml, text) is written to that file of the folder, one marked
 //! ` ```toml append NAME ` to its end, and `$ sed …` is executed like the program, so that a document
 //! can have a scenario grow. A block marked ` ```rust from PATH ` must stand in that file of the
 //! repository, as it is.
@@ -120,8 +120,8 @@ impl Folder {
             |like, code| commands(block).map(|shown| self.try_command(shown, like, code)).collect();
         match block.info.split_whitespace().collect::<Vec<_>>()[..] {
             ["toml", "scenario"] => vec![self.try_scenario(block)],
-            ["toml", "file", name] => vec![self.write(name, block, String::new())],
-            ["toml", "append", name] => vec![self.append(name, block)],
+            [_, "file", name] => vec![self.write(name, block, String::new())],
+            [_, "append", name] => vec![self.append(name, block)],
             ["console"] => shown(Like::Words, 0),
             ["console", "exact"] => shown(Like::Exactly, 0),
             ["console", "fails"] => shown(Like::Words, BAD_INPUT),
@@ -231,7 +231,7 @@ fn compare(shown: &[String], said: &str, like: Like) -> Result<(), String> {
 /// digits.
 fn is_like(shown: &str, said: &str, like: Like) -> bool {
     let mut words = said.split_whitespace();
-    let mut fixed = shown.split_whitespace();
+    let fixed = shown.split_whitespace();
     match like {
         Like::Exactly => words.eq(fixed),
         Like::Words => fixed
