@@ -204,6 +204,7 @@ fn in_simulated_time() {
         timeline: Vec::new(),
         sampled: Vec::new(),
         interval: Time::ZERO,
+        follow: slotline_sim::Follow::default(),
     };
     let options = Options { threads: 1, end: Time::s(1), completions: u64::MAX };
     let outcome = slotline_sim::run(network, options, &Watch::default());
