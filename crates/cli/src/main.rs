@@ -5,6 +5,7 @@ mod bench;
 mod progress;
 mod reproduce;
 mod run;
+mod why;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -15,6 +16,7 @@ const ABOUT: &str = "\
 Slotline compares ways to run a datacenter network, from one scenario file.
 
   slotline run FILE           run a scenario, print the comparison, keep the results
+  slotline why FILE           say where the time of single flows went
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`
   slotline list [KIND]        name every topology, workload, queue, transport and control
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
+        Command::Why(options) => why::why(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Bench(options) => bench::bench(options),
         Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),

@@ -56,6 +56,13 @@ impl Jobs {
         Jobs(seeds.iter().flat_map(|&seed| (0..schemes).map(move |s| (seed, s))).map(job).collect())
     }
 
+    /// One scheme, or all, with all seeds.
+    pub fn of_scheme(loaded: &Loaded, scheme: Option<usize>) -> Jobs {
+        let Jobs(mut jobs) = Jobs::of(loaded);
+        jobs.retain(|job| scheme.is_none_or(|scheme| job.scheme == scheme));
+        Jobs(jobs)
+    }
+
     /// Stops everything soon; what is done is kept.
     pub fn cancel(&self) {
         self.0.iter().for_each(|job| job.watch.cancel.store(true, Ordering::Relaxed));

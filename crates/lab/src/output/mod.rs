@@ -6,6 +6,7 @@ pub mod report;
 mod summary_json;
 pub mod table;
 pub mod terminal;
+pub mod why;
 pub mod words;
 
 use crate::record::RunSet;

@@ -52,6 +52,13 @@ impl Loaded {
         self.check()
     }
 
+    /// Follows these flows only; without any, those that are worth it.
+    pub fn follow(&mut self, flows: &[u32]) -> Result<(), ScenarioError> {
+        self.scenario.measure.follow = flows.to_vec();
+        self.scenario.measure.why = flows.is_empty();
+        self.check()
+    }
+
     fn check(&mut self) -> Result<(), ScenarioError> {
         let folder = self.folder();
         let inputs = RefCell::new(BTreeMap::new());
