@@ -1,6 +1,7 @@
 //! From a scenario to a network: one scheme, one seed.
 
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
+use crate::scheduler::Scheduler;
 use slotline_net::aqm::spec::Policy;
 use slotline_net::aqm::{Red, queue_stream};
 use slotline_net::control::network::Network as ControlNetwork;
@@ -61,6 +62,17 @@ pub fn build(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Assembly, SpecError> {
+    build_with(scenario, at, seed, files, None)
+}
+
+/// The same with a `scheduler` in place of the scheme's own.
+pub fn build_with(
+    scenario: &Scenario,
+    at: usize,
+    seed: u64,
+    files: &Files<'_>,
+    scheduler: Option<&Scheduler>,
+) -> Result<Assembly, SpecError> {
     let scheme = &scenario.scheme[at];
     let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
     let mut graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
@@ -76,6 +88,7 @@ pub fn build(
         plan: Arc::new(plan),
         changing,
         scheme,
+        scheduler,
         seed,
         controller,
         graph,
@@ -166,6 +179,7 @@ struct Builder<'a> {
     /// By link, with one more for the controller's.
     changing: Vec<bool>,
     scheme: &'a SchemeSpec,
+    scheduler: Option<&'a Scheduler>,
     seed: u64,
     controller: Option<HostId>,
 }
@@ -297,10 +311,16 @@ impl Builder<'_> {
     }
 
     fn controller_node(&self, host: HostId) -> Result<Place, SpecError> {
-        match self.xco()? {
-            Some(xco) => Ok(Place::Node(Box::new(xco.controller(host, self.control_network())))),
-            None => Err(SpecError::new("control", "a controller without a scheduler")),
-        }
+        let Some(xco) = self.xco()? else {
+            return Err(SpecError::new("control", "a controller without a scheduler"));
+        };
+        let network = self.control_network();
+        let hosts = network.hosts();
+        let control = match self.scheduler {
+            Some(scheduler) => scheduler.control(network),
+            None => xco.control(network),
+        };
+        Ok(Place::Node(Box::new(xco.controller_of(host, hosts, control))))
     }
 
     /// What the scheduler knows: capacities of directed links, and the path of each pair of hosts.

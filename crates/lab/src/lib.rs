@@ -14,6 +14,7 @@ pub mod record;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+pub mod scheduler;
 pub mod statistics;
 pub mod summary;
 pub mod usage;
