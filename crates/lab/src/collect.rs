@@ -127,7 +127,7 @@ fn planned(plan: &Plan, id: u32, flow: &Flow) -> FlowRow {
         start_ps: NEVER,
         finish_ps: NEVER,
         udp: conn.carrier != Carrier::Tcp,
-        request: matches!(flow.role, Role::Request(_)),
+        request: matches!(flow.role, Role::Request(_) | Role::Signal),
         exchange: flow.role.exchange(),
         ..FlowRow::default()
     }

@@ -91,6 +91,7 @@ fn traffic() -> Traffic {
         bytes: 1 << 30,
         start: Start::At(Time::ms(1)),
         then: None,
+        also: None,
         group: 0,
         role: Role::Alone,
     };
@@ -98,6 +99,7 @@ fn traffic() -> Traffic {
         conns: (0..SENDERS).map(conn).collect(),
         flows: (0..SENDERS).map(flow).collect(),
         triggers: Vec::new(),
+        steps: Vec::new(),
     }
 }
 
