@@ -1,5 +1,6 @@
 //! The command line.
 
+pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use slotline_lab::catalogue::Kind;
 use std::path::PathBuf;
@@ -16,6 +17,10 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario, print the comparison, keep the results.
     Run(RunOptions),
+    /// Run all points of a scenario's `sweep`; what is done already is not done again.
+    Sweep(SweepOptions),
+    /// Join the parts of a sweep that several machines or shards did.
+    Collect(CollectOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
     /// Measure this program.

@@ -15,4 +15,5 @@ pub mod run;
 pub mod scenario;
 pub mod statistics;
 pub mod summary;
+pub mod sweep;
 pub mod usage;
