@@ -1,5 +1,6 @@
 //! The command line.
 
+pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use slotline_lab::catalogue::Kind;
 use std::path::PathBuf;
@@ -18,6 +19,10 @@ pub enum Command {
     Run(RunOptions),
     /// Say where the time of single flows went.
     Why(crate::why::WhyOptions),
+    /// Run all points of a scenario's `sweep`; what is done already is not done again.
+    Sweep(SweepOptions),
+    /// Join the parts of a sweep that several machines or shards did.
+    Collect(CollectOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
     /// Measure this program.

@@ -17,4 +17,5 @@ pub mod scenario;
 pub mod scheduler;
 pub mod statistics;
 pub mod summary;
+pub mod sweep;
 pub mod usage;
