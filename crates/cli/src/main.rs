@@ -5,6 +5,8 @@ mod bench;
 mod progress;
 mod reproduce;
 mod run;
+mod why;
+mod sweep;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -15,6 +17,9 @@ const ABOUT: &str = "\
 Slotline compares ways to run a datacenter network, from one scenario file.
 
   slotline run FILE           run a scenario, print the comparison, keep the results
+  slotline why FILE           say where the time of single flows went
+  slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
+  slotline collect DIR...     join the parts of a sweep that several machines did
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`
   slotline list [KIND]        name every topology, workload, queue, transport and control
@@ -28,6 +33,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
+        Command::Why(options) => why::why(options),
+        Command::Sweep(options) => sweep::sweep(options),
+        Command::Collect(options) => sweep::collect::collect(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Bench(options) => bench::bench(options),
         Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),

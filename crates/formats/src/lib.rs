@@ -6,5 +6,10 @@
 #![warn(missing_docs)]
 
 mod error;
+mod json;
+mod lines;
+pub mod topology;
+mod tree;
+mod yaml;
 
 pub use error::FormatError;

@@ -16,7 +16,7 @@ use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
-use slotline_sim::{Network, Place, Queue};
+use slotline_sim::{Follow, Network, Place, Queue};
 use std::sync::Arc;
 
 /// Gives the text of a file that a scenario names.
@@ -99,8 +99,16 @@ pub fn build_with(
     let places = builder.places().map_err(in_scheme)?;
     let Builder { graph, wiring, routes, plan, .. } = builder;
     let interval = scenario.measure.sample.unwrap_or_default();
-    let network =
-        Network { graph, routes: Arc::clone(&routes), places, queues, timeline, sampled, interval };
+    let network = Network {
+        graph,
+        routes: Arc::clone(&routes),
+        places,
+        queues,
+        timeline,
+        sampled,
+        interval,
+        follow: Follow::default(),
+    };
     Ok(Assembly { network, plan, routes, wiring, flows })
 }
 

@@ -6,10 +6,12 @@ pub mod report;
 mod summary_json;
 pub mod table;
 pub mod terminal;
+pub mod why;
 pub mod words;
 
 use crate::record::RunSet;
 use crate::summary::{Summary, fingerprint};
+use crate::sweep::lock::holder;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -69,7 +71,7 @@ impl Place {
     ) -> Result<Place, OutputError> {
         let id = run_id(name, scenario);
         let folder = root.join(&id);
-        let draft = root.join(format!(".{id}.{}.partial", std::process::id()));
+        let draft = root.join(format!(".{id}.{}.partial", holder()));
         let place = Place { id, folder, draft, scenario: scenario.to_string() };
         place.check_free(force)?;
         fs::create_dir_all(&place.draft).map_err(at(&place.draft))?;

@@ -3,6 +3,7 @@
 use super::check::check;
 use super::document::Document;
 use super::error::ScenarioError;
+use super::extends;
 use super::spec::Scenario;
 use crate::record::{RunRecord, RunSet, Window};
 use crate::scheduler::Scheduler;
@@ -37,7 +38,13 @@ impl Scenario {
 
     /// Checks `text` as the content of the file at `path`.
     pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
-        let document = Document { file: path.into(), text };
+        Loaded::of(extends::settled(Document::new(path, text))?)
+    }
+}
+
+impl Loaded {
+    /// Checks `document`, which stands on its own.
+    pub(crate) fn of(document: Document) -> Result<Loaded, ScenarioError> {
         let scenario: Scenario =
             toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
         let mut loaded = Loaded {
@@ -50,13 +57,18 @@ impl Scenario {
         loaded.check()?;
         Ok(loaded)
     }
-}
 
-impl Loaded {
     /// Puts other seeds in place of the file's, as the command line may, and checks again.
     pub fn reseed(&mut self, seed: Option<u32>, repeat: Option<u32>) -> Result<(), ScenarioError> {
         self.scenario.seed = seed.unwrap_or(self.scenario.seed);
         self.scenario.repeat = repeat.unwrap_or(self.scenario.repeat);
+        self.check()
+    }
+
+    /// Follows these flows only; without any, those that are worth it.
+    pub fn follow(&mut self, flows: &[u32]) -> Result<(), ScenarioError> {
+        self.scenario.measure.follow = flows.to_vec();
+        self.scenario.measure.why = flows.is_empty();
         self.check()
     }
 
