@@ -6,5 +6,7 @@
 #![warn(missing_docs)]
 
 mod error;
+pub mod frame_bytes;
+pub mod pcapng_writer;
 
 pub use error::FormatError;
