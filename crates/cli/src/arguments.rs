@@ -1,5 +1,8 @@
 //! The command line.
 
+use crate::export::ExportOptions;
+use crate::manual::{CompletionsOptions, ManOptions};
+use crate::new::NewOptions;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use slotline_lab::catalogue::Kind;
 use std::path::PathBuf;
@@ -20,6 +23,14 @@ pub enum Command {
     Reproduce(ReproduceOptions),
     /// Measure this program.
     Bench(BenchOptions),
+    /// Write a result in the format of another tool.
+    Export(ExportOptions),
+    /// Write a commented scenario to start from.
+    New(NewOptions),
+    /// Print completions for a shell.
+    Completions(CompletionsOptions),
+    /// Write manual pages.
+    Man(ManOptions),
     /// Name every topology, workload, queue, transport and control.
     List {
         /// Only this kind.

@@ -2,7 +2,8 @@
 //!
 //! Numbers become addresses: host `n` is 10.0.0.0 + (n + 1) and its network card 02:00 and these four
 //! bytes; connection `c` is ports 49152 + (c mod 2¹⁴) at its sender and 49152 + (c div 2¹⁴) at its
-//! receiver. Payloads are zeros.
+//! receiver. Port `p` of the run is 06:00 and `p` in four bytes, as the sender of pause frames. Payloads are
+//! zeros.
 
 use slotline_net::frame::{CE, CWR, ECE, ECT, Kind, PUSH, Packet, Span};
 use slotline_net::wire::xco;
@@ -196,7 +197,7 @@ fn ipv4(packet: &Packet, from: [u8; 4], to: [u8; 4], protocol: u8, length: u16) 
 /// or zero to go on.
 fn pause(packet: &Packet, port: u32) -> Frame {
     let (stop, go) = (packet.seq as u8, (packet.seq >> 8) as u8);
-    let mut bytes = vec![0x01, 0x80, 0xc2, 0, 0, 0x01, 0x02, 0x01];
+    let mut bytes = vec![0x01, 0x80, 0xc2, 0, 0, 0x01, 0x06, 0];
     bytes.extend(port.to_be_bytes());
     bytes.extend([0x88, 0x08, 0x01, 0x01, 0, stop | go]);
     for class in 0..8 {
@@ -311,7 +312,7 @@ mod tests {
         let bytes = whole(&Packet { seq: 0x0108, ..packet(Kind::Pause, 84) }, LAYOUT);
         assert_eq!(bytes.len(), 60);
         assert_eq!(bytes[..6], [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01]);
-        assert_eq!(bytes[6..12], [0x02, 0x01, 0, 0, 0, 9]);
+        assert_eq!(bytes[6..12], [0x06, 0, 0, 0, 0, 9]);
         assert_eq!(bytes[12..18], [0x88, 0x08, 0x01, 0x01, 0x00, 0x09]);
         let times: Vec<u16> =
             bytes[18..34].chunks(2).map(|b| u16::from_be_bytes([b[0], b[1]])).collect();

@@ -1,7 +1,7 @@
 //! Completion times as HPCC's simulator writes them (`qp_finish` of its `third.cc`): a line per flow,
 //! `sip dip sport dport size start_ns fct_ns standalone_fct_ns`, for its `fct_analysis.py`.
 
-use crate::record::{FlowRow, RunRecord, RunSet};
+use crate::record::{FlowRow, NEVER, RunRecord, RunSet};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -20,6 +20,8 @@ pub struct LeftOut {
     pub unfinished: usize,
     /// Flows whose time alone is not known: datagrams, and all where the scenario has `ideal = false`.
     pub without_ideal: usize,
+    /// Flows that merely ask for others.
+    pub requests: usize,
 }
 
 /// Writes the finished flows of `run` in the order in which they finished, times rounded down to
@@ -32,10 +34,11 @@ pub fn write(set: &RunSet, run: &RunRecord, out: &mut impl Write) -> io::Result<
         let nth = pairs.entry((flow.src, flow.dst)).or_default();
         let port = (FIRST_PORT + *nth) as u16;
         *nth = nth.wrapping_add(1);
-        match (flow.finished(), flow.ideal_ps) {
-            (false, _) => left_out.unfinished += 1,
-            (true, 0) => left_out.without_ideal += 1,
-            (true, _) => finished.push((flow, port)),
+        match flow {
+            FlowRow { request: true, .. } => left_out.requests += 1,
+            FlowRow { finish_ps: NEVER, .. } => left_out.unfinished += 1,
+            FlowRow { ideal_ps: 0, .. } => left_out.without_ideal += 1,
+            _ => finished.push((flow, port)),
         }
     }
     finished.sort_by_key(|(flow, _)| (flow.finish_ps, flow.flow));

@@ -70,6 +70,7 @@ fn run(scheme: &str, seed: u64) -> RunRecord {
             flow(0, 0, 3_000, 1, 7 * US),
             flow(1, 1, 2_000, 4, 6 * US + 999),
             FlowRow { delivered_bytes: 9, ..flow(2, 0, 10_000, 5, NEVER) },
+            FlowRow { request: true, ..flow(3, 1, 100, 1, 2 * US) },
         ],
         ports: vec![
             port("h0", "s0", true),
@@ -232,7 +233,7 @@ fn fct_files_are_as_hpcc_writes_them() {
     let set = pair();
     let mut file = Vec::new();
     let left_out = hpcc_fct::write(&set, &set.runs[0], &mut file).unwrap();
-    assert_eq!(left_out, hpcc_fct::LeftOut { unfinished: 1, without_ideal: 0 });
+    assert_eq!(left_out, hpcc_fct::LeftOut { unfinished: 1, without_ideal: 0, requests: 1 });
     assert_eq!(
         String::from_utf8(file).unwrap(),
         "0b000001 0b000101 10001 200 2000 4000 2000 2000\n\
@@ -257,7 +258,7 @@ fn time_lines_have_flows_windows_and_queues_where_they_belong() {
         of("M").iter().find(is).map(|e| e["args"]["name"].clone()).unwrap()
     };
     let (begun, ended) = (of("b"), of("e"));
-    assert_eq!((begun.len(), ended.len()), (3, 3));
+    assert_eq!((begun.len(), ended.len()), (4, 4));
     for (begin, end) in begun.iter().zip(&ended) {
         assert_eq!((&begin["id2"], &begin["pid"]), (&end["id2"], &end["pid"]));
         assert!(begin["ts"].as_f64() <= end["ts"].as_f64());
