@@ -76,6 +76,9 @@ pub struct RunOptions {
     /// Replace an existing result of the same scenario.
     #[arg(long)]
     pub force: bool,
+    /// Write tables of more than a million rows as CSV too, not as Parquet alone.
+    #[arg(long)]
+    pub csv: bool,
     /// Seed of the first repetition, instead of the file's.
     #[arg(long)]
     pub seed: Option<u32>,

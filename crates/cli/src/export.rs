@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use slotline_lab::export::{self, hpcc_fct, openmetrics, pcapng, perfetto};
+use slotline_lab::output;
 use slotline_lab::record::RunSet;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -148,7 +149,5 @@ fn filled(
 
 /// The result in `folder`.
 fn read(folder: &Path) -> Result<RunSet> {
-    let loaded = slotline_lab::scenario::Scenario::load(&folder.join("scenario.toml"))?;
-    let jobs = slotline_lab::run::Jobs::of(&loaded);
-    Ok(loaded.run_set(jobs.run(&loaded, 1)?))
+    Ok(output::read::read(folder)?)
 }

@@ -14,6 +14,7 @@ pub mod record;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+mod side_by_side;
 pub mod statistics;
 pub mod summary;
 pub mod usage;
