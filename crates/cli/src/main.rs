@@ -2,6 +2,9 @@
 
 mod arguments;
 mod bench;
+mod export;
+mod manual;
+mod new;
 mod progress;
 mod reproduce;
 mod run;
@@ -22,6 +25,8 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline collect DIR...     join the parts of a sweep that several machines did
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`
+  slotline new [NAME]         write a commented scenario to start from
+  slotline export FORMAT RUN  write a result in the format of another tool
   slotline list [KIND]        name every topology, workload, queue, transport and control
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
@@ -38,6 +43,10 @@ fn main() -> ExitCode {
         Command::Collect(options) => sweep::collect::collect(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Bench(options) => bench::bench(options),
+        Command::Export(options) => export::export(options),
+        Command::New(options) => new::new(options),
+        Command::Completions(options) => return manual::completions(options),
+        Command::Man(options) => manual::man(options),
         Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),
     };
     match result {

@@ -11,5 +11,7 @@ mod lines;
 pub mod topology;
 mod tree;
 mod yaml;
+pub mod frame_bytes;
+pub mod pcapng_writer;
 
 pub use error::FormatError;

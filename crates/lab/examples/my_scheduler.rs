@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p slotline-lab --example my_scheduler`
 
-use slotline_lab::output::{Place, terminal};
+use slotline_lab::output::{terminal, write};
 use slotline_lab::record::RunSet;
 use slotline_lab::run::Jobs;
 use slotline_lab::scenario::{Scenario, ScenarioError};
@@ -98,8 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/my_scheduler.toml");
     let set = compare(&file)?;
     println!("{}", terminal::table(&set, 100));
-    let place = Place::claim(Path::new("results"), &set.name, &set.scenario, true)?;
-    println!("Results: {}", place.write(&set)?.display());
+    println!("Results: {}", write(&set, Path::new("results"), true)?.display());
     Ok(())
 }
 

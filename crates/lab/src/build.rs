@@ -398,14 +398,18 @@ impl Builder<'_> {
     }
 }
 
-/// The switch ports called `name`, as `"leaf0-spine1"`: from `leaf0` towards `spine1`.
-pub fn switch_ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
+/// The ports called `name`, of hosts or switches, as `"h0-s0"`: from `h0` towards `s0`.
+pub fn ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
     let near = |(link, backwards): (usize, bool)| {
         let link = &graph.links[link];
         if backwards { link.b } else { link.a }
     };
-    let ends = graph.links_named(name).into_iter().map(near);
-    ends.filter(|end| graph.nodes[end.node.at()].kind == NodeKind::Switch)
+    graph.links_named(name).into_iter().map(near)
+}
+
+/// The switch ports called `name`, as `"leaf0-spine1"`: from `leaf0` towards `spine1`.
+pub fn switch_ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
+    ports_named(graph, name).filter(|end| graph.nodes[end.node.at()].kind == NodeKind::Switch)
 }
 
 /// Most ports sampled in one run.

@@ -100,7 +100,8 @@ impl Jobs {
 
 /// Whether anything of a scenario's first run is followed packet by packet.
 fn follows(scenario: &Scenario) -> bool {
-    scenario.measure.why || !scenario.measure.follow.is_empty()
+    let measure = &scenario.measure;
+    measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
 }
 
 /// One run, on `threads` threads; `None` where it was stopped. `alone`: nothing else runs in the process
@@ -138,7 +139,7 @@ fn follow(
     threads: usize,
     scene: &Scene,
 ) -> Result<(), ScenarioError> {
-    let choice = Choice::of(record, &scene.plan, &loaded.scenario.measure);
+    let choice = Choice::of(record, scene, &loaded.scenario.measure);
     if choice.is_empty() {
         return Ok(());
     }

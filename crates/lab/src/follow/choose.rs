@@ -1,5 +1,7 @@
 //! Which flows are worth following.
 
+use crate::build::ports_named;
+use crate::collect::Scene;
 use crate::record::{FlowRow, RunRecord};
 use crate::scenario::MeasureSpec;
 use slotline_net::id::{NodeId, PortId};
@@ -30,8 +32,9 @@ pub struct Choice {
 
 impl Choice {
     /// The flows named in the scenario, the slowest 1 %, and as many of the others, drawn at random, as
-    /// memory allows: all of them where a run is small.
-    pub fn of(record: &RunRecord, plan: &Plan, measure: &MeasureSpec) -> Choice {
+    /// memory allows: all of them where a run is small. And the ports to be captured.
+    pub fn of(record: &RunRecord, scene: &Scene, measure: &MeasureSpec) -> Choice {
+        let plan = &*scene.plan;
         let mut chooser = Chooser { plan, room: MOST_HOPS, conns: BTreeSet::new(), flows: vec![] };
         let named: Vec<u32> = measure.follow.clone();
         named.iter().for_each(|&flow| chooser.take(flow));
@@ -48,7 +51,15 @@ impl Choice {
         let Chooser { mut flows, conns, .. } = chooser;
         flows.sort_unstable();
         flows.dedup();
-        Choice { flows, named, conns: conns.into_iter().collect(), ..Choice::default() }
+        let named_ports = measure.capture.iter().flat_map(|name| ports_named(&scene.graph, name));
+        let ports: BTreeSet<_> = named_ports.map(|end| (end.node, end.port)).collect();
+        Choice {
+            flows,
+            named,
+            conns: conns.into_iter().collect(),
+            ports: ports.into_iter().collect(),
+            limit: measure.capture_limit,
+        }
     }
 
     /// What the engine has to record.

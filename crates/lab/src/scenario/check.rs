@@ -2,7 +2,7 @@
 
 use super::event::{EventKind, EventSpec};
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
-use crate::build::switch_ports_named;
+use crate::build::{ports_named, switch_ports_named};
 use crate::metrics::Metric;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::control::spec::ControlSpec;
@@ -19,6 +19,9 @@ type Checked = Result<(), SpecError>;
 /// More would fill the memory before it told anybody anything.
 const MOST_SAMPLES: u64 = 10_000_000;
 
+/// More packets of one port than this would not fit into the memory of most machines.
+const MOST_CAPTURED: u64 = 100_000_000;
+
 /// Gives the text of a file that a scenario names, or says why it cannot.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
@@ -28,6 +31,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Result<Graph, SpecError>
     let graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
     measure(&scenario.measure, scenario.end.at)?;
     ports(&scenario.measure, &graph)?;
+    capture(&scenario.measure, &graph)?;
     for (at, scheme) in scenario.scheme.iter().enumerate() {
         let path = format!("scheme[{at}]");
         distinct(scenario, at).map_err(|e| within(&path, e))?;
@@ -112,6 +116,30 @@ fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
     }
     ensure(spec.ports.is_empty() || spec.sample.is_some(), "measure.ports", || {
         "`ports` needs an interval for samples, for example sample = \"10us\"".into()
+    })
+}
+
+fn capture(spec: &MeasureSpec, graph: &Graph) -> Checked {
+    for (at, port) in spec.capture.iter().enumerate() {
+        let known = ports_named(graph, port).next().is_some();
+        ensure(known, &format!("measure.capture[{at}]"), || {
+            format!(
+                "`capture` has \"{port}\": write a node and what its port leads to, for example {}",
+                some_ports(graph).join(", ")
+            )
+        })?;
+    }
+    ensure((1..=MOST_CAPTURED).contains(&spec.capture_limit), "measure.capture-limit", || {
+        format!(
+            "`capture-limit` is {}: it has to be 1 to {MOST_CAPTURED} packets",
+            spec.capture_limit
+        )
+    })?;
+    let limits_nothing =
+        spec.capture.is_empty() && spec.capture_limit != MeasureSpec::CAPTURE_LIMIT;
+    ensure(!limits_nothing, "measure.capture-limit", || {
+        "`capture-limit` limits nothing: name ports in `capture`, for example capture = [\"s0-h0\"]"
+            .into()
     })
 }
 

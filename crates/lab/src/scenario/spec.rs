@@ -99,6 +99,11 @@ pub struct MeasureSpec {
     /// most 256, those that lead to hosts first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
+    /// Ports of which every packet that leaves is kept, as `s0-h0`: the node, and what its port leads to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub capture: Vec<String>,
+    /// Packets kept for each captured port; later ones are counted only.
+    pub capture_limit: u64,
     /// Flows that start before this do not count, nor do samples.
     pub warmup: Time,
     /// Flows that start from this on do not count, nor do samples.
@@ -116,11 +121,18 @@ pub struct MeasureSpec {
     pub ideal: bool,
 }
 
+impl MeasureSpec {
+    /// Packets kept for each captured port, unless a scenario says otherwise.
+    pub const CAPTURE_LIMIT: u64 = 1_000_000;
+}
+
 impl Default for MeasureSpec {
     fn default() -> MeasureSpec {
         MeasureSpec {
             sample: None,
             ports: vec![],
+            capture: vec![],
+            capture_limit: MeasureSpec::CAPTURE_LIMIT,
             warmup: Time::ZERO,
             until: None,
             why: true,
