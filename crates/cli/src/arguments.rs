@@ -1,6 +1,9 @@
 //! The command line.
 
 pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
+use crate::export::ExportOptions;
+use crate::manual::{CompletionsOptions, ManOptions};
+use crate::new::NewOptions;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use slotline_lab::catalogue::Kind;
 use std::path::PathBuf;
@@ -17,6 +20,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario, print the comparison, keep the results.
     Run(RunOptions),
+    /// Say where the time of single flows went.
+    Why(crate::why::WhyOptions),
     /// Run all points of a scenario's `sweep`; what is done already is not done again.
     Sweep(SweepOptions),
     /// Join the parts of a sweep that several machines or shards did.
@@ -25,6 +30,14 @@ pub enum Command {
     Reproduce(ReproduceOptions),
     /// Measure this program.
     Bench(BenchOptions),
+    /// Write a result in the format of another tool.
+    Export(ExportOptions),
+    /// Write a commented scenario to start from.
+    New(NewOptions),
+    /// Print completions for a shell.
+    Completions(CompletionsOptions),
+    /// Write manual pages.
+    Man(ManOptions),
     /// Name every topology, workload, queue, transport and control.
     List {
         /// Only this kind.
@@ -55,9 +68,13 @@ pub struct Common {
 
 impl Common {
     pub fn threads(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.map_or_else(all, usize::from)
+        self.threads.map_or_else(processors, usize::from)
     }
+}
+
+/// Threads where none are asked for.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[derive(Args)]
@@ -70,6 +87,9 @@ pub struct RunOptions {
     /// Replace an existing result of the same scenario.
     #[arg(long)]
     pub force: bool,
+    /// Write tables of more than a million rows as CSV too, not as Parquet alone.
+    #[arg(long)]
+    pub csv: bool,
     /// Seed of the first repetition, instead of the file's.
     #[arg(long)]
     pub seed: Option<u32>,

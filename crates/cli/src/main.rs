@@ -2,9 +2,13 @@
 
 mod arguments;
 mod bench;
+mod export;
+mod manual;
+mod new;
 mod progress;
 mod reproduce;
 mod run;
+mod why;
 mod sweep;
 
 use arguments::{Arguments, Command};
@@ -16,10 +20,13 @@ const ABOUT: &str = "\
 Slotline compares ways to run a datacenter network, from one scenario file.
 
   slotline run FILE           run a scenario, print the comparison, keep the results
+  slotline why FILE           say where the time of single flows went
   slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
   slotline collect DIR...     join the parts of a sweep that several machines did
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`
+  slotline new [NAME]         write a commented scenario to start from
+  slotline export FORMAT RUN  write a result in the format of another tool
   slotline list [KIND]        name every topology, workload, queue, transport and control
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
@@ -31,10 +38,15 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
+        Command::Why(options) => why::why(options),
         Command::Sweep(options) => sweep::sweep(options),
         Command::Collect(options) => sweep::collect::collect(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Bench(options) => bench::bench(options),
+        Command::Export(options) => export::export(options),
+        Command::New(options) => new::new(options),
+        Command::Completions(options) => return manual::completions(options),
+        Command::Man(options) => manual::man(options),
         Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),
     };
     match result {

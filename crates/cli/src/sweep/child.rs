@@ -9,6 +9,7 @@ use crate::run::INTERRUPTED;
 use anyhow::{Context, Result, bail};
 use slotline_lab::output::{Place, run_id};
 use slotline_lab::run::Jobs;
+use slotline_lab::summary::Summary;
 use slotline_lab::sweep::Study;
 use slotline_lab::sweep::store;
 use std::io::Read;
@@ -39,7 +40,7 @@ pub fn point(options: &SweepOptions, which: &str) -> Result<ExitCode> {
     if !set.complete() {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    match place.write(&set) {
+    match place.write(&set, &Summary::of(&set), false) {
         // Another process may have been faster, with the same result.
         Err(_) if store::is_done(&options.out, id, &resolved)? => Ok(ExitCode::SUCCESS),
         written => Ok(written.map(|_| ExitCode::SUCCESS)?),

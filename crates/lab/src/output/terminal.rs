@@ -9,14 +9,18 @@ use std::fmt::Write;
 
 /// The table, the verdicts and what must be known about them, for a screen `width` columns wide.
 pub fn table(set: &RunSet, width: usize) -> String {
-    let summary = Summary::of(set);
+    table_of(set, &Summary::of(set), width)
+}
+
+/// The same of a set whose summary is known.
+pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     let metrics = summary.shown(set, &Metric::USUAL);
     let mut out = heading(set);
-    for block in blocks(&columns(&summary, &metrics), width) {
+    for block in blocks(&columns(summary, &metrics), width) {
         out += &block;
     }
-    out += &verdicts(&summary, &metrics, set.seeds.len(), width);
-    out += &notes(set, &summary, width);
+    out += &verdicts(summary, &metrics, set.seeds.len(), width);
+    out += &notes(set, summary, width);
     out
 }
 
