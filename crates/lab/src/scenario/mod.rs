@@ -17,3 +17,6 @@ pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod extends_tests;
