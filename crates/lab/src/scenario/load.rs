@@ -1,5 +1,6 @@
 //! From a file to a scenario that can be run.
 
+use super::brought::{Brought, resolve};
 use super::check::check;
 use super::document::Document;
 use super::error::ScenarioError;
@@ -21,6 +22,8 @@ pub struct Loaded {
     pub document: Document,
     /// The files it names, with their text.
     inputs: BTreeMap<String, String>,
+    /// The file that the fabric was in.
+    brought: Option<Brought>,
     fabric: String,
 }
 
@@ -37,8 +40,14 @@ impl Scenario {
         let document = Document { file: path.into(), text };
         let scenario: Scenario =
             toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
-        let mut loaded =
-            Loaded { scenario, document, inputs: BTreeMap::new(), fabric: String::new() };
+        let mut loaded = Loaded {
+            scenario,
+            document,
+            inputs: BTreeMap::new(),
+            brought: None,
+            fabric: String::new(),
+        };
+        loaded.bring()?;
         loaded.check()?;
         Ok(loaded)
     }
@@ -52,18 +61,25 @@ impl Loaded {
         self.check()
     }
 
+    /// Puts the content of a fabric's file in place of its name.
+    fn bring(&mut self) -> Result<(), ScenarioError> {
+        let folder = self.folder();
+        let brought = resolve(&mut self.scenario.fabric, |name| read(&folder.join(name)));
+        self.brought = brought.map_err(|error| self.blame(error))?;
+        Ok(())
+    }
+
     fn check(&mut self) -> Result<(), ScenarioError> {
         let folder = self.folder();
         let inputs = RefCell::new(BTreeMap::new());
         let files = |name: &str| {
-            let path = folder.join(name);
-            let text =
-                std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let text = read(&folder.join(name))?;
             inputs.borrow_mut().insert(name.to_string(), text.clone());
             Ok(text)
         };
         let graph = check(&self.scenario, &files).map_err(|error| self.blame(error))?;
-        self.fabric = in_words(&self.scenario, &graph);
+        let from = self.brought.as_ref().map_or_else(String::new, Brought::words);
+        self.fabric = in_words(&self.scenario, &graph) + &from;
         self.inputs = inputs.into_inner();
         Ok(())
     }
@@ -89,7 +105,8 @@ impl Loaded {
             format!("# {name}: {} bytes, {:016x}\n", text.len(), fingerprint(text.as_bytes()))
         };
         let inputs: String = self.inputs.iter().map(input).collect();
-        self.scenario.resolved() + &inputs
+        let brought = self.brought.as_ref().map_or_else(String::new, Brought::remarks);
+        self.scenario.resolved() + &inputs + &brought
     }
 
     /// The comparison, with the runs done so far.
@@ -109,6 +126,10 @@ impl Loaded {
             runs,
         }
     }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn in_words(scenario: &Scenario, graph: &Graph) -> String {

@@ -1,0 +1,3 @@
+//! Scenarios and results, as files of other programs.
+
+pub mod containerlab;
