@@ -126,7 +126,7 @@ mod tests {
     use std::path::Path;
 
     const HPCC: &str = include_str!("../../../formats/tests/data/hpcc_two_cards.txt");
-    const ABILENE: &str = include_str!("../../../formats/tests/data/abilene.graphml");
+    const ABILENE: &str = include_str!("../../../../data/topologies/abilene.graphml");
     const REST: &str = "\n[[workload]]\nkind = \"incast\"\n[[scheme]]\nname = \"tcp\"\n";
 
     fn scenario(fragment: &str) -> Scenario {

@@ -106,7 +106,7 @@ mod tests {
 
     const LEAF_SPINE: &str = include_str!("../../../formats/tests/data/leaf_spine.json");
     const HPCC: &str = include_str!("../../../formats/tests/data/hpcc_two_cards.txt");
-    const ABILENE: &str = include_str!("../../../formats/tests/data/abilene.graphml");
+    const ABILENE: &str = include_str!("../../../../data/topologies/abilene.graphml");
 
     #[test]
     fn a_file_becomes_part_of_the_resolved_scenario() {
