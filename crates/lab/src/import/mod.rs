@@ -1,0 +1,3 @@
+//! Files of other programs, as parts of a scenario.
+
+pub mod fabric;
