@@ -18,6 +18,8 @@ pub enum Command {
     Run(RunOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
+    /// Turn a file of another program (traffic, captures) into a part of a scenario.
+    Import(crate::import::ImportOptions),
     /// Measure this program.
     Bench(BenchOptions),
     /// Name every topology, workload, queue, transport and control.

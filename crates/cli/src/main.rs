@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bench;
+mod import;
 mod progress;
 mod reproduce;
 mod run;
@@ -16,6 +17,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
 
   slotline run FILE           run a scenario, print the comparison, keep the results
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
+  slotline import KIND FILE   turn a file of another program into a part of a scenario
   slotline bench NAME         measure this program: `engine`
   slotline list [KIND]        name every topology, workload, queue, transport and control
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Import(options) => import::import(options),
         Command::Bench(options) => bench::bench(options),
         Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),
     };

@@ -6,5 +6,6 @@
 #![warn(missing_docs)]
 
 mod error;
+pub mod pcap;
 
 pub use error::FormatError;

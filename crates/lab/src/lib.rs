@@ -7,6 +7,7 @@ pub mod build;
 pub mod catalogue;
 pub mod collect;
 pub mod ideal;
+pub mod import;
 pub mod metrics;
 pub mod output;
 pub mod record;

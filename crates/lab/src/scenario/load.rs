@@ -4,6 +4,7 @@ use super::check::check;
 use super::document::Document;
 use super::error::ScenarioError;
 use super::spec::Scenario;
+use crate::import::captures::Captures;
 use crate::record::{RunRecord, RunSet, Window};
 use crate::summary::fingerprint;
 use slotline_net::error::SpecError;
@@ -19,6 +20,8 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// Its text, for blaming a key at its place.
     pub document: Document,
+    /// What people should know before they trust it: what was assumed of the files it names.
+    pub notes: Vec<String>,
     /// The files it names, with their text.
     inputs: BTreeMap<String, String>,
     fabric: String,
@@ -37,8 +40,8 @@ impl Scenario {
         let document = Document { file: path.into(), text };
         let scenario: Scenario =
             toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
-        let mut loaded =
-            Loaded { scenario, document, inputs: BTreeMap::new(), fabric: String::new() };
+        let (notes, inputs, fabric) = Default::default();
+        let mut loaded = Loaded { scenario, document, notes, inputs, fabric };
         loaded.check()?;
         Ok(loaded)
     }
@@ -55,14 +58,23 @@ impl Loaded {
     fn check(&mut self) -> Result<(), ScenarioError> {
         let folder = self.folder();
         let inputs = RefCell::new(BTreeMap::new());
+        let captures = Captures::new(&self.scenario.workload, &folder);
         let files = |name: &str| {
+            if let Some(flows) = captures.flows(name) {
+                let text = flows?;
+                inputs.borrow_mut().insert(name.to_string(), text.clone());
+                return Ok(text);
+            }
             let path = folder.join(name);
             let text =
                 std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
             inputs.borrow_mut().insert(name.to_string(), text.clone());
             Ok(text)
         };
-        let graph = check(&self.scenario, &files).map_err(|error| self.blame(error))?;
+        let checked = check(&self.scenario, &files).map_err(|error| self.blame(error))?;
+        let (graph, notes) = checked;
+        self.notes = captures.notes();
+        self.notes.extend(notes);
         self.fabric = in_words(&self.scenario, &graph);
         self.inputs = inputs.into_inner();
         Ok(())
