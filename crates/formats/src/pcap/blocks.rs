@@ -88,7 +88,8 @@ impl Blocks {
     }
 
     fn interface(&mut self, body: &[u8]) -> Result<(), String> {
-        let link = self.order.u16(body, 0).ok_or("an interface block that is too short")?;
+        let link = self.order.u16(body, 0).filter(|_| body.len() >= 8);
+        let link = link.ok_or("an interface block that is too short")?;
         let mut interface = Interface { link, resolution: 1_000_000, offset: 0 };
         let mut options = body.get(8..).unwrap_or_default();
         while let (Some(code), Some(length)) =

@@ -25,7 +25,7 @@ pub struct CapturedFlow {
 pub struct Left {
     /// Neither TCP nor UDP over IP.
     pub other: u64,
-    /// Later fragments of IP packets: their ports are not known.
+    /// Later fragments of TCP segments: their ports are not known.
     pub fragments: u64,
     /// Too little of them was kept to see their ports.
     pub short: u64,
@@ -52,7 +52,7 @@ impl Extract {
         let Left { other, fragments, short, unwanted, own } = self.left;
         let left = [
             (other, "neither TCP nor UDP"),
-            (fragments, "later fragments of IP packets"),
+            (fragments, "later fragments of TCP segments"),
             (short, "kept too little of"),
             (unwanted, "to or from addresses left out"),
             (own, "from a host to itself"),
@@ -106,6 +106,7 @@ impl FlowTable {
     pub fn packet(&mut self, packet: &Captured<'_>) -> Result<(), String> {
         let count = match content(packet.link, packet.length, packet.data)? {
             Content::Segment(segment) => return self.segment(&segment, packet.time_ps),
+            Content::Counted => return Ok(()),
             Content::Other => &mut self.left.other,
             Content::Fragment => &mut self.left.fragments,
             Content::Short => &mut self.left.short,

@@ -34,8 +34,10 @@ pub(super) enum Content {
     Segment(Segment),
     /// Neither TCP nor UDP over IP.
     Other,
-    /// A later fragment of a datagram: it has no ports.
+    /// A later fragment of a TCP segment: it has no ports.
     Fragment,
+    /// A later fragment of a UDP datagram: its length was in the first.
+    Counted,
     /// Too little of it was kept.
     Short,
 }
@@ -122,7 +124,7 @@ fn ipv4(packet: &[u8], on_wire: u32) -> Option<Content> {
     let src = IpAddr::V4(Ipv4Addr::from(*packet.get(12..)?.first_chunk::<4>()?));
     let dst = IpAddr::V4(Ipv4Addr::from(*packet.get(16..)?.first_chunk::<4>()?));
     if fragment & 0x1fff != 0 {
-        return Some(if matches!(protocol, 6 | 17) { Content::Fragment } else { Content::Other });
+        return Some(later_fragment(protocol));
     }
     let rest = packet.get(header..)?;
     transport(src, dst, protocol, rest, total.saturating_sub(header as u32))
@@ -140,7 +142,9 @@ fn ipv6(packet: &[u8], on_wire: u32) -> Option<Content> {
         let size = match protocol {
             // Hop-by-hop, routing, destination options.
             0 | 43 | 60 => (usize::from(*packet.get(at + 1)?) + 1) * 8,
-            44 if be16(packet, at + 2)? & 0xfff8 != 0 => return Some(Content::Fragment),
+            44 if be16(packet, at + 2)? & 0xfff8 != 0 => {
+                return Some(later_fragment(*packet.get(at)?));
+            }
             44 => 8,
             // Authentication.
             51 => (usize::from(*packet.get(at + 1)?) + 2) * 4,
@@ -151,7 +155,15 @@ fn ipv6(packet: &[u8], on_wire: u32) -> Option<Content> {
     transport(src, dst, protocol, packet.get(at..)?, total.saturating_sub(at as u32))
 }
 
-/// `length`: of header and payload.
+fn later_fragment(protocol: u8) -> Content {
+    match protocol {
+        6 => Content::Fragment,
+        17 => Content::Counted,
+        _ => Content::Other,
+    }
+}
+
+/// `length`: of header and payload. UDP has its own, which holds for all fragments together.
 fn transport(
     src: IpAddr,
     dst: IpAddr,
@@ -165,7 +177,8 @@ fn transport(
     let ports = (be16(segment, 0)?, be16(segment, 2)?);
     let key = Key { src, dst, ports, udp: protocol == 17 };
     if key.udp {
-        let payload = length.saturating_sub(8);
+        let own = be16(segment, 4)?;
+        let payload = if own == 0 { length } else { own.into() }.saturating_sub(8);
         return Some(Content::Segment(Segment { key, payload, tcp: None }));
     }
     let sequence = u32::from_be_bytes(*segment.get(4..)?.first_chunk()?);
