@@ -77,7 +77,7 @@ fn errors_name_the_line() {
         ("fwd requires recv\n}", "fwd requires recv\n", "line 19: rank 1, line 15, has no end"),
         (
             "fwd requires recv\n",
-            "recv requires fwd\n",
+            "fwd requires recv\nrecv requires fwd\n",
             "waits, perhaps by way of others, for itself",
         ),
         ("lines */", "lines", "line 2: this comment has no end"),
