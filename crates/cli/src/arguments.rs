@@ -28,6 +28,8 @@ pub enum Command {
     Collect(CollectOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
+    /// Turn a file of another program (traffic, captures) into a part of a scenario.
+    Import(crate::import::ImportOptions),
     /// Measure this program.
     Bench(BenchOptions),
     /// Write a result in the format of another tool.

@@ -5,6 +5,7 @@ mod bench;
 mod export;
 mod manual;
 mod new;
+mod import;
 mod progress;
 mod reproduce;
 mod run;
@@ -24,6 +25,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
   slotline collect DIR...     join the parts of a sweep that several machines did
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
+  slotline import KIND FILE   turn a file of another program into a part of a scenario
   slotline bench NAME         measure this program: `engine`
   slotline new [NAME]         write a commented scenario to start from
   slotline export FORMAT RUN  write a result in the format of another tool
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Command::Sweep(options) => sweep::sweep(options),
         Command::Collect(options) => sweep::collect::collect(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Import(options) => import::import(options),
         Command::Bench(options) => bench::bench(options),
         Command::Export(options) => export::export(options),
         Command::New(options) => new::new(options),

@@ -6,6 +6,7 @@ use super::document::Document;
 use super::error::ScenarioError;
 use super::extends;
 use super::spec::Scenario;
+use crate::import::captures::Captures;
 use crate::record::{RunRecord, RunSet, Window};
 use crate::scheduler::Scheduler;
 use crate::summary::fingerprint;
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// Its text, for blaming a key at its place.
     pub document: Document,
+    /// What people should know before they trust it: what was assumed of the files it names.
+    pub notes: Vec<String>,
     /// The files it names, with their text.
     inputs: BTreeMap<String, String>,
     /// The file that the fabric was in.
@@ -53,6 +56,7 @@ impl Loaded {
         let mut loaded = Loaded {
             scenario,
             document,
+            notes: vec![],
             inputs: BTreeMap::new(),
             brought: None,
             fabric: String::new(),
@@ -88,12 +92,16 @@ impl Loaded {
     fn check(&mut self) -> Result<(), ScenarioError> {
         let folder = self.folder();
         let inputs = RefCell::new(BTreeMap::new());
+        let captures = Captures::new(&self.scenario.workload, &folder);
         let files = |name: &str| {
-            let text = read(&folder.join(name))?;
+            let text = captures.flows(name).unwrap_or_else(|| read(&folder.join(name)))?;
             inputs.borrow_mut().insert(name.to_string(), text.clone());
             Ok(text)
         };
-        let graph = check(&self.scenario, &files).map_err(|error| self.blame(error))?;
+        let checked = check(&self.scenario, &files).map_err(|error| self.blame(error))?;
+        let (graph, notes) = checked;
+        self.notes = captures.notes();
+        self.notes.extend(notes);
         let from = self.brought.as_ref().map_or_else(String::new, Brought::words);
         self.fabric = in_words(&self.scenario, &graph) + &from;
         self.inputs = inputs.into_inner();
