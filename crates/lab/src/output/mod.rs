@@ -149,4 +149,6 @@ pub fn write(set: &RunSet, root: &Path, force: bool) -> Result<PathBuf, OutputEr
 }
 
 #[cfg(test)]
+mod read_tests;
+#[cfg(test)]
 mod tests;
