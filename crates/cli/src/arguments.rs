@@ -16,6 +16,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario, print the comparison, keep the results.
     Run(RunOptions),
+    /// Rebuild the page of a result, or compare several results on one page.
+    Report(crate::report::ReportOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
     /// Measure this program.
@@ -113,6 +115,8 @@ pub struct BenchOptions {
 pub enum Bench {
     /// The packet engine: CPU time per packet-hop, memory, threads.
     Engine,
+    /// Writing a result of four million flows and making its report: seconds, memory.
+    Report,
 }
 
 fn kind(text: &str) -> Result<Kind, String> {

@@ -2,7 +2,9 @@
 
 mod arguments;
 mod bench;
+mod bench_report;
 mod progress;
+mod report;
 mod reproduce;
 mod run;
 
@@ -15,8 +17,9 @@ const ABOUT: &str = "\
 Slotline compares ways to run a datacenter network, from one scenario file.
 
   slotline run FILE           run a scenario, print the comparison, keep the results
+  slotline report RUN...      rebuild a result's page, or compare several results on one
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
-  slotline bench NAME         measure this program: `engine`
+  slotline bench NAME         measure this program: `engine`, `report`
   slotline list [KIND]        name every topology, workload, queue, transport and control
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Report(options) => report::report(options),
         Command::Bench(options) => bench::bench(options),
         Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),
     };

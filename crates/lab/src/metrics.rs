@@ -432,11 +432,16 @@ fn mean(values: &[Measured]) -> Option<Measured> {
 /// The smallest value that `percent` of all values do not exceed (nearest rank, exact). It is a lower
 /// bound when a value at or below it is one.
 fn percentile(mut values: Vec<Measured>, percent: usize) -> Option<Measured> {
-    values.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.at_least.cmp(&b.at_least)));
     let rank = (values.len() * percent).div_ceil(100).max(1);
-    let upto = values.get(..rank)?;
-    let at_least = upto.iter().any(|v| v.at_least);
-    upto.last().map(|v| Measured { value: v.value, at_least })
+    if rank > values.len() {
+        return None;
+    }
+    let order = |a: &Measured, b: &Measured| {
+        a.value.total_cmp(&b.value).then(a.at_least.cmp(&b.at_least))
+    };
+    let (below, at, _) = values.select_nth_unstable_by(rank - 1, order);
+    let at_least = at.at_least || below.iter().any(|v| v.at_least);
+    Some(Measured { value: at.value, at_least })
 }
 fn jain(rates: &[Measured]) -> Option<Measured> {
     let sum: f64 = rates.iter().map(|r| r.value).sum();

@@ -3,7 +3,9 @@
 pub mod plot;
 
 mod csv;
+pub mod differences;
 mod index;
+pub mod merge;
 mod parquet_read;
 mod parquet_write;
 pub mod read;

@@ -65,15 +65,18 @@ fn port() -> impl Strategy<Value = PortRow> {
 
 fn why() -> impl Strategy<Value = WhyRow> {
     let worst = || prop::array::uniform3((any::<u32>(), number()));
-    (any::<u32>(), prop::array::uniform9(number()), any::<u32>(), worst()).prop_map(
-        |(flow, parts, round_trips, worst)| WhyRow { flow, parts, round_trips, worst },
-    )
+    (any::<u32>(), prop::array::uniform9(number()), any::<u32>(), worst())
+        .prop_map(|(flow, parts, round_trips, worst)| WhyRow { flow, parts, round_trips, worst })
 }
 
 fn sequence() -> impl Strategy<Value = SequenceRow> {
     let steps = prop::sample::select(vec![Step::Sent, Step::Resent, Step::Acknowledged]);
-    (any::<u32>(), number(), steps, number())
-        .prop_map(|(flow, t_ps, step, bytes)| SequenceRow { flow, t_ps, step, bytes })
+    (any::<u32>(), number(), steps, number()).prop_map(|(flow, t_ps, step, bytes)| SequenceRow {
+        flow,
+        t_ps,
+        step,
+        bytes,
+    })
 }
 
 fn schedule() -> impl Strategy<Value = ScheduleRow> {
