@@ -16,6 +16,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario, print the comparison, keep the results.
     Run(RunOptions),
+    /// Say what changed from one result to another.
+    Diff(crate::diff::DiffOptions),
     /// Rebuild the page of a result, or compare several results on one page.
     Report(crate::report::ReportOptions),
     /// Run a published experiment and print the paper's values beside ours.

@@ -3,6 +3,7 @@
 mod arguments;
 mod bench;
 mod bench_report;
+mod diff;
 mod progress;
 mod report;
 mod reproduce;
@@ -18,6 +19,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
 
   slotline run FILE           run a scenario, print the comparison, keep the results
   slotline report RUN...      rebuild a result's page, or compare several results on one
+  slotline diff OLD NEW       what changed between two results; exit code 1 on a regression
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`, `report`
   slotline list [KIND]        name every topology, workload, queue, transport and control
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Diff(options) => diff::diff(options),
         Command::Report(options) => report::report(options),
         Command::Bench(options) => bench::bench(options),
         Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),

@@ -60,7 +60,7 @@ fn finish(
 }
 
 /// Columns of the terminal.
-fn width() -> usize {
+pub fn width() -> usize {
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     columns.unwrap_or(100).clamp(40, 200)
 }

@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_is_made_up_is_written_and_reported() {
-        let root = crate::output::tests::scratch("bench-report");
+        let root = crate::output::scratch("bench-report");
         let (folder, written) = write(&root, 2_000).unwrap();
         assert_eq!(read(&folder).unwrap(), made_up(2_000));
         let rows = report(&folder).unwrap();

@@ -436,9 +436,8 @@ fn percentile(mut values: Vec<Measured>, percent: usize) -> Option<Measured> {
     if rank > values.len() {
         return None;
     }
-    let order = |a: &Measured, b: &Measured| {
-        a.value.total_cmp(&b.value).then(a.at_least.cmp(&b.at_least))
-    };
+    let order =
+        |a: &Measured, b: &Measured| a.value.total_cmp(&b.value).then(a.at_least.cmp(&b.at_least));
     let (below, at, _) = values.select_nth_unstable_by(rank - 1, order);
     let at_least = at.at_least || below.iter().any(|v| v.at_least);
     Some(Measured { value: at.value, at_least })

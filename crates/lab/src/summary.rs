@@ -48,7 +48,7 @@ pub struct Summary {
 }
 
 /// The values of one scheme on one metric, by seed.
-type BySeed = Vec<(u64, Measured)>;
+pub type BySeed = Vec<(u64, Measured)>;
 
 impl Summary {
     /// Evaluates every metric on every run of `set`.
@@ -104,7 +104,8 @@ impl Summary {
     }
 }
 
-fn measure_all(set: &RunSet, scheme: &str) -> Vec<BySeed> {
+/// The values of `scheme` by seed, for each of [`Metric::ALL`] in order.
+pub fn measure_all(set: &RunSet, scheme: &str) -> Vec<BySeed> {
     let runs = set.of(scheme);
     let by_seed = |metric: &Metric| {
         let value = |run: &&RunRecord| Some((run.seed, metric.measure(run, set.window)?));

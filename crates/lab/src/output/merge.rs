@@ -47,7 +47,7 @@ pub enum MergeError {
 }
 
 /// A window in words.
-pub(super) fn span(window: Window) -> String {
+pub(crate) fn span(window: Window) -> String {
     let time = |ps: u64| super::words::quantity(crate::metrics::Unit::Seconds, ps as f64 / 1e12);
     match window {
         Window::ALL => "in the whole run".into(),

@@ -154,3 +154,5 @@ pub fn write(set: &RunSet, root: &Path, force: bool) -> Result<PathBuf, OutputEr
 mod read_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::{fake, scratch};
