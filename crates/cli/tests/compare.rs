@@ -149,6 +149,10 @@ fn a_report_is_made_again_and_of_several_results() {
     expect(&folder.slotline(&["report", "nowhere"]), 2, &["not a result"]);
     expect(&folder.slotline(&["report", "a", "-o", "no/such/folder.html"]), 2, &["cannot write"]);
     folder.result("late", SAME, &["--seed", "50"]);
-    expect(&folder.slotline(&["report", "a", "late", "-o", "x.html"]), 2, &["none in common", "slotline diff"]);
+    expect(
+        &folder.slotline(&["report", "a", "late", "-o", "x.html"]),
+        2,
+        &["none in common", "slotline diff"],
+    );
     assert!(!Path::new(&folder.path("no")).exists());
 }

@@ -98,12 +98,13 @@ fn sample(n: u32, scheme: u64) -> SampleRow {
 pub fn write(root: &Path, flows: u32) -> Result<(PathBuf, Vec<Row>), OutputError> {
     let set = made_up(flows);
     let place = Place::claim(root, &set.name, &set.scenario, false)?;
-    let began = Instant::now();
+    let (began, drawn) = (Instant::now(), usage::process_cpu_s());
     let summary = Summary::of(&set);
     let summed = began.elapsed().as_secs_f64();
     let folder = place.write(&set, &summary, false)?.folder;
     let all = began.elapsed().as_secs_f64();
-    let rows = [("write/summary", summed, "s"), ("write/all", all, "s")];
+    let cpu = usage::process_cpu_s() - drawn;
+    let rows = [("write/summary", summed, "s"), ("write/all", all, "s"), ("write/cpu", cpu, "s")];
     Ok((folder, rows.map(|(name, value, unit)| row(name, value, unit)).to_vec()))
 }
 
