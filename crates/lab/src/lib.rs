@@ -3,11 +3,14 @@
 #![warn(missing_docs)]
 
 pub mod benchmark;
+pub mod benchmark_report;
 pub mod build;
 pub mod catalogue;
+pub mod change;
 pub mod collect;
 pub mod export;
 pub mod follow;
+pub mod diff;
 pub mod ideal;
 pub mod import;
 pub mod metrics;
