@@ -1,5 +1,6 @@
 //! The command line.
 
+pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use crate::export::ExportOptions;
 use crate::manual::{CompletionsOptions, ManOptions};
 use crate::new::NewOptions;
@@ -19,6 +20,12 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario, print the comparison, keep the results.
     Run(RunOptions),
+    /// Say where the time of single flows went.
+    Why(crate::why::WhyOptions),
+    /// Run all points of a scenario's `sweep`; what is done already is not done again.
+    Sweep(SweepOptions),
+    /// Join the parts of a sweep that several machines or shards did.
+    Collect(CollectOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
     /// Measure this program.
@@ -61,9 +68,13 @@ pub struct Common {
 
 impl Common {
     pub fn threads(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.map_or_else(all, usize::from)
+        self.threads.map_or_else(processors, usize::from)
     }
+}
+
+/// Threads where none are asked for.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[derive(Args)]

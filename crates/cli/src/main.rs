@@ -8,6 +8,8 @@ mod new;
 mod progress;
 mod reproduce;
 mod run;
+mod why;
+mod sweep;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -18,6 +20,9 @@ const ABOUT: &str = "\
 Slotline compares ways to run a datacenter network, from one scenario file.
 
   slotline run FILE           run a scenario, print the comparison, keep the results
+  slotline why FILE           say where the time of single flows went
+  slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
+  slotline collect DIR...     join the parts of a sweep that several machines did
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`
   slotline new [NAME]         write a commented scenario to start from
@@ -33,6 +38,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
+        Command::Why(options) => why::why(options),
+        Command::Sweep(options) => sweep::sweep(options),
+        Command::Collect(options) => sweep::collect::collect(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Bench(options) => bench::bench(options),
         Command::Export(options) => export::export(options),

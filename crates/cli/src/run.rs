@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Exit code of a run that was interrupted: 128 + SIGINT, as shells have it.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 pub fn run(options: &RunOptions) -> Result<ExitCode> {
     if options.engine == Engine::Flow {
@@ -60,12 +60,12 @@ fn finish(
 }
 
 /// Columns of the terminal.
-fn width() -> usize {
+pub fn width() -> usize {
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     columns.unwrap_or(100).clamp(40, 200)
 }
 
 /// Prints; a reader that went away is no error.
-fn say(text: &str) {
+pub fn say(text: &str) {
     drop(writeln!(std::io::stdout(), "{}", text.trim_end()));
 }

@@ -6,6 +6,11 @@
 #![warn(missing_docs)]
 
 mod error;
+mod json;
+mod lines;
+pub mod topology;
+mod tree;
+mod yaml;
 pub mod frame_bytes;
 pub mod pcapng_writer;
 

@@ -13,6 +13,7 @@ pub mod table;
 mod tables;
 mod tables_story;
 pub mod terminal;
+pub mod why;
 pub mod words;
 mod written;
 
@@ -20,6 +21,7 @@ pub use written::{CSV_ROWS, Written};
 
 use crate::record::RunSet;
 use crate::summary::{Summary, fingerprint};
+use crate::sweep::lock::holder;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -79,7 +81,7 @@ impl Place {
     ) -> Result<Place, OutputError> {
         let id = run_id(name, scenario);
         let folder = root.join(&id);
-        let draft = root.join(format!(".{id}.{}.partial", std::process::id()));
+        let draft = root.join(format!(".{id}.{}.partial", holder()));
         let place = Place { id, folder, draft, scenario: scenario.to_string() };
         place.check_free(force)?;
         fs::create_dir_all(&place.draft).map_err(at(&place.draft))?;

@@ -12,7 +12,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
-use slotline_net::workload::{Setting, Shape, TrafficBuilder};
+use slotline_net::workload::{Carrier, Setting, Shape, Traffic, TrafficBuilder};
 
 type Checked = Result<(), SpecError>;
 
@@ -150,6 +150,26 @@ fn some_ports(graph: &Graph) -> Vec<String> {
     of_switch.take(3).map(|(near, far)| format!("`{}-{}`", name(near), name(far))).collect()
 }
 
+/// Flows to be followed exist, and have acknowledgements.
+fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Checked {
+    let flows = traffic.flows.len();
+    for (at, &number) in spec.follow.iter().enumerate() {
+        let key = format!("measure.follow[{at}]");
+        let flow = traffic.flows.get(number as usize).ok_or_else(|| {
+            SpecError::new(
+                &key,
+                format!("`follow` has {number}: there are {flows} flows, numbered from 0"),
+            )
+        })?;
+        ensure(traffic.conns[flow.conn.at()].carrier == Carrier::Tcp, &key, || {
+            format!(
+                "`follow` has {number}, which is a stream of datagrams: only TCP flows have a course"
+            )
+        })?;
+    }
+    Ok(())
+}
+
 fn lacks(metric: Metric, what: &str) -> Checked {
     Err(SpecError::new("measure.metrics", format!("`{}` needs {what}", metric.key())))
 }
@@ -259,5 +279,6 @@ fn traffic(scenario: &Scenario, graph: &Graph, files: &Files<'_>) -> Checked {
         let made = workload.generate(group, &setting, &mut out);
         made.map_err(|e| within(&format!("workload[{group}]"), e))?;
     }
-    out.finish().map(drop).map_err(|e| SpecError::new("workload", e.message))
+    let traffic = out.finish().map_err(|e| SpecError::new("workload", e.message))?;
+    followed(&scenario.measure, &traffic)
 }

@@ -3,8 +3,10 @@
 use super::check::check;
 use super::document::Document;
 use super::error::ScenarioError;
+use super::extends;
 use super::spec::Scenario;
 use crate::record::{RunRecord, RunSet, Window};
+use crate::scheduler::Scheduler;
 use crate::summary::fingerprint;
 use slotline_net::error::SpecError;
 use slotline_net::topology::{Graph, NodeKind};
@@ -22,6 +24,8 @@ pub struct Loaded {
     /// The files it names, with their text.
     inputs: BTreeMap<String, String>,
     fabric: String,
+    /// Schedulers of the calling program, by scheme.
+    pub(crate) schedulers: BTreeMap<usize, Scheduler>,
 }
 
 impl Scenario {
@@ -34,21 +38,37 @@ impl Scenario {
 
     /// Checks `text` as the content of the file at `path`.
     pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
-        let document = Document { file: path.into(), text };
-        let scenario: Scenario =
-            toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
-        let mut loaded =
-            Loaded { scenario, document, inputs: BTreeMap::new(), fabric: String::new() };
-        loaded.check()?;
-        Ok(loaded)
+        Loaded::of(extends::settled(Document::new(path, text))?)
     }
 }
 
 impl Loaded {
+    /// Checks `document`, which stands on its own.
+    pub(crate) fn of(document: Document) -> Result<Loaded, ScenarioError> {
+        let scenario: Scenario =
+            toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
+        let mut loaded = Loaded {
+            scenario,
+            document,
+            inputs: BTreeMap::new(),
+            fabric: String::new(),
+            schedulers: BTreeMap::new(),
+        };
+        loaded.check()?;
+        Ok(loaded)
+    }
+
     /// Puts other seeds in place of the file's, as the command line may, and checks again.
     pub fn reseed(&mut self, seed: Option<u32>, repeat: Option<u32>) -> Result<(), ScenarioError> {
         self.scenario.seed = seed.unwrap_or(self.scenario.seed);
         self.scenario.repeat = repeat.unwrap_or(self.scenario.repeat);
+        self.check()
+    }
+
+    /// Follows these flows only; without any, those that are worth it.
+    pub fn follow(&mut self, flows: &[u32]) -> Result<(), ScenarioError> {
+        self.scenario.measure.follow = flows.to_vec();
+        self.scenario.measure.why = flows.is_empty();
         self.check()
     }
 
@@ -83,13 +103,19 @@ impl Loaded {
         self.document.fault_at(&error.key, error.message)
     }
 
-    /// The scenario with all defaults written out, and a fingerprint of each file that it names.
+    /// The scenario with all defaults written out, a fingerprint of each file that it names, and the
+    /// name of each scheduler that the calling program put in.
     pub fn resolved(&self) -> String {
         let input = |(name, text): (&String, &String)| {
             format!("# {name}: {} bytes, {:016x}\n", text.len(), fingerprint(text.as_bytes()))
         };
         let inputs: String = self.inputs.iter().map(input).collect();
-        self.scenario.resolved() + &inputs
+        let scheduler = |(at, scheduler): (&usize, &Scheduler)| {
+            let (scheme, name) = (&self.scenario.scheme[*at].name, scheduler.name());
+            format!("# scheme {scheme:?}: scheduled by {name:?} of the calling program\n")
+        };
+        let schedulers: String = self.schedulers.iter().map(scheduler).collect();
+        self.scenario.resolved() + &inputs + &schedulers
     }
 
     /// The comparison, with the runs done so far.

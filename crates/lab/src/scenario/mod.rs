@@ -4,7 +4,10 @@ mod check;
 pub mod document;
 pub mod error;
 mod event;
+pub mod extends;
+pub mod keys;
 pub mod load;
+pub mod merge;
 mod spec;
 
 pub use error::{Fault, ScenarioError};

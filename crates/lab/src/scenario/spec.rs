@@ -109,6 +109,12 @@ pub struct MeasureSpec {
     /// Flows that start from this on do not count, nor do samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
+    /// Whether it is found out where the time of flows went: the first seed's run is done again, with the
+    /// packets of the slowest 1 % of flows, and as many of the others as memory allows, recorded.
+    pub why: bool,
+    /// Numbers of flows to be followed in any case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub follow: Vec<u32>,
     /// What to show first; empty for the usual choice. All metrics are kept in any case.
     pub metrics: Vec<Metric>,
     /// Whether each flow's completion time alone in the network is computed, for the slowdown.
@@ -129,6 +135,8 @@ impl Default for MeasureSpec {
             capture_limit: MeasureSpec::CAPTURE_LIMIT,
             warmup: Time::ZERO,
             until: None,
+            why: true,
+            follow: vec![],
             metrics: vec![],
             ideal: true,
         }

@@ -1,6 +1,6 @@
 //! What a scenario says about its fabric.
 
-use super::{FatTreeSpec, Graph, LeafSpineSpec, StarSpec, TreeSpec};
+use super::{FatTreeSpec, Graph, GraphSpec, LeafSpineSpec, StarSpec, TreeSpec};
 use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Rate;
@@ -18,15 +18,18 @@ pub enum TopologySpec {
     FatTree(FatTreeSpec),
     /// Every leaf linked to every spine.
     LeafSpine(LeafSpineSpec),
+    /// Any hosts, switches and links.
+    Graph(GraphSpec),
 }
 
 impl TopologySpec {
     /// Every kind, with a line about it.
-    pub const KINDS: [(&str, &str); 4] = [
+    pub const KINDS: [(&str, &str); 5] = [
         ("star", "hosts around one switch"),
         ("tree", "racks, or rows of racks, under one core switch, oversubscribed as given"),
         ("fat-tree", "k-ary fat-tree of any even k"),
         ("leaf-spine", "every leaf switch linked to every spine switch"),
+        ("graph", "any network, by its hosts, switches and links, or from a file"),
     ];
 
     /// The network it describes. Hosts are numbered pod by pod, and so are nodes: the hosts of a pod,
@@ -37,6 +40,7 @@ impl TopologySpec {
             TopologySpec::Tree(spec) => (spec.build(), &spec.overrides),
             TopologySpec::FatTree(spec) => (spec.build(), &spec.overrides),
             TopologySpec::LeafSpine(spec) => (spec.build(), &spec.overrides),
+            TopologySpec::Graph(spec) => (spec.build(), &spec.overrides),
         };
         let mut graph = graph?;
         overrides.iter().try_for_each(|change| change.apply(&mut graph))?;

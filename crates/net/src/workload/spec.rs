@@ -67,7 +67,7 @@ pub const WORKLOADS: &[(&str, &str)] = &[
     ("poisson", "Poisson arrivals at a given load, sizes from a distribution; open loop"),
     ("udp", "datagrams at a constant rate, on and off, or Poisson"),
     ("bulk", "long TCP flows, of given size or as long as the run"),
-    ("trace", "flows from an htsim .cm or a CSV file"),
+    ("trace", "flows from a file: CSV, htsim .cm, HPCC, GOAL, or a packet capture"),
 ];
 
 /// Makes the flows of one workload.
