@@ -142,5 +142,33 @@ fn a_result_is_exported() {
     let events = line["traceEvents"].as_array().expect("events");
     assert!(events.iter().any(|event| event["name"] == "flow to h0"));
     assert!(events.iter().any(|event| event["name"] == "queue s0-h0"));
+    let captured = ["export", "pcapng", result, "--seed", "1", "--port"];
+    folder.said(&[&captured[..], &["s0-h0", "-o", "s0-h0.pcapng"]].concat());
+    let capture = fs::read(folder.0.join("s0-h0.pcapng")).expect("the capture");
+    let ports = fs::read_to_string(PathBuf::from(result).join("ports.csv")).expect("the ports");
+    let sent = sent_packets(&ports, "tcp,1,s0,h0,");
+    assert_eq!((packets(&capture), sent > 100), (sent, true), "every packet is there");
+    let error = folder.refused(&[&captured[..], &["s0-h2"]].concat());
+    assert!(error.contains("there are `h0-s0`, `s0-h0`"), "{error}");
     assert!(folder.refused(&["export", "perfetto", "."]).contains("not a result"));
+}
+
+/// Packets of a capture file.
+fn packets(mut file: &[u8]) -> usize {
+    const PACKET: u32 = 6;
+    let mut count = 0;
+    while let Some((head, _)) = file.split_first_chunk::<8>() {
+        let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| head[at + byte]));
+        count += usize::from(word(0) == PACKET);
+        file = &file[word(4) as usize..];
+    }
+    count
+}
+
+/// What the port of the line that begins so has sent.
+fn sent_packets(ports: &str, begin: &str) -> usize {
+    let names: Vec<&str> = ports.lines().next().expect("a header").split(',').collect();
+    let column = names.iter().position(|name| *name == "tx_packets").expect("the column");
+    let line = ports.lines().find(|line| line.starts_with(begin)).expect("the port");
+    line.split(',').nth(column).and_then(|cell| cell.parse().ok()).expect("a count")
 }
