@@ -1,7 +1,5 @@
 //! Results on disk and on screen.
 
-pub mod plot;
-
 pub mod report;
 mod summary_json;
 pub mod table;
