@@ -12,6 +12,8 @@ const TITLE: &str = "The fabric";
 const HOSTS: usize = 128;
 /// Hottest links that are listed.
 const LISTED: usize = 10;
+/// Links whose two directions are drawn side by side.
+const BOTH: usize = 240;
 
 /// The figure of this subject.
 pub fn figure(view: &View<'_>) -> Figure {
@@ -22,8 +24,10 @@ pub fn figure(view: &View<'_>) -> Figure {
     let graph = Graph::of(ports);
     let hosts = graph.tier.iter().filter(|tier| **tier == 0).count();
     let places = graph.places(hosts > HOSTS);
+    let links = links(ports, &graph, &places, &used);
     let fabric = Fabric {
-        links: links(ports, &graph, &places, &used),
+        both: links.len() <= BOTH,
+        links,
         hottest: (0..view.runs.len()).map(|scheme| hottest(ports, &used, scheme)).collect(),
         nodes: places.nodes,
     };
@@ -31,9 +35,13 @@ pub fn figure(view: &View<'_>) -> Figure {
         true => " Hosts of a switch are drawn as one, with the busiest of their links.",
         false => "",
     };
+    let directions = match fabric.both {
+        true => "the line on the right is the way up, the one on the left the way down",
+        false => "that of the busier direction",
+    };
     let caption = format!(
-        "{} Colour and width of a link: its utilisation in the busier direction, over whole runs and all \
-         seeds.{grouped}",
+        "{} Colour and width of a link: its utilisation over whole runs and all seeds; {directions}.\
+         {grouped}",
         capital(&view.set.fabric),
     );
     Ok(Plot { id: "fabric", title: TITLE, caption, shape: Shape::Fabric(fabric) })

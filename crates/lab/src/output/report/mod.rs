@@ -24,7 +24,13 @@ use view::View;
 pub fn html(id: &str, set: &RunSet, summary: &Summary) -> String {
     let title = escape(&set.name);
     let sections = sections(set, summary);
-    let contents: String = sections.iter().map(|section| section.link()).collect();
+    let links = sections.iter().map(|section| (section.id, section.title));
+    let all = [("comparison", "Comparison")]
+        .into_iter()
+        .chain(links)
+        .chain([("made", "How it was made")]);
+    let contents: String =
+        all.map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>\n")).collect();
     let body: String = sections.iter().map(Section::html).collect();
     let plots = sections.iter().flat_map(|section| section.figures.iter().flatten()).collect();
     let data = data(set, plots);
@@ -67,10 +73,6 @@ fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
 }
 
 impl Section {
-    fn link(&self) -> String {
-        format!("<a href=\"#{}\">{}</a>\n", self.id, self.title)
-    }
-
     fn html(&self) -> String {
         let figures: String = self.figures.iter().map(figure).collect();
         let (id, title) = (self.id, self.title);

@@ -294,6 +294,8 @@ pub struct Fabric {
     pub nodes: Vec<FabricNode>,
     /// Lines between them.
     pub links: Vec<FabricLink>,
+    /// Both directions are drawn, side by side.
+    pub both: bool,
     /// By scheme: the busiest directions of links, with their utilisation per mille.
     pub hottest: Vec<Vec<(String, i32)>>,
 }

@@ -5,9 +5,9 @@ use super::view::{View, hosts, seconds};
 use crate::record::{RunRecord, ScheduleRow};
 use std::collections::BTreeMap;
 
-const TITLE: &str = "Schedule";
+const TITLE: &str = "Who may send, and when";
 /// Windows that are drawn one by one.
-const MOST: usize = 2_500;
+const MOST: usize = 4_000;
 /// The first windows, kept one by one where there are more.
 const DETAIL: usize = 1_500;
 
@@ -152,11 +152,11 @@ mod tests {
 
     #[test]
     fn many_windows_are_summed_up_without_losing_time() {
-        let panel = drawn(&scheduled(20_000));
+        let panel = drawn(&scheduled(30_000));
         assert!(panel.bars.row.len() <= 2 * MOST && panel.detail.row.len() == DETAIL);
         let span = |at: usize| panel.bars.until[at] - panel.bars.from[at];
         let open: f64 = (0..panel.bars.row.len()).map(|at| span(at) * panel.bars.share[at]).sum();
-        let exact = 19_999.0 * 8e-6 + (panel.end - 19_999.0 * 1e-5);
+        let exact = 29_999.0 * 8e-6 + (panel.end - 29_999.0 * 1e-5);
         assert!((open / exact - 1.0).abs() < 0.01, "{open} {exact}");
         assert!((panel.detail_until - 0.015).abs() < 1e-12);
     }

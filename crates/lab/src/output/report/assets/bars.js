@@ -1,10 +1,10 @@
 // Horizontal bars: one for each scheme in each row.
 
-const BAR = 9;
+const BAR = 11;
 
 function drawBars(plot, state, width) {
   const schemes = range(plot.values.length).filter(at => !state.hidden.has(at));
-  const rowHeight = Math.max(20, schemes.length * BAR + 9);
+  const rowHeight = Math.max(20, schemes.length * BAR + 7);
   const room = Math.min(width * 0.42, 14 + largest(plot.rows.map(name => widthOf(name)).concat(20)));
   const right = width - MARGIN.right - 46;
   const top = 8;
@@ -21,7 +21,9 @@ function drawBars(plot, state, width) {
         class: `bar data ${colour(scheme)}`, x: px(room), y: px(rowTop(row) + rank * BAR),
         width: px(end - room), height: BAR - 2,
       }));
-      parts.push(text(end + 4, rowTop(row) + rank * BAR + 7, shown(plot.x.unit, plot.values[scheme][row]), { class: 'tiny' }));
+      if (plot.values[scheme][row] > 0) {
+        parts.push(text(end + 4, rowTop(row) + rank * BAR + 8, shown(plot.x.unit, plot.values[scheme][row]), { class: 'mini' }));
+      }
     });
   });
   const tell = row => ({

@@ -1,8 +1,6 @@
 // The network: nodes in tiers, hosts at the bottom, links coloured by how much they were used.
 
 const busier = (link, scheme) => Math.max(link.up[scheme], link.down[scheme]);
-const SINGLE = 240;
-
 function fabricLayout(plot, width) {
   const tiers = largest(plot.nodes.map(node => node.tier));
   const dense = plot.nodes.length > 120;
@@ -32,9 +30,8 @@ function fabricPanel(plot, state, layout, scheme, x, y, wide) {
   const group = svg('g', { transform: `translate(${px(x)} ${px(y)})` });
   group.append(text(0, 12, state.schemes[scheme], { class: 'title' }));
   const order = plot.links.slice().sort((a, b) => busier(a, scheme) - busier(b, scheme));
-  const double = plot.links.length <= SINGLE;
   for (const link of order) {
-    if (!double) group.append(fabricLine(layout, link, busier(link, scheme), 0));
+    if (!plot.both) group.append(fabricLine(layout, link, busier(link, scheme), 0));
     else group.append(fabricLine(layout, link, link.up[scheme], -1.8), fabricLine(layout, link, link.down[scheme], 1.8));
   }
   plot.nodes.forEach((node, at) => group.append(fabricNode(node, layout.at[at], layout.dense)));

@@ -6,8 +6,7 @@ function linesLayout(plot, state, width) {
   const height = width < 520 ? 250 : 330;
   const floor = height - MARGIN.bottom;
   const ys = lines.flatMap(line => line.low ? [...line.low, ...line.high] : line.y);
-  const yRaw = { ...plot.y };
-  let up = scaleFor(yRaw, state.log.y, ys, floor, MARGIN.top, 6);
+  let up = scaleFor(plot.y, state.log.y, ys, floor, MARGIN.top, 6);
   if (!state.log.y && plot.y.unit !== 'share') {
     const high = roundUp(plot.y.unit, largest(ys.concat(0)), 6);
     up = linearScale(plot.y.unit, 0, high, floor, MARGIN.top, 6);
@@ -21,7 +20,6 @@ function linesLayout(plot, state, width) {
 
 // The path of a line, without points that would move it by less than a third of a pixel.
 function linePath(line, across, up) {
-  const share = line.step && line.x.length > 0;
   let path = '';
   let lastX = NaN;
   let lastY = NaN;
@@ -30,7 +28,7 @@ function linePath(line, across, up) {
     const y = up.at(line.y[at]);
     if (!Number.isFinite(x) || !Number.isFinite(y)) return;
     if (path && Math.abs(x - lastX) < 0.33 && Math.abs(y - lastY) < 0.33 && at + 1 < line.x.length) return;
-    path += !path ? `M${px(x)} ${px(y)}` : share ? `H${px(x)}V${px(y)}` : `L${px(x)} ${px(y)}`;
+    path += !path ? `M${px(x)} ${px(y)}` : line.step ? `H${px(x)}V${px(y)}` : `L${px(x)} ${px(y)}`;
     lastX = x;
     lastY = y;
   });
@@ -56,12 +54,15 @@ function marksAlong(line, across) {
 function drawLines(plot, state, width) {
   const view = linesLayout(plot, state, width);
   const { lines, height, floor, left, right, up, across } = view;
+  // What goes up and down is harder to follow with gaps in it.
+  const overTime = plot.x.unit === 's' && plot.y.unit !== 'share';
   const parts = [axisLeft(plot.y, up, left, right), axisBelow(plot.x, across, floor, MARGIN.top, left, right)];
   for (const line of lines) {
     const style = `${colour(line.scheme)}${line.part === 'median' ? ' light' : ''}`;
     if (line.low) parts.push(svg('path', { class: `band ${style}`, d: bandPath(line, across, up) }));
     parts.push(svg('path', {
-      class: `line data ${style}`, d: linePath(line, across, up), 'stroke-dasharray': dash(line.scheme),
+      class: `line data ${style}${overTime ? ' time' : ''}`, d: linePath(line, across, up),
+      'stroke-dasharray': overTime ? '' : dash(line.scheme),
     }));
   }
   for (const line of lines) {

@@ -115,7 +115,7 @@ function axisBelow(axis, scale, y, top, left, right) {
   for (const [value, words] of sparse(scale)) {
     const at = scale.at(value);
     const half = widthOf(words) / 2;
-    out.append(text(clamp(at, left - 8 + half, right + MARGIN.right - half), y + 17, words, { 'text-anchor': 'middle' }));
+    out.append(text(clamp(at, Math.max(half, left - 8 + half), right + MARGIN.right - half), y + 17, words, { 'text-anchor': 'middle' }));
   }
   out.append(text((left + right) / 2, y + 36, titleOf(axis, scale), { 'text-anchor': 'middle', class: 'title' }));
   return out;

@@ -41,7 +41,7 @@ function drawStack(plot, state, width) {
     const whole = total(bar.seconds);
     const flows = `${grouped(bar.flows)} ${bar.flows === 1 ? 'flow' : 'flows'}`;
     const words = `${state.schemes[bar.scheme]}, ${bar.group} (${flows}): ${quantity('s', whole, 3)}`;
-    parts.push(text(0, tops[at] + 13, fitted(words, right), { class: 'title halo' }));
+    parts.push(text(1, tops[at] + 13, fitted(words, right), { class: 'title halo' }));
     const wide = state.share ? right : across.at(whole);
     parts.push(...stackedBar(bar.seconds, whole, 0, wide, tops[at] + 19, tall));
   });
