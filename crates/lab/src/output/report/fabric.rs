@@ -1,6 +1,6 @@
 //! The network as a drawing: nodes by their distance from hosts, links by how much they were used.
 
-use super::heat::whole_run;
+use super::links::Links;
 use super::plot::{Fabric, FabricLink, FabricNode, Figure, Missing, Plot, Shape};
 use super::view::View;
 use crate::output::words;
@@ -10,6 +10,10 @@ use std::collections::{BTreeMap, VecDeque};
 const TITLE: &str = "The fabric";
 /// Hosts that are drawn one by one.
 const HOSTS: usize = 128;
+/// The host of a central scheduler: it may sit at any switch and says nothing about that one's place.
+const CONTROLLER: &str = "controller";
+/// Between the first and the last name of several hosts.
+const RANGE: &str = " … ";
 /// Hottest links that are listed.
 const LISTED: usize = 10;
 /// Links whose two directions are drawn side by side.
@@ -18,9 +22,9 @@ const BOTH: usize = 240;
 /// The figure of this subject.
 pub fn figure(view: &View<'_>) -> Figure {
     let missing = Missing { title: TITLE, remedy: "No run was done, so that no port is known." };
-    let longest = view.first().max_by_key(|(_, run)| run.ports.len()).ok_or(missing)?;
-    let ports = &longest.1.ports;
-    let used: Vec<Vec<i32>> = (0..ports.len()).map(|at| whole_run(view, at)).collect();
+    let known = Links::of(view).ok_or(missing)?;
+    let ports = known.ports;
+    let used: Vec<Vec<i32>> = (0..ports.len()).map(|at| known.used(at)).collect();
     let graph = Graph::of(ports);
     let hosts = graph.tier.iter().filter(|tier| **tier == 0).count();
     let places = graph.places(hosts > HOSTS);
@@ -72,7 +76,7 @@ impl<'a> Graph<'a> {
             graph.near[far].push(node);
         }
         let mut is_host = vec![false; graph.names.len()];
-        for port in ports.iter().filter(|port| port.host) {
+        for port in ports.iter().filter(|port| port.host && port.node != CONTROLLER) {
             is_host[graph.index[port.node.as_str()]] = true;
         }
         graph.tier = tiers(&graph.near, &is_host);
@@ -99,7 +103,10 @@ impl<'a> Graph<'a> {
             let shared = home.and_then(|home| group_of.get(home).copied());
             places.of[node] = shared.unwrap_or(places.nodes.len());
             if let Some(at) = shared {
-                places.nodes[at].hosts += 1;
+                let group = &mut places.nodes[at];
+                let first = group.name.split(RANGE).next().unwrap_or_default();
+                group.name = format!("{first}{RANGE}{name}");
+                group.hosts += 1;
                 continue;
             }
             group_of.extend(home.map(|home| (*home, places.nodes.len())));
@@ -253,6 +260,16 @@ mod tests {
     }
 
     #[test]
+    fn a_controller_makes_no_edge_switch() {
+        let mut links = ports(&[("h0", "edge", 1), ("edge", "core", 1), ("h1", "core", 1)]);
+        links.iter_mut().filter(|port| port.node == "h1").for_each(|p| p.node = CONTROLLER.into());
+        links.iter_mut().filter(|port| port.port == "h1").for_each(|p| p.port = CONTROLLER.into());
+        let graph = Graph::of(&links);
+        let tier = |name: &str| graph.tier[graph.index[name]];
+        assert_eq!([tier("h0"), tier("edge"), tier("core"), tier(CONTROLLER)], [0, 1, 2, 3]);
+    }
+
+    #[test]
     fn many_hosts_are_drawn_as_one() {
         let names: Vec<(String, String)> =
             (0..200).map(|i| (format!("h{i}"), format!("s{}", i / 50))).collect();
@@ -262,5 +279,6 @@ mod tests {
         assert_eq!((fabric.nodes.len(), fabric.links.len()), (8, 4));
         let hosts: usize = fabric.nodes.iter().map(|node| node.hosts).sum();
         assert_eq!((hosts, fabric.links[0].links), (200, 50));
+        assert_eq!(fabric.nodes[0].name, "h0 … h49");
     }
 }

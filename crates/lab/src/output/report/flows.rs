@@ -8,6 +8,7 @@ use crate::record::FlowRow;
 use crate::summary::Summary;
 
 const SHARE: Axis = Axis { label: "share of flows", unit: Measure::Share, scale: Division::Tail };
+const ONE_SIZE: &str = "All flows are of one size: the distribution of slowdowns says it all.";
 const NO_FLOWS: &str = "No flow over TCP began in the part of the runs that counts.";
 const NO_IDEAL: &str =
     "The times alone in the network were not computed: set ideal = true in [measure].";
@@ -84,6 +85,9 @@ fn by_size(view: &View<'_>) -> Figure {
     let y = Axis { label: "slowdown", unit: Measure::Times, scale: Division::LogFirst };
     let sizes = (0..view.runs.len()).map(|at| sizes(view, at)).find(|sizes| !sizes.is_empty());
     let edges = edges(&sizes.ok_or(Missing { title, remedy: NO_IDEAL })?);
+    if edges.len() == 1 {
+        return Err(Missing { title, remedy: ONE_SIZE });
+    }
     let series = (0..view.runs.len()).flat_map(|at| buckets(view, at, &edges)).collect();
     let caption = format!(
         "All seeds together. Each point is for a bucket of about 5 % of all flows with neighbouring \
@@ -260,6 +264,7 @@ mod tests {
         let mut set = fake(1);
         set.runs.iter_mut().flat_map(|run| &mut run.flows).for_each(|flow| flow.ideal_ps = 0);
         assert_eq!(slowdown(&View::of(&set)).unwrap_err().remedy, NO_IDEAL);
+        assert_eq!(by_size(&View::of(&fake(1))).unwrap_err().remedy, ONE_SIZE);
         assert_eq!(by_size(&View::of(&set)).unwrap_err().remedy, NO_IDEAL);
         set.runs.iter_mut().flat_map(|run| &mut run.flows).for_each(|flow| flow.start_ps = NEVER);
         assert_eq!(completion(&View::of(&set)).unwrap_err().remedy, NO_FLOWS);

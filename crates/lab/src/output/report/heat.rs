@@ -1,5 +1,6 @@
 //! How much of each link was used: over time where samples exist, over the whole run otherwise.
 
+use super::links::Links;
 use super::plot::{
     Axis, Bars, Division, Figure, Heat, HeatPanel, Measure, Missing, Plot, Row, Shape,
 };
@@ -23,17 +24,19 @@ pub fn figure(view: &View<'_>) -> Figure {
 
 /// A map for each scheme, all with the same rows; `None` where nothing was sampled.
 fn over_time(view: &View<'_>) -> Option<Figure> {
-    let (_, one) = view.first().find(|(_, run)| !run.samples.is_empty())?;
+    let links = Links::of(view)?;
+    let (scheme, one) = view.first().find(|(_, run)| !run.samples.is_empty())?;
     let sampled: BTreeSet<u32> = one.samples.iter().map(|sample| sample.port).collect();
-    let mut ports: Vec<u32> = sampled.into_iter().collect();
+    let mut ports: Vec<usize> =
+        sampled.into_iter().filter_map(|own| links.number(scheme, own as usize)).collect();
     let all = ports.len();
-    ports.sort_by_key(|port| {
-        std::cmp::Reverse(whole_run(view, *port as usize).iter().max().copied())
-    });
+    ports.sort_by_key(|at| (std::cmp::Reverse(links.used(*at).into_iter().max()), *at));
     ports.truncate(ROWS);
     ports.sort_unstable();
-    let panels = view.first().map(|(scheme, run)| panel(scheme, run, &ports)).collect();
-    let rows = ports.iter().map(|port| name(&one.ports[*port as usize])).collect();
+    let panel = |(scheme, run): (usize, &RunRecord)| {
+        let own: Vec<Option<usize>> = ports.iter().map(|at| links.in_first(scheme, *at)).collect();
+        panel(scheme, run, &own)
+    };
     let left_out = match all - ports.len() {
         0 => String::new(),
         n => format!(" {n} sampled ports that were used less are not drawn."),
@@ -41,7 +44,8 @@ fn over_time(view: &View<'_>) -> Option<Figure> {
     let caption = format!(
         "Mean utilisation of each sampled port in each interval, in the first seed.{left_out}"
     );
-    let heat = Heat { rows, panels };
+    let panels = view.first().filter(|(_, run)| !run.samples.is_empty()).map(panel).collect();
+    let heat = Heat { rows: ports.iter().map(|at| name(&links.ports[*at])).collect(), panels };
     Some(Ok(Plot { id: "utilisation", title: TITLE, caption, shape: Shape::Heat(heat) }))
 }
 
@@ -49,7 +53,7 @@ fn name(port: &PortRow) -> String {
     words::direction(&port.node, &port.port)
 }
 
-fn panel(scheme: usize, run: &RunRecord, ports: &[u32]) -> HeatPanel {
+fn panel(scheme: usize, run: &RunRecord, ports: &[Option<usize>]) -> HeatPanel {
     let times: BTreeSet<u64> = run.samples.iter().map(|sample| sample.t_ps).collect();
     let times: Vec<u64> = [0].into_iter().chain(times.into_iter().filter(|t| *t > 0)).collect();
     let each = (times.len() - 1).div_ceil(COLUMNS).max(1);
@@ -57,7 +61,7 @@ fn panel(scheme: usize, run: &RunRecord, ports: &[u32]) -> HeatPanel {
     if edges.last() != times.last() {
         edges.extend(times.last());
     }
-    let row = |port: &u32| cells(run, *port, &edges);
+    let row = |port: &Option<usize>| cells(run, *port, &edges);
     HeatPanel {
         scheme,
         permille: ports.iter().map(row).collect(),
@@ -66,15 +70,16 @@ fn panel(scheme: usize, run: &RunRecord, ports: &[u32]) -> HeatPanel {
 }
 
 /// Utilisation between neighbouring `edges`, which are times of samples; -1 where the port has none.
-fn cells(run: &RunRecord, port: u32, edges: &[u64]) -> Vec<i32> {
+fn cells(run: &RunRecord, port: Option<usize>, edges: &[u64]) -> Vec<i32> {
+    let Some(port) = port else { return vec![-1; edges.len() - 1] };
     let mut sent: Vec<Option<u64>> = vec![None; edges.len()];
     sent[0] = Some(0);
-    for sample in samples_at(run, port) {
+    for sample in samples_at(run, port as u32) {
         if let Ok(at) = edges.binary_search(&sample.t_ps) {
             sent[at] = Some(sample.tx_bytes);
         }
     }
-    let rate = run.ports.get(port as usize).map_or(0, |port| port.rate_bps);
+    let rate = run.ports.get(port).map_or(0, |port| port.rate_bps);
     let cell = |at: usize| match (sent[at], sent[at + 1]) {
         (Some(a), Some(b)) => permille(b.saturating_sub(a), rate, edges[at + 1] - edges[at]),
         _ => -1,
@@ -83,32 +88,16 @@ fn cells(run: &RunRecord, port: u32, edges: &[u64]) -> Vec<i32> {
 }
 
 /// What `bytes` within `span_ps` are of a link's capacity; -1 where that is not known.
-pub fn permille(bytes: u64, rate_bps: u64, span_ps: u64) -> i32 {
+fn permille(bytes: u64, rate_bps: u64, span_ps: u64) -> i32 {
     let capacity = rate_bps as f64 * seconds(span_ps);
     if capacity > 0.0 { (bytes as f64 * 8000.0 / capacity).round() as i32 } else { -1 }
 }
 
-/// By scheme: utilisation of port `at` over the whole runs of all seeds; -1 where it is not known.
-pub fn whole_run(view: &View<'_>, at: usize) -> Vec<i32> {
-    let of = |runs: &Vec<&RunRecord>| {
-        let (mut bytes, mut capacity) = (0.0, 0.0);
-        for run in runs {
-            let Some(port) = run.ports.get(at) else { continue };
-            bytes += port.tx_bytes as f64 * 8000.0;
-            capacity += port.rate_bps as f64 * seconds(run.engine.sim_time_ps);
-        }
-        if capacity > 0.0 { (bytes / capacity).round() as i32 } else { -1 }
-    };
-    view.runs.iter().map(of).collect()
-}
-
 fn totals(view: &View<'_>) -> Figure {
     let missing = Missing { title: TITLE, remedy: "No link carried anything." };
-    let Some((_, one)) = view.first().max_by_key(|(_, run)| run.ports.len()) else {
-        return Err(missing);
-    };
+    let Some(links) = Links::of(view) else { return Err(missing) };
     let mut ports: Vec<(Vec<i32>, &PortRow)> =
-        one.ports.iter().enumerate().map(|(at, port)| (whole_run(view, at), port)).collect();
+        links.ports.iter().enumerate().map(|(at, port)| (links.used(at), port)).collect();
     ports.retain(|(used, _)| used.iter().any(|permille| *permille > 0));
     ports.sort_by_key(|(used, _)| std::cmp::Reverse(used.iter().max().copied()));
     if ports.is_empty() {

@@ -5,6 +5,7 @@ mod fabric;
 mod flows;
 mod heat;
 mod html;
+mod links;
 mod plot;
 mod ports;
 mod schedule;

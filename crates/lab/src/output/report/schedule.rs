@@ -3,11 +3,13 @@
 use super::plot::{Figure, Gantt, GanttPanel, Missing, Plot, Shape, Spans};
 use super::view::{View, hosts, seconds};
 use crate::record::{RunRecord, ScheduleRow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const TITLE: &str = "Who may send, and when";
 /// Windows that are drawn one by one.
 const MOST: usize = 4_000;
+/// Hosts that are drawn: those with most windows.
+const HOSTS: usize = 128;
 /// The first windows, kept one by one where there are more.
 const DETAIL: usize = 1_500;
 
@@ -27,10 +29,21 @@ pub fn figure(view: &View<'_>) -> Figure {
         }
         false => " Each bar is a window; the colour stands for the destination.",
     };
-    let caption =
-        format!("When each host was permitted to send, and to whom, in the first seed.{how}");
+    let all: usize = scheduled().map(|(_, run)| senders(run)).max().unwrap_or(0);
+    let left_out = match all.saturating_sub(HOSTS) {
+        0 => String::new(),
+        n => format!(" {n} hosts with fewer windows are not drawn."),
+    };
+    let caption = format!(
+        "When each host was permitted to send, and to whom, in the first seed.{how}{left_out}"
+    );
     let gantt = Gantt { hosts: hosts(one), panels };
     Ok(Plot { id: "schedule", title: TITLE, caption, shape: Shape::Gantt(gantt) })
+}
+
+/// Hosts that were permitted to send.
+fn senders(run: &RunRecord) -> usize {
+    run.schedule.iter().map(|row| row.src).collect::<BTreeSet<u32>>().len()
 }
 
 fn panel(scheme: usize, run: &RunRecord) -> GanttPanel {
@@ -41,9 +54,9 @@ fn panel(scheme: usize, run: &RunRecord) -> GanttPanel {
         .iter()
         .map(|row| ScheduleRow { until_ps: row.until_ps.min(end), ..*row })
         .collect();
-    let mut rows: Vec<u32> = windows.iter().map(|row| row.src).collect();
-    rows.sort_unstable();
-    rows.dedup();
+    let rows = rows(&windows);
+    let drawn = |row: &ScheduleRow| rows.binary_search(&row.src).is_ok();
+    let windows: Vec<ScheduleRow> = windows.into_iter().filter(drawn).collect();
     let (bars, detail) = match windows.len() <= MOST {
         true => (each(&windows, &rows), Spans::default()),
         false => (summed_up(&windows, &rows, end), each(&windows[..DETAIL], &rows)),
@@ -57,6 +70,17 @@ fn panel(scheme: usize, run: &RunRecord) -> GanttPanel {
         bars,
         detail,
     }
+}
+
+/// The sending hosts that are drawn, in order.
+fn rows(windows: &[ScheduleRow]) -> Vec<u32> {
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    windows.iter().for_each(|row| *counts.entry(row.src).or_default() += 1);
+    let mut all: Vec<(u32, usize)> = counts.into_iter().collect();
+    all.sort_by_key(|(host, n)| (std::cmp::Reverse(*n), *host));
+    let mut rows: Vec<u32> = all.into_iter().take(HOSTS).map(|(host, _)| host).collect();
+    rows.sort_unstable();
+    rows
 }
 
 impl Spans {

@@ -59,7 +59,7 @@ function fabricNode(node, { x, y }, dense) {
   return svg('rect', { class: 'node', x: px(x - size), y: px(y - size * 0.75), width: 2 * size, height: 1.5 * size, rx: 1.5 });
 }
 
-const nodeName = node => node.hosts > 1 ? `${node.name} +${node.hosts - 1}` : node.name;
+const nodeName = node => node.name;
 
 // The names of a tier where there is room, or else the first and the last and how many there are.
 function tierLabels(plot, layout, tier, wide) {
@@ -74,7 +74,9 @@ function tierLabels(plot, layout, tier, wide) {
   const hosts = nodes.reduce((sum, at) => sum + plot.nodes[at].hosts, 0);
   const [first, last] = [plot.nodes[nodes[0]], plot.nodes[nodes[nodes.length - 1]]];
   const count = tier === 0 ? `${grouped(hosts)} hosts` : `${nodes.length} switches`;
-  return [label(nodes[0], `${first.name} … ${last.name}: ${count}`, 'start', 0)];
+  const words = `${first.name.split(' … ')[0]} … ${last.name.split(' … ').pop()}: ${count}`;
+  const paper = svg('rect', { class: 'paper', x: 0, y: layout.at[nodes[0]].y + below - 11, width: px(widthOf(words, 11) + 5), height: 14 });
+  return [paper, label(nodes[0], words, 'start', 1)];
 }
 
 function fabricCursor(plot, state, layout, panels) {

@@ -1,8 +1,26 @@
 // Lines over two axes.
 
+// The part of a line up to `end`, where the reader wants only that.
+function upTo(line, end) {
+  if (!end) return line;
+  const n = Math.max(1, lastUpTo(line.x, end * (1 + 1e-9)) + 1);
+  const cut = Object.entries(line).map(([name, value]) => [name, Array.isArray(value) ? value.slice(0, n) : value]);
+  return Object.fromEntries(cut);
+}
+
+// A button for the time in which all schemes ran, where some ran much longer than others.
+function linesControls(plot, state, redraw) {
+  if (plot.x.unit !== 's' || plot.y.unit === 'share') return [];
+  const ends = plot.series.filter(line => line.x.length).map(line => line.x[line.x.length - 1]);
+  const [first, last] = [smallest(ends), largest(ends)];
+  if (!(last > 2 * first)) return [];
+  const words = `first ${quantity('s', first, 2)}`;
+  return [toggle(words, `Only the ${words}, in which all schemes ran`, false, now => { state.until = now ? first : 0; redraw(); })];
+}
+
 // The lines that are to be seen, and where.
 function linesLayout(plot, state, width) {
-  const lines = plot.series.filter(line => line.x.length && !state.hidden.has(line.scheme));
+  const lines = plot.series.filter(line => line.x.length && !state.hidden.has(line.scheme)).map(line => upTo(line, state.until));
   const height = width < 520 ? 250 : 330;
   const floor = height - MARGIN.bottom;
   const ys = lines.flatMap(line => line.low ? [...line.low, ...line.high] : line.y);
@@ -138,4 +156,5 @@ const LINES = {
   draw: drawLines, table: linesTable, vega: linesVega,
   schemes: plot => plot.series.filter(line => line.x.length),
   axes: plot => ({ x: plot.x, y: plot.y }),
+  controls: linesControls,
 };
