@@ -1,7 +1,5 @@
 //! Results on disk and on screen.
 
-pub mod plot;
-
 mod csv;
 pub mod differences;
 mod index;
