@@ -1,11 +1,6 @@
 //! Everything a scenario can name.
 
-use slotline_net::aqm::QUEUES;
-use slotline_net::control::spec::CONTROLS;
-use slotline_net::route::RoutingSpec;
-use slotline_net::topology::TopologySpec;
-use slotline_net::transport::spec::TRANSPORTS;
-use slotline_net::workload::{WORKLOADS, cdf::DISTRIBUTIONS};
+use slotline_net::workload::DISTRIBUTIONS;
 use std::fmt::Write;
 
 /// A kind of thing.
@@ -68,15 +63,15 @@ impl Kind {
     /// Name and description of each.
     pub fn entries(self) -> Vec<(&'static str, &'static str)> {
         match self {
-            Kind::Topology => TopologySpec::KINDS.to_vec(),
-            Kind::Workload => WORKLOADS.to_vec(),
+            Kind::Topology => vec![],
+            Kind::Workload => vec![],
             Kind::Distribution => {
                 DISTRIBUTIONS.iter().map(|(name, _)| (*name, "published flow sizes")).collect()
             }
-            Kind::Routing => RoutingSpec::KINDS.to_vec(),
-            Kind::Queue => QUEUES.to_vec(),
-            Kind::Transport => TRANSPORTS.to_vec(),
-            Kind::Control => CONTROLS.to_vec(),
+            Kind::Routing => vec![],
+            Kind::Queue => vec![],
+            Kind::Transport => vec![],
+            Kind::Control => vec![],
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod record;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+pub mod schema;
 pub mod statistics;
 pub mod summary;
 pub mod usage;

@@ -35,6 +35,9 @@ impl Scenario {
     /// Checks `text` as the content of the file at `path`.
     pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
         let document = Document { file: path.into(), text };
+        if let Some(fault) = document.shape_faults().into_iter().next() {
+            return Err(fault);
+        }
         let scenario: Scenario =
             toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
         let mut loaded =

@@ -5,6 +5,8 @@ pub mod document;
 pub mod error;
 mod event;
 pub mod load;
+mod shape;
+mod shape_words;
 mod spec;
 
 pub use error::{Fault, ScenarioError};

@@ -9,7 +9,9 @@ use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
 /// What a `start` of 1 means: it differs between versions of htsim.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUnit {
     /// Picoseconds.

@@ -32,12 +32,14 @@ options! {
     Trace {
         /// The file: an htsim connection matrix (`.cm`) or CSV with header
         /// `src,dst,bytes,start_s[,class]` (`.csv`).
+        #[schemars(extend("x-required" = true, "x-type" = "file"))]
         file: String = String::new(),
         /// Unit of `start` in a connection matrix.
         time_unit: TimeUnit = TimeUnit::Ps,
         /// When the trace starts.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7, of flows whose trace gives none.
+        #[schemars(range(max = 7))]
         class: u8 = 0,
     }
 }

@@ -1,0 +1,3 @@
+fn main() {
+    print!("{}", slotline_lab::schema::text());
+}
