@@ -38,7 +38,7 @@ fn in_toml(schema: &mut Schema) {
     without_null(schema);
     require(schema);
     if schema.get("format").is_some_and(|format| format == "uint32") {
-        schema.insert("maximum".into(), u32::MAX.into());
+        schema.ensure_object().entry("maximum").or_insert(u32::MAX.into());
     }
     let own = schema.remove("description").and_then(as_text);
     let more = schema.remove("x-more").and_then(as_text);

@@ -1,5 +1,6 @@
 //! Whether a scenario makes sense as a whole. Errors have the full path of a key, as `scheme[1].queue`.
 
+use super::error::nearest;
 use super::event::{EventKind, EventSpec};
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
 use crate::build::switch_ports_named;
@@ -9,7 +10,7 @@ use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::node::controller::CONTROL_CLASS;
 use slotline_net::time::Time;
-use slotline_net::topology::{End, Graph, NodeKind};
+use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
 use slotline_net::workload::{Setting, Shape, TrafficBuilder};
@@ -22,24 +23,37 @@ const MOST_SAMPLES: u64 = 10_000_000;
 /// Gives the text of a file that a scenario names, or says why it cannot.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// Checks everything, up to making the traffic of the first seed. Returns the fabric.
-pub fn check(scenario: &Scenario, files: &Files<'_>) -> Result<Graph, SpecError> {
-    general(scenario)?;
-    let graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
-    measure(&scenario.measure, scenario.end.at)?;
-    ports(&scenario.measure, &graph)?;
+/// All that is wrong and can be found independently, and the fabric.
+pub fn faults(
+    scenario: &Scenario,
+    files: &Files<'_>,
+) -> (Result<Graph, SpecError>, Vec<SpecError>) {
+    let mut checks = vec![general(scenario)];
+    let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
+    checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
+    checks.push(measure(&scenario.measure, scenario.end.at));
     for (at, scheme) in scenario.scheme.iter().enumerate() {
-        let path = format!("scheme[{at}]");
-        distinct(scenario, at).map_err(|e| within(&path, e))?;
-        self::scheme(scheme).map_err(|e| within(&path, e))?;
-        one_card_each(scheme, &graph).map_err(|e| within(&path, e))?;
+        let in_scheme = |e| within(&format!("scheme[{at}]"), e);
+        checks.push(distinct(scenario, at).map_err(in_scheme));
+        checks.push(self::scheme(scheme).map_err(in_scheme));
     }
-    for (at, event) in scenario.event.iter().enumerate() {
-        self::event(event, &graph, scenario.end.at)
-            .map_err(|e| within(&format!("event[{at}]"), e))?;
+    if let Ok(graph) = &graph {
+        checks.extend(on_fabric(scenario, graph));
+        checks.extend(traffic(scenario, graph, files));
     }
-    traffic(scenario, &graph, files)?;
-    Ok(graph)
+    (graph, checks.into_iter().filter_map(Result::err).collect())
+}
+
+/// What depends on the fabric, but for the traffic.
+fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Checked> {
+    let end = scenario.end.at;
+    let schemes = scenario.scheme.iter().enumerate().map(|(at, scheme)| {
+        one_card_each(scheme, graph).map_err(|e| within(&format!("scheme[{at}]"), e))
+    });
+    let events = scenario.event.iter().enumerate().map(|(at, event)| {
+        self::event(event, graph, end).map_err(|e| within(&format!("event[{at}]"), e))
+    });
+    std::iter::once(ports(&scenario.measure, graph)).chain(schemes).chain(events).collect()
 }
 
 /// `error` as one of the table at `path`.
@@ -104,9 +118,12 @@ fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
     for (at, port) in spec.ports.iter().enumerate() {
         let known = switch_ports_named(graph, port).next().is_some();
         ensure(known, &format!("measure.ports[{at}]"), || {
+            let names = port_names(graph);
+            let some: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
             format!(
-                "`ports` has \"{port}\": write a switch and what its port leads to, for example {}",
-                some_ports(graph).join(", ")
+                "`ports` has \"{port}\": write a switch and what its port leads to, for example {}{}",
+                some.join(", "),
+                perhaps(port, &names)
             )
         })?;
     }
@@ -115,11 +132,11 @@ fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
     })
 }
 
-fn some_ports(graph: &Graph) -> Vec<String> {
+fn port_names(graph: &Graph) -> Vec<String> {
     let name = |end: End| &graph.nodes[end.node.at()].name;
     let ends = graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
     let of_switch = ends.filter(|(near, _)| graph.nodes[near.node.at()].kind == NodeKind::Switch);
-    of_switch.take(3).map(|(near, far)| format!("`{}-{}`", name(near), name(far))).collect()
+    of_switch.map(|(near, far)| format!("{}-{}", name(near), name(far))).collect()
 }
 
 fn lacks(metric: Metric, what: &str) -> Checked {
@@ -198,38 +215,55 @@ fn event(event: &EventSpec, graph: &Graph, end: Option<Time>) -> Checked {
 }
 
 fn known_link(graph: &Graph, link: &str) -> Checked {
-    let name = |end: slotline_net::topology::End| graph.nodes[end.node.at()].name.as_str();
+    let name = |end: End| graph.nodes[end.node.at()].name.as_str();
+    let both = |link: &Link| [(link.a, link.b), (link.b, link.a)];
     ensure(!graph.links_named(link).is_empty(), "link", || {
-        let some = graph.links.iter().rev().take(3);
-        let some: Vec<String> = some.map(|l| format!("`{}-{}`", name(l.a), name(l.b))).collect();
+        let all = graph.links.iter().rev().flat_map(both);
+        let names: Vec<String> = all.map(|(a, b)| format!("{}-{}", name(a), name(b))).collect();
+        let some: Vec<String> = names.iter().step_by(2).take(3).map(|l| format!("`{l}`")).collect();
         format!(
-            "`link` = \"{link}\" is not in this fabric: write the names of its two ends, for example {}",
-            some.join(", ")
+            "`link` = \"{link}\" is not in this fabric: write the names of its two ends, for example {}{}",
+            some.join(", "),
+            perhaps(link, &names)
         )
     })
 }
 
 fn known_switch(graph: &Graph, switch: &str) -> Checked {
-    let mut switches = graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
-    ensure(switches.clone().any(|node| node.name == switch), "switch", || {
-        let some: Vec<String> =
-            switches.by_ref().take(6).map(|n| format!("`{}`", n.name)).collect();
+    let switches = graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
+    let names: Vec<String> = switches.map(|node| node.name.clone()).collect();
+    ensure(names.iter().any(|name| name == switch), "switch", || {
+        let some: Vec<String> = names.iter().take(6).map(|name| format!("`{name}`")).collect();
         format!(
-            "`switch` = \"{switch}\" is not in this fabric: switches here are called {}",
-            some.join(", ")
+            "`switch` = \"{switch}\" is not in this fabric: switches here are called {}{}",
+            some.join(", "),
+            perhaps(switch, &names)
         )
     })
 }
 
+/// Asks for the nearest of `names`, if one is near.
+fn perhaps(given: &str, names: &[String]) -> String {
+    let near = nearest(given, names.iter().map(String::as_str));
+    near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+}
+
 /// Makes the first seed's traffic and throws it away: what generators and traces have to object to.
-fn traffic(scenario: &Scenario, graph: &Graph, files: &Files<'_>) -> Checked {
+fn traffic(scenario: &Scenario, graph: &Graph, files: &Files<'_>) -> Vec<Checked> {
     let fabric = Shape::of(graph);
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
     let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
     let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
-    for (group, workload) in (0u16..).zip(&scenario.workload) {
-        let made = workload.generate(group, &setting, &mut out);
-        made.map_err(|e| within(&format!("workload[{group}]"), e))?;
+    let workloads = (0u16..).zip(&scenario.workload);
+    let mut made: Vec<Checked> = workloads
+        .map(|(group, workload)| {
+            let made = workload.generate(group, &setting, &mut out);
+            made.map_err(|e| within(&format!("workload[{group}]"), e))
+        })
+        .collect();
+    if made.iter().all(Result::is_ok) {
+        let whole = out.finish().map(drop);
+        made.push(whole.map_err(|e| SpecError::new("workload", e.message)));
     }
-    out.finish().map(drop).map_err(|e| SpecError::new("workload", e.message))
+    made
 }

@@ -79,7 +79,9 @@ pub fn suggestion(message: &str) -> Option<String> {
 /// The choice that is nearest to what was `given`, if any is near.
 pub fn nearest<'a>(given: &str, choices: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, choice) = choices.map(|choice| (edits(given, choice), choice)).min()?;
-    (distance <= 1 + given.chars().count() / 3).then_some(choice)
+    let begin_alike = given.chars().next() == choice.chars().next();
+    let most = if begin_alike { 1 + given.chars().count() / 3 } else { 1 };
+    (distance <= most).then_some(choice)
 }
 
 /// Least number of letters to insert, delete, replace or swap with their neighbour to get from `a` to

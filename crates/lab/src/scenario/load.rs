@@ -1,6 +1,6 @@
 //! From a file to a scenario that can be run.
 
-use super::check::check;
+use super::check;
 use super::document::Document;
 use super::error::ScenarioError;
 use super::spec::Scenario;
@@ -32,22 +32,37 @@ impl Scenario {
         Scenario::parse(path, text)
     }
 
-    /// Checks `text` as the content of the file at `path`.
+    /// Checks `text` as the content of the file at `path`; says the first thing that is wrong.
     pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
         let document = Document { file: path.into(), text };
-        if let Some(fault) = document.shape_faults().into_iter().next() {
-            return Err(fault);
-        }
-        let scenario: Scenario =
-            toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
-        let mut loaded =
-            Loaded { scenario, document, inputs: BTreeMap::new(), fabric: String::new() };
-        loaded.check()?;
-        Ok(loaded)
+        let first = |faults: Vec<_>| faults.into_iter().next().expect("refused for a fault");
+        Loaded::all_of(document).map_err(first)
+    }
+
+    /// As [`Scenario::load`], but says everything that is wrong and can be found independently: at
+    /// least one thing.
+    pub fn load_all(path: &Path) -> Result<Loaded, Vec<ScenarioError>> {
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|error| vec![ScenarioError::Read { path: path.into(), error }])?;
+        Loaded::all_of(Document { file: path.into(), text })
     }
 }
 
 impl Loaded {
+    /// Checks `document`, which stands on its own.
+    fn all_of(document: Document) -> Result<Loaded, Vec<ScenarioError>> {
+        let shape = document.shape_faults();
+        if !shape.is_empty() {
+            return Err(shape);
+        }
+        let scenario: Scenario =
+            toml::from_str(&document.text).map_err(|error| vec![document.fault_of(&error)])?;
+        let mut loaded =
+            Loaded { scenario, document, inputs: BTreeMap::new(), fabric: String::new() };
+        let faults = loaded.faults();
+        if faults.is_empty() { Ok(loaded) } else { Err(faults) }
+    }
+
     /// Puts other seeds in place of the file's, as the command line may, and checks again.
     pub fn reseed(&mut self, seed: Option<u32>, repeat: Option<u32>) -> Result<(), ScenarioError> {
         self.scenario.seed = seed.unwrap_or(self.scenario.seed);
@@ -56,6 +71,11 @@ impl Loaded {
     }
 
     fn check(&mut self) -> Result<(), ScenarioError> {
+        self.faults().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Checks it; returns all that is wrong.
+    fn faults(&mut self) -> Vec<ScenarioError> {
         let folder = self.folder();
         let inputs = RefCell::new(BTreeMap::new());
         let files = |name: &str| {
@@ -65,10 +85,10 @@ impl Loaded {
             inputs.borrow_mut().insert(name.to_string(), text.clone());
             Ok(text)
         };
-        let graph = check(&self.scenario, &files).map_err(|error| self.blame(error))?;
-        self.fabric = in_words(&self.scenario, &graph);
+        let (graph, errors) = check::faults(&self.scenario, &files);
+        self.fabric = graph.map_or(String::new(), |graph| in_words(&self.scenario, &graph));
         self.inputs = inputs.into_inner();
-        Ok(())
+        errors.into_iter().map(|error| self.blame(error)).collect()
     }
 
     /// Where files named in the scenario are looked for.

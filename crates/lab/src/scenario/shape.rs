@@ -1,5 +1,6 @@
 //! Whether a file has the shape of a scenario: everything that its schema objects to, all at once.
 
+use super::error::nearest;
 use super::shape_words as words;
 use crate::schema;
 use serde_json::Value;
@@ -64,7 +65,7 @@ impl Walk<'_> {
             (Some("boolean"), DeValue::Boolean(_)) => {}
             (Some("integer"), DeValue::Integer(_))
             | (Some("number"), DeValue::Integer(_) | DeValue::Float(_)) => {
-                let wrong = words::wrong_number(value, schema);
+                let wrong = words::wrong_number(&self.path, value, schema);
                 wrong.into_iter().for_each(|message| self.fault(message, None));
             }
             _ => self.wrong_type(value, schema),
@@ -86,7 +87,7 @@ impl Walk<'_> {
             Walk { path: self.path.clone(), out: &mut out }.value(value, form);
             out
         });
-        match judged.min_by_key(Vec::len) {
+        match judged.rev().min_by_key(Vec::len) {
             None => self.wrong_type(value, schema),
             Some(findings) if fitting.len() > 1 => {
                 let also = words::also(schema);
@@ -148,14 +149,16 @@ impl Walk<'_> {
     }
 
     fn table(&mut self, table: &DeTable<'_>, schema: &Value) {
+        let mut meant = vec![];
         for (key, value) in table {
             let key = key.get_ref();
             match schema["properties"].get(&**key) {
                 Some(property) => self.at(key).value(value.get_ref(), property),
-                None => self.unknown_key(key, schema),
+                None => meant.extend(self.unknown_key(key, schema)),
             }
         }
-        for key in words::required(schema).filter(|key| !table.contains_key(*key)) {
+        let missing = |key: &&str| !table.contains_key(*key) && !meant.contains(key);
+        for key in words::required(schema).filter(missing) {
             self.fault(
                 format!("missing key `{key}`"),
                 words::example(key, &schema["properties"][key]),
@@ -163,13 +166,18 @@ impl Walk<'_> {
         }
     }
 
-    fn unknown_key(&mut self, key: &str, schema: &Value) {
+    /// Returns the key that was probably meant.
+    fn unknown_key<'s>(&mut self, key: &str, schema: &'s Value) -> Option<&'s str> {
         let keys: Vec<&str> = words::keys(schema);
         let message = format!("unknown key `{key}`, expected {}", words::listed(&keys));
-        let near = words::did_you_mean(key, keys.iter().copied());
-        let hint = near.or_else(|| words::belongs(key, &self.path));
+        let near = nearest(key, keys.iter().copied());
+        let hint = words::belongs(key, &self.path)
+            .filter(|home| near.is_none() || home.exact)
+            .map(|home| home.words)
+            .or_else(|| near.map(|near| format!("did you mean `{near}`?")));
         let path = self.at(key).path;
         self.out.push(Finding { path, key: true, message, hint });
+        near
     }
 
     fn array(&mut self, array: &DeArray<'_>, schema: &Value) {

@@ -69,6 +69,10 @@ pub fn due(schema: &Value) -> String {
     if let Some(names) = schema["enum"].as_array() {
         return listed(&names.iter().filter_map(Value::as_str).collect::<Vec<_>>());
     }
+    if let Some(quantity @ ("time" | "rate" | "size")) = schema["x-type"].as_str() {
+        let example = schema["examples"][0].as_str().unwrap_or_default();
+        return format!("a {quantity} such as \"{example}\"");
+    }
     match (schema["type"].as_str(), schema["const"].as_str()) {
         (_, Some(word)) => format!("\"{word}\""),
         (Some("object"), _) => "a table".into(),
@@ -107,13 +111,10 @@ pub fn due_hint(path: &str, value: &DeValue<'_>, schema: &Value) -> Option<Strin
             Some(format!("write [{path}] instead of [[{path}]]: there is only one"))
         }
         (DeValue::String(name), _) => as_table(table, name, schema),
-        (DeValue::Integer(number), Some("string")) => match schema["x-type"].as_str() {
-            Some("time" | "size" | "rate") => {
-                let example = schema["examples"][0].as_str().unwrap_or_default();
-                Some(format!("a quantity has its unit with it, as in \"{example}\""))
-            }
-            _ => Some(format!("write \"{}\"", number.as_str())),
-        },
+        (DeValue::Integer(number), Some("string")) if schema["x-type"].is_null() => {
+            Some(format!("write \"{}\"", number.as_str()))
+        }
+        (DeValue::Integer(_), Some("string")) => Some("a quantity has its unit with it".into()),
         _ => None,
     }
 }
@@ -196,7 +197,7 @@ fn unit_meant(text: &str, units: &[&str]) -> Option<String> {
 }
 
 /// What is wrong with a number: its size, where the schema limits that.
-pub fn wrong_number(value: &DeValue<'_>, schema: &Value) -> Option<String> {
+pub fn wrong_number(path: &str, value: &DeValue<'_>, schema: &Value) -> Option<String> {
     let (text, number) = match value {
         DeValue::Integer(number) => {
             let digits = number.as_str().trim_start_matches('+');
@@ -209,7 +210,8 @@ pub fn wrong_number(value: &DeValue<'_>, schema: &Value) -> Option<String> {
     let fits = limit("minimum").is_none_or(|least| number >= least)
         && limit("maximum").is_none_or(|most| number <= most)
         && limit("exclusiveMinimum").is_none_or(|above| number > above);
-    (!fits).then(|| format!("wrong value: `{text}`, expected {}", due(schema)))
+    let key = path.rsplit('.').next().unwrap_or(path);
+    (!fits).then(|| format!("`{key}` is {text}: expected {}", due(schema)))
 }
 
 /// How a key that is missing may look.
@@ -222,32 +224,50 @@ pub fn example(key: &str, schema: &Value) -> Option<String> {
         "scheme" => "say what is compared, for example [[scheme]] with name = \"tcp\"",
         _ => {
             let about = schema["description"].as_str()?.lines().next()?;
-            return Some(format!("`{key}`: {about}"));
+            return Some(format!("`{key}` is {}: {}", due(schema), uncapitalised(about)));
         }
     };
     Some(fixed.into())
 }
 
+fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// Where a key is at home.
+pub struct Belongs {
+    /// In the same table, if it were of another kind.
+    pub exact: bool,
+    /// In words.
+    pub words: String,
+}
+
 /// Where a key that is not known at `path` would be at home.
-pub fn belongs(key: &str, path: &str) -> Option<String> {
+pub fn belongs(key: &str, path: &str) -> Option<Belongs> {
     let mut homes = vec![];
     homes_of(key, schema::scenario(), &mut vec![], &mut homes);
     let names: Vec<&str> =
         path.split('.').map(|part| part.split('[').next().unwrap_or(part)).collect();
-    let shared = |home: &Home| home.path.iter().zip(&names).take_while(|(a, b)| a == b).count();
-    let best = homes.iter().rev().max_by_key(|home| shared(home))?;
-    let kinds: Vec<&str> = homes
-        .iter()
-        .filter(|home| home.path == best.path)
-        .filter_map(|home| home.kind.as_deref())
-        .collect();
-    let of_kind = if kinds.is_empty() || kinds.len() > 3 {
-        String::new()
-    } else {
-        let kinds: Vec<String> = kinds.iter().map(|kind| format!("\"{kind}\"")).collect();
-        format!(" with kind = {}", kinds.join(" or "))
+    let shared = |home: &&Home| {
+        let common = home.path.iter().zip(&names).take_while(|(a, b)| a == b).count();
+        (common, std::cmp::Reverse(home.path.len()))
     };
-    Some(format!("`{key}` belongs into {}{of_kind}", place(&best.path)))
+    let best = homes.iter().max_by_key(shared)?;
+    let same = homes.iter().filter(|home| home.path == best.path);
+    let kinds: Vec<String> =
+        same.filter_map(|home| Some(format!("\"{}\"", home.kind.as_ref()?))).collect();
+    let exact = best.path == names;
+    let words = match (exact, &kinds[..]) {
+        (true, kinds) => format!("`{key}` goes with kind = {} only", kinds.join(" or ")),
+        (false, kinds @ ([_] | [_, _])) => {
+            let kinds = kinds.join(" or ");
+            format!("`{key}` belongs into {}, with kind = {kinds}", place(&best.path))
+        }
+        (false, _) if best.path.is_empty() => format!("`{key}` belongs at the top of the file"),
+        (false, _) => format!("`{key}` belongs into {}", place(&best.path)),
+    };
+    Some(Belongs { exact, words })
 }
 
 /// A table that has the key.
