@@ -1,7 +1,8 @@
 //! The command line.
 
+use crate::check::CheckOptions;
+use crate::list::ListOptions;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use slotline_lab::catalogue::Kind;
 use std::path::PathBuf;
 
 /// Compare ways to run a datacenter network.
@@ -20,12 +21,12 @@ pub enum Command {
     Reproduce(ReproduceOptions),
     /// Measure this program.
     Bench(BenchOptions),
-    /// Name every topology, workload, queue, transport and control.
-    List {
-        /// Only this kind.
-        #[arg(value_parser = kind)]
-        kind: Option<Kind>,
-    },
+    /// Say what is wrong with scenario files, without running them.
+    Check(CheckOptions),
+    /// Name everything a scenario can name; with a kind, every parameter with unit and default.
+    List(ListOptions),
+    /// Print the JSON Schema of scenario files, for editors.
+    Schema,
 }
 
 /// Which engine simulates.
@@ -110,10 +111,4 @@ pub struct BenchOptions {
 pub enum Bench {
     /// The packet engine: CPU time per packet-hop, memory, threads.
     Engine,
-}
-
-fn kind(text: &str) -> Result<Kind, String> {
-    let names = || Kind::ALL.map(Kind::name).join(", ");
-    let found = Kind::ALL.into_iter().find(|kind| kind.name() == text);
-    found.ok_or_else(|| format!("there are: {}", names()))
 }

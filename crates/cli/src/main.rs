@@ -2,6 +2,8 @@
 
 mod arguments;
 mod bench;
+mod check;
+mod list;
 mod progress;
 mod reproduce;
 mod run;
@@ -17,7 +19,8 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline run FILE           run a scenario, print the comparison, keep the results
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`
-  slotline list [KIND]        name every topology, workload, queue, transport and control
+  slotline check FILE         say what is wrong with a scenario, without running it
+  slotline list [KIND]        name everything a scenario can name, with its parameters
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
 
@@ -30,7 +33,9 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Bench(options) => bench::bench(options),
-        Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),
+        Command::Check(options) => check::check(options),
+        Command::List(options) => list::list(options),
+        Command::Schema => Ok(said(&slotline_lab::schema::text())),
     };
     match result {
         Ok(code) => code,

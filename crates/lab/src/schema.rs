@@ -23,6 +23,21 @@ pub fn text() -> String {
     text
 }
 
+/// How large a number may be, where that says more than its type.
+pub fn limits(schema: &Value) -> String {
+    let least =
+        schema["minimum"].as_f64().filter(|least| *least > 0.0 || schema["maximum"].is_f64());
+    let above = schema["exclusiveMinimum"].as_f64();
+    let most = schema["maximum"].as_f64().filter(|most| *most < 60_000.0 && *most != 255.0);
+    match (least, above, most) {
+        (None, None, Some(most)) => format!(" from 0 to {most}"),
+        (Some(least), _, Some(most)) => format!(" from {least} to {most}"),
+        (_, Some(above), Some(most)) => format!(" above {above} and at most {most}"),
+        (Some(least), ..) => format!(", at least {least}"),
+        _ => String::new(),
+    }
+}
+
 fn generate() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;

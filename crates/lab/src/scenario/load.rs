@@ -96,6 +96,11 @@ impl Loaded {
         self.document.file.parent().map_or_else(PathBuf::new, Path::to_path_buf)
     }
 
+    /// The fabric in words: `star of 9 hosts and 1 switch`.
+    pub fn fabric(&self) -> &str {
+        &self.fabric
+    }
+
     /// The text of a file that the scenario names, as read when it was loaded.
     pub fn file(&self, name: &str) -> Result<String, String> {
         self.inputs.get(name).cloned().ok_or_else(|| format!("`{name}` was not read"))

@@ -78,25 +78,10 @@ pub fn due(schema: &Value) -> String {
         (Some("object"), _) => "a table".into(),
         (Some("array"), _) => "a list".into(),
         (Some("string"), _) => "text in quotes".into(),
-        (Some("integer"), _) => format!("a whole number{}", limits(schema)),
-        (Some("number"), _) => format!("a number{}", limits(schema)),
+        (Some("integer"), _) => format!("a whole number{}", schema::limits(schema)),
+        (Some("number"), _) => format!("a number{}", schema::limits(schema)),
         (Some("boolean"), _) => "true or false".into(),
         _ => "something else".into(),
-    }
-}
-
-/// How large a number may be, where that says more than its type.
-fn limits(schema: &Value) -> String {
-    let least =
-        schema["minimum"].as_f64().filter(|least| *least > 0.0 || schema["maximum"].is_f64());
-    let above = schema["exclusiveMinimum"].as_f64();
-    let most = schema["maximum"].as_f64().filter(|most| *most < 60_000.0 && *most != 255.0);
-    match (least, above, most) {
-        (None, None, Some(most)) => format!(" from 0 to {most}"),
-        (Some(least), _, Some(most)) => format!(" from {least} to {most}"),
-        (_, Some(above), Some(most)) => format!(" above {above} and at most {most}"),
-        (Some(least), ..) => format!(", at least {least}"),
-        _ => String::new(),
     }
 }
 

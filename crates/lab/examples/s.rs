@@ -1,3 +1,0 @@
-fn main() {
-    print!("{}", slotline_lab::schema::text());
-}
