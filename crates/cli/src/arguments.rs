@@ -2,12 +2,13 @@
 
 use crate::check::CheckOptions;
 use crate::list::ListOptions;
+use crate::reference::ReferenceOptions;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Compare ways to run a datacenter network.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(name = "slotline", version, about, max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -27,6 +28,9 @@ pub enum Command {
     List(ListOptions),
     /// Print the JSON Schema of scenario files, for editors.
     Schema,
+    /// Write the reference pages, as below docs/reference.
+    #[command(hide = true)]
+    Reference(ReferenceOptions),
 }
 
 /// Which engine simulates.

@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod list;
 mod progress;
+mod reference;
 mod reproduce;
 mod run;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::bench(options),
         Command::Check(options) => check::check(options),
         Command::List(options) => list::list(options),
+        Command::Reference(options) => reference::reference(options),
         Command::Schema => Ok(said(&slotline_lab::schema::text())),
     };
     match result {

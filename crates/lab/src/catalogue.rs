@@ -1,6 +1,6 @@
 //! Everything a scenario can name, with every parameter: what the schema knows, arranged for people.
 
-use crate::metrics::{Better, Metric};
+use crate::metrics::{Better, Metric, Unit};
 use crate::schema;
 use serde::Serialize;
 use serde_json::Value;
@@ -204,7 +204,12 @@ fn with_unit(entry: Entry) -> Entry {
             Better::Higher => "higher is better",
             Better::Neither => "neither way is better",
         };
-        format!("\"{}\" in tables, in {}; {better}.", metric.title(), metric.unit().symbol())
+        let unit = match metric.unit() {
+            Unit::Count => "a count".into(),
+            Unit::Ratio => "a ratio".into(),
+            unit => format!("in {}", unit.symbol()),
+        };
+        format!("\"{}\" in tables, {unit}; {better}.", metric.title())
     });
     Entry { more: words.into_iter().chain(entry.more).collect(), ..entry }
 }
@@ -254,14 +259,10 @@ fn parameter(key: &str, schema: &Value, required: bool) -> Parameter {
     }
 }
 
-/// A default as a scenario would have it.
+/// A default as a scenario would have it; of a table, its `kind`, or a table that says nothing.
 fn in_toml(value: &Value) -> String {
     match value {
-        Value::Object(table) => {
-            let pairs: Vec<String> =
-                table.iter().map(|(key, value)| format!("{key} = {}", in_toml(value))).collect();
-            format!("{{ {} }}", pairs.join(", "))
-        }
+        Value::Object(table) => table.get("kind").map_or("{}".into(), Value::to_string),
         Value::Array(list) => {
             format!("[{}]", list.iter().map(in_toml).collect::<Vec<_>>().join(", "))
         }

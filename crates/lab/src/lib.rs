@@ -10,6 +10,7 @@ pub mod ideal;
 pub mod metrics;
 pub mod output;
 pub mod record;
+pub mod reference;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
