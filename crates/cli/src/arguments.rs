@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::check::CheckOptions;
+use crate::explain::ExplainOptions;
 use crate::list::ListOptions;
 use crate::reference::ReferenceOptions;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -24,6 +25,8 @@ pub enum Command {
     Bench(BenchOptions),
     /// Say what is wrong with scenario files, without running them.
     Check(CheckOptions),
+    /// Say in words what a scenario simulates, how long that will take, and what looks wrong.
+    Explain(ExplainOptions),
     /// Name everything a scenario can name; with a kind, every parameter with unit and default.
     List(ListOptions),
     /// Print the JSON Schema of scenario files, for editors.

@@ -3,6 +3,7 @@
 mod arguments;
 mod bench;
 mod check;
+mod explain;
 mod list;
 mod progress;
 mod reference;
@@ -21,6 +22,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`
   slotline check FILE         say what is wrong with a scenario, without running it
+  slotline explain FILE       say in words what it simulates, and how long that will take
   slotline list [KIND]        name everything a scenario can name, with its parameters
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Bench(options) => bench::bench(options),
         Command::Check(options) => check::check(options),
+        Command::Explain(options) => explain::explain(options),
         Command::List(options) => list::list(options),
         Command::Reference(options) => reference::reference(options),
         Command::Schema => Ok(said(&slotline_lab::schema::text())),

@@ -6,6 +6,7 @@ pub mod benchmark;
 pub mod build;
 pub mod catalogue;
 pub mod collect;
+pub mod explain;
 pub mod ideal;
 pub mod metrics;
 pub mod output;
