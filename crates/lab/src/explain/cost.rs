@@ -4,7 +4,7 @@ use super::survey::{Load, Survey, Way};
 use super::{several, span};
 use crate::build;
 use crate::metrics::Unit;
-use crate::output::words::quantity;
+use crate::output::words::Scale;
 use crate::run::Jobs;
 use crate::scenario::{Scenario, SchemeSpec};
 use crate::usage;
@@ -27,60 +27,102 @@ pub struct Estimate {
 
 pub(super) fn estimates(survey: &Survey<'_>, slower: f64) -> Vec<Estimate> {
     let of = |scheme: &SchemeSpec| {
-        let hops = hops(survey, scheme);
-        Estimate {
-            scheme: scheme.name.clone(),
-            hops,
-            cpu_s: hops * ns_per_hop(survey, scheme) * slower * 1e-9,
-        }
+        let work = work(survey, scheme);
+        let cpu_s = (START_NS + work.ns(survey, scheme)) * slower * 1e-9;
+        Estimate { scheme: scheme.name.clone(), hops: work.hops, cpu_s }
     };
     survey.scenario.scheme.iter().map(of).collect()
 }
 
-/// All packets over all links. What a link cannot carry before the run ends is not sent over it; a
-/// sender of datagrams sends all the same, unless it is held back.
-fn hops(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
-    let Ok(transport) = scheme.transport.build() else { return 0.0 };
-    let scheduled = !matches!(scheme.control, ControlSpec::None {});
-    let conns = survey.traffic.conns.iter().enumerate();
-    conns.map(|(at, conn)| hops_of(survey, at, conn, &transport, scheduled)).sum()
+/// What there is to simulate.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    /// Packets over links.
+    hops: f64,
+    /// Of these, those that a host sends or gets over TCP.
+    segments: f64,
+    /// The same of datagrams.
+    datagrams: f64,
 }
 
-fn hops_of(
+impl Work {
+    fn and(self, other: Work) -> Work {
+        Work {
+            hops: self.hops + other.hops,
+            segments: self.segments + other.segments,
+            datagrams: self.datagrams + other.datagrams,
+        }
+    }
+
+    /// Processor time on the machine of docs/performance.md.
+    fn ns(&self, survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
+        let scheduled = !matches!(scheme.control, ControlSpec::None {});
+        let (segment, datagram) =
+            if scheduled { (SCHEDULED_NS, SCHEDULED_NS) } else { (SEGMENT_NS, DATAGRAM_NS) };
+        let at_switches = (self.hops - self.segments - self.datagrams).max(0.0);
+        let general = if scheme.queue.is_plain() { 1.0 } else { GENERAL };
+        at_switches * switch_ns(survey.graph.hosts.len()) * general
+            + self.segments * segment
+            + self.datagrams * datagram
+    }
+}
+
+/// All packets over all links. What a link cannot carry before the run ends is not sent over it; a
+/// sender of datagrams sends all the same, unless it is held back.
+fn work(survey: &Survey<'_>, scheme: &SchemeSpec) -> Work {
+    let Ok(transport) = scheme.transport.build() else { return Work::default() };
+    let scheduled = !matches!(scheme.control, ControlSpec::None {});
+    let conns = survey.traffic.conns.iter().enumerate();
+    let each = conns.map(|(at, conn)| work_of(survey, at, conn, &transport, scheduled));
+    each.fold(Work::default(), Work::and)
+}
+
+fn work_of(
     survey: &Survey<'_>,
     at: usize,
     conn: &Conn,
     transport: &Transport,
     scheduled: bool,
-) -> f64 {
+) -> Work {
     let load: Load = survey.load(conn, transport);
-    let held = scheduled || conn.carrier == Carrier::Tcp;
     let end = survey.scenario.end.at.unwrap_or(Time::MAX).as_secs_f64();
     let share = |way: &Way| (end / way.busy().as_secs_f64().max(1e-12)).min(1.0);
     let least = survey.path(at).map(share).fold(1.0, f64::min);
-    let mut left = 1.0;
-    let mut data = 0.0;
-    for way in survey.path(at) {
-        data += load.packets * if held { least } else { left };
-        left = share(way).min(left);
+    let hops = survey.path(at).count() as f64;
+    if scheduled || conn.carrier == Carrier::Tcp {
+        let packets = (load.packets + load.acks) * least;
+        let (tcp, udp) = if conn.carrier == Carrier::Tcp { (packets, 0.0) } else { (0.0, packets) };
+        return Work { hops: packets * hops, segments: tcp, datagrams: udp };
     }
-    data + load.acks * least * survey.path(at).count() as f64
+    let left = survey.path(at).scan(1.0, |left: &mut f64, way| {
+        let before = *left;
+        *left = left.min(share(way));
+        Some(before)
+    });
+    Work { hops: load.packets * left.sum::<f64>(), segments: 0.0, datagrams: load.packets }
 }
 
-/// Hosts, and nanoseconds per hop in a fabric of so many: docs/performance.md, DCTCP.
-const MEASURED: [(f64, f64); 3] = [(128.0, 41.3), (1024.0, 51.7), (8192.0, 84.0)];
-/// What a hop costs where switches and hosts decide packet by packet, over a hop of a plain FIFO.
-const PULLED: f64 = 2.0;
+/// Nanoseconds for a packet at a plain switch in a fabric of so many hosts: from what docs/performance.md
+/// has for DCTCP, six hops to a packet of which hosts take [`SEGMENT_NS`].
+const SWITCH_NS: [(f64, f64); 3] = [(128.0, 31.6), (1024.0, 44.0), (8192.0, 83.0)];
+/// For a TCP segment at the hosts, both together.
+const SEGMENT_NS: f64 = 90.0;
+/// For a datagram at the hosts.
+const DATAGRAM_NS: f64 = 200.0;
+/// For either, where a scheduler decides, its messages included.
+const SCHEDULED_NS: f64 = 270.0;
+/// How many times as long a switch takes that is not plain: priorities, shared buffer, pause frames.
+const GENERAL: f64 = 2.5;
+/// To set up a run.
+const START_NS: f64 = 2e6;
 
-/// On the machine of docs/performance.md; in between by the logarithm of the number of hosts.
-fn ns_per_hop(survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
-    let hosts = survey.graph.hosts.len() as f64;
-    let between = MEASURED.windows(2).find(|pair| hosts <= pair[1].0).unwrap_or(&MEASURED[1..]);
+/// In between by the logarithm of the number of hosts.
+fn switch_ns(hosts: usize) -> f64 {
+    let hosts = hosts as f64;
+    let between = SWITCH_NS.windows(2).find(|pair| hosts <= pair[1].0).unwrap_or(&SWITCH_NS[1..]);
     let (low, high) = (between[0], between[1]);
     let along = ((hosts / low.0).log2() / (high.0 / low.0).log2()).max(0.0);
-    let plain = low.1 + along * (high.1 - low.1);
-    let scheduled = !matches!(scheme.control, ControlSpec::None {});
-    if scheduled || !scheme.queue.is_plain() { plain * PULLED } else { plain }
+    low.1 + along * (high.1 - low.1)
 }
 
 pub(super) fn sentences(survey: &Survey<'_>, estimates: &[Estimate]) -> Vec<String> {
@@ -118,17 +160,24 @@ pub(super) fn sentences(survey: &Survey<'_>, estimates: &[Estimate]) -> Vec<Stri
 
 /// `value` with two digits that count: more would pretend to know.
 fn rough(unit: Unit, value: f64) -> String {
-    if value <= 0.0 {
-        return quantity(unit, 0.0);
-    }
-    let step = 10f64.powf(value.log10().floor() - 1.0);
+    let step = 10f64.powf(value.max(1e-12).log10().floor() - 1.0);
     let rounded = (value / step).round() * step;
     match unit {
-        Unit::Count if value >= 1e9 => format!("{:.1} billion", rounded / 1e9),
-        Unit::Count if value >= 1e6 => format!("{:.1} million", rounded / 1e6),
+        Unit::Count if value >= 1e9 => format!("{} billion", short(rounded / 1e9)),
+        Unit::Count if value >= 1e6 => format!("{} million", short(rounded / 1e6)),
         Unit::Count => crate::output::words::grouped(rounded as u64),
-        unit => quantity(unit, rounded),
+        unit => {
+            let scale = Scale::of(unit, rounded);
+            scale.with(short(rounded / scale.factor))
+        }
     }
+}
+
+/// With a decimal below ten, unless that is zero.
+fn short(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let whole = value >= 9.95 || text.ends_with(".0");
+    if whole { format!("{value:.0}") } else { text }
 }
 
 /// Samples of a run, at most.
@@ -167,7 +216,7 @@ const SMALL: &str = "name = \"calibration\"\nend = { at = \"1s\" }\nmeasure = { 
                      [[workload]]\nkind = \"stride\"\nsize = \"5MB\"\n\
                      [[scheme]]\nname = \"tcp\"\n";
 /// Nanoseconds per hop of [`SMALL`] on the machine of docs/performance.md.
-const SMALL_NS: f64 = 40.0;
+const SMALL_NS: f64 = 60.0;
 
 /// How many times slower this program is here than on the machine of docs/performance.md: measured
 /// on a small run, which takes some hundredths of a second.
