@@ -4,6 +4,10 @@ use crate::check::CheckOptions;
 use crate::explain::ExplainOptions;
 use crate::list::ListOptions;
 use crate::reference::ReferenceOptions;
+pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
+use crate::export::ExportOptions;
+use crate::manual::{CompletionsOptions, ManOptions};
+use crate::new::NewOptions;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -19,6 +23,12 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario, print the comparison, keep the results.
     Run(RunOptions),
+    /// Say where the time of single flows went.
+    Why(crate::why::WhyOptions),
+    /// Run all points of a scenario's `sweep`; what is done already is not done again.
+    Sweep(SweepOptions),
+    /// Join the parts of a sweep that several machines or shards did.
+    Collect(CollectOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
     /// Measure this program.
@@ -34,6 +44,14 @@ pub enum Command {
     /// Write the reference pages, as below docs/reference.
     #[command(hide = true)]
     Reference(ReferenceOptions),
+    /// Write a result in the format of another tool.
+    Export(ExportOptions),
+    /// Write a commented scenario to start from.
+    New(NewOptions),
+    /// Print completions for a shell.
+    Completions(CompletionsOptions),
+    /// Write manual pages.
+    Man(ManOptions),
 }
 
 /// Which engine simulates.
@@ -58,9 +76,13 @@ pub struct Common {
 
 impl Common {
     pub fn threads(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.map_or_else(all, usize::from)
+        self.threads.map_or_else(processors, usize::from)
     }
+}
+
+/// Threads where none are asked for.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[derive(Args)]
@@ -73,6 +95,9 @@ pub struct RunOptions {
     /// Replace an existing result of the same scenario.
     #[arg(long)]
     pub force: bool,
+    /// Write tables of more than a million rows as CSV too, not as Parquet alone.
+    #[arg(long)]
+    pub csv: bool,
     /// Seed of the first repetition, instead of the file's.
     #[arg(long)]
     pub seed: Option<u32>,

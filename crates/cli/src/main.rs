@@ -5,10 +5,15 @@ mod bench;
 mod check;
 mod explain;
 mod list;
+mod export;
+mod manual;
+mod new;
 mod progress;
 mod reference;
 mod reproduce;
 mod run;
+mod why;
+mod sweep;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -19,8 +24,13 @@ const ABOUT: &str = "\
 Slotline compares ways to run a datacenter network, from one scenario file.
 
   slotline run FILE           run a scenario, print the comparison, keep the results
+  slotline why FILE           say where the time of single flows went
+  slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
+  slotline collect DIR...     join the parts of a sweep that several machines did
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`
+  slotline new [NAME]         write a commented scenario to start from
+  slotline export FORMAT RUN  write a result in the format of another tool
   slotline check FILE         say what is wrong with a scenario, without running it
   slotline explain FILE       say in words what it simulates, and how long that will take
   slotline list [KIND]        name everything a scenario can name, with its parameters
@@ -34,6 +44,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
+        Command::Why(options) => why::why(options),
+        Command::Sweep(options) => sweep::sweep(options),
+        Command::Collect(options) => sweep::collect::collect(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
         Command::Bench(options) => bench::bench(options),
         Command::Check(options) => check::check(options),
@@ -41,6 +54,10 @@ fn main() -> ExitCode {
         Command::List(options) => list::list(options),
         Command::Reference(options) => reference::reference(options),
         Command::Schema => Ok(said(&slotline_lab::schema::text())),
+        Command::Export(options) => export::export(options),
+        Command::New(options) => new::new(options),
+        Command::Completions(options) => return manual::completions(options),
+        Command::Man(options) => manual::man(options),
     };
     match result {
         Ok(code) => code,

@@ -2,6 +2,7 @@
 
 use crate::metrics::{Measured, Metric};
 use crate::record::{Conservation, EngineStats, RunRecord, RunSet};
+use crate::side_by_side;
 use crate::statistics::{Comparison, Estimate, Pair};
 
 /// One scheme on one metric.
@@ -52,7 +53,7 @@ type BySeed = Vec<(u64, Measured)>;
 impl Summary {
     /// Evaluates every metric on every run of `set`.
     pub fn of(set: &RunSet) -> Summary {
-        let values: Vec<Vec<BySeed>> = set.schemes.iter().map(|s| measure_all(set, s)).collect();
+        let values: Vec<Vec<BySeed>> = side_by_side::map(&set.schemes, |s| measure_all(set, s));
         let present = |at: &usize| values.iter().any(|scheme| !scheme[*at].is_empty());
         let kept: Vec<usize> = (0..Metric::ALL.len()).filter(present).collect();
         let scheme = |(index, name): (usize, &String)| {

@@ -3,7 +3,7 @@
 use super::error::nearest;
 use super::event::{EventKind, EventSpec};
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
-use crate::build::switch_ports_named;
+use crate::build::{ports_named, switch_ports_named};
 use crate::metrics::Metric;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::control::spec::ControlSpec;
@@ -13,12 +13,15 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
-use slotline_net::workload::{Setting, Shape, TrafficBuilder};
+use slotline_net::workload::{Carrier, Setting, Shape, Traffic, TrafficBuilder};
 
 type Checked = Result<(), SpecError>;
 
 /// More would fill the memory before it told anybody anything.
 const MOST_SAMPLES: u64 = 10_000_000;
+
+/// More packets of one port than this would not fit into the memory of most machines.
+const MOST_CAPTURED: u64 = 100_000_000;
 
 /// Gives the text of a file that a scenario names, or says why it cannot.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
@@ -53,7 +56,8 @@ fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Checked> {
     let events = scenario.event.iter().enumerate().map(|(at, event)| {
         self::event(event, graph, end).map_err(|e| within(&format!("event[{at}]"), e))
     });
-    std::iter::once(ports(&scenario.measure, graph)).chain(schemes).chain(events).collect()
+    let measure = [ports(&scenario.measure, graph), capture(&scenario.measure, graph)];
+    measure.into_iter().chain(schemes).chain(events).collect()
 }
 
 /// `error` as one of the table at `path`.
@@ -118,12 +122,10 @@ fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
     for (at, port) in spec.ports.iter().enumerate() {
         let known = switch_ports_named(graph, port).next().is_some();
         ensure(known, &format!("measure.ports[{at}]"), || {
-            let names = port_names(graph);
-            let some: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
             format!(
                 "`ports` has \"{port}\": write a switch and what its port leads to, for example {}{}",
-                some.join(", "),
-                perhaps(port, &names)
+                some_ports(graph),
+                perhaps(port, &port_names(graph))
             )
         })?;
     }
@@ -132,11 +134,60 @@ fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
     })
 }
 
+fn capture(spec: &MeasureSpec, graph: &Graph) -> Checked {
+    for (at, port) in spec.capture.iter().enumerate() {
+        let known = ports_named(graph, port).next().is_some();
+        ensure(known, &format!("measure.capture[{at}]"), || {
+            format!(
+                "`capture` has \"{port}\": write a node and what its port leads to, for example {}",
+                some_ports(graph)
+            )
+        })?;
+    }
+    ensure((1..=MOST_CAPTURED).contains(&spec.capture_limit), "measure.capture-limit", || {
+        format!(
+            "`capture-limit` is {}: it has to be 1 to {MOST_CAPTURED} packets",
+            spec.capture_limit
+        )
+    })?;
+    let limits_nothing =
+        spec.capture.is_empty() && spec.capture_limit != MeasureSpec::CAPTURE_LIMIT;
+    ensure(!limits_nothing, "measure.capture-limit", || {
+        "`capture-limit` limits nothing: name ports in `capture`, for example capture = [\"s0-h0\"]"
+            .into()
+    })
+}
+
+fn some_ports(graph: &Graph) -> String {
+    let names = port_names(graph);
+    names.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 fn port_names(graph: &Graph) -> Vec<String> {
     let name = |end: End| &graph.nodes[end.node.at()].name;
     let ends = graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
     let of_switch = ends.filter(|(near, _)| graph.nodes[near.node.at()].kind == NodeKind::Switch);
     of_switch.map(|(near, far)| format!("{}-{}", name(near), name(far))).collect()
+}
+
+/// Flows to be followed exist, and have acknowledgements.
+fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Checked {
+    let flows = traffic.flows.len();
+    for (at, &number) in spec.follow.iter().enumerate() {
+        let key = format!("measure.follow[{at}]");
+        let flow = traffic.flows.get(number as usize).ok_or_else(|| {
+            SpecError::new(
+                &key,
+                format!("`follow` has {number}: there are {flows} flows, numbered from 0"),
+            )
+        })?;
+        ensure(traffic.conns[flow.conn.at()].carrier == Carrier::Tcp, &key, || {
+            format!(
+                "`follow` has {number}, which is a stream of datagrams: only TCP flows have a course"
+            )
+        })?;
+    }
+    Ok(())
 }
 
 fn lacks(metric: Metric, what: &str) -> Checked {
@@ -262,8 +313,8 @@ fn traffic(scenario: &Scenario, graph: &Graph, files: &Files<'_>) -> Vec<Checked
         })
         .collect();
     if made.iter().all(Result::is_ok) {
-        let whole = out.finish().map(drop);
-        made.push(whole.map_err(|e| SpecError::new("workload", e.message)));
+        let whole = out.finish().map_err(|e| SpecError::new("workload", e.message));
+        made.push(whole.and_then(|traffic| followed(&scenario.measure, &traffic)));
     }
     made
 }

@@ -2,8 +2,10 @@
 
 use super::error::{Fault, ScenarioError, suggestion};
 use super::shape::{self, Finding};
+use super::extends::FILE_KEYS;
+use super::merge::Marks;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -14,6 +16,8 @@ pub struct Document {
     pub file: PathBuf,
     /// What it says.
     pub text: String,
+    /// Where its parts were written, if it was put together from several files; else empty.
+    pub(super) marks: Marks,
 }
 
 /// Something that can be pointed at.
@@ -38,6 +42,11 @@ impl Spot {
 }
 
 impl Document {
+    /// The file at `file`, which says `text`.
+    pub fn new(file: &Path, text: String) -> Document {
+        Document { file: file.into(), text, marks: Marks::new() }
+    }
+
     /// The fault with `message` at `path` (as `scheme[1].queue.kind`). What the file does not spell out
     /// is blamed on the nearest table that is there. The message names the key first, if it does not name
     /// it at all.
@@ -85,14 +94,18 @@ impl Document {
         let within = blamed.map_or(String::new(), |spot| spot.path.clone());
         match culprit(&spots, &within, &message) {
             Some(spot) if unknown_key(&message) => {
-                self.fault(&spot.path, spot.key.clone(), message)
+                self.fault(&spot.path, spot.key.clone(), with_file_keys(&spot.path, message))
             }
             Some(spot) => self.fault(&spot.path, spot.value.clone(), message),
             None => self.fault(&within, span, message),
         }
     }
 
-    fn fault(&self, path: &str, span: Range<usize>, message: String) -> ScenarioError {
+    /// The fault with `message` at `span`, which belongs to `path`; in the file where it was written.
+    pub(super) fn fault(&self, path: &str, span: Range<usize>, message: String) -> ScenarioError {
+        if let Some((document, path, span)) = self.written(path, &span) {
+            return document.fault(&path, span, message);
+        }
         let start = span.start.min(self.text.len());
         let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
         let source = self.text[line_start..].lines().next().unwrap_or("").to_string();
@@ -107,6 +120,24 @@ impl Document {
             key: path.to_string(),
             source,
         }))
+    }
+
+    /// In which file `path`, blamed at `span`, was written, and where; nothing for a plain file.
+    fn written(
+        &self,
+        path: &str,
+        span: &Range<usize>,
+    ) -> Option<(&Document, String, Range<usize>)> {
+        let spots = self.spots();
+        let blamed = |spot: &&Spot| spot.value == *span || spot.key == *span;
+        let spot = spots.iter().filter(blamed).max_by_key(|spot| path.starts_with(&spot.path));
+        let at = spot.map_or("", |spot| &spot.path);
+        let mark = self.marks.get(at).or_else(|| self.marks.get(""))?;
+        let is_key = spot.is_some_and(|spot| spot.value != *span);
+        let place = if is_key { mark.key.clone() } else { mark.value.clone() };
+        let below = path.strip_prefix(at).unwrap_or(path);
+        let below = if mark.path.is_empty() { below.trim_start_matches('.') } else { below };
+        Some((&mark.document, format!("{}{below}", mark.path), place))
     }
 
     /// Everything in the file, outer before inner; empty where it is not TOML.
@@ -160,6 +191,13 @@ fn collect(key: Range<usize>, value: &Spanned<DeValue<'_>>, path: String, spots:
         DeValue::Array(array) => collect_array(array, &path, spots),
         _ => {}
     }
+}
+
+/// At the top of a file there may be keys that no scenario has.
+fn with_file_keys(path: &str, message: String) -> String {
+    let top = !path.contains(['.', '[']);
+    let more = FILE_KEYS.iter().filter(|_| top).map(|key| format!(", `{key}`"));
+    message + &more.collect::<String>()
 }
 
 fn unknown_key(message: &str) -> bool {

@@ -3,8 +3,10 @@
 use super::check;
 use super::document::Document;
 use super::error::ScenarioError;
+use super::extends;
 use super::spec::Scenario;
 use crate::record::{RunRecord, RunSet, Window};
+use crate::scheduler::Scheduler;
 use crate::summary::fingerprint;
 use slotline_net::error::SpecError;
 use slotline_net::topology::{Graph, NodeKind};
@@ -22,6 +24,8 @@ pub struct Loaded {
     /// The files it names, with their text.
     inputs: BTreeMap<String, String>,
     fabric: String,
+    /// Schedulers of the calling program, by scheme.
+    pub(crate) schedulers: BTreeMap<usize, Scheduler>,
 }
 
 impl Scenario {
@@ -34,9 +38,7 @@ impl Scenario {
 
     /// Checks `text` as the content of the file at `path`; says the first thing that is wrong.
     pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
-        let document = Document { file: path.into(), text };
-        let first = |faults: Vec<_>| faults.into_iter().next().expect("refused for a fault");
-        Loaded::all_of(document).map_err(first)
+        Loaded::of(extends::settled(Document::new(path, text))?)
     }
 
     /// As [`Scenario::load`], but says everything that is wrong and can be found independently: at
@@ -44,12 +46,19 @@ impl Scenario {
     pub fn load_all(path: &Path) -> Result<Loaded, Vec<ScenarioError>> {
         let read = std::fs::read_to_string(path);
         let text = read.map_err(|error| vec![ScenarioError::Read { path: path.into(), error }])?;
-        Loaded::all_of(Document { file: path.into(), text })
+        let document = extends::settled(Document::new(path, text)).map_err(|error| vec![error])?;
+        Loaded::all_of(document)
     }
 }
 
 impl Loaded {
     /// Checks `document`, which stands on its own.
+    pub(crate) fn of(document: Document) -> Result<Loaded, ScenarioError> {
+        let first = |faults: Vec<_>| faults.into_iter().next().expect("refused for a fault");
+        Loaded::all_of(document).map_err(first)
+    }
+
+    /// As [`Loaded::of`], but says all that is wrong.
     fn all_of(document: Document) -> Result<Loaded, Vec<ScenarioError>> {
         let shape = document.shape_faults();
         if !shape.is_empty() {
@@ -57,8 +66,13 @@ impl Loaded {
         }
         let scenario: Scenario =
             toml::from_str(&document.text).map_err(|error| vec![document.fault_of(&error)])?;
-        let mut loaded =
-            Loaded { scenario, document, inputs: BTreeMap::new(), fabric: String::new() };
+        let mut loaded = Loaded {
+            scenario,
+            document,
+            inputs: BTreeMap::new(),
+            fabric: String::new(),
+            schedulers: BTreeMap::new(),
+        };
         let faults = loaded.faults();
         if faults.is_empty() { Ok(loaded) } else { Err(faults) }
     }
@@ -67,6 +81,13 @@ impl Loaded {
     pub fn reseed(&mut self, seed: Option<u32>, repeat: Option<u32>) -> Result<(), ScenarioError> {
         self.scenario.seed = seed.unwrap_or(self.scenario.seed);
         self.scenario.repeat = repeat.unwrap_or(self.scenario.repeat);
+        self.check()
+    }
+
+    /// Follows these flows only; without any, those that are worth it.
+    pub fn follow(&mut self, flows: &[u32]) -> Result<(), ScenarioError> {
+        self.scenario.measure.follow = flows.to_vec();
+        self.scenario.measure.why = flows.is_empty();
         self.check()
     }
 
@@ -111,13 +132,19 @@ impl Loaded {
         self.document.fault_at(&error.key, error.message)
     }
 
-    /// The scenario with all defaults written out, and a fingerprint of each file that it names.
+    /// The scenario with all defaults written out, a fingerprint of each file that it names, and the
+    /// name of each scheduler that the calling program put in.
     pub fn resolved(&self) -> String {
         let input = |(name, text): (&String, &String)| {
             format!("# {name}: {} bytes, {:016x}\n", text.len(), fingerprint(text.as_bytes()))
         };
         let inputs: String = self.inputs.iter().map(input).collect();
-        self.scenario.resolved() + &inputs
+        let scheduler = |(at, scheduler): (&usize, &Scheduler)| {
+            let (scheme, name) = (&self.scenario.scheme[*at].name, scheduler.name());
+            format!("# scheme {scheme:?}: scheduled by {name:?} of the calling program\n")
+        };
+        let schedulers: String = self.schedulers.iter().map(scheduler).collect();
+        self.scenario.resolved() + &inputs + &schedulers
     }
 
     /// The comparison, with the runs done so far.

@@ -4,9 +4,12 @@ mod check;
 pub mod document;
 pub mod error;
 mod event;
+pub mod extends;
+pub mod keys;
 pub mod load;
 mod shape;
 mod shape_words;
+pub mod merge;
 mod spec;
 
 pub use error::{Fault, ScenarioError};

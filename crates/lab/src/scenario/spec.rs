@@ -103,15 +103,31 @@ pub struct MeasureSpec {
     /// most 256, those that lead to hosts first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
+    /// Ports of which every packet that leaves is kept, as `s0-h0`: the node, and what its port leads to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub capture: Vec<String>,
+    /// Packets kept for each captured port; later ones are counted only.
+    pub capture_limit: u64,
     /// Flows that start before this do not count, nor do samples.
     pub warmup: Time,
     /// Flows that start from this on do not count, nor do samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
+    /// Whether it is found out where the time of flows went: the first seed's run is done again, with the
+    /// packets of the slowest 1 % of flows, and as many of the others as memory allows, recorded.
+    pub why: bool,
+    /// Numbers of flows to be followed in any case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub follow: Vec<u32>,
     /// What to show first; empty for the usual choice. All metrics are kept in any case.
     pub metrics: Vec<Metric>,
     /// Whether each flow's completion time alone in the network is computed, for the slowdown.
     pub ideal: bool,
+}
+
+impl MeasureSpec {
+    /// Packets kept for each captured port, unless a scenario says otherwise.
+    pub const CAPTURE_LIMIT: u64 = 1_000_000;
 }
 
 impl Default for MeasureSpec {
@@ -119,8 +135,12 @@ impl Default for MeasureSpec {
         MeasureSpec {
             sample: None,
             ports: vec![],
+            capture: vec![],
+            capture_limit: MeasureSpec::CAPTURE_LIMIT,
             warmup: Time::ZERO,
             until: None,
+            why: true,
+            follow: vec![],
             metrics: vec![],
             ideal: true,
         }

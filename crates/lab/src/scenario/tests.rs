@@ -116,6 +116,17 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "[fabric]",
         "[measure]\nsample = \"1ms\"\nports = [\"s0-h0\", \"h0-s0\"]\n[fabric]",
     ),
+    (
+        "unknown port to capture",
+        "[fabric]",
+        "[measure]\ncapture = [\"h0-s0\", \"h0-h1\"]\n[fabric]",
+    ),
+    (
+        "a capture of nothing",
+        "[fabric]",
+        "[measure]\ncapture = [\"s0-h0\"]\ncapture-limit = 0\n[fabric]",
+    ),
+    ("a limit without a capture", "[fabric]", "[measure]\ncapture-limit = 100\n[fabric]"),
     ("a metric that needs samples", "[fabric]", "[measure]\nmetrics = [\"queue-p99\"]\n[fabric]"),
     (
         "unknown link",
@@ -208,6 +219,10 @@ fn what_is_resolved_reads_back_to_the_same() {
         with("{ kind = \"ecn\", threshold = \"30KB\" }", red),
         with("[fabric]", "[measure]\nsample = \"10us\"\nmetrics = [\"fct-p99\"]\n[fabric]"),
         with("kind = \"star\"\nhosts = 9", "kind = \"fat-tree\"\nk = 4"),
+        with(
+            "[fabric]",
+            "[measure]\ncapture = [\"s0-h0\", \"h0-s0\"]\ncapture-limit = 9\n[fabric]",
+        ),
     ];
     for text in texts {
         let loaded = load(&text).unwrap();

@@ -1,6 +1,6 @@
 //! What a scenario says about its fabric.
 
-use super::{FatTreeSpec, Graph, LeafSpineSpec, StarSpec, TreeSpec};
+use super::{FatTreeSpec, Graph, GraphSpec, LeafSpineSpec, StarSpec, TreeSpec};
 use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Rate;
@@ -25,6 +25,8 @@ pub enum TopologySpec {
     /// Source: Alizadeh and Edsall, "On the Data Path Performance of Leaf-Spine Datacenter
     /// Fabrics", HOTI 2013.
     LeafSpine(LeafSpineSpec),
+    /// Any network, by its hosts, switches and links, or from a file.
+    Graph(GraphSpec),
 }
 
 impl TopologySpec {
@@ -36,6 +38,7 @@ impl TopologySpec {
             TopologySpec::Tree(spec) => (spec.build(), &spec.overrides),
             TopologySpec::FatTree(spec) => (spec.build(), &spec.overrides),
             TopologySpec::LeafSpine(spec) => (spec.build(), &spec.overrides),
+            TopologySpec::Graph(spec) => (spec.build(), &spec.overrides),
         };
         let mut graph = graph?;
         overrides.iter().try_for_each(|change| change.apply(&mut graph))?;

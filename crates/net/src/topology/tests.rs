@@ -154,6 +154,7 @@ fn specs_say_what_they_take_and_survive_a_round_trip() {
         "kind = 'tree'\nhosts-per-rack = 2\nracks = 2\nrack-oversubscription = 2.5",
         "kind = 'fat-tree'\nk = 4\nhost-rate = '1Gbps'",
         "kind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts-per-leaf = 1",
+        "kind = 'graph'\nhosts = ['a']\nswitches = ['s']\nhost-rate = '1Gbps'\n[[link]]\na = 'a'\nb = 's'",
     ] {
         let spec = parse(text);
         assert_eq!(parse(&toml::to_string(&spec).unwrap()), spec);

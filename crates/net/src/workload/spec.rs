@@ -72,7 +72,7 @@ pub enum WorkloadSpec {
     Udp(Udp),
     /// Long TCP flows, of given size or as long as the run.
     Bulk(Bulk),
-    /// Flows from an htsim .cm or a CSV file.
+    /// Flows from a file: CSV, htsim .cm, HPCC, GOAL, or a packet capture.
     Trace(Trace),
 }
 
