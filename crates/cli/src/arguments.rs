@@ -1,16 +1,19 @@
 //! The command line.
 
+use crate::check::CheckOptions;
+use crate::explain::ExplainOptions;
+use crate::list::ListOptions;
+use crate::reference::ReferenceOptions;
 use crate::export::ExportOptions;
 use crate::manual::{CompletionsOptions, ManOptions};
 use crate::new::NewOptions;
 pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use slotline_lab::catalogue::Kind;
 use std::path::PathBuf;
 
 /// Compare ways to run a datacenter network.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(name = "slotline", version, about, max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -36,6 +39,17 @@ pub enum Command {
     Import(crate::import::ImportOptions),
     /// Measure this program.
     Bench(BenchOptions),
+    /// Say what is wrong with scenario files, without running them.
+    Check(CheckOptions),
+    /// Say in words what a scenario simulates, how long that will take, and what looks wrong.
+    Explain(ExplainOptions),
+    /// Name everything a scenario can name; with a kind, every parameter with unit and default.
+    List(ListOptions),
+    /// Print the JSON Schema of scenario files, for editors.
+    Schema,
+    /// Write the reference pages, as below docs/reference.
+    #[command(hide = true)]
+    Reference(ReferenceOptions),
     /// Write a result in the format of another tool.
     Export(ExportOptions),
     /// Write a commented scenario to start from.
@@ -44,12 +58,6 @@ pub enum Command {
     Completions(CompletionsOptions),
     /// Write manual pages.
     Man(ManOptions),
-    /// Name every topology, workload, queue, transport and control.
-    List {
-        /// Only this kind.
-        #[arg(value_parser = kind)]
-        kind: Option<Kind>,
-    },
 }
 
 /// Which engine simulates.
@@ -143,10 +151,4 @@ pub enum Bench {
     Engine,
     /// Writing a result of four million flows and making its report: seconds, memory.
     Report,
-}
-
-fn kind(text: &str) -> Result<Kind, String> {
-    let names = || Kind::ALL.map(Kind::name).join(", ");
-    let found = Kind::ALL.into_iter().find(|kind| kind.name() == text);
-    found.ok_or_else(|| format!("there are: {}", names()))
 }

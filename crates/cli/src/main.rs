@@ -3,12 +3,16 @@
 mod arguments;
 mod bench;
 mod bench_report;
+mod check;
 mod diff;
+mod explain;
 mod export;
 mod import;
+mod list;
 mod manual;
 mod new;
 mod progress;
+mod reference;
 mod report;
 mod reproduce;
 mod run;
@@ -24,6 +28,8 @@ const ABOUT: &str = "\
 Slotline compares ways to run a datacenter network, from one scenario file.
 
   slotline new [NAME]         write a commented scenario to start from
+  slotline check FILE         say what is wrong with a scenario, without running it
+  slotline explain FILE       say in words what it simulates, and how long that will take
   slotline run FILE           run a scenario, print the comparison, keep the results
   slotline why FILE           say where the time of single flows went
   slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
@@ -34,7 +40,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline export FORMAT RUN  write a result in the format of another tool
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`, `report`
-  slotline list [KIND]        name every topology, workload, queue, transport and control
+  slotline list [KIND]        name everything a scenario can name, with its parameters
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
 
@@ -53,11 +59,15 @@ fn main() -> ExitCode {
         Command::Diff(options) => diff::diff(options),
         Command::Report(options) => report::report(options),
         Command::Bench(options) => bench::bench(options),
+        Command::Check(options) => check::check(options),
+        Command::Explain(options) => explain::explain(options),
+        Command::List(options) => list::list(options),
+        Command::Reference(options) => reference::reference(options),
+        Command::Schema => Ok(said(&slotline_lab::schema::text())),
         Command::Export(options) => export::export(options),
         Command::New(options) => new::new(options),
         Command::Completions(options) => return manual::completions(options),
         Command::Man(options) => manual::man(options),
-        Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),
     };
     match result {
         Ok(code) => code,

@@ -58,7 +58,9 @@ impl Unit {
 /// Flows that merely ask for others (the requests of an incast, of clients) have no part in completion
 /// times, slowdowns, goodputs and fairness, which they would otherwise dominate by their number. They
 /// count in all else.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
     /// Mean flow completion time.
@@ -69,9 +71,11 @@ pub enum Metric {
     FctP99,
     /// Longest flow completion time.
     FctMax,
-    /// 99th percentile of the completion time of flows of up to [`SMALL`], where there are larger ones.
+    /// 99th percentile of the completion time of flows of up to 100 KB, where there are larger ones.
+    ///
+    /// Source: for the class, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 4.3.
     FctSmallP99,
-    /// Mean completion time of flows of [`LARGE`] or more, where there are smaller ones.
+    /// Mean completion time of flows of 10 MB or more, where there are smaller ones.
     FctLargeMean,
     /// Mean of completion time over the time the flow takes alone in the network.
     SlowdownMean,
@@ -92,7 +96,10 @@ pub enum Metric {
     GoodputTcp,
     /// Goodput of UDP flows.
     GoodputUdp,
-    /// Jain's index of the flows' goodputs: 1 when all are equal (Jain, Chiu, Hawe 1984).
+    /// Jain's index of the flows' goodputs: 1 when all are equal.
+    ///
+    /// Source: Jain, Chiu and Hawe, "A Quantitative Measure of Fairness and Discrimination",
+    /// DEC Research Report TR-301, 1984.
     Fairness,
     /// Segments sent again.
     Retransmissions,

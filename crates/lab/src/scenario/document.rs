@@ -1,6 +1,7 @@
 //! A scenario file with the place of every key and value in it.
 
 use super::error::{Fault, ScenarioError, suggestion};
+use super::shape::{self, Finding};
 use super::extends::FILE_KEYS;
 use super::merge::Marks;
 use std::ops::Range;
@@ -62,6 +63,25 @@ impl Document {
                 None => return self.fault(path, 0..0, message),
             }
         }
+    }
+
+    /// All that is not of the shape of a scenario, in the file's order. Empty where it is not TOML.
+    pub fn shape_faults(&self) -> Vec<ScenarioError> {
+        let Ok(root) = DeTable::parse(&self.text) else { return vec![] };
+        let spots = self.spots();
+        let mut found: Vec<(Range<usize>, Finding)> =
+            shape::findings(root.get_ref()).into_iter().map(|f| (place(&spots, &f), f)).collect();
+        found.sort_by_key(|(span, _)| span.start);
+        let fault = |(span, finding): (Range<usize>, Finding)| {
+            let fault = self.fault(&finding.path, span, finding.message);
+            match (fault, finding.hint) {
+                (ScenarioError::Fault(fault), hint @ Some(_)) => {
+                    ScenarioError::Fault(Box::new(Fault { hint, ..*fault }))
+                }
+                (fault, _) => fault,
+            }
+        };
+        found.into_iter().map(fault).collect()
     }
 
     /// What serde or the TOML parser found, at the right place: an enum told apart by its `kind` is
@@ -128,6 +148,12 @@ impl Document {
         }
         spots
     }
+}
+
+/// Where a finding is, in the text.
+fn place(spots: &[Spot], finding: &Finding) -> Range<usize> {
+    let spot = spots.iter().find(|spot| spot.path == finding.path);
+    spot.map_or(0..0, |spot| if finding.key { spot.key.clone() } else { spot.value.clone() })
 }
 
 /// `message`, with the last part of `path` in front unless it is in there.

@@ -42,17 +42,36 @@ impl Scenario {
         Scenario::parse(path, text)
     }
 
-    /// Checks `text` as the content of the file at `path`.
+    /// Checks `text` as the content of the file at `path`; says the first thing that is wrong.
     pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
         Loaded::of(extends::settled(Document::new(path, text))?)
+    }
+
+    /// As [`Scenario::load`], but says everything that is wrong and can be found independently: at
+    /// least one thing.
+    pub fn load_all(path: &Path) -> Result<Loaded, Vec<ScenarioError>> {
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|error| vec![ScenarioError::Read { path: path.into(), error }])?;
+        let document = extends::settled(Document::new(path, text)).map_err(|error| vec![error])?;
+        Loaded::all_of(document)
     }
 }
 
 impl Loaded {
     /// Checks `document`, which stands on its own.
     pub(crate) fn of(document: Document) -> Result<Loaded, ScenarioError> {
+        let first = |faults: Vec<_>| faults.into_iter().next().expect("refused for a fault");
+        Loaded::all_of(document).map_err(first)
+    }
+
+    /// As [`Loaded::of`], but says all that is wrong.
+    fn all_of(document: Document) -> Result<Loaded, Vec<ScenarioError>> {
+        let shape = document.shape_faults();
+        if !shape.is_empty() {
+            return Err(shape);
+        }
         let scenario: Scenario =
-            toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
+            toml::from_str(&document.text).map_err(|error| vec![document.fault_of(&error)])?;
         let mut loaded = Loaded {
             scenario,
             document,
@@ -62,9 +81,9 @@ impl Loaded {
             fabric: String::new(),
             schedulers: BTreeMap::new(),
         };
-        loaded.bring()?;
-        loaded.check()?;
-        Ok(loaded)
+        loaded.bring().map_err(|error| vec![error])?;
+        let faults = loaded.faults();
+        if faults.is_empty() { Ok(loaded) } else { Err(faults) }
     }
 
     /// Puts other seeds in place of the file's, as the command line may, and checks again.
@@ -90,6 +109,11 @@ impl Loaded {
     }
 
     fn check(&mut self) -> Result<(), ScenarioError> {
+        self.faults().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Checks it; returns all that is wrong.
+    fn faults(&mut self) -> Vec<ScenarioError> {
         let folder = self.folder();
         let inputs = RefCell::new(BTreeMap::new());
         let captures = Captures::new(&self.scenario.workload, &folder);
@@ -98,19 +122,24 @@ impl Loaded {
             inputs.borrow_mut().insert(name.to_string(), text.clone());
             Ok(text)
         };
-        let checked = check(&self.scenario, &files).map_err(|error| self.blame(error))?;
-        let (graph, notes) = checked;
+        let checked = check(&self.scenario, &files);
         self.notes = captures.notes();
-        self.notes.extend(notes);
+        self.notes.extend(checked.notes);
         let from = self.brought.as_ref().map_or_else(String::new, Brought::words);
-        self.fabric = in_words(&self.scenario, &graph) + &from;
+        let words = checked.graph.map(|graph| in_words(&self.scenario, &graph) + &from);
+        self.fabric = words.unwrap_or_default();
         self.inputs = inputs.into_inner();
-        Ok(())
+        checked.faults.into_iter().map(|error| self.blame(error)).collect()
     }
 
     /// Where files named in the scenario are looked for.
     fn folder(&self) -> PathBuf {
         self.document.file.parent().map_or_else(PathBuf::new, Path::to_path_buf)
+    }
+
+    /// The fabric in words: `star of 9 hosts and 1 switch`.
+    pub fn fabric(&self) -> &str {
+        &self.fabric
     }
 
     /// The text of a file that the scenario names, as read when it was loaded.

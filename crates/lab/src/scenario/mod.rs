@@ -8,6 +8,8 @@ mod event;
 pub mod extends;
 pub mod keys;
 pub mod load;
+mod shape;
+mod shape_words;
 pub mod merge;
 mod spec;
 

@@ -268,7 +268,7 @@ fn an_attached_controller_can_be_reached_without_moving_anyone() {
 
 #[test]
 fn modes_are_plain_words() {
-    for (kind, _) in RoutingSpec::KINDS {
+    for (kind, _) in crate::schema::kinds::<RoutingSpec>() {
         let text = format!("mode = \"{kind}\"\n");
         let read: BTreeMap<String, RoutingSpec> = toml::from_str(&text).unwrap();
         assert_eq!(toml::to_string(&read).unwrap(), text);

@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 /// Hosts are numbered in the order given. A switch's tier is its distance from the nearest host. Pods
 /// are the parts into which the network falls without its uppermost tier; where it does not fall apart,
 /// each switch with hosts is a pod. A host with several links counts to the pod of its first.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
 pub struct GraphSpec {
     /// Names of the hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -60,7 +61,7 @@ pub struct GraphSpec {
 }
 
 /// A full-duplex link. Several may join the same two nodes.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct GraphLink {
     /// Name of one end.
@@ -82,7 +83,7 @@ pub struct GraphLink {
 }
 
 /// Formats of files that describe a network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FabricFormat {
     /// JSON as networkx's `node_link_data` writes it.

@@ -40,7 +40,7 @@ pub use builder::{ConnHandle, TrafficBuilder};
 pub use cdf::{Cdf, DISTRIBUTIONS};
 pub use hosts::Hosts;
 pub use job::{Place, Setting, Shape};
-pub use spec::{WORKLOADS, WorkloadSpec};
+pub use spec::WorkloadSpec;
 
 use crate::id::{ConnId, FlowId, HostId};
 use crate::time::Time;

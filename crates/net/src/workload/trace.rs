@@ -15,7 +15,7 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// What a trace may be written in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceFormat {
     /// Slotline's own: `src,dst,bytes,start_s[,class]`.
@@ -60,6 +60,7 @@ options! {
     /// Flows as listed in a file, each on a connection of its own.
     Trace {
         /// The file, its path relative to the scenario's.
+        #[schemars(extend("x-required" = true, "x-type" = "file"))]
         file: String = String::new(),
         /// What it is written in; where absent, the end of its name says it.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +82,7 @@ options! {
         /// When the trace starts.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7, of flows whose trace gives none.
+        #[schemars(range(max = 7))]
         class: u8 = 0,
     }
 }
