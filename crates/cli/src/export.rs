@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use slotline_lab::export::{self, hpcc_fct, openmetrics, pcapng, perfetto};
+use slotline_lab::export::{self, ExportError, hpcc_fct, openmetrics, pcapng, perfetto};
 use slotline_lab::output;
-use slotline_lab::record::RunSet;
+use slotline_lab::record::{RunRecord, RunSet};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -62,11 +62,11 @@ pub fn export(options: &ExportOptions) -> Result<ExitCode> {
     match &options.format {
         Format::Pcapng(options) => captured(options)?,
         Format::Perfetto(source) => source.write(|set, out| {
-            perfetto::write(set, source.one(set)?, out).map_err(export::ExportError::from)
+            perfetto::write(set, source.one(set)?, out).map_err(ExportError::from)
         })?,
         Format::Openmetrics(source) => source.write(|set, out| {
             let runs = export::runs(set, source.scheme.as_deref(), source.seed)?;
-            openmetrics::write(set, &runs, out).map_err(export::ExportError::from)
+            openmetrics::write(set, &runs, out).map_err(ExportError::from)
         })?,
         Format::HpccFct(source) => completion_times(source)?,
     }
@@ -89,35 +89,34 @@ fn completion_times(source: &Source) -> Result<()> {
         left_out = hpcc_fct::write(set, source.one(set)?, out)?;
         Ok(())
     })?;
-    let hpcc_fct::LeftOut { unfinished, without_ideal, requests } = left_out;
-    let counts = [
-        (unfinished, "unfinished flows"),
-        (without_ideal, "flows whose time alone is not known"),
-        (requests, "requests"),
-    ];
-    let said = counts.iter().filter(|(count, _)| *count > 0);
-    let said: Vec<String> = said.map(|(count, what)| format!("{count} {what}")).collect();
-    if !said.is_empty() {
-        eprintln!("left out: {}", said.join(", "));
-    }
+    tell(left_out);
     Ok(())
+}
+
+/// Says what is not in the file.
+fn tell(left_out: hpcc_fct::LeftOut) {
+    let counts = [
+        (left_out.unfinished, "unfinished flows"),
+        (left_out.without_ideal, "flows whose time alone is not known"),
+        (left_out.requests, "requests"),
+    ];
+    for (count, what) in counts.iter().filter(|(count, _)| *count > 0) {
+        eprintln!("left out: {count} {what}");
+    }
 }
 
 type Sink = BufWriter<Box<dyn Write>>;
 
 impl Source {
     /// The run of formats that show one.
-    fn one<'a>(
-        &self,
-        set: &'a RunSet,
-    ) -> Result<&'a slotline_lab::record::RunRecord, export::ExportError> {
+    fn one<'a>(&self, set: &'a RunSet) -> Result<&'a RunRecord, ExportError> {
         export::one_run(set, self.scheme.as_deref(), self.seed)
     }
 
     /// Reads the result and lets `fill` write.
     fn write(
         &self,
-        fill: impl FnOnce(&RunSet, &mut Sink) -> Result<(), export::ExportError>,
+        fill: impl FnOnce(&RunSet, &mut Sink) -> Result<(), ExportError>,
     ) -> Result<()> {
         let set = read(&self.run)?;
         written(self.output.as_deref(), |out| fill(&set, out))
@@ -128,11 +127,15 @@ impl Source {
 /// written whole is taken away.
 fn written(
     output: Option<&Path>,
-    fill: impl FnOnce(&mut Sink) -> Result<(), export::ExportError>,
+    fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>,
 ) -> Result<()> {
-    let Some(path) = output else {
-        return filled(Box::new(io::stdout()), fill);
-    };
+    match output {
+        Some(path) => kept(path, fill),
+        None => filled(Box::new(io::stdout()), fill),
+    }
+}
+
+fn kept(path: &Path, fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>) -> Result<()> {
     let file =
         File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
     let done = filled(Box::new(file), fill);
@@ -144,12 +147,12 @@ fn written(
 
 fn filled(
     sink: Box<dyn Write>,
-    fill: impl FnOnce(&mut Sink) -> Result<(), export::ExportError>,
+    fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>,
 ) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, sink);
     match fill(&mut out).and_then(|()| Ok(out.flush()?)) {
         // A reader that went away is no error.
-        Err(export::ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }
 }
