@@ -1,10 +1,11 @@
-//! `slotline export`: a result in the format of another tool.
+//! `slotline export`: a result, or a fabric, in the format of another tool.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand};
-use slotline_lab::export::{self, ExportError, hpcc_fct, openmetrics, pcapng, perfetto};
+use slotline_lab::export::{self, ExportError, containerlab, hpcc_fct, openmetrics, pcapng, perfetto};
 use slotline_lab::output;
 use slotline_lab::record::{RunRecord, RunSet};
+use slotline_lab::scenario::Scenario;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ enum Format {
     Openmetrics(Source),
     /// Flow completion times as HPCC's simulator writes them, for its analysis scripts.
     HpccFct(Source),
+    /// The fabric of a scenario as a containerlab topology.
+    Containerlab(ContainerlabOptions),
 }
 
 /// What is exported, and where to.
@@ -43,6 +46,18 @@ struct Source {
     /// Only this seed.
     #[arg(long)]
     seed: Option<u64>,
+}
+
+#[derive(Args)]
+struct ContainerlabOptions {
+    /// The scenario file.
+    file: PathBuf,
+    /// File to write; it must not exist [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Image of the containers; it needs `tc`.
+    #[arg(long, default_value = "alpine:3")]
+    image: String,
 }
 
 #[derive(Args)]
@@ -69,8 +84,15 @@ pub fn export(options: &ExportOptions) -> Result<ExitCode> {
             openmetrics::write(set, &runs, out).map_err(ExportError::from)
         })?,
         Format::HpccFct(source) => completion_times(source)?,
+        Format::Containerlab(options) => lab(options)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn lab(options: &ContainerlabOptions) -> Result<()> {
+    let loaded = Scenario::load(&options.file)?;
+    let text = containerlab::containerlab(&loaded, &options.image).map_err(Error::msg)?;
+    written(options.output.as_deref(), |out| Ok(out.write_all(text.as_bytes())?))
 }
 
 fn captured(options: &PcapngOptions) -> Result<()> {
