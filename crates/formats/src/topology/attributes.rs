@@ -1,6 +1,7 @@
 //! Attributes of nodes and links in graph files: which are read, and in what unit.
 
 use super::draft::{Role, Speed};
+use super::fail;
 use crate::error::FormatError;
 use crate::tree::short;
 use slotline_net::time::Time;
@@ -84,8 +85,8 @@ fn once<'a, T>(
     value: T,
 ) -> Result<(), FormatError> {
     if let Some((_, other)) = kept {
-        let message = format!("`{other}` and `{}` say the same: leave one out", attribute.name);
-        return Err(FormatError::new(attribute.line, message));
+        let both = format!("`{other}` and `{}` say the same: leave one out", attribute.name);
+        return fail(attribute.line, both);
     }
     *kept = Some((value, &attribute.name));
     Ok(())
@@ -112,8 +113,7 @@ impl Attribute {
             Ok(value) if (0.0..1e19).contains(&value) => Ok(value as u64),
             _ => {
                 let (name, value) = (&self.name, short(&self.value));
-                let message = format!("`{name}` = `{value}` must be a number, at least 0");
-                Err(FormatError::new(self.line, message))
+                fail(self.line, format!("`{name}` = `{value}` must be a number, at least 0"))
             }
         }
     }

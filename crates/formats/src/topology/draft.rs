@@ -1,6 +1,6 @@
 //! What all readers of graphs have in common: nodes and links with their lines become a network.
 
-use super::{Fabric, ReadError};
+use super::{Fabric, ReadError, fail};
 use crate::error::FormatError;
 use crate::tree::short;
 use slotline_net::error::SpecError;
@@ -67,8 +67,7 @@ impl Draft {
     pub fn node(&mut self, node: Node) -> Result<(), FormatError> {
         if let Some(&first) = self.index.get(&node.id) {
             let (id, first) = (short(&node.id), self.nodes[first].line);
-            let message = format!("node `{id}` is there twice, first in line {first}");
-            return Err(FormatError::new(node.line, message));
+            return fail(node.line, format!("node `{id}` is there twice, first in line {first}"));
         }
         self.index.insert(node.id.clone(), self.nodes.len());
         self.nodes.push(node);
@@ -122,7 +121,7 @@ impl Draft {
                     "the edge from `{a}` to `{b}` has none that leads back: links carry both ways, so \
                      add it, or write the graph undirected"
                 );
-                return Err(FormatError::new(edge.line, message));
+                return fail(edge.line, message);
             };
             if let Some(own) = back.get_mut(&(edge.b.clone(), edge.a.clone())) {
                 own.retain(|&other| other != at);

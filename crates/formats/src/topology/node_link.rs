@@ -2,7 +2,7 @@
 
 use super::attributes::{Attribute, HOW_DELAY, HOW_RATE, named_by, role, speed};
 use super::draft::{Draft, Edge, Node};
-use super::{Fabric, ReadError};
+use super::{Fabric, ReadError, fail};
 use crate::error::FormatError;
 use crate::json;
 use crate::tree::{Entry, Tree, Value, get, short};
@@ -52,7 +52,7 @@ fn edges<'a>(tree: &Tree, top: &'a [Entry]) -> Result<&'a Tree, FormatError> {
         (None, Some(edges)) => Ok(edges),
         (None, None) => Err(lacks(tree, "edges")),
         (Some(_), Some(edges)) => {
-            Err(FormatError::new(edges.line, "`links` and `edges` are both there: leave one out"))
+            fail(edges.line, "`links` and `edges` are both there: leave one out")
         }
     }
 }
