@@ -44,11 +44,8 @@ fn unit(name: &str, names: &[&str], units: &[(&str, f64)]) -> Option<Unit> {
     if names.contains(&name) {
         return Some(Unit::Text);
     }
-    let found = units.iter().find_map(|(ending, scale)| {
-        let stem = name.strip_suffix(ending)?;
-        names.contains(&stem).then_some(*scale)
-    });
-    found.map(Unit::Number)
+    let fits = |ending| name.strip_suffix(ending).is_some_and(|stem| names.contains(&stem));
+    units.iter().find(|(ending, _)| fits(*ending)).map(|(_, scale)| Unit::Number(*scale))
 }
 
 /// The rate and the delay of a link; what means neither is noted in `unread`.
@@ -108,14 +105,13 @@ impl Attribute {
 
     /// The value, a number, times `scale`.
     fn scaled(&self, scale: f64) -> Result<u64, FormatError> {
-        let value = self.value.trim().parse::<f64>().map(|number| (number * scale).round());
-        match value {
-            Ok(value) if (0.0..1e19).contains(&value) => Ok(value as u64),
-            _ => {
-                let (name, value) = (&self.name, short(&self.value));
-                fail(self.line, format!("`{name}` = `{value}` must be a number, at least 0"))
-            }
+        let number: f64 = self.value.trim().parse().unwrap_or(f64::NAN);
+        let value = (number * scale).round();
+        if (0.0..1e19).contains(&value) {
+            return Ok(value as u64);
         }
+        let (name, value) = (&self.name, short(&self.value));
+        fail(self.line, format!("`{name}` = `{value}` must be a number, at least 0"))
     }
 }
 

@@ -94,7 +94,7 @@ impl<'a> Lab<'a> {
             self.draft.unread.insert(format!("`{}` of nodes", short(&entry.key)));
         }
         let role = match label(settings, ROLE)? {
-            Some((role, line)) => labelled(&what, &role, line)?,
+            Some((role, line)) => labelled(&what, &short(&role), line)?,
             None => self.by_kind(&what, settings)?,
         };
         let name = node.key.clone();
@@ -138,8 +138,10 @@ impl<'a> Lab<'a> {
             return fail(ends.line, why);
         };
         let (a, b) = (self.end(a)?, self.end(b)?);
-        let lanes = Lanes::read(settings)?;
-        self.draft.two_way(Edge { a, b, line: link.line, speed: lanes.there }, lanes.back)
+        let [rate, delay, reverse_rate, reverse_delay] = LANES;
+        let (there, back) =
+            (speed(settings, rate, delay)?, speed(settings, reverse_rate, reverse_delay)?);
+        self.draft.two_way(Edge { a, b, line: link.line, speed: there }, back)
     }
 
     /// The node of an endpoint, each interface of which can be linked once.
@@ -177,10 +179,7 @@ fn labelled(what: &str, role: &str, line: usize) -> Result<Role, FormatError> {
     match role {
         "host" => Ok(Role::Host),
         "switch" => Ok(Role::Switch),
-        _ => {
-            let role = short(role);
-            fail(line, format!("{what}: the label `{ROLE}` must be host or switch, not `{role}`"))
-        }
+        _ => fail(line, format!("{what}: label `{ROLE}` = `{role}`: expected host or switch")),
     }
 }
 
@@ -212,32 +211,17 @@ fn label(settings: &[Entry], key: &str) -> Result<Option<(String, usize)>, Forma
     found.map(|tree| Ok((tree.plain(&format!("the label `{key}`"))?, tree.line))).transpose()
 }
 
-/// Both directions of a link, by its labels.
-struct Lanes {
-    there: Speed,
-    back: Speed,
+/// One direction of a link, by its labels.
+fn speed(settings: &[Entry], rate: &str, delay: &str) -> Result<Speed, FormatError> {
+    Ok(Speed { rate: quantity(settings, rate)?, delay: quantity(settings, delay)? })
 }
 
-impl Lanes {
-    fn read(settings: &[Entry]) -> Result<Lanes, FormatError> {
-        let [rate, delay, reverse_rate, reverse_delay] = LANES;
-        Ok(Lanes {
-            there: Speed { rate: quantity(settings, rate)?, delay: quantity(settings, delay)? },
-            back: Speed {
-                rate: quantity(settings, reverse_rate)?,
-                delay: quantity(settings, reverse_delay)?,
-            },
-        })
-    }
-}
-
-fn quantity<T: FromStr<Err: Display>>(
-    settings: &[Entry],
-    key: &str,
-) -> Result<Option<T>, FormatError> {
-    let Some((text, line)) = label(settings, key)? else {
-        return Ok(None);
+fn quantity<T>(settings: &[Entry], key: &str) -> Result<Option<T>, FormatError>
+where
+    T: FromStr<Err: Display>,
+{
+    let parse = |(text, line): (String, usize)| {
+        text.parse::<T>().or_else(|error| fail(line, format!("the label `{key}`: {error}")))
     };
-    let wrong = |error: T::Err| FormatError::new(line, format!("the label `{key}`: {error}"));
-    text.parse().map(Some).map_err(wrong)
+    label(settings, key)?.map(parse).transpose()
 }
