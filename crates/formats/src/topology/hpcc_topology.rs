@@ -24,7 +24,7 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
         draft.node(Node { name: format!("{letter}{id}"), id, line, role })?;
     }
     edges.into_iter().try_for_each(|edge| draft.link(edge))?;
-    words.rest(&mut draft)?;
+    words.rest(&mut draft);
     draft.finish(asked)
 }
 
@@ -178,18 +178,18 @@ impl<'a> Words<'a> {
         self.fail(format!("node {id} does not exist: nodes are 0 to {last}; {hint}"))
     }
 
-    /// What comes after the last link: remarks, but no further links.
-    fn rest(&mut self, draft: &mut Draft) -> Result<(), FormatError> {
+    /// What comes after the last link is not looked at by the simulator: remarks, or further links.
+    fn rest(&mut self, draft: &mut Draft) {
         let rest: Vec<(usize, &str)> = self.words.by_ref().collect();
-        for line in rest.chunk_by(|a, b| a.0 == b.0) {
-            if line.len() >= 5 && line[..2].iter().all(|(_, word)| word.parse::<u32>().is_ok()) {
-                let message = "one link more than the first line says: correct its third number";
-                return Err(FormatError::new(line[0].0, message));
-            }
-        }
+        let is_link = |line: &&[(usize, &str)]| {
+            line.len() >= 5 && line[..2].iter().all(|(_, word)| word.parse::<u32>().is_ok())
+        };
+        let more = rest.chunk_by(|a, b| a.0 == b.0).filter(is_link).count();
         if let Some((line, _)) = rest.first() {
-            draft.unread.insert(format!("text after the last link, from line {line} on"));
+            draft.unread.insert(match more {
+                0 => format!("text after the last link, from line {line} on"),
+                _ => format!("{more} links more than the first line counts, from line {line} on"),
+            });
         }
-        Ok(())
     }
 }
