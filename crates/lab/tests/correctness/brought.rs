@@ -73,7 +73,7 @@ fn computation_and_messages_take_turns() {
 
 #[test]
 fn the_ring_waits_for_data_and_computation() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../net/tests/data/goal/allreduce.goal");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/goal/allreduce.goal");
     let run = records(&scenario(file, ""), 2).remove(0);
     let of_rank = |rank: u32| {
         let mut flows: Vec<&FlowRow> = run.flows.iter().filter(|flow| flow.src == rank).collect();
@@ -93,7 +93,7 @@ fn the_ring_waits_for_data_and_computation() {
 
 #[test]
 fn triggers_of_htsim_start_flows() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../net/tests/data/htsim/allreduce.cm");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/htsim/allreduce.cm");
     let run = records(&scenario(file, ""), 1).remove(0);
     assert_eq!(run.flows.len(), 56);
     // Eight rings of seven hops: each but the first starts when the one before it has arrived.

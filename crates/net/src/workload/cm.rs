@@ -383,5 +383,4 @@ fn unknown(word: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "cm_tests.rs"]
 mod tests;
