@@ -1,9 +1,9 @@
 //! The command line.
 
-pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use crate::export::ExportOptions;
 use crate::manual::{CompletionsOptions, ManOptions};
 use crate::new::NewOptions;
+pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use slotline_lab::catalogue::Kind;
 use std::path::PathBuf;

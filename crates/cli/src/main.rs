@@ -8,8 +8,8 @@ mod new;
 mod progress;
 mod reproduce;
 mod run;
-mod why;
 mod sweep;
+mod why;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

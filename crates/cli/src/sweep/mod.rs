@@ -11,6 +11,8 @@ use crate::run::{INTERRUPTED, say, width};
 use anyhow::Result;
 pub use arguments::SweepOptions;
 use prepare::Prepared;
+use slotline_lab::metrics::Unit;
+use slotline_lab::output::words::quantity;
 use slotline_lab::sweep::part::{Shard, Sweep, join};
 use slotline_lab::sweep::{Part, State, Study, store};
 use std::path::Path;
@@ -78,6 +80,8 @@ pub fn show(sweep: &Sweep, folder: &Path, json: bool) {
     say(&format!("{}: {done} of {} points\n", sweep.name, sweep.points.len()));
     if !sweep.rows.is_empty() {
         say(&(sweep.table(width()) + "\n"));
+        let memory = quantity(Unit::Bytes, sweep.peak_rss_bytes as f64);
+        say(&format!("Memory of a point: at most {memory}"));
     }
     say(&format!("Sweep: {}   (open sweep.html there in a browser)", folder.display()));
 }
