@@ -26,8 +26,14 @@ pub enum Command {
     Sweep(SweepOptions),
     /// Join the parts of a sweep that several machines or shards did.
     Collect(CollectOptions),
+    /// Say what changed from one result to another.
+    Diff(crate::diff::DiffOptions),
+    /// Rebuild the page of a result, or compare several results on one page.
+    Report(crate::report::ReportOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
+    /// Turn a file of another program (traffic, captures) into a part of a scenario.
+    Import(crate::import::ImportOptions),
     /// Measure this program.
     Bench(BenchOptions),
     /// Write a result in the format of another tool.
@@ -135,6 +141,8 @@ pub struct BenchOptions {
 pub enum Bench {
     /// The packet engine: CPU time per packet-hop, memory, threads.
     Engine,
+    /// Writing a result of four million flows and making its report: seconds, memory.
+    Report,
 }
 
 fn kind(text: &str) -> Result<Kind, String> {

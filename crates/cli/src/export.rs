@@ -114,33 +114,40 @@ impl Source {
         export::one_run(set, self.scheme.as_deref(), self.seed)
     }
 
-    /// Reads the result and lets `fill` write. A file that could not be written whole is taken away.
+    /// Reads the result and lets `fill` write.
     fn write(
         &self,
         fill: impl FnOnce(&RunSet, &mut Sink) -> Result<(), export::ExportError>,
     ) -> Result<()> {
         let set = read(&self.run)?;
-        let Some(path) = &self.output else {
-            return filled(&set, Box::new(io::stdout()), fill);
-        };
-        let file =
-            File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
-        let done = filled(&set, Box::new(file), fill);
-        if done.is_err() {
-            drop(std::fs::remove_file(path));
-        }
-        done.with_context(|| format!("{}", path.display()))
+        written(self.output.as_deref(), |out| fill(&set, out))
     }
 }
 
+/// Lets `fill` write to `output`, which must not exist, or to standard output. A file that could not be
+/// written whole is taken away.
+fn written(
+    output: Option<&Path>,
+    fill: impl FnOnce(&mut Sink) -> Result<(), export::ExportError>,
+) -> Result<()> {
+    let Some(path) = output else {
+        return filled(Box::new(io::stdout()), fill);
+    };
+    let file =
+        File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let done = filled(Box::new(file), fill);
+    if done.is_err() {
+        drop(std::fs::remove_file(path));
+    }
+    done.with_context(|| path.display().to_string())
+}
+
 fn filled(
-    set: &RunSet,
     sink: Box<dyn Write>,
-    fill: impl FnOnce(&RunSet, &mut Sink) -> Result<(), export::ExportError>,
+    fill: impl FnOnce(&mut Sink) -> Result<(), export::ExportError>,
 ) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, sink);
-    let done = fill(set, &mut out).and_then(|()| Ok(out.flush()?));
-    match done {
+    match fill(&mut out).and_then(|()| Ok(out.flush()?)) {
         // A reader that went away is no error.
         Err(export::ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),

@@ -25,8 +25,9 @@ const MOST_CAPTURED: u64 = 100_000_000;
 /// Gives the text of a file that a scenario names, or says why it cannot.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// Checks everything, up to making the traffic of the first seed. Returns the fabric.
-pub fn check(scenario: &Scenario, files: &Files<'_>) -> Result<Graph, SpecError> {
+/// Checks everything, up to making the traffic of the first seed. Returns the fabric, and what people
+/// should know: what was assumed of files.
+pub fn check(scenario: &Scenario, files: &Files<'_>) -> Result<(Graph, Vec<String>), SpecError> {
     general(scenario)?;
     let graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
     measure(&scenario.measure, scenario.end.at)?;
@@ -42,8 +43,8 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Result<Graph, SpecError>
         self::event(event, &graph, scenario.end.at)
             .map_err(|e| within(&format!("event[{at}]"), e))?;
     }
-    traffic(scenario, &graph, files)?;
-    Ok(graph)
+    let notes = traffic(scenario, &graph, files)?;
+    Ok((graph, notes))
 }
 
 /// `error` as one of the table at `path`.
@@ -270,7 +271,11 @@ fn known_switch(graph: &Graph, switch: &str) -> Checked {
 }
 
 /// Makes the first seed's traffic and throws it away: what generators and traces have to object to.
-fn traffic(scenario: &Scenario, graph: &Graph, files: &Files<'_>) -> Checked {
+fn traffic(
+    scenario: &Scenario,
+    graph: &Graph,
+    files: &Files<'_>,
+) -> Result<Vec<String>, SpecError> {
     let fabric = Shape::of(graph);
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
     let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
@@ -279,6 +284,8 @@ fn traffic(scenario: &Scenario, graph: &Graph, files: &Files<'_>) -> Checked {
         let made = workload.generate(group, &setting, &mut out);
         made.map_err(|e| within(&format!("workload[{group}]"), e))?;
     }
+    let notes = out.notes().to_vec();
     let traffic = out.finish().map_err(|e| SpecError::new("workload", e.message))?;
-    followed(&scenario.measure, &traffic)
+    followed(&scenario.measure, &traffic)?;
+    Ok(notes)
 }

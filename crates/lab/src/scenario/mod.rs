@@ -1,5 +1,6 @@
 //! Scenario files: what is compared, on what, and for how long.
 
+mod brought;
 mod check;
 pub mod document;
 pub mod error;

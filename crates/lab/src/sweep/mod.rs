@@ -7,6 +7,7 @@ pub mod lock;
 pub mod page;
 pub mod part;
 pub mod plan;
+mod plot;
 pub mod rows;
 pub mod slurm;
 pub mod store;
