@@ -54,21 +54,25 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     } else if options.json {
         say(&part.text());
     } else {
-        say(&format!(
-            "{}: {} of the {} points of shard {}/{} are done. To join all shards:\n  slotline collect {}",
-            part.name,
-            count(&part, State::Done),
-            own(&part).count(),
-            shard.index,
-            shard.of,
-            folder.display()
-        ));
+        say(&of_shard(&part, &folder));
     }
     Ok(ExitCode::from(match (stopped, failed) {
         (true, _) => INTERRUPTED,
         (false, 0) => 0,
         (false, _) => INCOMPLETE,
     }))
+}
+
+/// How far a shard is, and how to go on.
+fn of_shard(part: &Part, folder: &Path) -> String {
+    let (done, all) = (count(part, State::Done), own(part).count());
+    format!(
+        "{}: {done} of the {all} points of shard {}/{} are done. To join all shards:\n  slotline collect {}",
+        part.name,
+        part.shard.index,
+        part.shard.of,
+        folder.display()
+    )
 }
 
 /// Prints a sweep as far as it is done.
