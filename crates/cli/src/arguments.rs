@@ -1,12 +1,19 @@
 //! The command line.
 
+use crate::check::CheckOptions;
+use crate::explain::ExplainOptions;
+use crate::list::ListOptions;
+use crate::reference::ReferenceOptions;
+use crate::export::ExportOptions;
+use crate::manual::{CompletionsOptions, ManOptions};
+use crate::new::NewOptions;
+pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use slotline_lab::catalogue::Kind;
 use std::path::PathBuf;
 
 /// Compare ways to run a datacenter network.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(name = "slotline", version, about, max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -16,16 +23,41 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario, print the comparison, keep the results.
     Run(RunOptions),
+    /// Say where the time of single flows went.
+    Why(crate::why::WhyOptions),
+    /// Run all points of a scenario's `sweep`; what is done already is not done again.
+    Sweep(SweepOptions),
+    /// Join the parts of a sweep that several machines or shards did.
+    Collect(CollectOptions),
+    /// Say what changed from one result to another.
+    Diff(crate::diff::DiffOptions),
+    /// Rebuild the page of a result, or compare several results on one page.
+    Report(crate::report::ReportOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
+    /// Turn a file of another program (traffic, captures) into a part of a scenario.
+    Import(crate::import::ImportOptions),
     /// Measure this program.
     Bench(BenchOptions),
-    /// Name every topology, workload, queue, transport and control.
-    List {
-        /// Only this kind.
-        #[arg(value_parser = kind)]
-        kind: Option<Kind>,
-    },
+    /// Say what is wrong with scenario files, without running them.
+    Check(CheckOptions),
+    /// Say in words what a scenario simulates, how long that will take, and what looks wrong.
+    Explain(ExplainOptions),
+    /// Name everything a scenario can name; with a kind, every parameter with unit and default.
+    List(ListOptions),
+    /// Print the JSON Schema of scenario files, for editors.
+    Schema,
+    /// Write the reference pages, as below docs/reference.
+    #[command(hide = true)]
+    Reference(ReferenceOptions),
+    /// Write a result in the format of another tool.
+    Export(ExportOptions),
+    /// Write a commented scenario to start from.
+    New(NewOptions),
+    /// Print completions for a shell.
+    Completions(CompletionsOptions),
+    /// Write manual pages.
+    Man(ManOptions),
 }
 
 /// Which engine simulates.
@@ -50,9 +82,13 @@ pub struct Common {
 
 impl Common {
     pub fn threads(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.map_or_else(all, usize::from)
+        self.threads.map_or_else(processors, usize::from)
     }
+}
+
+/// Threads where none are asked for.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[derive(Args)]
@@ -65,6 +101,9 @@ pub struct RunOptions {
     /// Replace an existing result of the same scenario.
     #[arg(long)]
     pub force: bool,
+    /// Write tables of more than a million rows as CSV too, not as Parquet alone.
+    #[arg(long)]
+    pub csv: bool,
     /// Seed of the first repetition, instead of the file's.
     #[arg(long)]
     pub seed: Option<u32>,
@@ -110,10 +149,6 @@ pub struct BenchOptions {
 pub enum Bench {
     /// The packet engine: CPU time per packet-hop, memory, threads.
     Engine,
-}
-
-fn kind(text: &str) -> Result<Kind, String> {
-    let names = || Kind::ALL.map(Kind::name).join(", ");
-    let found = Kind::ALL.into_iter().find(|kind| kind.name() == text);
-    found.ok_or_else(|| format!("there are: {}", names()))
+    /// Writing a result of four million flows and making its report: seconds, memory.
+    Report,
 }

@@ -2,9 +2,22 @@
 
 mod arguments;
 mod bench;
+mod bench_report;
+mod check;
+mod diff;
+mod explain;
+mod export;
+mod import;
+mod list;
+mod manual;
+mod new;
 mod progress;
+mod reference;
+mod report;
 mod reproduce;
 mod run;
+mod sweep;
+mod why;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -14,10 +27,20 @@ use std::process::ExitCode;
 const ABOUT: &str = "\
 Slotline compares ways to run a datacenter network, from one scenario file.
 
+  slotline new [NAME]         write a commented scenario to start from
+  slotline check FILE         say what is wrong with a scenario, without running it
+  slotline explain FILE       say in words what it simulates, and how long that will take
   slotline run FILE           run a scenario, print the comparison, keep the results
+  slotline why FILE           say where the time of single flows went
+  slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
+  slotline collect DIR...     join the parts of a sweep that several machines did
+  slotline report RUN...      rebuild a result's page, or compare several results on one
+  slotline diff OLD NEW       what changed between two results; exit code 1 on a regression
+  slotline import KIND FILE   turn a file of another program into a part of a scenario
+  slotline export FORMAT RUN  write a result in the format of another tool
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
-  slotline bench NAME         measure this program: `engine`
-  slotline list [KIND]        name every topology, workload, queue, transport and control
+  slotline bench NAME         measure this program: `engine`, `report`
+  slotline list [KIND]        name everything a scenario can name, with its parameters
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
 
@@ -28,9 +51,23 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
+        Command::Why(options) => why::why(options),
+        Command::Sweep(options) => sweep::sweep(options),
+        Command::Collect(options) => sweep::collect::collect(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Import(options) => import::import(options),
+        Command::Diff(options) => diff::diff(options),
+        Command::Report(options) => report::report(options),
         Command::Bench(options) => bench::bench(options),
-        Command::List { kind } => return said(&slotline_lab::catalogue::text(*kind)),
+        Command::Check(options) => check::check(options),
+        Command::Explain(options) => explain::explain(options),
+        Command::List(options) => list::list(options),
+        Command::Reference(options) => reference::reference(options),
+        Command::Schema => Ok(said(&slotline_lab::schema::text())),
+        Command::Export(options) => export::export(options),
+        Command::New(options) => new::new(options),
+        Command::Completions(options) => return manual::completions(options),
+        Command::Man(options) => manual::man(options),
     };
     match result {
         Ok(code) => code,

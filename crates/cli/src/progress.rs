@@ -55,5 +55,10 @@ fn share(job: &Job, end_ps: Option<u64>) -> f64 {
     let by_time = end_ps.map_or(0.0, |end| reached / end as f64);
     let completed = job.watch.completed.load(Ordering::Relaxed) as f64;
     let by_flows = if flows > 0 { completed / flows as f64 } else { 0.0 };
-    by_time.max(by_flows).min(1.0)
+    let of_pass = by_time.max(by_flows).min(1.0);
+    match (job.followed, job.again.load(Ordering::Relaxed)) {
+        (false, _) => of_pass,
+        (true, false) => of_pass / 2.0,
+        (true, true) => 0.5 + of_pass / 2.0,
+    }
 }

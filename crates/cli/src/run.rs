@@ -3,15 +3,17 @@
 use crate::arguments::{Engine, RunOptions};
 use crate::progress;
 use anyhow::{Context, Result, bail};
-use slotline_lab::output::{Place, terminal};
+use slotline_lab::output::words::grouped;
+use slotline_lab::output::{Place, Written, terminal};
 use slotline_lab::run::Jobs;
 use slotline_lab::scenario::{Loaded, Scenario};
+use slotline_lab::summary::Summary;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Exit code of a run that was interrupted: 128 + SIGINT, as shells have it.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 pub fn run(options: &RunOptions) -> Result<ExitCode> {
     if options.engine == Engine::Flow {
@@ -21,6 +23,7 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     if options.seed.is_some() || options.repeat.is_some() {
         loaded.reseed(options.seed, options.repeat)?;
     }
+    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let place =
         Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
     let jobs = Arc::new(Jobs::of(&loaded));
@@ -28,38 +31,42 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     let threads = options.common.threads();
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
     let records = progress::watched(&jobs, end, || jobs.run(&loaded, threads))?;
-    finish(&loaded, place, records, options.common.json)
+    finish(&loaded, place, records, options)
 }
 
 fn finish(
     loaded: &Loaded,
     place: Place,
     records: Vec<slotline_lab::record::RunRecord>,
-    json: bool,
+    options: &RunOptions,
 ) -> Result<ExitCode> {
     let set = loaded.run_set(records);
     if set.runs.is_empty() {
         eprintln!("interrupted before any run was complete: nothing to keep");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let folder = place.write(&set)?;
-    if json {
+    let summary = Summary::of(&set);
+    let Written { folder, left_out } = place.write(&set, &summary, options.csv)?;
+    if options.common.json {
         let summary = std::fs::read_to_string(folder.join("summary.json"));
         say(&summary.with_context(|| format!("cannot read {}", folder.display()))?);
     } else {
-        say(&terminal::table(&set, width()));
+        say(&terminal::table_of(&set, &summary, width()));
+        for (file, rows) in left_out {
+            say(&format!("Not written: {file}, of {} rows; --csv writes it", grouped(rows as u64)));
+        }
         say(&format!("Results: {}   (open report.html there in a browser)", folder.display()));
     }
     Ok(if set.complete() { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
 /// Columns of the terminal.
-fn width() -> usize {
+pub fn width() -> usize {
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     columns.unwrap_or(100).clamp(40, 200)
 }
 
 /// Prints; a reader that went away is no error.
-fn say(text: &str) {
+pub fn say(text: &str) {
     drop(writeln!(std::io::stdout(), "{}", text.trim_end()));
 }

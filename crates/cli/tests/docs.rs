@@ -5,13 +5,17 @@
 //! in an empty folder that has the repository's `scenarios` and `data`, one folder per document. It
 //! must succeed; in a block marked ` ```console fails ` it must end with exit code 2 instead. Lines
 //! below the command must be found in what it prints, in this order. Words that have a digit in them
-//! may differ, and `...` stands for any number of lines.
+//! may differ, and `...` stands for any number of lines. In a block marked ` ```console exact `
+//! nothing may differ but the number of blanks.
+//!
+//! A block marked ` ```csv file NAME ` (or toml, text) is written to that file of the folder, one marked
+//! ` ```toml append NAME ` to its end, and `$ sed …` is executed like the program, so that a document
+//! can have a scenario grow. A block marked ` ```rust from PATH ` must stand in that file of the
+//! repository, as it is.
 //!
 //! And it is complete: every name and key that a scenario may use is in `docs/`.
 
 use slotline_lab::catalogue::Kind;
-use slotline_lab::metrics::Metric;
-use slotline_lab::scenario::Scenario;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -83,6 +87,15 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
+/// How the lines below a command are compared with what it prints.
+#[derive(Clone, Copy)]
+enum Like {
+    /// Words with digits may differ.
+    Words,
+    /// Only the number of blanks may differ.
+    Exactly,
+}
+
 /// Where one document's examples are tried.
 struct Folder(PathBuf);
 
@@ -101,34 +114,56 @@ impl Folder {
 
     /// One result for each thing in the block that can be tried.
     fn try_block(&self, block: &Block) -> Vec<Result<(), String>> {
-        match block.info.as_str() {
-            "toml scenario" => vec![self.try_scenario(block)],
-            "console" => commands(block).map(|shown| self.try_command(shown, 0)).collect(),
-            "console fails" => {
-                commands(block).map(|shown| self.try_command(shown, BAD_INPUT)).collect()
-            }
+        let shown =
+            |like, code| commands(block).map(|shown| self.try_command(shown, like, code)).collect();
+        match block.info.split_whitespace().collect::<Vec<_>>()[..] {
+            ["toml", "scenario"] => vec![self.try_scenario(block)],
+            [_, "file", name] => vec![self.write(name, block, String::new())],
+            [_, "append", name] => vec![self.append(name, block)],
+            ["console"] => shown(Like::Words, 0),
+            ["console", "exact"] => shown(Like::Exactly, 0),
+            ["console", "fails"] => shown(Like::Words, BAD_INPUT),
+            [_, "from", path] => vec![stands_in(path, block)],
             _ => Vec::new(),
         }
     }
 
     fn try_scenario(&self, block: &Block) -> Result<(), String> {
         let file = format!("shown/line-{}.toml", block.line);
-        fs::write(self.0.join(&file), block.lines.join("\n")).expect("a writable folder");
+        self.write(&file, block, String::new())?;
         self.run(&["run", &file], 0).map(drop)
     }
 
-    fn try_command(&self, shown: &[String], code: i32) -> Result<(), String> {
-        let Some(command) = shown[0].strip_prefix("$ ./slotline") else {
-            return Err(format!("`{}`: only `$ ./slotline …` can be tried", shown[0]));
+    fn write(&self, name: &str, block: &Block, before: String) -> Result<(), String> {
+        let text = before + &block.lines.join("\n") + "\n";
+        fs::write(self.0.join(name), text).map_err(|error| format!("{name}: {error}"))
+    }
+
+    fn append(&self, name: &str, block: &Block) -> Result<(), String> {
+        let before = fs::read_to_string(self.0.join(name));
+        self.write(name, block, before.map_err(|error| format!("{name}: {error}"))?)
+    }
+
+    fn try_command(&self, shown: &[String], like: Like, code: i32) -> Result<(), String> {
+        let words = words(shown[0].strip_prefix("$ ").unwrap_or(""));
+        let arguments: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let said = match words.first().map(String::as_str) {
+            Some("./slotline") => self.run(&arguments, code)?,
+            Some("sed") => self.call("sed", &arguments, 0)?,
+            _ => {
+                return Err(format!("`{}`: only `./slotline` and `sed` can be tried", shown[0]));
+            }
         };
-        let arguments: Vec<&str> = command.split_whitespace().collect();
-        let said = self.run(&arguments, code)?;
-        compare(&shown[1..], &said)
+        compare(&shown[1..], &said, like)
     }
 
     /// Runs the program; returns what it said.
     fn run(&self, arguments: &[&str], code: i32) -> Result<String, String> {
-        let output = Command::new(PROGRAM).args(arguments).current_dir(&self.0).output();
+        self.call(PROGRAM, arguments, code)
+    }
+
+    fn call(&self, program: &str, arguments: &[&str], code: i32) -> Result<String, String> {
+        let output = Command::new(program).args(arguments).current_dir(&self.0).output();
         let output = output.expect("the program starts");
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said).into_owned();
@@ -151,80 +186,90 @@ fn commands(block: &Block) -> impl Iterator<Item = &[String]> {
     block.lines.chunk_by(|_, next| !next.starts_with("$ "))
 }
 
+/// The words of a command line; quotes keep blanks together, as in a shell.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![];
+    let mut rest = line.trim_start();
+    while !rest.is_empty() {
+        let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'));
+        let (word, after) = match quote {
+            Some(quote) => rest[1..].split_once(quote).unwrap_or((&rest[1..], "")),
+            None => rest.split_once(' ').unwrap_or((rest, "")),
+        };
+        words.push(word.to_string());
+        rest = after.trim_start();
+    }
+    words
+}
+
+/// Whether the block's lines stand one after another in a file of the repository.
+fn stands_in(path: &str, block: &Block) -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"))?;
+    let shown = block.lines.join("\n");
+    if text.contains(&format!("{shown}\n")) {
+        return Ok(());
+    }
+    let missing = block.lines.iter().find(|line| !text.lines().any(|there| there == **line));
+    Err(format!("is not in {path} as it stands here: {missing:?}"))
+}
+
 /// Whether the lines shown are among those `said`, in order.
-fn compare(shown: &[String], said: &str) -> Result<(), String> {
+fn compare(shown: &[String], said: &str, like: Like) -> Result<(), String> {
     let mut rest = said.lines();
     for line in shown.iter().filter(|line| !line.trim().is_empty() && line.trim() != "...") {
-        if !rest.any(|said| is_like(line, said)) {
+        if !rest.any(|said| is_like(line, said, like)) {
             return Err(format!("`{}` is not printed, or not in this order:\n{said}", line));
         }
     }
     Ok(())
 }
 
-/// Whether `said` has all words of `shown`, in order, but for those with digits.
-fn is_like(shown: &str, said: &str) -> bool {
+/// Whether `said` has the words of `shown`, in order: all and no others, or at least those without
+/// digits.
+fn is_like(shown: &str, said: &str, like: Like) -> bool {
     let mut words = said.split_whitespace();
-    let mut fixed = shown.split_whitespace().filter(|w| !w.contains(|c: char| c.is_ascii_digit()));
-    fixed.all(|word| words.any(|said| said == word))
+    let fixed = shown.split_whitespace();
+    match like {
+        Like::Exactly => words.eq(fixed),
+        Like::Words => fixed
+            .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
+            .all(|word| words.any(|said| said == word)),
+    }
 }
 
 #[test]
 fn lines_are_compared_by_their_words() {
     let shown = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
     let said = "incast: 3 schemes\n\nFCT mean  ms  12.8 ± 0.1\nGoodput  Gbit/s  9.1\n";
-    assert_eq!(compare(&shown("FCT mean ms 10.1 ± 0.7\n...\nGoodput Gbit/s 7"), said), Ok(()));
-    assert_eq!(compare(&shown("\n..."), said), Ok(()));
+    let by_words = |text: &str| compare(&shown(text), said, Like::Words);
+    assert_eq!(by_words("FCT mean ms 10.1 ± 0.7\n...\nGoodput Gbit/s 7"), Ok(()));
+    assert_eq!(by_words("\n..."), Ok(()));
     for wrong in ["FCT median ms 12.8", "Goodput Gbit/s 9.1\nincast: 3 schemes", "mean FCT"] {
-        assert!(compare(&shown(wrong), said).is_err(), "{wrong}");
+        assert!(by_words(wrong).is_err(), "{wrong}");
     }
+    let exactly = |text: &str| compare(&shown(text), said, Like::Exactly).is_ok();
+    assert!(exactly("FCT mean ms 12.8 ± 0.1\n...\nGoodput  Gbit/s 9.1"));
+    assert!(!exactly("FCT mean ms 12.9 ± 0.1") && !exactly("FCT mean ms"));
+    assert_eq!(words("sed -i 's/a b/c/' x.toml"), ["sed", "-i", "s/a b/c/", "x.toml"]);
     let block = &blocks("text\n```console\n$ a\nb\nc\n$ d\n```\n$ e\n")[0];
     assert_eq!((block.line, block.info.as_str()), (3, "console"));
     assert_eq!(commands(block).map(<[String]>::len).collect::<Vec<_>>(), [3, 1]);
 }
 
+/// The reference has every key; pages that explain have every name, too.
 #[test]
 fn documents_have_every_name() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = ["scenario.md", "workloads.md"]
-        .map(|name| fs::read_to_string(root.join("docs").join(name)).expect("a readable document"));
-    let entries = Kind::ALL.iter().flat_map(|kind| kind.entries()).map(|(name, _)| name);
+    let pages = documents(&root).into_iter().filter(|page| page.starts_with(root.join("docs")));
+    let text: Vec<String> =
+        pages.map(|page| fs::read_to_string(page).expect("a readable document")).collect();
+    let entries = Kind::ALL.iter().flat_map(|kind| kind.entries()).map(|entry| entry.name);
     let metrics = Metric::ALL.iter().map(|metric| metric.key());
     let names = entries.chain(metrics).map(str::to_string).chain(keys());
     let mut missing: Vec<String> =
-        names.filter(|name| !text.iter().any(|text| text.contains(&format!("`{name}`")))).collect();
+        names.filter(|name| !name.is_empty() && !text.iter().any(|text| text.contains(&format!("`{name}`")))).collect();
     missing.sort();
     missing.dedup();
     assert!(missing.is_empty(), "not in docs/: {missing:?}");
-}
-
-/// Every key of every table of a scenario: what the error for a wrong key lists.
-fn keys() -> Vec<String> {
-    let kinds = |table: &str, kind: Kind| -> Vec<String> {
-        let entries = kind.entries().into_iter();
-        entries.map(|(name, _)| format!("{table}\nkind = \"{name}\"\nwrong = 1")).collect()
-    };
-    let mut tables = vec!["wrong = 1".to_string()];
-    tables.extend(
-        ["[end]", "[measure]", "[[scheme]]", "[[event]]"].map(|t| format!("{t}\nwrong = 1")),
-    );
-    tables.extend(kinds("[fabric]", Kind::Topology));
-    tables.push("[fabric]\nkind = \"star\"\noverrides = [{ wrong = 1 }]".into());
-    tables.extend(kinds("[[workload]]", Kind::Workload));
-    tables.extend(
-        ["", ".shared", ".pfc"].map(|t| format!("[[scheme]]\n[scheme.queue{t}]\nwrong = 1")),
-    );
-    tables.extend(kinds("[[scheme]]\n[scheme.transport]", Kind::Transport));
-    tables.extend(kinds("[[scheme]]\n[scheme.control]", Kind::Control));
-    tables.iter().flat_map(|table| keys_of(table)).collect()
-}
-
-/// The keys that might stand instead of the wrong one in `table`.
-fn keys_of(table: &str) -> Vec<String> {
-    let error = Scenario::parse(Path::new("keys.toml"), table.into()).expect_err("a wrong key");
-    let error = error.to_string();
-    let first = error.lines().next().unwrap_or("");
-    let (_, right) = first.split_once("expected ").unwrap_or_default();
-    assert!(first.contains("`wrong`"), "{table}\n{error}");
-    right.split('`').skip(1).step_by(2).map(str::to_string).collect()
 }

@@ -6,5 +6,13 @@
 #![warn(missing_docs)]
 
 mod error;
+mod json;
+mod lines;
+pub mod topology;
+mod tree;
+mod yaml;
+pub mod frame_bytes;
+pub mod pcapng_writer;
+pub mod pcap;
 
 pub use error::FormatError;

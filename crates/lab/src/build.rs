@@ -1,6 +1,7 @@
 //! From a scenario to a network: one scheme, one seed.
 
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
+use crate::scheduler::Scheduler;
 use slotline_net::aqm::spec::Policy;
 use slotline_net::aqm::{Red, queue_stream};
 use slotline_net::control::network::Network as ControlNetwork;
@@ -15,7 +16,7 @@ use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
-use slotline_sim::{Network, Place, Queue};
+use slotline_sim::{Follow, Network, Place, Queue};
 use std::sync::Arc;
 
 /// Gives the text of a file that a scenario names.
@@ -61,6 +62,17 @@ pub fn build(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Assembly, SpecError> {
+    build_with(scenario, at, seed, files, None)
+}
+
+/// The same with a `scheduler` in place of the scheme's own.
+pub fn build_with(
+    scenario: &Scenario,
+    at: usize,
+    seed: u64,
+    files: &Files<'_>,
+    scheduler: Option<&Scheduler>,
+) -> Result<Assembly, SpecError> {
     let scheme = &scenario.scheme[at];
     let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
     let mut graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
@@ -76,6 +88,7 @@ pub fn build(
         plan: Arc::new(plan),
         changing,
         scheme,
+        scheduler,
         seed,
         controller,
         graph,
@@ -86,8 +99,16 @@ pub fn build(
     let places = builder.places().map_err(in_scheme)?;
     let Builder { graph, wiring, routes, plan, .. } = builder;
     let interval = scenario.measure.sample.unwrap_or_default();
-    let network =
-        Network { graph, routes: Arc::clone(&routes), places, queues, timeline, sampled, interval };
+    let network = Network {
+        graph,
+        routes: Arc::clone(&routes),
+        places,
+        queues,
+        timeline,
+        sampled,
+        interval,
+        follow: Follow::default(),
+    };
     Ok(Assembly { network, plan, routes, wiring, flows })
 }
 
@@ -158,6 +179,7 @@ struct Builder<'a> {
     /// By link, with one more for the controller's.
     changing: Vec<bool>,
     scheme: &'a SchemeSpec,
+    scheduler: Option<&'a Scheduler>,
     seed: u64,
     controller: Option<HostId>,
 }
@@ -289,10 +311,16 @@ impl Builder<'_> {
     }
 
     fn controller_node(&self, host: HostId) -> Result<Place, SpecError> {
-        match self.xco()? {
-            Some(xco) => Ok(Place::Node(Box::new(xco.controller(host, self.control_network())))),
-            None => Err(SpecError::new("control", "a controller without a scheduler")),
-        }
+        let Some(xco) = self.xco()? else {
+            return Err(SpecError::new("control", "a controller without a scheduler"));
+        };
+        let network = self.control_network();
+        let hosts = network.hosts();
+        let control = match self.scheduler {
+            Some(scheduler) => scheduler.control(network),
+            None => xco.control(network),
+        };
+        Ok(Place::Node(Box::new(xco.controller_of(host, hosts, control))))
     }
 
     /// What the scheduler knows: capacities of directed links, and the path of each pair of hosts.
@@ -370,14 +398,18 @@ impl Builder<'_> {
     }
 }
 
-/// The switch ports called `name`, as `"leaf0-spine1"`: from `leaf0` towards `spine1`.
-pub fn switch_ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
+/// The ports called `name`, of hosts or switches, as `"h0-s0"`: from `h0` towards `s0`.
+pub fn ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
     let near = |(link, backwards): (usize, bool)| {
         let link = &graph.links[link];
         if backwards { link.b } else { link.a }
     };
-    let ends = graph.links_named(name).into_iter().map(near);
-    ends.filter(|end| graph.nodes[end.node.at()].kind == NodeKind::Switch)
+    graph.links_named(name).into_iter().map(near)
+}
+
+/// The switch ports called `name`, as `"leaf0-spine1"`: from `leaf0` towards `spine1`.
+pub fn switch_ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
+    ports_named(graph, name).filter(|end| graph.nodes[end.node.at()].kind == NodeKind::Switch)
 }
 
 /// Most ports sampled in one run.

@@ -36,11 +36,11 @@ impl Scene {
         if self.ideal {
             Ideal::new(&self.plan, &self.routes, &self.wiring).fill(&mut flows);
         }
-        let (ports, row_of) = self.ports(outcome);
+        let ports = self.ports(outcome);
         let census = census(outcome);
         assert!(census.holds(), "packets were lost or invented: {census:?}");
         RunRecord {
-            samples: self.samples(outcome, &row_of),
+            samples: self.samples(outcome, &self.rows()),
             engine: engine(outcome),
             flows,
             ports,
@@ -49,15 +49,22 @@ impl Scene {
         }
     }
 
-    /// All ports, and the place of each in that list.
-    fn ports(&self, outcome: &Outcome) -> (Vec<PortRow>, RowOf) {
+    /// The place of each port in [`RunRecord::ports`].
+    pub fn rows(&self) -> RowOf {
+        let ports = |node: u32| {
+            let ports = self.wiring.of(NodeId(node)).len() as u16;
+            (0..ports).map(move |port| (NodeId(node), PortId(port)))
+        };
+        (0..self.graph.nodes.len() as u32).flat_map(ports).zip(0..).collect()
+    }
+
+    /// All ports.
+    fn ports(&self, outcome: &Outcome) -> Vec<PortRow> {
         let mut rows = Vec::new();
-        let mut row_of = RowOf::new();
         for (node, info) in self.graph.nodes.iter().enumerate() {
             let id = NodeId(node as u32);
             for port in (0..outcome.ports[node].len() as u16).map(PortId) {
                 let far = self.wiring.of(id)[port.at()].far.node;
-                row_of.insert((id, port), rows.len() as u32);
                 rows.push(PortRow {
                     node: info.name.clone(),
                     port: self.graph.nodes[far.at()].name.clone(),
@@ -67,7 +74,7 @@ impl Scene {
                 });
             }
         }
-        (rows, row_of)
+        rows
     }
 
     fn samples(&self, outcome: &Outcome, row_of: &RowOf) -> Vec<SampleRow> {
@@ -82,7 +89,7 @@ impl Scene {
 }
 
 /// Index into [`RunRecord::ports`].
-type RowOf = BTreeMap<(NodeId, PortId), u32>;
+pub type RowOf = BTreeMap<(NodeId, PortId), u32>;
 
 /// What happened to each flow, both ends' accounts joined.
 fn flows(plan: &Plan, outcome: &mut Outcome) -> Vec<FlowRow> {
@@ -120,7 +127,7 @@ fn planned(plan: &Plan, id: u32, flow: &Flow) -> FlowRow {
         start_ps: NEVER,
         finish_ps: NEVER,
         udp: conn.carrier != Carrier::Tcp,
-        request: matches!(flow.role, Role::Request(_)),
+        request: matches!(flow.role, Role::Request(_) | Role::Signal),
         exchange: flow.role.exchange(),
         ..FlowRow::default()
     }

@@ -3,16 +3,28 @@
 #![warn(missing_docs)]
 
 pub mod benchmark;
+pub mod benchmark_report;
 pub mod build;
 pub mod catalogue;
+pub mod change;
 pub mod collect;
+pub mod diff;
+pub mod explain;
+pub mod export;
+pub mod follow;
 pub mod ideal;
+pub mod import;
 pub mod metrics;
 pub mod output;
 pub mod record;
+pub mod reference;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+pub mod scheduler;
+pub mod schema;
+mod side_by_side;
 pub mod statistics;
 pub mod summary;
+pub mod sweep;
 pub mod usage;

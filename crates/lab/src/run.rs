@@ -2,11 +2,12 @@
 
 use crate::build::{self, Assembly};
 use crate::collect::Scene;
+use crate::follow::{self, Choice};
 use crate::record::RunRecord;
 use crate::scenario::{EndWhen, Loaded, Scenario, ScenarioError};
 use crate::usage;
 use slotline_net::time::Time;
-use slotline_sim::{Options, Watch};
+use slotline_sim::{Options, Outcome, Watch};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -19,10 +20,20 @@ pub struct Job {
     pub seed: u64,
     /// Progress, and the way to stop it.
     pub watch: Watch,
+    /// Whether it is done a second time, with packets recorded.
+    pub followed: bool,
+    /// Whether that is under way.
+    pub again: AtomicBool,
     /// Flows of the run, once known.
     pub flows: AtomicU64,
     /// Whether it is complete.
     pub done: AtomicBool,
+}
+
+impl Job {
+    fn cancelled(&self) -> bool {
+        self.watch.cancel.load(Ordering::Relaxed)
+    }
 }
 
 /// The runs of a scenario, in order.
@@ -36,11 +47,20 @@ impl Jobs {
             scheme,
             seed,
             watch: Watch::default(),
+            followed: seed == seeds[0] && follows(&loaded.scenario),
+            again: AtomicBool::new(false),
             flows: AtomicU64::new(0),
             done: AtomicBool::new(false),
         };
         let schemes = loaded.scenario.scheme.len();
         Jobs(seeds.iter().flat_map(|&seed| (0..schemes).map(move |s| (seed, s))).map(job).collect())
+    }
+
+    /// One scheme, or all, with all seeds.
+    pub fn of_scheme(loaded: &Loaded, scheme: Option<usize>) -> Jobs {
+        let Jobs(mut jobs) = Jobs::of(loaded);
+        jobs.retain(|job| scheme.is_none_or(|scheme| job.scheme == scheme));
+        Jobs(jobs)
     }
 
     /// Stops everything soon; what is done is kept.
@@ -49,7 +69,7 @@ impl Jobs {
     }
 
     fn cancelled(&self) -> bool {
-        self.0.iter().any(|job| job.watch.cancel.load(Ordering::Relaxed))
+        self.0.iter().any(Job::cancelled)
     }
 
     /// Does them, `threads` at a time; where there are fewer runs than threads, each run uses several.
@@ -63,10 +83,7 @@ impl Jobs {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = self.0.get(at).filter(|_| !self.cancelled()) else { return };
-                let record = one(loaded, job, each, workers == 1);
-                if job.watch.cancel.load(Ordering::Relaxed) && record.is_ok() {
-                    return;
-                }
+                let Some(record) = one(loaded, job, each, workers == 1).transpose() else { return };
                 job.done.store(true, Ordering::Relaxed);
                 done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, record));
             }
@@ -81,21 +98,80 @@ impl Jobs {
     }
 }
 
-/// One run, on `threads` threads. `alone`: nothing else runs in the process meanwhile.
+/// Whether anything of a scenario's first run is followed packet by packet.
+fn follows(scenario: &Scenario) -> bool {
+    let measure = &scenario.measure;
+    measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
+}
+
+/// One run, on `threads` threads; `None` where it was stopped. `alone`: nothing else runs in the process
+/// meanwhile.
 fn one(
     loaded: &Loaded,
     job: &Job,
     threads: usize,
     alone: bool,
-) -> Result<RunRecord, ScenarioError> {
+) -> Result<Option<RunRecord>, ScenarioError> {
     let cpu = || if alone { usage::process_cpu_s() } else { usage::thread_cpu_s() };
     let (began, cpu_before) = (Instant::now(), cpu());
+    let (scene, mut outcome) = simulate(loaded, job, threads, &Choice::default())?;
+    if job.cancelled() {
+        return Ok(None);
+    }
+    let mut record = scene.record(&mut outcome);
+    record.scheme.clone_from(&loaded.scenario.scheme[job.scheme].name);
+    record.seed = job.seed;
+    record.engine.cpu_s = cpu() - cpu_before;
+    record.engine.wall_s = began.elapsed().as_secs_f64();
+    record.engine.peak_rss_bytes = usage::peak_rss_bytes();
+    drop(outcome);
+    if job.followed {
+        follow(&mut record, loaded, job, threads, &scene)?;
+    }
+    Ok(Some(record))
+}
+
+/// Does a run again and records what is worth it. Stopped in the middle, the record stays as it was.
+fn follow(
+    record: &mut RunRecord,
+    loaded: &Loaded,
+    job: &Job,
+    threads: usize,
+    scene: &Scene,
+) -> Result<(), ScenarioError> {
+    let choice = Choice::of(record, scene, &loaded.scenario.measure);
+    if choice.is_empty() {
+        return Ok(());
+    }
+    job.again.store(true, Ordering::Relaxed);
+    let (scene, mut outcome) = simulate(loaded, job, threads, &choice)?;
+    if job.cancelled() {
+        return Ok(());
+    }
+    assert_eq!(outcome.digest, record.engine.digest, "the same run ended differently");
+    follow::tell(record, &choice, &scene, &mut outcome);
+    Ok(())
+}
+
+fn simulate(
+    loaded: &Loaded,
+    job: &Job,
+    threads: usize,
+    choice: &Choice,
+) -> Result<(Scene, Outcome), ScenarioError> {
     let scenario = &loaded.scenario;
     let files = |name: &str| loaded.file(name);
-    let assembly =
-        build::build(scenario, job.scheme, job.seed, &files).map_err(|e| loaded.blame(e))?;
+    let assembly = build::build_with(
+        scenario,
+        job.scheme,
+        job.seed,
+        &files,
+        loaded.schedulers.get(&job.scheme),
+    )
+    .map_err(|e| loaded.blame(e))?;
     job.flows.store(assembly.flows, Ordering::Relaxed);
-    let Assembly { network, plan, routes, wiring, flows } = assembly;
+    let Assembly { mut network, plan, routes, wiring, flows } = assembly;
+    network.follow = choice.follow();
     let scene = Scene {
         graph: network.graph.clone(),
         sampled: network.sampled.clone(),
@@ -104,14 +180,8 @@ fn one(
         routes,
         wiring,
     };
-    let mut outcome = slotline_sim::run(network, options(scenario, flows, threads), &job.watch);
-    let mut record = scene.record(&mut outcome);
-    record.scheme.clone_from(&scenario.scheme[job.scheme].name);
-    record.seed = job.seed;
-    record.engine.cpu_s = cpu() - cpu_before;
-    record.engine.wall_s = began.elapsed().as_secs_f64();
-    record.engine.peak_rss_bytes = usage::peak_rss_bytes();
-    Ok(record)
+    let outcome = slotline_sim::run(network, options(scenario, flows, threads), &job.watch);
+    Ok((scene, outcome))
 }
 
 /// How a run with so many flows goes and ends.

@@ -320,7 +320,7 @@ mod tests {
         fn start(&mut self, cx: &mut Cx<'_>) {
             if self.sends {
                 for _ in 0..EACH {
-                    let packet = cx.attach(HostId(1), vec![7; 20], 38, 7);
+                    let packet = cx.attach((HostId(0), HostId(1)), vec![7; 20], 38, 7);
                     cx.send(PortId(0), packet);
                 }
                 cx.kick(PortId(0));

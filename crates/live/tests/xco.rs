@@ -91,6 +91,7 @@ fn traffic() -> Traffic {
         bytes: 1 << 30,
         start: Start::At(Time::ms(1)),
         then: None,
+        also: None,
         group: 0,
         role: Role::Alone,
     };
@@ -98,6 +99,7 @@ fn traffic() -> Traffic {
         conns: (0..SENDERS).map(conn).collect(),
         flows: (0..SENDERS).map(flow).collect(),
         triggers: Vec::new(),
+        steps: Vec::new(),
     }
 }
 
@@ -204,6 +206,7 @@ fn in_simulated_time() {
         timeline: Vec::new(),
         sampled: Vec::new(),
         interval: Time::ZERO,
+        follow: slotline_sim::Follow::default(),
     };
     let options = Options { threads: 1, end: Time::s(1), completions: u64::MAX };
     let outcome = slotline_sim::run(network, options, &Watch::default());

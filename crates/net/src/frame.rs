@@ -32,6 +32,8 @@ pub const CWR: u8 = 8;
 pub const RETRANSMITTED: u8 = 16;
 /// Last segment of a message: asks a delaying receiver to acknowledge at once.
 pub const PUSH: u8 = 32;
+/// A retransmission that a timer caused, with no acknowledgement since; for the record only.
+pub const TIMED_OUT: u8 = 64;
 
 /// A range of segments beyond the acknowledged one: from `seq + start` up to, not including,
 /// `seq + end`. Empty where `end` is zero.
@@ -51,7 +53,7 @@ pub const CLASSES: usize = 8;
 pub struct Packet {
     /// Where it goes.
     pub dst: HostId,
-    /// The connection it belongs to ([`crate::id::ConnId`]).
+    /// The connection it belongs to ([`crate::id::ConnId`]); of a control message the sending host.
     pub flow: u32,
     /// Segment, datagram or acknowledgement number; see [`Kind`].
     pub seq: u32,
@@ -63,7 +65,8 @@ pub struct Packet {
     pub len: u16,
     /// What it is.
     pub kind: Kind,
-    /// [`ECT`], [`CE`], [`ECE`], [`CWR`], [`RETRANSMITTED`], [`PUSH`].
+    /// [`ECT`], [`CE`], [`ECE`], [`CWR`], [`RETRANSMITTED`], [`PUSH`],
+    /// [`TIMED_OUT`].
     pub flags: u8,
     /// Priority class, 0 to 7.
     pub class: u8,

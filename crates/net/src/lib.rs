@@ -14,6 +14,7 @@ pub mod id;
 pub mod node;
 pub mod rng;
 pub mod route;
+pub mod schema;
 pub mod time;
 pub mod topology;
 pub mod transport;

@@ -88,6 +88,18 @@ impl Sub for Time {
 const UNITS: [(&str, u64); 5] =
     [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 
+impl schemars::JsonSchema for Time {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "time".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let units = ["ps", "ns", "us", "µs", "ms", "s"];
+        crate::schema::quantity("time", &units, "10us", "A time, to the picosecond.")
+    }
+}
 impl FromStr for Time {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Time, UnitError> {

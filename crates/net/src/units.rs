@@ -60,6 +60,18 @@ macro_rules! quantity {
         #[serde(try_from = "String", into = "String")]
         pub struct $name(pub u64);
 
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $what.into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let units = $units.map(|(unit, _): (&str, u64)| unit);
+                crate::schema::quantity($what, &units, $example, $doc)
+            }
+        }
         impl FromStr for $name {
             type Err = UnitError;
             fn from_str(text: &str) -> Result<$name, UnitError> {

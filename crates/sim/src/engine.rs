@@ -1,13 +1,14 @@
 //! From a network to its outcome.
 
 use crate::calendar::{Entry, Windows};
+use crate::journal::{Follow, Journal, Recorder};
 use crate::line::{Discipline, Line, PORT_MASK, Rare};
 use crate::network::{Layout, Network, Place, Queue};
 use crate::parallel::{self, Until, Watch};
 use crate::reach::Shared;
 use crate::sample::{Sample, Sampler};
 use crate::shard::{Part, Shard};
-use slotline_net::node::{Census, DropReason, Node};
+use slotline_net::node::{Census, DropReason, Node, Note};
 use slotline_net::rng::mix64;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Lane, NodeKind};
@@ -75,6 +76,10 @@ pub struct Outcome {
     pub ports: Vec<Vec<PortCounters>>,
     /// In order of time, then series.
     pub samples: Vec<Sample>,
+    /// What was recorded packet by packet.
+    pub journal: Journal,
+    /// What hosts were permitted, in order of time, then of host; kept where anything is recorded.
+    pub notes: Vec<(Time, Note)>,
     /// Events handled.
     pub events: u64,
     /// Packets that arrived over a link.
@@ -176,10 +181,25 @@ fn build(
             routes: Arc::clone(&network.routes),
             nodes,
         };
-        shards.push(Shard::new(Arc::clone(&shared), index, part, windows));
+        let ports = part.lines.len();
+        let mut shard = Shard::new(Arc::clone(&shared), index, part, windows);
+        shard.reach.recorder = recorder(&network.follow, &shared.layout, first_port, ports);
+        shard.reach.effects.noting = shard.reach.recorder.is_some();
+        shards.push(shard);
     }
     shards.reverse();
     shards
+}
+
+/// What records packets in the shard whose `ports` ports begin at `first`, if anything is recorded.
+fn recorder(follow: &Follow, layout: &Layout, first: usize, ports: usize) -> Option<Box<Recorder>> {
+    let captured = (0..).zip(&follow.ports).filter_map(|(place, (node, port))| {
+        let at = (layout.port(*node, *port) as usize).checked_sub(first)?;
+        (at < ports).then_some((at, place))
+    });
+    let captured: Vec<(usize, u16)> = captured.collect();
+    let wanted = !follow.conns.is_empty() || !follow.ports.is_empty();
+    wanted.then(|| Box::new(Recorder::new(follow, ports, &captured)))
 }
 
 /// The sending ends of all links, by port index; a node's own slot gets an unused one.
@@ -211,6 +231,8 @@ fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> Outcome {
         places: Vec::new(),
         ports: Vec::new(),
         samples: Vec::new(),
+        journal: Journal::default(),
+        notes: Vec::new(),
         events: 0,
         packet_hops: 0,
         completed: 0,
@@ -223,6 +245,8 @@ fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> Outcome {
         absorb(&mut outcome, shard);
     }
     outcome.samples.sort_unstable_by_key(|s| (s.time, s.series));
+    outcome.journal.sort();
+    outcome.notes.sort_by_key(|(time, note)| (*time, note.host()));
     outcome.digest = digest(&outcome);
     outcome
 }
@@ -263,6 +287,10 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     outcome.packet_hops += shard.hops;
     outcome.completed += shard.reach.effects.completed;
     outcome.samples.append(&mut shard.samples);
+    if let Some(recorder) = shard.reach.recorder.take() {
+        outcome.journal.absorb(recorder.finish());
+        outcome.notes.append(&mut shard.reach.effects.notes);
+    }
     outcome.places.append(&mut shard.places);
 }
 

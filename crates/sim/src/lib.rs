@@ -14,6 +14,7 @@
 
 mod calendar;
 mod engine;
+mod journal;
 mod line;
 mod network;
 mod parallel;
@@ -22,6 +23,7 @@ mod sample;
 mod shard;
 
 pub use engine::{Conservation, Options, Outcome, PortCounters, run};
+pub use journal::{Follow, Hop, Journal};
 pub use network::{Network, Place, Queue};
 pub use parallel::Watch;
 pub use sample::Sample;

@@ -113,6 +113,10 @@ impl Line {
     pub fn peak_bytes(&self) -> u64 {
         self.pace.bytes_in(Time::ps(u64::from(self.peak) << 6))
     }
+    /// How long a packet of `len` bytes takes to leave, ps.
+    pub fn time_for(&self, len: u16) -> u64 {
+        self.pace.time_for(u64::from(len)).as_ps()
+    }
     /// Bytes not yet sent at `now`.
     pub fn backlog_bytes(&self, now: u64) -> u64 {
         self.pace.bytes_in(Time::ps(self.free_at.saturating_sub(now)))

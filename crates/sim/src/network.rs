@@ -1,5 +1,6 @@
 //! What a simulation is made of.
 
+use crate::journal::Follow;
 use slotline_net::aqm::Red;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Host;
@@ -49,6 +50,8 @@ pub struct Network {
     pub sampled: Vec<(NodeId, PortId)>,
     /// Interval between samples; zero for none.
     pub interval: Time,
+    /// What is recorded packet by packet.
+    pub follow: Follow,
 }
 
 /// Port numbering over all nodes: each node's ports in order, then one slot for its own events.

@@ -1,6 +1,7 @@
 //! What a node's effects act upon: the links that leave a shard, the calendar, other shards.
 
 use crate::calendar::{Calendar, Entry, Windows};
+use crate::journal::{Hop, Recorder};
 use crate::line::{Discipline, Line, Offer, PORT_MASK, Rare};
 use crate::network::Layout;
 use crate::sample::Sampler;
@@ -65,6 +66,8 @@ pub(crate) struct Reach {
     pub locals: BinaryHeap<Local>,
     pub window_start: u64,
     pub window_end: u64,
+    /// Where packets are recorded, if any are.
+    pub recorder: Option<Box<Recorder>>,
     /// Keeps the touching loads of [`forward`] from being optimised away.
     pub latest: u64,
 }
@@ -89,6 +92,7 @@ impl Reach {
             locals: BinaryHeap::new(),
             window_start: 0,
             window_end: 0,
+            recorder: None,
             latest: 0,
             shared,
         }
@@ -123,7 +127,11 @@ impl Reach {
 
     /// Sends the packet at `position` of the calendar on.
     #[inline]
-    pub fn forward(&mut self, port: u32, position: u32, now: u64) {
+    pub fn forward<const RECORDED: bool>(&mut self, port: u32, position: u32, now: u64) {
+        if RECORDED {
+            let mut packet = self.calendar.get(position).packet;
+            return self.send(port, &mut packet, now);
+        }
         let packet = &self.calendar.get(position).packet;
         let at = (port - self.first_port) as usize;
         match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
@@ -173,9 +181,23 @@ impl Reach {
         match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
             Offer::Sent { time, to, flags } => {
                 packet.flags |= flags;
+                self.record(port, packet, time);
                 self.deliver(time, to, packet);
             }
             refused => self.refuse(packet, &refused),
+        }
+    }
+
+    /// Takes note of a packet that has just been given to a line.
+    #[inline]
+    fn record(&mut self, port: u32, packet: &Packet, arrive: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            let at = (port - self.first_port) as usize;
+            let node = self.shared.layout.node[port as usize];
+            let own = PortId((port - self.shared.layout.first[node as usize]) as u16);
+            let hop =
+                Hop { start: 0, leave: 0, arrive, node: NodeId(node), port: own, packet: *packet };
+            recorder.note(at, &self.lines[at], hop);
         }
     }
 
@@ -250,6 +272,7 @@ impl Reach {
         let (time, to) = line.transmit(packet.len, start);
         rare.armed = true;
         let free_at = line.free_at;
+        self.record(index, &packet, time);
         self.deliver(time, to, &packet);
         self.schedule(id, free_at, own::FREE, u32::from(port.0));
     }

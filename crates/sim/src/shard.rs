@@ -169,7 +169,10 @@ impl Shard {
         let id = self.first_node + at;
         if matches!(self.places[at], Place::Switch) && self.is_plain(at, id, items) {
             self.hops += items.len() as u64;
-            return forward(&mut self.reach, &self.routes[at], id, items);
+            return match self.reach.recorder {
+                None => forward::<false>(&mut self.reach, &self.routes[at], id, items),
+                Some(_) => forward::<true>(&mut self.reach, &self.routes[at], id, items),
+            };
         }
         let place = std::mem::replace(&mut self.places[at], Place::Switch);
         match place {
@@ -313,7 +316,12 @@ impl Shard {
 
 /// The fast path: look up, enqueue, propagate. All look-ups come first, each touching the line that
 /// the packet will leave by: cache misses then overlap instead of following one another.
-fn forward(reach: &mut Reach, routes: &Routes, id: usize, items: &mut [Item]) {
+fn forward<const RECORDED: bool>(
+    reach: &mut Reach,
+    routes: &Routes,
+    id: usize,
+    items: &mut [Item],
+) {
     let base = reach.shared.layout.first[id];
     let row = routes.row(NodeId(id as u32));
     let mut latest = 0;
@@ -331,7 +339,8 @@ fn forward(reach: &mut Reach, routes: &Routes, id: usize, items: &mut [Item]) {
             Cx::new(Time::ZERO, &mut reach.effects).drop(&packet, DropReason::NoRoute);
             continue;
         }
-        reach.forward(item.out, item.position, reach.window_start + (item.key >> PORT_BITS));
+        let now = reach.window_start + (item.key >> PORT_BITS);
+        reach.forward::<RECORDED>(item.out, item.position, now);
     }
 }
 

@@ -1,15 +1,29 @@
 //! Results on disk and on screen.
 
+mod csv;
+pub mod differences;
+mod index;
+pub mod merge;
+mod parquet_read;
+mod parquet_write;
+pub mod read;
 pub mod report;
 mod summary_json;
 pub mod table;
+mod tables;
+mod tables_story;
 pub mod terminal;
+pub mod why;
 pub mod words;
+mod written;
+
+pub use written::{CSV_ROWS, Written};
 
 use crate::record::RunSet;
 use crate::summary::{Summary, fingerprint};
+use crate::sweep::lock::holder;
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why results could not be kept. The program ends with exit code 2 on each.
@@ -67,7 +81,7 @@ impl Place {
     ) -> Result<Place, OutputError> {
         let id = run_id(name, scenario);
         let folder = root.join(&id);
-        let draft = root.join(format!(".{id}.{}.partial", std::process::id()));
+        let draft = root.join(format!(".{id}.{}.partial", holder()));
         let place = Place { id, folder, draft, scenario: scenario.to_string() };
         place.check_free(force)?;
         fs::create_dir_all(&place.draft).map_err(at(&place.draft))?;
@@ -87,30 +101,18 @@ impl Place {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
-    /// Writes all files of `set` and gives them their name. Returns the folder.
-    pub fn write(self, set: &RunSet) -> Result<PathBuf, OutputError> {
-        let summary = Summary::of(set);
-        let json = summary_json::text(&self.id, set, &summary);
-        self.put("scenario.toml", &mut |out| out.write_all(set.scenario.as_bytes()))?;
-        self.put("summary.json", &mut |out| out.write_all(json.as_bytes()))?;
-        self.put("flows.csv", &mut |out| table::FLOWS.csv(set, out))?;
-        self.put("flows.parquet", &mut |out| table::FLOWS.parquet(set, out))?;
-        self.put("samples.csv", &mut |out| table::SAMPLES.csv(set, out))?;
-        self.put("samples.parquet", &mut |out| table::SAMPLES.parquet(set, out))?;
-        self.put("ports.csv", &mut |out| table::PORTS.csv(set, out))?;
-        let page = report::html(&self.id, set, &summary);
-        self.put("report.html", &mut |out| out.write_all(page.as_bytes()))?;
+    /// Writes all files of `set`, whose summary is `summary`, and gives them their name. Tables of more
+    /// than [`CSV_ROWS`] rows are written as CSV only where `all_csv`.
+    pub fn write(
+        self,
+        set: &RunSet,
+        summary: &Summary,
+        all_csv: bool,
+    ) -> Result<Written, OutputError> {
+        let rows = if all_csv { usize::MAX } else { CSV_ROWS };
+        let left_out = written::write(&self.draft, &self.folder, &self.id, (set, summary), rows)?;
         self.publish()?;
-        Ok(self.folder.clone())
-    }
-    fn put(&self, name: &str, fill: &mut Fill<'_>) -> Result<(), OutputError> {
-        let path = self.draft.join(name);
-        let filled = fs::File::create(&path).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            fill(&mut out)?;
-            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-        });
-        filled.map_err(at(&self.folder.join(name)))
+        Ok(Written { folder: self.folder.clone(), left_out })
     }
     /// A replaced result moves aside first, so that a name never stands for a mixture, and back where
     /// the new one cannot take its place.
@@ -137,8 +139,6 @@ impl Drop for Place {
     }
 }
 
-type Fill<'a> = dyn FnMut(&mut BufWriter<fs::File>) -> io::Result<()> + 'a;
-
 fn at(path: &Path) -> impl FnOnce(io::Error) -> OutputError {
     let path = path.to_path_buf();
     move |error| OutputError::Io { path, error }
@@ -146,8 +146,13 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> OutputError {
 
 /// Claims a place below `root` and writes `set` there, in one go.
 pub fn write(set: &RunSet, root: &Path, force: bool) -> Result<PathBuf, OutputError> {
-    Place::claim(root, &set.name, &set.scenario, force)?.write(set)
+    let place = Place::claim(root, &set.name, &set.scenario, force)?;
+    Ok(place.write(set, &Summary::of(set), true)?.folder)
 }
 
 #[cfg(test)]
+mod read_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::{fake, scratch};

@@ -9,14 +9,18 @@ use std::fmt::Write;
 
 /// The table, the verdicts and what must be known about them, for a screen `width` columns wide.
 pub fn table(set: &RunSet, width: usize) -> String {
-    let summary = Summary::of(set);
+    table_of(set, &Summary::of(set), width)
+}
+
+/// The same of a set whose summary is known.
+pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     let metrics = summary.shown(set, &Metric::USUAL);
     let mut out = heading(set);
-    for block in blocks(&columns(&summary, &metrics), width) {
+    for block in blocks(&columns(summary, &metrics), width) {
         out += &block;
     }
-    out += &verdicts(&summary, &metrics, set.seeds.len(), width);
-    out += &notes(set, &summary, width);
+    out += &verdicts(summary, &metrics, set.seeds.len(), width);
+    out += &notes(set, summary, width);
     out
 }
 
@@ -154,7 +158,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
 }
 
 /// `line` broken at spaces where it exceeds `width`; what follows is indented.
-fn wrapped(line: &str, width: usize, indent: usize) -> String {
+pub(crate) fn wrapped(line: &str, width: usize, indent: usize) -> String {
     let indent = indent.min(width / 2);
     let mut lines = vec![String::new()];
     for word in line.split_inclusive(' ') {
@@ -169,18 +173,18 @@ fn wrapped(line: &str, width: usize, indent: usize) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn column_width(column: &[String]) -> usize {
+pub(crate) fn column_width(column: &[String]) -> usize {
     column.iter().map(|text| text_width(text)).max().unwrap_or(0)
 }
 
-fn padded(text: &str, width: usize, right: bool) -> String {
+pub(crate) fn padded(text: &str, width: usize, right: bool) -> String {
     let space = " ".repeat(width.saturating_sub(text_width(text)));
     if right { space + text } else { text.to_string() + &space }
 }
 
 /// Columns that `text` takes: none for combining marks, two for East Asian wide characters and
 /// pictographs (the blocks of Unicode Standard Annex 11 that are wide throughout).
-fn text_width(text: &str) -> usize {
+pub(crate) fn text_width(text: &str) -> usize {
     let one = |c: char| match u32::from(c) {
         0x0300..=0x036f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
         0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,

@@ -1,45 +1,72 @@
 //! Whether a scenario makes sense as a whole. Errors have the full path of a key, as `scheme[1].queue`.
 
+use super::error::nearest;
 use super::event::{EventKind, EventSpec};
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
-use crate::build::switch_ports_named;
+use crate::build::{ports_named, switch_ports_named};
 use crate::metrics::Metric;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::node::controller::CONTROL_CLASS;
 use slotline_net::time::Time;
-use slotline_net::topology::{End, Graph, NodeKind};
+use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
-use slotline_net::workload::{Setting, Shape, TrafficBuilder};
+use slotline_net::workload::{Carrier, Setting, Shape, Traffic, TrafficBuilder};
 
-type Checked = Result<(), SpecError>;
+type Fit = Result<(), SpecError>;
 
 /// More would fill the memory before it told anybody anything.
 const MOST_SAMPLES: u64 = 10_000_000;
 
+/// More packets of one port than this would not fit into the memory of most machines.
+const MOST_CAPTURED: u64 = 100_000_000;
+
 /// Gives the text of a file that a scenario names, or says why it cannot.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// Checks everything, up to making the traffic of the first seed. Returns the fabric.
-pub fn check(scenario: &Scenario, files: &Files<'_>) -> Result<Graph, SpecError> {
-    general(scenario)?;
-    let graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
-    measure(&scenario.measure, scenario.end.at)?;
-    ports(&scenario.measure, &graph)?;
+/// What a check of a whole scenario says.
+pub struct Checked {
+    /// The fabric, unless that is wrong.
+    pub graph: Option<Graph>,
+    /// All that is wrong and can be found independently.
+    pub faults: Vec<SpecError>,
+    /// What people should know: what was assumed of files.
+    pub notes: Vec<String>,
+}
+
+/// Checks everything, up to making the traffic of the first seed.
+pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
+    let mut checks = vec![general(scenario)];
+    let mut notes = vec![];
+    let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
+    checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
+    checks.push(measure(&scenario.measure, scenario.end.at));
     for (at, scheme) in scenario.scheme.iter().enumerate() {
-        let path = format!("scheme[{at}]");
-        distinct(scenario, at).map_err(|e| within(&path, e))?;
-        self::scheme(scheme).map_err(|e| within(&path, e))?;
-        one_card_each(scheme, &graph).map_err(|e| within(&path, e))?;
+        let in_scheme = |e| within(&format!("scheme[{at}]"), e);
+        checks.push(distinct(scenario, at).map_err(in_scheme));
+        checks.push(self::scheme(scheme).map_err(in_scheme));
     }
-    for (at, event) in scenario.event.iter().enumerate() {
-        self::event(event, &graph, scenario.end.at)
-            .map_err(|e| within(&format!("event[{at}]"), e))?;
+    if let Ok(graph) = &graph {
+        checks.extend(on_fabric(scenario, graph));
+        checks.extend(traffic(scenario, graph, files, &mut notes));
     }
-    traffic(scenario, &graph, files)?;
-    Ok(graph)
+    let faults = checks.into_iter().filter_map(Result::err).collect();
+    Checked { graph: graph.ok(), faults, notes }
+}
+
+/// What depends on the fabric, but for the traffic.
+fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
+    let end = scenario.end.at;
+    let schemes = scenario.scheme.iter().enumerate().map(|(at, scheme)| {
+        one_card_each(scheme, graph).map_err(|e| within(&format!("scheme[{at}]"), e))
+    });
+    let events = scenario.event.iter().enumerate().map(|(at, event)| {
+        self::event(event, graph, end).map_err(|e| within(&format!("event[{at}]"), e))
+    });
+    let measure = [ports(&scenario.measure, graph), capture(&scenario.measure, graph)];
+    measure.into_iter().chain(schemes).chain(events).collect()
 }
 
 /// `error` as one of the table at `path`.
@@ -47,11 +74,11 @@ fn within(path: &str, error: SpecError) -> SpecError {
     SpecError::new(format!("{path}.{}", error.key), error.message)
 }
 
-fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Checked {
+fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
     if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
 }
 
-fn general(scenario: &Scenario) -> Checked {
+fn general(scenario: &Scenario) -> Fit {
     ensure(scenario.name.chars().any(|c| c.is_ascii_alphanumeric()), "name", || {
         format!(
             "`name` is \"{}\": it needs a letter or a digit, results are called after it",
@@ -75,7 +102,7 @@ fn general(scenario: &Scenario) -> Checked {
     })
 }
 
-fn measure(spec: &MeasureSpec, end: Option<Time>) -> Checked {
+fn measure(spec: &MeasureSpec, end: Option<Time>) -> Fit {
     let end = end.unwrap_or(Time::MAX);
     let until = spec.until.unwrap_or(end);
     ensure(spec.warmup < end, "measure.warmup", || {
@@ -100,13 +127,14 @@ fn measure(spec: &MeasureSpec, end: Option<Time>) -> Checked {
     queue.map_or(Ok(()), |m| lacks(m, "an interval for samples, for example sample = \"10us\""))
 }
 
-fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
+fn ports(spec: &MeasureSpec, graph: &Graph) -> Fit {
     for (at, port) in spec.ports.iter().enumerate() {
         let known = switch_ports_named(graph, port).next().is_some();
         ensure(known, &format!("measure.ports[{at}]"), || {
             format!(
-                "`ports` has \"{port}\": write a switch and what its port leads to, for example {}",
-                some_ports(graph).join(", ")
+                "`ports` has \"{port}\": write a switch and what its port leads to, for example {}{}",
+                some_ports(graph),
+                perhaps(port, &port_names(graph))
             )
         })?;
     }
@@ -115,18 +143,67 @@ fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
     })
 }
 
-fn some_ports(graph: &Graph) -> Vec<String> {
+fn capture(spec: &MeasureSpec, graph: &Graph) -> Fit {
+    for (at, port) in spec.capture.iter().enumerate() {
+        let known = ports_named(graph, port).next().is_some();
+        ensure(known, &format!("measure.capture[{at}]"), || {
+            format!(
+                "`capture` has \"{port}\": write a node and what its port leads to, for example {}",
+                some_ports(graph)
+            )
+        })?;
+    }
+    ensure((1..=MOST_CAPTURED).contains(&spec.capture_limit), "measure.capture-limit", || {
+        format!(
+            "`capture-limit` is {}: it has to be 1 to {MOST_CAPTURED} packets",
+            spec.capture_limit
+        )
+    })?;
+    let limits_nothing =
+        spec.capture.is_empty() && spec.capture_limit != MeasureSpec::CAPTURE_LIMIT;
+    ensure(!limits_nothing, "measure.capture-limit", || {
+        "`capture-limit` limits nothing: name ports in `capture`, for example capture = [\"s0-h0\"]"
+            .into()
+    })
+}
+
+fn some_ports(graph: &Graph) -> String {
+    let names = port_names(graph);
+    names.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn port_names(graph: &Graph) -> Vec<String> {
     let name = |end: End| &graph.nodes[end.node.at()].name;
     let ends = graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
     let of_switch = ends.filter(|(near, _)| graph.nodes[near.node.at()].kind == NodeKind::Switch);
-    of_switch.take(3).map(|(near, far)| format!("`{}-{}`", name(near), name(far))).collect()
+    of_switch.map(|(near, far)| format!("{}-{}", name(near), name(far))).collect()
 }
 
-fn lacks(metric: Metric, what: &str) -> Checked {
+/// Flows to be followed exist, and have acknowledgements.
+fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Fit {
+    let flows = traffic.flows.len();
+    for (at, &number) in spec.follow.iter().enumerate() {
+        let key = format!("measure.follow[{at}]");
+        let flow = traffic.flows.get(number as usize).ok_or_else(|| {
+            SpecError::new(
+                &key,
+                format!("`follow` has {number}: there are {flows} flows, numbered from 0"),
+            )
+        })?;
+        ensure(traffic.conns[flow.conn.at()].carrier == Carrier::Tcp, &key, || {
+            format!(
+                "`follow` has {number}, which is a stream of datagrams: only TCP flows have a course"
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn lacks(metric: Metric, what: &str) -> Fit {
     Err(SpecError::new("measure.metrics", format!("`{}` needs {what}", metric.key())))
 }
 
-fn distinct(scenario: &Scenario, at: usize) -> Checked {
+fn distinct(scenario: &Scenario, at: usize) -> Fit {
     let name = &scenario.scheme[at].name;
     ensure(!name.trim().is_empty(), "name", || "a scheme's `name` is empty".into())?;
     let before = scenario.scheme[..at].iter().position(|other| other.name == *name);
@@ -137,7 +214,7 @@ fn distinct(scenario: &Scenario, at: usize) -> Checked {
     })
 }
 
-fn scheme(scheme: &SchemeSpec) -> Checked {
+fn scheme(scheme: &SchemeSpec) -> Fit {
     scheme.queue.validate().map_err(|e| within("queue", e))?;
     scheme.transport.build().map_err(|e| within("transport", e))?;
     if let ControlSpec::Xco(xco) = &scheme.control {
@@ -160,7 +237,7 @@ fn scheme(scheme: &SchemeSpec) -> Checked {
 }
 
 /// A scheduler that permits destinations knows nothing of several cards.
-fn one_card_each(scheme: &SchemeSpec, graph: &Graph) -> Checked {
+fn one_card_each(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     let ports = graph.ports();
     let several = graph.hosts.iter().any(|host| ports[host.at()] > 1);
     let scheduled = matches!(scheme.control, ControlSpec::Xco(_));
@@ -178,7 +255,7 @@ fn marks(queue: &QueueSpec) -> bool {
     }
 }
 
-fn event(event: &EventSpec, graph: &Graph, end: Option<Time>) -> Checked {
+fn event(event: &EventSpec, graph: &Graph, end: Option<Time>) -> Fit {
     let end = end.unwrap_or(Time::MAX);
     ensure(event.at <= end, "at", || {
         format!("`at` is {}, but the run ends at {end}: it would not happen", event.at)
@@ -197,39 +274,62 @@ fn event(event: &EventSpec, graph: &Graph, end: Option<Time>) -> Checked {
     }
 }
 
-fn known_link(graph: &Graph, link: &str) -> Checked {
-    let name = |end: slotline_net::topology::End| graph.nodes[end.node.at()].name.as_str();
+fn known_link(graph: &Graph, link: &str) -> Fit {
+    let name = |end: End| graph.nodes[end.node.at()].name.as_str();
+    let both = |link: &Link| [(link.a, link.b), (link.b, link.a)];
     ensure(!graph.links_named(link).is_empty(), "link", || {
-        let some = graph.links.iter().rev().take(3);
-        let some: Vec<String> = some.map(|l| format!("`{}-{}`", name(l.a), name(l.b))).collect();
+        let all = graph.links.iter().rev().flat_map(both);
+        let names: Vec<String> = all.map(|(a, b)| format!("{}-{}", name(a), name(b))).collect();
+        let some: Vec<String> = names.iter().step_by(2).take(3).map(|l| format!("`{l}`")).collect();
         format!(
-            "`link` = \"{link}\" is not in this fabric: write the names of its two ends, for example {}",
-            some.join(", ")
+            "`link` = \"{link}\" is not in this fabric: write the names of its two ends, for example {}{}",
+            some.join(", "),
+            perhaps(link, &names)
         )
     })
 }
 
-fn known_switch(graph: &Graph, switch: &str) -> Checked {
-    let mut switches = graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
-    ensure(switches.clone().any(|node| node.name == switch), "switch", || {
-        let some: Vec<String> =
-            switches.by_ref().take(6).map(|n| format!("`{}`", n.name)).collect();
+fn known_switch(graph: &Graph, switch: &str) -> Fit {
+    let switches = graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
+    let names: Vec<String> = switches.map(|node| node.name.clone()).collect();
+    ensure(names.iter().any(|name| name == switch), "switch", || {
+        let some: Vec<String> = names.iter().take(6).map(|name| format!("`{name}`")).collect();
         format!(
-            "`switch` = \"{switch}\" is not in this fabric: switches here are called {}",
-            some.join(", ")
+            "`switch` = \"{switch}\" is not in this fabric: switches here are called {}{}",
+            some.join(", "),
+            perhaps(switch, &names)
         )
     })
+}
+
+/// Asks for the nearest of `names`, if one is near.
+fn perhaps(given: &str, names: &[String]) -> String {
+    let near = nearest(given, names.iter().map(String::as_str));
+    near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
 
 /// Makes the first seed's traffic and throws it away: what generators and traces have to object to.
-fn traffic(scenario: &Scenario, graph: &Graph, files: &Files<'_>) -> Checked {
+fn traffic(
+    scenario: &Scenario,
+    graph: &Graph,
+    files: &Files<'_>,
+    notes: &mut Vec<String>,
+) -> Vec<Fit> {
     let fabric = Shape::of(graph);
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
     let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
     let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
-    for (group, workload) in (0u16..).zip(&scenario.workload) {
-        let made = workload.generate(group, &setting, &mut out);
-        made.map_err(|e| within(&format!("workload[{group}]"), e))?;
+    let workloads = (0u16..).zip(&scenario.workload);
+    let mut made: Vec<Fit> = workloads
+        .map(|(group, workload)| {
+            let made = workload.generate(group, &setting, &mut out);
+            made.map_err(|e| within(&format!("workload[{group}]"), e))
+        })
+        .collect();
+    if made.iter().all(Result::is_ok) {
+        notes.extend_from_slice(out.notes());
+        let whole = out.finish().map_err(|e| SpecError::new("workload", e.message));
+        made.push(whole.and_then(|traffic| followed(&scenario.measure, &traffic)));
     }
-    out.finish().map(drop).map_err(|e| SpecError::new("workload", e.message))
+    made
 }

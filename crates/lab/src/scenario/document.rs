@@ -1,8 +1,11 @@
 //! A scenario file with the place of every key and value in it.
 
 use super::error::{Fault, ScenarioError, suggestion};
+use super::shape::{self, Finding};
+use super::extends::FILE_KEYS;
+use super::merge::Marks;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -13,6 +16,8 @@ pub struct Document {
     pub file: PathBuf,
     /// What it says.
     pub text: String,
+    /// Where its parts were written, if it was put together from several files; else empty.
+    pub(super) marks: Marks,
 }
 
 /// Something that can be pointed at.
@@ -37,6 +42,11 @@ impl Spot {
 }
 
 impl Document {
+    /// The file at `file`, which says `text`.
+    pub fn new(file: &Path, text: String) -> Document {
+        Document { file: file.into(), text, marks: Marks::new() }
+    }
+
     /// The fault with `message` at `path` (as `scheme[1].queue.kind`). What the file does not spell out
     /// is blamed on the nearest table that is there. The message names the key first, if it does not name
     /// it at all.
@@ -55,6 +65,25 @@ impl Document {
         }
     }
 
+    /// All that is not of the shape of a scenario, in the file's order. Empty where it is not TOML.
+    pub fn shape_faults(&self) -> Vec<ScenarioError> {
+        let Ok(root) = DeTable::parse(&self.text) else { return vec![] };
+        let spots = self.spots();
+        let mut found: Vec<(Range<usize>, Finding)> =
+            shape::findings(root.get_ref()).into_iter().map(|f| (place(&spots, &f), f)).collect();
+        found.sort_by_key(|(span, _)| span.start);
+        let fault = |(span, finding): (Range<usize>, Finding)| {
+            let fault = self.fault(&finding.path, span, finding.message);
+            match (fault, finding.hint) {
+                (ScenarioError::Fault(fault), hint @ Some(_)) => {
+                    ScenarioError::Fault(Box::new(Fault { hint, ..*fault }))
+                }
+                (fault, _) => fault,
+            }
+        };
+        found.into_iter().map(fault).collect()
+    }
+
     /// What serde or the TOML parser found, at the right place: an enum told apart by its `kind` is
     /// blamed as a whole, so the culprit is looked for inside.
     pub fn fault_of(&self, error: &toml::de::Error) -> ScenarioError {
@@ -65,14 +94,18 @@ impl Document {
         let within = blamed.map_or(String::new(), |spot| spot.path.clone());
         match culprit(&spots, &within, &message) {
             Some(spot) if unknown_key(&message) => {
-                self.fault(&spot.path, spot.key.clone(), message)
+                self.fault(&spot.path, spot.key.clone(), with_file_keys(&spot.path, message))
             }
             Some(spot) => self.fault(&spot.path, spot.value.clone(), message),
             None => self.fault(&within, span, message),
         }
     }
 
-    fn fault(&self, path: &str, span: Range<usize>, message: String) -> ScenarioError {
+    /// The fault with `message` at `span`, which belongs to `path`; in the file where it was written.
+    pub(super) fn fault(&self, path: &str, span: Range<usize>, message: String) -> ScenarioError {
+        if let Some((document, path, span)) = self.written(path, &span) {
+            return document.fault(&path, span, message);
+        }
         let start = span.start.min(self.text.len());
         let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
         let source = self.text[line_start..].lines().next().unwrap_or("").to_string();
@@ -89,6 +122,24 @@ impl Document {
         }))
     }
 
+    /// In which file `path`, blamed at `span`, was written, and where; nothing for a plain file.
+    fn written(
+        &self,
+        path: &str,
+        span: &Range<usize>,
+    ) -> Option<(&Document, String, Range<usize>)> {
+        let spots = self.spots();
+        let blamed = |spot: &&Spot| spot.value == *span || spot.key == *span;
+        let spot = spots.iter().filter(blamed).max_by_key(|spot| path.starts_with(&spot.path));
+        let at = spot.map_or("", |spot| &spot.path);
+        let mark = self.marks.get(at).or_else(|| self.marks.get(""))?;
+        let is_key = spot.is_some_and(|spot| spot.value != *span);
+        let place = if is_key { mark.key.clone() } else { mark.value.clone() };
+        let below = path.strip_prefix(at).unwrap_or(path);
+        let below = if mark.path.is_empty() { below.trim_start_matches('.') } else { below };
+        Some((&mark.document, format!("{}{below}", mark.path), place))
+    }
+
     /// Everything in the file, outer before inner; empty where it is not TOML.
     fn spots(&self) -> Vec<Spot> {
         let mut spots = vec![];
@@ -97,6 +148,12 @@ impl Document {
         }
         spots
     }
+}
+
+/// Where a finding is, in the text.
+fn place(spots: &[Spot], finding: &Finding) -> Range<usize> {
+    let spot = spots.iter().find(|spot| spot.path == finding.path);
+    spot.map_or(0..0, |spot| if finding.key { spot.key.clone() } else { spot.value.clone() })
 }
 
 /// `message`, with the last part of `path` in front unless it is in there.
@@ -134,6 +191,13 @@ fn collect(key: Range<usize>, value: &Spanned<DeValue<'_>>, path: String, spots:
         DeValue::Array(array) => collect_array(array, &path, spots),
         _ => {}
     }
+}
+
+/// At the top of a file there may be keys that no scenario has.
+fn with_file_keys(path: &str, message: String) -> String {
+    let top = !path.contains(['.', '[']);
+    let more = FILE_KEYS.iter().filter(|_| top).map(|key| format!(", `{key}`"));
+    message + &more.collect::<String>()
 }
 
 fn unknown_key(message: &str) -> bool {

@@ -68,33 +68,20 @@ fn blank(c: char) -> char {
 
 /// What was probably meant, going by the choices that `message` lists after "expected".
 pub fn suggestion(message: &str) -> Option<String> {
-    if let Some(key) = message.strip_prefix("missing field ") {
-        return example(key.trim_matches('`')).map(str::to_string);
-    }
-    if message.starts_with("invalid type") && message.ends_with("expected a string") {
-        return Some("a quantity has its unit with it: \"10us\", \"10Gbps\", \"64KB\"".into());
-    }
     if !message.starts_with("unknown") {
         return None;
     }
     let (what, choices) = message.split_once(", expected")?;
-    let given = quoted(what).next()?;
-    let near = quoted(choices).map(|choice| (edits(given, choice), choice)).min()?;
-    let (distance, choice) = near;
-    let close = distance <= 1 + given.chars().count() / 3;
-    close.then(|| format!("did you mean `{choice}`?"))
+    let choice = nearest(quoted(what).next()?, quoted(choices))?;
+    Some(format!("did you mean `{choice}`?"))
 }
 
-/// How the tables that every scenario must have may look.
-fn example(key: &str) -> Option<&'static str> {
-    match key {
-        "end" => Some("say when a run ends at the latest, for example: end = { at = \"100ms\" }"),
-        "fabric" => {
-            Some("say what the network is, for example: fabric = { kind = \"star\", hosts = 9 }")
-        }
-        "name" => Some("for example: name = \"incast\""),
-        _ => None,
-    }
+/// The choice that is nearest to what was `given`, if any is near.
+pub fn nearest<'a>(given: &str, choices: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, choice) = choices.map(|choice| (edits(given, choice), choice)).min()?;
+    let begin_alike = given.chars().next() == choice.chars().next();
+    let most = if begin_alike { 1 + given.chars().count() / 3 } else { 1 };
+    (distance <= most).then_some(choice)
 }
 
 /// Least number of letters to insert, delete, replace or swap with their neighbour to get from `a` to

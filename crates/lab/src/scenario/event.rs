@@ -1,5 +1,6 @@
 //! What happens to the network during a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
@@ -14,7 +15,7 @@ use slotline_net::units::Rate;
 /// link = "edge0.0-agg0.1"
 /// reroute-after = "1ms"
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Table", into = "Table")]
 pub struct EventSpec {
     /// When.
@@ -58,28 +59,44 @@ pub enum EventKind {
 }
 
 /// The form in a scenario file.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = slotline_net::schema::by_kind)]
 struct Table {
+    /// When.
     at: Time,
     kind: Kind,
+    /// The link: the names of its two ends, as in `overrides` of the fabric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-needed-by" = ["link-down", "link-up", "rate"]))]
     link: Option<String>,
+    /// The switch's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-needed-by" = ["switch-down", "switch-up"]))]
     switch: Option<String>,
+    /// The new rate, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-needed-by" = ["rate"]))]
     rate: Option<Rate>,
+    /// How long it takes until routes follow; zero: at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["link-down", "link-up", "switch-down", "switch-up"]))]
+    #[schemars(extend("default" = Time::ZERO))]
     reroute_after: Option<Time>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
+    /// A link loses what is on it and carries nothing more.
     LinkDown,
+    /// A link carries again.
     LinkUp,
+    /// All links of a switch go down.
     SwitchDown,
+    /// All links of a switch carry again.
     SwitchUp,
+    /// A link gets another rate, both ways; routes stay as they are.
     Rate,
 }
 

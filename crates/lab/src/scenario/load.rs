@@ -1,10 +1,14 @@
 //! From a file to a scenario that can be run.
 
+use super::brought::{Brought, resolve};
 use super::check::check;
 use super::document::Document;
 use super::error::ScenarioError;
+use super::extends;
 use super::spec::Scenario;
+use crate::import::captures::Captures;
 use crate::record::{RunRecord, RunSet, Window};
+use crate::scheduler::Scheduler;
 use crate::summary::fingerprint;
 use slotline_net::error::SpecError;
 use slotline_net::topology::{Graph, NodeKind};
@@ -19,9 +23,15 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// Its text, for blaming a key at its place.
     pub document: Document,
+    /// What people should know before they trust it: what was assumed of the files it names.
+    pub notes: Vec<String>,
     /// The files it names, with their text.
     inputs: BTreeMap<String, String>,
+    /// The file that the fabric was in.
+    brought: Option<Brought>,
     fabric: String,
+    /// Schedulers of the calling program, by scheme.
+    pub(crate) schedulers: BTreeMap<usize, Scheduler>,
 }
 
 impl Scenario {
@@ -32,19 +42,50 @@ impl Scenario {
         Scenario::parse(path, text)
     }
 
-    /// Checks `text` as the content of the file at `path`.
+    /// Checks `text` as the content of the file at `path`; says the first thing that is wrong.
     pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
-        let document = Document { file: path.into(), text };
-        let scenario: Scenario =
-            toml::from_str(&document.text).map_err(|error| document.fault_of(&error))?;
-        let mut loaded =
-            Loaded { scenario, document, inputs: BTreeMap::new(), fabric: String::new() };
-        loaded.check()?;
-        Ok(loaded)
+        Loaded::of(extends::settled(Document::new(path, text))?)
+    }
+
+    /// As [`Scenario::load`], but says everything that is wrong and can be found independently: at
+    /// least one thing.
+    pub fn load_all(path: &Path) -> Result<Loaded, Vec<ScenarioError>> {
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|error| vec![ScenarioError::Read { path: path.into(), error }])?;
+        let document = extends::settled(Document::new(path, text)).map_err(|error| vec![error])?;
+        Loaded::all_of(document)
     }
 }
 
 impl Loaded {
+    /// Checks `document`, which stands on its own.
+    pub(crate) fn of(document: Document) -> Result<Loaded, ScenarioError> {
+        let first = |faults: Vec<_>| faults.into_iter().next().expect("refused for a fault");
+        Loaded::all_of(document).map_err(first)
+    }
+
+    /// As [`Loaded::of`], but says all that is wrong.
+    fn all_of(document: Document) -> Result<Loaded, Vec<ScenarioError>> {
+        let shape = document.shape_faults();
+        if !shape.is_empty() {
+            return Err(shape);
+        }
+        let scenario: Scenario =
+            toml::from_str(&document.text).map_err(|error| vec![document.fault_of(&error)])?;
+        let mut loaded = Loaded {
+            scenario,
+            document,
+            notes: vec![],
+            inputs: BTreeMap::new(),
+            brought: None,
+            fabric: String::new(),
+            schedulers: BTreeMap::new(),
+        };
+        loaded.bring().map_err(|error| vec![error])?;
+        let faults = loaded.faults();
+        if faults.is_empty() { Ok(loaded) } else { Err(faults) }
+    }
+
     /// Puts other seeds in place of the file's, as the command line may, and checks again.
     pub fn reseed(&mut self, seed: Option<u32>, repeat: Option<u32>) -> Result<(), ScenarioError> {
         self.scenario.seed = seed.unwrap_or(self.scenario.seed);
@@ -52,25 +93,53 @@ impl Loaded {
         self.check()
     }
 
+    /// Follows these flows only; without any, those that are worth it.
+    pub fn follow(&mut self, flows: &[u32]) -> Result<(), ScenarioError> {
+        self.scenario.measure.follow = flows.to_vec();
+        self.scenario.measure.why = flows.is_empty();
+        self.check()
+    }
+
+    /// Puts the content of a fabric's file in place of its name.
+    fn bring(&mut self) -> Result<(), ScenarioError> {
+        let folder = self.folder();
+        let brought = resolve(&mut self.scenario.fabric, |name| read(&folder.join(name)));
+        self.brought = brought.map_err(|error| self.blame(error))?;
+        Ok(())
+    }
+
     fn check(&mut self) -> Result<(), ScenarioError> {
+        self.faults().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Checks it; returns all that is wrong.
+    fn faults(&mut self) -> Vec<ScenarioError> {
         let folder = self.folder();
         let inputs = RefCell::new(BTreeMap::new());
+        let captures = Captures::new(&self.scenario.workload, &folder);
         let files = |name: &str| {
-            let path = folder.join(name);
-            let text =
-                std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let text = captures.flows(name).unwrap_or_else(|| read(&folder.join(name)))?;
             inputs.borrow_mut().insert(name.to_string(), text.clone());
             Ok(text)
         };
-        let graph = check(&self.scenario, &files).map_err(|error| self.blame(error))?;
-        self.fabric = in_words(&self.scenario, &graph);
+        let checked = check(&self.scenario, &files);
+        self.notes = captures.notes();
+        self.notes.extend(checked.notes);
+        let from = self.brought.as_ref().map_or_else(String::new, Brought::words);
+        let words = checked.graph.map(|graph| in_words(&self.scenario, &graph) + &from);
+        self.fabric = words.unwrap_or_default();
         self.inputs = inputs.into_inner();
-        Ok(())
+        checked.faults.into_iter().map(|error| self.blame(error)).collect()
     }
 
     /// Where files named in the scenario are looked for.
     fn folder(&self) -> PathBuf {
         self.document.file.parent().map_or_else(PathBuf::new, Path::to_path_buf)
+    }
+
+    /// The fabric in words: `star of 9 hosts and 1 switch`.
+    pub fn fabric(&self) -> &str {
+        &self.fabric
     }
 
     /// The text of a file that the scenario names, as read when it was loaded.
@@ -83,13 +152,20 @@ impl Loaded {
         self.document.fault_at(&error.key, error.message)
     }
 
-    /// The scenario with all defaults written out, and a fingerprint of each file that it names.
+    /// The scenario with all defaults written out, a fingerprint of each file that it names, and the
+    /// name of each scheduler that the calling program put in.
     pub fn resolved(&self) -> String {
         let input = |(name, text): (&String, &String)| {
             format!("# {name}: {} bytes, {:016x}\n", text.len(), fingerprint(text.as_bytes()))
         };
         let inputs: String = self.inputs.iter().map(input).collect();
-        self.scenario.resolved() + &inputs
+        let scheduler = |(at, scheduler): (&usize, &Scheduler)| {
+            let (scheme, name) = (&self.scenario.scheme[*at].name, scheduler.name());
+            format!("# scheme {scheme:?}: scheduled by {name:?} of the calling program\n")
+        };
+        let schedulers: String = self.schedulers.iter().map(scheduler).collect();
+        let brought = self.brought.as_ref().map_or_else(String::new, Brought::remarks);
+        self.scenario.resolved() + &inputs + &brought + &schedulers
     }
 
     /// The comparison, with the runs done so far.
@@ -109,6 +185,10 @@ impl Loaded {
             runs,
         }
     }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn in_words(scenario: &Scenario, graph: &Graph) -> String {

@@ -1,10 +1,16 @@
 //! Scenario files: what is compared, on what, and for how long.
 
+mod brought;
 mod check;
 pub mod document;
 pub mod error;
 mod event;
+pub mod extends;
+pub mod keys;
 pub mod load;
+mod shape;
+mod shape_words;
+pub mod merge;
 mod spec;
 
 pub use error::{Fault, ScenarioError};
@@ -14,3 +20,6 @@ pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod extends_tests;

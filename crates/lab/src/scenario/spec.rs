@@ -2,6 +2,7 @@
 
 use super::event::EventSpec;
 use crate::metrics::Metric;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::control::spec::ControlSpec;
@@ -13,7 +14,7 @@ use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::workload::WorkloadSpec;
 
 /// A scenario file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Scenario {
     /// Short name; the result's folder is called after it.
@@ -26,6 +27,7 @@ pub struct Scenario {
     pub seed: u32,
     /// Repetitions of each scheme, each with its own seed.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 10_000))]
     pub repeat: u32,
     /// When a run ends.
     pub end: EndSpec,
@@ -36,9 +38,11 @@ pub struct Scenario {
     pub fabric: TopologySpec,
     /// The traffic: all workloads together.
     #[serde(default)]
+    #[schemars(extend("x-required" = true))]
     pub workload: Vec<WorkloadSpec>,
     /// What is compared; the first is the baseline.
     #[serde(default)]
+    #[schemars(extend("x-required" = true))]
     pub scheme: Vec<SchemeSpec>,
     /// What happens to the network meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,7 +50,7 @@ pub struct Scenario {
 }
 
 /// One way to run the network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SchemeSpec {
     /// Its name in results.
@@ -66,7 +70,7 @@ pub struct SchemeSpec {
 }
 
 /// When a run ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct EndSpec {
     /// At this time, at the latest.
@@ -78,7 +82,7 @@ pub struct EndSpec {
 }
 
 /// What ends a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndWhen {
     /// The last flow is complete.
@@ -89,7 +93,7 @@ pub enum EndWhen {
 }
 
 /// What is measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MeasureSpec {
     /// Interval between samples of queues and throughput; none are taken without it.
@@ -99,15 +103,31 @@ pub struct MeasureSpec {
     /// most 256, those that lead to hosts first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
+    /// Ports of which every packet that leaves is kept, as `s0-h0`: the node, and what its port leads to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub capture: Vec<String>,
+    /// Packets kept for each captured port; later ones are counted only.
+    pub capture_limit: u64,
     /// Flows that start before this do not count, nor do samples.
     pub warmup: Time,
     /// Flows that start from this on do not count, nor do samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
+    /// Whether it is found out where the time of flows went: the first seed's run is done again, with the
+    /// packets of the slowest 1 % of flows, and as many of the others as memory allows, recorded.
+    pub why: bool,
+    /// Numbers of flows to be followed in any case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub follow: Vec<u32>,
     /// What to show first; empty for the usual choice. All metrics are kept in any case.
     pub metrics: Vec<Metric>,
     /// Whether each flow's completion time alone in the network is computed, for the slowdown.
     pub ideal: bool,
+}
+
+impl MeasureSpec {
+    /// Packets kept for each captured port, unless a scenario says otherwise.
+    pub const CAPTURE_LIMIT: u64 = 1_000_000;
 }
 
 impl Default for MeasureSpec {
@@ -115,8 +135,12 @@ impl Default for MeasureSpec {
         MeasureSpec {
             sample: None,
             ports: vec![],
+            capture: vec![],
+            capture_limit: MeasureSpec::CAPTURE_LIMIT,
             warmup: Time::ZERO,
             until: None,
+            why: true,
+            follow: vec![],
             metrics: vec![],
             ideal: true,
         }

@@ -58,6 +58,27 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("wrong unit in an enum", "slice = \"2ms\"", "slice = \"2KB\""),
     ("wrong type in an enum", "hosts = 9", "hosts = \"nine\""),
     ("negative", "repeat = 3", "repeat = -3"),
+    ("a unit that is nearly right", "hosts = 9", "hosts = 9\nrate = \"10 Gbs\""),
+    ("a unit of another spelling", "hosts = 9", "hosts = 9\nrate = \"10Gbit/s\""),
+    ("a unit written out", "slice = \"2ms\"", "slice = \"2 msec\""),
+    ("a word instead of a rate", "kind = \"incast\"", "kind = \"udp\"\nrate = \"lin\""),
+    ("hosts that are none", "kind = \"incast\"", "kind = \"incast\"\nsenders = \"1..4\""),
+    (
+        "a key of another table",
+        "transport = \"dctcp\"\n",
+        "transport = \"dctcp\"\nthreshold = \"30KB\"\n",
+    ),
+    ("a key of the top in a table", "hosts = 9", "hosts = 9\nrepeat = 3"),
+    (
+        "a name where a table is due",
+        "[fabric]\nkind = \"star\"\nhosts = 9\n",
+        "fabric = \"star\"\n",
+    ),
+    ("a table where there are several", "[[workload]]", "[workload]"),
+    ("several where there is one table", "[fabric]", "[[fabric]]"),
+    ("a flag in quotes", "kind = \"incast\"", "kind = \"incast\"\nsplit = \"yes\""),
+    ("a class too many", "kind = \"incast\"", "kind = \"incast\"\nclass = 8"),
+    ("a key of its own kind missing", "hosts = 9\n", ""),
     ("no end", "end = { at = \"100ms\" }\n", ""),
     ("no name", "name = \"incast\"\n", ""),
     ("a name without letters", "name = \"incast\"", "name = \"…\""),
@@ -95,6 +116,17 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "[fabric]",
         "[measure]\nsample = \"1ms\"\nports = [\"s0-h0\", \"h0-s0\"]\n[fabric]",
     ),
+    (
+        "unknown port to capture",
+        "[fabric]",
+        "[measure]\ncapture = [\"h0-s0\", \"h0-h1\"]\n[fabric]",
+    ),
+    (
+        "a capture of nothing",
+        "[fabric]",
+        "[measure]\ncapture = [\"s0-h0\"]\ncapture-limit = 0\n[fabric]",
+    ),
+    ("a limit without a capture", "[fabric]", "[measure]\ncapture-limit = 100\n[fabric]"),
     ("a metric that needs samples", "[fabric]", "[measure]\nmetrics = [\"queue-p99\"]\n[fabric]"),
     (
         "unknown link",
@@ -110,6 +142,16 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "unknown switch",
         "[[workload]]",
         "[[event]]\nat = \"1ms\"\nkind = \"switch-down\"\nswitch = \"h1\"\n[[workload]]",
+    ),
+    (
+        "a switch that is nearly right",
+        "[[workload]]",
+        "[[event]]\nat = \"1ms\"\nkind = \"switch-down\"\nswitch = \"S0\"\n[[workload]]",
+    ),
+    (
+        "a link that is nearly right",
+        "[[workload]]",
+        "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"h0_s0\"\n[[workload]]",
     ),
     (
         "an event after the end",
@@ -177,6 +219,10 @@ fn what_is_resolved_reads_back_to_the_same() {
         with("{ kind = \"ecn\", threshold = \"30KB\" }", red),
         with("[fabric]", "[measure]\nsample = \"10us\"\nmetrics = [\"fct-p99\"]\n[fabric]"),
         with("kind = \"star\"\nhosts = 9", "kind = \"fat-tree\"\nk = 4"),
+        with(
+            "[fabric]",
+            "[measure]\ncapture = [\"s0-h0\", \"h0-s0\"]\ncapture-limit = 9\n[fabric]",
+        ),
     ];
     for text in texts {
         let loaded = load(&text).unwrap();
@@ -208,4 +254,38 @@ fn a_run_set_knows_what_was_planned() {
     assert_eq!(set.schemes, ["tcp", "dctcp", "xco"]);
     assert_eq!(set.fabric, "star of 9 hosts and 1 switch");
     assert!(!set.complete());
+}
+
+/// The first line of each fault in `text`, without the file's folder.
+fn all_faults(text: &str) -> Vec<String> {
+    let folder = folder("all");
+    let file = folder.join("s.toml");
+    std::fs::write(&file, text).unwrap();
+    let faults = Scenario::load_all(&file).map(drop).expect_err("faults");
+    std::fs::remove_dir_all(&folder).unwrap();
+    let first = |fault: &ScenarioError| {
+        let line = fault.to_string().lines().next().unwrap().to_string();
+        line.rsplit_once("s.toml:").unwrap().1.to_string()
+    };
+    faults.iter().map(first).collect()
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once() {
+    let shape = with("repeat = 3", "repeats = 3")
+        .replace("hosts = 9", "hots = \"nine\"")
+        .replace("kind = \"incast\"", "kind = \"incast\"\nblock = 3\njiter = \"1us\"")
+        .replace("\"2ms\"", "\"2\"");
+    let places: Vec<String> = all_faults(&shape);
+    let expected =
+        ["2:1: unknown key", "7:1: unknown key", "11:9: wrong type", "12:1: unknown key"];
+    assert!(expected.iter().all(|line| places.iter().any(|p| p.starts_with(line))), "{places:?}");
+    assert_eq!(places.len(), 5, "{places:?}");
+    let sense = with("repeat = 3", "[measure]\nwarmup = \"1s\"")
+        .replace("end = { at = \"100ms\" }\n", "")
+        .replace("[measure]", "end = { at = \"100ms\" }\n[measure]")
+        .replace("\"30KB\"", "\"3MB\"")
+        .replace("kind = \"incast\"", "kind = \"incast\"\nsenders = 20")
+        .replace("\"2ms\"", "\"2ns\"");
+    assert_eq!(all_faults(&sense).len(), 4, "{:?}", all_faults(&sense));
 }

@@ -178,6 +178,7 @@ pub fn bare(fabric: &str) -> Network {
         timeline: Vec::new(),
         sampled: Vec::new(),
         interval: Time::ZERO,
+        follow: slotline_sim::Follow::default(),
         graph,
     }
 }

@@ -15,13 +15,6 @@ use crate::time::Time;
 use crate::units::Pace;
 use spec::Policy;
 
-/// Every queue policy: its `kind` in a scenario file, and what it does.
-pub const QUEUES: &[(&str, &str)] = &[
-    ("drop-tail", "drops what does not fit"),
-    ("ecn", "marks ECN-capable packets that find more than a threshold queued (DCTCP)"),
-    ("red", "random early detection on the average backlog, optionally gentle and with ECN"),
-];
-
 /// What becomes of an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
@@ -104,8 +97,8 @@ mod tests {
 
     #[test]
     fn the_list_names_every_policy() {
-        for (name, _) in QUEUES {
-            let spec = spec::QueueSpec::named(name).unwrap();
+        for (name, _) in crate::schema::kinds::<spec::QueueSpec>() {
+            let spec = spec::QueueSpec::named(&name).unwrap();
             let pace = Rate(1_000_000_000).pace();
             let rng = queue_stream(1, NodeId(0), PortId(0), 0);
             let mut marker = Marker::new(spec.policy, pace, 1500, rng);

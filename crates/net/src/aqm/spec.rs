@@ -66,29 +66,32 @@ pub struct RedSpec {
 
 /// A buffer shared by all ports under dynamic thresholds (Choudhury and Hahne, IEEE/ACM Transactions on
 /// Networking 6(2), 1998).
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SharedSpec {
-    /// The whole buffer.
+    /// The whole buffer, of all ports together.
     pub total: Bytes,
     /// A queue may hold at most `alpha` times the bytes now free.
+    ///
+    /// Source: Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet
+    /// Switches", IEEE/ACM Transactions on Networking 6(2), 1998.
     #[serde(default = "default_alpha")]
     pub alpha: f64,
 }
 
 /// Priority flow control (IEEE 802.1Qbb), accounted per port and class of arrival.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PfcSpec {
-    /// Above this many bytes the sender is paused.
+    /// Above this many bytes from one port in one class its sender is paused.
     pub xoff: Bytes,
     /// At this many bytes, or fewer, it may go on.
     pub xon: Bytes,
     /// Room per port and class for what still arrives after a pause; computed from each link's rate and
-    /// delay unless given (see [`crate::node::pfc::headroom`]).
+    /// delay unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Bytes>,
-    /// The lossless classes; all eight unless given.
+    /// The lossless classes; under `xco` leave out class 7, which has its messages.
     pub classes: Vec<u8>,
 }
 
@@ -228,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_name_is_a_table_with_defaults() {
-        for (name, _) in crate::aqm::QUEUES {
+        for (name, _) in crate::schema::kinds::<QueueSpec>() {
             let table = read(&format!("{{ kind = \"{name}\" }}"));
             assert_eq!(read(&format!("\"{name}\"")), table);
             assert!(table.is_ok_and(|queue| queue.is_plain()), "{name}");

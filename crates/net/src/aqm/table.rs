@@ -2,6 +2,7 @@
 
 use super::spec::{PfcSpec, Policy, QueueSpec, RedSpec, SharedSpec, ensure};
 use crate::error::SpecError;
+use crate::schema::{by_kind, or_name};
 use crate::units::Bytes;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
@@ -10,42 +11,78 @@ use std::fmt;
 
 const DEFAULT_THRESHOLD: Bytes = Bytes(22_500);
 
-/// The keys. A setting of another kind of queue is refused, not ignored.
-#[derive(Default, Serialize, Deserialize)]
+/// The queues of the switches. A setting of another kind of queue is refused, not ignored.
+#[derive(Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = by_kind, transform = or_name)]
 pub(super) struct Table {
     #[serde(default)]
     kind: Kind,
+    /// Room of a port: an arriving packet must fit beside what is not yet sent. With a `shared` buffer
+    /// all of that, unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = QueueSpec::default().limit))]
     limit: Option<Bytes>,
+    /// Packets that find more than this are marked, if they can be.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["ecn"], "default" = DEFAULT_THRESHOLD))]
     threshold: Option<Bytes>,
+    /// Average backlog from which packets are chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["red"], "default" = RedSpec::default().min))]
     min: Option<Bytes>,
+    /// Average backlog where the chance reaches `max-p`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["red"], "default" = RedSpec::default().max))]
     max: Option<Bytes>,
+    /// Chance at `max`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("x-only" = ["red"], "default" = RedSpec::default().max_p))]
     max_p: Option<f64>,
+    /// Weight of a new value in the average.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("x-only" = ["red"], "default" = RedSpec::default().weight))]
     weight: Option<f64>,
+    /// Whether the chance rises to 1 between `max` and twice that, instead of at once.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["red"], "default" = RedSpec::default().gentle))]
     gentle: Option<bool>,
+    /// Whether chosen packets are marked, where they can be, instead of dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["red"], "default" = RedSpec::default().ecn))]
     ecn: Option<bool>,
+    /// Eight classes with strict priority, 7 first, instead of one FIFO.
     #[serde(default)]
     priorities: bool,
+    /// One buffer for all ports, under dynamic thresholds, instead of room for each.
+    ///
+    /// Source: Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet
+    /// Switches", IEEE/ACM Transactions on Networking 6(2), 1998.
     #[serde(skip_serializing_if = "Option::is_none")]
     shared: Option<SharedSpec>,
+    /// Priority flow control: pause the sender instead of dropping; needs `priorities`.
+    ///
+    /// Source: IEEE 802.1Qbb.
     #[serde(skip_serializing_if = "Option::is_none")]
     pfc: Option<PfcSpec>,
 }
 
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
+    /// Drops what does not fit.
     #[default]
     DropTail,
+    /// Marks ECN-capable packets that find more than a threshold queued.
+    ///
+    /// Source: RFC 3168 for the mark; RFC 8257 (DCTCP), section 3.1, for the threshold.
     Ecn,
+    /// Random early detection on the average backlog, optionally gentle and with ECN.
+    ///
+    /// Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
+    /// IEEE/ACM Transactions on Networking 1(4), 1993, whose recommendations are the defaults.
     Red,
 }
 
@@ -113,6 +150,15 @@ impl From<QueueSpec> for Table {
                 ..common
             },
         }
+    }
+}
+
+impl schemars::JsonSchema for QueueSpec {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "queue".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Table::json_schema(generator)
     }
 }
 

@@ -8,7 +8,7 @@ pub mod spec;
 pub mod xco;
 
 pub use network::Network;
-pub use spec::{CONTROLS, ControlSpec};
+pub use spec::ControlSpec;
 
 use crate::id::HostId;
 use crate::time::Time;

@@ -7,13 +7,17 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// A central scheduler and its options: in a scenario a table, or the name alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(remote = "Self")]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::or_name)]
 pub enum ControlSpec {
-    /// Hosts send when they like.
+    /// No central scheduler: hosts send when they like.
     None {},
-    /// XCo (Rajanna et al., 2010): timeslices or rates for pairs of hosts.
+    /// XCo: a controller, on a host of its own, gives pairs of hosts timeslices or rates.
+    ///
+    /// Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent
+    /// Network Fabric Congestion in Cloud Computing Cluster Platforms", HPDC 2010.
     Xco(XcoSpec),
 }
 
@@ -53,15 +57,10 @@ impl<'de> Visitor<'de> for NameOrTable {
     }
 }
 
-/// Every kind of [`ControlSpec`] with one line about it.
-pub const CONTROLS: &[(&str, &str)] = &[
-    ("none", "no central scheduler: hosts send when they like"),
-    ("xco", "XCo: a controller gives pairs of hosts timeslices (or rates) on congested links"),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::kinds;
     use crate::time::Time;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -95,7 +94,7 @@ mod tests {
         assert_eq!(bare("none").map(|s| s.control), Ok(ControlSpec::None {}));
         assert_eq!(bare("xco").map(|s| s.control), Ok(ControlSpec::Xco(XcoSpec::default())));
         let error = bare("xcp").unwrap_err().to_string();
-        assert!(CONTROLS.iter().all(|(kind, _)| error.contains(kind)), "{error}");
+        assert!(kinds::<ControlSpec>().iter().all(|(kind, _)| error.contains(kind)), "{error}");
     }
 
     #[test]
@@ -104,6 +103,6 @@ mod tests {
             assert!(read(text).unwrap_err().to_string().contains("unknown field"), "{text}");
         }
         let error = read("kind = 'xcp'").unwrap_err().to_string();
-        assert!(CONTROLS.iter().all(|(kind, _)| error.contains(kind)), "{error}");
+        assert!(kinds::<ControlSpec>().iter().all(|(kind, _)| error.contains(kind)), "{error}");
     }
 }

@@ -171,7 +171,7 @@ impl Controller {
         peer.next = seq.wrapping_add(1);
         let heard = peer.heard.unwrap_or(0);
         let bytes = Message { host, seq, heard, body }.emit();
-        let packet = cx.attach(host, bytes, OVERHEAD, CONTROL_CLASS);
+        let packet = cx.attach((self.host, host), bytes, OVERHEAD, CONTROL_CLASS);
         self.census.created += 1;
         self.counters.directives += 1;
         self.counters.bytes_sent += u64::from(packet.len);
@@ -261,7 +261,7 @@ mod tests {
         }
         fn bytes(&mut self, us: u64, bytes: Vec<u8>) {
             let mut cx = Cx::new(Time::us(us), &mut self.effects);
-            let packet = cx.attach(HERE, bytes, OVERHEAD, CONTROL_CLASS);
+            let packet = cx.attach((HostId(1), HERE), bytes, OVERHEAD, CONTROL_CLASS);
             self.controller.receive(PortId(0), packet, &mut cx);
         }
         /// Has wake-ups up to a time come, and returns what is sent then.
@@ -348,7 +348,7 @@ mod tests {
     fn packets_for_others_are_dropped() {
         let mut bench = Bench::new(Mode::Timeslice);
         let mut cx = Cx::new(Time::ZERO, &mut bench.effects);
-        let packet = cx.attach(HostId(1), vec![0; 12], OVERHEAD, CONTROL_CLASS);
+        let packet = cx.attach((HERE, HostId(1)), vec![0; 12], OVERHEAD, CONTROL_CLASS);
         bench.controller.receive(PortId(0), packet, &mut cx);
         assert_eq!(bench.effects.dropped[DropReason::Misrouted as usize], 1);
         assert_eq!(bench.controller.census(), Census::default());

@@ -9,7 +9,7 @@ mod queues;
 
 use super::agent::{AGENT_TOKENS, Agent};
 use super::controller::CONTROL_CLASS;
-use super::{Census, Cx};
+use super::{Census, Cx, Note};
 use crate::control::xco::Xco;
 use crate::control::xco::spec::{Mode, XcoSpec};
 use crate::frame::{Kind, Packet};
@@ -91,7 +91,7 @@ impl Coordinator {
         self.created += 1;
         let bytes =
             Message { host: self.host, seq, heard: self.directive.unwrap_or(0), body }.emit();
-        cx.attach(self.controller, bytes, OVERHEAD, CONTROL_CLASS)
+        cx.attach((self.host, self.controller), bytes, OVERHEAD, CONTROL_CLASS)
     }
     fn tell(&mut self, body: Body, cx: &mut Cx<'_>) {
         let packet = self.message(body, cx);
@@ -124,6 +124,7 @@ impl Coordinator {
         if cx.now.since(self.heard) >= self.timeout {
             self.uncontrolled = true;
             self.queues.revoke_all();
+            cx.note(Note::AllWithdrawn { host: self.host, except: None });
         }
         self.report = true;
         self.set_beat(cx);
@@ -171,6 +172,7 @@ impl Coordinator {
     /// Work conservation (§3.1): gives back what has been unused for the hysteresis delay.
     fn give_back(&mut self, cx: &mut Cx<'_>) {
         while let Some(dst) = self.queues.revoke_unused(cx.now, self.hysteresis, self.next) {
+            cx.note(Note::Withdrawn { host: self.host, dst });
             self.tell(Body::Release(dst), cx);
         }
     }
@@ -187,6 +189,7 @@ impl Coordinator {
             return;
         }
         self.queues.permit(dst, until, rate, cx.now);
+        cx.note(Note::Permitted { host: self.host, dst, until, rate });
         if until < Time::MAX {
             cx.wake(until, AGENT_TOKENS);
         }
@@ -198,6 +201,7 @@ impl Coordinator {
         match body {
             Body::Window { dst, duration, rate } => {
                 self.queues.revoke_others(dst);
+                cx.note(Note::AllWithdrawn { host: self.host, except: dst });
                 if let Some(dst) = dst {
                     self.open((dst, rate), cx.now.after(duration), heard, cx);
                 }

@@ -102,6 +102,47 @@ pub trait Node: Send {
     fn as_any_mut(&mut self) -> &mut dyn std::any::Any;
 }
 
+/// What a host was permitted, for the record; nothing acts upon it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// `host` may send to `dst` until `until`, which replaces what it was told of `dst` before.
+    Permitted {
+        /// The sending host.
+        host: HostId,
+        /// The destination.
+        dst: HostId,
+        /// End of the permission; [`Time::MAX`] where it has none.
+        until: Time,
+        /// Its rate limit; `None`: as fast as its link is.
+        rate: Option<crate::units::Rate>,
+    },
+    /// `host` may no longer send to `dst`.
+    Withdrawn {
+        /// The sending host.
+        host: HostId,
+        /// The destination.
+        dst: HostId,
+    },
+    /// `host` may no longer send to anybody but `except`.
+    AllWithdrawn {
+        /// The sending host.
+        host: HostId,
+        /// The one destination whose permission stays.
+        except: Option<HostId>,
+    },
+}
+
+impl Note {
+    /// The sending host that it is about.
+    pub fn host(&self) -> HostId {
+        match *self {
+            Note::Permitted { host, .. }
+            | Note::Withdrawn { host, .. }
+            | Note::AllWithdrawn { host, .. } => host,
+        }
+    }
+}
+
 /// What a node wants done; drained by its driver after every call.
 #[derive(Default)]
 pub struct Effects {
@@ -119,6 +160,10 @@ pub struct Effects {
     pub completed: u64,
     /// Packets dropped, by reason.
     pub dropped: [u64; DropReason::ALL.len()],
+    /// What was noted, with its time, where a driver has set `noting`.
+    pub notes: Vec<(Time, Note)>,
+    /// Whether notes are kept.
+    pub noting: bool,
     /// Bytes of control messages under way; a slot is `None` when free.
     payloads: Vec<Option<Box<[u8]>>>,
     free: Vec<u32>,
@@ -186,15 +231,28 @@ impl<'a> Cx<'a> {
     pub fn wake(&mut self, at: Time, token: u32) {
         self.effects.wakes.push((at, token));
     }
+    /// Puts `note` on record, where one is kept.
+    #[inline]
+    pub fn note(&mut self, note: Note) {
+        if self.effects.noting {
+            self.effects.notes.push((self.now, note));
+        }
+    }
     /// Connects the far end of `port` to another node's port, for packets sent from now on.
     pub fn rewire(&mut self, port: PortId, node: crate::id::NodeId, far: PortId) {
         self.effects.rewires.push((port, node, far));
     }
-    /// Makes a control packet that carries `bytes`; `overhead` is what framing adds on the wire.
-    pub fn attach(&mut self, dst: HostId, bytes: Vec<u8>, overhead: u16, class: u8) -> Packet {
+    /// Makes a control packet from `src` that carries `bytes`; `overhead` is what framing adds on the wire.
+    pub fn attach(
+        &mut self,
+        (src, dst): (HostId, HostId),
+        bytes: Vec<u8>,
+        overhead: u16,
+        class: u8,
+    ) -> Packet {
         let len = (bytes.len() as u16).saturating_add(overhead).max(overhead + 46);
         let seq = self.effects.keep(bytes.into_boxed_slice());
-        Packet { dst, seq, len, class, kind: Kind::Control, ..Packet::default() }
+        Packet { dst, flow: src.0, seq, len, class, kind: Kind::Control, ..Packet::default() }
     }
     /// The bytes of a control packet that has reached its end.
     pub fn detach(&mut self, packet: &Packet) -> Box<[u8]> {

@@ -10,28 +10,25 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// How one of several shortest paths is chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingSpec {
-    /// Always the lowest port.
+    /// Always the lowest of equal-cost ports.
     Shortest,
-    /// By a hash of the packet's entropy, which is the flow's: equal-cost multipath (RFC 2992).
+    /// Equal-cost multipath by a hash of the flow; under a central scheduler, of the pair of hosts.
+    ///
+    /// Source: RFC 2992.
     #[default]
     Ecmp,
-    /// The same hash, of an entropy that the sender draws anew for each packet.
+    /// Equal-cost multipath anew for every packet.
+    ///
+    /// Source: Dixit, Prakash, Hu and Kompella, "On the Impact of Packet Spraying in Data Center
+    /// Networks", INFOCOM 2013.
     Spray,
-    /// The entropy is the number of the path.
+    /// A host's n-th connection goes on path n of those that are equal.
     Pinned,
-}
-
-impl RoutingSpec {
-    /// Every mode, with a line about it.
-    pub const KINDS: [(&str, &str); 4] = [
-        ("shortest", "always the lowest of equal-cost ports"),
-        ("ecmp", "equal-cost multipath by flow hash"),
-        ("spray", "equal-cost multipath anew for every packet"),
-        ("pinned", "each flow on the numbered path given to it"),
-    ];
 }
 
 /// What routes must avoid.

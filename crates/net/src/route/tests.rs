@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::id::{HostId, PortId};
+use crate::time::Time;
 use crate::topology::{
-    End, FatTreeSpec, Graph, LeafSpineSpec, NodeKind, StarSpec, TopologySpec, TreeSpec, Wiring,
+    End, FatTreeSpec, Graph, GraphLink, GraphSpec, LeafSpineSpec, NodeKind, StarSpec, TopologySpec,
+    TreeSpec, Wiring,
 };
+use crate::units::Rate;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -87,7 +90,37 @@ fn fabrics() -> impl Strategy<Value = TopologySpec> {
             })
         },
     );
-    prop_oneof![star, tree, fat_tree, leaf_spine]
+    prop_oneof![star, tree, fat_tree, leaf_spine, graphs()]
+}
+
+/// Any network whose switches hang together: each is linked to one before it, and there are more links
+/// besides, some of them parallel. Hosts have up to three links.
+fn graphs() -> impl Strategy<Value = TopologySpec> {
+    use proptest::collection::vec;
+    use proptest::sample::Index;
+    let parents = vec(any::<Index>(), 0..12);
+    let more = vec((any::<Index>(), any::<Index>()), 0..12);
+    let hosts = vec(vec(any::<Index>(), 1..4), 1..8);
+    (parents, more, hosts).prop_map(|(parents, more, hosts)| {
+        let count = parents.len() + 1;
+        let link =
+            |a: String, b: usize| GraphLink { a, b: format!("s{b}"), ..GraphLink::default() };
+        let tree = parents.iter().enumerate().map(|(at, up)| (at + 1, up.index(at + 1)));
+        let more = more.iter().map(|(a, b)| (a.index(count), b.index(count)));
+        let between = tree.chain(more).filter(|(a, b)| a != b);
+        let mut links: Vec<GraphLink> = between.map(|(a, b)| link(format!("s{a}"), b)).collect();
+        for (host, homes) in hosts.iter().enumerate() {
+            links.extend(homes.iter().map(|home| link(format!("h{host}"), home.index(count))));
+        }
+        TopologySpec::Graph(GraphSpec {
+            hosts: (0..hosts.len()).map(|host| format!("h{host}")).collect(),
+            switches: (0..count).map(|switch| format!("s{switch}")).collect(),
+            rate: Some(Rate(1_000_000_000)),
+            delay: Some(Time::us(1)),
+            link: links,
+            ..GraphSpec::default()
+        })
+    })
 }
 
 fn modes() -> impl Strategy<Value = RoutingSpec> {
@@ -235,7 +268,7 @@ fn an_attached_controller_can_be_reached_without_moving_anyone() {
 
 #[test]
 fn modes_are_plain_words() {
-    for (kind, _) in RoutingSpec::KINDS {
+    for (kind, _) in crate::schema::kinds::<RoutingSpec>() {
         let text = format!("mode = \"{kind}\"\n");
         let read: BTreeMap<String, RoutingSpec> = toml::from_str(&text).unwrap();
         assert_eq!(toml::to_string(&read).unwrap(), text);

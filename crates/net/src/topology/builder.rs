@@ -29,7 +29,11 @@ impl Builder {
     }
 
     fn host(&mut self, pod: u32) -> NodeId {
-        let name = format!("h{}", self.graph.hosts.len());
+        self.named_host(format!("h{}", self.graph.hosts.len()), pod)
+    }
+
+    /// Adds a host.
+    pub fn named_host(&mut self, name: String, pod: u32) -> NodeId {
         let node = self.node(name, NodeKind::Host, 0, pod);
         self.graph.hosts.push(node);
         node
@@ -48,8 +52,13 @@ impl Builder {
 
     /// Links `a`'s next port with `b`'s; both directions are `lane`.
     pub fn link(&mut self, a: NodeId, b: NodeId, lane: Lane) {
+        self.cable(a, b, lane, lane);
+    }
+
+    /// Links `a`'s next port with `b`'s, with a lane each way.
+    pub fn cable(&mut self, a: NodeId, b: NodeId, ab: Lane, ba: Lane) {
         let (a, b) = (self.next_port(a), self.next_port(b));
-        self.graph.links.push(Link { a, b, ab: lane, ba: lane });
+        self.graph.links.push(Link { a, b, ab, ba });
     }
 
     /// Spreads `hosts` evenly over `switches` in order. A host's first NIC goes to its own switch,

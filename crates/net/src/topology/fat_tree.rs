@@ -7,30 +7,31 @@ use crate::error::SpecError;
 use crate::id::NodeId;
 use crate::time::Time;
 use crate::units::Rate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `k` pods of `k`/2 edge and `k`/2 aggregation switches (`edge0.1`: pod 0, switch 1; `agg0.1`), and
 /// (`k`/2)² core switches (`core3`). Aggregation switch `a` of every pod is linked to cores
 /// `a`·`k`/2 up to, not including, (`a`+1)·`k`/2; a core's port `p` leads to pod `p`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
 pub struct FatTreeSpec {
     /// Ports per switch and number of pods: even, 2 to 64.
     pub k: u32,
-    /// Rate of links between switches (10 Gbit/s where absent).
+    /// Rate of links between switches.
     #[serde(default = "default_rate")]
     pub rate: Rate,
     /// Rate of host links; `rate` where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_rate: Option<Rate>,
-    /// Propagation delay of every link (1 µs where absent).
+    /// Propagation delay of every link.
     #[serde(default = "default_delay")]
     pub delay: Time,
-    /// Hosts per edge switch over its uplinks: `k`/2 times this many hosts per edge switch (1 where
-    /// absent).
+    /// Hosts per edge switch over its uplinks: `k`/2 times this many hosts per edge switch.
     #[serde(default = "one")]
     pub oversubscription: u32,
-    /// Network cards per host (1 where absent). The first is linked to the host's own edge switch,
+    /// Network cards per host. The first is linked to the host's own edge switch,
     /// each further one to the pod's next, round and round.
     #[serde(default = "one")]
     pub nics: u32,

@@ -7,11 +7,13 @@ use crate::error::SpecError;
 use crate::id::NodeId;
 use crate::time::Time;
 use crate::units::Rate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Leaf switches (`leaf0`, …) with hosts, and spine switches (`spine0`, …). A pod is a leaf.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
 pub struct LeafSpineSpec {
     /// Leaf switches.
     pub leaves: u32,
@@ -19,19 +21,19 @@ pub struct LeafSpineSpec {
     pub spines: u32,
     /// Hosts at each leaf.
     pub hosts_per_leaf: u32,
-    /// Rate of host links (10 Gbit/s where absent).
+    /// Rate of host links.
     #[serde(default = "default_rate")]
     pub host_rate: Rate,
-    /// Rate of links between leaves and spines (10 Gbit/s where absent).
+    /// Rate of links between leaves and spines.
     #[serde(default = "default_rate")]
     pub uplink_rate: Rate,
-    /// Parallel links between a leaf and a spine (1 where absent).
+    /// Parallel links between a leaf and a spine.
     #[serde(default = "one")]
     pub uplinks_per_spine: u32,
-    /// Propagation delay of every link (1 µs where absent).
+    /// Propagation delay of every link.
     #[serde(default = "default_delay")]
     pub delay: Time,
-    /// Network cards per host (1 where absent). The first is linked to the host's own leaf, each
+    /// Network cards per host. The first is linked to the host's own leaf, each
     /// further one to the next leaf, round and round.
     #[serde(default = "one")]
     pub nics: u32,

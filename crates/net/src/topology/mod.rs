@@ -2,6 +2,8 @@
 
 mod builder;
 mod fat_tree;
+mod graph;
+mod layout;
 mod leaf_spine;
 mod spec;
 mod star;
@@ -10,6 +12,7 @@ mod validate;
 mod wiring;
 
 pub use fat_tree::FatTreeSpec;
+pub use graph::{FabricFormat, GraphFault, GraphLink, GraphPart, GraphSpec};
 pub use leaf_spine::LeafSpineSpec;
 pub use spec::{LinkOverride, TopologySpec};
 pub use star::StarSpec;
@@ -144,10 +147,13 @@ impl Graph {
             Some((pair, nth)) => (pair, Some(nth)),
             None => (name, None),
         };
-        let ends = pair.split_once('-').and_then(|(from, to)| {
+        // Names may have dashes in them, too.
+        let ends = pair.match_indices('-').filter_map(|(at, _)| {
+            let (from, to) = (&pair[..at], &pair[at + 1..]);
             Some((self.node_named(from.trim())?, self.node_named(to.trim())?))
         });
-        let parallel = ends.map(|(from, to)| self.links_between(from, to)).unwrap_or_default();
+        let mut found = ends.map(|(from, to)| self.links_between(from, to));
+        let parallel = found.find(|links| !links.is_empty()).unwrap_or_default();
         match nth.map(|n| n.trim().parse::<usize>()) {
             None => parallel,
             Some(n) => n.ok().and_then(|n| parallel.get(n).copied()).into_iter().collect(),
@@ -167,3 +173,6 @@ impl Graph {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod graph_tests;

@@ -1,34 +1,35 @@
 //! What a scenario says about its fabric.
 
-use super::{FatTreeSpec, Graph, LeafSpineSpec, StarSpec, TreeSpec};
+use super::{FatTreeSpec, Graph, GraphSpec, LeafSpineSpec, StarSpec, TreeSpec};
 use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Rate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A fabric.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TopologySpec {
     /// Hosts around one switch.
     Star(StarSpec),
-    /// Racks, or rows of racks, under one core switch.
+    /// Racks, or rows of racks, under one core switch, oversubscribed as given.
     Tree(TreeSpec),
-    /// The k-ary fat-tree.
+    /// The k-ary fat-tree, for any even k.
+    ///
+    /// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
+    /// Architecture", SIGCOMM 2008, section 2.2.
     FatTree(FatTreeSpec),
-    /// Every leaf linked to every spine.
+    /// Every leaf switch linked to every spine switch.
+    ///
+    /// Source: Alizadeh and Edsall, "On the Data Path Performance of Leaf-Spine Datacenter
+    /// Fabrics", HOTI 2013.
     LeafSpine(LeafSpineSpec),
+    /// Any network, by its hosts, switches and links, or from a file.
+    Graph(GraphSpec),
 }
 
 impl TopologySpec {
-    /// Every kind, with a line about it.
-    pub const KINDS: [(&str, &str); 4] = [
-        ("star", "hosts around one switch"),
-        ("tree", "racks, or rows of racks, under one core switch, oversubscribed as given"),
-        ("fat-tree", "k-ary fat-tree of any even k"),
-        ("leaf-spine", "every leaf switch linked to every spine switch"),
-    ];
-
     /// The network it describes. Hosts are numbered pod by pod, and so are nodes: the hosts of a pod,
     /// then its switches; switches above the pods come last.
     pub fn build(&self) -> Result<Graph, SpecError> {
@@ -37,6 +38,7 @@ impl TopologySpec {
             TopologySpec::Tree(spec) => (spec.build(), &spec.overrides),
             TopologySpec::FatTree(spec) => (spec.build(), &spec.overrides),
             TopologySpec::LeafSpine(spec) => (spec.build(), &spec.overrides),
+            TopologySpec::Graph(spec) => (spec.build(), &spec.overrides),
         };
         let mut graph = graph?;
         overrides.iter().try_for_each(|change| change.apply(&mut graph))?;
@@ -47,7 +49,7 @@ impl TopologySpec {
 
 /// A link that differs from the rest of its fabric. `rate` and `delay` hold for both directions unless
 /// `reverse-rate` or `reverse-delay` says otherwise for the way back.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LinkOverride {
     /// The names of its two ends, `"h3-edge0.1"`: all parallel links between them, or with `#n` only

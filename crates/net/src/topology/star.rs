@@ -6,21 +6,23 @@ use super::{Graph, Lane};
 use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Rate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Hosts around one switch, `s0`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
 pub struct StarSpec {
     /// Number of hosts.
     pub hosts: u32,
-    /// Rate of every link (10 Gbit/s where absent).
+    /// Rate of every link.
     #[serde(default = "default_rate")]
     pub rate: Rate,
-    /// Propagation delay of every link (1 µs where absent).
+    /// Propagation delay of every link.
     #[serde(default = "default_delay")]
     pub delay: Time,
-    /// Network cards per host, each with a link of its own to the switch (1 where absent).
+    /// Network cards per host, each with a link of its own to the switch.
     #[serde(default = "one")]
     pub nics: u32,
     /// Links that differ.

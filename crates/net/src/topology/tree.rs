@@ -7,6 +7,7 @@ use crate::error::SpecError;
 use crate::id::NodeId;
 use crate::time::Time;
 use crate::units::Rate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Racks of hosts below one core switch: two tiers (`tor0`, …, `core`), or with `rows` three
@@ -14,8 +15,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// Every switch has one uplink. Its rate is given, or follows from the oversubscription of its tier:
 /// the sum of the rates below divided by it. With neither, it is 1: the tree never blocks.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
 pub struct TreeSpec {
     /// Hosts in each rack.
     pub hosts_per_rack: u32,
@@ -24,7 +26,7 @@ pub struct TreeSpec {
     /// Rows; where absent, racks hang off the core switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u32>,
-    /// Rate of host links (10 Gbit/s where absent).
+    /// Rate of host links.
     #[serde(default = "default_rate")]
     pub rate: Rate,
     /// Rate of a rack's uplink.
@@ -39,10 +41,10 @@ pub struct TreeSpec {
     /// Rate from racks into a row's switch over the rate out of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_oversubscription: Option<f64>,
-    /// Propagation delay of every link (1 µs where absent).
+    /// Propagation delay of every link.
     #[serde(default = "default_delay")]
     pub delay: Time,
-    /// Network cards per host, each with a link of its own to the rack's switch (1 where absent).
+    /// Network cards per host, each with a link of its own to the rack's switch.
     #[serde(default = "one")]
     pub nics: u32,
     /// Links that differ.

@@ -4,7 +4,7 @@ use super::congestion::{Ack, Algorithm, Congestion, Loss};
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::spec::Transport;
-use crate::frame::{CWR, ECE, PUSH, Packet, RETRANSMITTED};
+use crate::frame::{CWR, ECE, PUSH, Packet, RETRANSMITTED, TIMED_OUT};
 use crate::id::FlowId;
 use crate::time::Time;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub struct Segment {
     pub seq: u32,
     /// Its payload in bytes.
     pub payload: u32,
-    /// [`RETRANSMITTED`], [`PUSH`], [`CWR`].
+    /// [`RETRANSMITTED`], [`PUSH`], [`CWR`], [`TIMED_OUT`].
     pub flags: u8,
 }
 
@@ -39,6 +39,8 @@ pub struct Sender {
     /// A further reaction to ECN is due only beyond this.
     echo_until: u32,
     recovering: bool,
+    /// Nothing was acknowledged since the retransmission timer expired.
+    timed_out: bool,
     announce_cwr: bool,
     algorithm: Algorithm,
     rtt: Rtt,
@@ -60,6 +62,7 @@ impl Sender {
             recover: 0,
             echo_until: 0,
             recovering: false,
+            timed_out: false,
             announce_cwr: false,
             algorithm: transport.congestion(),
             rtt: Rtt::new(),
@@ -123,7 +126,7 @@ impl Sender {
         let (seq, mut flags) = match lost {
             Some(seq) => {
                 self.retransmissions += 1;
-                (seq, RETRANSMITTED)
+                (seq, RETRANSMITTED | if self.timed_out { TIMED_OUT } else { 0 })
             }
             None => {
                 self.nxt += 1;
@@ -197,6 +200,7 @@ impl Sender {
     #[cold]
     fn reckon(&mut self, packet: &Packet, transport: &Transport, flight: u32, now: Time) -> u32 {
         let una = self.una;
+        self.timed_out = false;
         let fresh = || Box::new(Scoreboard::new(una, transport.max_window()));
         let board = self.board.get_or_insert_with(fresh);
         let news = board.advance(una) + board.receive(una, &packet.sack, self.nxt);
@@ -229,6 +233,7 @@ impl Sender {
         board.advance(una);
         board.lose_all(self.nxt);
         self.timeouts += 1;
+        self.timed_out = true;
         self.recovering = false;
         self.recover = self.nxt;
         self.rtt.back_off();

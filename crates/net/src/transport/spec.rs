@@ -3,6 +3,7 @@
 use super::congestion::{Algorithm, AlgorithmKind};
 use super::rtt::Limits;
 use crate::error::SpecError;
+use crate::schema::{by_kind, or_name};
 use crate::time::Time;
 use crate::units::Bytes;
 use serde::de::value::MapAccessDeserializer;
@@ -10,49 +11,76 @@ use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Every transport: its `kind` in a scenario file, and what it does.
-pub const TRANSPORTS: &[(&str, &str)] = &[
-    ("newreno", "loss-based, additive increase and halving (RFC 5681, 6582) with SACK (RFC 6675)"),
-    ("cubic", "loss-based, cubic growth (RFC 9438) with SACK; Linux' default"),
-    ("dctcp", "reacts to the fraction of ECN marks (RFC 8257); needs a queue that marks"),
-];
-
 /// A TCP-like transport.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields, transform = by_kind, transform = defaults, transform = or_name)]
 pub struct TransportSpec {
     /// Congestion control.
     pub kind: AlgorithmKind,
-    /// Largest IP packet.
+    /// Largest IP packet, 576 B to 9216 B.
     pub mtu: Bytes,
     /// Bytes that each packet adds on the wire: Ethernet's preamble (8), header (14), checksum (4)
     /// and gap (12). Where it is not zero, packets are padded to Ethernet's minimum frame.
+    ///
+    /// Source: IEEE 802.3, clause 3.
     pub framing: Bytes,
-    /// IPv4 and TCP headers; 52 B with the time-stamp option.
+    /// IPv4 and TCP headers, 40 B to 120 B; 52 B with the time-stamp option.
     pub headers: Bytes,
-    /// Initial window in segments (RFC 6928).
+    /// Initial window in segments.
+    ///
+    /// Source: RFC 6928.
+    #[schemars(range(min = 1, max = 1000))]
     pub initial_window: u32,
     /// Least retransmission time-out; Linux' default is 200 ms.
+    ///
+    /// Source: RFC 6298 for the time-out's computation.
     pub min_rto: Time,
     /// Largest retransmission time-out.
     pub max_rto: Time,
     /// Most unacknowledged payload of a connection: the receive window.
     pub max_window: Bytes,
     /// Delays acknowledgements by up to this time or every second segment; zero acknowledges each.
+    ///
+    /// Source: RFC 5681, section 4.2.
     pub delayed_ack: Time,
-    /// After an idle time-out the window falls back to the initial one (RFC 2861), as in Linux.
+    /// After an idle time-out the window falls back to the initial one, as in Linux.
+    ///
+    /// Source: RFC 2861.
     pub idle_restart: bool,
-    /// Negotiates ECN.
+    /// Negotiates ECN; DCTCP cannot do without.
+    ///
+    /// Source: RFC 3168.
     pub ecn: bool,
-    /// DCTCP's gain g is 2 to the power of minus this (RFC 8257 recommends 4).
+    /// DCTCP's gain g is 2 to the power of minus this.
+    ///
+    /// Source: RFC 8257, which recommends 4.
+    #[schemars(range(min = 1, max = 10))]
     pub gain_shift: u8,
     /// Most bytes that wait in the host's network card before connections take turns.
     pub small_queue: Bytes,
     /// Each time a host reacts to a packet or a timer, what it sends starts a random time later,
     /// between zero and this (unless its card is busy that long). Without a trace of it, senders of
-    /// equal rate stay in step to the picosecond, and some lock others out of a full queue (Floyd and
-    /// Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
+    /// equal rate stay in step to the picosecond, and some lock others out of a full queue. At most 1 ms.
+    ///
+    /// Source: Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways",
+    /// Internetworking: Research and Experience 3(3), 1992.
     pub processing: Time,
+}
+
+/// Only `kind` must be given; all else has a default that depends on it.
+fn defaults(schema: &mut schemars::Schema) {
+    let tables = schema.get_mut("oneOf").and_then(|tables| tables.as_array_mut());
+    for table in tables.into_iter().flatten() {
+        table["required"] = serde_json::json!(["kind"]);
+        let kind = AlgorithmKind::deserialize(&table["properties"]["kind"]["const"]);
+        let usual = kind.map(|kind| serde_json::json!(TransportSpec::of(kind)));
+        for (key, default) in usual.iter().flat_map(|table| table.as_object()).flatten() {
+            if key != "kind" {
+                table["properties"][key]["default"] = default.clone();
+            }
+        }
+    }
 }
 
 impl TransportSpec {

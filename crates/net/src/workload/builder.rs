@@ -1,7 +1,7 @@
 //! Collects connections and flows from generators and puts them into the order [`Traffic`] promises.
 
 use super::check::check;
-use super::{Carrier, Conn, Flow, Role, Start, Traffic, Trigger, When};
+use super::{Carrier, Conn, Flow, Role, Start, Step, Traffic, Trigger, When};
 use crate::error::SpecError;
 use crate::frame::CLASSES;
 use crate::id::{ConnId, FlowId, HostId};
@@ -21,7 +21,9 @@ pub struct TrafficBuilder {
     /// `conn` is a handle here, an id after `finish`.
     flows: Vec<Flow>,
     triggers: Vec<Trigger>,
+    steps: Vec<Step>,
     exchanges: u32,
+    notes: Vec<String>,
 }
 
 fn wrong(key: &str, message: String) -> Result<(), SpecError> {
@@ -36,7 +38,9 @@ impl TrafficBuilder {
             conns: Vec::new(),
             flows: Vec::new(),
             triggers: Vec::new(),
+            steps: Vec::new(),
             exchanges: 0,
+            notes: Vec::new(),
         }
     }
 
@@ -68,6 +72,36 @@ impl TrafficBuilder {
         self.triggers.len() as u32 - 1
     }
 
+    /// Another completion that `trigger` waits for before it fires.
+    pub fn await_more(&mut self, trigger: u32) {
+        self.triggers[trigger as usize].count += 1;
+    }
+
+    /// Work at a host. All triggers that it names must be there.
+    pub fn step(&mut self, step: Step) -> Result<(), SpecError> {
+        if let Start::After { trigger, .. } = step.start {
+            self.check_local(trigger, step.host, "starts a step")?;
+        }
+        for trigger in [step.begun, step.then].into_iter().flatten() {
+            self.check_local(trigger, step.host, "counts a step")?;
+        }
+        self.check_host(step.host)?;
+        self.steps.push(step);
+        Ok(())
+    }
+
+    /// Says something about the traffic that people should know, such as what was assumed of a file.
+    pub fn note(&mut self, text: String) {
+        if !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
+    }
+
+    /// What was noted so far, in order.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// The number of a new exchange: requests and what answers them, for [`Role`].
     pub fn exchange(&mut self) -> u32 {
         self.exchanges += 1;
@@ -96,11 +130,35 @@ impl TrafficBuilder {
         then: Option<(u32, When)>,
         group: u16,
     ) -> Result<(), SpecError> {
+        self.push(Flow { conn: ConnId(conn.0), bytes, start, then, also: None, group, role })
+    }
+
+    /// [`TrafficBuilder::flow_as`] for a flow of which both ends tell: trigger `received` counts when
+    /// the receiver has the last byte, `acked` when the sender knows.
+    pub fn flow_with_both(
+        &mut self,
+        role: Role,
+        conn: ConnHandle,
+        bytes: u64,
+        start: Start,
+        [received, acked]: [Option<u32>; 2],
+        group: u16,
+    ) -> Result<(), SpecError> {
+        let conn = ConnId(conn.0);
+        let (then, also) = match received {
+            Some(trigger) => (Some((trigger, When::Received)), acked),
+            None => (acked.map(|trigger| (trigger, When::Acked)), None),
+        };
+        self.push(Flow { conn, bytes, start, then, also, group, role })
+    }
+
+    fn push(&mut self, flow: Flow) -> Result<(), SpecError> {
+        let Flow { conn, bytes, start, then, also, .. } = flow;
         self.check_room("workload", 1)?;
         if bytes == 0 {
             wrong("size", "a flow of 0 bytes: at least 1 is needed".into())?;
         }
-        let Conn { src, dst, .. } = self.conns[conn.0 as usize];
+        let Conn { src, dst, .. } = self.conns[conn.at()];
         if let Start::After { trigger, .. } = start {
             self.check_local(trigger, src, "starts a flow")?;
         }
@@ -108,8 +166,11 @@ impl TrafficBuilder {
             let end = if when == When::Received { dst } else { src };
             self.check_local(trigger, end, "counts a completion")?;
         }
-        self.conns[conn.0 as usize].count += 1;
-        self.flows.push(Flow { conn: ConnId(conn.0), bytes, start, then, group, role });
+        if let Some(trigger) = also {
+            self.check_local(trigger, src, "counts a completion")?;
+        }
+        self.conns[conn.at()].count += 1;
+        self.flows.push(flow);
         Ok(())
     }
 
@@ -139,7 +200,7 @@ impl TrafficBuilder {
             next += conn.count;
         }
         let flows = arrange(&self.flows, &order, &conns);
-        let traffic = Traffic { conns, flows, triggers: self.triggers };
+        let traffic = Traffic { conns, flows, triggers: self.triggers, steps: self.steps };
         check(&traffic)?;
         Ok(traffic)
     }

@@ -26,6 +26,7 @@ options! {
         /// Each flow starts later than that, by a time drawn uniformly from zero to this.
         spread: Time = Time::ZERO,
         /// Priority class, 0 to 7.
+        #[schemars(range(max = 7))]
         class: u8 = 0,
     }
 }

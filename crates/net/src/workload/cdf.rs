@@ -12,6 +12,16 @@ pub enum Scale {
     Fraction,
 }
 
+impl Scale {
+    /// What was assumed, and why.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Scale::Percent => "per cent, as the last cumulative value is 100",
+            Scale::Fraction => "fractions, as the last cumulative value is 1",
+        }
+    }
+}
+
 /// A cumulative distribution of flow sizes, linear between its points; what the first point has is
 /// concentrated there.
 #[derive(Clone, Debug, PartialEq)]

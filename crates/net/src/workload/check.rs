@@ -1,6 +1,6 @@
 //! Whether traffic can run: every flow starts once everything before it is complete.
 
-use super::{Flow, Start, Traffic};
+use super::{Flow, Start, Step, Traffic};
 use crate::error::SpecError;
 use crate::time::Time;
 
@@ -24,9 +24,9 @@ pub(super) fn check(traffic: &Traffic) -> Result<(), SpecError> {
 
 fn check_triggers(traffic: &Traffic) -> Result<(), SpecError> {
     let mut fed = vec![0u32; traffic.triggers.len()];
-    for (trigger, _) in traffic.flows.iter().filter_map(|flow| flow.then) {
-        fed[trigger as usize] += 1;
-    }
+    let flows = traffic.flows.iter().flat_map(counted);
+    let steps = traffic.steps.iter().flat_map(|step| [step.begun, step.then]).flatten();
+    flows.chain(steps).for_each(|trigger| fed[trigger as usize] += 1);
     for (trigger, have) in traffic.triggers.iter().zip(fed) {
         if trigger.count == 0 || have < trigger.count {
             let (host, count) = (trigger.host.0, trigger.count);
@@ -55,21 +55,55 @@ fn check_order(flows: &[Flow]) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Runs the traffic in a network where every flow completes at once.
+/// Runs the traffic in a network where every flow completes at once, and work takes no time.
 struct Rehearsal<'a> {
     traffic: &'a Traffic,
     /// Completions each trigger still needs.
     missing: Vec<u32>,
-    /// Flows by the trigger they wait for: `waiters[first_waiter[t]..first_waiter[t + 1]]`.
-    first_waiter: Vec<u32>,
-    waiters: Vec<u32>,
+    flows: Waiting,
+    steps: Waiting,
     released: Vec<bool>,
     /// Flows started on each connection.
     started: Vec<u32>,
+    /// Connections that may go on.
+    active: Vec<u32>,
 }
 
-fn awaited(flow: &Flow) -> Option<usize> {
-    match flow.start {
+/// What waits for each trigger: `members[first[t]..first[t + 1]]`.
+struct Waiting {
+    first: Vec<u32>,
+    members: Vec<u32>,
+}
+
+impl Waiting {
+    fn new(triggers: usize, starts: impl Iterator<Item = Start> + Clone) -> Waiting {
+        let mut first = vec![0u32; triggers + 1];
+        starts.clone().filter_map(awaited).for_each(|trigger| first[trigger + 1] += 1);
+        for t in 1..first.len() {
+            first[t] += first[t - 1];
+        }
+        let mut place = first.clone();
+        let mut members = vec![0; place[triggers] as usize];
+        for (id, start) in starts.enumerate() {
+            if let Some(trigger) = awaited(start) {
+                members[place[trigger] as usize] = id as u32;
+                place[trigger] += 1;
+            }
+        }
+        Waiting { first, members }
+    }
+    fn range(&self, trigger: usize) -> std::ops::Range<usize> {
+        self.first[trigger] as usize..self.first[trigger + 1] as usize
+    }
+}
+
+/// The triggers that a flow counts towards.
+fn counted(flow: &Flow) -> impl Iterator<Item = u32> + use<> {
+    flow.then.map(|(trigger, _)| trigger).into_iter().chain(flow.also)
+}
+
+fn awaited(start: Start) -> Option<usize> {
+    match start {
         Start::After { trigger, .. } => Some(trigger as usize),
         Start::At(_) => None,
     }
@@ -77,38 +111,27 @@ fn awaited(flow: &Flow) -> Option<usize> {
 
 impl<'a> Rehearsal<'a> {
     fn new(traffic: &'a Traffic) -> Rehearsal<'a> {
-        let mut first_waiter = vec![0u32; traffic.triggers.len() + 1];
-        for trigger in traffic.flows.iter().filter_map(awaited) {
-            first_waiter[trigger + 1] += 1;
-        }
-        for t in 1..first_waiter.len() {
-            first_waiter[t] += first_waiter[t - 1];
-        }
-        let mut place = first_waiter.clone();
-        let mut waiters = vec![0; place[traffic.triggers.len()] as usize];
-        for (id, flow) in traffic.flows.iter().enumerate() {
-            if let Some(trigger) = awaited(flow) {
-                waiters[place[trigger] as usize] = id as u32;
-                place[trigger] += 1;
-            }
-        }
+        let triggers = traffic.triggers.len();
         Rehearsal {
             traffic,
             missing: traffic.triggers.iter().map(|trigger| trigger.count).collect(),
-            first_waiter,
-            waiters,
-            released: traffic.flows.iter().map(|flow| awaited(flow).is_none()).collect(),
+            flows: Waiting::new(triggers, traffic.flows.iter().map(|flow| flow.start)),
+            steps: Waiting::new(triggers, traffic.steps.iter().map(|step| step.start)),
+            released: traffic.flows.iter().map(|flow| awaited(flow.start).is_none()).collect(),
             started: vec![0; traffic.conns.len()],
+            active: (0..traffic.conns.len() as u32).collect(),
         }
     }
 
     /// The first flow that never starts, if any.
     fn run(mut self) -> Option<usize> {
-        let mut active: Vec<u32> = (0..self.traffic.conns.len() as u32).collect();
-        while let Some(conn) = active.pop() {
+        let timed = |step: &&Step| awaited(step.start).is_none();
+        let of_step = |step: &Step| [step.begun, step.then].into_iter().flatten();
+        self.count(self.traffic.steps.iter().filter(timed).flat_map(of_step).collect());
+        while let Some(conn) = self.active.pop() {
             while let Some(flow) = self.next_released(conn) {
                 self.started[conn as usize] += 1;
-                self.complete(flow, &mut active);
+                self.count(counted(&self.traffic.flows[flow]).collect());
             }
         }
         let stuck = self.traffic.conns.iter().zip(&self.started).find(|(conn, n)| conn.count > **n);
@@ -121,19 +144,22 @@ impl<'a> Rehearsal<'a> {
         (started < at.count && self.released[flow]).then_some(flow)
     }
 
-    fn complete(&mut self, flow: usize, active: &mut Vec<u32>) {
-        let Some((trigger, _)) = self.traffic.flows[flow].then else {
-            return;
-        };
-        let trigger = trigger as usize;
-        self.missing[trigger] = self.missing[trigger].wrapping_sub(1);
-        if self.missing[trigger] != 0 {
-            return;
-        }
-        for at in self.first_waiter[trigger]..self.first_waiter[trigger + 1] {
-            let waiter = self.waiters[at as usize] as usize;
-            self.released[waiter] = true;
-            active.push(self.traffic.flows[waiter].conn.0);
+    /// Counts a completion towards each of `todo`, and what steps then count towards.
+    fn count(&mut self, mut todo: Vec<u32>) {
+        while let Some(trigger) = todo.pop() {
+            let trigger = trigger as usize;
+            self.missing[trigger] = self.missing[trigger].wrapping_sub(1);
+            if self.missing[trigger] != 0 {
+                continue;
+            }
+            for &flow in &self.flows.members[self.flows.range(trigger)] {
+                self.released[flow as usize] = true;
+                self.active.push(self.traffic.flows[flow as usize].conn.0);
+            }
+            for &step in &self.steps.members[self.steps.range(trigger)] {
+                let Step { begun, then, .. } = self.traffic.steps[step as usize];
+                todo.extend(begun.into_iter().chain(then));
+            }
         }
     }
 }

@@ -1,31 +1,100 @@
-//! The connection matrix of the htsim simulator (`.cm`).
+//! The connection matrix of the htsim simulator (`.cm`), as data.
 //!
-//! `Nodes N`, `Connections M`, then M lines `src->dst [id n] start t size bytes`. What else the format
-//! knows (triggers, failures, priorities) is refused, not skipped: the run would not be the one meant.
+//! `Nodes N`, `Connections M`, perhaps `Triggers T` and `Failures F`; then M lines
+//! `src->dst [id n] start t | trigger k size b [send_done_trigger k] [recv_done_trigger k] [prio p]`,
+//! T lines `trigger id k oneshot|multishot|barrier [count n]` and F lines
+//! `failure switch_type AGG switch_id n link_id n`, in any order. What they mean is in
+//! [`super::cm_traffic`]. What else there is is refused, not skipped: the run would not be the one meant.
 
+use super::decimal;
 use super::text::{LineError, numbered, whole};
-use super::trace::Entry;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a `start` of 1 means: it differs between versions of htsim.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUnit {
-    /// Picoseconds.
+    /// Picoseconds, as the present version reads.
     #[default]
     Ps,
-    /// Microseconds.
+    /// Microseconds, as earlier versions read and as all write.
     Us,
 }
 
 impl TimeUnit {
-    fn time(self, count: u64) -> Time {
-        match self {
-            TimeUnit::Ps => Time::ps(count),
-            TimeUnit::Us => Time::us(1).times(count),
-        }
+    fn time(self, text: &str) -> Result<Time, String> {
+        let scale = match self {
+            TimeUnit::Ps => 0,
+            TimeUnit::Us => 6,
+        };
+        let ps = decimal::scaled(text.as_bytes(), scale).map(Time::ps);
+        ps.ok_or_else(|| format!("start `{text}`: expected a number, at least 0"))
     }
+}
+
+/// What starts a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Begin {
+    /// A time.
+    At(Time),
+    /// The trigger with this id.
+    On(u32),
+}
+
+/// A flow of a matrix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CmFlow {
+    /// Its line.
+    pub line: usize,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Size, at least 1.
+    pub bytes: u64,
+    /// When it starts.
+    pub begin: Begin,
+    /// The trigger that is activated when the sender knows that all was received.
+    pub send_done: Option<u32>,
+    /// The trigger that is activated when the receiver has everything.
+    pub recv_done: Option<u32>,
+    /// Its priority; lower is served first.
+    pub prio: Option<u32>,
+}
+
+/// What a trigger does when it is activated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shots {
+    /// Starts all its flows, the only time.
+    Oneshot,
+    /// Starts its next flow, in the order of the file.
+    Multishot,
+    /// Starts all its flows, the time of this number.
+    Barrier(u32),
+}
+
+/// A trigger of a matrix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CmTrigger {
+    /// Its line.
+    pub line: usize,
+    /// What it does.
+    pub shots: Shots,
+}
+
+/// A link that is absent: between an aggregation and a core switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// Its line.
+    pub line: usize,
+    /// The aggregation switch, counted over all pods.
+    pub switch: u32,
+    /// The number of its uplink.
+    pub link: u32,
 }
 
 /// A connection matrix.
@@ -34,68 +103,272 @@ pub struct Matrix {
     /// Hosts `0..nodes` may appear.
     pub nodes: u32,
     /// The flows, in the order of the file.
-    pub entries: Vec<Entry>,
+    pub flows: Vec<CmFlow>,
+    /// The triggers, by id.
+    pub triggers: BTreeMap<u32, CmTrigger>,
+    /// The links that are absent.
+    pub failures: Vec<Failure>,
 }
+
+impl Matrix {
+    /// A class for each of the priorities: the lowest number is served first.
+    pub fn classes(&self) -> Result<BTreeMap<u32, u8>, LineError> {
+        let mut found = BTreeMap::new();
+        for flow in &self.flows {
+            if let Some(prio) = flow.prio
+                && found.insert(prio, 0).is_none()
+                && found.len() > 8
+            {
+                let message = format!("prio {prio} is the ninth: there are 8 classes");
+                return Err(LineError { line: flow.line, message });
+            }
+        }
+        Ok(found.into_keys().zip((0..8).rev()).collect())
+    }
+
+    /// The matrix without its failures, as a file with times in picoseconds.
+    pub fn without_failures(&self) -> String {
+        let mut out = format!(
+            "Nodes {}\nConnections {}\nTriggers {}\n",
+            self.nodes,
+            self.flows.len(),
+            self.triggers.len()
+        );
+        for (number, flow) in (1..).zip(&self.flows) {
+            let begin = match flow.begin {
+                Begin::At(at) => format!("start {}", at.as_ps()),
+                Begin::On(trigger) => format!("trigger {trigger}"),
+            };
+            out += &format!("{}->{} id {number} {begin} size {}", flow.src, flow.dst, flow.bytes);
+            for (name, value) in [
+                ("send_done_trigger", flow.send_done),
+                ("recv_done_trigger", flow.recv_done),
+                ("prio", flow.prio),
+            ] {
+                out += &value.map_or(String::new(), |value| format!(" {name} {value}"));
+            }
+            out += "\n";
+        }
+        for (id, trigger) in &self.triggers {
+            let shots = match trigger.shots {
+                Shots::Oneshot => "oneshot".to_string(),
+                Shots::Multishot => "multishot".to_string(),
+                Shots::Barrier(count) => format!("barrier count {count}"),
+            };
+            out += &format!("trigger id {id} {shots}\n");
+        }
+        out
+    }
+}
+
+/// What the header announces, with its line: nodes, connections, triggers, failures.
+type Header = [Option<(u32, usize)>; 4];
+const HEADER: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
 
 /// Reads a connection matrix.
 pub fn parse(text: &str, unit: TimeUnit) -> Result<Matrix, LineError> {
-    let mut lines = numbered(text);
-    let nodes = announced(lines.next(), "Nodes")?;
-    let announced = announced(lines.next(), "Connections")?;
-    let mut entries = Vec::new();
-    let mut end = 2;
-    for (line, words) in lines {
-        let entry =
-            connection(&words, nodes, unit).map_err(|message| LineError { line, message })?;
-        entries.push(entry);
+    let mut header = Header::default();
+    let mut matrix =
+        Matrix { nodes: 0, flows: vec![], triggers: BTreeMap::new(), failures: vec![] };
+    let (mut in_header, mut end) = (true, 1);
+    for (line, words) in numbered(text) {
+        let wrong = |message| LineError { line, message };
+        in_header = in_header && announce(&mut header, line, &words).map_err(wrong)?;
+        if !in_header {
+            matrix.nodes = complete(&header).map_err(wrong)?;
+            item(&mut matrix, line, &words, unit).map_err(wrong)?;
+        }
         end = line;
     }
-    if entries.len() != announced as usize {
-        let message = format!(
-            "{announced} connections announced, {} found: the file is truncated or edited",
-            entries.len()
-        );
-        return Err(LineError { line: end, message });
-    }
-    Ok(Matrix { nodes, entries })
+    let wrong = |message| LineError { line: end, message };
+    matrix.nodes = complete(&header).map_err(wrong)?;
+    as_announced(&matrix, &header).map_err(wrong)?;
+    references(&matrix)?;
+    Ok(matrix)
 }
 
-fn announced(line: Option<(usize, Vec<&str>)>, key: &str) -> Result<u32, LineError> {
-    let (line, words) = line.unwrap_or_default();
-    let value = match words[..] {
-        [word, count] if word == key => whole(key, count),
-        _ => Err(format!("`{}`: expected `{key} <number>`", words.join(" "))),
-    };
-    value.map_err(|message| LineError { line: line.max(1), message })
+/// Reads a line of the header; whether it was one.
+fn announce(header: &mut Header, line: usize, words: &[&str]) -> Result<bool, String> {
+    let [word, count] = words[..] else { return Ok(false) };
+    let Some(at) = HEADER.iter().position(|known| *known == word) else { return Ok(false) };
+    match header[at] {
+        Some((_, before)) => Err(format!("`{word}` stands in line {before} already")),
+        None => {
+            header[at] = Some((whole(word, count)?, line));
+            Ok(true)
+        }
+    }
 }
 
-fn connection(words: &[&str], nodes: u32, unit: TimeUnit) -> Result<Entry, String> {
-    let (src, dst) = words[0].split_once("->").ok_or_else(|| unsupported(words[0]))?;
-    let (src, dst) = (host(src, nodes)?, host(dst, nodes)?);
-    if src == dst {
-        return Err(format!("host {src} would send to itself"));
+/// The number of nodes, if the header is complete.
+fn complete(header: &Header) -> Result<u32, String> {
+    for (word, value) in HEADER.iter().zip(header).take(2) {
+        if value.is_none() {
+            return Err(format!("`{word}` is missing: expected `{word} <number>` before all else"));
+        }
     }
-    let (mut start, mut size) = (None, None);
-    for pair in words[1..].chunks(2) {
-        let value = pair.get(1).ok_or_else(|| format!("`{}` has no value", pair[0]))?;
-        let number = whole(pair[0], value);
-        let known = match pair[0] {
-            "id" => number.map(|_: u64| None),
-            "start" => number.map(|n| start.replace(n)),
-            "size" => number.map(|n| size.replace(n)),
-            other => Err(unsupported(other)),
+    Ok(header[0].unwrap_or_default().0)
+}
+
+fn as_announced(matrix: &Matrix, header: &Header) -> Result<(), String> {
+    let found = [matrix.flows.len(), matrix.triggers.len(), matrix.failures.len()];
+    for ((word, announced), found) in HEADER.iter().zip(header).skip(1).zip(found) {
+        let announced = announced.unwrap_or_default().0;
+        if announced as usize != found {
+            return Err(format!(
+                "{announced} {} announced, {found} found: the file is truncated or edited",
+                word.to_lowercase()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A line below the header.
+fn item(matrix: &mut Matrix, line: usize, words: &[&str], unit: TimeUnit) -> Result<(), String> {
+    match words[0] {
+        "trigger" => {
+            let (id, shots) = trigger(&words[1..])?;
+            match matrix.triggers.insert(id, CmTrigger { line, shots }) {
+                Some(before) => Err(format!("trigger {id} is in line {} already", before.line)),
+                None => Ok(()),
+            }
+        }
+        "failure" => {
+            let (switch, link) = failure(&words[1..])?;
+            matrix.failures.push(Failure { line, switch, link });
+            Ok(())
+        }
+        pair => {
+            let (src, dst) = pair.split_once("->").ok_or_else(|| unknown(pair))?;
+            let (src, dst) = (host(src, matrix.nodes)?, host(dst, matrix.nodes)?);
+            if src == dst {
+                return Err(format!("host {src} would send to itself"));
+            }
+            let options = pairs(&words[1..], FLOW_WORDS)?;
+            matrix.flows.push(flow(line, src, dst, &options, unit)?);
+            Ok(())
+        }
+    }
+}
+
+const FLOW_WORDS: &[&str] =
+    &["id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio"];
+
+/// `name value` pairs, each name at most once and one of `known`.
+fn pairs<'a>(
+    words: &[&'a str],
+    known: &[&'static str],
+) -> Result<BTreeMap<&'static str, &'a str>, String> {
+    let mut found = BTreeMap::new();
+    for pair in words.chunks(2) {
+        let Some(name) = known.iter().find(|name| **name == pair[0]) else {
+            return Err(format!("`{}` is not known here: expected {}", pair[0], known.join(", ")));
         };
-        if known?.is_some() {
-            return Err(format!("`{}` is given twice", pair[0]));
+        let value = pair.get(1).ok_or_else(|| format!("`{name}` has no value"))?;
+        if found.insert(*name, *value).is_some() {
+            return Err(format!("`{name}` is given twice"));
         }
     }
-    let start = start.ok_or("`start` is missing: flows started by triggers are not supported")?;
-    match size {
-        Some(bytes) if bytes > 0 => {
-            Ok(Entry { src, dst, bytes, start: unit.time(start), class: None })
-        }
-        _ => Err("`size` must be given and above 0".into()),
+    Ok(found)
+}
+
+type Options<'a> = BTreeMap<&'static str, &'a str>;
+
+fn number(options: &Options, name: &str) -> Result<Option<u32>, String> {
+    options.get(name).map(|text| whole(name, text)).transpose()
+}
+
+/// A number from 1: htsim takes 0 for "none".
+fn id(options: &Options, name: &str) -> Result<Option<u32>, String> {
+    match number(options, name)? {
+        Some(0) => Err(format!("`{name}` is 0: ids count from 1")),
+        id => Ok(id),
     }
+}
+
+fn flow(
+    line: usize,
+    src: u32,
+    dst: u32,
+    options: &Options,
+    unit: TimeUnit,
+) -> Result<CmFlow, String> {
+    id(options, "id")?;
+    let begin = match (options.get("start"), id(options, "trigger")?) {
+        (Some(start), None) => Begin::At(unit.time(start)?),
+        (None, Some(trigger)) => Begin::On(trigger),
+        (None, None) => {
+            return Err("neither `start` nor `trigger` says when the flow starts".into());
+        }
+        _ => return Err("`start` and `trigger`: a flow has one of them".into()),
+    };
+    let bytes = options.get("size").ok_or("`size` is missing")?;
+    let bytes = whole("size", bytes)?;
+    if bytes == 0 {
+        return Err("`size` is 0, which htsim takes for endless: it has to be above 0".into());
+    }
+    let send_done = id(options, "send_done_trigger")?;
+    let recv_done = id(options, "recv_done_trigger")?;
+    Ok(CmFlow {
+        line,
+        src,
+        dst,
+        bytes,
+        begin,
+        send_done,
+        recv_done,
+        prio: number(options, "prio")?,
+    })
+}
+
+/// `id k oneshot|multishot|barrier [count n]`, in any order.
+fn trigger(words: &[&str]) -> Result<(u32, Shots), String> {
+    let is_kind = |word: &&&str| matches!(**word, "oneshot" | "multishot" | "barrier");
+    let kinds: Vec<&str> = words.iter().filter(is_kind).copied().collect();
+    let rest: Vec<&str> = words.iter().filter(|word| !is_kind(word)).copied().collect();
+    let options = pairs(&rest, &["id", "count"])?;
+    let id = id(&options, "id")?.ok_or("a trigger needs its `id`")?;
+    match (&kinds[..], number(&options, "count")?) {
+        (["barrier"], Some(count)) if count > 0 => Ok((id, Shots::Barrier(count))),
+        (["barrier"], _) => Err("a `barrier` needs a `count` of at least 1".into()),
+        ([kind], Some(_)) => Err(format!("`count` is for a `barrier`: this trigger is {kind}")),
+        (["oneshot"], None) => Ok((id, Shots::Oneshot)),
+        (["multishot"], None) => Ok((id, Shots::Multishot)),
+        _ => Err("a trigger is one of `oneshot`, `multishot`, `barrier`".into()),
+    }
+}
+
+/// `switch_type AGG switch_id n link_id n`: htsim knows no failures of other switches.
+fn failure(words: &[&str]) -> Result<(u32, u32), String> {
+    let options = pairs(words, &["switch_type", "switch_id", "link_id"])?;
+    match options.get("switch_type").copied() {
+        Some("AGG") => {}
+        Some(other) => {
+            return Err(format!(
+                "`switch_type` {other}: htsim removes uplinks of AGG switches only"
+            ));
+        }
+        None => return Err("`switch_type` is missing: expected AGG".into()),
+    }
+    let given = |name| number(&options, name)?.ok_or_else(|| format!("`{name}` is missing"));
+    Ok((given("switch_id")?, given("link_id")?))
+}
+
+/// Every trigger that flows name must be there.
+fn references(matrix: &Matrix) -> Result<(), LineError> {
+    for flow in &matrix.flows {
+        let started = match flow.begin {
+            Begin::On(trigger) => Some(trigger),
+            Begin::At(_) => None,
+        };
+        let named = [started, flow.send_done, flow.recv_done];
+        if let Some(id) = named.iter().flatten().find(|id| !matrix.triggers.contains_key(id)) {
+            let message = format!("trigger {id} is not in the file: add `trigger id {id} oneshot`");
+            return Err(LineError { line: flow.line, message });
+        }
+    }
+    Ok(())
 }
 
 fn host(text: &str, nodes: u32) -> Result<u32, String> {
@@ -107,98 +380,10 @@ fn host(text: &str, nodes: u32) -> Result<u32, String> {
     }
 }
 
-fn unsupported(word: &str) -> String {
-    let supported = "only lines `src->dst id n start t size bytes` are";
-    if word.to_lowercase().contains("trigger") || word.to_lowercase().contains("failure") {
-        return format!("`{word}`: triggers and failures are not supported, {supported}");
-    }
-    format!("`{word}` is not known, {supported}")
+fn unknown(word: &str) -> String {
+    format!("`{word}`: expected a line `src->dst ...`, `trigger ...` or `failure ...`")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const PERM: &str =
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/traces/perm128.cm"));
-
-    #[test]
-    fn a_matrix_is_read_as_written() {
-        let text =
-            "Nodes 4\nConnections 2\n\n3->0 id 1 start 7 size 10\n# c\n 1->2 start 0 size 5\r\n";
-        let matrix = parse(text, TimeUnit::Us).unwrap();
-        let entry = |src, dst, bytes, start| Entry { src, dst, bytes, start, class: None };
-        assert_eq!(matrix.nodes, 4);
-        assert_eq!(matrix.entries, [entry(3, 0, 10, Time::us(7)), entry(1, 2, 5, Time::ZERO)]);
-        assert_eq!(parse(text, TimeUnit::Ps).unwrap().entries[0].start, Time::ps(7));
-        assert_eq!(parse(PERM, TimeUnit::Ps).unwrap().entries.len(), 128);
-    }
-
-    #[test]
-    fn errors_name_the_line() {
-        let flow = |line: &str| format!("Nodes 4\nConnections 1\n{line}\n");
-        for (text, line, why) in [
-            (String::new(), 1, "expected `Nodes <number>`"),
-            ("Nodes 4\n".into(), 1, "expected `Connections <number>`"),
-            (
-                "Nodes 4\nConnections 2\n0->1 start 0 size 1\n".into(),
-                3,
-                "2 connections announced, 1 found",
-            ),
-            (
-                "Nodes 4\nConnections 0\n0->1 start 0 size 1\n".into(),
-                3,
-                "0 connections announced, 1 found",
-            ),
-            ("Nodes x\n".into(), 1, "`x`"),
-            (
-                "Nodes 4\nConnections 1\nTriggers 1\n".into(),
-                3,
-                "triggers and failures are not supported",
-            ),
-            (flow("0->1 start 0 size 1 send_done_trigger 1"), 3, "triggers and failures"),
-            (flow("trigger id 1 oneshot"), 3, "triggers and failures"),
-            (flow("0->1 trigger 1 size 5"), 3, "triggers and failures"),
-            (flow("0->1 start 0 size 1 prio 2"), 3, "`prio` is not known"),
-            (flow("0->1 start 0 si"), 3, "`si` has no value"),
-            (flow("0->1 start 0"), 3, "`size` must be given"),
-            (flow("0->1 start 0 size 0"), 3, "above 0"),
-            (flow("0->1 size 5"), 3, "`start` is missing"),
-            (flow("0->1 start 0 start 0 size 1"), 3, "twice"),
-            (flow("0->1 start -1 size 1"), 3, "`-1`"),
-            (flow("0->4 start 0 size 1"), 3, "announces 4 nodes"),
-            (flow("2->2 start 0 size 1"), 3, "itself"),
-        ] {
-            let error = parse(&text, TimeUnit::Ps).expect_err(&text);
-            assert_eq!(error.line, line, "{text:?}: {error}");
-            assert!(error.message.contains(why), "{text:?}: {error}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read_or_refused(bytes in any::<Vec<u8>>()) {
-            let _ = parse(&String::from_utf8_lossy(&bytes), TimeUnit::Us);
-        }
-
-        /// A file cut after any whole line but the last is refused.
-        #[test]
-        fn a_truncated_file_is_refused(lines in 0usize..130) {
-            let cut: String = PERM.split_inclusive('\n').take(lines).collect();
-            prop_assert!(parse(&cut, TimeUnit::Ps).is_err());
-        }
-
-        /// One byte changed: refused, or still 128 flows between announced hosts.
-        #[test]
-        fn a_damaged_file_is_refused_or_sound(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-            let mut bytes = PERM.as_bytes().to_vec();
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-            if let Ok(matrix) = parse(&String::from_utf8_lossy(&bytes), TimeUnit::Us) {
-                prop_assert!(matrix.entries.iter().all(|e| e.src < matrix.nodes && e.dst < matrix.nodes));
-                prop_assert!(matrix.entries.iter().all(|e| e.src != e.dst && e.bytes > 0));
-            }
-        }
-    }
-}
+#[path = "cm_tests.rs"]
+mod tests;

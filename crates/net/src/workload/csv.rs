@@ -1,58 +1,100 @@
 //! Flow traces as CSV: `src,dst,bytes,start_s` and optionally `class`.
 
-use super::text::{LineError, whole};
-use super::trace::Entry;
+use super::rows::{Entry, entry, field};
+use super::{decimal, rows};
 use crate::time::Time;
 
-const HEADER: &str = "src,dst,bytes,start_s";
+/// The header of a trace without classes.
+pub const HEADER: &str = "src,dst,bytes,start_s";
 
-/// Reads a trace; the first line is the header, `start_s` is in seconds.
-pub fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
-    let mut lines = text.lines().map(str::trim).enumerate().map(|(at, line)| (at + 1, line));
-    let header: String = lines.next().unwrap_or_default().1.split_whitespace().collect();
-    let classed = header == format!("{HEADER},class");
-    if header != HEADER && !classed {
-        let message = format!("header `{header}`: expected `{HEADER}` or `{HEADER},class`");
-        return Err(LineError { line: 1, message });
+/// Whether the trace whose first line is `header` has classes.
+pub(super) fn classed(header: &[u8]) -> Result<bool, String> {
+    let header: String = String::from_utf8_lossy(header).split_whitespace().collect();
+    match header.strip_prefix(HEADER) {
+        Some("") => Ok(false),
+        Some(",class") => Ok(true),
+        _ => Err(format!(
+            "header `{}`: expected `{HEADER}` or `{HEADER},class`",
+            rows::shown(header.as_bytes())
+        )),
     }
-    let rows = lines.filter(|(_, line)| !line.is_empty());
-    rows.map(|(line, text)| row(text, classed).map_err(|message| LineError { line, message }))
-        .collect()
 }
 
-fn row(text: &str, classed: bool) -> Result<Entry, String> {
-    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-    let (src, dst, bytes, start, class) = match fields[..] {
-        [src, dst, bytes, start] if !classed => (src, dst, bytes, start, None),
-        [src, dst, bytes, start, class] if classed => (src, dst, bytes, start, Some(class)),
-        _ => {
-            return Err(format!(
-                "{} fields: expected {}",
-                fields.len(),
-                if classed { 5 } else { 4 }
-            ));
+/// A line below the header.
+pub(super) fn row(line: &[u8], classed: bool) -> Result<Entry, String> {
+    let mut fields = [&b""[..]; 5];
+    let expected = if classed { 5 } else { 4 };
+    let mut count = 0;
+    for text in line.split(|byte| *byte == b',') {
+        if let Some(place) = fields.get_mut(count) {
+            *place = text.trim_ascii();
         }
-    };
-    let class = class.map(|text| whole("class", text)).transpose()?;
-    let (src, dst, bytes) = (whole("src", src)?, whole("dst", dst)?, whole("bytes", bytes)?);
-    if src == dst || bytes == 0 {
-        return Err(format!("{bytes} bytes from host {src} to host {dst}: nothing to send"));
+        count += 1;
     }
-    Ok(Entry { src, dst, bytes, start: seconds(start)?, class })
+    if count != expected {
+        return Err(format!("{count} fields: expected {expected}"));
+    }
+    let [src, dst, bytes, start, class] = fields;
+    let class = if classed { Some(field("class", class)?) } else { None };
+    let (src, dst) = (field("src", src)?, field("dst", dst)?);
+    Ok(Entry { class, ..entry(src, dst, field("bytes", bytes)?, seconds("start_s", start)?)? })
 }
 
-/// Rounded to a picosecond.
-fn seconds(text: &str) -> Result<Time, String> {
-    match text.parse::<f64>() {
-        Ok(s) if (0.0..1e7).contains(&s) => Ok(Time::ps((s * 1e12).round() as u64)),
-        _ => Err(format!("start_s `{text}`: expected seconds, 0 to 10000000")),
+/// A time in seconds, rounded to a picosecond.
+pub(super) fn seconds(what: &str, text: &[u8]) -> Result<Time, String> {
+    match decimal::scaled(text, 12) {
+        Some(ps) if ps < Time::s(10_000_000).as_ps() => Ok(Time::ps(ps)),
+        _ => Err(format!("{what} `{}`: expected seconds, 0 to 10000000", rows::shown(text))),
     }
+}
+
+/// `entry` as a line of a trace, with its class where `classed`.
+pub fn write(entry: &Entry, classed: bool, out: &mut Vec<u8>) {
+    let mut put = |value: u64, end: u8| {
+        push(value, out);
+        out.push(end);
+    };
+    put(entry.src.into(), b',');
+    put(entry.dst.into(), b',');
+    put(entry.bytes, b',');
+    const SECOND: u64 = Time::s(1).as_ps();
+    put(entry.start.as_ps() / SECOND, b'.');
+    let behind = out.len();
+    push(SECOND + entry.start.as_ps() % SECOND, out);
+    // The leading one kept the zeros.
+    out.remove(behind);
+    if classed {
+        out.push(b',');
+        push(entry.class.unwrap_or(0).into(), out);
+    }
+    out.push(b'\n');
+}
+
+/// `value` in decimal digits.
+fn push(mut value: u64, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::rows::{RowFormat, read};
     use super::*;
+    use crate::workload::text::LineError;
     use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Vec<Entry>, LineError> {
+        read(RowFormat::Csv, false, text.as_bytes()).map(|(entries, _)| entries)
+    }
 
     #[test]
     fn rows_are_read_as_written() {
@@ -87,6 +129,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_written_is_read_back(
+            src in any::<u32>(), hop in 1u32.., bytes in 1u64.., ps in 0u64..10_000_000_000_000_000_000,
+            class in prop::option::of(0u8..8),
+        ) {
+            let entry = Entry { src, dst: src.wrapping_add(hop), bytes, start: Time::ps(ps), class };
+            let header = if class.is_some() { format!("{HEADER},class\n") } else { format!("{HEADER}\n") };
+            let mut text = header.into_bytes();
+            write(&entry, class.is_some(), &mut text);
+            prop_assert_eq!(parse(std::str::from_utf8(&text).unwrap()), Ok(vec![entry]));
+        }
+
         #[test]
         fn any_text_is_read_or_refused(bytes in any::<Vec<u8>>(), head in any::<bool>()) {
             let text = String::from_utf8_lossy(&bytes);

@@ -62,6 +62,30 @@ impl fmt::Display for Hosts {
     }
 }
 
+impl schemars::JsonSchema for Hosts {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "hosts".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let range = r"\s*[0-9]+\s*(-\s*[0-9]+\s*)?";
+        schemars::json_schema!({
+            "description": format!("Which hosts: {FORMS}."),
+            "examples": ["all", 16, "16 random", "0-15,20"],
+            "x-type": "hosts",
+            "anyOf": [
+                { "type": "integer", "minimum": 0, "maximum": u32::MAX },
+                {
+                    "type": "string",
+                    "pattern": format!(r"^(\s*all\s*|\s*[0-9]+\s*random\s*|{range}(,{range})*)$"),
+                },
+            ],
+        })
+    }
+}
+
 impl Serialize for Hosts {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {

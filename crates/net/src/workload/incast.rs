@@ -36,6 +36,7 @@ options! {
         /// When the first block starts.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7.
+        #[schemars(range(max = 7))]
         class: u8 = 0,
     }
 }

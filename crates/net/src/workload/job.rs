@@ -168,7 +168,7 @@ impl Job<'_> {
     }
 
     /// A published distribution, a size that all flows have, or a file.
-    pub fn sizes(&self, key: &str, name: &str) -> Result<Cdf, SpecError> {
+    pub fn sizes(&mut self, key: &str, name: &str) -> Result<Cdf, SpecError> {
         let wrong = |why: String| SpecError::new(key, format!("{name}: {why}"));
         if let Ok(Bytes(size)) = name.parse() {
             return Cdf::constant(size).map_err(wrong);
@@ -180,7 +180,9 @@ impl Job<'_> {
         let table = (self.setting.files)(name).map_err(|why| {
             wrong(format!("{why}; published distributions are {}", known.join(", ")))
         })?;
-        Cdf::parse(&table).map_err(|e| wrong(e.to_string()))
+        let sizes = Cdf::parse(&table).map_err(|e| wrong(e.to_string()))?;
+        self.out.note(format!("{name}: read as {}", sizes.scale().in_words()));
+        Ok(sizes)
     }
 }
 

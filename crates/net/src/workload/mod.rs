@@ -9,14 +9,24 @@ pub mod bulk;
 pub mod cdf;
 mod check;
 pub mod cm;
+mod cm_traffic;
 pub mod csv;
+mod decimal;
+pub mod goal;
+#[cfg(test)]
+mod goal_tests;
+mod goal_traffic;
 pub mod hosts;
+mod hpcc;
 pub mod incast;
 mod job;
 mod options;
 pub mod pairs;
 pub mod poisson;
+#[cfg(test)]
+mod rehearsal;
 pub mod ring;
+pub mod rows;
 pub mod rpc;
 pub mod shuffle;
 pub mod spec;
@@ -30,7 +40,7 @@ pub use builder::{ConnHandle, TrafficBuilder};
 pub use cdf::{Cdf, DISTRIBUTIONS};
 pub use hosts::Hosts;
 pub use job::{Place, Setting, Shape};
-pub use spec::{WORKLOADS, WorkloadSpec};
+pub use spec::WorkloadSpec;
 
 use crate::id::{ConnId, FlowId, HostId};
 use crate::time::Time;
@@ -50,15 +60,33 @@ pub enum Start {
     },
 }
 
-/// Fires once, when `count` flows that name it in [`Flow::then`] are complete. A trigger lives at one
-/// host: every flow that names it ends (or, for [`When::Acked`], begins) there, and every flow that it
-/// starts begins there, as in a real application.
+/// Fires once, when `count` flows and steps that name it are complete. A trigger lives at one host:
+/// every flow that names it in [`Flow::then`] ends (or, for [`When::Acked`], begins) there, and every
+/// flow or step that it starts begins there, as in a real application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trigger {
     /// The host that observes the completions and acts.
     pub host: HostId,
     /// Completions needed.
     pub count: u32,
+}
+
+/// Work done inside a host, between flows: when it is ready it waits for its processor, takes `work`,
+/// and then counts as a completion. Triggers of other hosts it cannot reach.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The host that works.
+    pub host: HostId,
+    /// When it is ready.
+    pub start: Start,
+    /// How long it takes.
+    pub work: Time,
+    /// The processor it occupies meanwhile, first come, first served; none: it waits for nobody.
+    pub cpu: Option<u16>,
+    /// The trigger that its beginning counts towards.
+    pub begun: Option<u32>,
+    /// The trigger that its end counts towards.
+    pub then: Option<u32>,
 }
 
 /// Which end's view of completion counts for a trigger.
@@ -80,13 +108,15 @@ pub enum Role {
     Request(u32),
     /// It is asked for, or part of what is: it counts towards the exchange with this number.
     Answer(u32),
+    /// It merely tells another host that something happened.
+    Signal,
 }
 
 impl Role {
     /// The exchange it takes part in.
     pub fn exchange(self) -> Option<u32> {
         match self {
-            Role::Alone => None,
+            Role::Alone | Role::Signal => None,
             Role::Request(exchange) | Role::Answer(exchange) => Some(exchange),
         }
     }
@@ -103,6 +133,8 @@ pub struct Flow {
     pub start: Start,
     /// The trigger its completion counts towards.
     pub then: Option<(u32, When)>,
+    /// A second one, at the sender, that counts when it knows that all was received.
+    pub also: Option<u32>,
     /// Which workload of the scenario made it, for grouping results.
     pub group: u16,
     /// What it is to the application; for results alone.
@@ -157,4 +189,6 @@ pub struct Traffic {
     pub flows: Vec<Flow>,
     /// Triggers, by index.
     pub triggers: Vec<Trigger>,
+    /// Work inside hosts, by index.
+    pub steps: Vec<Step>,
 }

@@ -6,8 +6,9 @@ macro_rules! options {
         $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr,)*
     }) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        #[schemars(transform = crate::schema::keep_comment)]
         pub struct $name {
             $($(#[$field_meta])* pub $field: $type,)*
         }

@@ -33,6 +33,7 @@ macro_rules! pattern {
                 /// When the first flows start.
                 start: Time = Time::ZERO,
                 /// Priority class, 0 to 7.
+                #[schemars(range(max = 7))]
                 class: u8 = 0,
             }
         }
@@ -56,8 +57,10 @@ pattern! {
     /// A host sends within its rack, within its pod, or beyond, with given probabilities.
     Staggered {
         /// Probability of a destination at the same edge switch.
+        #[schemars(range(min = 0.0, max = 1.0))]
         edge: f64 = 0.5,
         /// Probability of a destination in the same pod at another edge switch.
+        #[schemars(range(min = 0.0, max = 1.0))]
         pod: f64 = 0.3,
         /// Draw a new destination for each repeat.
         redraw: bool = true,
@@ -83,6 +86,7 @@ pattern! {
         /// The hosts that attract traffic.
         spots: Hosts = Hosts::Count(1),
         /// Share of flows that go to one of them; the rest go to any host.
+        #[schemars(range(min = 0.0, max = 1.0))]
         share: f64 = 0.5,
         /// Draw a new destination for each repeat.
         redraw: bool = true,

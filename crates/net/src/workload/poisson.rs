@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Which destinations a source has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pairs {
     /// Any other host.
@@ -34,6 +36,7 @@ options! {
         sizes: String = "websearch".into(),
         /// Offered load: payload bytes over what the hosts' links can send, above 0 and at most 1. A
         /// host with a faster link sends more flows.
+        #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
         load: f64 = 0.3,
         /// Which destinations a source has.
         pairs: Pairs = Pairs::Uniform,
@@ -49,6 +52,7 @@ options! {
         /// When arrivals begin.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7.
+        #[schemars(range(max = 7))]
         class: u8 = 0,
     }
 }

@@ -41,6 +41,7 @@ options! {
         /// When requests begin.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7.
+        #[schemars(range(max = 7))]
         class: u8 = 0,
     }
 }

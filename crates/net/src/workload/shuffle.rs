@@ -11,7 +11,9 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// How a host works through its destinations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// To all at once.
@@ -38,6 +40,7 @@ options! {
         /// When the first flows start.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7.
+        #[schemars(range(max = 7))]
         class: u8 = 0,
     }
 }

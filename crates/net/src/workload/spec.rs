@@ -16,59 +16,65 @@ use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
 
 /// A workload as written in a scenario: `kind` and its options.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WorkloadSpec {
-    /// To the host a fixed distance away.
+    /// Host x sends to host x + i, in a circle; closed loop.
+    ///
+    /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
+    /// section 5.2.
     Stride(Stride),
-    /// Within rack, pod, or beyond, with given probabilities.
+    /// Each host sends within its rack, its pod or beyond with given probabilities; closed loop.
+    ///
+    /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
+    /// section 5.2.
     Staggered(Staggered),
-    /// To any host.
+    /// Each host sends to a random other, several perhaps to the same; closed loop.
+    ///
+    /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
+    /// section 5.2.
     Random(Random),
-    /// A random permutation.
+    /// A random permutation: each host sends to one and receives from one; closed loop.
+    ///
+    /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
+    /// section 5.2.
     RandomBijective(RandomBijective),
-    /// A share of all flows to a few hosts.
+    /// A share of all flows goes to a few hosts; closed loop.
+    ///
+    /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
+    /// section 5.2.
     HotSpot(HotSpot),
-    /// All to all.
+    /// Every host sends to every other, all at once or some at a time.
+    ///
+    /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
+    /// section 5.2.
     Shuffle(Shuffle),
-    /// Many to one.
+    /// Many senders to one receiver, in barrier-synchronised blocks or all at once.
+    ///
+    /// Source: Phanishayee et al., "Measurement and Analysis of TCP Throughput Collapse in
+    /// Cluster-based Storage Systems", FAST 2008.
     Incast(Incast),
-    /// Clients and servers.
+    /// Clients ask servers; closed loop, or open loop with Poisson requests.
+    ///
+    /// Source: Schroeder, Wierman and Harchol-Balter, "Open Versus Closed: A Cautionary Tale", NSDI
+    /// 2006, for the difference between the two loops.
     RequestResponse(RequestResponse),
-    /// Each to the next.
+    /// Each host sends to the next in a ring, step after step, as in all-reduce.
+    ///
+    /// Source: Patarasuk and Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of
+    /// Workstations", Journal of Parallel and Distributed Computing 69(2), 2009.
     Ring(Ring),
-    /// Poisson arrivals.
+    /// Poisson arrivals at a given load, sizes from a distribution; open loop.
     Poisson(Poisson),
-    /// Datagrams.
+    /// Datagrams at a constant rate, on and off, or Poisson.
+    ///
+    /// Source: RFC 768.
     Udp(Udp),
-    /// Long flows.
+    /// Long TCP flows, of given size or as long as the run.
     Bulk(Bulk),
-    /// From a file.
+    /// Flows from a file: CSV, htsim .cm, HPCC, GOAL, or a packet capture.
     Trace(Trace),
 }
-
-/// Name and one-line description of every workload, in the order of [`WorkloadSpec`].
-pub const WORKLOADS: &[(&str, &str)] = &[
-    ("stride", "host x sends to host x + i, in a circle; closed loop"),
-    (
-        "staggered",
-        "each host sends within its rack, its pod or beyond with given probabilities; closed loop",
-    ),
-    ("random", "each host sends to a random other, several perhaps to the same; closed loop"),
-    (
-        "random-bijective",
-        "a random permutation: each host sends to one and receives from one; closed loop",
-    ),
-    ("hot-spot", "a share of all flows goes to a few hosts; closed loop"),
-    ("shuffle", "every host sends to every other, all at once or some at a time"),
-    ("incast", "many senders to one receiver, in barrier-synchronised blocks or all at once"),
-    ("request-response", "clients ask servers; closed loop, or open loop with Poisson requests"),
-    ("ring", "each host sends to the next in a ring, step after step, as in all-reduce"),
-    ("poisson", "Poisson arrivals at a given load, sizes from a distribution; open loop"),
-    ("udp", "datagrams at a constant rate, on and off, or Poisson"),
-    ("bulk", "long TCP flows, of given size or as long as the run"),
-    ("trace", "flows from an htsim .cm or a CSV file"),
-];
 
 /// Makes the flows of one workload.
 pub(super) trait Generate {
@@ -123,6 +129,7 @@ mod tests {
     use super::super::testing::{digest, fabric, files, refusal};
     use super::super::{Flow, Traffic};
     use super::*;
+    use crate::schema::kinds;
     use crate::time::Time;
 
     fn read(text: &str) -> Result<WorkloadSpec, String> {
@@ -133,14 +140,14 @@ mod tests {
         let file = |name: &str| {
             if name == "trace" { "file = \"a.csv\"" } else { "" }
         };
-        let one = |(name, _): &(&str, &str)| read(&format!("kind = \"{name}\"\n{}", file(name)));
-        WORKLOADS.iter().map(|entry| one(entry).expect(entry.0)).collect()
+        let one = |name: &str| read(&format!("kind = \"{name}\"\n{}", file(name)));
+        kinds::<WorkloadSpec>().iter().map(|(name, _)| one(name).expect(name)).collect()
     }
 
     #[test]
     fn every_name_is_read_and_round_trips() {
-        for (spec, (name, _)) in every().iter().zip(WORKLOADS) {
-            assert_eq!(spec.kind(), *name);
+        for (spec, (name, _)) in every().iter().zip(kinds::<WorkloadSpec>()) {
+            assert_eq!(spec.kind(), name);
             let text = toml::to_string(spec).expect("serialises");
             assert_eq!(read(&text).as_ref(), Ok(spec), "{text}");
         }

@@ -1,89 +1,252 @@
 //! Flows read from a file.
 
-use super::Start;
-use super::cm::{self, TimeUnit};
-use super::csv;
+use super::cm::{self, Matrix, TimeUnit};
+use super::cm_traffic::{self, Classes, Fault};
 use super::job::Job;
 use super::options::options;
+use super::rows::{self, Entry, RowFormat};
 use super::spec::Generate;
 use super::text::LineError;
+use super::{Start, goal, goal_traffic};
 use crate::error::SpecError;
 use crate::id::HostId;
 use crate::time::Time;
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 
-/// One flow of a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry {
-    /// Index of the sending host.
-    pub src: u32,
-    /// Index of the receiving host.
-    pub dst: u32,
-    /// Size, at least 1.
-    pub bytes: u64,
-    /// When it starts, from the start of the trace.
-    pub start: Time,
-    /// Its priority class, where the trace gives one.
-    pub class: Option<u8>,
+/// What a trace may be written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceFormat {
+    /// Slotline's own: `src,dst,bytes,start_s[,class]`.
+    Csv,
+    /// A connection matrix of htsim.
+    Cm,
+    /// The flow file of the HPCC simulator.
+    HpccFlows,
+    /// The completion times that the HPCC simulator writes: sizes and starts are taken.
+    HpccFct,
+    /// A schedule in the GOAL language.
+    Goal,
+    /// A capture of packets, pcap or pcapng.
+    Pcap,
+}
+
+impl TraceFormat {
+    /// All formats, with their names in scenario files and what their files are called.
+    pub const ALL: [(TraceFormat, &str, &[&str]); 6] = [
+        (TraceFormat::Csv, "csv", &["csv"]),
+        (TraceFormat::Cm, "cm", &["cm"]),
+        (TraceFormat::HpccFlows, "hpcc-flows", &[]),
+        (TraceFormat::HpccFct, "hpcc-fct", &["fct"]),
+        (TraceFormat::Goal, "goal", &["goal"]),
+        (TraceFormat::Pcap, "pcap", &["pcap", "pcapng", "cap"]),
+    ];
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        TraceFormat::ALL.iter().find(|(format, ..)| *format == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// The format of a file, going by the end of its name.
+    pub fn of(file: &str) -> Option<TraceFormat> {
+        let (_, ending) = file.rsplit_once('.')?;
+        let found = TraceFormat::ALL.iter().find(|(.., endings)| endings.contains(&ending));
+        found.map(|(format, ..)| *format)
+    }
 }
 
 options! {
     /// Flows as listed in a file, each on a connection of its own.
     Trace {
-        /// The file: an htsim connection matrix (`.cm`) or CSV with header
-        /// `src,dst,bytes,start_s[,class]` (`.csv`).
+        /// The file, its path relative to the scenario's.
+        #[schemars(extend("x-required" = true, "x-type" = "file"))]
         file: String = String::new(),
-        /// Unit of `start` in a connection matrix.
-        time_unit: TimeUnit = TimeUnit::Ps,
+        /// What it is written in; where absent, the end of its name says it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        format: Option<TraceFormat> = None,
+        /// `cm`: unit of `start`; picoseconds where absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        time_unit: Option<TimeUnit> = None,
+        /// `cm` and `hpcc-flows`: whether the file's priorities become classes.
+        priorities: bool = false,
+        /// `goal`: messages up to this size do not keep their sender waiting; 65535 B where absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        eager: Option<Bytes> = None,
+        /// `pcap`: a longer silence ends a flow, and what comes after it is another.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        idle_gap: Option<Time> = None,
+        /// `pcap`: a file of lines `address host`; without it hosts are numbered as they appear.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        addresses: Option<String> = None,
         /// When the trace starts.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7, of flows whose trace gives none.
+        #[schemars(range(max = 7))]
         class: u8 = 0,
     }
 }
+
+/// LogGOPSim's parameter S, where it is not given.
+const EAGER: Bytes = Bytes(65_535);
 
 impl Trace {
     fn wrong(&self, why: impl std::fmt::Display) -> SpecError {
         SpecError::new("file", format!("{}: {why}", self.file))
     }
 
-    fn entries(&self, job: &Job) -> Result<Vec<Entry>, SpecError> {
-        let wrong = |e: LineError| self.wrong(e);
-        match self.file.rsplit_once('.').map(|(_, extension)| extension) {
-            Some("csv") => csv::parse(&job.file("file", &self.file)?).map_err(wrong),
-            Some("cm") => {
-                let matrix =
-                    cm::parse(&job.file("file", &self.file)?, self.time_unit).map_err(wrong)?;
-                let hosts = job.setting.fabric.hosts.len();
-                if matrix.nodes as usize > hosts {
-                    return Err(
-                        self.wrong(format!("{} nodes: the fabric has {hosts} hosts", matrix.nodes))
-                    );
-                }
-                Ok(matrix.entries)
-            }
-            _ => Err(SpecError::new(
+    /// What the file is written in.
+    pub fn written_in(&self) -> Result<TraceFormat, SpecError> {
+        self.format.or(TraceFormat::of(&self.file)).ok_or_else(|| {
+            let names: Vec<String> =
+                TraceFormat::ALL.iter().map(|(_, name, _)| format!("\"{name}\"")).collect();
+            SpecError::new(
                 "file",
-                format!("`{}`: expected a file ending in .cm or .csv", self.file),
-            )),
+                format!(
+                    "`{}`: its name does not say what it is written in; add format = {}",
+                    self.file,
+                    names.join(", ")
+                ),
+            )
+        })
+    }
+
+    /// The name under which the text of the file is asked for. Of a capture that is not its own name:
+    /// what is asked for is a trace in CSV, made from the capture as the options say.
+    pub fn source(&self) -> String {
+        let addresses = self.addresses.as_deref().map(|file| format!(", addresses {file}"));
+        match (self.written_in(), self.idle_gap) {
+            (Ok(TraceFormat::Pcap), None) => {
+                format!("{} (flows{})", self.file, addresses.unwrap_or_default())
+            }
+            (Ok(TraceFormat::Pcap), Some(gap)) => {
+                format!("{} (flows, idle gap {gap}{})", self.file, addresses.unwrap_or_default())
+            }
+            _ => self.file.clone(),
         }
+    }
+
+    /// Refuses options that say nothing about this format.
+    fn check_options(&self, format: TraceFormat) -> Result<(), SpecError> {
+        use TraceFormat::{Cm, Goal, HpccFlows, Pcap};
+        let given: [(&str, bool, &[TraceFormat]); 5] = [
+            ("time-unit", self.time_unit.is_some(), &[Cm]),
+            ("priorities", self.priorities, &[Cm, HpccFlows]),
+            ("eager", self.eager.is_some(), &[Goal]),
+            ("idle-gap", self.idle_gap.is_some(), &[Pcap]),
+            ("addresses", self.addresses.is_some(), &[Pcap]),
+        ];
+        for (key, given, of) in given {
+            if given && !of.contains(&format) {
+                let names: Vec<&str> = of.iter().map(|format| format.name()).collect();
+                return Err(SpecError::new(
+                    key,
+                    format!(
+                        "`{key}` is for traces in {}: `{}` is read as {}",
+                        names.join(" and "),
+                        self.file,
+                        format.name()
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(&self, format: RowFormat, text: &str, job: &mut Job) -> Result<(), SpecError> {
+        let (entries, notes) = rows::read(format, self.priorities, text.as_bytes())
+            .map_err(|e: LineError| self.wrong(e))?;
+        notes.iter().for_each(|note| job.out.note(format!("{}: {note}", self.file)));
+        if entries.is_empty() {
+            return Err(self.wrong("the trace has no flows"));
+        }
+        job.out.check_room("file", entries.len() as u64)?;
+        for Entry { src, dst, bytes, start, class } in entries {
+            let class = class.unwrap_or(self.class);
+            let conn = job.tcp(HostId(src), HostId(dst), class).map_err(|e| self.wrong(e))?;
+            job.send(conn, Bytes(bytes), Start::At(self.start.after(start)), None)?;
+        }
+        Ok(())
+    }
+
+    fn matrix(&self, text: &str, job: &mut Job) -> Result<(), SpecError> {
+        let matrix = cm::parse(text, self.time_unit.unwrap_or_default());
+        let matrix = matrix.map_err(|e| self.wrong(e))?;
+        self.check_matrix(&matrix, job)?;
+        let ranked = matrix.classes().map_err(|e| self.wrong(e));
+        let ranked = if self.priorities { Some(ranked?) } else { None };
+        let classes = Classes { default: self.class, by_priority: ranked.as_ref() };
+        cm_traffic::generate(&matrix, classes, self.start, job).map_err(|fault| match fault {
+            Fault::Line(error) => self.wrong(error),
+            Fault::Spec(error) => error,
+        })
+    }
+
+    fn check_matrix(&self, matrix: &Matrix, job: &mut Job) -> Result<(), SpecError> {
+        let hosts = job.setting.fabric.hosts.len();
+        if matrix.nodes as usize > hosts {
+            return Err(self.wrong(format!("{} nodes: the fabric has {hosts} hosts", matrix.nodes)));
+        }
+        if matrix.flows.is_empty() {
+            return Err(self.wrong("the trace has no flows"));
+        }
+        if let Some(failure) = matrix.failures.first() {
+            return Err(self.wrong(format!(
+                "line {}: failures are no traffic; `slotline import htsim-cm` turns them into \
+                 `event` tables",
+                failure.line
+            )));
+        }
+        job.out.check_room("file", matrix.flows.len() as u64)?;
+        let starts = matrix.flows.iter().any(|flow| flow.begin != cm::Begin::At(Time::ZERO));
+        if starts && self.time_unit.is_none() {
+            job.out.note(format!(
+                "{}: `start` is taken for picoseconds; time-unit = \"us\" if it is not",
+                self.file
+            ));
+        }
+        if !self.priorities && matrix.flows.iter().any(|flow| flow.prio.is_some()) {
+            job.out.note(format!(
+                "{}: `prio` is not used; priorities = true makes classes of it",
+                self.file
+            ));
+        }
+        Ok(())
+    }
+
+    fn program(&self, text: &str, job: &mut Job) -> Result<(), SpecError> {
+        let program = goal::parse(text).map_err(|e| self.wrong(e))?;
+        let hosts = job.setting.fabric.hosts.len();
+        if program.ranks as usize > hosts {
+            return Err(
+                self.wrong(format!("{} ranks: the fabric has {hosts} hosts", program.ranks))
+            );
+        }
+        if program.messages.is_empty() {
+            return Err(self.wrong("the program sends no messages"));
+        }
+        job.out.check_room("file", program.messages.len() as u64)?;
+        let eager = self.eager.unwrap_or(EAGER).0;
+        let options = goal_traffic::Options { from: self.start, eager, class: self.class };
+        goal_traffic::generate(&program, options, job)
     }
 }
 
 impl Generate for Trace {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
-        let entries = self.entries(job)?;
-        if entries.is_empty() {
-            return Err(self.wrong("the trace has no flows"));
+        let format = self.written_in()?;
+        self.check_options(format)?;
+        if self.format.is_none() {
+            job.out.note(format!("{}: read as {}, by its name", self.file, format.name()));
         }
-        job.out.check_room("file", entries.len() as u64)?;
-        for entry in entries {
-            let class = entry.class.unwrap_or(self.class);
-            let conn =
-                job.tcp(HostId(entry.src), HostId(entry.dst), class).map_err(|e| self.wrong(e))?;
-            job.send(conn, Bytes(entry.bytes), Start::At(self.start.after(entry.start)), None)?;
+        let text = job.file("file", &self.source())?;
+        match format {
+            TraceFormat::Csv | TraceFormat::Pcap => self.rows(RowFormat::Csv, &text, job),
+            TraceFormat::HpccFlows => self.rows(RowFormat::HpccFlows, &text, job),
+            TraceFormat::HpccFct => self.rows(RowFormat::HpccFct, &text, job),
+            TraceFormat::Cm => self.matrix(&text, job),
+            TraceFormat::Goal => self.program(&text, job),
         }
-        Ok(())
     }
 }
 
@@ -94,8 +257,15 @@ mod tests {
     use super::*;
 
     fn spec(file: &str) -> WorkloadSpec {
-        let time_unit = TimeUnit::Us;
-        WorkloadSpec::Trace(Trace { file: file.into(), time_unit, start: Time::us(3), class: 2 })
+        let time_unit = file.ends_with(".cm").then_some(TimeUnit::Us);
+        let file = file.into();
+        WorkloadSpec::Trace(Trace {
+            file,
+            time_unit,
+            start: Time::us(3),
+            class: 2,
+            ..Trace::default()
+        })
     }
     fn listed(traffic: &Traffic) -> Vec<(u32, u32, u64, Start, u8)> {
         let row = |(c, f): (&super::super::Conn, &super::super::Flow)| {
@@ -120,8 +290,8 @@ mod tests {
     fn unusable_traces_say_why() {
         let head = "src,dst,bytes,start_s";
         for (file, text, why) in [
-            ("", "", "ending in .cm or .csv"),
-            ("flows.txt", "", "ending in .cm or .csv"),
+            ("", "", "its name does not say"),
+            ("flows.txt", "", "add format = \"csv\", \"cm\", \"hpcc-flows\""),
             ("a.cm", "Nodes 65\nConnections 0\n", "65 nodes: the fabric has 64 hosts"),
             ("a.cm", "Nodes 64\nConnections 0\n", "a.cm: the trace has no flows"),
             ("a.csv", head, "a.csv: the trace has no flows"),

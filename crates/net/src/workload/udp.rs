@@ -22,6 +22,18 @@ pub enum Pacing {
     At(Rate),
 }
 
+impl schemars::JsonSchema for Pacing {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "pacing".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        crate::schema::word_or::<Rate>(generator, "line")
+    }
+}
+
 impl FromStr for Pacing {
     type Err = String;
     fn from_str(text: &str) -> Result<Pacing, String> {
@@ -76,6 +88,7 @@ options! {
         /// When senders begin.
         start: Time = Time::ZERO,
         /// Priority class, 0 to 7.
+        #[schemars(range(max = 7))]
         class: u8 = 0,
     }
 }

@@ -38,7 +38,16 @@ impl Xco {
     /// The node that runs the scheduler on `host`, a host of its own in `network`.
     pub fn controller(&self, host: HostId, network: Network) -> Controller {
         let hosts = network.hosts();
-        Controller::new(host, hosts, self.0.decision_time, self.0.timeout(), self.control(network))
+        self.controller_of(host, hosts, self.control(network))
+    }
+    /// The same with another scheduler than XCo's, for `hosts` hosts; its decisions take the same time.
+    pub fn controller_of(
+        &self,
+        host: HostId,
+        hosts: usize,
+        control: Box<dyn Control>,
+    ) -> Controller {
+        Controller::new(host, hosts, self.0.decision_time, self.0.timeout(), control)
     }
     /// The agent of `host`, whose controller sits on `controller`.
     pub fn coordinator(&self, host: HostId, controller: HostId) -> Coordinator {

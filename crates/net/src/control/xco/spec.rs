@@ -7,7 +7,9 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// What a directive says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Which destination a host may send to, and for how long (§3.2).
@@ -17,9 +19,10 @@ pub enum Mode {
     RateLimit,
 }
 
-/// Options of XCo. Section numbers are those of the paper.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Section numbers are those of the paper.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
 pub struct XcoSpec {
     /// Timeslices or rates.
     pub mode: Mode,

@@ -3,6 +3,7 @@
 mod nic;
 mod plan;
 mod results;
+mod steps;
 mod tcp;
 mod udp;
 
@@ -18,11 +19,12 @@ use crate::rng::{Stream, mix32, mix64};
 use crate::route::Routes;
 use crate::time::Time;
 use crate::units::Rate;
-use crate::workload::{Carrier, Start, When};
+use crate::workload::{Carrier, Flow, Start, When};
 use nic::{Nic, NicConfig};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+use steps::Due;
 use tcp::{TcpReceiver, TcpSender};
 use udp::{UdpReceiver, UdpSender};
 
@@ -76,8 +78,10 @@ pub struct Host {
     /// Where each received connection's flows begin in `received`.
     received_first: Vec<u32>,
     next_start: usize,
-    /// Flows whose trigger has fired and that wait for their think time.
-    thinking: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Flows whose trigger has fired and that wait for their think time; steps under way.
+    thinking: BinaryHeap<Reverse<(Time, Due)>>,
+    /// When each processor is free.
+    cpus: Vec<Time>,
     /// Own triggers and the completions they still need.
     triggers: Vec<(u32, u32)>,
     created: u64,
@@ -121,6 +125,7 @@ impl Host {
             received_first,
             next_start: 0,
             thinking: BinaryHeap::new(),
+            cpus: Vec::new(),
             triggers: triggers.collect(),
             created: 0,
             consumed: 0,
@@ -197,12 +202,15 @@ impl Host {
     }
 
     fn start_thinking(&mut self, cx: &mut Cx<'_>) {
-        while let Some(&Reverse((at, flow))) = self.thinking.peek() {
+        while let Some(&Reverse((at, due))) = self.thinking.peek() {
             if at > cx.now {
                 break;
             }
             self.thinking.pop();
-            self.start_flow(flow, cx);
+            match due {
+                Due::Flow(flow) => self.start_flow(flow, cx),
+                step => self.work([step].into(), cx),
+            }
         }
     }
 
@@ -218,24 +226,45 @@ impl Host {
 
     /// A flow is complete as seen from `side`: counts towards its trigger, which may fire.
     fn flow_done(&mut self, flow: u32, side: When, cx: &mut Cx<'_>) {
-        let Some((trigger, when)) = self.plan.traffic.flows[flow as usize].then else { return };
-        if when != side {
-            return;
+        let Flow { then, also, .. } = self.plan.traffic.flows[flow as usize];
+        if let Some((trigger, when)) = then
+            && when == side
+        {
+            self.complete(trigger, cx);
         }
-        let Ok(at) = self.triggers.binary_search_by_key(&trigger, |(t, _)| *t) else { return };
-        self.triggers[at].1 = self.triggers[at].1.saturating_sub(1);
-        if self.triggers[at].1 == 0 {
-            self.fire(trigger, cx);
+        if let Some(trigger) = also.filter(|_| side == When::Acked) {
+            self.complete(trigger, cx);
         }
     }
 
-    fn fire(&mut self, trigger: u32, cx: &mut Cx<'_>) {
+    /// Counts a completion towards own `trigger`, which may fire.
+    fn complete(&mut self, trigger: u32, cx: &mut Cx<'_>) {
+        if self.count_down(trigger) {
+            self.start_triggered(trigger, cx);
+            if !self.plan.steps_after(trigger).is_empty() {
+                self.start_steps(trigger, cx);
+            }
+        }
+    }
+
+    /// Counts a completion towards own `trigger`; whether it fires.
+    fn count_down(&mut self, trigger: u32) -> bool {
+        let Ok(at) = self.triggers.binary_search_by_key(&trigger, |(t, _)| *t) else {
+            return false;
+        };
+        let missing = &mut self.triggers[at].1;
+        let fires = *missing == 1;
+        *missing = missing.saturating_sub(1);
+        fires
+    }
+
+    /// Starts the flows that wait for `trigger`, which has fired.
+    fn start_triggered(&mut self, trigger: u32, cx: &mut Cx<'_>) {
         let plan = Arc::clone(&self.plan);
         for &flow in plan.triggered(trigger) {
             match plan.traffic.flows[flow as usize].start {
                 Start::After { delay, .. } if delay > Time::ZERO => {
-                    self.thinking.push(Reverse((cx.now + delay, flow)));
-                    cx.wake(cx.now + delay, token::START);
+                    self.later(cx.now.after(delay), Due::Flow(flow), cx);
                 }
                 _ => self.start_flow(flow, cx),
             }
@@ -314,6 +343,7 @@ impl Node for Host {
         if let Some(agent) = self.nic.agent_mut() {
             agent.start(cx);
         }
+        self.plan_steps(cx);
         self.start_due(cx);
     }
 

@@ -5,7 +5,7 @@ use crate::id::{ConnId, FlowId, HostId};
 use crate::rng::mix64;
 use crate::time::Time;
 use crate::transport::Transport;
-use crate::workload::{Carrier, Conn, Flow, Start, Traffic};
+use crate::workload::{Carrier, Conn, Flow, Start, Step, Traffic};
 
 /// How packets of a connection choose among equal paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +43,8 @@ pub struct Plan {
     starts: Grouped,
     triggered: Grouped,
     triggers: Grouped,
+    steps_after: Grouped,
+    timed_steps: Grouped,
 }
 
 /// Indices grouped by a key, in one array.
@@ -91,6 +93,8 @@ impl Plan {
             starts: starts(&traffic, hosts),
             triggered: triggered(&traffic),
             triggers: Grouped::new(hosts, triggers),
+            steps_after: Grouped::new(traffic.triggers.len(), steps(&traffic, awaited)),
+            timed_steps: Grouped::new(hosts, steps(&traffic, host_of_timed)),
             tx_first: by_source.first,
             rx,
             traffic,
@@ -130,6 +134,14 @@ impl Plan {
     /// Triggers that live at `host`.
     pub(super) fn triggers(&self, host: HostId) -> &[u32] {
         self.triggers.of(host.at())
+    }
+    /// Steps that `trigger` starts.
+    pub(super) fn steps_after(&self, trigger: u32) -> &[u32] {
+        self.steps_after.of(trigger as usize)
+    }
+    /// Steps of `host` that start at a time.
+    pub(super) fn timed_steps(&self, host: HostId) -> &[u32] {
+        self.timed_steps.of(host.at())
     }
     /// The flows of `conn`.
     pub fn flows(&self, conn: u32) -> impl Iterator<Item = FlowId> + use<> {
@@ -201,4 +213,23 @@ fn triggered(traffic: &Traffic) -> Grouped {
         Start::At(_) => None,
     };
     Grouped::new(traffic.triggers.len(), (0..).zip(&traffic.flows).filter_map(by_trigger))
+}
+
+/// Steps, each in the group that `of` gives.
+fn steps(
+    traffic: &Traffic,
+    of: fn(&Step) -> Option<usize>,
+) -> impl Iterator<Item = (usize, u32)> + Clone {
+    (0u32..).zip(&traffic.steps).filter_map(move |(id, step)| Some((of(step)?, id)))
+}
+
+fn awaited(step: &Step) -> Option<usize> {
+    match step.start {
+        Start::After { trigger, .. } => Some(trigger as usize),
+        Start::At(_) => None,
+    }
+}
+
+fn host_of_timed(step: &Step) -> Option<usize> {
+    matches!(step.start, Start::At(_)).then_some(step.host.at())
 }

@@ -67,14 +67,20 @@ const MAX_WINDOW: u32 = 1 << 20;
 const MIN_THRESHOLD: u32 = 2;
 
 /// The algorithms by name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AlgorithmKind {
-    /// [`Reno`].
+    /// Loss-based, additive increase and halving, with selective acknowledgements.
+    ///
+    /// Source: RFC 5681, RFC 6582 and RFC 6675.
     NewReno,
-    /// [`Cubic`].
+    /// Loss-based, cubic growth, with selective acknowledgements; Linux' default.
+    ///
+    /// Source: RFC 9438 and RFC 6675.
     Cubic,
-    /// [`Dctcp`].
+    /// Reacts to the fraction of ECN marks; needs a queue that marks.
+    ///
+    /// Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, and RFC 8257.
     Dctcp,
 }
 

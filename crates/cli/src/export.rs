@@ -1,0 +1,163 @@
+//! `slotline export`: a result in the format of another tool.
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use slotline_lab::export::{self, ExportError, hpcc_fct, openmetrics, pcapng, perfetto};
+use slotline_lab::output;
+use slotline_lab::record::{RunRecord, RunSet};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub struct ExportOptions {
+    #[command(subcommand)]
+    format: Format,
+}
+
+/// What a result can be written as.
+#[derive(Subcommand)]
+enum Format {
+    /// Packets of the ports named in `measure.capture`, for Wireshark and tshark.
+    Pcapng(PcapngOptions),
+    /// Time line of flows, schedule and queues, for ui.perfetto.dev (Chrome trace events).
+    Perfetto(Source),
+    /// Metrics and totals of all runs as text, for Prometheus and what reads its format.
+    Openmetrics(Source),
+    /// Flow completion times as HPCC's simulator writes them, for its analysis scripts.
+    HpccFct(Source),
+}
+
+/// What is exported, and where to.
+#[derive(Args)]
+struct Source {
+    /// The result: its folder.
+    run: PathBuf,
+    /// File to write; it must not exist [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only this scheme.
+    #[arg(long)]
+    scheme: Option<String>,
+    /// Only this seed.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+#[derive(Args)]
+struct PcapngOptions {
+    #[command(flatten)]
+    source: Source,
+    /// Only this port, as s0-h0; may be given several times.
+    #[arg(long, value_name = "PORT")]
+    port: Vec<String>,
+    /// Bytes kept of each frame; payloads are zeros.
+    #[arg(long, value_name = "BYTES", default_value_t = pcapng::SNAP,
+          value_parser = clap::value_parser!(u32).range(14..=262_144))]
+    snap: u32,
+}
+
+pub fn export(options: &ExportOptions) -> Result<ExitCode> {
+    match &options.format {
+        Format::Pcapng(options) => captured(options)?,
+        Format::Perfetto(source) => source.write(|set, out| {
+            perfetto::write(set, source.one(set)?, out).map_err(ExportError::from)
+        })?,
+        Format::Openmetrics(source) => source.write(|set, out| {
+            let runs = export::runs(set, source.scheme.as_deref(), source.seed)?;
+            openmetrics::write(set, &runs, out).map_err(ExportError::from)
+        })?,
+        Format::HpccFct(source) => completion_times(source)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn captured(options: &PcapngOptions) -> Result<()> {
+    let source = &options.source;
+    if source.output.is_none() && io::stdout().is_terminal() {
+        bail!(
+            "a capture is not text: name a file with --output, or pipe it, for example into tshark -r -"
+        );
+    }
+    source.write(|set, out| pcapng::write(set, source.one(set)?, &options.port, options.snap, out))
+}
+
+fn completion_times(source: &Source) -> Result<()> {
+    let mut left_out = hpcc_fct::LeftOut::default();
+    source.write(|set, out| {
+        left_out = hpcc_fct::write(set, source.one(set)?, out)?;
+        Ok(())
+    })?;
+    tell(left_out);
+    Ok(())
+}
+
+/// Says what is not in the file.
+fn tell(left_out: hpcc_fct::LeftOut) {
+    let counts = [
+        (left_out.unfinished, "unfinished flows"),
+        (left_out.without_ideal, "flows whose time alone is not known"),
+        (left_out.requests, "requests"),
+    ];
+    for (count, what) in counts.iter().filter(|(count, _)| *count > 0) {
+        eprintln!("left out: {count} {what}");
+    }
+}
+
+type Sink = BufWriter<Box<dyn Write>>;
+
+impl Source {
+    /// The run of formats that show one.
+    fn one<'a>(&self, set: &'a RunSet) -> Result<&'a RunRecord, ExportError> {
+        export::one_run(set, self.scheme.as_deref(), self.seed)
+    }
+
+    /// Reads the result and lets `fill` write.
+    fn write(
+        &self,
+        fill: impl FnOnce(&RunSet, &mut Sink) -> Result<(), ExportError>,
+    ) -> Result<()> {
+        let set = read(&self.run)?;
+        written(self.output.as_deref(), |out| fill(&set, out))
+    }
+}
+
+/// Lets `fill` write to `output`, which must not exist, or to standard output. A file that could not be
+/// written whole is taken away.
+fn written(
+    output: Option<&Path>,
+    fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>,
+) -> Result<()> {
+    match output {
+        Some(path) => kept(path, fill),
+        None => filled(Box::new(io::stdout()), fill),
+    }
+}
+
+fn kept(path: &Path, fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>) -> Result<()> {
+    let file =
+        File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let done = filled(Box::new(file), fill);
+    if done.is_err() {
+        drop(std::fs::remove_file(path));
+    }
+    done.with_context(|| path.display().to_string())
+}
+
+fn filled(
+    sink: Box<dyn Write>,
+    fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>,
+) -> Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 20, sink);
+    match fill(&mut out).and_then(|()| Ok(out.flush()?)) {
+        // A reader that went away is no error.
+        Err(ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// The result in `folder`.
+fn read(folder: &Path) -> Result<RunSet> {
+    Ok(output::read::read(folder)?)
+}

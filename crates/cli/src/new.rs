@@ -1,0 +1,104 @@
+//! `slotline new`: a scenario to start from.
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub struct NewOptions {
+    /// Name of the scenario [default: that of the template].
+    name: Option<String>,
+    /// What to start from.
+    #[arg(long, value_enum, default_value = "incast")]
+    template: Template,
+    /// File to write; it must not exist [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// A commented scenario that runs in seconds.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Template {
+    /// Many servers answer one client at once; three ways to live with it.
+    Incast,
+    /// Poisson arrivals with published flow sizes: short flows among long ones.
+    Websearch,
+    /// A permutation on a fat-tree: how paths are chosen, and what a failed link does.
+    FatTree,
+    /// Rings of accelerators that exchange gradients, step by step.
+    AllReduce,
+    /// Flows from a file of your own.
+    MyTrace,
+    /// A central scheduler, with every setting it has.
+    Scheduler,
+}
+
+/// The file that the template for traces reads; it is written beside the scenario.
+const FLOWS: (&str, &str) = ("flows.csv", include_str!("../templates/flows.csv"));
+
+impl Template {
+    /// As on the command line, and as the scenario is called.
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default()
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Template::Incast => include_str!("../templates/incast.toml"),
+            Template::Websearch => include_str!("../templates/websearch.toml"),
+            Template::FatTree => include_str!("../templates/fat-tree.toml"),
+            Template::AllReduce => include_str!("../templates/all-reduce.toml"),
+            Template::MyTrace => include_str!("../templates/my-trace.toml"),
+            Template::Scheduler => include_str!("../templates/scheduler.toml"),
+        }
+    }
+
+    /// The scenario, called `name`.
+    fn called(self, name: &str) -> Result<String> {
+        if !name.chars().any(|c| c.is_ascii_alphanumeric()) || name.contains(char::is_control) {
+            bail!("`{name}` cannot be a scenario's name: it needs a letter or a digit");
+        }
+        let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+        let own = format!("\nname = \"{}\"\n", self.name());
+        Ok(self.text().replacen(&own, &format!("\nname = \"{name}\"\n"), 1))
+    }
+}
+
+pub fn new(options: &NewOptions) -> Result<ExitCode> {
+    let template = options.template;
+    let name = options.name.clone().unwrap_or_else(|| template.name());
+    let text = template.called(&name)?;
+    match &options.output {
+        Some(path) => keep(template, path, &text)?,
+        // A reader that went away is no error.
+        None => drop(io::stdout().write_all(text.as_bytes())),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn keep(template: Template, path: &Path, text: &str) -> Result<()> {
+    create(path, text)?;
+    eprintln!("{}: run it with `slotline run {0}`", path.display());
+    if template == Template::MyTrace { beside(path) } else { Ok(()) }
+}
+
+/// Puts an example of a trace beside the scenario, unless there is one already.
+fn beside(scenario: &Path) -> Result<()> {
+    let (name, text) = FLOWS;
+    let path = scenario.with_file_name(name);
+    if path.exists() {
+        eprintln!("{}: there already, left alone", path.display());
+        return Ok(());
+    }
+    create(&path, text)?;
+    eprintln!("{}: an example; put your own flows there", path.display());
+    Ok(())
+}
+
+fn create(path: &Path, text: &str) -> Result<()> {
+    let write = || File::create_new(path)?.write_all(text.as_bytes());
+    write().with_context(|| format!("cannot write {}", path.display()))
+}

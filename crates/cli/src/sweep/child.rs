@@ -1,0 +1,56 @@
+//! One point of a sweep, in this process: what `slotline sweep` starts for each.
+//!
+//! Its standard input is its lifeline: where that ends, whoever started it has stopped or is gone, and
+//! it stops too and keeps nothing. A point's result is whole or not there.
+
+use super::SweepOptions;
+use crate::progress;
+use crate::run::INTERRUPTED;
+use anyhow::{Context, Result, bail};
+use slotline_lab::output::{Place, run_id};
+use slotline_lab::run::Jobs;
+use slotline_lab::summary::Summary;
+use slotline_lab::sweep::Study;
+use slotline_lab::sweep::store;
+use std::io::Read;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Runs the point that `which` names, as `number:id`.
+pub fn point(options: &SweepOptions, which: &str) -> Result<ExitCode> {
+    let (number, id) = which.split_once(':').context("a point is number:id")?;
+    let study = Study::load(&options.file)?;
+    let at: usize = number.parse()?;
+    if at >= study.len() {
+        bail!("`{}` has changed since the sweep began", options.file.display());
+    }
+    let loaded = study.point(at)?;
+    let (name, resolved) = (&loaded.scenario.name, loaded.resolved());
+    if run_id(name, &resolved) != id {
+        bail!(
+            "`{}` or a file that it names has changed since the sweep began",
+            options.file.display()
+        );
+    }
+    let place = Place::claim(&options.out, name, &resolved, true)?;
+    let jobs = Arc::new(Jobs::of(&loaded));
+    progress::stop_on_interrupt(&jobs)?;
+    stop_with_lifeline(&jobs);
+    let set = loaded.run_set(jobs.run(&loaded, options.threads)?);
+    if !set.complete() {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    match place.write(&set, &Summary::of(&set), false) {
+        // Another process may have been faster, with the same result.
+        Err(_) if store::is_done(&options.out, id, &resolved)? => Ok(ExitCode::SUCCESS),
+        written => Ok(written.map(|_| ExitCode::SUCCESS)?),
+    }
+}
+
+fn stop_with_lifeline(jobs: &Arc<Jobs>) {
+    let jobs = Arc::clone(jobs);
+    std::thread::spawn(move || {
+        drop(std::io::stdin().read_to_end(&mut vec![]));
+        jobs.cancel();
+    });
+}

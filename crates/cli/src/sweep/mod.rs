@@ -1,0 +1,121 @@
+//! `slotline sweep` and `slotline collect`.
+
+pub mod arguments;
+mod child;
+mod cluster;
+pub mod collect;
+mod pool;
+mod prepare;
+
+use crate::run::{INTERRUPTED, say, width};
+use anyhow::Result;
+pub use arguments::SweepOptions;
+use prepare::Prepared;
+use slotline_lab::sweep::part::{Shard, Sweep, join};
+use slotline_lab::sweep::{Part, State, Study, store};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Exit code where some points have no result: the rest is kept.
+pub const INCOMPLETE: u8 = 1;
+
+pub fn sweep(options: &SweepOptions) -> Result<ExitCode> {
+    if let Some(which) = &options.point {
+        return child::point(options, which);
+    }
+    let study = Study::load(&options.file)?;
+    let shard = options.shard.unwrap_or(Shard::WHOLE);
+    let prepared = prepare::prepare(&study, shard, &options.out)?;
+    if options.slurm.slurm {
+        return cluster::write(options, &study);
+    }
+    if options.dry_run {
+        say(&listing(&prepared.part, shard));
+        return Ok(ExitCode::SUCCESS);
+    }
+    run(options, prepared)
+}
+
+fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
+    let Prepared { mut part, todo } = prepared;
+    let shard = part.shard;
+    // Nothing that could not be kept is begun.
+    let folder = store::write_part(&options.out, &part)?;
+    store::clear_drafts(&options.out);
+    let stopped = pool::run(options, &mut part, todo)?;
+    store::write_part(&options.out, &part)?;
+    let failed = failures(&part);
+    if shard == Shard::WHOLE {
+        let sweep = join(&[(options.out.clone(), part.clone())])?;
+        store::write_sweep(&options.out, &sweep)?;
+        show(&sweep, &folder, options.json);
+    } else if options.json {
+        say(&part.text());
+    } else {
+        say(&format!(
+            "{}: {} of the {} points of shard {}/{} are done. To join all shards:\n  slotline collect {}",
+            part.name,
+            count(&part, State::Done),
+            own(&part).count(),
+            shard.index,
+            shard.of,
+            folder.display()
+        ));
+    }
+    Ok(ExitCode::from(match (stopped, failed) {
+        (true, _) => INTERRUPTED,
+        (false, 0) => 0,
+        (false, _) => INCOMPLETE,
+    }))
+}
+
+/// Prints a sweep as far as it is done.
+pub fn show(sweep: &Sweep, folder: &Path, json: bool) {
+    if json {
+        return say(&sweep.json());
+    }
+    let done = sweep.points.iter().filter(|point| point.state == State::Done).count();
+    say(&format!("{}: {done} of {} points\n", sweep.name, sweep.points.len()));
+    if !sweep.rows.is_empty() {
+        say(&(sweep.table(width()) + "\n"));
+    }
+    say(&format!("Sweep: {}   (open sweep.html there in a browser)", folder.display()));
+}
+
+/// Says which points failed, and why; how many.
+fn failures(part: &Part) -> usize {
+    let failed = part.points.iter().filter(|point| point.state == State::Failed);
+    for point in failed.clone() {
+        let why = point.message.as_deref().unwrap_or("no message");
+        let why = why.trim().replace('\n', "\n    ");
+        eprintln!("point {} failed ({}):\n    {why}", point.point, part.words(point.point));
+    }
+    let missing = own(part).filter(|point| point.state == State::Missing).count();
+    if missing > 0 {
+        eprintln!("interrupted: {missing} points are left; the same command does them");
+    }
+    failed.count()
+}
+
+/// The points of this shard.
+fn own(part: &Part) -> impl Iterator<Item = &slotline_lab::sweep::PointRecord> {
+    part.points.iter().filter(|point| part.shard.has(point.point))
+}
+
+fn count(part: &Part, state: State) -> usize {
+    own(part).filter(|point| point.state == state).count()
+}
+
+/// The points of a shard, a line each.
+fn listing(part: &Part, shard: Shard) -> String {
+    let line = |point: &slotline_lab::sweep::PointRecord| {
+        let state = if point.state == State::Done { "done" } else { "to do" };
+        let id = point.id.as_deref().unwrap_or("");
+        format!("{:>5}  {state:<5}  {id}  {}\n", point.point, part.words(point.point))
+    };
+    let lines: String = own(part).map(line).collect();
+    let own = own(part).count();
+    let of =
+        if shard == Shard::WHOLE { String::new() } else { format!(" of {}", part.points.len()) };
+    lines + &format!("{}: {own}{of} points, {} done", part.sweep, count(part, State::Done))
+}

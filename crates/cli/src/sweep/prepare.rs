@@ -1,0 +1,80 @@
+//! Before anything runs: every point is checked, gets its name, and is looked for among the results.
+
+use anyhow::{Result, bail};
+use slotline_lab::metrics::Metric;
+use slotline_lab::output::run_id;
+use slotline_lab::scenario::ScenarioError;
+use slotline_lab::sweep::part::Shard;
+use slotline_lab::sweep::{Part, State, Study, store};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What is to be done.
+pub struct Prepared {
+    /// All points, those of this shard with their names.
+    pub part: Part,
+    /// The points without a result, in order.
+    pub todo: Vec<usize>,
+}
+
+/// A point that was checked.
+struct Checked {
+    at: usize,
+    name: String,
+    resolved: String,
+    metrics: Vec<Metric>,
+}
+
+/// Checks the points of `shard`, and looks below `root` for their results.
+pub fn prepare(study: &Study, shard: Shard, root: &Path) -> Result<Prepared> {
+    let mut part = Part::of(study, shard);
+    let mut todo = vec![];
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for checked in check_all(study, shard)? {
+        let Checked { at, name, resolved, metrics } = checked;
+        let id = run_id(&name, &resolved);
+        if let Some(before) = seen.insert(id.clone(), at) {
+            bail!(
+                "{}: points {before} ({}) and {at} ({}) are the same scenario",
+                study.file.display(),
+                study.words(before),
+                study.words(at)
+            );
+        }
+        let record = &mut part.points[at];
+        if store::is_done(root, &id, &resolved)? {
+            record.state = State::Done;
+        } else {
+            todo.push(at);
+        }
+        record.id = Some(id);
+        part.metrics = metrics;
+    }
+    Ok(Prepared { part, todo })
+}
+
+/// Checks on all processors: a check makes all of a point's traffic. The first fault is reported.
+fn check_all(study: &Study, shard: Shard) -> Result<Vec<Checked>, ScenarioError> {
+    let own: Vec<usize> = (0..study.len()).filter(|at| shard.has(*at)).collect();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
+    let work = || {
+        while let Some(at) = own.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
+            let checked = study.point(at).map(|loaded| Checked {
+                at,
+                name: loaded.scenario.name.clone(),
+                resolved: loaded.resolved(),
+                metrics: loaded.scenario.measure.metrics,
+            });
+            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, checked));
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..super::pool::processors()).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, checked)| checked).collect()
+}

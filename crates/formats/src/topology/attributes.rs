@@ -1,0 +1,159 @@
+//! Attributes of nodes and links in graph files: which are read, and in what unit.
+
+use super::draft::{Role, Speed};
+use crate::error::FormatError;
+use crate::tree::short;
+use slotline_net::time::Time;
+use slotline_net::units::Rate;
+use std::collections::BTreeSet;
+
+/// How a link says its rate, for messages.
+pub(super) const HOW_RATE: &str =
+    "; the file can say it as the attribute `rate` = \"10Gbps\", or in numbers as `rate_gbps` = 10";
+/// How a link says its delay, for messages.
+pub(super) const HOW_DELAY: &str =
+    "; the file can say it as the attribute `delay` = \"1us\", or in numbers as `delay_us` = 1";
+
+/// An attribute of a node or a link.
+pub(super) struct Attribute {
+    pub name: String,
+    pub value: String,
+    pub line: usize,
+}
+
+const RATES: [&str; 3] = ["rate", "bandwidth", "capacity"];
+const RATE_UNITS: [(&str, f64); 5] =
+    [("_bps", 1.0), ("_kbps", 1e3), ("_mbps", 1e6), ("_gbps", 1e9), ("_tbps", 1e12)];
+/// Topology Zoo: in bit/s.
+const ZOO_RATE: &str = "LinkSpeedRaw";
+const DELAYS: [&str; 2] = ["delay", "latency"];
+const DELAY_UNITS: [(&str, f64); 5] =
+    [("_s", 1e12), ("_ms", 1e9), ("_us", 1e6), ("_ns", 1e3), ("_ps", 1.0)];
+
+/// How an attribute says a quantity.
+enum Unit {
+    /// As text with a unit.
+    Text,
+    /// As a number of so many base units.
+    Number(f64),
+}
+
+/// Whether `name` is one of `names`, alone or with a unit behind it.
+fn unit(name: &str, names: &[&str], units: &[(&str, f64)]) -> Option<Unit> {
+    if names.contains(&name) {
+        return Some(Unit::Text);
+    }
+    let found = units.iter().find_map(|(ending, scale)| {
+        let stem = name.strip_suffix(ending)?;
+        names.contains(&stem).then_some(*scale)
+    });
+    found.map(Unit::Number)
+}
+
+/// The rate and the delay of a link; what means neither is noted in `unread`.
+pub(super) fn speed(
+    attributes: &[Attribute],
+    unread: &mut BTreeSet<String>,
+) -> Result<Speed, FormatError> {
+    let (mut rate, mut delay) = (None, None);
+    for attribute in attributes {
+        let zoo = (attribute.name == ZOO_RATE).then_some(Unit::Number(1.0));
+        if let Some(unit) = zoo.or_else(|| unit(&attribute.name, &RATES, &RATE_UNITS)) {
+            let value = match unit {
+                Unit::Text => attribute.parse::<Rate>("rate_gbps")?,
+                Unit::Number(scale) => Rate(attribute.scaled(scale)?),
+            };
+            once(&mut rate, attribute, value)?;
+        } else if let Some(unit) = unit(&attribute.name, &DELAYS, &DELAY_UNITS) {
+            let value = match unit {
+                Unit::Text => attribute.parse::<Time>("delay_us")?,
+                Unit::Number(scale) => Time::ps(attribute.scaled(scale)?),
+            };
+            once(&mut delay, attribute, value)?;
+        } else {
+            unread.insert(format!("attribute `{}` of links", short(&attribute.name)));
+        }
+    }
+    Ok(Speed { rate: rate.map(|(rate, _)| rate), delay: delay.map(|(delay, _)| delay) })
+}
+
+/// Keeps `value`, unless another attribute gave one already.
+fn once<'a, T>(
+    kept: &mut Option<(T, &'a str)>,
+    attribute: &'a Attribute,
+    value: T,
+) -> Result<(), FormatError> {
+    if let Some((_, other)) = kept {
+        let message = format!("`{other}` and `{}` say the same: leave one out", attribute.name);
+        return Err(FormatError::new(attribute.line, message));
+    }
+    *kept = Some((value, &attribute.name));
+    Ok(())
+}
+
+impl Attribute {
+    fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(
+        &self,
+        with_unit: &str,
+    ) -> Result<T, FormatError> {
+        self.value.parse().map_err(|error: T::Err| {
+            let message = format!(
+                "`{}`: {error}; a number alone needs its unit in the attribute's name, as `{with_unit}`",
+                self.name
+            );
+            FormatError::new(self.line, message)
+        })
+    }
+
+    /// The value, a number, times `scale`.
+    fn scaled(&self, scale: f64) -> Result<u64, FormatError> {
+        let value = self.value.trim().parse::<f64>().map(|number| (number * scale).round());
+        match value {
+            Ok(value) if (0.0..1e19).contains(&value) => Ok(value as u64),
+            _ => {
+                let (name, value) = (&self.name, short(&self.value));
+                let message = format!("`{name}` = `{value}` must be a number, at least 0");
+                Err(FormatError::new(self.line, message))
+            }
+        }
+    }
+}
+
+/// What a node is, by its attribute `role`, or else `type`; what means neither is noted in `unread`.
+pub(super) fn role(
+    attributes: &[Attribute],
+    unread: &mut BTreeSet<String>,
+) -> Result<Role, FormatError> {
+    let find = |name: &str| attributes.iter().find(|attribute| attribute.name == name);
+    for attribute in attributes.iter().filter(|a| a.name != "role" && a.name != "type") {
+        unread.insert(format!("attribute `{}` of nodes", short(&attribute.name)));
+    }
+    let said = |attribute: &Attribute| match attribute.value.as_str() {
+        "host" => Ok(Role::Host),
+        "switch" => Ok(Role::Switch),
+        other => Err(format!("`{}` = `{}`", attribute.name, short(other))),
+    };
+    match (find("role"), find("type")) {
+        (Some(role), _) => said(role).map_err(|what| {
+            FormatError::new(role.line, format!("{what} must be \"host\" or \"switch\""))
+        }),
+        (None, Some(kind)) => Ok(said(kind).unwrap_or_else(|what| {
+            Role::Unsaid(format!("has {what}, which is neither host nor switch"))
+        })),
+        (None, None) => Ok(Role::Unsaid("has neither `role` nor `type`".into())),
+    }
+}
+
+/// The value of the attribute that names nodes.
+pub(super) fn named_by(
+    attributes: &[Attribute],
+    names: &str,
+    id: &str,
+    line: usize,
+) -> Result<String, FormatError> {
+    let found = attributes.iter().find(|attribute| attribute.name == names);
+    found.map(|attribute| attribute.value.clone()).ok_or_else(|| {
+        let message = format!("node `{}` has no attribute `{names}` to be named by", short(id));
+        FormatError::new(line, message)
+    })
+}

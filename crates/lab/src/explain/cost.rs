@@ -1,0 +1,230 @@
+//! What a scenario costs to run: packet-hops, processor time, memory, size of the results.
+
+use super::survey::{Load, Survey, Way};
+use super::{several, span};
+use crate::build;
+use crate::metrics::Unit;
+use crate::output::words::Scale;
+use crate::run::Jobs;
+use crate::scenario::{Scenario, SchemeSpec};
+use crate::usage;
+use slotline_net::control::spec::ControlSpec;
+use slotline_net::time::Time;
+use slotline_net::transport::Transport;
+use slotline_net::workload::{Carrier, Conn};
+use std::path::Path;
+
+/// What one run of a scheme is expected to cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// The scheme.
+    pub scheme: String,
+    /// Packets, data and acknowledgements, over links.
+    pub hops: f64,
+    /// Processor time of one run in seconds.
+    pub cpu_s: f64,
+}
+
+pub(super) fn estimates(survey: &Survey<'_>, slower: f64) -> Vec<Estimate> {
+    let of = |scheme: &SchemeSpec| {
+        let work = work(survey, scheme);
+        let cpu_s = (START_NS + work.ns(survey, scheme)) * slower * 1e-9;
+        Estimate { scheme: scheme.name.clone(), hops: work.hops, cpu_s }
+    };
+    survey.scenario.scheme.iter().map(of).collect()
+}
+
+/// What there is to simulate.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    /// Packets over links.
+    hops: f64,
+    /// Of these, those that a host sends or gets over TCP.
+    segments: f64,
+    /// The same of datagrams.
+    datagrams: f64,
+}
+
+impl Work {
+    fn and(self, other: Work) -> Work {
+        Work {
+            hops: self.hops + other.hops,
+            segments: self.segments + other.segments,
+            datagrams: self.datagrams + other.datagrams,
+        }
+    }
+
+    /// Processor time on the machine of docs/performance.md.
+    fn ns(&self, survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
+        let scheduled = !matches!(scheme.control, ControlSpec::None {});
+        let (segment, datagram) =
+            if scheduled { (SCHEDULED_NS, SCHEDULED_NS) } else { (SEGMENT_NS, DATAGRAM_NS) };
+        let at_switches = (self.hops - self.segments - self.datagrams).max(0.0);
+        let general = if scheme.queue.is_plain() { 1.0 } else { GENERAL };
+        at_switches * switch_ns(survey.graph.hosts.len()) * general
+            + self.segments * segment
+            + self.datagrams * datagram
+    }
+}
+
+/// All packets over all links. What a link cannot carry before the run ends is not sent over it; a
+/// sender of datagrams sends all the same, unless it is held back.
+fn work(survey: &Survey<'_>, scheme: &SchemeSpec) -> Work {
+    let Ok(transport) = scheme.transport.build() else { return Work::default() };
+    let scheduled = !matches!(scheme.control, ControlSpec::None {});
+    let conns = survey.traffic.conns.iter().enumerate();
+    let each = conns.map(|(at, conn)| work_of(survey, at, conn, &transport, scheduled));
+    each.fold(Work::default(), Work::and)
+}
+
+fn work_of(
+    survey: &Survey<'_>,
+    at: usize,
+    conn: &Conn,
+    transport: &Transport,
+    scheduled: bool,
+) -> Work {
+    let load: Load = survey.load(conn, transport);
+    let end = survey.scenario.end.at.unwrap_or(Time::MAX).as_secs_f64();
+    let share = |way: &Way| (end / way.busy().as_secs_f64().max(1e-12)).min(1.0);
+    let least = survey.path(at).map(share).fold(1.0, f64::min);
+    let hops = survey.path(at).count() as f64;
+    if scheduled || conn.carrier == Carrier::Tcp {
+        let packets = (load.packets + load.acks) * least;
+        let (tcp, udp) = if conn.carrier == Carrier::Tcp { (packets, 0.0) } else { (0.0, packets) };
+        return Work { hops: packets * hops, segments: tcp, datagrams: udp };
+    }
+    let left = survey.path(at).scan(1.0, |left: &mut f64, way| {
+        let before = *left;
+        *left = left.min(share(way));
+        Some(before)
+    });
+    Work { hops: load.packets * left.sum::<f64>(), segments: 0.0, datagrams: load.packets }
+}
+
+/// Nanoseconds for a packet at a plain switch in a fabric of so many hosts: from what docs/performance.md
+/// has for DCTCP, six hops to a packet of which hosts take [`SEGMENT_NS`].
+const SWITCH_NS: [(f64, f64); 3] = [(128.0, 31.6), (1024.0, 44.0), (8192.0, 83.0)];
+/// For a TCP segment at the hosts, both together.
+const SEGMENT_NS: f64 = 90.0;
+/// For a datagram at the hosts.
+const DATAGRAM_NS: f64 = 200.0;
+/// For either, where a scheduler decides, its messages included.
+const SCHEDULED_NS: f64 = 270.0;
+/// How many times as long a switch takes that is not plain: priorities, shared buffer, pause frames.
+const GENERAL: f64 = 2.5;
+/// To set up a run.
+const START_NS: f64 = 2e6;
+
+/// In between by the logarithm of the number of hosts.
+fn switch_ns(hosts: usize) -> f64 {
+    let hosts = hosts as f64;
+    let between = SWITCH_NS.windows(2).find(|pair| hosts <= pair[1].0).unwrap_or(&SWITCH_NS[1..]);
+    let (low, high) = (between[0], between[1]);
+    let along = ((hosts / low.0).log2() / (high.0 / low.0).log2()).max(0.0);
+    low.1 + along * (high.1 - low.1)
+}
+
+pub(super) fn sentences(survey: &Survey<'_>, estimates: &[Estimate]) -> Vec<String> {
+    let scenario = survey.scenario;
+    let (schemes, repeat) = (scenario.scheme.len() as u64, u64::from(scenario.repeat));
+    let seeds = scenario.seeds();
+    let seeds = match &seeds[..] {
+        [one] => format!("seed {one}"),
+        [first, .., last] => format!("seeds {first} to {last}"),
+        [] => String::new(),
+    };
+    let hops: f64 = estimates.iter().map(|e| e.hops).sum::<f64>() * repeat as f64;
+    let cpu: f64 = estimates.iter().map(|e| e.cpu_s).sum::<f64>() * repeat as f64;
+    let each: Vec<String> = estimates
+        .iter()
+        .map(|e| format!("{} {}", e.scheme, rough(Unit::Seconds, e.cpu_s)))
+        .collect();
+    vec![
+        format!(
+            "{}: {}, {seeds}; each simulates at least {}.",
+            several(schemes * repeat, "run"),
+            several(schemes, "scheme"),
+            span(survey.lasts())
+        ),
+        format!(
+            "About {} packet-hops, {} of processor time (a run: {}), and {} of memory.",
+            rough(Unit::Count, hops),
+            rough(Unit::Seconds, cpu),
+            each.join(", "),
+            rough(Unit::Bytes, memory(survey))
+        ),
+        format!("Results of about {}.", rough(Unit::Bytes, results(survey))),
+    ]
+}
+
+/// `value` with two digits that count: more would pretend to know.
+fn rough(unit: Unit, value: f64) -> String {
+    let step = 10f64.powf(value.max(1e-12).log10().floor() - 1.0);
+    let rounded = (value / step).round() * step;
+    match unit {
+        Unit::Count if value >= 1e9 => format!("{} billion", short(rounded / 1e9)),
+        Unit::Count if value >= 1e6 => format!("{} million", short(rounded / 1e6)),
+        Unit::Count => crate::output::words::grouped(rounded as u64),
+        unit => {
+            let scale = Scale::of(unit, rounded);
+            scale.with(short(rounded / scale.factor))
+        }
+    }
+}
+
+/// With a decimal below ten, unless that is zero.
+fn short(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let whole = value >= 9.95 || text.ends_with(".0");
+    if whole { format!("{value:.0}") } else { text }
+}
+
+/// Samples of a run, at most.
+fn samples(survey: &Survey<'_>) -> f64 {
+    let measure = &survey.scenario.measure;
+    let Some(sample) = measure.sample else { return 0.0 };
+    let ports = match measure.ports.len() {
+        0 => survey.lanes.iter().filter(|way| !survey.is_host(way.from)).count().min(256),
+        _ => measure
+            .ports
+            .iter()
+            .flat_map(|name| build::switch_ports_named(&survey.graph, name))
+            .count(),
+    };
+    survey.lasts().as_secs_f64() / sample.as_secs_f64() * ports as f64
+}
+
+/// The program, the network, the traffic, and the records of all runs.
+fn memory(survey: &Survey<'_>) -> f64 {
+    let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
+    let flows = survey.traffic.flows.len() as f64;
+    let network = 5_000.0 * survey.graph.hosts.len() as f64;
+    4e6 + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
+}
+
+/// Tables of flows, samples and ports, as text and as Parquet.
+fn results(survey: &Survey<'_>) -> f64 {
+    let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
+    let (flows, ports) = (survey.traffic.flows.len() as f64, survey.lanes.len() as f64);
+    100_000.0 + runs * (120.0 * flows + 60.0 * samples(survey) + 60.0 * ports)
+}
+
+/// Sixteen hosts in a ring around a switch: a quarter of a million hops.
+const SMALL: &str = "name = \"calibration\"\nend = { at = \"1s\" }\nmeasure = { ideal = false }\n\
+                     fabric = { kind = \"star\", hosts = 16 }\n\
+                     [[workload]]\nkind = \"stride\"\nsize = \"5MB\"\n\
+                     [[scheme]]\nname = \"tcp\"\n";
+/// Nanoseconds per hop of [`SMALL`] on the machine of docs/performance.md.
+const SMALL_NS: f64 = 60.0;
+
+/// How many times slower this program is here than on the machine of docs/performance.md: measured
+/// on a small run, which takes some hundredths of a second.
+pub fn calibrate() -> f64 {
+    let Ok(loaded) = Scenario::parse(Path::new("calibration"), SMALL.into()) else { return 1.0 };
+    let before = usage::process_cpu_s();
+    let Ok(runs) = Jobs::of(&loaded).run(&loaded, 1) else { return 1.0 };
+    let ns = (usage::process_cpu_s() - before) * 1e9;
+    let hops: u64 = runs.iter().map(|run| run.engine.packet_hops).sum();
+    (ns / hops.max(1) as f64 / SMALL_NS).clamp(0.1, 100.0)
+}

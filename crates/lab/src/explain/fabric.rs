@@ -1,0 +1,98 @@
+//! The fabric in words.
+
+use super::survey::{Survey, rate};
+use super::{several, span};
+use crate::metrics::Unit;
+use crate::output::words::quantity;
+use std::collections::BTreeMap;
+
+pub(super) fn sentences(survey: &Survey<'_>, fabric: &str) -> Vec<String> {
+    let whole = std::iter::once(format!("A {fabric}."));
+    let trips = survey.round_trips(&survey.transport).map(|(least, most)| {
+        let data = survey.transport.data_len(survey.transport.mss());
+        if least == most {
+            return format!(
+                "Base round trip (a packet of {data} B there, an acknowledgement back): {}.",
+                span(least)
+            );
+        }
+        format!(
+            "Base round trip (a packet of {data} B there, an acknowledgement back): {} between the \
+             nearest hosts, {} between the farthest.",
+            span(least),
+            span(most)
+        )
+    });
+    whole.chain(links(survey)).chain(trips).chain([capacity(survey)]).collect()
+}
+
+/// Links of a tier that are alike, in a sentence.
+fn links(survey: &Survey<'_>) -> Vec<String> {
+    let mut alike: BTreeMap<(u8, u8, u64, u64, u64, u64), u64> = BTreeMap::new();
+    for link in &survey.graph.links {
+        let tier = |end: slotline_net::topology::End| survey.graph.nodes[end.node.at()].tier;
+        let (a, b) = (tier(link.a), tier(link.b));
+        let (up, down) = if a <= b { (link.ab, link.ba) } else { (link.ba, link.ab) };
+        let (up, down) = ((up.rate.0, up.delay.as_ps()), (down.rate.0, down.delay.as_ps()));
+        *alike.entry((a.min(b), a.max(b), up.0, up.1, down.0, down.1)).or_default() += 1;
+    }
+    let sentence = |((low, high, rate_up, delay_up, rate_down, delay_down), n): (_, u64)| {
+        let lane = |rate: u64, delay: u64| {
+            let (rate, delay) = (rate as f64, delay as f64 * 1e-12);
+            format!("{}, {}", quantity(Unit::BitsPerSecond, rate), quantity(Unit::Seconds, delay))
+        };
+        let (up, down): (String, String) = (lane(rate_up, delay_up), lane(rate_down, delay_down));
+        let ways = if up == down { up } else { format!("{up} up and {down} down") };
+        format!("{} between {}: {ways}.", several(n, "link"), tiers(low, high))
+    };
+    alike.into_iter().map(sentence).collect()
+}
+
+fn tiers(low: u8, high: u8) -> String {
+    match (low, high) {
+        (0, 1) => "hosts and switches".into(),
+        (low, high) if low == high => format!("switches of tier {low}"),
+        (0, high) => format!("hosts and switches of tier {high}"),
+        (low, high) => format!("switches of tier {low} and {high}"),
+    }
+}
+
+/// What hosts can send together, and what each tier above can carry of it.
+fn capacity(survey: &Survey<'_>) -> String {
+    let mut up: BTreeMap<u8, u64> = BTreeMap::new();
+    for way in &survey.lanes {
+        let (from, to) = (&survey.graph.nodes[way.from.at()], &survey.graph.nodes[way.to.at()]);
+        if from.tier < to.tier {
+            *up.entry(from.tier).or_default() += way.lane.rate.0;
+        }
+    }
+    let hosts = up.get(&0).copied().unwrap_or(0);
+    let Some((tier, narrow)) =
+        up.into_iter().filter(|(tier, _)| *tier > 0).min_by_key(|(_, sum)| *sum)
+    else {
+        return format!(
+            "Hosts can send {} together, and nothing in between is slower.",
+            words(hosts)
+        );
+    };
+    let narrow_words = words(narrow);
+    if narrow >= hosts {
+        return format!(
+            "Hosts can send {} together, and all tiers can carry it: not oversubscribed; about {} \
+             from one half of the fabric to the other.",
+            words(hosts),
+            words(hosts / 2)
+        );
+    }
+    format!(
+        "Hosts can send {} together, tier {tier} carries {narrow_words} upwards: oversubscribed \
+         {:.1} to 1; about {} from one half of the fabric to the other.",
+        words(hosts),
+        hosts as f64 / narrow as f64,
+        words(narrow / 2)
+    )
+}
+
+fn words(bits_per_second: u64) -> String {
+    rate(slotline_net::units::Rate(bits_per_second))
+}

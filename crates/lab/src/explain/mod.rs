@@ -1,0 +1,161 @@
+//! A scenario in words: what will be simulated, what it will cost, and what looks like a mistake.
+//!
+//! Every sentence is computed from the scenario as it would be run: the fabric is built and the traffic
+//! of the first seed is made.
+
+mod cost;
+mod doubts;
+mod fabric;
+mod schemes;
+mod survey;
+mod traffic;
+
+pub use cost::{Estimate, calibrate};
+
+use crate::catalogue::Kind;
+use crate::metrics::Unit;
+use crate::output::words::quantity;
+use crate::scenario::{EndWhen, EventKind, EventSpec, Loaded, Scenario, ScenarioError};
+use slotline_net::time::Time;
+use std::fmt;
+use survey::Survey;
+
+/// A scenario in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// Titles, and the sentences below each.
+    pub sections: Vec<(String, Vec<String>)>,
+    /// What it costs to run, per scheme.
+    pub estimates: Vec<Estimate>,
+}
+
+/// Explains `loaded`, for a machine that takes `slower` times as long as the one that
+/// docs/performance.md speaks of.
+pub fn explain(loaded: &Loaded, slower: f64) -> Result<Explanation, ScenarioError> {
+    let survey = Survey::of(loaded).map_err(|error| loaded.blame(error))?;
+    let scenario = &loaded.scenario;
+    let estimates = cost::estimates(&survey, slower);
+    let mut sections = vec![
+        ("Fabric", fabric::sentences(&survey, loaded.fabric())),
+        ("Traffic", traffic::sentences(&survey)),
+        ("Schemes", schemes::sentences(&survey)),
+        ("Events", scenario.event.iter().map(event).collect()),
+        ("End and measurement", end(scenario)),
+        ("Cost", cost::sentences(&survey, &estimates)),
+        ("Doubts", doubts::sentences(&survey)),
+    ];
+    sections.retain(|(_, sentences)| !sentences.is_empty());
+    let sections = sections.into_iter().map(|(title, text)| (title.to_string(), text)).collect();
+    Ok(Explanation { sections, estimates })
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (title, sentences)) in self.sections.iter().enumerate() {
+            if at > 0 {
+                writeln!(f)?;
+            }
+            writeln!(f, "{title}")?;
+            sentences.iter().try_for_each(|sentence| writeln!(f, "  {sentence}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A span of time in words.
+fn span(time: Time) -> String {
+    quantity(Unit::Seconds, time.as_secs_f64())
+}
+
+/// `n` of something: `1 run`, `3 runs`.
+fn several(n: u64, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", crate::output::words::grouped(n))
+}
+
+/// What is not as it would be by default, as in a scenario: `load = 0.6, until = "50ms"`.
+fn settings(kind: Kind, name: &str, table: &toml::Value) -> String {
+    let entry = kind.entries().into_iter().find(|entry| entry.name == name);
+    let usual = |key: &str, value: &toml::Value| {
+        let parameters = entry.iter().flat_map(|entry| &entry.parameters);
+        let known = parameters.filter(|p| p.key == key).find_map(|p| p.default.clone());
+        known.is_some_and(|default| default == value.to_string())
+    };
+    let given = table.as_table().into_iter().flatten();
+    let unusual = given.filter(|(key, value)| *key != "kind" && !usual(key, value));
+    let words: Vec<String> = unusual.map(|(key, value)| format!("{key} = {value}")).collect();
+    words.join(", ")
+}
+
+/// What something is, in a line.
+fn about(kind: Kind, name: &str) -> String {
+    let entry = kind.entries().into_iter().find(|entry| entry.name == name);
+    let line = entry.map(|entry| entry.about).unwrap_or_default();
+    let line = line.trim_end_matches('.');
+    let mut letters = line.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
+    // A name stays as it is.
+    if letters.clone().next().is_some_and(char::is_uppercase) {
+        line.into()
+    } else {
+        first + letters.as_str()
+    }
+}
+
+fn event(event: &EventSpec) -> String {
+    let at = span(event.at);
+    let what = match &event.kind {
+        EventKind::LinkDown { link } => format!("link {link} goes down"),
+        EventKind::LinkUp { link } => format!("link {link} carries again"),
+        EventKind::SwitchDown { switch } => format!("all links of {switch} go down"),
+        EventKind::SwitchUp { switch } => format!("all links of {switch} carry again"),
+        EventKind::Rate { link, rate } => {
+            return format!("At {at} link {link} gets {}, both ways.", survey::rate(*rate));
+        }
+    };
+    let routes = if event.reroute_after == Time::ZERO {
+        "at once".into()
+    } else {
+        format!("{} later", span(event.reroute_after))
+    };
+    format!("At {at} {what}; routes follow {routes}.")
+}
+
+fn end(scenario: &Scenario) -> Vec<String> {
+    let done = scenario.end.when == EndWhen::FlowsDone;
+    let ends = match (scenario.end.at, done) {
+        (Some(at), true) => {
+            format!("A run ends when all flows are complete, at {} at the latest.", span(at))
+        }
+        (Some(at), false) => format!("A run ends at {}, whatever is still under way.", span(at)),
+        (None, _) => "A run ends when all flows are complete, however long that takes.".into(),
+    };
+    let measure = &scenario.measure;
+    let window = match (measure.warmup, measure.until) {
+        (Time::ZERO, None) => "All flows count".to_string(),
+        (warmup, None) => format!("Flows that start from {} on count", span(warmup)),
+        (warmup, Some(until)) => {
+            format!("Flows that start from {} until {} count", span(warmup), span(until))
+        }
+    };
+    let ideal = if measure.ideal {
+        "each is compared with its time alone in the network (slowdown)"
+    } else {
+        "slowdowns are not computed"
+    };
+    let samples = match (measure.sample, measure.ports.len() as u64) {
+        (None, _) => "Queues and throughput are not sampled.".into(),
+        (Some(sample), 0) => format!(
+            "Queues and throughput are sampled every {}, at up to 256 switch ports.",
+            span(sample)
+        ),
+        (Some(sample), ports) => {
+            format!(
+                "Queues and throughput are sampled every {}, at {}.",
+                span(sample),
+                several(ports, "switch port")
+            )
+        }
+    };
+    vec![ends, format!("{window}; {ideal}."), samples]
+}

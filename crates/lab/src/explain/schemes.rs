@@ -1,0 +1,95 @@
+//! The schemes in words.
+
+use super::survey::{Survey, size};
+use super::{about, settings, span};
+use crate::catalogue::Kind;
+use crate::scenario::SchemeSpec;
+use slotline_net::aqm::spec::{Policy, QueueSpec};
+use slotline_net::units::{Bytes, Rate};
+
+pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
+    let one = |(at, scheme): (usize, &SchemeSpec)| scheme_in_words(survey, at, scheme);
+    survey.scenario.scheme.iter().enumerate().flat_map(one).collect()
+}
+
+fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<String> {
+    let baseline = if at == 0 && survey.scenario.scheme.len() > 1 { " (the baseline)" } else { "" };
+    let control = parts(&scheme.control);
+    let mut out = vec![
+        format!("{}{baseline}:", scheme.name),
+        format!("  Transport {}.", sentence(Kind::Transport, &parts(&scheme.transport))),
+        format!("  Queues: {}.", queue(survey, &scheme.queue, packet(scheme))),
+        format!("  Routing {}.", sentence(Kind::Routing, &name_of(&scheme.routing))),
+    ];
+    if control.0 != "none" {
+        out.push(format!("  Control {}.", sentence(Kind::Control, &control)));
+    }
+    out
+}
+
+/// Name, and the table it came with.
+type Named = (String, toml::Value);
+
+fn parts(spec: &impl serde::Serialize) -> Named {
+    let table = toml::Value::try_from(spec).unwrap_or(toml::Value::Boolean(false));
+    let kind = table.get("kind").and_then(toml::Value::as_str).unwrap_or("").to_string();
+    (kind, table)
+}
+
+fn name_of(spec: &impl serde::Serialize) -> Named {
+    let value = toml::Value::try_from(spec).unwrap_or(toml::Value::Boolean(false));
+    (value.as_str().unwrap_or("").to_string(), value)
+}
+
+fn sentence(kind: Kind, (name, table): &Named) -> String {
+    let options = settings(kind, name, table);
+    let with = if options.is_empty() { String::new() } else { format!(" ({options})") };
+    format!("{name}: {}{with}", about(kind, name))
+}
+
+/// Bytes of a full packet on the wire.
+fn packet(scheme: &SchemeSpec) -> u64 {
+    scheme.transport.build().map_or(1538, |transport| transport.data_len(transport.mss()).into())
+}
+
+/// The rate of the slowest switch port: where queues are.
+pub(super) fn slowest(survey: &Survey<'_>) -> Rate {
+    let switches = survey.lanes.iter().filter(|way| !survey.is_host(way.from));
+    switches.map(|way| way.lane.rate).min().unwrap_or(Rate(1))
+}
+
+fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
+    let rate = slowest(survey);
+    let room = |bytes: Bytes| {
+        format!(
+            "{} ({} packets, {} at {})",
+            size(bytes.0 as f64),
+            bytes.0 / packet.max(1),
+            span(rate.time_for(bytes)),
+            super::survey::rate(rate)
+        )
+    };
+    let limit = format!("{} of room per port", room(queue.limit));
+    let policy = match queue.policy {
+        Policy::DropTail => format!("drop-tail, {limit}"),
+        Policy::Ecn { threshold } => {
+            format!("packets that find more than {} are marked; {limit}", room(threshold))
+        }
+        Policy::Red(red) => format!(
+            "random early {} from an average of {} on, with a chance of {} at {}; {limit}",
+            if red.ecn { "marks" } else { "drops" },
+            room(red.min),
+            red.max_p,
+            room(red.max)
+        ),
+    };
+    let shared = queue.shared.map_or(String::new(), |shared| {
+        format!("; one buffer of {} for all ports of a switch", size(shared.total.0 as f64))
+    });
+    let classes = if queue.priorities { "; eight priority classes" } else { "" };
+    let pfc = queue
+        .pfc
+        .as_ref()
+        .map_or(String::new(), |pfc| format!("; senders are paused above {}", room(pfc.xoff)));
+    format!("{policy}{shared}{classes}{pfc}")
+}

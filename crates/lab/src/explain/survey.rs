@@ -1,0 +1,251 @@
+//! What a scenario amounts to: its graph, the first seed's traffic, and which links that loads.
+
+use crate::build::traffic;
+use crate::metrics::Unit;
+use crate::output::words::quantity;
+use crate::scenario::{EndWhen, Loaded, Scenario};
+use slotline_net::error::SpecError;
+use slotline_net::id::{HostId, NodeId};
+use slotline_net::node::host::pair_entropy;
+use slotline_net::route::{Down, Routes};
+use slotline_net::time::Time;
+use slotline_net::topology::{Graph, Lane, NodeKind, Wiring};
+use slotline_net::transport::Transport;
+use slotline_net::units::Rate;
+use slotline_net::workload::{Carrier, Conn, Start, Traffic, WorkloadSpec};
+
+/// A scenario, built and looked at.
+pub(super) struct Survey<'a> {
+    pub scenario: &'a Scenario,
+    pub graph: Graph,
+    pub wiring: Wiring,
+    pub routes: Routes,
+    pub traffic: Traffic,
+    /// The first scheme's.
+    pub transport: Transport,
+    /// All directed links, by node and port.
+    pub lanes: Vec<Way>,
+    /// By node: its first in `lanes`.
+    first: Vec<usize>,
+    /// By connection: the directed links of its path, in `path_lanes`.
+    paths: Vec<std::ops::Range<usize>>,
+    path_lanes: Vec<u32>,
+}
+
+/// A directed link.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub lane: Lane,
+    /// Bytes that the traffic puts on it, framing and acknowledgements included.
+    pub bytes: f64,
+}
+
+impl Way {
+    /// How long it takes to carry all.
+    pub fn busy(&self) -> Time {
+        Time::from_secs_f64(self.bytes * 8.0 / self.lane.rate.0.max(1) as f64)
+    }
+}
+
+/// What a connection sends.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Load {
+    pub packets: f64,
+    pub wire_bytes: f64,
+    pub acks: f64,
+    pub ack_bytes: f64,
+}
+
+impl<'a> Survey<'a> {
+    pub fn of(loaded: &'a Loaded) -> Result<Survey<'a>, SpecError> {
+        let scenario = &loaded.scenario;
+        let graph = scenario.fabric.build()?;
+        let files = |name: &str| loaded.file(name);
+        let traffic = traffic(scenario, &graph, scenario.seed.into(), &files)?;
+        let transport = scenario.scheme[0].transport.build()?;
+        let wiring = graph.wiring();
+        let routing = scenario.scheme[0].routing;
+        let routes = Routes::build(&graph, routing, &Down::default(), scenario.seed.into());
+        let mut survey = Survey {
+            scenario,
+            wiring,
+            routes,
+            traffic,
+            transport,
+            lanes: vec![],
+            first: vec![],
+            paths: vec![],
+            path_lanes: vec![],
+            graph,
+        };
+        survey.list_lanes();
+        survey.find_paths();
+        survey.add_loads();
+        Ok(survey)
+    }
+
+    fn list_lanes(&mut self) {
+        for node in 0..self.graph.nodes.len() as u32 {
+            self.first.push(self.lanes.len());
+            let wires = self.wiring.of(NodeId(node)).iter();
+            let way = |wire: &slotline_net::topology::Wire| Way {
+                from: NodeId(node),
+                to: wire.far.node,
+                lane: wire.lane,
+                bytes: 0.0,
+            };
+            self.lanes.extend(wires.map(way));
+        }
+    }
+
+    fn find_paths(&mut self) {
+        for conn in &self.traffic.conns {
+            let start = self.path_lanes.len();
+            let entropy = pair_entropy(self.scenario.seed.into(), conn.src, conn.dst);
+            let path = self.routes.path(&self.wiring, conn.src, conn.dst, entropy);
+            let lane = |end: &slotline_net::topology::End| {
+                (self.first[end.node.at()] + end.port.at()) as u32
+            };
+            self.path_lanes.extend(path.iter().flatten().map(lane));
+            self.paths.push(start..self.path_lanes.len());
+        }
+    }
+
+    fn add_loads(&mut self) {
+        for (at, conn) in self.traffic.conns.iter().enumerate() {
+            let load = self.load(conn, &self.transport);
+            for &lane in &self.path_lanes[self.paths[at].clone()] {
+                self.lanes[lane as usize].bytes += load.wire_bytes;
+            }
+        }
+    }
+
+    /// The directed links of connection `at`.
+    pub fn path(&self, at: usize) -> impl Iterator<Item = &Way> {
+        let lanes = &self.path_lanes[self.paths[at].clone()];
+        lanes.iter().map(|&lane| &self.lanes[lane as usize])
+    }
+
+    /// What a connection sends under `transport`.
+    pub fn load(&self, conn: &Conn, transport: &Transport) -> Load {
+        let flows = &self.traffic.flows[conn.first.at()..][..conn.count as usize];
+        flows.iter().fold(Load::default(), |sum, flow| {
+            let own = match conn.carrier {
+                Carrier::Tcp => of_tcp(flow.bytes, transport),
+                Carrier::Udp { message, .. } => of_udp(flow.bytes, message, transport),
+            };
+            Load {
+                packets: sum.packets + own.packets,
+                wire_bytes: sum.wire_bytes + own.wire_bytes,
+                acks: sum.acks + own.acks,
+                ack_bytes: sum.ack_bytes + own.ack_bytes,
+            }
+        })
+    }
+
+    /// Between two hosts: a full packet there and an acknowledgement back, through an empty network.
+    pub fn round_trip(&self, src: HostId, dst: HostId, transport: &Transport) -> Option<Time> {
+        let data = u64::from(transport.data_len(transport.mss()));
+        let there = self.one_way(src, dst, data)?;
+        Some(there + self.one_way(dst, src, transport.ack_len().into())?)
+    }
+
+    fn one_way(&self, src: HostId, dst: HostId, bytes: u64) -> Option<Time> {
+        let path = self.routes.path(&self.wiring, src, dst, 0)?;
+        let lanes = path.iter().map(|end| self.wiring.of(end.node)[end.port.at()].lane);
+        Some(
+            lanes.fold(Time::ZERO, |sum, lane| sum + lane.delay + lane.rate.pace().time_for(bytes)),
+        )
+    }
+
+    /// Least and largest round trip from the first host to another.
+    pub fn round_trips(&self, transport: &Transport) -> Option<(Time, Time)> {
+        let others = 1..self.graph.hosts.len() as u32;
+        let all = others.filter_map(|to| self.round_trip(HostId(0), HostId(to), transport));
+        all.fold(None, |span, time| match span {
+            None => Some((time, time)),
+            Some((least, most)) => Some((time.min(least), time.max(most))),
+        })
+    }
+
+    /// The directed link that has most to carry for its rate.
+    pub fn busiest(&self) -> Option<&Way> {
+        self.lanes.iter().max_by_key(|way| (way.busy(), std::cmp::Reverse(way.from)))
+    }
+
+    /// `h0-s0`.
+    pub fn name(&self, way: &Way) -> String {
+        let name = |node: NodeId| &self.graph.nodes[node.at()].name;
+        format!("{}-{}", name(way.from), name(way.to))
+    }
+
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.graph.nodes[node.at()].kind == NodeKind::Host
+    }
+
+    /// Whether a workload's flows are meant to last as long as the run.
+    pub fn endless(&self, group: u16) -> bool {
+        match &self.scenario.workload[usize::from(group)] {
+            WorkloadSpec::Bulk(bulk) => bulk.size.is_none(),
+            WorkloadSpec::Udp(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Starts that are known before the run, of the flows of `group` (of all: `None`).
+    pub fn starts(&self, group: Option<u16>) -> impl Iterator<Item = Time> {
+        let flows = self.traffic.flows.iter();
+        flows.filter(move |flow| group.is_none_or(|group| flow.group == group)).filter_map(|flow| {
+            match flow.start {
+                Start::At(time) => Some(time),
+                Start::After { .. } => None,
+            }
+        })
+    }
+
+    /// How long a run lasts at least: until its end, or until the busiest link has carried all.
+    pub fn lasts(&self) -> Time {
+        let busy = self.busiest().map_or(Time::ZERO, Way::busy);
+        let work = busy.max(self.starts(None).max().unwrap_or_default());
+        match (self.scenario.end.at, self.scenario.end.when) {
+            (Some(at), EndWhen::Time) => at,
+            (Some(at), EndWhen::FlowsDone) => at.min(work),
+            (None, _) => work,
+        }
+    }
+}
+
+fn of_tcp(bytes: u64, transport: &Transport) -> Load {
+    let packets = f64::from(transport.segments(bytes));
+    let overhead = f64::from(transport.data_len(0)).min(f64::from(transport.data_len(1)));
+    let acks = if transport.delayed_ack() == Time::ZERO { packets } else { (packets / 2.0).ceil() };
+    Load {
+        packets,
+        wire_bytes: bytes as f64 + packets * overhead,
+        acks,
+        ack_bytes: acks * f64::from(transport.ack_len()),
+    }
+}
+
+/// Headers of IPv4 and UDP.
+const UDP_HEADERS: u32 = 28;
+
+fn of_udp(bytes: u64, message: u32, transport: &Transport) -> Load {
+    let fragments = (message + 8).div_ceil(transport.mtu().saturating_sub(20).max(1));
+    let packets = bytes as f64 / f64::from(message.max(1)) * f64::from(fragments);
+    let framing = f64::from(transport.datagram_len(1400)) - 1400.0;
+    let wire_bytes = bytes as f64 + packets * (f64::from(UDP_HEADERS) + framing);
+    Load { packets, wire_bytes, ..Load::default() }
+}
+
+/// A rate in words.
+pub(super) fn rate(rate: Rate) -> String {
+    quantity(Unit::BitsPerSecond, rate.0 as f64)
+}
+
+/// A number of bytes in words.
+pub(super) fn size(bytes: f64) -> String {
+    quantity(Unit::Bytes, bytes)
+}

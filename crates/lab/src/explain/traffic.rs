@@ -1,0 +1,99 @@
+//! The traffic in words.
+
+use super::survey::{Survey, size};
+use super::{about, settings, several, span};
+use crate::catalogue::Kind;
+use slotline_net::time::Time;
+use slotline_net::workload::{Carrier, Flow, Role};
+
+pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
+    let groups = 0..survey.scenario.workload.len() as u16;
+    groups.flat_map(|group| workload(survey, group)).chain(busiest(survey)).collect()
+}
+
+fn workload(survey: &Survey<'_>, group: u16) -> Vec<String> {
+    let spec = &survey.scenario.workload[usize::from(group)];
+    let table = toml::Value::try_from(spec).unwrap_or(toml::Value::Boolean(false));
+    let options = settings(Kind::Workload, spec.kind(), &table);
+    let with = if options.is_empty() { String::new() } else { format!(" ({options})") };
+    vec![
+        format!("{}: {}{with}.", spec.kind(), about(Kind::Workload, spec.kind())),
+        format!("  {}", flows(survey, group)),
+    ]
+}
+
+/// Number, bytes and starts of a workload's flows.
+fn flows(survey: &Survey<'_>, group: u16) -> String {
+    let all = survey.traffic.flows.iter().filter(|flow| flow.group == group);
+    let request = |role: Role| matches!(role, Role::Request(_));
+    let (asks, own): (Vec<&Flow>, Vec<&Flow>) = all.partition(|flow| request(flow.role));
+    let bytes: f64 = own.iter().map(|flow| flow.bytes as f64).sum();
+    let datagrams = own
+        .iter()
+        .any(|flow| matches!(survey.traffic.conns[flow.conn.at()].carrier, Carrier::Udp { .. }));
+    let what = if datagrams { "UDP stream" } else { "TCP flow" };
+    let count = own.len() as u64;
+    let requests = if asks.is_empty() {
+        String::new()
+    } else {
+        format!(" and {}", several(asks.len() as u64, "request"))
+    };
+    let mean = size((bytes / count.max(1) as f64).round());
+    let total = if survey.endless(group) && !datagrams {
+        "as long as the run".to_string()
+    } else if count == 1 {
+        format!("{} of payload", size(bytes))
+    } else {
+        format!("{} of payload, {mean} on average", size(bytes))
+    };
+    format!("{}{requests}, {total}; {}.", several(count, what), starts(survey, group))
+}
+
+fn starts(survey: &Survey<'_>, group: u16) -> String {
+    let known: Vec<Time> = survey.starts(Some(group)).collect();
+    let all = survey.traffic.flows.iter().filter(|flow| flow.group == group).count();
+    let (first, last) = (known.iter().min(), known.iter().max());
+    let (first, last) = (first.copied().unwrap_or_default(), last.copied().unwrap_or_default());
+    let whole = known.len() == all;
+    let which = if whole {
+        "all start".into()
+    } else {
+        format!(
+            "{} start",
+            several(known.len() as u64, "flow").replace(" flows", "").replace(" flow", "")
+        )
+    };
+    let when = if first == last {
+        format!("at {}", span(first))
+    } else {
+        format!("from {} to {}", span(first), span(last))
+    };
+    let rest = if whole { "" } else { ", each other one when those are done that it waits for" };
+    format!("{which} {when}{rest}")
+}
+
+/// The busiest link, how long it is busy, and its load where arrivals do not wait for completions.
+fn busiest(survey: &Survey<'_>) -> Option<String> {
+    let way = survey.busiest()?;
+    let busy = way.busy();
+    let load = offered(survey).map_or(String::new(), |load| {
+        format!("; while flows arrive, its load is {:.0} %", load * 100.0)
+    });
+    Some(format!(
+        "The busiest link, {}, has {} to carry, framing included: {} at its rate{load}.",
+        survey.name(way),
+        size(way.bytes.round()),
+        span(busy)
+    ))
+}
+
+/// Load of the busiest link where many flows arrive over time.
+pub(super) fn offered(survey: &Survey<'_>) -> Option<f64> {
+    let starts: Vec<Time> = survey.starts(None).collect();
+    let known = starts.len() > 100 && starts.len() * 2 > survey.traffic.flows.len();
+    let (first, last) = (starts.iter().min()?, starts.iter().max()?);
+    let busy = survey.busiest()?.busy().as_secs_f64();
+    let over = last.since(*first).as_secs_f64();
+    // Where all start at once there is no arrival rate.
+    (known && over > busy / 100.0).then(|| busy / over)
+}

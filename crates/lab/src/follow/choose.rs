@@ -1,0 +1,118 @@
+//! Which flows are worth following.
+
+use crate::build::ports_named;
+use crate::collect::Scene;
+use crate::record::{FlowRow, RunRecord};
+use crate::scenario::MeasureSpec;
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::host::Plan;
+use slotline_net::rng::mix64;
+use slotline_sim::Follow;
+use std::collections::BTreeSet;
+
+/// Packets over links that are recorded in one run, about: 64 bytes each.
+const MOST_HOPS: u64 = 1_500_000;
+/// A segment and its acknowledgement cross about so many links.
+const HOPS_PER_SEGMENT: u64 = 12;
+
+/// What is followed in a run.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Flows whose time is explained, by number.
+    pub flows: Vec<u32>,
+    /// Those of them that the scenario names.
+    pub named: Vec<u32>,
+    /// Their connections, by number.
+    pub conns: Vec<u32>,
+    /// Captured ports.
+    pub ports: Vec<(NodeId, PortId)>,
+    /// Packets kept of each.
+    pub limit: u64,
+}
+
+impl Choice {
+    /// The flows named in the scenario, the slowest 1 %, and as many of the others, drawn at random, as
+    /// memory allows: all of them where a run is small. And the ports to be captured.
+    pub fn of(record: &RunRecord, scene: &Scene, measure: &MeasureSpec) -> Choice {
+        let plan = &*scene.plan;
+        let mut chooser = Chooser { plan, room: MOST_HOPS, conns: BTreeSet::new(), flows: vec![] };
+        let named: Vec<u32> = measure.follow.clone();
+        named.iter().for_each(|&flow| chooser.take(flow));
+        if measure.why {
+            let mut flows: Vec<&FlowRow> =
+                record.flows.iter().filter(|flow| can_be_explained(flow)).collect();
+            flows.sort_by(|a, b| slowness(b).total_cmp(&slowness(a)).then(a.flow.cmp(&b.flow)));
+            let (slowest, others) = flows.split_at(flows.len().div_ceil(100));
+            slowest.iter().for_each(|flow| chooser.take_if_room(flow.flow));
+            let mut others: Vec<u32> = others.iter().map(|flow| flow.flow).collect();
+            others.sort_by_key(|&flow| (mix64(u64::from(flow)), flow));
+            others.iter().for_each(|&flow| chooser.take_if_room(flow));
+        }
+        let Chooser { mut flows, conns, .. } = chooser;
+        flows.sort_unstable();
+        flows.dedup();
+        let named_ports = measure.capture.iter().flat_map(|name| ports_named(&scene.graph, name));
+        let ports: BTreeSet<_> = named_ports.map(|end| (end.node, end.port)).collect();
+        Choice {
+            flows,
+            named,
+            conns: conns.into_iter().collect(),
+            ports: ports.into_iter().collect(),
+            limit: measure.capture_limit,
+        }
+    }
+
+    /// What the engine has to record.
+    pub fn follow(&self) -> Follow {
+        Follow { conns: self.conns.clone(), ports: self.ports.clone(), limit: self.limit }
+    }
+
+    /// Whether there is nothing to follow.
+    pub fn is_empty(&self) -> bool {
+        self.conns.is_empty() && self.ports.is_empty()
+    }
+}
+
+/// Whether a flow has a completion time, and a chain of packets that led to it.
+pub(super) fn can_be_explained(flow: &FlowRow) -> bool {
+    flow.started() && flow.finished() && !flow.udp && !flow.request
+}
+
+/// The slowdown; the completion time itself where that is not known.
+fn slowness(flow: &FlowRow) -> f64 {
+    let took = (flow.finish_ps - flow.start_ps) as f64;
+    if flow.ideal_ps > 0 { took / flow.ideal_ps as f64 } else { took }
+}
+
+struct Chooser<'a> {
+    plan: &'a Plan,
+    room: u64,
+    conns: BTreeSet<u32>,
+    flows: Vec<u32>,
+}
+
+impl Chooser<'_> {
+    fn take(&mut self, flow: u32) {
+        let conn = self.plan.traffic.flows[flow as usize].conn.0;
+        if !self.conns.contains(&conn) {
+            self.room = self.room.saturating_sub(self.cost(conn));
+            self.conns.insert(conn);
+        }
+        self.flows.push(flow);
+    }
+
+    fn take_if_room(&mut self, flow: u32) {
+        let conn = self.plan.traffic.flows[flow as usize].conn.0;
+        if self.conns.contains(&conn) || self.cost(conn) <= self.room {
+            self.take(flow);
+        }
+    }
+
+    /// Hops of all packets of a connection, about.
+    fn cost(&self, conn: u32) -> u64 {
+        let flows = &self.plan.traffic.flows;
+        let segments = |bytes| u64::from(self.plan.transport.segments(bytes));
+        self.plan.flows(conn).map(|flow| segments(flows[flow.at()].bytes)).sum::<u64>()
+            * HOPS_PER_SEGMENT
+    }
+}

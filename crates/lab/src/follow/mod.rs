@@ -1,0 +1,58 @@
+//! Following single flows: where their time went, how they went, and who was permitted to send.
+//!
+//! A run is recorded in a second pass: the first says which flows are worth it, and the second, the same
+//! again with their packets recorded, has to end in the same digest. So the first pays nothing for it,
+//! and every followed run is also a check that runs repeat.
+
+mod choose;
+mod permits;
+mod sequence;
+mod trip;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use choose::Choice;
+
+use crate::collect::Scene;
+use crate::record::{Capture, CapturedPacket, RunRecord};
+use permits::Permits;
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::node::host::Plan;
+use slotline_sim::{Hop, Outcome};
+use trip::Courses;
+
+/// Adds to `record` what `outcome`, of the same run with packets recorded, tells.
+pub fn tell(record: &mut RunRecord, choice: &Choice, scene: &Scene, outcome: &mut Outcome) {
+    let journal = std::mem::take(&mut outcome.journal);
+    let permits = Permits::of(&outcome.notes, outcome.reached.as_ps());
+    let courses = Courses::of(&journal.hops, scene, &scene.rows());
+    record.why = walk::explain(&choice.flows, record, scene, &courses, &permits);
+    record.sequence = sequence::sequences(choice, record, scene, &courses);
+    record.schedule = permits.into_rows();
+    let captures = journal.captures.into_iter().zip(&choice.ports);
+    let rows = scene.rows();
+    record.captures = captures
+        .map(|((hops, omitted), port)| Capture {
+            port: rows[port],
+            packets: hops.iter().map(|hop| captured(hop, scene)).collect(),
+            omitted,
+        })
+        .collect();
+}
+
+fn captured(hop: &Hop, scene: &Scene) -> CapturedPacket {
+    CapturedPacket { t_ps: hop.start, src: source(&hop.packet, &scene.plan), packet: hop.packet }
+}
+
+/// The host that made `packet`; pause frames are made by the node that sends them.
+fn source(packet: &Packet, plan: &Plan) -> u32 {
+    let conn = || plan.traffic.conns[packet.flow as usize];
+    match packet.kind {
+        Kind::Data | Kind::Datagram => conn().src.0,
+        Kind::Ack => conn().dst.0,
+        Kind::Control => packet.flow,
+        Kind::Pause => u32::MAX,
+    }
+}

@@ -1,0 +1,139 @@
+//! Explanations of real runs.
+
+use crate::record::{Part, RunRecord, Step, WhyRow};
+use crate::run::Jobs;
+use crate::scenario::Scenario;
+use proptest::prelude::*;
+use std::path::Path;
+
+const SCHEMES: [(&str, &str); 5] = [
+    ("reno", "transport = { kind = \"newreno\", min-rto = \"5ms\" }"),
+    ("dctcp", "transport = \"dctcp\"\nqueue = { kind = \"ecn\", threshold = \"30KB\" }"),
+    ("cubic", "transport = { kind = \"cubic\", delayed-ack = \"200us\" }\nrouting = \"spray\""),
+    ("classes", "transport = \"cubic\"\nqueue = { kind = \"drop-tail\", priorities = true }"),
+    ("xco", "transport = \"cubic\"\ncontrol = { kind = \"xco\", slice = \"100us\" }"),
+];
+
+fn run(text: &str) -> RunRecord {
+    let loaded = Scenario::parse(Path::new("test.toml"), text.into()).expect("a good scenario");
+    Jobs::of(&loaded).run(&loaded, 1).expect("a run").remove(0)
+}
+
+fn scenario(fabric: &str, workload: &str, scheme: &str, seed: u32) -> String {
+    format!(
+        "name = \"why\"\nseed = {seed}\nend = {{ at = \"400ms\" }}\nfabric = {fabric}\n\
+         [[workload]]\n{workload}\n[[scheme]]\nname = \"it\"\n{scheme}\n"
+    )
+}
+
+fn lasted(record: &RunRecord, row: &WhyRow) -> u64 {
+    let flow = &record.flows[row.flow as usize];
+    flow.finish_ps - flow.start_ps
+}
+
+fn share(row: &WhyRow, part: Part) -> f64 {
+    row.of(part) as f64 / row.parts.iter().sum::<u64>() as f64
+}
+
+/// What holds for every explanation; gives the share of time of which nothing is known.
+fn assert_sound(record: &RunRecord) -> f64 {
+    let mut unknown = 0.0;
+    for row in &record.why {
+        assert_eq!(row.parts.iter().sum::<u64>(), lasted(record, row), "{row:?}");
+        let waits: u64 = row.worst.iter().map(|(_, ps)| ps).sum();
+        let waited = row.of(Part::Card) + row.of(Part::Queue) + row.of(Part::Grant);
+        assert!(waits <= waited && row.worst.is_sorted_by(|a, b| a.1 >= b.1), "{row:?}");
+        unknown += share(row, Part::Unknown);
+    }
+    unknown / record.why.len().max(1) as f64
+}
+
+#[test]
+fn a_lone_flow_waits_for_nobody() {
+    let workload = "kind = \"bulk\"\nsenders = \"0\"\nreceivers = \"1\"\nsize = \"1MB\"";
+    let fabric = "{ kind = \"star\", hosts = 3, rate = \"10Gbps\", delay = \"5us\" }";
+    let record = run(&scenario(fabric, workload, SCHEMES[2].1, 1));
+    assert_eq!(record.why.len(), 1);
+    assert_eq!(assert_sound(&record), 0.0);
+    let row = record.why[0];
+    assert_eq!(row.of(Part::Timeout) + row.of(Part::Retransmitting), 0);
+    // The last segment is short and catches up with the one before it.
+    assert!(row.of(Part::Queue) < 1_000_000, "{row:?}");
+    assert!(share(&row, Part::Propagating) + share(&row, Part::Serialising) > 0.95, "{row:?}");
+    assert!(row.round_trips >= 2, "slow start takes round trips: {row:?}");
+}
+
+#[test]
+fn incast_waits_at_the_receivers_port_and_for_timers() {
+    let workload = "kind = \"incast\"\nsplit = false\nblock = \"64KB\"";
+    let fabric = "{ kind = \"star\", hosts = 33, rate = \"10Gbps\", delay = \"1us\" }";
+    let shallow = "transport = { kind = \"newreno\", min-rto = \"10ms\" }\n\
+                   queue = { kind = \"drop-tail\", limit = \"100KB\" }";
+    let record = run(&scenario(fabric, workload, shallow, 1));
+    assert_eq!(assert_sound(&record), 0.0);
+    assert!(record.why.len() >= 32);
+    let slowest = record.why.iter().max_by_key(|row| lasted(&record, row)).expect("flows");
+    assert!(share(slowest, Part::Timeout) > 0.5, "{slowest:?}");
+    let queued = record.why.iter().max_by_key(|row| row.of(Part::Queue)).expect("flows");
+    let port = &record.ports[queued.worst[0].0 as usize];
+    assert_eq!((port.node.as_str(), port.port.as_str()), ("s0", "h0"));
+}
+
+#[test]
+fn a_scheduled_flow_waits_for_its_grant() {
+    let workload = "kind = \"incast\"\nsplit = false\nblock = \"300KB\"";
+    let fabric = "{ kind = \"star\", hosts = 9, rate = \"10Gbps\", delay = \"1us\" }";
+    let record = run(&scenario(fabric, workload, SCHEMES[4].1, 1));
+    assert_eq!(assert_sound(&record), 0.0);
+    let slowest = record.why.iter().max_by_key(|row| lasted(&record, row)).expect("flows");
+    assert!(share(slowest, Part::Grant) > 0.5, "{slowest:?}");
+    assert!(!record.schedule.is_empty());
+    assert!(
+        record
+            .schedule
+            .iter()
+            .all(|row| row.from_ps < row.until_ps && row.dst == 0 || row.src == 0)
+    );
+}
+
+#[test]
+fn the_course_of_a_flow_is_all_its_segments() {
+    let workload = "kind = \"bulk\"\nsenders = \"0\"\nreceivers = \"1\"\nsize = \"1MB\"";
+    let fabric = "{ kind = \"star\", hosts = 3, rate = \"10Gbps\", delay = \"5us\" }";
+    let record = run(&scenario(fabric, workload, SCHEMES[0].1, 1));
+    let of = |step| record.sequence.iter().filter(move |row| row.step == step);
+    assert_eq!(of(Step::Sent).map(|row| row.bytes).max(), Some(1_000_000));
+    // The run ends when the last byte has arrived, before the last acknowledgements have.
+    assert!(of(Step::Acknowledged).any(|row| row.bytes > 980_000));
+    assert!(of(Step::Sent).is_sorted_by_key(|row| row.bytes));
+    assert_eq!(of(Step::Resent).count() as u32, record.flows[0].retransmits);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// In any network and under any scheme the parts add up, and nearly nothing is unknown.
+    #[test]
+    fn parts_add_up(
+        scheme in 0..SCHEMES.len(),
+        workload in 0..5usize,
+        fabric in 0..3usize,
+        seed in 0..1000u32,
+    ) {
+        let workloads = [
+            "kind = \"incast\"\nsplit = false\nblock = \"100KB\"\nblocks = 2\nrequest = \"100B\"",
+            "kind = \"shuffle\"\nsize = \"100KB\"",
+            "kind = \"random\"\nsize = \"200KB\"\nrepeats = 2",
+            "kind = \"poisson\"\nload = 0.6\nsizes = \"websearch\"\nuntil = \"5ms\"\npersistent = true",
+            "kind = \"ring\"\nsize = \"100KB\"\nrepeats = 3",
+        ];
+        let fabrics = [
+            "{ kind = \"star\", hosts = 8, rate = \"10Gbps\", delay = \"1us\" }",
+            "{ kind = \"fat-tree\", k = 4, rate = \"10Gbps\", delay = \"1us\" }",
+            "{ kind = \"leaf-spine\", leaves = 2, spines = 2, hosts-per-leaf = 4 }",
+        ];
+        let record = run(&scenario(fabrics[fabric], workloads[workload], SCHEMES[scheme].1, seed));
+        let unknown = assert_sound(&record);
+        prop_assert!(unknown < 0.001, "{unknown} of the time unknown: {}", SCHEMES[scheme].0);
+    }
+}

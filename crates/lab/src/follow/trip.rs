@@ -1,0 +1,165 @@
+//! The trips of the packets of followed connections, put together from single hops.
+
+use crate::collect::{RowOf, Scene};
+use slotline_net::frame::{Kind, Packet, RETRANSMITTED, Span};
+use slotline_net::id::NodeId;
+use slotline_sim::Hop;
+use std::collections::BTreeMap;
+
+/// One link of a trip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leg {
+    /// When the first bit left, ps.
+    pub start: u64,
+    /// When the last bit left, ps.
+    pub leave: u64,
+    /// When the last bit arrived, ps.
+    pub arrive: u64,
+    /// The port it left by: index into the record's ports.
+    pub port: u32,
+}
+
+/// A packet's way through the network.
+#[derive(Clone, Debug)]
+pub(super) struct Trip {
+    /// The packet as it left its host.
+    pub packet: Packet,
+    /// At least one.
+    pub legs: Vec<Leg>,
+    /// The node that the last leg leads to.
+    at: NodeId,
+}
+
+impl Trip {
+    /// When it was put on its first link.
+    pub fn start(&self) -> u64 {
+        self.legs[0].start
+    }
+
+    /// When it arrived where it is.
+    pub fn arrive(&self) -> u64 {
+        self.legs[self.legs.len() - 1].arrive
+    }
+
+    /// When its host made it, to the nanosecond below: what a data segment's time stamp says.
+    pub fn made_ns(&self) -> u64 {
+        let start = self.start() / 1000;
+        start - u64::from((start as u32).wrapping_sub(self.packet.stamp))
+    }
+
+    /// Whether it is a segment sent again.
+    pub fn resent(&self) -> bool {
+        self.packet.has(RETRANSMITTED)
+    }
+}
+
+/// All trips of a connection. Those that ended in a drop are left out of `arrived…`.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    /// Segments, in the order in which they left their host.
+    pub data: Vec<Trip>,
+    /// Acknowledgements, in that order.
+    pub acks: Vec<Trip>,
+    /// Segments that reached the receiver: when, and index into `data`; in order.
+    pub arrived_data: Vec<(u64, u32)>,
+    /// Acknowledgements that reached the sender, likewise.
+    pub arrived_acks: Vec<(u64, u32)>,
+}
+
+/// Connections by number.
+pub(super) struct Courses(BTreeMap<u32, Course>);
+
+/// What tells packets of a connection apart that are under way at the same time.
+type Key = (u8, u32, u32, bool, [(u16, u16); 3]);
+
+fn key(packet: &Packet) -> Key {
+    let span = |span: Span| (span.start, span.end);
+    let kind = packet.kind as u8;
+    (kind, packet.seq, packet.stamp, packet.has(RETRANSMITTED), packet.sack.map(span))
+}
+
+impl Courses {
+    /// Puts `hops`, in order of arrival, together.
+    pub fn of(hops: &[Hop], scene: &Scene, rows: &RowOf) -> Courses {
+        let mut open: BTreeMap<(u32, Key), Vec<Trip>> = BTreeMap::new();
+        let mut courses: BTreeMap<u32, Course> = BTreeMap::new();
+        for hop in hops {
+            let wire = &scene.wiring.of(hop.node)[hop.port.at()];
+            let Hop { start, leave, arrive, .. } = *hop;
+            let leg = Leg { start, leave, arrive, port: rows[&(hop.node, hop.port)] };
+            let at = wire.far.node;
+            let trips = open.entry((hop.packet.flow, key(&hop.packet))).or_default();
+            let goes_on = |trip: &Trip| trip.at == hop.node && trip.arrive() <= start;
+            let place = trips.iter().position(goes_on).unwrap_or_else(|| {
+                trips.push(Trip { packet: hop.packet, legs: Vec::with_capacity(6), at });
+                trips.len() - 1
+            });
+            trips[place].legs.push(leg);
+            trips[place].at = at;
+            if at == scene.graph.hosts[hop.packet.dst.at()] {
+                let trip = trips.swap_remove(place);
+                courses.entry(hop.packet.flow).or_default().add(trip);
+            }
+        }
+        let lost = open
+            .into_iter()
+            .flat_map(|((conn, _), trips)| trips.into_iter().map(move |t| (conn, t)));
+        lost.for_each(|(conn, trip)| courses.entry(conn).or_default().add(trip));
+        courses.values_mut().for_each(|course| course.index(scene));
+        Courses(courses)
+    }
+
+    /// What is known of a connection.
+    pub fn get(&self, conn: u32) -> Option<&Course> {
+        self.0.get(&conn)
+    }
+}
+
+impl Course {
+    fn add(&mut self, trip: Trip) {
+        if trip.packet.kind == Kind::Ack { self.acks.push(trip) } else { self.data.push(trip) }
+    }
+
+    fn index(&mut self, scene: &Scene) {
+        let arrived = |trips: &[Trip]| {
+            let there = |trip: &Trip| trip.at == scene.graph.hosts[trip.packet.dst.at()];
+            let indexed = (0..).zip(trips).filter(|(_, trip)| there(trip));
+            let mut arrived: Vec<(u64, u32)> =
+                indexed.map(|(at, trip)| (trip.arrive(), at)).collect();
+            arrived.sort_unstable();
+            arrived
+        };
+        self.data.sort_by_key(Trip::start);
+        self.acks.sort_by_key(Trip::start);
+        self.arrived_data = arrived(&self.data);
+        self.arrived_acks = arrived(&self.acks);
+    }
+
+    /// The segment that arrived at the receiver at exactly `time`.
+    pub fn data_at(&self, time: u64) -> Option<usize> {
+        let at = self.arrived_data.binary_search_by_key(&time, |(arrive, _)| *arrive).ok()?;
+        Some(self.arrived_data[at].1 as usize)
+    }
+
+    /// The last acknowledgement that arrived at the sender in nanosecond `ns` or before.
+    pub fn ack_until(&self, ns: u64) -> Option<usize> {
+        let after = self.arrived_acks.partition_point(|(arrive, _)| arrive / 1000 <= ns);
+        Some(self.arrived_acks[after.checked_sub(1)?].1 as usize)
+    }
+
+    /// The segment whose arrival the acknowledgement `ack` answers: one with the time stamp that it echoes,
+    /// and of these the one that it is about.
+    pub fn answered(&self, ack: &Trip) -> Option<usize> {
+        let before = self.arrived_data.partition_point(|(arrive, _)| *arrive <= ack.start());
+        let latest = || self.arrived_data[..before].iter().rev().map(|(_, at)| *at as usize);
+        let echoed = |at: &usize| self.data[*at].packet.stamp == ack.packet.stamp;
+        let about = |at: &usize| {
+            let (seq, next, span) = (self.data[*at].packet.seq, ack.packet.seq, ack.packet.sack[0]);
+            let beyond = seq.wrapping_sub(next);
+            seq + 1 == next || (u32::from(span.start)..u32::from(span.end)).contains(&beyond)
+        };
+        const NEAR: usize = 4096;
+        let named = latest().take(NEAR).filter(echoed).find(about);
+        named.or_else(|| latest().take(NEAR).find(echoed)).or_else(|| latest().next())
+    }
+}

@@ -1,0 +1,236 @@
+//! The critical path of a flow, walked backwards from its last byte.
+//!
+//! The segment that completed the flow left when it did because an acknowledgement arrived, or a timer
+//! expired, or the network card had room; the acknowledgement left because a segment arrived; and so on
+//! until the flow's start. Each step accounts for the time between two events, so that the parts add up
+//! to the completion time exactly.
+
+use super::permits::Permits;
+use super::trip::{Course, Courses, Leg, Trip};
+use crate::collect::Scene;
+use crate::record::{Part, RunRecord, WORST_PORTS, WhyRow};
+use slotline_net::frame::TIMED_OUT;
+use slotline_net::id::HostId;
+use slotline_net::node::host::Plan;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Explains `flows`, as far as they are complete.
+pub(super) fn explain(
+    flows: &[u32],
+    record: &RunRecord,
+    scene: &Scene,
+    courses: &Courses,
+    permits: &Permits,
+) -> Vec<WhyRow> {
+    let rows = flows.iter().map(|&flow| &record.flows[flow as usize]);
+    let explained = rows.filter(|row| super::choose::can_be_explained(row)).filter_map(|row| {
+        let conn = scene.plan.traffic.flows[row.flow as usize].conn;
+        let ends = &scene.plan.traffic.conns[conn.at()];
+        let walk = Walk {
+            course: courses.get(conn.0)?,
+            plan: &scene.plan,
+            permits,
+            ends: (ends.src, ends.dst),
+            start: row.start_ps,
+            now: row.finish_ps,
+            row: WhyRow { flow: row.flow, ..WhyRow::default() },
+            waits: BTreeMap::new(),
+        };
+        Some(walk.done())
+    });
+    explained.collect()
+}
+
+/// An event on the path; segments and acknowledgements by their place in the course.
+#[derive(Clone, Copy)]
+enum Event {
+    /// A segment reached the receiver.
+    Arrived(usize),
+    /// The sender made a segment.
+    Made(usize),
+    /// An acknowledgement reached the sender.
+    Acknowledged(usize),
+}
+
+/// Why the sender made a segment when it did.
+enum Cause {
+    /// The flow began.
+    Start,
+    /// An acknowledgement allowed it.
+    Acknowledged(usize),
+    /// The network card had room again after an earlier segment.
+    Room(usize),
+    /// A timer expired; the last that had happened before.
+    Timer(Option<Event>),
+}
+
+struct Walk<'a> {
+    course: &'a Course,
+    plan: &'a Plan,
+    permits: &'a Permits,
+    ends: (HostId, HostId),
+    start: u64,
+    /// What is later is accounted for.
+    now: u64,
+    row: WhyRow,
+    waits: BTreeMap<u32, u64>,
+}
+
+impl Walk<'_> {
+    fn done(mut self) -> WhyRow {
+        let mut next = self.course.data_at(self.now).map(Event::Arrived);
+        while let Some(event) = next.filter(|_| self.now > self.start) {
+            next = self.before(event);
+        }
+        self.spend(Part::Unknown, self.start);
+        let mut worst: Vec<(u32, u64)> = self.waits.into_iter().collect();
+        worst.sort_unstable_by_key(|&(port, ps)| (Reverse(ps), port));
+        worst.truncate(WORST_PORTS);
+        worst.resize(WORST_PORTS, (0, 0));
+        self.row.worst.copy_from_slice(&worst);
+        self.row
+    }
+
+    /// Accounts for what lies between `event` and the one that caused it.
+    fn before(&mut self, event: Event) -> Option<Event> {
+        let course = self.course;
+        match event {
+            Event::Arrived(at) => {
+                let trip = &course.data[at];
+                self.travel(trip);
+                let made = self.made_at(trip);
+                self.wait_in_host(self.ends, trip, made);
+                Some(Event::Made(at))
+            }
+            Event::Made(at) => self.before_made(at),
+            Event::Acknowledged(at) => {
+                let ack = &course.acks[at];
+                self.row.round_trips += 1;
+                self.travel(ack);
+                let answered = course.answered(ack)?;
+                let (src, dst) = self.ends;
+                self.wait_in_host((dst, src), ack, course.data[answered].arrive());
+                Some(Event::Arrived(answered))
+            }
+        }
+    }
+
+    fn before_made(&mut self, at: usize) -> Option<Event> {
+        match self.cause(at) {
+            Cause::Start => {
+                self.spend(Part::Host, self.start);
+                None
+            }
+            Cause::Acknowledged(ack) => Some(Event::Acknowledged(ack)),
+            Cause::Room(earlier) => {
+                let earlier_made = self.made_at(&self.course.data[earlier]);
+                self.wait_for_card(&self.course.data[at], earlier_made);
+                Some(Event::Made(earlier))
+            }
+            Cause::Timer(before) => {
+                self.spend(Part::Timeout, before.map_or(self.start, |event| self.time_of(event)));
+                before
+            }
+        }
+    }
+
+    fn time_of(&self, event: Event) -> u64 {
+        match event {
+            Event::Arrived(at) => self.course.data[at].arrive(),
+            Event::Made(at) => self.made_at(&self.course.data[at]),
+            Event::Acknowledged(at) => self.course.acks[at].arrive(),
+        }
+    }
+
+    /// When a segment was made, in picoseconds: where an acknowledgement or the flow's start caused it,
+    /// to the picosecond.
+    fn made_at(&self, trip: &Trip) -> u64 {
+        let ns = trip.made_ns();
+        let ack = self.course.ack_until(ns).map(|ack| self.course.acks[ack].arrive());
+        let exact = ack.into_iter().chain([self.start]).find(|time| time / 1000 == ns);
+        exact.unwrap_or(ns * 1000)
+    }
+
+    fn cause(&self, at: usize) -> Cause {
+        let trip = &self.course.data[at];
+        let ns = trip.made_ns();
+        let ack = self.course.ack_until(ns);
+        let heard = ack.map(|ack| self.course.acks[ack].arrive());
+        let earlier = (0..at).rev().find(|&earlier| self.course.data[earlier].made_ns() <= ns);
+        let sent = earlier.map(|earlier| self.made_at(&self.course.data[earlier]));
+        if trip.packet.has(TIMED_OUT) {
+            let ack = ack.map(Event::Acknowledged);
+            return Cause::Timer(if heard >= sent { ack } else { earlier.map(Event::Made) });
+        }
+        match (ack, heard, earlier, sent) {
+            (Some(ack), Some(heard), ..) if heard / 1000 == ns => Cause::Acknowledged(ack),
+            (_, _, Some(earlier), Some(sent)) if ns > self.start / 1000 && sent >= self.start => {
+                Cause::Room(earlier)
+            }
+            _ => Cause::Start,
+        }
+    }
+
+    /// A packet's way, from its arrival back to its start.
+    fn travel(&mut self, trip: &Trip) {
+        if trip.resent() {
+            return self.spend(Part::Retransmitting, trip.start());
+        }
+        for (at, leg) in trip.legs.iter().enumerate().rev() {
+            self.spend(Part::Propagating, leg.leave);
+            self.spend(Part::Serialising, leg.start);
+            if let Some(before) = at.checked_sub(1) {
+                self.wait(Part::Queue, leg, trip.legs[before].arrive);
+            }
+        }
+    }
+
+    /// From the start of a packet's trip back to when its host had reason to send it.
+    fn wait_in_host(&mut self, pair: (HostId, HostId), trip: &Trip, since: u64) {
+        let (from, until) = (since.max(self.start), self.now);
+        let span = until.saturating_sub(from);
+        if span <= self.plan.transport.processing().as_ps() {
+            return self.spend(Part::Host, from);
+        }
+        let delayed = self.plan.transport.delayed_ack().as_ps();
+        let is_answer = pair != self.ends;
+        if is_answer && delayed > 0 {
+            self.spend(Part::Host, until - span.min(delayed));
+        }
+        if is_answer {
+            return self.wait(Part::Card, &trip.legs[0], from);
+        }
+        let barred = if self.permits.any() { self.permits.barred(pair, from, until) } else { 0 };
+        self.wait(Part::Grant, &trip.legs[0], until - barred);
+        self.wait_for_card(trip, from);
+    }
+
+    /// Waiting for the sender's network card since `since`: the time in which it was busy with this
+    /// connection's own segments is no waiting.
+    fn wait_for_card(&mut self, trip: &Trip, since: u64) {
+        let (data, until) = (&self.course.data, self.now);
+        let first = data.partition_point(|earlier| earlier.legs[0].leave <= since);
+        let within = data[first..].iter().map(|earlier| &earlier.legs[0]);
+        let within = within.take_while(|leg| leg.start < until);
+        let own: u64 = within.map(|leg| leg.leave.min(until) - leg.start.max(since)).sum();
+        self.spend(Part::Serialising, until.saturating_sub(own).max(since));
+        self.wait(Part::Card, &trip.legs[0], since);
+    }
+
+    /// Waiting at the port of `leg` since `since`.
+    fn wait(&mut self, part: Part, leg: &Leg, since: u64) {
+        let before = self.now;
+        self.spend(part, since);
+        if self.now < before {
+            *self.waits.entry(leg.port).or_default() += before - self.now;
+        }
+    }
+
+    /// Everything since `since`, but not from before the flow began, was `part`.
+    fn spend(&mut self, part: Part, since: u64) {
+        let since = since.max(self.start).min(self.now);
+        self.row.parts[part as usize] += self.now - since;
+        self.now = since;
+    }
+}

@@ -1,0 +1,215 @@
+//! `runs.json`: what the tables of a result lack to be read back, and what they must be.
+
+use crate::metrics::Metric;
+use crate::record::{Conservation, EngineStats, NEVER, RunRecord, RunSet, Window};
+use serde::{Deserialize, Serialize};
+use slotline_net::node::DropReason;
+use std::collections::BTreeMap;
+
+/// Number of the form of results that this program writes and reads. It changes with every table, column
+/// and key.
+pub const SCHEMA: u32 = 1;
+
+/// The name of the file.
+pub const FILE: &str = "runs.json";
+
+/// What is the same in all schemas.
+#[derive(Deserialize)]
+pub(super) struct Head {
+    pub schema: u32,
+    pub version: String,
+}
+
+/// The whole file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Index {
+    pub schema: u32,
+    /// Version of the program that made the runs.
+    pub version: String,
+    /// Name of the result.
+    pub id: String,
+    pub name: String,
+    pub description: String,
+    pub fabric: String,
+    pub schemes: Vec<String>,
+    pub workloads: Vec<String>,
+    pub seeds: Vec<u64>,
+    pub metrics: Vec<Metric>,
+    pub window: Span,
+    pub runs: Vec<Run>,
+    /// Files that are read back: by name.
+    pub files: BTreeMap<String, Note>,
+}
+
+/// What a file must be.
+#[derive(Serialize, Deserialize, PartialEq, Eq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Note {
+    pub bytes: u64,
+    /// Its XXH64 checksum with seed 0, as 16 hexadecimal digits.
+    pub xxh64: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Span {
+    from_ps: u64,
+    /// Null: the end of the run.
+    until_ps: Option<u64>,
+}
+
+/// One run, without its tables.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Run {
+    scheme: String,
+    seed: u64,
+    cpu_s: f64,
+    wall_s: f64,
+    events: u64,
+    packet_hops: u64,
+    peak_rss_bytes: u64,
+    digest: String,
+    threads: u32,
+    sim_time_ps: u64,
+    sent: u64,
+    delivered: u64,
+    dropped: BTreeMap<String, u64>,
+    in_flight: u64,
+    /// Number of rows by table; tables without rows are left out.
+    rows: BTreeMap<String, usize>,
+    /// Ports captured.
+    pub captures: Vec<CaptureNote>,
+}
+
+/// A capture, without its packets.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CaptureNote {
+    /// Number of the port in the run.
+    pub port: u32,
+    /// Packets kept.
+    pub packets: usize,
+    /// Packets that came later.
+    pub omitted: u64,
+}
+
+impl Index {
+    pub fn of(id: &str, set: &RunSet, files: BTreeMap<String, Note>) -> Index {
+        Index {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").into(),
+            id: id.into(),
+            name: set.name.clone(),
+            description: set.description.clone(),
+            fabric: set.fabric.clone(),
+            schemes: set.schemes.clone(),
+            workloads: set.workloads.clone(),
+            seeds: set.seeds.clone(),
+            metrics: set.metrics.clone(),
+            window: Span::of(set.window),
+            runs: set.in_order().into_iter().map(Run::of).collect(),
+            files,
+        }
+    }
+    /// The set, its runs without tables.
+    pub fn set(&self, scenario: String) -> Result<RunSet, String> {
+        let runs: Result<Vec<RunRecord>, String> = self.runs.iter().map(Run::record).collect();
+        Ok(RunSet {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            scenario,
+            fabric: self.fabric.clone(),
+            schemes: self.schemes.clone(),
+            workloads: self.workloads.clone(),
+            seeds: self.seeds.clone(),
+            metrics: self.metrics.clone(),
+            window: self.window.window(),
+            runs: runs?,
+        })
+    }
+}
+
+impl Span {
+    fn of(window: Window) -> Span {
+        let until_ps = (window.until_ps != NEVER).then_some(window.until_ps);
+        Span { from_ps: window.from_ps, until_ps }
+    }
+    fn window(&self) -> Window {
+        Window { from_ps: self.from_ps, until_ps: self.until_ps.unwrap_or(NEVER) }
+    }
+}
+
+impl Run {
+    fn of(run: &RunRecord) -> Run {
+        let (engine, census) = (&run.engine, &run.census);
+        let dropped = |reason: DropReason| (reason.name().into(), census.dropped[reason as usize]);
+        let rows = |table: &&dyn super::tables::AnyTable| {
+            let rows = table.len(run);
+            (rows > 0).then(|| (table.name().to_string(), rows))
+        };
+        let capture = |capture: &crate::record::Capture| CaptureNote {
+            port: capture.port,
+            packets: capture.packets.len(),
+            omitted: capture.omitted,
+        };
+        Run {
+            scheme: run.scheme.clone(),
+            seed: run.seed,
+            cpu_s: engine.cpu_s,
+            wall_s: engine.wall_s,
+            events: engine.events,
+            packet_hops: engine.packet_hops,
+            peak_rss_bytes: engine.peak_rss_bytes,
+            digest: format!("{:016x}", engine.digest),
+            threads: engine.threads,
+            sim_time_ps: engine.sim_time_ps,
+            sent: census.sent,
+            delivered: census.delivered,
+            dropped: DropReason::ALL.into_iter().map(dropped).collect(),
+            in_flight: census.in_flight,
+            rows: super::tables::ALL.iter().filter_map(rows).collect(),
+            captures: run.captures.iter().map(capture).collect(),
+        }
+    }
+    /// Rows of a table.
+    pub fn rows(&self, table: &str) -> usize {
+        self.rows.get(table).copied().unwrap_or(0)
+    }
+    fn record(&self) -> Result<RunRecord, String> {
+        let digest = u64::from_str_radix(&self.digest, 16);
+        let wrong =
+            || format!("the digest of {}, seed {}, is no such number", self.scheme, self.seed);
+        Ok(RunRecord {
+            scheme: self.scheme.clone(),
+            seed: self.seed,
+            engine: EngineStats {
+                cpu_s: self.cpu_s,
+                wall_s: self.wall_s,
+                events: self.events,
+                packet_hops: self.packet_hops,
+                peak_rss_bytes: self.peak_rss_bytes,
+                digest: digest.map_err(|_| wrong())?,
+                threads: self.threads,
+                sim_time_ps: self.sim_time_ps,
+            },
+            census: Conservation {
+                sent: self.sent,
+                delivered: self.delivered,
+                dropped: self.dropped()?,
+                in_flight: self.in_flight,
+            },
+            ..RunRecord::default()
+        })
+    }
+    fn dropped(&self) -> Result<[u64; DropReason::ALL.len()], String> {
+        let mut dropped = [0; DropReason::ALL.len()];
+        for (name, packets) in &self.dropped {
+            let known = DropReason::ALL.into_iter().find(|reason| reason.name() == name);
+            let reason = known.ok_or_else(|| format!("`{name}` is no reason to drop a packet"))?;
+            dropped[reason as usize] = *packets;
+        }
+        Ok(dropped)
+    }
+}

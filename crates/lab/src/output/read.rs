@@ -1,0 +1,178 @@
+//! A result folder, read back.
+
+use super::index::{self, CaptureNote, Head, Index, Note, Run};
+use super::table::Table;
+use super::tables::{FLOWS, PORTS, SAMPLES};
+use super::tables_story::{CAPTURES, CapturedRow, SCHEDULE, SEQUENCE, WHY};
+use super::written::checksum;
+use crate::record::{Capture, CapturedPacket, RunRecord, RunSet};
+use bytes::Bytes;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a result cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is something else.
+    #[error(
+        "`{}` is not a result: there is no `{}` in it. Name a folder that `slotline run` wrote, for \
+         example results/incast-0123abcd", .0.display(), index::FILE
+    )]
+    NotAResult(PathBuf),
+    /// Another version wrote it, in a form unknown here.
+    #[error(
+        "`{}` was written by slotline {version} in form {schema}; this is slotline {}, which reads \
+         form {}: run the scenario again, or use slotline {version}", .folder.display(),
+        env!("CARGO_PKG_VERSION"), index::SCHEMA
+    )]
+    Schema {
+        /// The result.
+        folder: PathBuf,
+        /// Its form.
+        schema: u32,
+        /// The version of its program.
+        version: String,
+    },
+    /// A file of it is not as it was written.
+    #[error("`{}` is damaged: {fault}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        fault: String,
+    },
+    /// The world said no: no permission, a disk that fails.
+    #[error("cannot read `{}`: {error}", path.display())]
+    Io {
+        /// What was to be read.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// A result and what made it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stored {
+    /// Its name.
+    pub id: String,
+    /// Version of the program that made it.
+    pub version: String,
+    /// The runs.
+    pub set: RunSet,
+}
+
+/// The runs kept in `folder`.
+pub fn read(folder: &Path) -> Result<RunSet, ReadError> {
+    open(folder).map(|stored| stored.set)
+}
+
+/// The result kept in `folder`, with its name and the version that made it. What is not exactly as it was
+/// written is refused.
+pub fn open(folder: &Path) -> Result<Stored, ReadError> {
+    let index = read_index(folder)?;
+    let damaged = |fault| damaged(&folder.join(index::FILE), fault);
+    let scenario = file(folder, &index, "scenario.toml")?
+        .ok_or_else(|| damaged("it does not name `scenario.toml`".into()))?;
+    let scenario = String::from_utf8(scenario.to_vec());
+    let mut set = index.set(scenario.map_err(|e| damaged(e.to_string()))?).map_err(damaged)?;
+    fill(folder, &index, &mut set.runs)?;
+    Ok(Stored { id: index.id, version: index.version, set })
+}
+
+fn read_index(folder: &Path) -> Result<Index, ReadError> {
+    let path = folder.join(index::FILE);
+    let text = fs::read(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            ReadError::NotAResult(folder.into())
+        }
+        _ => ReadError::Io { path: path.clone(), error },
+    })?;
+    let wrong = |error: serde_json::Error| damaged(&path, error.to_string());
+    let head: Head = serde_json::from_slice(&text).map_err(wrong)?;
+    if head.schema != index::SCHEMA {
+        let (folder, Head { schema, version }) = (folder.into(), head);
+        return Err(ReadError::Schema { folder, schema, version });
+    }
+    serde_json::from_slice(&text).map_err(wrong)
+}
+
+/// The content of a file that the index names, as it was written; `None` where it names no such file.
+fn file(folder: &Path, index: &Index, name: &str) -> Result<Option<Bytes>, ReadError> {
+    let Some(note) = index.files.get(name) else { return Ok(None) };
+    let path = folder.join(name);
+    let bytes = fs::read(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => damaged(&path, "it is missing".into()),
+        _ => ReadError::Io { path: path.clone(), error },
+    })?;
+    check(&bytes, note).map_err(|fault| damaged(&path, fault))?;
+    Ok(Some(bytes.into()))
+}
+
+fn check(bytes: &[u8], note: &Note) -> Result<(), String> {
+    let there = bytes.len() as u64;
+    if there < note.bytes {
+        return Err(format!("cut off after {there} of {} bytes", note.bytes));
+    }
+    if there > note.bytes || checksum(bytes) != note.xxh64 {
+        return Err("it is not as it was written; results are not to be edited".into());
+    }
+    Ok(())
+}
+
+fn damaged(path: &Path, fault: String) -> ReadError {
+    ReadError::Damaged { path: path.into(), fault }
+}
+
+/// Fills the tables of `runs`.
+fn fill(folder: &Path, index: &Index, runs: &mut [RunRecord]) -> Result<(), ReadError> {
+    table(folder, index, &FLOWS, runs, |run, rows| run.flows = rows)?;
+    table(folder, index, &SAMPLES, runs, |run, rows| run.samples = rows)?;
+    table(folder, index, &PORTS, runs, |run, rows| run.ports = rows)?;
+    table(folder, index, &WHY, runs, |run, rows| run.why = rows)?;
+    table(folder, index, &SEQUENCE, runs, |run, rows| run.sequence = rows)?;
+    table(folder, index, &SCHEDULE, runs, |run, rows| run.schedule = rows)?;
+    let mut captured = vec![vec![]; runs.len()];
+    table(folder, index, &CAPTURES, &mut captured, |run, rows| *run = rows)?;
+    let path = folder.join(index::FILE);
+    for ((run, note), rows) in runs.iter_mut().zip(&index.runs).zip(captured) {
+        run.captures = captures(&note.captures, rows).map_err(|fault| damaged(&path, fault))?;
+    }
+    Ok(())
+}
+
+fn table<R: Clone + Send + Sync, T>(
+    folder: &Path,
+    index: &Index,
+    table: &Table<R>,
+    runs: &mut [T],
+    put: impl Fn(&mut T, Vec<R>),
+) -> Result<(), ReadError> {
+    let name = format!("{}.parquet", table.name);
+    let wanted: Vec<usize> = index.runs.iter().map(|run: &Run| run.rows(table.name)).collect();
+    let path = folder.join(&name);
+    match file(folder, index, &name)? {
+        Some(bytes) => {
+            let rows = table.read(bytes, &wanted).map_err(|fault| damaged(&path, fault))?;
+            runs.iter_mut().zip(rows).for_each(|(run, rows)| put(run, rows));
+            Ok(())
+        }
+        None if wanted.iter().all(|rows| *rows == 0) => Ok(()),
+        None => Err(damaged(&folder.join(index::FILE), format!("it does not name `{name}`"))),
+    }
+}
+
+/// Packets shared out to the ports at which they were captured.
+fn captures(notes: &[CaptureNote], rows: Vec<CapturedRow>) -> Result<Vec<Capture>, String> {
+    let mut rows = rows.into_iter();
+    let capture = |note: &CaptureNote| {
+        let of_port: Vec<CapturedRow> = rows.by_ref().take(note.packets).collect();
+        let fits = of_port.len() == note.packets && of_port.iter().all(|r| r.port == note.port);
+        let packets: Vec<CapturedPacket> = of_port.into_iter().map(|row| row.of).collect();
+        let capture = Capture { port: note.port, packets, omitted: note.omitted };
+        fits.then_some(capture).ok_or(format!("it does not fit the packets of port {}", note.port))
+    };
+    let captures: Result<Vec<Capture>, String> = notes.iter().map(capture).collect();
+    if rows.next().is_some() { Err("it lacks captured packets".into()) } else { captures }
+}

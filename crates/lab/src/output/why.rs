@@ -1,0 +1,106 @@
+//! Where the time of a flow went, on the terminal.
+
+use super::words::quantity;
+use crate::metrics::Unit;
+use crate::record::{FlowRow, Part, RunRecord, WhyRow};
+use std::fmt::Write;
+
+/// Characters of the longest bar.
+const BAR: f64 = 30.0;
+
+/// What is known of the flow of `row`.
+pub fn text(record: &RunRecord, row: &WhyRow) -> String {
+    let flow = &record.flows[row.flow as usize];
+    let took = (flow.finish_ps - flow.start_ps) as f64;
+    let mut out = headline(record, flow, row);
+    for part in Part::ALL.into_iter().filter(|part| row.of(*part) > 0) {
+        let share = row.of(part) as f64 / took;
+        let bar = "█".repeat((share * BAR).round() as usize);
+        let line = format!(
+            "{:<32} {:>9}  {:>4.1} %  {bar}",
+            part.title(),
+            time(row.of(part)),
+            share * 100.0
+        );
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "  {}", line.trim_end());
+    }
+    for (port, ps) in row.worst.iter().filter(|(_, ps)| *ps > 0) {
+        let port = &record.ports[*port as usize];
+        let _ = writeln!(out, "  waited {} at {}, to {}", time(*ps), port.node, port.port);
+    }
+    out
+}
+
+fn headline(record: &RunRecord, flow: &FlowRow, row: &WhyRow) -> String {
+    let alone = match flow.ideal_ps {
+        0 => String::new(),
+        ideal => format!(", {} alone in the network", time(ideal)),
+    };
+    format!(
+        "Flow {} under {}, seed {}: {} from host {} to host {} in {}{alone}; {}, {}, {}\n",
+        flow.flow,
+        record.scheme,
+        record.seed,
+        quantity(Unit::Bytes, flow.bytes as f64),
+        flow.src,
+        flow.dst,
+        time(flow.finish_ps - flow.start_ps),
+        count(row.round_trips, "round trip one after another", "round trips one after another"),
+        count(flow.retransmits, "segment sent again", "segments sent again"),
+        count(flow.timeouts, "time-out", "time-outs"),
+    )
+}
+
+fn count(n: u32, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+fn time(ps: u64) -> String {
+    quantity(Unit::Seconds, ps as f64 * 1e-12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::PortRow;
+
+    #[test]
+    fn a_flow_is_told_in_shares_and_places() {
+        let ms = 1_000_000_000;
+        let mut parts = [0; Part::ALL.len()];
+        parts[Part::Queue as usize] = 8 * ms;
+        parts[Part::Timeout as usize] = 2 * ms;
+        let row = WhyRow {
+            parts,
+            round_trips: 3,
+            worst: [(0, 8 * ms), (0, 0), (0, 0)],
+            ..WhyRow::default()
+        };
+        let flow = FlowRow {
+            bytes: 64_000,
+            src: 3,
+            finish_ps: 10 * ms,
+            ideal_ps: ms,
+            retransmits: 5,
+            timeouts: 1,
+            ..FlowRow::default()
+        };
+        let port = PortRow { node: "s0".into(), port: "h0".into(), ..PortRow::default() };
+        let record = RunRecord {
+            scheme: "tcp".into(),
+            seed: 1,
+            flows: vec![flow],
+            ports: vec![port],
+            ..RunRecord::default()
+        };
+        let expected = "\
+Flow 0 under tcp, seed 1: 64 KB from host 3 to host 0 in 10 ms, 1 ms alone in the network; \
+3 round trips one after another, 5 segments sent again, 1 time-out
+  queued in switches                    8 ms  80.0 %  ████████████████████████
+  waiting for a time-out                2 ms  20.0 %  ██████
+  waited 8 ms at s0, to h0
+";
+        assert_eq!(text(&record, &row), expected);
+    }
+}

@@ -1,0 +1,159 @@
+//! The files of a result, written side by side.
+
+use super::index::{self, Index, Note};
+use super::tables::{self, AnyTable};
+use super::{OutputError, at, report, summary_json};
+use crate::record::RunSet;
+use crate::side_by_side;
+use crate::summary::Summary;
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::Hasher;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use twox_hash::XxHash64;
+
+/// Most rows that a table may have to be written as CSV too unless asked for: as many as spreadsheets take.
+pub const CSV_ROWS: usize = (1 << 20) - 1;
+
+/// What was written, and what was not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// The folder.
+    pub folder: PathBuf,
+    /// CSV files left out because of their length, with their number of rows.
+    pub left_out: Vec<(String, usize)>,
+}
+
+/// A file to be written.
+struct Planned<'a> {
+    name: String,
+    /// Whether it is read back.
+    noted: bool,
+    fill: Box<Fill<'a>>,
+}
+
+type Fill<'a> = dyn Fn(&mut (dyn Write + Send)) -> io::Result<()> + Sync + 'a;
+
+/// XXH64 with seed 0, in hexadecimal digits: notices damage, is no protection against forgery.
+pub(super) fn checksum(bytes: &[u8]) -> String {
+    format!("{:016x}", XxHash64::oneshot(0, bytes))
+}
+
+/// Writes everything that `set` says to `folder`, which is there; in messages it is called `name`. Tables
+/// of more than `csv_rows` rows are not written as CSV; they are named in what is returned.
+pub(super) fn write(
+    folder: &Path,
+    name: &Path,
+    id: &str,
+    (set, summary): (&RunSet, &Summary),
+    csv_rows: usize,
+) -> Result<Vec<(String, usize)>, OutputError> {
+    let mut files = read_back(set);
+    files.push(planned("report.html", false, |out| {
+        out.write_all(report::html(id, set, summary).as_bytes())
+    }));
+    files.push(planned("summary.json", false, |out| {
+        out.write_all(summary_json::text(id, set, summary).as_bytes())
+    }));
+    let filled = |table: &&&dyn AnyTable| table.has_csv() && is_written(**table, set);
+    let rows = |table: &dyn AnyTable| -> usize { set.runs.iter().map(|r| table.len(r)).sum() };
+    let (short, long): (Vec<&dyn AnyTable>, Vec<&dyn AnyTable>) =
+        tables::ALL.iter().filter(filled).partition(|table| rows(**table) <= csv_rows);
+    let csv_name = |table: &dyn AnyTable| format!("{}.csv", table.name());
+    for table in short {
+        files.push(planned(&csv_name(table), false, move |out| table.csv(set, out)));
+    }
+    write_all(folder, name, id, set, files)?;
+    Ok(long.into_iter().map(|table| (csv_name(table), rows(table))).collect())
+}
+
+/// What is read back, and nothing else.
+pub(super) fn write_data(folder: &Path, id: &str, set: &RunSet) -> Result<(), OutputError> {
+    write_all(folder, folder, id, set, read_back(set))
+}
+
+/// The scenario, and the tables as Parquet.
+fn read_back(set: &RunSet) -> Vec<Planned<'_>> {
+    let table = |table: &&'static dyn AnyTable| {
+        let table = *table;
+        let fill = move |out: &mut (dyn Write + Send)| table.parquet(set, out);
+        planned(&format!("{}.parquet", table.name()), true, fill)
+    };
+    let mut files: Vec<Planned<'_>> =
+        tables::ALL.iter().filter(|table| is_written(**table, set)).map(table).collect();
+    let scenario = |out: &mut (dyn Write + Send)| out.write_all(set.scenario.as_bytes());
+    files.push(planned("scenario.toml", true, scenario));
+    files
+}
+
+/// Flows, samples and ports are always there; the others where they have rows.
+fn is_written(table: &dyn AnyTable, set: &RunSet) -> bool {
+    ["flows", "samples", "ports"].contains(&table.name())
+        || set.runs.iter().any(|run| table.len(run) > 0)
+}
+
+fn planned<'a>(
+    name: &str,
+    noted: bool,
+    fill: impl Fn(&mut (dyn Write + Send)) -> io::Result<()> + Sync + 'a,
+) -> Planned<'a> {
+    Planned { name: name.into(), noted, fill: Box::new(fill) }
+}
+
+fn write_all(
+    folder: &Path,
+    name: &Path,
+    id: &str,
+    set: &RunSet,
+    files: Vec<Planned<'_>>,
+) -> Result<(), OutputError> {
+    let made = side_by_side::map(&files, |file| {
+        put(&folder.join(&file.name), &*file.fill).map_err(at(&name.join(&file.name)))
+    });
+    let mut notes = BTreeMap::new();
+    for (file, note) in files.iter().zip(made) {
+        let note = note?;
+        if file.noted {
+            notes.insert(file.name.clone(), note);
+        }
+    }
+    let index = Index::of(id, set, notes);
+    // Plain data with text keys always has a JSON form.
+    let text = serde_json::to_string_pretty(&index).expect("plain data") + "\n";
+    let path = folder.join(index::FILE);
+    put(&path, &|out| out.write_all(text.as_bytes())).map_err(at(&name.join(index::FILE)))?;
+    Ok(())
+}
+
+/// Writes one file.
+fn put(path: &Path, fill: &Fill<'_>) -> io::Result<Note> {
+    let file = fs::File::create(path)?;
+    let mut out = Tallied {
+        to: BufWriter::with_capacity(1 << 16, file),
+        bytes: 0,
+        hash: XxHash64::with_seed(0),
+    };
+    fill(&mut out)?;
+    out.to.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    Ok(Note { bytes: out.bytes, xxh64: format!("{:016x}", out.hash.finish()) })
+}
+
+/// Counts and sums up what it passes on.
+struct Tallied<W> {
+    to: W,
+    bytes: u64,
+    hash: XxHash64,
+}
+
+impl<W: Write> Write for Tallied<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let n = self.to.write(buffer)?;
+        self.hash.write(&buffer[..n]);
+        self.bytes += n as u64;
+        Ok(n)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}

@@ -1,0 +1,345 @@
+//! What a process knows about a sweep, and how several processes' knowledge is joined.
+
+use super::plan::{Parameter, Study};
+use super::rows::{Row, rows};
+use super::summary_file::SummaryFile;
+use crate::metrics::Metric;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which points a process does: those whose number leaves `index` when divided by `of`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// From 0.
+    pub index: usize,
+    /// Number of shards.
+    pub of: usize,
+}
+
+impl Shard {
+    /// All points.
+    pub const WHOLE: Shard = Shard { index: 0, of: 1 };
+
+    /// Reads `2/8`: the third of eight.
+    pub fn parse(text: &str) -> Result<Shard, String> {
+        let wrong =
+            || format!("`{text}` is not a shard: write i/n with i from 0 to n-1, for example 0/4");
+        let (index, of) = text.split_once('/').ok_or_else(wrong)?;
+        let number = |text: &str| text.trim().parse::<usize>().map_err(|_| wrong());
+        let shard = Shard { index: number(index)?, of: number(of)? };
+        if shard.index < shard.of { Ok(shard) } else { Err(wrong()) }
+    }
+
+    /// Whether point `at` is its own.
+    pub fn has(&self, at: usize) -> bool {
+        at % self.of == self.index
+    }
+}
+
+/// How far a point is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It has a complete result.
+    Done,
+    /// It was tried, and failed.
+    Failed,
+    /// It has no result.
+    Missing,
+}
+
+/// What is known of one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointRecord {
+    /// Its number in the sweep, from 0.
+    pub point: usize,
+    /// A value for each parameter; none: as the scenario has it.
+    pub settings: Vec<Option<serde_json::Value>>,
+    /// Its result's folder; none where nobody computed it yet: points of other shards.
+    pub id: Option<String>,
+    /// How far it is.
+    pub state: State,
+    /// Fingerprint of its result.
+    pub digest: Option<String>,
+    /// Why it failed.
+    pub message: Option<String>,
+}
+
+/// What one process knows about a sweep: the file `part-I-of-N.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The sweep's short name.
+    pub sweep: String,
+    /// The scenario's name.
+    pub name: String,
+    /// The program's version.
+    pub version: String,
+    /// Which points it did.
+    pub shard: Shard,
+    /// What is varied.
+    pub parameters: Vec<Parameter>,
+    /// What to show; empty for the usual choice.
+    pub metrics: Vec<Metric>,
+    /// All points of the sweep.
+    pub points: Vec<PointRecord>,
+}
+
+impl Part {
+    /// All points of `study`, none done yet.
+    pub fn of(study: &Study, shard: Shard) -> Part {
+        // Values that came from TOML have a JSON form.
+        let json = |value: toml::Value| serde_json::to_value(value).unwrap_or_default();
+        let record = |point: usize| PointRecord {
+            point,
+            settings: study.settings(point).into_iter().map(|value| value.map(json)).collect(),
+            id: None,
+            state: State::Missing,
+            digest: None,
+            message: None,
+        };
+        Part {
+            sweep: study.id.clone(),
+            name: study.name.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            shard,
+            parameters: study.parameters.clone(),
+            metrics: vec![],
+            points: (0..study.len()).map(record).collect(),
+        }
+    }
+
+    /// What its file is called.
+    pub fn file_name(&self) -> String {
+        format!("part-{}-of-{}.json", self.shard.index, self.shard.of)
+    }
+
+    /// Its text.
+    pub fn text(&self) -> String {
+        // Plain data with text keys always has a JSON form.
+        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+
+    /// Point `at` in words: `load = 0.7, k = 8`.
+    pub fn words(&self, at: usize) -> String {
+        let pairs = self.parameters.iter().zip(&self.points[at].settings);
+        let word = |(parameter, value): (&Parameter, &Option<serde_json::Value>)| {
+            Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
+        };
+        pairs.filter_map(word).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A value as people write it.
+pub fn json_shown(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+/// Why parts cannot be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// There is no part where one was looked for.
+    #[error("no sweep in `{}`: name a folder with results of `slotline sweep`", .0.display())]
+    None(PathBuf),
+    /// A file cannot be read or understood.
+    #[error("{0}")]
+    Read(String),
+    /// They belong to different sweeps.
+    #[error("these are different sweeps: {}: name the folder of one, for example `{}`", .0.join(", "), .1.display())]
+    Different(Vec<String>, PathBuf),
+    /// They were made by different versions of the program.
+    #[error("`{0}` was made by version {1} of the program, this is {2}: numbers must not be mixed")]
+    Version(String, String, String),
+    /// The same point gave different results.
+    #[error(
+        "point {point} ({words}) has different results: digest {} in `{}`, {} in `{}`; \
+         the same scenario must give the same result everywhere",
+        .first.1, .first.0.display(), .second.1, .second.0.display()
+    )]
+    Digests {
+        /// Its number.
+        point: usize,
+        /// Its settings.
+        words: String,
+        /// A folder, and the digest there.
+        first: (PathBuf, String),
+        /// Another.
+        second: (PathBuf, String),
+    },
+}
+
+/// A part, and the folder below which the results of its points are.
+pub type Found = (PathBuf, Part);
+
+/// The parts in `folder`: a folder of results, or the folder of one sweep in there.
+pub fn find(folder: &Path) -> Result<Vec<Found>, JoinError> {
+    let here = parts_in(folder)?;
+    if !here.is_empty() {
+        let root = folder.canonicalize().ok().and_then(|path| Some(path.parent()?.to_path_buf()));
+        let root = root.unwrap_or_else(|| folder.join(".."));
+        return Ok(here.into_iter().map(|part| (root.clone(), part)).collect());
+    }
+    let mut found = vec![];
+    for inner in listed(folder)?.into_iter().filter(|path| path.is_dir()) {
+        found.extend(parts_in(&inner)?.into_iter().map(|part| (folder.to_path_buf(), part)));
+    }
+    if found.is_empty() { Err(JoinError::None(folder.into())) } else { Ok(found) }
+}
+
+/// What is in `folder`, in order.
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, JoinError> {
+    let wrong = |error| JoinError::Read(format!("cannot read `{}`: {error}", folder.display()));
+    let entries = fs::read_dir(folder).map_err(wrong)?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn parts_in(folder: &Path) -> Result<Vec<Part>, JoinError> {
+    let is_part = |path: &&PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        name.starts_with("part-") && name.ends_with(".json")
+    };
+    let read = |path: &PathBuf| {
+        let wrong = |why: String| JoinError::Read(format!("`{}`: {why}", path.display()));
+        let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        serde_json::from_str(&text)
+            .map_err(|error| wrong(format!("not a part of a sweep: {error}")))
+    };
+    listed(folder)?.iter().filter(is_part).map(read).collect()
+}
+
+/// A sweep as far as it is done: what `sweep.json` says.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sweep {
+    /// The sweep's short name.
+    pub sweep: String,
+    /// The scenario's name.
+    pub name: String,
+    /// The program's version.
+    pub version: String,
+    /// Whether all points are done.
+    pub complete: bool,
+    /// What is varied.
+    pub parameters: Vec<Parameter>,
+    /// What to show; empty for the usual choice.
+    pub metrics: Vec<Metric>,
+    /// All points.
+    pub points: Vec<PointRecord>,
+    /// One row per setting and scheme; repetitions that are points of their own are one row.
+    pub rows: Vec<Row>,
+    /// Points that more than one folder has a result of.
+    #[serde(skip)]
+    pub duplicates: Vec<usize>,
+}
+
+/// Joins `parts` of one sweep, and reads the results of its points.
+pub fn join(parts: &[Found]) -> Result<Sweep, JoinError> {
+    let (root, first) = parts.first().ok_or_else(|| JoinError::None(PathBuf::new()))?;
+    alike(root, first, parts)?;
+    let mut sweep = Sweep {
+        sweep: first.sweep.clone(),
+        name: first.name.clone(),
+        version: first.version.clone(),
+        complete: false,
+        parameters: first.parameters.clone(),
+        metrics: parts
+            .iter()
+            .map(|(_, part)| part.metrics.clone())
+            .find(|m| !m.is_empty())
+            .unwrap_or_default(),
+        points: vec![],
+        rows: vec![],
+        duplicates: vec![],
+    };
+    let mut summaries = BTreeMap::new();
+    for at in 0..first.points.len() {
+        let records: Vec<&PointRecord> = parts.iter().map(|(_, part)| &part.points[at]).collect();
+        let (mut record, results) = (merged(&records), results(parts, &records)?);
+        check_digests(first, at, &results)?;
+        if results.len() > 1 {
+            sweep.duplicates.push(at);
+        }
+        if let Some((_, summary)) = results.into_iter().next() {
+            record.state = State::Done;
+            record.message = None;
+            record.digest = Some(summary.engine.digest.clone());
+            summaries.insert(at, summary);
+        }
+        sweep.points.push(record);
+    }
+    sweep.complete = sweep.points.iter().all(|point| point.state == State::Done);
+    sweep.rows = rows(&sweep.parameters, &sweep.points, &summaries);
+    Ok(sweep)
+}
+
+/// All parts are of the same sweep and of this version.
+fn alike(root: &Path, first: &Part, parts: &[Found]) -> Result<(), JoinError> {
+    let mut names: Vec<String> = parts.iter().map(|(_, part)| part.sweep.clone()).collect();
+    names.sort();
+    names.dedup();
+    if names.len() > 1 {
+        return Err(JoinError::Different(names, root.join(&first.sweep)));
+    }
+    let ours = env!("CARGO_PKG_VERSION");
+    let same = |part: &Part| part.version == ours && part.points.len() == first.points.len();
+    match parts.iter().find(|(_, part)| !same(part)) {
+        Some((_, part)) => {
+            Err(JoinError::Version(part.sweep.clone(), part.version.clone(), ours.into()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What the parts say together about a point.
+fn merged(records: &[&PointRecord]) -> PointRecord {
+    let failed = records.iter().find(|record| record.state == State::Failed);
+    let known = records.iter().find(|record| record.id.is_some());
+    let mut record = (*failed.or(known).unwrap_or(&records[0])).clone();
+    record.digest = None;
+    if record.state == State::Done {
+        record.state = State::Missing;
+    }
+    record
+}
+
+/// The complete results of a point, one per folder that has one.
+fn results(
+    parts: &[Found],
+    records: &[&PointRecord],
+) -> Result<Vec<(PathBuf, SummaryFile)>, JoinError> {
+    let Some(id) = records.iter().find_map(|record| record.id.as_deref()) else {
+        return Ok(vec![]);
+    };
+    let real = |root: &PathBuf| root.canonicalize().unwrap_or_else(|_| root.clone());
+    let mut folders: Vec<PathBuf> = parts.iter().map(|(root, _)| real(root).join(id)).collect();
+    folders.sort();
+    folders.dedup();
+    let there = folders.into_iter().filter(|folder| folder.join("summary.json").is_file());
+    let read = |folder: PathBuf| {
+        let summary = SummaryFile::read(&folder).map_err(JoinError::Read)?;
+        Ok(Some((folder, summary)).filter(|(_, summary)| summary.complete && summary.id == id))
+    };
+    there.map(read).filter_map(Result::transpose).collect()
+}
+
+fn check_digests(
+    part: &Part,
+    at: usize,
+    results: &[(PathBuf, SummaryFile)],
+) -> Result<(), JoinError> {
+    let digest = |(folder, summary): &(PathBuf, SummaryFile)| {
+        (folder.clone(), summary.engine.digest.clone())
+    };
+    let other = results.iter().find(|(_, s)| s.engine.digest != results[0].1.engine.digest);
+    match other {
+        Some(other) => Err(JoinError::Digests {
+            point: at,
+            words: part.words(at),
+            first: digest(&results[0]),
+            second: digest(other),
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,339 @@
+//! From the `sweep` table of a file to its points.
+
+use crate::output::run_id;
+use crate::scenario::document::Document;
+use crate::scenario::extends;
+use crate::scenario::keys::{KeyPath, Step};
+use crate::scenario::merge::Node;
+use crate::scenario::{Loaded, ScenarioError};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Points of a study, at most.
+pub const MOST_POINTS: usize = 100_000;
+
+/// Changing these would change no result, or what a scenario is made of.
+const NOT_SWEPT: [&str; 5] = ["name", "description", "extends", "without", "sweep"];
+
+/// Columns of the tables, which no parameter may be called after.
+const TAKEN: [&str; 10] =
+    ["point", "id", "scheme", "metric", "unit", "mean", "ci_low", "ci_high", "n", "lower_bound"];
+
+/// What is varied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Its path in the scenario, as `scheme[dctcp].queue.threshold`.
+    pub path: String,
+    /// What its column is called: the last key where that says enough, else the path.
+    pub label: String,
+}
+
+/// A file with a `sweep`.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The file.
+    pub file: PathBuf,
+    /// The scenario's name.
+    pub name: String,
+    /// Short name of the sweep: of the scenario, of everything that is varied, and of the program's
+    /// version. The same on every machine.
+    pub id: String,
+    /// What is varied, in the file's order.
+    pub parameters: Vec<Parameter>,
+    /// The scenario without the sweep.
+    base: Node,
+    paths: Vec<KeyPath>,
+    points: Vec<Settings>,
+}
+
+/// A value for each parameter, by position; `None`: as the scenario has it. The key of a value from a
+/// list is the list's.
+type Settings = Vec<Option<Arc<Node>>>;
+
+impl Study {
+    /// Reads `file`. Its points are not checked yet: [`Study::point`] does that.
+    pub fn load(file: &Path) -> Result<Study, ScenarioError> {
+        let read = std::fs::read_to_string(file);
+        let text = read.map_err(|error| ScenarioError::Read { path: file.into(), error })?;
+        Study::parse(file, text)
+    }
+
+    /// Reads `text` as the content of `file`.
+    pub fn parse(file: &Path, text: String) -> Result<Study, ScenarioError> {
+        let mut base = extends::tree(&Arc::new(Document::new(file, text)))?;
+        let sweep = base.take("sweep").ok_or_else(|| {
+            missing(
+                &base,
+                "sweep",
+                "no `sweep` in this file: use `slotline run` with it, or add, for \
+                                     example, [sweep.grid] with seed = [1, 2, 3]",
+            )
+        })?;
+        // A scenario without a name is refused with its points.
+        let name = base.table().and_then(|table| table.get("name")?.text()).unwrap_or_default();
+        let name = name.to_string();
+        let axes = Axes::read(&sweep)?;
+        let points = axes.points(&sweep)?;
+        let parameters = parameters(&axes.paths);
+        let mut study = Study {
+            file: file.into(),
+            name,
+            id: String::new(),
+            parameters,
+            base,
+            paths: axes.paths,
+            points,
+        };
+        study.check_paths()?;
+        study.id = run_id(&format!("{} sweep", study.name), &study.fingerprint());
+        Ok(study)
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Whether there is none: never.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// The values of point `at`, by parameter; `None`: as the scenario has it.
+    pub fn settings(&self, at: usize) -> Vec<Option<toml::Value>> {
+        let plain = |value: &Option<Arc<Node>>| value.as_ref().map(|value| value.plain());
+        self.points[at].iter().map(plain).collect()
+    }
+
+    /// Point `at` in words: `load = 0.7, k = 8`.
+    pub fn words(&self, at: usize) -> String {
+        let settings = self.settings(at);
+        let pairs = self.parameters.iter().zip(&settings);
+        let word = |(parameter, value): (&Parameter, &Option<toml::Value>)| {
+            Some(format!("{} = {}", parameter.label, shown(value.as_ref()?)))
+        };
+        pairs.filter_map(word).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The scenario of point `at`, checked. Faults are where they were written: in the sweep, the
+    /// scenario, or a file that it extends.
+    pub fn point(&self, at: usize) -> Result<Loaded, ScenarioError> {
+        let mut tree = self.base.clone();
+        self.set(&mut tree, at)?;
+        let loaded = Loaded::of(tree.document()).map_err(|error| self.in_point(at, error))?;
+        match self.seed(at) {
+            Some(seed) if loaded.scenario.repeat != 1 => Err(seed.fault(format!(
+                "`seed` is swept: each point is one repetition, but `repeat` is {}",
+                loaded.scenario.repeat
+            ))),
+            _ => Ok(loaded),
+        }
+    }
+
+    /// Whether repetitions are points of their own.
+    pub fn sweeps_seed(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.path == "seed")
+    }
+
+    fn seed(&self, at: usize) -> Option<&Node> {
+        let index = self.parameters.iter().position(|parameter| parameter.path == "seed")?;
+        self.points[at][index].as_deref()
+    }
+
+    fn set(&self, tree: &mut Node, at: usize) -> Result<(), ScenarioError> {
+        let settings = self.paths.iter().zip(&self.points[at]);
+        settings.filter_map(|(path, value)| Some((path, value.as_ref()?))).try_for_each(
+            |(path, value)| tree.assign(path, value).map_err(|why| value.fault_of_key(why)),
+        )
+    }
+
+    /// Every path leads somewhere, whatever its value.
+    fn check_paths(&self) -> Result<(), ScenarioError> {
+        (0..self.len()).try_for_each(|at| self.set(&mut self.base.clone(), at))
+    }
+
+    /// `error`, with the point in which it comes up, unless it is in the sweep itself.
+    fn in_point(&self, at: usize, error: ScenarioError) -> ScenarioError {
+        match error {
+            ScenarioError::Fault(mut fault) if !fault.key.starts_with("sweep.") => {
+                let point = format!("in point {at} of the sweep: {}", self.words(at));
+                let before = fault.hint.take().map_or(String::new(), |hint| format!("{hint}; "));
+                fault.hint = Some(before + &point);
+                ScenarioError::Fault(fault)
+            }
+            ScenarioError::Fault(mut fault) if fault.message.starts_with("missing key") => {
+                let hint = "the scenario does not have this table: write it there, then vary it";
+                fault.hint = Some(hint.into());
+                ScenarioError::Fault(fault)
+            }
+            other => other,
+        }
+    }
+
+    /// Everything that makes this sweep what it is.
+    fn fingerprint(&self) -> String {
+        let point = |at: usize| format!("{at}: {:?}\n", self.settings(at));
+        let points: String = (0..self.len()).map(point).collect();
+        let paths: Vec<String> = self.paths.iter().map(KeyPath::to_string).collect();
+        format!("{}\n{paths:?}\n{points}", self.base.document().text)
+    }
+}
+
+/// A value as people write it: text without quotes, tables in one line.
+pub fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn missing(tree: &Node, key: &str, message: &str) -> ScenarioError {
+    tree.mark.document.fault_at(key, message.into())
+}
+
+/// The last key where it is one of a kind, else the path.
+fn parameters(paths: &[KeyPath]) -> Vec<Parameter> {
+    let unique = |path: &KeyPath| {
+        let same = paths.iter().filter(|other| other.last_key() == path.last_key());
+        same.count() == 1 && !TAKEN.contains(&path.last_key())
+    };
+    let label = |path: &KeyPath| {
+        if unique(path) { path.last_key().to_string() } else { path.to_string() }
+    };
+    paths.iter().map(|path| Parameter { path: path.to_string(), label: label(path) }).collect()
+}
+
+/// What the `sweep` table says.
+struct Axes {
+    paths: Vec<KeyPath>,
+    grid: Vec<Settings>,
+    listed: Vec<Settings>,
+}
+
+impl Axes {
+    fn read(sweep: &Node) -> Result<Axes, ScenarioError> {
+        let table = sweep.table().ok_or_else(|| sweep.fault(EXAMPLE.into()))?;
+        if let Some((key, node)) =
+            table.iter().find(|(key, _)| !["grid", "point"].contains(&key.as_str()))
+        {
+            return Err(
+                node.fault_of_key(format!("unknown field `{key}`, expected `grid` or `point`"))
+            );
+        }
+        let mut axes = Axes { paths: vec![], grid: vec![], listed: vec![] };
+        axes.read_points(table.get("point"))?;
+        axes.read_grid(table.get("grid"))?;
+        if axes.paths.is_empty() {
+            return Err(sweep.fault(EXAMPLE.into()));
+        }
+        Ok(axes)
+    }
+
+    /// A list of points; what one does not name stays as the scenario has it.
+    fn read_points(&mut self, node: Option<&Node>) -> Result<(), ScenarioError> {
+        let Some(node) = node else { return Ok(()) };
+        let list = node.list().filter(|list| !list.is_empty());
+        let list = list.ok_or_else(|| node.fault("`point` is a list: [[sweep.point]]".into()))?;
+        for point in list {
+            let mut settings: Settings = vec![];
+            for (path, value) in leaves(point)? {
+                let at = self.position(path);
+                settings.resize(settings.len().max(at + 1), None);
+                settings[at] = Some(Arc::new(value));
+            }
+            self.listed.push(settings);
+        }
+        Ok(())
+    }
+
+    fn read_grid(&mut self, node: Option<&Node>) -> Result<(), ScenarioError> {
+        let Some(node) = node else { return Ok(()) };
+        for (path, values) in leaves(node)? {
+            if self.paths.contains(&path) {
+                return Err(values.fault_of_key(format!("`{path}` is in `point` already")));
+            }
+            let list = values.list().filter(|list| !list.is_empty()).ok_or_else(|| {
+                values
+                    .fault(format!("`{path}` in a grid is a list of values, for example [1, 2, 3]"))
+            })?;
+            self.paths.push(path);
+            self.grid
+                .push(list.iter().map(|value| Some(Arc::new(value.at_key_of(&values)))).collect());
+        }
+        Ok(())
+    }
+
+    fn position(&mut self, path: KeyPath) -> usize {
+        self.paths.iter().position(|known| *known == path).unwrap_or_else(|| {
+            self.paths.push(path);
+            self.paths.len() - 1
+        })
+    }
+
+    /// Each listed point with the whole grid; the last parameter changes fastest.
+    fn points(&self, sweep: &Node) -> Result<Vec<Settings>, ScenarioError> {
+        let listed = if self.listed.is_empty() { vec![vec![]] } else { self.listed.clone() };
+        let wide = self.paths.len() - self.grid.len();
+        let count = self.grid.iter().try_fold(listed.len(), |n, axis| n.checked_mul(axis.len()));
+        if count.is_none_or(|count| count > MOST_POINTS) {
+            return Err(sweep.fault(format!("`sweep` has more than {MOST_POINTS} points")));
+        }
+        let padded = listed.into_iter().map(|mut point| {
+            point.resize(wide, None);
+            point
+        });
+        let with_axis = |points: Vec<Settings>, axis: &Settings| {
+            let each = points.into_iter().flat_map(|point| {
+                axis.iter()
+                    .map(move |choice| [point.as_slice(), std::slice::from_ref(choice)].concat())
+            });
+            each.collect()
+        };
+        Ok(self.grid.iter().fold(padded.collect(), with_axis))
+    }
+}
+
+const EXAMPLE: &str = "`sweep` says what varies, for example: [sweep.grid] with \"workload[0].load\" = \
+                       [0.3, 0.5, 0.7], or a [[sweep.point]] for each point";
+
+/// The keys of `table` as paths with their values, in the order in which they are written:
+/// `"fabric.k" = …` and `fabric.k = …` mean the same.
+fn leaves(table: &Node) -> Result<Vec<(KeyPath, Node)>, ScenarioError> {
+    let mut found = vec![];
+    collect("", table, &mut found)?;
+    if found.is_empty() {
+        return Err(table.fault(EXAMPLE.into()));
+    }
+    let place = |node: &Node| {
+        (node.mark.document.file.file_name().map(ToOwned::to_owned), node.mark.key.start)
+    };
+    found.sort_by_key(|(_, node)| place(node));
+    Ok(found)
+}
+
+fn collect(
+    prefix: &str,
+    node: &Node,
+    found: &mut Vec<(KeyPath, Node)>,
+) -> Result<(), ScenarioError> {
+    let table = node.table().ok_or_else(|| node.fault(EXAMPLE.into()))?;
+    for (key, value) in table {
+        let dot = if prefix.is_empty() { "" } else { "." };
+        let text = format!("{prefix}{dot}{key}");
+        if value.table().is_some() && !value.is_inline() {
+            collect(&text, value, found)?;
+            continue;
+        }
+        let path = KeyPath::parse(&text).map_err(|why| value.fault_of_key(why))?;
+        let first = path.0.first().and_then(Step::key);
+        if let Some(key) = NOT_SWEPT.iter().find(|key| first == Some(key)) {
+            return Err(value.fault_of_key(format!("`{key}` cannot be swept")));
+        }
+        if found.iter().any(|(other, _)| *other == path) {
+            return Err(value.fault_of_key(format!("`{path}` is there twice")));
+        }
+        found.push((path, value.clone()));
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! The results of a sweep's points as rows: settings, scheme, metrics.
+
+use super::part::PointRecord;
+use super::plan::Parameter;
+use super::summary_file::{Against, MetricEntry, SchemeEntry, SummaryFile};
+use crate::metrics::{Measured, Metric};
+use crate::statistics::{Comparison, Estimate, Pair};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One scheme under one setting.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The points that it is made of: several where they differ in their seed only.
+    pub points: Vec<usize>,
+    /// A value for each parameter but `seed`, by position; none: as the scenario has it.
+    pub settings: Vec<Option<serde_json::Value>>,
+    /// The scheme.
+    pub scheme: String,
+    /// What was measured.
+    pub metrics: BTreeMap<Metric, MetricEntry>,
+}
+
+/// The parameters that rows have a setting of: all but `seed`.
+pub fn of_rows(parameters: &[Parameter]) -> impl Iterator<Item = &Parameter> {
+    parameters.iter().filter(|parameter| parameter.path != "seed")
+}
+
+/// The rows of all points that have a result, in the order of the points, then of the schemes.
+pub fn rows(
+    parameters: &[Parameter],
+    points: &[PointRecord],
+    summaries: &BTreeMap<usize, SummaryFile>,
+) -> Vec<Row> {
+    type Settings = Vec<Option<serde_json::Value>>;
+    let mut groups: Vec<(Settings, Vec<usize>)> = vec![];
+    // By text, so that many points are grouped in little time.
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for point in points.iter().filter(|point| summaries.contains_key(&point.point)) {
+        let named = parameters.iter().zip(&point.settings);
+        let kept = named.filter(|(parameter, _)| parameter.path != "seed");
+        let settings: Settings = kept.map(|(_, value)| value.clone()).collect();
+        let place = *places.entry(format!("{settings:?}")).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, members)) => members.push(point.point),
+            None => groups.push((settings, vec![point.point])),
+        }
+    }
+    groups
+        .into_iter()
+        .flat_map(|(settings, points)| of_group(&settings, &points, summaries))
+        .collect()
+}
+
+/// A row per scheme of points that differ in their seed only.
+fn of_group(
+    settings: &[Option<serde_json::Value>],
+    points: &[usize],
+    summaries: &BTreeMap<usize, SummaryFile>,
+) -> Vec<Row> {
+    let members: Vec<&SummaryFile> = points.iter().map(|point| &summaries[point]).collect();
+    let schemes: Vec<&String> = members[0].schemes.iter().map(|(name, _)| name).collect();
+    let row = |(at, name): (usize, &&String)| Row {
+        points: points.to_vec(),
+        settings: settings.to_vec(),
+        scheme: name.to_string(),
+        metrics: match members[..] {
+            [one] => one.schemes[at].1.metrics.clone(),
+            _ => over_seeds(at, &members),
+        },
+    };
+    schemes.iter().enumerate().map(row).collect()
+}
+
+/// Repetitions that are points of their own, put together as one point's would be.
+fn over_seeds(scheme: usize, members: &[&SummaryFile]) -> BTreeMap<Metric, MetricEntry> {
+    let value = |entry: Option<&(String, SchemeEntry)>, metric: Metric| {
+        let entry = entry?.1.metrics.get(&metric)?;
+        Some(Measured { value: entry.mean?, at_least: entry.lower_bound })
+    };
+    let combined = |metric: Metric| {
+        let own: Vec<Measured> =
+            members.iter().filter_map(|m| value(m.schemes.get(scheme), metric)).collect();
+        let pair = |m: &&SummaryFile| -> Option<Pair> {
+            Some((value(m.schemes.first(), metric)?, value(m.schemes.get(scheme), metric)?))
+        };
+        let pairs: Vec<Pair> = members.iter().filter_map(pair).filter(|_| scheme > 0).collect();
+        let numbers: Vec<f64> = own.iter().map(|m| m.value).collect();
+        let estimate = Estimate::of(&numbers)?;
+        Some(MetricEntry {
+            mean: Some(estimate.mean),
+            ci_low: estimate.low(),
+            ci_high: estimate.high(),
+            n: estimate.n,
+            lower_bound: own.iter().any(|m| m.at_least),
+            against_baseline: Comparison::paired(&pairs, metric.better())
+                .map(|c| Against { verdict: c.verdict.words().into() }),
+        })
+    };
+    Metric::ALL.into_iter().filter_map(|metric| Some((metric, combined(metric)?))).collect()
+}

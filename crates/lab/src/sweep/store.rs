@@ -1,0 +1,74 @@
+//! The folder of results as a sweep sees it: what is done, and what was left behind.
+
+use super::lock;
+use super::part::{Part, Sweep};
+use super::summary_file::SummaryFile;
+use crate::output::OutputError;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Whether `root` has a complete result of the scenario `resolved`, whose short name is `id`. A result of
+/// another scenario under that name is an error.
+pub fn is_done(root: &Path, id: &str, resolved: &str) -> Result<bool, OutputError> {
+    let folder = root.join(id);
+    match fs::read_to_string(folder.join("scenario.toml")) {
+        Ok(text) if text == resolved => Ok(SummaryFile::read(&folder).is_ok_and(|s| s.complete)),
+        Ok(_) => Err(OutputError::Foreign(folder)),
+        Err(_) if fs::symlink_metadata(&folder).is_ok() => Err(OutputError::Foreign(folder)),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Removes drafts of results that processes on this machine began and did not live to finish.
+pub fn clear_drafts(root: &Path) {
+    let Ok(entries) = fs::read_dir(root) else { return };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        let draft = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+        let holder = draft.and_then(|draft| Some(draft.split_once('.')?.1));
+        if holder.is_some_and(lock::is_gone) {
+            // What cannot be removed is in nobody's way.
+            drop(fs::remove_dir_all(&path));
+        }
+    }
+}
+
+/// The folder of sweep `id` below `root`, made if it is not there.
+pub fn folder(root: &Path, id: &str) -> Result<PathBuf, OutputError> {
+    let folder = root.join(id);
+    fs::create_dir_all(&folder).map_err(|error| OutputError::Io { path: folder.clone(), error })?;
+    Ok(folder)
+}
+
+/// Writes what a process knows about its sweep.
+pub fn write_part(root: &Path, part: &Part) -> Result<PathBuf, OutputError> {
+    let folder = folder(root, &part.sweep)?;
+    replace(&folder.join(part.file_name()), &part.text())?;
+    Ok(folder)
+}
+
+/// Writes the tables of a sweep. Returns their folder.
+pub fn write_sweep(root: &Path, sweep: &Sweep) -> Result<PathBuf, OutputError> {
+    let folder = folder(root, &sweep.sweep)?;
+    replace(&folder.join("sweep.csv"), &sweep.csv())?;
+    replace(&folder.join("sweep.vl.json"), &sweep.vega_lite())?;
+    replace(&folder.join("sweep.html"), &super::page::html(sweep))?;
+    replace(&folder.join("sweep.json"), &sweep.json())?;
+    Ok(folder)
+}
+
+/// Puts `text` in place of the file `path`, at once: readers see the old or the new one.
+pub fn replace(path: &Path, text: &str) -> Result<(), OutputError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.{}", lock::holder()));
+    let written = fs::File::create(&draft).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, path)
+    });
+    written.map_err(|error: io::Error| {
+        drop(fs::remove_file(&draft));
+        OutputError::Io { path: path.into(), error }
+    })
+}

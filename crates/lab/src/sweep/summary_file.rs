@@ -1,0 +1,96 @@
+//! What `summary.json` of a point says, as far as tables need it.
+
+use crate::metrics::Metric;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::path::Path;
+
+/// The file.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SummaryFile {
+    /// The result's short name.
+    pub id: String,
+    /// The program's version.
+    pub version: String,
+    /// Whether all runs were done.
+    pub complete: bool,
+    /// By scheme, in the scenario's order.
+    #[serde(deserialize_with = "in_order")]
+    pub schemes: Vec<(String, SchemeEntry)>,
+    /// What the engine did.
+    pub engine: EngineEntry,
+}
+
+/// One scheme.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SchemeEntry {
+    /// By metric.
+    pub metrics: BTreeMap<Metric, MetricEntry>,
+}
+
+/// One metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricEntry {
+    /// The mean over seeds; none where it is not a number.
+    pub mean: Option<f64>,
+    /// Lower end of the 95 % interval; none with a single seed.
+    pub ci_low: Option<f64>,
+    /// Upper end of the interval.
+    pub ci_high: Option<f64>,
+    /// Number of seeds.
+    pub n: usize,
+    /// Unfinished flows make it a lower bound.
+    pub lower_bound: bool,
+    /// Against the first scheme.
+    pub against_baseline: Option<Against>,
+}
+
+/// A verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// In words.
+    pub verdict: String,
+}
+
+/// What the engine did.
+#[derive(Clone, Debug, Deserialize)]
+pub struct EngineEntry {
+    /// Fingerprint of all runs: equal for equal results.
+    pub digest: String,
+    /// Largest memory of the process, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+impl SummaryFile {
+    /// Reads the one in `folder`; says what is wrong with it otherwise.
+    pub fn read(folder: &Path) -> Result<SummaryFile, String> {
+        let file = folder.join("summary.json");
+        let text = std::fs::read_to_string(&file);
+        let text = text.map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+        serde_json::from_str(&text).map_err(|error| format!("`{}`: {error}", file.display()))
+    }
+}
+
+/// The entries of an object in the order in which they are written.
+fn in_order<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<(String, T)>, D::Error> {
+    struct Entries<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+        type Value = Vec<(String, T)>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut entries = vec![];
+            while let Some(entry) = map.next_entry()? {
+                entries.push(entry);
+            }
+            Ok(entries)
+        }
+    }
+    deserializer.deserialize_map(Entries(PhantomData))
+}

@@ -1,0 +1,245 @@
+//! A sweep's rows as a table for the screen, as CSV, and as a Vega-Lite specification.
+
+use super::part::{Sweep, json_shown};
+use super::rows::{Row, of_rows};
+use crate::metrics::{Metric, Unit};
+use crate::output::terminal::{padded, text_width};
+use crate::output::words::{self, Scale};
+use crate::statistics::Estimate;
+use serde_json::{Value, json};
+use slotline_net::time::Time;
+use slotline_net::units::{Bytes, Rate};
+
+/// What a value with a unit is in that unit's base: seconds, bytes, bits per second. Plain numbers are
+/// counts.
+pub fn quantity(value: &Value) -> Option<(f64, Unit)> {
+    let text = match value {
+        Value::Number(number) => return Some((number.as_f64()?, Unit::Count)),
+        Value::String(text) => text,
+        _ => return None,
+    };
+    let time = text.parse::<Time>().map(|time| (time.as_ps() as f64 / 1e12, Unit::Seconds));
+    let size = text.parse::<Bytes>().map(|size| (size.0 as f64, Unit::Bytes));
+    let rate = text.parse::<Rate>().map(|rate| (rate.0 as f64, Unit::BitsPerSecond));
+    time.ok().or(size.ok()).or(rate.ok())
+}
+
+/// The unit of a column in which all values are quantities of one kind.
+pub fn unit_of<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> Option<Unit> {
+    let units: Option<Vec<Unit>> = values.map(|value| Some(quantity(value?)?.1)).collect();
+    let units = units?;
+    let first = *units.first()?;
+    units.iter().all(|unit| *unit == first).then_some(first)
+}
+
+impl Sweep {
+    /// The values of the parameter that rows have in place `at`.
+    pub fn column(&self, at: usize) -> impl Iterator<Item = Option<&Value>> {
+        self.rows.iter().map(move |row| row.settings[at].as_ref())
+    }
+
+    /// The scenario's choice, or else the usual metrics that are not zero throughout.
+    pub fn shown(&self) -> Vec<Metric> {
+        let mean = |row: &Row, m| row.metrics.get(&m).and_then(|entry| entry.mean);
+        let has = |m: Metric| self.rows.iter().any(|row| mean(row, m).is_some());
+        let zero = |m: Metric| self.rows.iter().filter_map(|row| mean(row, m)).all(|v| v == 0.0);
+        let usual = |m: &Metric| Metric::USUAL.contains(m) && !zero(*m);
+        let chosen = |m: &Metric| {
+            if self.metrics.is_empty() { usual(m) } else { self.metrics.contains(m) }
+        };
+        Metric::ALL.into_iter().filter(|m| has(*m) && chosen(m)).collect()
+    }
+
+    /// `sweep.json`.
+    pub fn json(&self) -> String {
+        // Plain data with text keys always has a JSON form.
+        serde_json::to_string_pretty(self).expect("plain data") + "\n"
+    }
+
+    /// `sweep.csv`: one line per setting, scheme and metric (RFC 4180). Values that have a unit are there
+    /// as written, and as numbers in a column of their own, called `delay in s`.
+    pub fn csv(&self) -> String {
+        let columns: Vec<(&str, Option<Unit>)> = of_rows(&self.parameters)
+            .enumerate()
+            .map(|(at, parameter)| (parameter.label.as_str(), self.unit_beside(at)))
+            .collect();
+        let heads = columns.iter().flat_map(|(label, unit)| {
+            let number = unit.map(|unit| format!("{label} in {}", unit.symbol()));
+            std::iter::once(label.to_string()).chain(number)
+        });
+        let fixed = [
+            "scheme",
+            "metric",
+            "unit",
+            "mean",
+            "ci_low",
+            "ci_high",
+            "n",
+            "lower_bound",
+            "verdict",
+        ];
+        let mut out = line(heads.chain(fixed.map(str::to_string)));
+        for row in &self.rows {
+            let settings: Vec<String> = row
+                .settings
+                .iter()
+                .zip(&columns)
+                .flat_map(|(value, (_, unit))| {
+                    let text = value.as_ref().map_or(String::new(), json_shown);
+                    let number =
+                        unit.map(|_| number(value.as_ref().and_then(quantity).map(|q| q.0)));
+                    std::iter::once(text).chain(number)
+                })
+                .collect();
+            for (metric, entry) in &row.metrics {
+                let verdict =
+                    entry.against_baseline.as_ref().map_or("", |against| &against.verdict);
+                let cells = [
+                    row.scheme.clone(),
+                    metric.key().into(),
+                    metric.unit().symbol().into(),
+                    number(entry.mean),
+                    number(entry.ci_low),
+                    number(entry.ci_high),
+                    entry.n.to_string(),
+                    entry.lower_bound.to_string(),
+                    verdict.into(),
+                ];
+                out += &line(settings.iter().cloned().chain(cells));
+            }
+        }
+        out
+    }
+
+    /// The unit for which the parameter in place `at` gets a second column.
+    fn unit_beside(&self, at: usize) -> Option<Unit> {
+        unit_of(self.column(at)).filter(|unit| *unit != Unit::Count)
+    }
+
+    /// `sweep.vl.json`: a Vega-Lite specification that draws `sweep.csv`, beside which it lies: each metric
+    /// against the parameter with the most values, with confidence intervals.
+    pub fn vega_lite(&self) -> String {
+        let labels: Vec<&str> = of_rows(&self.parameters).map(|p| p.label.as_str()).collect();
+        let across = self.across();
+        let name = |at: usize| match self.unit_beside(at) {
+            Some(unit) => format!("{} in {}", labels[at], unit.symbol()),
+            None => labels[at].to_string(),
+        };
+        let field = |name: &str| name.replace('.', "\\.").replace('[', "\\[").replace(']', "\\]");
+        let x = across.map(|at| {
+            let numeric = unit_of(self.column(at)).is_some();
+            json!({ "field": field(&name(at)), "type": if numeric { "quantitative" } else { "nominal" } })
+        });
+        let others = (0..labels.len()).filter(|at| Some(*at) != across);
+        let detail: Vec<Value> =
+            others.map(|at| json!({ "field": field(labels[at]), "type": "nominal" })).collect();
+        let y = |field: &str| json!({ "field": field, "type": "quantitative", "title": "mean" });
+        let spec = json!({
+            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+            "data": { "url": "sweep.csv" },
+            "facet": { "row": { "field": "metric", "sort": self.shown().iter().map(|m| m.key()).collect::<Vec<_>>() } },
+            "transform": [{ "filter": { "field": "metric", "oneOf": self.shown().iter().map(|m| m.key()).collect::<Vec<_>>() } }],
+            "spec": {
+                "encoding": { "x": x, "color": { "field": "scheme", "type": "nominal" }, "detail": detail },
+                "layer": [
+                    { "mark": { "type": "line", "point": true }, "encoding": { "y": y("mean") } },
+                    { "mark": "rule", "encoding": { "y": y("ci_low"), "y2": { "field": "ci_high" } } },
+                ],
+            },
+            "resolve": { "scale": { "y": "independent" } },
+        });
+        // Plain data with text keys always has a JSON form.
+        serde_json::to_string_pretty(&spec).expect("plain data") + "\n"
+    }
+
+    /// The parameter to draw things against: the one with the most values; numbers before names.
+    pub fn across(&self) -> Option<usize> {
+        let distinct = |at: usize| {
+            let mut texts: Vec<String> =
+                self.column(at).map(|value| format!("{value:?}")).collect();
+            texts.sort();
+            texts.dedup();
+            texts.len()
+        };
+        let rank = |at: &usize| {
+            (unit_of(self.column(*at)).is_some(), distinct(*at), std::cmp::Reverse(*at))
+        };
+        (0..of_rows(&self.parameters).count()).max_by_key(rank)
+    }
+
+    /// A table for a screen `width` columns wide: a line per setting and scheme. Metrics that do not fit
+    /// beside each other are shown below, with the settings again.
+    pub fn table(&self, width: usize) -> String {
+        let labels = of_rows(&self.parameters).map(|p| p.label.clone());
+        let mut fixed: Vec<Vec<String>> = labels
+            .enumerate()
+            .map(|(at, label)| {
+                let values = self.column(at).map(|value| value.map_or("-".into(), json_shown));
+                std::iter::once(label).chain(values).collect()
+            })
+            .collect();
+        let schemes = self.rows.iter().map(|row| row.scheme.clone());
+        fixed.push(std::iter::once("scheme".into()).chain(schemes).collect());
+        let columns: Vec<Vec<String>> = self.shown().into_iter().map(|m| self.metric(m)).collect();
+        let own: usize = fixed.iter().map(|column| column_width(column) + 2).sum();
+        let mut groups: Vec<Vec<&Vec<String>>> = vec![vec![]];
+        let mut used = own;
+        for column in &columns {
+            let needs = column_width(column) + 2;
+            if used + needs > width + 2 && groups.last().is_some_and(|group| !group.is_empty()) {
+                groups.push(vec![]);
+                used = own;
+            }
+            used += needs;
+            groups.last_mut().into_iter().for_each(|group| group.push(column));
+        }
+        groups.iter().map(|group| block(&fixed, group)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Name with unit, then the values, all in the largest one's unit.
+    fn metric(&self, metric: Metric) -> Vec<String> {
+        let entries = || self.rows.iter().map(|row| row.metrics.get(&metric));
+        let means = entries().filter_map(|entry| entry?.mean);
+        let scale = Scale::of(metric.unit(), means.map(f64::abs).fold(0.0, f64::max));
+        let unit =
+            if scale.symbol.is_empty() { String::new() } else { format!(" ({})", scale.symbol) };
+        let shown = |entry: Option<&super::summary_file::MetricEntry>| {
+            let entry = entry?;
+            let half = entry.ci_low.zip(entry.ci_high).map(|(low, high)| (high - low) / 2.0);
+            let estimate = Estimate { mean: entry.mean?, half, n: entry.n };
+            Some(words::estimate(&estimate, entry.lower_bound, scale))
+        };
+        let head = format!("{}{unit}", metric.title());
+        std::iter::once(head)
+            .chain(entries().map(|entry| shown(entry).unwrap_or("-".into())))
+            .collect()
+    }
+}
+
+fn column_width(column: &[String]) -> usize {
+    column.iter().map(|text| text_width(text)).max().unwrap_or(0)
+}
+
+fn block(fixed: &[Vec<String>], metrics: &[&Vec<String>]) -> String {
+    let mut out = String::new();
+    for at in 0..fixed[0].len() {
+        let own = fixed.iter().map(|column| padded(&column[at], column_width(column), false));
+        let values = metrics.iter().map(|column| padded(&column[at], column_width(column), true));
+        out += own.chain(values).collect::<Vec<_>>().join("  ").trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+/// A line of CSV.
+fn line(cells: impl Iterator<Item = String>) -> String {
+    let quoted = |cell: String| {
+        let plain = !cell.contains([',', '"', '\n', '\r']);
+        if plain { cell } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+    };
+    cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
+}

@@ -1,0 +1,401 @@
+//! Any network, given by its hosts, switches and links.
+
+use super::builder::{Builder, count, positive, size};
+use super::layout::Layout;
+use super::spec::LinkOverride;
+use super::{Graph, Lane};
+use crate::error::SpecError;
+use crate::time::Time;
+use crate::units::Rate;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Named hosts and switches, and the links between them, or a file that has them.
+///
+/// Hosts are numbered in the order given. A switch's tier is its distance from the nearest host. Pods
+/// are the parts into which the network falls without its uppermost tier; where it does not fall apart,
+/// each switch with hosts is a pod. A host with several links counts to the pod of its first.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
+pub struct GraphSpec {
+    /// Names of the hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Instead of `hosts`: so many are linked to every switch, `x.h0`, `x.h1`, … at switch `x`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attach_hosts: Option<u32>,
+    /// Names of the switches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<String>,
+    /// Rate of links that give none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Propagation delay of links that give none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+    /// Rate of hosts' links that give none; `rate` where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_rate: Option<Rate>,
+    /// Propagation delay of hosts' links that give none; `delay` where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_delay: Option<Time>,
+    /// A file that has the nodes and links instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Its format, where the name of the file does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<FabricFormat>,
+    /// The attribute in the file that names nodes; their ids where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<String>,
+    /// Kinds of node in the file that are hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_kinds: Option<Vec<String>>,
+    /// The links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<GraphLink>,
+    /// Links that differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<LinkOverride>,
+}
+
+/// A full-duplex link. Several may join the same two nodes.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct GraphLink {
+    /// Name of one end.
+    pub a: String,
+    /// Name of the other.
+    pub b: String,
+    /// Rate from `a` to `b`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Propagation delay from `a` to `b`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+    /// Rate from `b` to `a`; the same as the other way where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_rate: Option<Rate>,
+    /// Propagation delay from `b` to `a`; the same as the other way where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_delay: Option<Time>,
+}
+
+/// Formats of files that describe a network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FabricFormat {
+    /// JSON as networkx's `node_link_data` writes it.
+    NodeLink,
+    /// GraphML.
+    Graphml,
+    /// A generic fat-tree of htsim.
+    HtsimTopo,
+    /// A topology file of HPCC's simulator.
+    HpccTopology,
+    /// A containerlab topology.
+    Containerlab,
+}
+
+/// The part of a [`GraphSpec`] that is at fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GraphPart {
+    /// A key of the fabric.
+    Key(&'static str),
+    /// The host at this place of the list.
+    Host(usize),
+    /// The switch at this place of the list.
+    Switch(usize),
+    /// A key of the link at this place of the list.
+    Link(usize, &'static str),
+}
+
+/// Why a [`GraphSpec`] is no network.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GraphFault {
+    /// Where the fault is.
+    pub part: GraphPart,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl GraphFault {
+    pub(super) fn new(part: GraphPart, message: impl Into<String>) -> GraphFault {
+        GraphFault { part, message: message.into() }
+    }
+}
+
+impl From<GraphFault> for SpecError {
+    fn from(fault: GraphFault) -> SpecError {
+        let key = match fault.part {
+            GraphPart::Key(key) => key.to_string(),
+            GraphPart::Host(at) => format!("hosts[{at}]"),
+            GraphPart::Switch(at) => format!("switches[{at}]"),
+            GraphPart::Link(at, key) => format!("link[{at}].{key}"),
+        };
+        SpecError { key, message: fault.message }
+    }
+}
+
+fn key(error: SpecError, key: &'static str) -> GraphFault {
+    GraphFault::new(GraphPart::Key(key), error.message)
+}
+
+type Checked<T = ()> = Result<T, GraphFault>;
+
+/// What has to be named otherwise, because it is a name of something else.
+const CONTROLLER: &str = "controller";
+
+impl GraphSpec {
+    pub(super) fn build(&self) -> Result<Graph, SpecError> {
+        Ok(self.graph()?)
+    }
+
+    /// The network, without the overrides.
+    pub fn graph(&self) -> Result<Graph, GraphFault> {
+        self.check()?;
+        let hosts = self.all_hosts();
+        let nodes = self.index(&hosts)?;
+        let links = self.links(&nodes, hosts.len())?;
+        let layout = Layout::new(hosts.len(), self.switches.len(), &links)
+            .map_err(|fault| self.name(&hosts, fault))?;
+        let mut b = Builder::default();
+        let mut ids = vec![None; hosts.len() + self.switches.len()];
+        for &at in &layout.order {
+            let pod = layout.pod[at];
+            ids[at] = Some(match at.checked_sub(hosts.len()) {
+                None => b.named_host(hosts[at].clone(), pod),
+                Some(switch) => b.switch(self.switches[switch].clone(), layout.tier[at], pod),
+            });
+        }
+        for link in &links {
+            if let (Some(a), Some(b_end)) = (ids[link.a], ids[link.b]) {
+                b.cable(a, b_end, link.ab, link.ba);
+            }
+        }
+        b.finish().map_err(|error| key(error, "link"))
+    }
+
+    fn check(&self) -> Checked {
+        let wrong = |key, message: &str| Err(GraphFault::new(GraphPart::Key(key), message));
+        if self.file.is_some() {
+            return wrong("file", "`file` has to be read first: it is replaced by what it says");
+        }
+        let for_files = [
+            ("format", self.format.is_some()),
+            ("names", self.names.is_some()),
+            ("host-kinds", self.host_kinds.is_some()),
+        ];
+        if let Some((name, _)) = for_files.into_iter().find(|(_, given)| *given) {
+            return wrong(name, &format!("`{name}` says how to read a `file`, but none is given"));
+        }
+        for (name, rate) in [("rate", self.rate), ("host-rate", self.host_rate)] {
+            positive(name, rate.unwrap_or(Rate(1))).map_err(|error| key(error, name))?;
+        }
+        match (self.hosts.is_empty(), self.attach_hosts) {
+            (true, None) => wrong(
+                "hosts",
+                "a network needs `hosts`: name them, for example hosts = [\"h0\", \"h1\"], or \
+                 let attach-hosts = 1 link some to every switch",
+            ),
+            (false, Some(_)) => {
+                wrong("attach-hosts", "`hosts` and `attach-hosts` are both given: leave one out")
+            }
+            (_, several) => self.check_size(several),
+        }
+    }
+
+    fn check_size(&self, attached: Option<u32>) -> Checked {
+        let name = if attached.is_some() { "attach-hosts" } else { "link" };
+        if let Some(attached) = attached {
+            count(name, attached, u16::MAX.into()).map_err(|error| key(error, name))?;
+        }
+        let switches = self.switches.len() as u64;
+        let links = self.link.len() as u64 + switches * u64::from(attached.unwrap_or(0));
+        size(name, links, switches).map_err(|error| key(error, name))
+    }
+
+    fn all_hosts(&self) -> Vec<String> {
+        let at = |switch: &String, n: u32| format!("{switch}.h{n}");
+        let count = self.attach_hosts.unwrap_or(0);
+        let attached = self.switches.iter().flat_map(|s| (0..count).map(move |n| at(s, n)));
+        self.hosts.iter().cloned().chain(attached).collect()
+    }
+
+    /// Where a node is in the list of hosts and then switches.
+    fn part(&self, hosts: usize, at: usize) -> GraphPart {
+        match (at.checked_sub(hosts), at < self.hosts.len()) {
+            (Some(switch), _) => GraphPart::Switch(switch),
+            (None, true) => GraphPart::Host(at),
+            (None, false) => GraphPart::Key("attach-hosts"),
+        }
+    }
+
+    /// All names: hosts, then switches.
+    fn index<'a>(&'a self, hosts: &'a [String]) -> Checked<BTreeMap<&'a str, usize>> {
+        let mut index = BTreeMap::new();
+        for (at, name) in hosts.iter().chain(&self.switches).enumerate() {
+            let fail = |why: String| Err(GraphFault::new(self.part(hosts.len(), at), why));
+            if let Some(why) = unusable(name) {
+                return fail(format!("`{name}` cannot be the name of a node: {why}"));
+            }
+            if index.insert(name.as_str(), at).is_some() {
+                return fail(format!("two nodes are named `{name}`: names must be unique"));
+            }
+        }
+        Ok(index)
+    }
+
+    fn links(&self, nodes: &BTreeMap<&str, usize>, hosts: usize) -> Checked<Vec<Cable>> {
+        let mut cables = self.attached(hosts)?;
+        for (at, link) in self.link.iter().enumerate() {
+            let a = end(nodes, at, "a", &link.a)?;
+            let b = end(nodes, at, "b", &link.b)?;
+            let fail = |why: &str| {
+                let message = format!("link `{}-{}` {why}", link.a, link.b);
+                Err(GraphFault::new(GraphPart::Link(at, "b"), message))
+            };
+            if a == b {
+                return fail("leads back to its own node");
+            }
+            if a.max(b) < hosts {
+                return fail("joins two hosts: put a switch between them");
+            }
+            let (ab, ba) = self.lanes(at, link, a.min(b) < hosts)?;
+            cables.push(Cable { a, b, ab, ba });
+        }
+        self.check_link_names(nodes)?;
+        Ok(cables)
+    }
+
+    /// The links of attached hosts.
+    fn attached(&self, hosts: usize) -> Checked<Vec<Cable>> {
+        let Some(count) = self.attach_hosts else {
+            return Ok(Vec::new());
+        };
+        let lacks = |key, example: &str| {
+            let message = format!("attached hosts have no `{key}`: give {key} = \"{example}\"");
+            GraphFault::new(GraphPart::Key("attach-hosts"), message)
+        };
+        let rate = self.host_rate.or(self.rate).ok_or_else(|| lacks("host-rate", "10Gbps"))?;
+        let delay = self.host_delay.or(self.delay).ok_or_else(|| lacks("host-delay", "1us"))?;
+        let lane = Lane { rate, delay };
+        let at = |host| Cable { a: host, b: hosts + host / count as usize, ab: lane, ba: lane };
+        Ok((0..hosts).map(at).collect())
+    }
+
+    fn lanes(&self, at: usize, link: &GraphLink, to_host: bool) -> Checked<(Lane, Lane)> {
+        let lacks = |key, example: &str| {
+            let message = format!(
+                "link `{}-{}` has no {key}: give it one, or give {key} = \"{example}\" for all \
+                 links that have none",
+                link.a, link.b
+            );
+            GraphFault::new(GraphPart::Link(at, key), message)
+        };
+        let rate = link.rate.or(self.host_rate.filter(|_| to_host)).or(self.rate);
+        let delay = link.delay.or(self.host_delay.filter(|_| to_host)).or(self.delay);
+        let rate = rate.ok_or_else(|| lacks("rate", "10Gbps"))?;
+        let delay = delay.ok_or_else(|| lacks("delay", "1us"))?;
+        let back = Lane {
+            rate: link.reverse_rate.unwrap_or(rate),
+            delay: link.reverse_delay.unwrap_or(delay),
+        };
+        if let Some((_, key)) =
+            [(rate, "rate"), (back.rate, "reverse-rate")].iter().find(|(rate, _)| rate.0 == 0)
+        {
+            let message = format!(
+                "link `{}-{}` has a rate of zero: it must be above zero, for example \"10Gbps\"",
+                link.a, link.b
+            );
+            return Err(GraphFault::new(GraphPart::Link(at, key), message));
+        }
+        Ok((Lane { rate, delay }, back))
+    }
+
+    /// A link is called by its ends, `a-b`: that must not mean two links.
+    fn check_link_names(&self, nodes: &BTreeMap<&str, usize>) -> Checked {
+        if !nodes.keys().any(|name| name.contains('-')) {
+            return Ok(());
+        }
+        let mut known = BTreeMap::new();
+        for (at, link) in self.link.iter().enumerate() {
+            for (from, to) in [(&link.a, &link.b), (&link.b, &link.a)] {
+                let ends = known.entry(format!("{from}-{to}")).or_insert((from, to));
+                if *ends != (from, to) {
+                    let (a, b) = ends;
+                    let message = format!(
+                        "`{from}-{to}` would be the name of the link from `{from}` to `{to}` and of \
+                         that from `{a}` to `{b}`: give one of these nodes another name"
+                    );
+                    return Err(GraphFault::new(GraphPart::Link(at, "a"), message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the layout, said with names.
+    fn name(&self, hosts: &[String], fault: super::layout::Fault) -> GraphFault {
+        use super::layout::Fault::*;
+        let name = |at: usize| hosts.get(at).unwrap_or_else(|| &self.switches[at - hosts.len()]);
+        let (at, message) = match fault {
+            Lonely(at) => (at, format!("host `{}` has no link: it needs at least one", name(at))),
+            Apart(at, other) => (
+                at,
+                format!(
+                    "host `{}` cannot be reached from host `{}`: link their switches, directly or \
+                     through others (hosts do not forward)",
+                    name(at),
+                    name(other)
+                ),
+            ),
+            NoHost(at) => (
+                at,
+                format!(
+                    "no links lead from switch `{}` to any host: link it to the others, or leave it out",
+                    name(at)
+                ),
+            ),
+        };
+        GraphFault::new(self.part(hosts.len(), at), message)
+    }
+}
+
+/// A link by the places of its ends in the list of hosts and then switches.
+pub(super) struct Cable {
+    pub a: usize,
+    pub b: usize,
+    pub ab: Lane,
+    pub ba: Lane,
+}
+
+fn end(
+    nodes: &BTreeMap<&str, usize>,
+    at: usize,
+    key: &'static str,
+    name: &str,
+) -> Result<usize, GraphFault> {
+    nodes.get(name).copied().ok_or_else(|| {
+        let message = format!("a link ends at `{name}`, which is neither a host nor a switch");
+        GraphFault::new(GraphPart::Link(at, key), message)
+    })
+}
+
+/// Why a name would be of no use.
+fn unusable(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        Some("it is empty")
+    } else if name.trim() != name {
+        Some("it begins or ends with a blank")
+    } else if name.contains(|c: char| c.is_control()) {
+        Some("it has a control character in it")
+    } else if name.contains('#') {
+        Some("`#` stands before the number of a parallel link, as in `a-b#1`")
+    } else if name == CONTROLLER {
+        Some("a central scheduler's own host is called so")
+    } else {
+        None
+    }
+}

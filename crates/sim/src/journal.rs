@@ -1,0 +1,115 @@
+//! A record of single packets: those of followed connections, and those that leave captured ports.
+//!
+//! Nothing in a run depends on it: a run that is followed ends in the same digest.
+
+use crate::line::Line;
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{NodeId, PortId};
+
+/// What is recorded packet by packet.
+#[derive(Clone, Default)]
+pub struct Follow {
+    /// Connections, all of whose packets are recorded at every port; acknowledgements too.
+    pub conns: Vec<u32>,
+    /// Ports, of which every packet that leaves is recorded.
+    pub ports: Vec<(NodeId, PortId)>,
+    /// Packets recorded of each of these ports; later ones are counted.
+    pub limit: u64,
+}
+
+/// One packet over one link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hop {
+    /// When its first bit left, ps.
+    pub start: u64,
+    /// When its last bit left, ps.
+    pub leave: u64,
+    /// When its last bit arrives at the far end, ps.
+    pub arrive: u64,
+    /// The node it left.
+    pub node: NodeId,
+    /// The port it left by.
+    pub port: PortId,
+    /// The packet, with the marks it left with.
+    pub packet: Packet,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Journal {
+    /// Hops of followed connections, in order of arrival, then of node and port.
+    pub hops: Vec<Hop>,
+    /// By captured port: what left it, in order, and how many packets more.
+    pub captures: Vec<(Vec<Hop>, u64)>,
+}
+
+/// A shard's part of it.
+pub(crate) struct Recorder {
+    conns: Vec<u64>,
+    /// By port of the shard: its place in `captures`, if it is captured.
+    ports: Vec<u16>,
+    limit: u64,
+    journal: Journal,
+}
+
+const NOT_CAPTURED: u16 = u16::MAX;
+
+impl Recorder {
+    /// For a shard with `ports` ports, of which some are captured: their place in the shard, and their
+    /// place in [`Follow::ports`].
+    pub fn new(follow: &Follow, ports: usize, captured: &[(usize, u16)]) -> Recorder {
+        let words = follow.conns.iter().max().map_or(0, |last| *last as usize / 64 + 1);
+        let mut conns = vec![0u64; words];
+        follow.conns.iter().for_each(|conn| conns[*conn as usize / 64] |= 1 << (conn % 64));
+        let mut places = vec![NOT_CAPTURED; ports];
+        captured.iter().for_each(|&(port, place)| places[port] = place);
+        let captures = vec![(Vec::new(), 0); follow.ports.len()];
+        let journal = Journal { hops: Vec::new(), captures };
+        Recorder { conns, ports: places, limit: follow.limit, journal }
+    }
+
+    /// Notes that `packet` was given to the line of the shard's port `at`, to arrive at `arrive`.
+    pub fn note(&mut self, at: usize, line: &Line, hop: Hop) {
+        let capture = self.ports[at];
+        let followed = self.follows(&hop.packet);
+        if !followed && capture == NOT_CAPTURED {
+            return;
+        }
+        let leave = line.free_at;
+        let hop = Hop { start: leave - line.time_for(hop.packet.len), leave, ..hop };
+        if followed {
+            self.journal.hops.push(hop);
+        }
+        if capture != NOT_CAPTURED {
+            let (kept, omitted) = &mut self.journal.captures[usize::from(capture)];
+            if (kept.len() as u64) < self.limit { kept.push(hop) } else { *omitted += 1 }
+        }
+    }
+
+    fn follows(&self, packet: &Packet) -> bool {
+        let of_conn = matches!(packet.kind, Kind::Data | Kind::Ack);
+        let word = self.conns.get(packet.flow as usize / 64);
+        of_conn && word.is_some_and(|word| word >> (packet.flow % 64) & 1 == 1)
+    }
+
+    pub fn finish(self) -> Journal {
+        self.journal
+    }
+}
+
+impl Journal {
+    /// Adds what another shard recorded.
+    pub(crate) fn absorb(&mut self, other: Journal) {
+        self.hops.extend(other.hops);
+        self.captures.resize_with(other.captures.len(), Default::default);
+        for (mine, theirs) in self.captures.iter_mut().zip(other.captures) {
+            mine.0.extend(theirs.0);
+            mine.1 += theirs.1;
+        }
+    }
+
+    /// Puts hops into an order that does not depend on shards.
+    pub(crate) fn sort(&mut self) {
+        self.hops.sort_unstable_by_key(|hop| (hop.arrive, hop.node, hop.port));
+    }
+}
