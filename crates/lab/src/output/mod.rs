@@ -18,6 +18,7 @@ pub mod terminal;
 pub mod words;
 mod written;
 
+pub(crate) use tables::FLOWS;
 pub use written::{CSV_ROWS, Written};
 
 use crate::record::RunSet;
