@@ -4,16 +4,16 @@ mod arguments;
 mod bench;
 mod check;
 mod explain;
-mod list;
 mod export;
+mod list;
 mod manual;
 mod new;
 mod progress;
 mod reference;
 mod reproduce;
 mod run;
-mod why;
 mod sweep;
+mod why;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

@@ -1,9 +1,9 @@
 //! A scenario file with the place of every key and value in it.
 
 use super::error::{Fault, ScenarioError, suggestion};
-use super::shape::{self, Finding};
 use super::extends::FILE_KEYS;
 use super::merge::Marks;
+use super::shape::{self, Finding};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;

@@ -7,9 +7,9 @@ mod event;
 pub mod extends;
 pub mod keys;
 pub mod load;
+pub mod merge;
 mod shape;
 mod shape_words;
-pub mod merge;
 mod spec;
 
 pub use error::{Fault, ScenarioError};
