@@ -2,11 +2,11 @@
 
 use crate::check::CheckOptions;
 use crate::explain::ExplainOptions;
-use crate::export::ExportOptions;
 use crate::list::ListOptions;
+use crate::reference::ReferenceOptions;
+use crate::export::ExportOptions;
 use crate::manual::{CompletionsOptions, ManOptions};
 use crate::new::NewOptions;
-use crate::reference::ReferenceOptions;
 pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -29,8 +29,14 @@ pub enum Command {
     Sweep(SweepOptions),
     /// Join the parts of a sweep that several machines or shards did.
     Collect(CollectOptions),
+    /// Say what changed from one result to another.
+    Diff(crate::diff::DiffOptions),
+    /// Rebuild the page of a result, or compare several results on one page.
+    Report(crate::report::ReportOptions),
     /// Run a published experiment and print the paper's values beside ours.
     Reproduce(ReproduceOptions),
+    /// Turn a file of another program (traffic, captures) into a part of a scenario.
+    Import(crate::import::ImportOptions),
     /// Measure this program.
     Bench(BenchOptions),
     /// Say what is wrong with scenario files, without running them.
@@ -143,4 +149,6 @@ pub struct BenchOptions {
 pub enum Bench {
     /// The packet engine: CPU time per packet-hop, memory, threads.
     Engine,
+    /// Writing a result of four million flows and making its report: seconds, memory.
+    Report,
 }

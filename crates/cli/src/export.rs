@@ -1,10 +1,11 @@
-//! `slotline export`: a result in the format of another tool.
+//! `slotline export`: a result, or a fabric, in the format of another tool.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand};
-use slotline_lab::export::{self, hpcc_fct, openmetrics, pcapng, perfetto};
+use slotline_lab::export::{self, ExportError, containerlab, hpcc_fct, openmetrics, pcapng, perfetto};
 use slotline_lab::output;
-use slotline_lab::record::RunSet;
+use slotline_lab::record::{RunRecord, RunSet};
+use slotline_lab::scenario::Scenario;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ enum Format {
     Openmetrics(Source),
     /// Flow completion times as HPCC's simulator writes them, for its analysis scripts.
     HpccFct(Source),
+    /// The fabric of a scenario as a containerlab topology.
+    Containerlab(ContainerlabOptions),
 }
 
 /// What is exported, and where to.
@@ -46,6 +49,18 @@ struct Source {
 }
 
 #[derive(Args)]
+struct ContainerlabOptions {
+    /// The scenario file.
+    file: PathBuf,
+    /// File to write; it must not exist [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Image of the containers; it needs `tc`.
+    #[arg(long, default_value = "alpine:3")]
+    image: String,
+}
+
+#[derive(Args)]
 struct PcapngOptions {
     #[command(flatten)]
     source: Source,
@@ -62,15 +77,22 @@ pub fn export(options: &ExportOptions) -> Result<ExitCode> {
     match &options.format {
         Format::Pcapng(options) => captured(options)?,
         Format::Perfetto(source) => source.write(|set, out| {
-            perfetto::write(set, source.one(set)?, out).map_err(export::ExportError::from)
+            perfetto::write(set, source.one(set)?, out).map_err(ExportError::from)
         })?,
         Format::Openmetrics(source) => source.write(|set, out| {
             let runs = export::runs(set, source.scheme.as_deref(), source.seed)?;
-            openmetrics::write(set, &runs, out).map_err(export::ExportError::from)
+            openmetrics::write(set, &runs, out).map_err(ExportError::from)
         })?,
         Format::HpccFct(source) => completion_times(source)?,
+        Format::Containerlab(options) => lab(options)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn lab(options: &ContainerlabOptions) -> Result<()> {
+    let loaded = Scenario::load(&options.file)?;
+    let text = containerlab::containerlab(&loaded, &options.image).map_err(Error::msg)?;
+    written(options.output.as_deref(), |out| Ok(out.write_all(text.as_bytes())?))
 }
 
 fn captured(options: &PcapngOptions) -> Result<()> {
@@ -89,60 +111,70 @@ fn completion_times(source: &Source) -> Result<()> {
         left_out = hpcc_fct::write(set, source.one(set)?, out)?;
         Ok(())
     })?;
-    let hpcc_fct::LeftOut { unfinished, without_ideal, requests } = left_out;
-    let counts = [
-        (unfinished, "unfinished flows"),
-        (without_ideal, "flows whose time alone is not known"),
-        (requests, "requests"),
-    ];
-    let said = counts.iter().filter(|(count, _)| *count > 0);
-    let said: Vec<String> = said.map(|(count, what)| format!("{count} {what}")).collect();
-    if !said.is_empty() {
-        eprintln!("left out: {}", said.join(", "));
-    }
+    tell(left_out);
     Ok(())
+}
+
+/// Says what is not in the file.
+fn tell(left_out: hpcc_fct::LeftOut) {
+    let counts = [
+        (left_out.unfinished, "unfinished flows"),
+        (left_out.without_ideal, "flows whose time alone is not known"),
+        (left_out.requests, "requests"),
+    ];
+    for (count, what) in counts.iter().filter(|(count, _)| *count > 0) {
+        eprintln!("left out: {count} {what}");
+    }
 }
 
 type Sink = BufWriter<Box<dyn Write>>;
 
 impl Source {
     /// The run of formats that show one.
-    fn one<'a>(
-        &self,
-        set: &'a RunSet,
-    ) -> Result<&'a slotline_lab::record::RunRecord, export::ExportError> {
+    fn one<'a>(&self, set: &'a RunSet) -> Result<&'a RunRecord, ExportError> {
         export::one_run(set, self.scheme.as_deref(), self.seed)
     }
 
-    /// Reads the result and lets `fill` write. A file that could not be written whole is taken away.
+    /// Reads the result and lets `fill` write.
     fn write(
         &self,
-        fill: impl FnOnce(&RunSet, &mut Sink) -> Result<(), export::ExportError>,
+        fill: impl FnOnce(&RunSet, &mut Sink) -> Result<(), ExportError>,
     ) -> Result<()> {
         let set = read(&self.run)?;
-        let Some(path) = &self.output else {
-            return filled(&set, Box::new(io::stdout()), fill);
-        };
-        let file =
-            File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
-        let done = filled(&set, Box::new(file), fill);
-        if done.is_err() {
-            drop(std::fs::remove_file(path));
-        }
-        done.with_context(|| format!("{}", path.display()))
+        written(self.output.as_deref(), |out| fill(&set, out))
     }
 }
 
+/// Lets `fill` write to `output`, which must not exist, or to standard output. A file that could not be
+/// written whole is taken away.
+fn written(
+    output: Option<&Path>,
+    fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>,
+) -> Result<()> {
+    match output {
+        Some(path) => kept(path, fill),
+        None => filled(Box::new(io::stdout()), fill),
+    }
+}
+
+fn kept(path: &Path, fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>) -> Result<()> {
+    let file =
+        File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let done = filled(Box::new(file), fill);
+    if done.is_err() {
+        drop(std::fs::remove_file(path));
+    }
+    done.with_context(|| path.display().to_string())
+}
+
 fn filled(
-    set: &RunSet,
     sink: Box<dyn Write>,
-    fill: impl FnOnce(&RunSet, &mut Sink) -> Result<(), export::ExportError>,
+    fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>,
 ) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, sink);
-    let done = fill(set, &mut out).and_then(|()| Ok(out.flush()?));
-    match done {
+    match fill(&mut out).and_then(|()| Ok(out.flush()?)) {
         // A reader that went away is no error.
-        Err(export::ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(ExportError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }
 }

@@ -2,14 +2,18 @@
 
 mod arguments;
 mod bench;
+mod bench_report;
 mod check;
+mod diff;
 mod explain;
 mod export;
+mod import;
 mod list;
 mod manual;
 mod new;
 mod progress;
 mod reference;
+mod report;
 mod reproduce;
 mod run;
 mod sweep;
@@ -23,16 +27,19 @@ use std::process::ExitCode;
 const ABOUT: &str = "\
 Slotline compares ways to run a datacenter network, from one scenario file.
 
+  slotline new [NAME]         write a commented scenario to start from
+  slotline check FILE         say what is wrong with a scenario, without running it
+  slotline explain FILE       say in words what it simulates, and how long that will take
   slotline run FILE           run a scenario, print the comparison, keep the results
   slotline why FILE           say where the time of single flows went
   slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
   slotline collect DIR...     join the parts of a sweep that several machines did
-  slotline reproduce ID       run a published experiment; print the paper's values beside ours
-  slotline bench NAME         measure this program: `engine`
-  slotline new [NAME]         write a commented scenario to start from
+  slotline report RUN...      rebuild a result's page, or compare several results on one
+  slotline diff OLD NEW       what changed between two results; exit code 1 on a regression
+  slotline import KIND FILE   turn a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
-  slotline check FILE         say what is wrong with a scenario, without running it
-  slotline explain FILE       say in words what it simulates, and how long that will take
+  slotline reproduce ID       run a published experiment; print the paper's values beside ours
+  slotline bench NAME         measure this program: `engine`, `report`
   slotline list [KIND]        name everything a scenario can name, with its parameters
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
@@ -48,6 +55,9 @@ fn main() -> ExitCode {
         Command::Sweep(options) => sweep::sweep(options),
         Command::Collect(options) => sweep::collect::collect(options),
         Command::Reproduce(options) => reproduce::reproduce(options),
+        Command::Import(options) => import::import(options),
+        Command::Diff(options) => diff::diff(options),
+        Command::Report(options) => report::report(options),
         Command::Bench(options) => bench::bench(options),
         Command::Check(options) => check::check(options),
         Command::Explain(options) => explain::explain(options),

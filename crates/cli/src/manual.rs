@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args)]
@@ -33,18 +33,22 @@ pub fn completions(options: &CompletionsOptions) -> ExitCode {
 
 /// Writes manual pages.
 pub fn man(options: &ManOptions) -> Result<ExitCode> {
-    let Some(dir) = &options.dir else {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(program()).render(&mut page)?;
-        drop(io::stdout().write_all(&page));
-        return Ok(ExitCode::SUCCESS);
-    };
-    let write = || {
-        std::fs::create_dir_all(dir)?;
-        clap_mangen::generate_to(program(), dir)
-    };
-    write().with_context(|| format!("cannot write to {}", dir.display()))?;
+    match &options.dir {
+        Some(dir) => pages(dir).with_context(|| format!("cannot write to {}", dir.display()))?,
+        None => drop(io::stdout().write_all(&main_page()?)),
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn pages(dir: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    clap_mangen::generate_to(program(), dir)
+}
+
+fn main_page() -> io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(program()).render(&mut page)?;
+    Ok(page)
 }
 
 fn program() -> clap::Command {

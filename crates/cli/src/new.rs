@@ -40,15 +40,9 @@ enum Template {
 const FLOWS: (&str, &str) = ("flows.csv", include_str!("../templates/flows.csv"));
 
 impl Template {
-    const fn name(self) -> &'static str {
-        match self {
-            Template::Incast => "incast",
-            Template::Websearch => "websearch",
-            Template::FatTree => "fat-tree",
-            Template::AllReduce => "all-reduce",
-            Template::MyTrace => "my-trace",
-            Template::Scheduler => "scheduler",
-        }
+    /// As on the command line, and as the scenario is called.
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default()
     }
 
     const fn text(self) -> &'static str {
@@ -75,18 +69,20 @@ impl Template {
 
 pub fn new(options: &NewOptions) -> Result<ExitCode> {
     let template = options.template;
-    let text = template.called(options.name.as_deref().unwrap_or(template.name()))?;
-    let Some(path) = &options.output else {
+    let name = options.name.clone().unwrap_or_else(|| template.name());
+    let text = template.called(&name)?;
+    match &options.output {
+        Some(path) => keep(template, path, &text)?,
         // A reader that went away is no error.
-        drop(io::stdout().write_all(text.as_bytes()));
-        return Ok(ExitCode::SUCCESS);
-    };
-    create(path, &text)?;
-    eprintln!("{}: run it with `slotline run {0}`", path.display());
-    if template == Template::MyTrace {
-        beside(path)?;
+        None => drop(io::stdout().write_all(text.as_bytes())),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn keep(template: Template, path: &Path, text: &str) -> Result<()> {
+    create(path, text)?;
+    eprintln!("{}: run it with `slotline run {0}`", path.display());
+    if template == Template::MyTrace { beside(path) } else { Ok(()) }
 }
 
 /// Puts an example of a trace beside the scenario, unless there is one already.

@@ -261,13 +261,15 @@ fn lines_are_compared_by_their_words() {
 #[test]
 fn documents_have_every_name() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = ["scenario.md", "workloads.md"]
-        .map(|name| fs::read_to_string(root.join("docs").join(name)).expect("a readable document"));
+    let pages = documents(&root).into_iter().filter(|page| page.starts_with(root.join("docs")));
+    let text: Vec<String> =
+        pages.map(|page| fs::read_to_string(page).expect("a readable document")).collect();
     let entries = Kind::ALL.iter().flat_map(|kind| kind.entries()).map(|entry| entry.name);
-    let mut missing: Vec<String> = entries
-        .filter(|name| !text.iter().any(|text| text.contains(&format!("`{name}`"))))
-        .filter(|name| !name.is_empty())
-        .collect();
+    let metrics = Metric::ALL.iter().map(|metric| metric.key());
+    let names = entries.chain(metrics).map(str::to_string).chain(keys());
+    let mut missing: Vec<String> =
+        names.filter(|name| !name.is_empty() && !text.iter().any(|text| text.contains(&format!("`{name}`")))).collect();
+    missing.sort();
     missing.dedup();
     assert!(missing.is_empty(), "not in docs/: {missing:?}");
 }

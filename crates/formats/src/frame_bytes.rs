@@ -108,7 +108,7 @@ fn tcp(packet: &Packet, src: u32, layout: Layout, byte_of: &dyn Fn(u32) -> u32) 
     ports.iter().for_each(|port| segment.extend(port.to_be_bytes()));
     segment.extend(seq.to_be_bytes());
     segment.extend(ack.to_be_bytes());
-    segment.extend([(header / 4 << 4) as u8, flags(packet)]);
+    segment.extend([(header / 4) as u8 * 16, flags(packet)]);
     segment.extend(u16::MAX.to_be_bytes());
     segment.extend([0; 4]);
     segment.extend(options);

@@ -12,7 +12,10 @@ pub(crate) fn parse(text: &str) -> Result<Tree, FormatError> {
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
         let (line, what) = (error.line(), error.to_string());
         let what = what.split(" at line ").next().unwrap_or_default();
-        FormatError::new(line.max(1), format!("this is not JSON: {what}"))
+        FormatError::new(
+            line.max(1),
+            format!("this is not JSON: {what} (column {})", error.column()),
+        )
     })?;
     grow(&Place { text, lines: Lines::new(text) }, raw, 0)
 }
@@ -93,7 +96,8 @@ mod tests {
 
     #[test]
     fn values_have_their_lines() {
-        let tree = parse("{\n \"a\": [1,\n 2.50, \"x\\n\"],\n\n\"b\": {\"c\": null, \"d\": true}}").unwrap();
+        let tree = parse("{\n \"a\": [1,\n 2.50, \"x\\n\"],\n\n\"b\": {\"c\": null, \"d\": true}}")
+            .unwrap();
         let top = tree.map("it").unwrap();
         let list = get(top, "a").unwrap().list("a").unwrap();
         let lines: Vec<usize> = list.iter().map(|item| item.line).collect();
@@ -108,7 +112,7 @@ mod tests {
     #[test]
     fn what_is_wrong_has_a_line() {
         for (text, line, words) in [
-            ("{\n\"a\": 1,\n}", 3, "trailing comma"),
+            ("{\n\"a\": 1,\n}", 3, "key must be a string"),
             ("", 1, "EOF"),
             ("{\"a\": 1,\n\"a\": 2}", 2, "twice"),
             ("[1]\n[2]", 2, "trailing characters"),

@@ -13,5 +13,6 @@ mod tree;
 mod yaml;
 pub mod frame_bytes;
 pub mod pcapng_writer;
+pub mod pcap;
 
 pub use error::FormatError;

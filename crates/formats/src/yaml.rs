@@ -64,13 +64,17 @@ impl<'a> Reader<'a> {
         }
         let line = self.line;
         let value = match event {
-            Event::Scalar(_, _, 1.., _) | Event::SequenceStart(1.., _) | Event::MappingStart(1.., _) => {
+            Event::Scalar(_, _, 1.., _)
+            | Event::SequenceStart(1.., _)
+            | Event::MappingStart(1.., _) => {
                 return self.fail("anchors (`&name`) are not understood: write values out");
             }
             Event::Scalar(text, style, _, None) => scalar(&text, style),
             Event::SequenceStart(_, None) => Value::List(self.list(depth)?),
             Event::MappingStart(_, None) => Value::Map(self.map(depth)?),
-            Event::Alias(_) => return self.fail("aliases (`*name`) are not understood: write the value out"),
+            Event::Alias(_) => {
+                return self.fail("aliases (`*name`) are not understood: write the value out");
+            }
             Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) => {
                 return self.fail("tags (`!name`) are not understood: leave it out");
             }

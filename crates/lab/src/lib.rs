@@ -3,13 +3,17 @@
 #![warn(missing_docs)]
 
 pub mod benchmark;
+pub mod benchmark_report;
 pub mod build;
 pub mod catalogue;
+pub mod change;
 pub mod collect;
+pub mod diff;
 pub mod explain;
 pub mod export;
 pub mod follow;
 pub mod ideal;
+pub mod import;
 pub mod metrics;
 pub mod output;
 pub mod record;

@@ -2,6 +2,7 @@
 
 use crate::record::{FlowRow, NEVER, RunRecord, Window};
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// The largest of small flows, in bytes of payload: short messages, for which latency is all (the
@@ -247,32 +248,40 @@ impl Metric {
 
     /// Its value on `run`, or `None` where the run has nothing to measure it on.
     pub fn measure(self, run: &RunRecord, window: Window) -> Option<Measured> {
-        let facts = Facts { run, window };
+        self.of(&Facts::of(run, window))
+    }
+    /// The values of all metrics on `run`, in the order of [`Metric::ALL`]: quicker than one by one.
+    pub fn measure_all(run: &RunRecord, window: Window) -> Vec<Option<Measured>> {
+        let facts = Facts::of(run, window);
+        Metric::ALL.iter().map(|metric| metric.of(&facts)).collect()
+    }
+    fn of(self, facts: &Facts<'_>) -> Option<Measured> {
+        let run = facts.run;
         match self {
-            Metric::FctMean => mean(&facts.completion_times()),
-            Metric::FctP50 => percentile(facts.completion_times(), 50),
-            Metric::FctP99 => percentile(facts.completion_times(), 99),
-            Metric::FctMax => percentile(facts.completion_times(), 100),
+            Metric::FctMean => mean(facts.completion_times()),
+            Metric::FctP50 => percentile(facts.completion_times().to_vec(), 50),
+            Metric::FctP99 => percentile(facts.completion_times().to_vec(), 99),
+            Metric::FctMax => percentile(facts.completion_times().to_vec(), 100),
             Metric::FctSmallP99 => percentile(facts.times_of(|bytes| bytes <= SMALL), 99),
             Metric::FctLargeMean => mean(&facts.times_of(|bytes| bytes >= LARGE)),
-            Metric::SlowdownMean => mean(&facts.slowdowns()),
-            Metric::SlowdownP99 => percentile(facts.slowdowns(), 99),
-            Metric::AnswerMean => mean(&facts.answer_times()),
-            Metric::AnswerP99 => percentile(facts.answer_times(), 99),
+            Metric::SlowdownMean => mean(facts.slowdowns()),
+            Metric::SlowdownP99 => percentile(facts.slowdowns().to_vec(), 99),
+            Metric::AnswerMean => mean(facts.answer_times()),
+            Metric::AnswerP99 => percentile(facts.answer_times().to_vec(), 99),
             Metric::Makespan => facts.makespan(),
             Metric::Goodput => facts.goodput(|_| true),
-            Metric::GoodputPerFlow => mean(&facts.rates()),
+            Metric::GoodputPerFlow => mean(facts.rates()),
             Metric::GoodputTcp => facts.goodput_of_kind(false),
             Metric::GoodputUdp => facts.goodput_of_kind(true),
-            Metric::Fairness => jain(&facts.rates()),
+            Metric::Fairness => jain(facts.rates()),
             Metric::Retransmissions => facts.sum(|flow| flow.retransmits),
             Metric::Timeouts => facts.sum(|flow| flow.timeouts),
             Metric::Drops => count(run.census.lost()),
             Metric::Loss => ratio(run.census.lost(), run.census.sent),
             Metric::Marks => count(run.ports.iter().map(|port| port.marks).sum()),
             Metric::Pauses => count(run.ports.iter().map(|port| port.pauses).sum()),
-            Metric::QueueP50 => percentile(facts.busiest_queue(), 50),
-            Metric::QueueP99 => percentile(facts.busiest_queue(), 99),
+            Metric::QueueP50 => percentile(facts.busiest_queue().to_vec(), 50),
+            Metric::QueueP99 => percentile(facts.busiest_queue().to_vec(), 99),
             Metric::QueueMax => facts.longest_queue(),
             Metric::Completed => facts.tally(|flow| flow.finished()),
             Metric::Unfinished => facts.tally(|flow| flow.started() && !flow.finished()),
@@ -281,13 +290,23 @@ impl Metric {
     }
 }
 
-/// A run and the part of it that counts.
+/// A run and the part of it that counts. What several metrics need is made once.
 struct Facts<'a> {
     run: &'a RunRecord,
     window: Window,
+    times: OnceCell<Vec<Measured>>,
+    slowdowns: OnceCell<Vec<Measured>>,
+    answers: OnceCell<Vec<Measured>>,
+    rates: OnceCell<Vec<Measured>>,
+    queue: OnceCell<Vec<Measured>>,
 }
 
 impl<'a> Facts<'a> {
+    fn of(run: &'a RunRecord, window: Window) -> Facts<'a> {
+        let none = OnceCell::new;
+        let (times, slowdowns, answers, rates, queue) = (none(), none(), none(), none(), none());
+        Facts { run, window, times, slowdowns, answers, rates, queue }
+    }
     /// All that count.
     fn flows(&self) -> impl Iterator<Item = &'a FlowRow> {
         let window = self.window;
@@ -311,35 +330,39 @@ impl<'a> Facts<'a> {
         let ps = self.end_ps(flow).saturating_sub(flow.start_ps);
         Measured { value: seconds(ps), at_least: !flow.finished() }
     }
-    fn completion_times(&self) -> Vec<Measured> {
-        self.tcp_transfers().map(|flow| self.lifetime(flow)).collect()
+    fn completion_times(&self) -> &[Measured] {
+        let times = || self.tcp_transfers().map(|flow| self.lifetime(flow)).collect();
+        self.times.get_or_init(times)
     }
     /// Completion times of the flows with such sizes; none where all flows have them.
     fn times_of(&self, wanted: impl Fn(u64) -> bool) -> Vec<Measured> {
-        let (chosen, others): (Vec<_>, Vec<_>) =
-            self.tcp_transfers().partition(|flow| wanted(flow.bytes));
-        let chosen = if others.is_empty() { vec![] } else { chosen };
-        chosen.into_iter().map(|flow| self.lifetime(flow)).collect()
+        let all = self.tcp_transfers().all(|flow| wanted(flow.bytes));
+        let chosen = self.tcp_transfers().filter(|flow| !all && wanted(flow.bytes));
+        chosen.map(|flow| self.lifetime(flow)).collect()
     }
-    fn slowdowns(&self) -> Vec<Measured> {
+    fn slowdowns(&self) -> &[Measured] {
         let over_ideal = |flow: &FlowRow| {
             let took = self.lifetime(flow);
             Measured { value: took.value / seconds(flow.ideal_ps), ..took }
         };
-        self.tcp_transfers().filter(|flow| flow.ideal_ps > 0).map(over_ideal).collect()
+        let known = || self.tcp_transfers().filter(|flow| flow.ideal_ps > 0);
+        self.slowdowns.get_or_init(|| known().map(over_ideal).collect())
     }
     /// From the first start to the last end of `flows`.
-    fn span(&self, flows: &[&FlowRow]) -> Option<Measured> {
-        let start = flows.iter().map(|flow| flow.start_ps).min()?;
-        let end = flows.iter().map(|flow| self.end_ps(flow)).max()?;
-        let at_least = flows.iter().any(|flow| !flow.finished());
+    fn span<'f>(&self, flows: impl Iterator<Item = &'f FlowRow>) -> Option<Measured> {
+        let one = |flow: &FlowRow| (flow.start_ps, self.end_ps(flow), !flow.finished());
+        let all = flows.map(one).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 || b.2));
+        let (start, end, at_least) = all?;
         Some(Measured { value: seconds(end.saturating_sub(start)), at_least })
     }
     fn makespan(&self) -> Option<Measured> {
-        self.span(&self.tcp().collect::<Vec<_>>())
+        self.span(self.tcp())
     }
     /// Of all exchanges that began. A flow of theirs that did not leaves them unfinished.
-    fn answer_times(&self) -> Vec<Measured> {
+    fn answer_times(&self) -> &[Measured] {
+        self.answers.get_or_init(|| self.answers())
+    }
+    fn answers(&self) -> Vec<Measured> {
         let mut exchanges: BTreeMap<u32, Vec<&FlowRow>> = BTreeMap::new();
         for flow in &self.run.flows {
             flow.exchange.into_iter().for_each(|n| exchanges.entry(n).or_default().push(flow));
@@ -348,13 +371,18 @@ impl<'a> Facts<'a> {
             let start = flows.iter().map(|flow| flow.start_ps).min();
             start.is_some_and(|at| at != NEVER && self.window.contains(at))
         };
-        exchanges.values().filter(began).filter_map(|flows| self.span(flows)).collect()
+        exchanges
+            .values()
+            .filter(began)
+            .filter_map(|flows| self.span(flows.iter().copied()))
+            .collect()
     }
     fn goodput(&self, wanted: impl Fn(&FlowRow) -> bool) -> Option<Measured> {
-        let chosen: Vec<_> = self.transfers().filter(|flow| wanted(flow)).collect();
-        let start = chosen.iter().map(|flow| flow.start_ps).min()?;
-        let end = chosen.iter().map(|flow| self.end_ps(flow)).max()?;
-        bit_rate(chosen.iter().map(|flow| flow.delivered_bytes).sum(), end.saturating_sub(start))
+        let chosen = self.transfers().filter(|flow| wanted(flow));
+        let one = |flow: &FlowRow| (flow.start_ps, self.end_ps(flow), flow.delivered_bytes);
+        let all = chosen.map(one).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2));
+        let (start, end, bytes) = all?;
+        bit_rate(bytes, end.saturating_sub(start))
     }
     /// Only where both kinds take part: otherwise it is the goodput.
     fn goodput_of_kind(&self, udp: bool) -> Option<Measured> {
@@ -362,11 +390,11 @@ impl<'a> Facts<'a> {
         if mixed { self.goodput(|flow| flow.udp == udp) } else { None }
     }
     /// Goodput of each flow.
-    fn rates(&self) -> Vec<Measured> {
+    fn rates(&self) -> &[Measured] {
         let rate = |flow: &FlowRow| {
             bit_rate(flow.delivered_bytes, self.end_ps(flow).saturating_sub(flow.start_ps))
         };
-        self.transfers().filter_map(rate).collect()
+        self.rates.get_or_init(|| self.transfers().filter_map(rate).collect())
     }
     fn sum(&self, of: impl Fn(&FlowRow) -> u32) -> Option<Measured> {
         self.tcp().next()?;
@@ -381,7 +409,10 @@ impl<'a> Facts<'a> {
         tcp().next()?;
         count(tcp().filter(|flow| !flow.started()).count() as u64)
     }
-    fn busiest_queue(&self) -> Vec<Measured> {
+    fn busiest_queue(&self) -> &[Measured] {
+        self.queue.get_or_init(|| self.queue_in_use())
+    }
+    fn queue_in_use(&self) -> Vec<Measured> {
         let port = busiest_port(self.run, self.window);
         let there = self.run.samples.iter().filter(|sample| Some(sample.port) == port);
         let in_use = there.scan(0, |sent, sample| {
@@ -439,11 +470,15 @@ fn mean(values: &[Measured]) -> Option<Measured> {
 /// The smallest value that `percent` of all values do not exceed (nearest rank, exact). It is a lower
 /// bound when a value at or below it is one.
 fn percentile(mut values: Vec<Measured>, percent: usize) -> Option<Measured> {
-    values.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.at_least.cmp(&b.at_least)));
     let rank = (values.len() * percent).div_ceil(100).max(1);
-    let upto = values.get(..rank)?;
-    let at_least = upto.iter().any(|v| v.at_least);
-    upto.last().map(|v| Measured { value: v.value, at_least })
+    if rank > values.len() {
+        return None;
+    }
+    let order =
+        |a: &Measured, b: &Measured| a.value.total_cmp(&b.value).then(a.at_least.cmp(&b.at_least));
+    let (below, at, _) = values.select_nth_unstable_by(rank - 1, order);
+    let at_least = at.at_least || below.iter().any(|v| v.at_least);
+    Some(Measured { value: at.value, at_least })
 }
 fn jain(rates: &[Measured]) -> Option<Measured> {
     let sum: f64 = rates.iter().map(|r| r.value).sum();

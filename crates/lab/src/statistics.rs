@@ -94,11 +94,9 @@ impl Comparison {
         let differences: Vec<f64> = pairs.iter().map(|(b, s)| s.value - b.value).collect();
         let difference = Estimate::of(&differences)?;
         let ratio = Ratio::of(pairs);
-        let negligible = ratio.is_some_and(|ratio| (ratio.value - 1.0).abs() < NEGLIGIBLE);
-        let verdict = match verdict(&difference, pairs, better)? {
-            Verdict::Better | Verdict::Worse if negligible => Verdict::NoDifference,
-            other => other,
-        };
+        let base_open = pairs.iter().any(|(base, _)| base.at_least);
+        let scheme_open = pairs.iter().any(|(_, scheme)| scheme.at_least);
+        let verdict = judged(&difference, ratio, (base_open, scheme_open), better)?;
         Some(Comparison { difference, ratio, verdict })
     }
 }
@@ -140,9 +138,26 @@ impl Ratio {
     }
 }
 
-fn verdict(difference: &Estimate, pairs: &[Pair], better: Better) -> Option<Verdict> {
-    let base_open = pairs.iter().any(|(base, _)| base.at_least);
-    let scheme_open = pairs.iter().any(|(_, scheme)| scheme.at_least);
+/// What follows from a difference, scheme minus baseline; `None` where the metric does not judge. `open`:
+/// whether the baseline's values, and the scheme's, are lower bounds.
+pub fn judged(
+    difference: &Estimate,
+    ratio: Option<Ratio>,
+    open: (bool, bool),
+    better: Better,
+) -> Option<Verdict> {
+    let negligible = ratio.is_some_and(|ratio| (ratio.value - 1.0).abs() < NEGLIGIBLE);
+    match verdict(difference, open, better)? {
+        Verdict::Better | Verdict::Worse if negligible => Some(Verdict::NoDifference),
+        other => Some(other),
+    }
+}
+
+fn verdict(
+    difference: &Estimate,
+    (base_open, scheme_open): (bool, bool),
+    better: Better,
+) -> Option<Verdict> {
     let half = match (better, difference.half) {
         (Better::Neither, _) => return None,
         (_, None) => return Some(Verdict::TooFew),

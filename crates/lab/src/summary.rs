@@ -48,7 +48,7 @@ pub struct Summary {
 }
 
 /// The values of one scheme on one metric, by seed.
-type BySeed = Vec<(u64, Measured)>;
+pub type BySeed = Vec<(u64, Measured)>;
 
 impl Summary {
     /// Evaluates every metric on every run of `set`.
@@ -104,13 +104,16 @@ impl Summary {
     }
 }
 
-fn measure_all(set: &RunSet, scheme: &str) -> Vec<BySeed> {
+/// The values of `scheme` by seed, for each of [`Metric::ALL`] in order.
+pub fn measure_all(set: &RunSet, scheme: &str) -> Vec<BySeed> {
     let runs = set.of(scheme);
-    let by_seed = |metric: &Metric| {
-        let value = |run: &&RunRecord| Some((run.seed, metric.measure(run, set.window)?));
-        runs.iter().filter_map(value).collect()
+    let measured: Vec<_> =
+        runs.iter().map(|run| (run.seed, Metric::measure_all(run, set.window))).collect();
+    let by_seed = |at: usize| {
+        let value = |(seed, values): &(u64, Vec<Option<Measured>>)| Some((*seed, values[at]?));
+        measured.iter().filter_map(value).collect()
     };
-    Metric::ALL.iter().map(by_seed).collect()
+    (0..Metric::ALL.len()).map(by_seed).collect()
 }
 
 fn cell(

@@ -94,7 +94,7 @@ fn to_page(target: &Document, anchor: Option<&str>, to: &str) -> Result<Target, 
 }
 
 /// `relative`, as it stands in the document at `path`, from the root of the repository.
-fn join(path: &str, relative: &str) -> Option<String> {
+pub fn join(path: &str, relative: &str) -> Option<String> {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
     for part in relative.split('/') {

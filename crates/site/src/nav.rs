@@ -1,7 +1,9 @@
-//! The order of pages: sections and links of `docs/index.md`.
+//! The order of pages: sections and links of `docs/index.md`, and below a folder's `README.md` the pages of the
+//! folder that it links to.
 
 use crate::Fault;
-use crate::document::Document;
+use crate::document::{Document, Link};
+use crate::link::join;
 use std::collections::BTreeMap;
 
 /// The document that has the order of all others.
@@ -12,8 +14,19 @@ pub const INDEX: &str = "docs/index.md";
 pub struct Section {
     /// Its heading.
     pub title: String,
-    /// Paths of documents, and the words that lead to them.
-    pub pages: Vec<(String, String)>,
+    /// In order.
+    pub pages: Vec<Page>,
+}
+
+/// A document in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its path.
+    pub path: String,
+    /// The words that lead to it.
+    pub words: String,
+    /// The `README.md` of its folder, where that leads to it.
+    pub parent: Option<String>,
 }
 
 /// All sections.
@@ -39,42 +52,59 @@ impl Nav {
             return vec![fault(INDEX, "is missing: it has the order of all pages".into())];
         }
         let unnamed = |path: &&String| *path != INDEX && self.place(path).is_none();
-        let say = |path: &String| fault(path, format!("no section of {INDEX} has a link to it"));
+        let say = |path: &String| {
+            fault(path, format!("neither {INDEX} nor the README.md of its folder has a link to it"))
+        };
         documents.keys().filter(unnamed).map(say).collect()
     }
 
     /// All pages in order.
-    pub fn pages(&self) -> impl Iterator<Item = &(String, String)> {
+    pub fn pages(&self) -> impl Iterator<Item = &Page> {
         self.0.iter().flat_map(|section| &section.pages)
     }
 
     fn place(&self, path: &str) -> Option<usize> {
-        self.pages().position(|(page, _)| page == path)
+        self.pages().position(|page| page.path == path)
     }
 
     /// The pages before and after one.
-    pub fn around(&self, path: &str) -> [Option<&(String, String)>; 2] {
+    pub fn around(&self, path: &str) -> [Option<&Page>; 2] {
         let Some(at) = self.place(path) else { return [None, self.pages().next()] };
         let before = at.checked_sub(1).and_then(|at| self.pages().nth(at));
         [before, self.pages().nth(at + 1)]
     }
 }
 
-/// The documents that the index links to under its heading number `under`, each once.
-fn pages(
-    index: &Document,
-    under: usize,
-    documents: &BTreeMap<String, Document>,
-) -> Vec<(String, String)> {
-    let mut pages: Vec<(String, String)> = Vec::new();
-    for link in index.links.iter().filter(|link| link.under == under) {
-        let path = match link.to.strip_prefix("../") {
-            Some(outside) => outside.to_string(),
-            None => format!("docs/{}", link.to),
-        };
-        if documents.contains_key(&path) && pages.iter().all(|(known, _)| *known != path) {
-            pages.push((path, link.text.clone()));
+/// The documents that the index links to under its heading number `under`, each once, with those below
+/// them.
+fn pages(index: &Document, under: usize, documents: &BTreeMap<String, Document>) -> Vec<Page> {
+    let mut pages: Vec<Page> = Vec::new();
+    let links = index.links.iter().filter(|link| link.under == under);
+    for page in links.filter_map(|link| page(index, link, documents)) {
+        let below = below(&page, documents);
+        for page in std::iter::once(page).chain(below) {
+            if pages.iter().all(|known| known.path != page.path) {
+                pages.push(page);
+            }
         }
     }
     pages
+}
+
+/// The document that a link leads to.
+fn page(from: &Document, link: &Link, documents: &BTreeMap<String, Document>) -> Option<Page> {
+    let path = join(&from.path, &link.to)?;
+    let known = documents.contains_key(&path) && path != from.path;
+    known.then(|| Page { path, words: link.text.clone(), parent: None })
+}
+
+/// What the `README.md` of a folder leads to in its folder.
+fn below(parent: &Page, documents: &BTreeMap<String, Document>) -> Vec<Page> {
+    let folder = parent.path.strip_suffix("README.md").filter(|folder| !folder.is_empty());
+    let (Some(folder), Some(document)) = (folder, documents.get(&parent.path)) else {
+        return vec![];
+    };
+    let pages = document.links.iter().filter_map(|link| page(document, link, documents));
+    let own = pages.filter(|page| page.path.starts_with(folder));
+    own.map(|page| Page { parent: Some(parent.path.clone()), ..page }).collect()
 }

@@ -3,7 +3,7 @@
 use crate::code::{escape, highlight};
 use crate::document::{Document, Heading, events};
 use crate::link::{Address, Target};
-use crate::nav::{INDEX, Nav};
+use crate::nav::{INDEX, Nav, Page, Section};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, Tag, TagEnd, html};
 
 const STYLE: &str = include_str!("style.css");
@@ -51,21 +51,25 @@ fn page(title: &str, main: &str, menu: &str, address: &Address) -> String {
     )
 }
 
-/// All pages by section; the current one with its own headings.
+/// All pages by section; the current one with its own headings, those of a folder only within it.
 fn menu(nav: &Nav, address: &Address, current: Option<&Document>) -> String {
-    let item = |(path, words): &(String, String)| {
-        let target = Address::of_document(path);
-        let here = current.filter(|document| document.path == *path);
+    let item = |page: &Page| {
+        let target = Address::of_document(&page.path);
+        let here = current.filter(|document| document.path == page.path);
         format!(
-            "<li><a href=\"{}\"{}>{}</a>{}</li>\n",
+            "<li{}><a href=\"{}\"{}>{}</a>{}</li>\n",
+            if page.parent.is_some() { " class=\"below\"" } else { "" },
             target.seen_from(address),
             if here.is_some() { " aria-current=\"page\"" } else { "" },
-            escape(words),
+            escape(&page.words),
             here.map_or(String::new(), |document| list(&document.headings, 2))
         )
     };
-    let section = |section: &crate::nav::Section| {
-        let items: String = section.pages.iter().map(item).collect();
+    let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_string());
+    let within = current.and_then(|document| folder(&document.path));
+    let shown = |page: &&Page| page.parent.is_none() || folder(&page.path) == within;
+    let section = |section: &Section| {
+        let items: String = section.pages.iter().filter(shown).map(item).collect();
         format!("<h2>{}</h2>\n<ul>\n{items}</ul>\n", escape(&section.title))
     };
     nav.0.iter().map(section).collect()
@@ -93,8 +97,8 @@ fn list(headings: &[Heading], deepest: u8) -> String {
 /// Links to the pages before and after.
 fn around(document: &Document, nav: &Nav, address: &Address) -> String {
     let [before, after] = nav.around(&document.path);
-    let link = |page: Option<&(String, String)>, class: &str, what: &str| {
-        page.map_or(String::new(), |(path, words)| {
+    let link = |page: Option<&Page>, class: &str, what: &str| {
+        page.map_or(String::new(), |Page { path, words, .. }| {
             let to = Address::of_document(path).seen_from(address);
             format!(
                 "<a class=\"{class}\" rel=\"{class}\" href=\"{to}\">{what}{}</a>",

@@ -124,7 +124,7 @@ fn what_is_wrong_is_named_with_its_line() {
         "docs/a.md:5: `p.svg`: there is no file `docs/p.svg`",
         "docs/a.md:6: `../docs` is a folder: link to a file in it",
         "docs/a.md:7: `../../o.md` leads out of the repository",
-        "docs/b/c.md: no section of docs/index.md has a link to it",
+        "docs/b/c.md: neither docs/index.md nor the README.md of its folder has a link to it",
         "docs/index.md:6: `gone.md`: there is no file `docs/gone.md`",
     ];
     assert_eq!(said, expected);
@@ -138,7 +138,12 @@ fn a_small_site() {
             ("README.md", "# R\n"),
             ("x.toml", "a = 1 # <one>\n"),
             ("docs/p.svg", "<svg/>"),
-            ("docs/index.md", "# Slotline\n\n## S\n\n- [one](b/c.md)\n- [r](../README.md)\n"),
+            (
+                "docs/index.md",
+                "# Slotline\n\n## S\n\n- [one](b/c.md)\n- [r](../README.md)\n- [d](d/README.md)\n",
+            ),
+            ("docs/d/README.md", "# All\n\n[e](e.md) [other](../b/c.md)\n"),
+            ("docs/d/e.md", "# E\n"),
             (
                 "docs/b/c.md",
                 "# C & D\n\n## E\n\n![p](../p.svg) [x](../../x.toml) [i](../index.md#s)\n\n\
@@ -148,9 +153,12 @@ fn a_small_site() {
     );
     let site = Site::build(&root).unwrap_or_else(|faults| panic!("{faults:?}"));
     let files: Vec<&str> = site.files.keys().map(String::as_str).collect();
-    let expected =
-        ["b/c.html", "files/docs/p.svg", "files/x.toml.html", "index.html", "project/readme.html"];
-    assert_eq!(files, expected);
+    let expected = "b/c.html d/README.html d/e.html files/docs/p.svg files/x.toml.html index.html \
+                    project/readme.html";
+    assert_eq!(files.join(" "), expected);
+    let has = |page: &str, part| String::from_utf8_lossy(&site.files[page]).contains(part);
+    let below = "<li class=\"below\"><a href=\"../d/e.html\">e</a>";
+    assert!(has("d/README.html", below) && !has("b/c.html", "d/e.html"), "only within the folder");
     let page = String::from_utf8_lossy(&site.files["b/c.html"]).into_owned();
     for part in [
         "<title>C &amp; D · Slotline</title>",

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 /// How a link says its rate, for messages.
 pub(super) const HOW_RATE: &str =
-    "; in the file, as the attribute `rate` = \"10Gbps\" or, in numbers, `rate_gbps` = 10";
+    "; the file can say it as the attribute `rate` = \"10Gbps\", or in numbers as `rate_gbps` = 10";
 /// How a link says its delay, for messages.
 pub(super) const HOW_DELAY: &str =
-    "; in the file, as the attribute `delay` = \"1us\" or, in numbers, `delay_us` = 1";
+    "; the file can say it as the attribute `delay` = \"1us\", or in numbers as `delay_us` = 1";
 
 /// An attribute of a node or a link.
 pub(super) struct Attribute {
@@ -137,8 +137,9 @@ pub(super) fn role(
         (Some(role), _) => said(role).map_err(|what| {
             FormatError::new(role.line, format!("{what} must be \"host\" or \"switch\""))
         }),
-        (None, Some(kind)) => Ok(said(kind)
-            .unwrap_or_else(|what| Role::Unsaid(format!("has {what}, which is neither host nor switch")))),
+        (None, Some(kind)) => Ok(said(kind).unwrap_or_else(|what| {
+            Role::Unsaid(format!("has {what}, which is neither host nor switch"))
+        })),
         (None, None) => Ok(Role::Unsaid("has neither `role` nor `type`".into())),
     }
 }

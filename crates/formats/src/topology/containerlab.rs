@@ -22,8 +22,11 @@ const LINK: [&str; 5] = ["endpoints", "labels", "type", "mtu", "vars"];
 /// Settings of nodes that are read or do not matter for anything.
 const READ: [&str; 3] = ["kind", "group", "labels"];
 
-const HOW_RATE: &str = "; in the file, as the label `rate: 10Gbps` of the link";
-const HOW_DELAY: &str = "; in the file, as the label `delay: 1us` of the link";
+const HOW_RATE: &str = "; the file can say it as the label `rate: 10Gbps` of the link";
+const HOW_DELAY: &str = "; the file can say it as the label `delay: 1us` of the link";
+
+const HOW_HOST: &str = "; nodes of kind `linux`, or of those in `host-kinds`, are hosts unless their label `role` \
+    says switch";
 
 pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     let tree = yaml::parse(text)?;
@@ -41,9 +44,8 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
         return Err(FormatError::new(strange.line, message).into());
     }
     let mut lab = Lab::new(topology, asked)?;
-    let nodes = get(topology, "nodes").ok_or_else(|| {
-        FormatError::new(tree.line, "`nodes` is missing in `topology`")
-    })?;
+    let nodes = get(topology, "nodes")
+        .ok_or_else(|| FormatError::new(tree.line, "`nodes` is missing in `topology`"))?;
     for node in nodes.map("`nodes`")? {
         lab.node(node)?;
     }
@@ -69,7 +71,7 @@ impl<'a> Lab<'a> {
         };
         let usual = || HOST_KINDS.map(str::to_string).to_vec();
         Ok(Lab {
-            draft: Draft::new(HOW_RATE, HOW_DELAY),
+            draft: Draft::new([HOW_RATE, HOW_DELAY, HOW_HOST]),
             host_kinds: asked.host_kinds.clone().unwrap_or_else(usual),
             defaults: part("defaults")?,
             groups: part("groups")?,
@@ -83,7 +85,9 @@ impl<'a> Lab<'a> {
             Value::Null => &[],
             _ => node.tree.map(&what)?,
         };
-        if let Some(shared) = get(settings, "network-mode").filter(|mode| mode.as_plain() != Some("none".into())) {
+        if let Some(shared) =
+            get(settings, "network-mode").filter(|mode| mode.as_plain() != Some("none".into()))
+        {
             let message = format!("{what}: `network-mode` is not understood: leave it out");
             return Err(FormatError::new(shared.line, message));
         }
@@ -99,13 +103,16 @@ impl<'a> Lab<'a> {
                 "host" => Role::Host,
                 "switch" => Role::Switch,
                 _ => {
-                    let message =
-                        format!("{what}: the label `{ROLE}` must be host or switch, not `{}`", short(&role));
+                    let message = format!(
+                        "{what}: the label `{ROLE}` must be host or switch, not `{}`",
+                        short(&role)
+                    );
                     return Err(FormatError::new(line, message));
                 }
             },
             None => {
-                let kind = [settings, group, self.defaults].into_iter().find_map(|s| get(s, "kind"));
+                let kind =
+                    [settings, group, self.defaults].into_iter().find_map(|s| get(s, "kind"));
                 self.role(kind.map(|kind| kind.plain(&format!("the kind of {what}"))).transpose()?)
             }
         };
@@ -140,7 +147,9 @@ impl<'a> Lab<'a> {
             let message = format!("`{key}` of a link is not understood: expected one of {known}");
             return Err(FormatError::new(strange.line, message));
         }
-        if let Some(kind) = get(settings, "type").filter(|kind| kind.as_plain() != Some("veth".into())) {
+        if let Some(kind) =
+            get(settings, "type").filter(|kind| kind.as_plain() != Some("veth".into()))
+        {
             let message = "only links of type `veth` join two nodes of the lab: leave others out";
             return Err(FormatError::new(kind.line, message));
         }
@@ -176,7 +185,8 @@ impl<'a> Lab<'a> {
                 let text = end.plain("an endpoint")?;
                 let parts = text.split_once(':').map(|(a, b)| (a.to_string(), b.to_string()));
                 parts.ok_or_else(|| {
-                    let message = format!("endpoint `{}`: expected for example a:eth1", short(&text));
+                    let message =
+                        format!("endpoint `{}`: expected for example a:eth1", short(&text));
                     FormatError::new(end.line, message)
                 })?
             }

@@ -17,10 +17,13 @@ use std::fmt::Write;
 /// Where a name is none that containers may have.
 pub fn write(name: &str, image: &str, graph: &Graph) -> Result<String, String> {
     check_names(name, graph)?;
-    if image.trim().is_empty() || image.contains(|c: char| c.is_control() || c == '"' || c == '\\') {
+    if image.trim().is_empty() || image.contains(|c: char| c.is_control() || c == '"' || c == '\\')
+    {
         return Err(format!("`{image}` is no name of an image: for example \"alpine:3\""));
     }
-    let mut out = format!("name: {name}\ntopology:\n  defaults:\n    kind: linux\n    image: \"{image}\"\n  nodes:\n");
+    let mut out = format!(
+        "name: {name}\ntopology:\n  defaults:\n    kind: linux\n    image: \"{image}\"\n  nodes:\n"
+    );
     let wiring = graph.wiring();
     let hosts = graph.nodes.iter().enumerate().filter(|(_, n)| n.kind == NodeKind::Host);
     let switches = graph.nodes.iter().enumerate().filter(|(_, n)| n.kind == NodeKind::Switch);
@@ -53,7 +56,8 @@ fn shape(port: usize, lane: Lane) -> String {
 }
 
 fn write_link(out: &mut String, graph: &Graph, link: &Link) -> std::fmt::Result {
-    let end = |end: End| format!("\"{}:eth{}\"", graph.nodes[end.node.at()].name, end.port.at() + 1);
+    let end =
+        |end: End| format!("\"{}:eth{}\"", graph.nodes[end.node.at()].name, end.port.at() + 1);
     let [rate, delay, reverse_rate, reverse_delay] = LANES;
     write!(out, "    - endpoints: [{}, {}]\n      labels: {{", end(link.a), end(link.b))?;
     write!(out, "{rate}: {}, {delay}: {}", link.ab.rate, link.ab.delay)?;

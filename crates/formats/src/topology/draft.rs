@@ -49,18 +49,18 @@ pub(super) struct Draft {
     links: Vec<(GraphLink, usize)>,
     /// What the file says besides.
     pub unread: BTreeSet<String>,
-    /// How a link says its rate and its delay in this format.
-    how: [&'static str; 2],
+    /// How a link says its rate and its delay in this format, and what makes a node a host.
+    how: [&'static str; 3],
 }
 
 impl Draft {
-    pub fn new(rate: &'static str, delay: &'static str) -> Draft {
+    pub fn new(how: [&'static str; 3]) -> Draft {
         Draft {
             nodes: Vec::new(),
             index: BTreeMap::new(),
             links: Vec::new(),
             unread: BTreeSet::new(),
-            how: [rate, delay],
+            how,
         }
     }
 
@@ -151,21 +151,28 @@ impl Draft {
                 GraphPart::Link(at, _) => self.links.get(at).map(|(_, line)| *line),
                 GraphPart::Key(_) => None,
             };
-            return Err(self.blame(fault, line, asked));
+            return Err(self.blame(fault, line));
         }
         Ok(Fabric { spec: compact(spec), unread: self.unread.into_iter().collect() })
     }
 
-    fn blame(&self, fault: GraphFault, line: Option<usize>, asked: &GraphSpec) -> ReadError {
+    fn blame(&self, fault: GraphFault, line: Option<usize>) -> ReadError {
         let Some(line) = line else {
             return ReadError::Asked(fault.into());
         };
         let how = match fault.part {
-            GraphPart::Link(_, "rate") if asked.rate.is_none() => self.how[0],
-            GraphPart::Link(_, "delay") if asked.delay.is_none() => self.how[1],
+            GraphPart::Link(at, "rate") if self.links[at].0.rate.is_none() => self.how[0],
+            GraphPart::Link(at, "delay") if self.links[at].0.delay.is_none() => self.how[1],
+            GraphPart::Link(at, "b") if self.joins_hosts(&self.links[at].0) => self.how[2],
             _ => "",
         };
         ReadError::File(FormatError::new(line, fault.message + how))
+    }
+
+    fn joins_hosts(&self, link: &GraphLink) -> bool {
+        let is_host =
+            |name: &str| self.nodes.iter().any(|node| node.name == name && node.role == Role::Host);
+        link.a != link.b && is_host(&link.a) && is_host(&link.b)
     }
 
     /// Hosts and switches, each in the order of the file, or hosts in the order they were asked for.

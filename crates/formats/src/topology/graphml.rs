@@ -16,7 +16,7 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     })?;
     let mut reader = Reader { lines: Lines::new(text), keys: BTreeMap::new(), text };
     let graph = reader.graph(document.root_element())?;
-    let mut draft = Draft::new(HOW_RATE, HOW_DELAY);
+    let mut draft = Draft::new([HOW_RATE, HOW_DELAY, ""]);
     let directed = reader.direction(graph, "edgedefault", None)?;
     let (mut one_way, mut both_ways) = (Vec::new(), Vec::new());
     for element in reader.children(graph, &["desc", "data", "node", "edge"])? {
@@ -80,8 +80,14 @@ impl Reader<'_> {
         let (name, of) = (strange.tag_name().name(), parent.tag_name().name());
         let why = match name {
             "hyperedge" => "hyperedges are not understood: a link has two ends".to_string(),
-            "graph" => "a graph inside a node or a second graph is not understood: flatten it".into(),
-            _ => format!("`{}` in `{of}` is not understood: expected {}", short(name), known.join(", ")),
+            "graph" => {
+                "a graph inside a node or a second graph is not understood: flatten it".into()
+            }
+            _ => format!(
+                "`{}` in `{of}` is not understood: expected {}",
+                short(name),
+                known.join(", ")
+            ),
         };
         self.fail(*strange, why)
     }
@@ -146,7 +152,8 @@ impl Reader<'_> {
     fn data(&self, element: Element<'_, '_>) -> Result<Vec<Attribute>, FormatError> {
         let of = element.tag_name().name();
         let mut found: BTreeMap<&str, Attribute> = BTreeMap::new();
-        let known: &[&str] = if of == "node" { &["desc", "data", "port"] } else { &["desc", "data"] };
+        let known: &[&str] =
+            if of == "node" { &["desc", "data", "port"] } else { &["desc", "data"] };
         let children = self.children(element, known)?;
         for data in children.into_iter().filter(|child| child.tag_name().name() == "data") {
             let id = self.attribute(data, "key")?;

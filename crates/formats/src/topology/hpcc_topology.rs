@@ -22,7 +22,7 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
         return Err(FormatError::new(words.line, message).into());
     }
     let ids = switch_ids(&mut words, nodes, switches)?;
-    let mut draft = Draft::new("", "");
+    let mut draft = Draft::new([""; 3]);
     let line = words.line;
     let mut lines = vec![line; nodes as usize];
     let mut edges = Vec::new();
@@ -48,7 +48,8 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
 fn switch_ids(words: &mut Words<'_>, nodes: u64, count: u64) -> Result<BTreeSet<u64>, FormatError> {
     let mut ids = BTreeSet::new();
     for _ in 0..count {
-        let id = words.id(nodes, &format!("the ids of all {count} switches come after the first line"))?;
+        let id = words
+            .id(nodes, &format!("the ids of all {count} switches come after the first line"))?;
         if !ids.insert(id) {
             return words.fail(format!("switch {id} is listed twice"));
         }
@@ -57,7 +58,10 @@ fn switch_ids(words: &mut Words<'_>, nodes: u64, count: u64) -> Result<BTreeSet<
 }
 
 fn link(words: &mut Words<'_>, nodes: u64, links: u64) -> Result<Edge, FormatError> {
-    let hint = format!("each of the {links} links has two nodes, a rate, a delay and an error rate");
+    let hint = format!(
+        "after the ids of all switches, each of the {links} links has two nodes, a rate, a delay and an \
+         error rate"
+    );
     let a = words.id(nodes, &hint)?;
     let line = words.line;
     let b = words.id(nodes, &hint)?;
@@ -67,9 +71,9 @@ fn link(words: &mut Words<'_>, nodes: u64, links: u64) -> Result<Edge, FormatErr
         return words.fail(format!("`{rate}` is no rate: expected for example `100Gbps`; {hint}"));
     };
     let delay = words.next("delay", &hint)?;
-    let delay: Time = delay.parse().map_err(|error| {
-        FormatError::new(words.line, format!("the delay: {error}; {hint}"))
-    })?;
+    let delay: Time = delay
+        .parse()
+        .map_err(|error| FormatError::new(words.line, format!("the delay: {error}; {hint}")))?;
     let loss = words.next("error rate", &hint)?;
     match loss.parse::<f64>() {
         Ok(0.0) => {}

@@ -82,7 +82,9 @@ fn set(
         let at = field.value as usize;
         return match file.tiers.get_mut(at) {
             None => fail(format!("tier {at}: tiers are 0 (next to hosts), 1 and 2")),
-            Some(Some(first)) => fail(format!("tier {at} is there twice, first in line {}", first.line)),
+            Some(Some(first)) => {
+                fail(format!("tier {at} is there twice, first in line {}", first.line))
+            }
             Some(tier) => {
                 *tier = Some(Tier { line: field.line, ..Tier::default() });
                 Ok(Some(at))
@@ -206,7 +208,7 @@ impl File {
         }
         let tiers = count.value as usize;
         if let Some(unused) = self.tiers[tiers..].iter().flatten().next() {
-            let message = format!("this tier is not used: there are {tiers}, numbered from 0");
+            let message = format!("`Tiers` is {tiers}, numbered from 0: this one is not used");
             return Err(FormatError::new(unused.line, message));
         }
         if tiers == 2 && pod_size.value != nodes.value {
@@ -248,7 +250,7 @@ impl File {
         }
         let down = needed(tor.radix_down, "Radix_Down", tor.line)?;
         let up = needed(tor.radix_up, "Radix_Up", tor.line)?;
-        let over = tor.oversubscribed();
+        let over = needed(Some(tor.oversubscribed()), "Oversubscribed", tor.line)?;
         let tors_per_pod = divide(pod_size.value, down.value, down.line, || {
             format!("`Radix_Down` = {} does not divide `Podsize` = {}", down.value, pod_size.value)
         })?;
@@ -311,7 +313,7 @@ impl File {
         let (tier, above) = (self.tier(at)?, self.tier(at + 1)?);
         let speed = needed(tier.speed_gbps, "Downlink_speed_Gbps", tier.line)?;
         let faster = needed(above.speed_gbps, "Downlink_speed_Gbps", above.line)?;
-        let over = tier.oversubscribed();
+        let over = needed(Some(tier.oversubscribed()), "Oversubscribed", tier.line)?;
         let wide = |a: u64, b: u64| a.saturating_mul(b);
         divide(wide(below, speed.value), wide(faster.value, over.value), faster.line, || {
             format!(
@@ -352,7 +354,7 @@ impl File {
 
 /// Hosts and switches with htsim's numbers, and links in the order in which htsim makes them.
 fn lay_out(file: &File, sizes: &Sizes) -> Result<Draft, FormatError> {
-    let mut draft = Draft::new("", "");
+    let mut draft = Draft::new([""; 3]);
     let line = |at: usize| file.tier(at).map(|tier| tier.line);
     let (tors, aggs) = (sizes.tors_per_pod * sizes.pods, sizes.aggs_per_pod * sizes.pods);
     let header = file.nodes.map_or(1, |nodes| nodes.line);
@@ -381,7 +383,13 @@ fn lay_out(file: &File, sizes: &Sizes) -> Result<Draft, FormatError> {
     Ok(draft)
 }
 
-fn add(draft: &mut Draft, name: &str, count: u64, line: usize, role: Role) -> Result<(), FormatError> {
+fn add(
+    draft: &mut Draft,
+    name: &str,
+    count: u64,
+    line: usize,
+    role: Role,
+) -> Result<(), FormatError> {
     (0..count).try_for_each(|at| {
         let id = format!("{name}{at}");
         draft.node(Node { name: id.clone(), id, line, role: role.clone() })

@@ -23,7 +23,12 @@ pub const FORMATS: [(FabricFormat, &str, &str, &[&str]); 5] = [
     (FabricFormat::Graphml, "graphml", "GraphML", &[".graphml"]),
     (FabricFormat::HtsimTopo, "htsim-topo", "htsim's generic fat-tree", &[".topo"]),
     (FabricFormat::HpccTopology, "hpcc-topology", "topology of HPCC's simulator", &[]),
-    (FabricFormat::Containerlab, "containerlab", "a containerlab topology", &[".clab.yml", ".clab.yaml"]),
+    (
+        FabricFormat::Containerlab,
+        "containerlab",
+        "a containerlab topology",
+        &[".clab.yml", ".clab.yaml"],
+    ),
 ];
 
 /// What a file says, and what of it was not read.
@@ -67,13 +72,21 @@ pub fn by_ending(file: &str) -> Option<FabricFormat> {
 /// kept.
 pub fn read(format: FabricFormat, text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     check(format, asked).map_err(ReadError::Asked)?;
-    match format {
+    let fabric = match format {
         FabricFormat::NodeLink => node_link::read(text, asked),
         FabricFormat::Graphml => graphml::read(text, asked),
         FabricFormat::HtsimTopo => htsim_topo::read(text, asked),
         FabricFormat::HpccTopology => hpcc_topology::read(text, asked),
         FabricFormat::Containerlab => containerlab::read(text, asked),
-    }
+    };
+    fabric.map_err(|error| match error {
+        // A parser may give up behind the last line.
+        ReadError::File(FormatError { line, message }) => {
+            let last = text.split('\n').count();
+            ReadError::File(FormatError::new(line.min(last), message))
+        }
+        asked => asked,
+    })
 }
 
 /// Refuses what means nothing for a file of `format`.

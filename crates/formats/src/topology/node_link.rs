@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
         );
         return Err(FormatError::new(entry.line, message).into());
     }
-    let mut draft = Draft::new(HOW_RATE, HOW_DELAY);
+    let mut draft = Draft::new([HOW_RATE, HOW_DELAY, ""]);
     let nodes = get(top, "nodes").ok_or_else(|| lacks(&tree, "nodes"))?;
     for node in nodes.list("`nodes`")? {
         add_node(&mut draft, node, asked.names.as_deref())?;
@@ -51,10 +51,9 @@ fn edges<'a>(tree: &Tree, top: &'a [Entry]) -> Result<&'a Tree, FormatError> {
         (Some(links), None) => Ok(links),
         (None, Some(edges)) => Ok(edges),
         (None, None) => Err(lacks(tree, "edges")),
-        (Some(_), Some(edges)) => Err(FormatError::new(
-            edges.line,
-            "`links` and `edges` are both there: leave one out",
-        )),
+        (Some(_), Some(edges)) => {
+            Err(FormatError::new(edges.line, "`links` and `edges` are both there: leave one out"))
+        }
     }
 }
 
@@ -69,11 +68,13 @@ fn flag(top: &[Entry], key: &str) -> Result<Option<bool>, FormatError> {
 /// Attributes other than `known`.
 fn attributes(entries: &[Entry], known: &[&str]) -> Vec<Attribute> {
     let others = entries.iter().filter(|entry| !known.contains(&entry.key.as_str()));
-    let value = |tree: &Tree| tree.as_plain().unwrap_or_else(|| match &tree.value {
-        Value::Flag(yes) => yes.to_string(),
-        Value::Null => "null".into(),
-        _ => "…".into(),
-    });
+    let value = |tree: &Tree| {
+        tree.as_plain().unwrap_or_else(|| match &tree.value {
+            Value::Flag(yes) => yes.to_string(),
+            Value::Null => "null".into(),
+            _ => "…".into(),
+        })
+    };
     others
         .map(|e| Attribute { name: e.key.clone(), value: value(&e.tree), line: e.tree.line })
         .collect()

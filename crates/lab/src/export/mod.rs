@@ -1,6 +1,7 @@
-//! Results in the formats of other tools: one file for each. Each is a function over a [`RunSet`] or one
-//! of its runs, and writes as it goes.
+//! Results, and the fabrics of scenarios, in the formats of other tools: one file for each. What shows
+//! results is a function over a [`RunSet`] or one of its runs, and writes as it goes.
 
+pub mod containerlab;
 pub mod hpcc_fct;
 pub mod openmetrics;
 pub mod pcapng;

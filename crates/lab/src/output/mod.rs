@@ -1,9 +1,9 @@
 //! Results on disk and on screen.
 
-pub mod plot;
-
 mod csv;
+pub mod differences;
 mod index;
+pub mod merge;
 mod parquet_read;
 mod parquet_write;
 pub mod read;
@@ -151,4 +151,8 @@ pub fn write(set: &RunSet, root: &Path, force: bool) -> Result<PathBuf, OutputEr
 }
 
 #[cfg(test)]
+mod read_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::{fake, scratch};

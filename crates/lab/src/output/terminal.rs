@@ -158,7 +158,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
 }
 
 /// `line` broken at spaces where it exceeds `width`; what follows is indented.
-fn wrapped(line: &str, width: usize, indent: usize) -> String {
+pub(crate) fn wrapped(line: &str, width: usize, indent: usize) -> String {
     let indent = indent.min(width / 2);
     let mut lines = vec![String::new()];
     for word in line.split_inclusive(' ') {
@@ -173,7 +173,7 @@ fn wrapped(line: &str, width: usize, indent: usize) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn column_width(column: &[String]) -> usize {
+pub(crate) fn column_width(column: &[String]) -> usize {
     column.iter().map(|text| text_width(text)).max().unwrap_or(0)
 }
 

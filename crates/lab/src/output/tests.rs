@@ -84,7 +84,7 @@ fn fake_run(scheme: &str, fct_us: u64, seed: u64) -> RunRecord {
 }
 
 /// A folder of its own for each test, emptied first.
-fn scratch(name: &str) -> PathBuf {
+pub fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("slotline-lab-{}-{name}", std::process::id()));
     drop(fs::remove_dir_all(&path));
     fs::create_dir_all(&path).unwrap();
@@ -109,7 +109,9 @@ fn a_result_has_all_its_files_and_a_name_that_stands_for_its_content() {
         "flows.csv",
         "flows.parquet",
         "ports.csv",
+        "ports.parquet",
         "report.html",
+        "runs.json",
         "samples.csv",
         "samples.parquet",
         "scenario.toml",
@@ -154,12 +156,10 @@ fn a_failure_names_the_path_and_leaves_nothing() {
 #[test]
 fn a_full_disk_is_told_as_such() {
     // Linux' own full disk.
-    let full = fs::File::options().write(true).open("/dev/full").unwrap();
-    let mut out = BufWriter::with_capacity(16, full);
-    let error = table::FLOWS.csv(&fake(1), &mut out).map_err(at(Path::new("r/flows.csv")));
+    let mut full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let error = tables::FLOWS.csv(&fake(1), &mut full).map_err(at(Path::new("r/flows.csv")));
     let text = error.unwrap_err().to_string();
     assert!(text.contains("r/flows.csv") && text.contains("No space left"), "{text}");
-    drop(out.into_parts());
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn parquet_reads_back_what_csv_says() {
     let folder = write(&set, &root, false).unwrap();
     let reader =
         |name| SerializedFileReader::new(fs::File::open(folder.join(name)).unwrap()).unwrap();
-    for name in ["flows", "samples"] {
+    for name in ["flows", "samples", "ports"] {
         let file = reader(format!("{name}.parquet"));
         assert_eq!(file.metadata().num_row_groups(), 9);
         let rows = file.get_row_iter(None).unwrap().map(|row| {
@@ -184,7 +184,7 @@ fn parquet_reads_back_what_csv_says() {
         });
         let csv = fs::read_to_string(folder.join(format!("{name}.csv"))).unwrap();
         let lines: Vec<&str> = csv.lines().skip(1).collect();
-        assert!(lines.len() >= 72, "{}", lines.len());
+        assert!(lines.len() >= 18, "{}", lines.len());
         assert_eq!(rows.collect::<Vec<_>>(), lines);
     }
     fs::remove_dir_all(root).unwrap();
@@ -236,20 +236,21 @@ fn an_interrupted_run_is_kept_and_marked() {
     assert!(well_formed(&report::html("id", &set, &Summary::of(&set))).is_ok());
 }
 
-/// Every tag is closed in order, and attributes and text have no bare `<` or `&`.
+/// Every tag is closed in order, and attributes and text have no bare `<` or `&`. Scripts and styles may.
 fn well_formed(page: &str) -> Result<usize, String> {
     let body = page.strip_prefix("<!DOCTYPE html>").ok_or("no doctype")?;
     let mut open: Vec<&str> = vec![];
     let mut tags = 0;
-    for part in body.split('<').skip(1) {
-        let (tag, text) = part.split_once('>').ok_or(format!("unclosed <{part}"))?;
+    let mut rest = body;
+    while let Some((text, next)) = rest.split_once('<') {
+        let (tag, after) = next.split_once('>').ok_or(format!("unclosed <{next}"))?;
         let name = tag.split([' ', '\n']).next().unwrap_or("");
         let bare = text
             .split('&')
             .skip(1)
             .any(|rest| !rest.split([' ', '<']).next().unwrap_or("").contains(';'));
         if bare || tag.matches('"').count() % 2 == 1 {
-            return Err(format!("<{tag}>{text}"));
+            return Err(format!("{text}<{tag}>"));
         }
         tags += 1;
         match name.strip_prefix('/') {
@@ -257,6 +258,10 @@ fn well_formed(page: &str) -> Result<usize, String> {
             None if !tag.ends_with('/') => open.push(name),
             _ => {}
         }
+        rest = match name {
+            "script" => &after[after.find("</script>").ok_or("an endless script")?..],
+            _ => after,
+        };
     }
     if open.is_empty() { Ok(tags) } else { Err(format!("left open: {open:?}")) }
 }
@@ -270,9 +275,12 @@ fn the_report_stands_alone_and_is_well_formed() {
     for part in ["Flow completion times", "Slowdown", "Queue over time", "Throughput over time"] {
         assert!(page.contains(&format!("<h3>{part}")), "{part}");
     }
-    for outside in ["http:", "https:", "<script", "<link", "src=", "@import", "url("] {
-        assert!(!page.contains(outside), "{outside}");
+    // Names of things, never fetched: the name space of SVG and the schema of Vega-Lite.
+    let names = ["http://www.w3.org/2000/svg", "https://vega.github.io/schema/vega-lite/v5.json"];
+    let rest = names.iter().fold(page.clone(), |page, name| page.replacen(name, "", 1));
+    for outside in ["http:", "https:", "<link", " src=", "@import", "url("] {
+        assert!(!rest.contains(outside), "{outside}");
     }
     assert!(page.contains("Eight senders &amp; one receiver.") && !page.contains("<slices>"));
-    assert!(!page.contains("NaN") && page.len() < 400_000, "{}", page.len());
+    assert!(!page.contains("\"NaN") && page.len() < 1_000_000, "{}", page.len());
 }

@@ -1,8 +1,9 @@
 //! Numbers and comparisons in words, for people.
 
 use crate::metrics::{Metric, Unit};
+use crate::record::{FlowRow, Part, PortRow, WhyRow};
 use crate::statistics::{Comparison, Estimate, Ratio, Verdict};
-use crate::summary::EngineTotal;
+use crate::summary::{EngineTotal, SchemeSummary, Summary};
 
 /// A unit's multiple that suits a magnitude.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -124,6 +125,110 @@ pub fn explanations(shown: &[Metric]) -> impl Iterator<Item = &'static str> {
     EXPLAINED.iter().filter(needed).map(|(_, words)| *words)
 }
 
+/// How to read a table of metrics.
+pub const TABLE_NOTE: &str = "Mean over seeds ± half width of its 95 % confidence interval (Student's t). Verdicts against the \
+     first scheme, paired by seed; each stands for itself: among many, one in twenty may be chance; below \
+     0.1 % nothing counts as a difference. ≥ is a lower bound: unfinished flows count with the time they \
+     had when the run ended.";
+
+/// Each scheme against the first, in a sentence: on how many of the `shown` metrics it is better or worse,
+/// and the first of each.
+pub fn headlines(summary: &Summary, shown: &[Metric], seeds: usize) -> Vec<String> {
+    let Some(base) = summary.schemes.first() else { return vec![] };
+    let sentence = |(at, scheme): (usize, &SchemeSummary)| {
+        let against = |m: &Metric| Some((*m, summary.cell(at, *m)?.against?));
+        let all: Vec<(Metric, Comparison)> = shown.iter().filter_map(against).collect();
+        headline(&scheme.name, &base.name, &all, seeds)
+    };
+    summary.schemes.iter().enumerate().skip(1).map(sentence).collect()
+}
+
+fn headline(scheme: &str, base: &str, all: &[(Metric, Comparison)], seeds: usize) -> String {
+    let those = |verdict: Verdict| -> Vec<&(Metric, Comparison)> {
+        all.iter().filter(|(_, c)| c.verdict == verdict).collect()
+    };
+    let [better, worse] = [Verdict::Better, Verdict::Worse].map(those);
+    let listed = |some: &[&(Metric, Comparison)]| {
+        let one = |(m, c): &&(Metric, Comparison)| format!("{} {}", m.title(), extent(*m, c));
+        some.iter().take(3).map(one).collect::<Vec<_>>().join("; ")
+    };
+    let n = all.len();
+    match (better.len(), worse.len()) {
+        _ if n == 0 => format!("{scheme}: nothing to compare with {base}."),
+        _ if seeds < 2 => {
+            let all: Vec<_> = all.iter().collect();
+            format!(
+                "{scheme} against {base}, one seed, so that it may be chance: {}.",
+                listed(&all)
+            )
+        }
+        (0, 0) => format!("{scheme} and {base}: no significant difference on any of {n} metrics."),
+        (b, 0) => {
+            format!("{scheme} is better than {base} on {b} of {n} metrics: {}.", listed(&better))
+        }
+        (0, w) => {
+            format!("{scheme} is worse than {base} on {w} of {n} metrics: {}.", listed(&worse))
+        }
+        (b, w) => format!(
+            "{scheme} is better than {base} on {b} of {n} metrics ({}), and worse on {w} ({}).",
+            listed(&better),
+            listed(&worse)
+        ),
+    }
+}
+
+/// One direction of a link, as `s0 → h3`.
+pub fn direction(node: &str, port: &str) -> String {
+    format!("{node} → {port}")
+}
+
+/// Where the time of `flow` went, as `87 % of its 12.4 ms waiting in the queue of s0 towards h0; 14 round
+/// trips; 1 time-out`. `waits` are the ports where it waited longest, with picoseconds.
+pub fn story(flow: &FlowRow, why: &WhyRow, waits: &[(&PortRow, u64)]) -> String {
+    let total: u64 = why.parts.iter().sum();
+    let largest =
+        Part::ALL.into_iter().rev().max_by_key(|part| why.of(*part)).unwrap_or(Part::Unknown);
+    let share = why.of(largest) as f64 * 100.0 / total.max(1) as f64;
+    let time = three_digits(Unit::Seconds, total as f64 / 1e12);
+    let count = |n: u32, one: &str, many: &str| match n {
+        0 => String::new(),
+        1 => format!("; 1 {one}"),
+        n => format!("; {} {many}", grouped(u64::from(n))),
+    };
+    format!(
+        "{share:.0} % of its {time} {}{}{}{}{}",
+        doing(largest, why, waits),
+        count(why.round_trips, "round trip", "round trips"),
+        count(flow.timeouts, "time-out", "time-outs"),
+        count(flow.retransmits, "segment sent again", "segments sent again"),
+        if flow.finished() { "" } else { "; unfinished" },
+    )
+}
+
+/// What a flow did in its largest part, with the port where most of that was.
+fn doing(part: Part, why: &WhyRow, waits: &[(&PortRow, u64)]) -> String {
+    let here = |wanted_host: bool| {
+        let most = waits.iter().find(|(port, _)| port.host == wanted_host);
+        most.filter(|(_, ps)| *ps * 2 > why.of(part))
+    };
+    match (part, here(false)) {
+        (Part::Queue, Some((port, ps))) if *ps * 10 >= why.of(part) * 9 => {
+            format!("waiting in the queue of {} towards {}", port.node, port.port)
+        }
+        (Part::Queue, Some((port, _))) => {
+            format!("queued in switches, most of it at {} towards {}", port.node, port.port)
+        }
+        _ => part.title().into(),
+    }
+}
+
+/// `value` in its unit with three significant digits.
+fn three_digits(unit: Unit, value: f64) -> String {
+    let scale = Scale::of(unit, value);
+    let scaled = value / scale.factor;
+    scale.with(format!("{scaled:.*}", decimals(scaled).saturating_sub(1)))
+}
+
 /// A verdict with its reason, as `better: 34 % lower (30 to 38 %)`.
 pub fn verdict(metric: Metric, comparison: &Comparison) -> String {
     let words = comparison.verdict.words();
@@ -223,6 +328,55 @@ mod tests {
         let pairs: Vec<_> = values.iter().map(|(a, b)| (exact(*a), exact(*b))).collect();
         let comparison = Comparison::paired(&pairs, Better::Lower);
         comparison.map_or(String::new(), |c| verdict(Metric::FctMean, &c))
+    }
+
+    #[test]
+    fn a_flow_tells_where_its_time_went() {
+        let port = |node: &str, port: &str| PortRow {
+            node: node.into(),
+            port: port.into(),
+            ..PortRow::default()
+        };
+        let (one, other) = (port("s0", "h0"), port("s1", "s0"));
+        let flow = FlowRow { timeouts: 1, retransmits: 2_000, ..FlowRow::default() };
+        let mut why = WhyRow { round_trips: 14, ..WhyRow::default() };
+        why.parts[Part::Queue as usize] = 10_800_000_000;
+        why.parts[Part::Propagating as usize] = 1_600_000_000;
+        let said = story(&flow, &why, &[(&one, 10_000_000_000)]);
+        let rest = "; 14 round trips; 1 time-out; 2,000 segments sent again";
+        assert_eq!(
+            said,
+            format!("87 % of its 12.4 ms waiting in the queue of s0 towards h0{rest}")
+        );
+        let said = story(&flow, &why, &[(&one, 6_000_000_000), (&other, 4_800_000_000)]);
+        let most = "87 % of its 12.4 ms queued in switches, most of it at s0 towards h0";
+        assert_eq!(said, format!("{most}{rest}"));
+        why.parts[Part::Timeout as usize] = 200_000_000_000;
+        let open = FlowRow { finish_ps: crate::record::NEVER, ..FlowRow::default() };
+        let said = story(&open, &WhyRow { round_trips: 1, ..why }, &[]);
+        assert_eq!(said, "94 % of its 212 ms waiting for a time-out; 1 round trip; unfinished");
+    }
+
+    #[test]
+    fn headlines_count_verdicts() {
+        let exact = |value| Measured { value, at_least: false };
+        let against = |values: [f64; 2]| {
+            let pairs = values.map(|value| (exact(10.0), exact(value)));
+            Comparison::paired(&pairs, Better::Lower).expect("two pairs")
+        };
+        let all = [
+            (Metric::FctMean, against([7.0, 7.0])),
+            (Metric::FctP99, against([40.0, 40.0])),
+            (Metric::Drops, against([10.0, 10.0])),
+        ];
+        let expected = "new is better than old on 1 of 3 metrics (FCT mean 30.0 % lower), and worse on 1 \
+                        (FCT 99th 4.0 times as high).";
+        assert_eq!(headline("new", "old", &all, 2), expected);
+        assert!(headline("new", "old", &all[2..], 2).contains("no significant difference"));
+        assert!(
+            headline("new", "old", &all, 1).contains("it may be chance: FCT mean 30.0 % lower;")
+        );
+        assert!(headline("new", "old", &[], 2).contains("nothing to compare"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
 use slotline_net::workload::{Carrier, Setting, Shape, Traffic, TrafficBuilder};
 
-type Checked = Result<(), SpecError>;
+type Fit = Result<(), SpecError>;
 
 /// More would fill the memory before it told anybody anything.
 const MOST_SAMPLES: u64 = 10_000_000;
@@ -26,12 +26,20 @@ const MOST_CAPTURED: u64 = 100_000_000;
 /// Gives the text of a file that a scenario names, or says why it cannot.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// All that is wrong and can be found independently, and the fabric.
-pub fn faults(
-    scenario: &Scenario,
-    files: &Files<'_>,
-) -> (Result<Graph, SpecError>, Vec<SpecError>) {
+/// What a check of a whole scenario says.
+pub struct Checked {
+    /// The fabric, unless that is wrong.
+    pub graph: Option<Graph>,
+    /// All that is wrong and can be found independently.
+    pub faults: Vec<SpecError>,
+    /// What people should know: what was assumed of files.
+    pub notes: Vec<String>,
+}
+
+/// Checks everything, up to making the traffic of the first seed.
+pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut checks = vec![general(scenario)];
+    let mut notes = vec![];
     let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
     checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
     checks.push(measure(&scenario.measure, scenario.end.at));
@@ -42,13 +50,14 @@ pub fn faults(
     }
     if let Ok(graph) = &graph {
         checks.extend(on_fabric(scenario, graph));
-        checks.extend(traffic(scenario, graph, files));
+        checks.extend(traffic(scenario, graph, files, &mut notes));
     }
-    (graph, checks.into_iter().filter_map(Result::err).collect())
+    let faults = checks.into_iter().filter_map(Result::err).collect();
+    Checked { graph: graph.ok(), faults, notes }
 }
 
 /// What depends on the fabric, but for the traffic.
-fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Checked> {
+fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     let end = scenario.end.at;
     let schemes = scenario.scheme.iter().enumerate().map(|(at, scheme)| {
         one_card_each(scheme, graph).map_err(|e| within(&format!("scheme[{at}]"), e))
@@ -65,11 +74,11 @@ fn within(path: &str, error: SpecError) -> SpecError {
     SpecError::new(format!("{path}.{}", error.key), error.message)
 }
 
-fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Checked {
+fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
     if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
 }
 
-fn general(scenario: &Scenario) -> Checked {
+fn general(scenario: &Scenario) -> Fit {
     ensure(scenario.name.chars().any(|c| c.is_ascii_alphanumeric()), "name", || {
         format!(
             "`name` is \"{}\": it needs a letter or a digit, results are called after it",
@@ -93,7 +102,7 @@ fn general(scenario: &Scenario) -> Checked {
     })
 }
 
-fn measure(spec: &MeasureSpec, end: Option<Time>) -> Checked {
+fn measure(spec: &MeasureSpec, end: Option<Time>) -> Fit {
     let end = end.unwrap_or(Time::MAX);
     let until = spec.until.unwrap_or(end);
     ensure(spec.warmup < end, "measure.warmup", || {
@@ -118,7 +127,7 @@ fn measure(spec: &MeasureSpec, end: Option<Time>) -> Checked {
     queue.map_or(Ok(()), |m| lacks(m, "an interval for samples, for example sample = \"10us\""))
 }
 
-fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
+fn ports(spec: &MeasureSpec, graph: &Graph) -> Fit {
     for (at, port) in spec.ports.iter().enumerate() {
         let known = switch_ports_named(graph, port).next().is_some();
         ensure(known, &format!("measure.ports[{at}]"), || {
@@ -134,7 +143,7 @@ fn ports(spec: &MeasureSpec, graph: &Graph) -> Checked {
     })
 }
 
-fn capture(spec: &MeasureSpec, graph: &Graph) -> Checked {
+fn capture(spec: &MeasureSpec, graph: &Graph) -> Fit {
     for (at, port) in spec.capture.iter().enumerate() {
         let known = ports_named(graph, port).next().is_some();
         ensure(known, &format!("measure.capture[{at}]"), || {
@@ -171,7 +180,7 @@ fn port_names(graph: &Graph) -> Vec<String> {
 }
 
 /// Flows to be followed exist, and have acknowledgements.
-fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Checked {
+fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Fit {
     let flows = traffic.flows.len();
     for (at, &number) in spec.follow.iter().enumerate() {
         let key = format!("measure.follow[{at}]");
@@ -190,11 +199,11 @@ fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Checked {
     Ok(())
 }
 
-fn lacks(metric: Metric, what: &str) -> Checked {
+fn lacks(metric: Metric, what: &str) -> Fit {
     Err(SpecError::new("measure.metrics", format!("`{}` needs {what}", metric.key())))
 }
 
-fn distinct(scenario: &Scenario, at: usize) -> Checked {
+fn distinct(scenario: &Scenario, at: usize) -> Fit {
     let name = &scenario.scheme[at].name;
     ensure(!name.trim().is_empty(), "name", || "a scheme's `name` is empty".into())?;
     let before = scenario.scheme[..at].iter().position(|other| other.name == *name);
@@ -205,7 +214,7 @@ fn distinct(scenario: &Scenario, at: usize) -> Checked {
     })
 }
 
-fn scheme(scheme: &SchemeSpec) -> Checked {
+fn scheme(scheme: &SchemeSpec) -> Fit {
     scheme.queue.validate().map_err(|e| within("queue", e))?;
     scheme.transport.build().map_err(|e| within("transport", e))?;
     if let ControlSpec::Xco(xco) = &scheme.control {
@@ -228,7 +237,7 @@ fn scheme(scheme: &SchemeSpec) -> Checked {
 }
 
 /// A scheduler that permits destinations knows nothing of several cards.
-fn one_card_each(scheme: &SchemeSpec, graph: &Graph) -> Checked {
+fn one_card_each(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     let ports = graph.ports();
     let several = graph.hosts.iter().any(|host| ports[host.at()] > 1);
     let scheduled = matches!(scheme.control, ControlSpec::Xco(_));
@@ -246,7 +255,7 @@ fn marks(queue: &QueueSpec) -> bool {
     }
 }
 
-fn event(event: &EventSpec, graph: &Graph, end: Option<Time>) -> Checked {
+fn event(event: &EventSpec, graph: &Graph, end: Option<Time>) -> Fit {
     let end = end.unwrap_or(Time::MAX);
     ensure(event.at <= end, "at", || {
         format!("`at` is {}, but the run ends at {end}: it would not happen", event.at)
@@ -265,7 +274,7 @@ fn event(event: &EventSpec, graph: &Graph, end: Option<Time>) -> Checked {
     }
 }
 
-fn known_link(graph: &Graph, link: &str) -> Checked {
+fn known_link(graph: &Graph, link: &str) -> Fit {
     let name = |end: End| graph.nodes[end.node.at()].name.as_str();
     let both = |link: &Link| [(link.a, link.b), (link.b, link.a)];
     ensure(!graph.links_named(link).is_empty(), "link", || {
@@ -280,7 +289,7 @@ fn known_link(graph: &Graph, link: &str) -> Checked {
     })
 }
 
-fn known_switch(graph: &Graph, switch: &str) -> Checked {
+fn known_switch(graph: &Graph, switch: &str) -> Fit {
     let switches = graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
     let names: Vec<String> = switches.map(|node| node.name.clone()).collect();
     ensure(names.iter().any(|name| name == switch), "switch", || {
@@ -300,19 +309,25 @@ fn perhaps(given: &str, names: &[String]) -> String {
 }
 
 /// Makes the first seed's traffic and throws it away: what generators and traces have to object to.
-fn traffic(scenario: &Scenario, graph: &Graph, files: &Files<'_>) -> Vec<Checked> {
+fn traffic(
+    scenario: &Scenario,
+    graph: &Graph,
+    files: &Files<'_>,
+    notes: &mut Vec<String>,
+) -> Vec<Fit> {
     let fabric = Shape::of(graph);
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
     let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
     let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
     let workloads = (0u16..).zip(&scenario.workload);
-    let mut made: Vec<Checked> = workloads
+    let mut made: Vec<Fit> = workloads
         .map(|(group, workload)| {
             let made = workload.generate(group, &setting, &mut out);
             made.map_err(|e| within(&format!("workload[{group}]"), e))
         })
         .collect();
     if made.iter().all(Result::is_ok) {
+        notes.extend_from_slice(out.notes());
         let whole = out.finish().map_err(|e| SpecError::new("workload", e.message));
         made.push(whole.and_then(|traffic| followed(&scenario.measure, &traffic)));
     }

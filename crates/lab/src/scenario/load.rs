@@ -1,10 +1,12 @@
 //! From a file to a scenario that can be run.
 
-use super::check;
+use super::brought::{Brought, resolve};
+use super::check::check;
 use super::document::Document;
 use super::error::ScenarioError;
 use super::extends;
 use super::spec::Scenario;
+use crate::import::captures::Captures;
 use crate::record::{RunRecord, RunSet, Window};
 use crate::scheduler::Scheduler;
 use crate::summary::fingerprint;
@@ -21,8 +23,12 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// Its text, for blaming a key at its place.
     pub document: Document,
+    /// What people should know before they trust it: what was assumed of the files it names.
+    pub notes: Vec<String>,
     /// The files it names, with their text.
     inputs: BTreeMap<String, String>,
+    /// The file that the fabric was in.
+    brought: Option<Brought>,
     fabric: String,
     /// Schedulers of the calling program, by scheme.
     pub(crate) schedulers: BTreeMap<usize, Scheduler>,
@@ -69,10 +75,13 @@ impl Loaded {
         let mut loaded = Loaded {
             scenario,
             document,
+            notes: vec![],
             inputs: BTreeMap::new(),
+            brought: None,
             fabric: String::new(),
             schedulers: BTreeMap::new(),
         };
+        loaded.bring().map_err(|error| vec![error])?;
         let faults = loaded.faults();
         if faults.is_empty() { Ok(loaded) } else { Err(faults) }
     }
@@ -91,6 +100,14 @@ impl Loaded {
         self.check()
     }
 
+    /// Puts the content of a fabric's file in place of its name.
+    fn bring(&mut self) -> Result<(), ScenarioError> {
+        let folder = self.folder();
+        let brought = resolve(&mut self.scenario.fabric, |name| read(&folder.join(name)));
+        self.brought = brought.map_err(|error| self.blame(error))?;
+        Ok(())
+    }
+
     fn check(&mut self) -> Result<(), ScenarioError> {
         self.faults().into_iter().next().map_or(Ok(()), Err)
     }
@@ -99,17 +116,20 @@ impl Loaded {
     fn faults(&mut self) -> Vec<ScenarioError> {
         let folder = self.folder();
         let inputs = RefCell::new(BTreeMap::new());
+        let captures = Captures::new(&self.scenario.workload, &folder);
         let files = |name: &str| {
-            let path = folder.join(name);
-            let text =
-                std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let text = captures.flows(name).unwrap_or_else(|| read(&folder.join(name)))?;
             inputs.borrow_mut().insert(name.to_string(), text.clone());
             Ok(text)
         };
-        let (graph, errors) = check::faults(&self.scenario, &files);
-        self.fabric = graph.map_or(String::new(), |graph| in_words(&self.scenario, &graph));
+        let checked = check(&self.scenario, &files);
+        self.notes = captures.notes();
+        self.notes.extend(checked.notes);
+        let from = self.brought.as_ref().map_or_else(String::new, Brought::words);
+        let words = checked.graph.map(|graph| in_words(&self.scenario, &graph) + &from);
+        self.fabric = words.unwrap_or_default();
         self.inputs = inputs.into_inner();
-        errors.into_iter().map(|error| self.blame(error)).collect()
+        checked.faults.into_iter().map(|error| self.blame(error)).collect()
     }
 
     /// Where files named in the scenario are looked for.
@@ -144,7 +164,8 @@ impl Loaded {
             format!("# scheme {scheme:?}: scheduled by {name:?} of the calling program\n")
         };
         let schedulers: String = self.schedulers.iter().map(scheduler).collect();
-        self.scenario.resolved() + &inputs + &schedulers
+        let brought = self.brought.as_ref().map_or_else(String::new, Brought::remarks);
+        self.scenario.resolved() + &inputs + &brought + &schedulers
     }
 
     /// The comparison, with the runs done so far.
@@ -164,6 +185,10 @@ impl Loaded {
             runs,
         }
     }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn in_words(scenario: &Scenario, graph: &Graph) -> String {

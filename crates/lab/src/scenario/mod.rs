@@ -1,5 +1,6 @@
 //! Scenario files: what is compared, on what, and for how long.
 
+mod brought;
 mod check;
 pub mod document;
 pub mod error;
@@ -19,3 +20,6 @@ pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod extends_tests;

@@ -5,6 +5,7 @@
 
 pub mod lock;
 pub mod page;
+mod plot;
 pub mod part;
 pub mod plan;
 pub mod rows;

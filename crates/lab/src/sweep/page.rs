@@ -4,7 +4,7 @@ use super::part::{Sweep, json_shown};
 use super::rows::{Row, of_rows};
 use super::table::{quantity, unit_of};
 use crate::metrics::Metric;
-use crate::output::plot::{Axis, Line, escape, style, svg};
+use super::plot::{Axis, Line, escape, style, svg};
 use std::collections::BTreeMap;
 
 /// Lines in one plot, at most; the rest is in the table.
@@ -45,13 +45,17 @@ fn plot(sweep: &Sweep, metric: Metric) -> Option<String> {
     let across = sweep.across()?;
     let unit = unit_of(sweep.column(across))?;
     let label = &of_rows(&sweep.parameters).nth(across)?.label;
-    let lines = lines(sweep, across, metric);
+    let mut lines = lines(sweep, across, metric);
+    let more = lines.len().saturating_sub(MOST_LINES);
+    lines.truncate(MOST_LINES);
+    let more =
+        if more > 0 { format!("{more} more lines are in the table only.") } else { String::new() };
     let y = Axis { label: metric.title(), unit: metric.unit(), log: false };
     let x = Axis { label, unit, log: false };
     let title = format!("{} against {label}", metric.title());
     let keys: String = lines.iter().enumerate().map(|(at, line)| key(at, line)).collect();
     Some(format!(
-        "<figure><h2>{}</h2>\n{}<figcaption>{keys}</figcaption></figure>\n",
+        "<figure><h2>{}</h2>\n{}<figcaption>{keys}{more}</figcaption></figure>\n",
         escape(&title),
         svg(&title, x, y, &lines)
     ))
@@ -72,7 +76,6 @@ fn lines(sweep: &Sweep, across: usize, metric: Metric) -> Vec<Line> {
             None => lines.push(Line { name, points: vec![(x, y)] }),
         }
     }
-    lines.truncate(MOST_LINES);
     lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
     lines
 }

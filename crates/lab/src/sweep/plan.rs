@@ -62,8 +62,6 @@ impl Study {
     /// Reads `text` as the content of `file`.
     pub fn parse(file: &Path, text: String) -> Result<Study, ScenarioError> {
         let mut base = extends::tree(&Arc::new(Document::new(file, text)))?;
-        let name = base.table().and_then(|table| table.get("name")?.text().map(str::to_string));
-        let name = name.ok_or_else(|| missing(&base, "name", "give the scenario a `name`"))?;
         let sweep = base.take("sweep").ok_or_else(|| {
             missing(
                 &base,
@@ -72,6 +70,9 @@ impl Study {
                                      example, [sweep.grid] with seed = [1, 2, 3]",
             )
         })?;
+        // A scenario without a name is refused with its points.
+        let name = base.table().and_then(|table| table.get("name")?.text()).unwrap_or_default();
+        let name = name.to_string();
         let axes = Axes::read(&sweep)?;
         let points = axes.points(&sweep)?;
         let parameters = parameters(&axes.paths);
@@ -159,6 +160,11 @@ impl Study {
                 let point = format!("in point {at} of the sweep: {}", self.words(at));
                 let before = fault.hint.take().map_or(String::new(), |hint| format!("{hint}; "));
                 fault.hint = Some(before + &point);
+                ScenarioError::Fault(fault)
+            }
+            ScenarioError::Fault(mut fault) if fault.message.starts_with("missing key") => {
+                let hint = "the scenario does not have this table: write it there, then vary it";
+                fault.hint = Some(hint.into());
                 ScenarioError::Fault(fault)
             }
             other => other,

@@ -18,7 +18,7 @@ pub fn quantity(value: &Value) -> Option<(f64, Unit)> {
         Value::String(text) => text,
         _ => return None,
     };
-    let time = text.parse::<Time>().map(|time| (time.as_secs_f64(), Unit::Seconds));
+    let time = text.parse::<Time>().map(|time| (time.as_ps() as f64 / 1e12, Unit::Seconds));
     let size = text.parse::<Bytes>().map(|size| (size.0 as f64, Unit::Bytes));
     let rate = text.parse::<Rate>().map(|rate| (rate.0 as f64, Unit::BitsPerSecond));
     time.ok().or(size.ok()).or(rate.ok())

@@ -110,6 +110,57 @@ pub struct Matrix {
     pub failures: Vec<Failure>,
 }
 
+impl Matrix {
+    /// A class for each of the priorities: the lowest number is served first.
+    pub fn classes(&self) -> Result<BTreeMap<u32, u8>, LineError> {
+        let mut found = BTreeMap::new();
+        for flow in &self.flows {
+            if let Some(prio) = flow.prio
+                && found.insert(prio, 0).is_none()
+                && found.len() > 8
+            {
+                let message = format!("prio {prio} is the ninth: there are 8 classes");
+                return Err(LineError { line: flow.line, message });
+            }
+        }
+        Ok(found.into_keys().zip((0..8).rev()).collect())
+    }
+
+    /// The matrix without its failures, as a file with times in picoseconds.
+    pub fn without_failures(&self) -> String {
+        let mut out = format!(
+            "Nodes {}\nConnections {}\nTriggers {}\n",
+            self.nodes,
+            self.flows.len(),
+            self.triggers.len()
+        );
+        for (number, flow) in (1..).zip(&self.flows) {
+            let begin = match flow.begin {
+                Begin::At(at) => format!("start {}", at.as_ps()),
+                Begin::On(trigger) => format!("trigger {trigger}"),
+            };
+            out += &format!("{}->{} id {number} {begin} size {}", flow.src, flow.dst, flow.bytes);
+            for (name, value) in [
+                ("send_done_trigger", flow.send_done),
+                ("recv_done_trigger", flow.recv_done),
+                ("prio", flow.prio),
+            ] {
+                out += &value.map_or(String::new(), |value| format!(" {name} {value}"));
+            }
+            out += "\n";
+        }
+        for (id, trigger) in &self.triggers {
+            let shots = match trigger.shots {
+                Shots::Oneshot => "oneshot".to_string(),
+                Shots::Multishot => "multishot".to_string(),
+                Shots::Barrier(count) => format!("barrier count {count}"),
+            };
+            out += &format!("trigger id {id} {shots}\n");
+        }
+        out
+    }
+}
+
 /// What the header announces, with its line: nodes, connections, triggers, failures.
 type Header = [Option<(u32, usize)>; 4];
 const HEADER: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];

@@ -54,6 +54,20 @@ fn triggers_and_failures_are_read_as_written() {
 }
 
 #[test]
+fn a_matrix_is_written_as_it_was_read() {
+    for text in [PERM, TRIGGERED] {
+        let matrix = parse(text, TimeUnit::Ps).unwrap();
+        let again = parse(&matrix.without_failures(), TimeUnit::Ps).unwrap();
+        let flows = |matrix: &Matrix| -> Vec<CmFlow> {
+            matrix.flows.iter().map(|flow| CmFlow { line: 0, ..*flow }).collect()
+        };
+        assert_eq!(flows(&again), flows(&matrix));
+        assert_eq!(again.triggers.len(), matrix.triggers.len());
+        assert_eq!(again.failures, []);
+    }
+}
+
+#[test]
 fn errors_name_the_line() {
     let flow = |line: &str| format!("Nodes 4\nConnections 1\n{line}\n");
     for (text, line, why) in [

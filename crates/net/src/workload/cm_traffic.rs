@@ -35,21 +35,6 @@ impl Classes<'_> {
     }
 }
 
-/// A class for each of the priorities in `matrix`: the lowest number is served first.
-pub(super) fn ranked(matrix: &Matrix) -> Result<BTreeMap<u32, u8>, LineError> {
-    let mut found = BTreeMap::new();
-    for flow in &matrix.flows {
-        if let Some(prio) = flow.prio
-            && found.insert(prio, 0).is_none()
-            && found.len() > 8
-        {
-            let message = format!("prio {prio} is the ninth: there are 8 classes");
-            return Err(LineError { line: flow.line, message });
-        }
-    }
-    Ok(found.into_keys().zip((0..8).rev()).collect())
-}
-
 /// What activates a trigger: the end of a flow, as its sender or its receiver knows it.
 #[derive(Clone, Copy)]
 struct Cause {

@@ -26,8 +26,29 @@ pub fn scaled(text: &[u8], scale: i32) -> Option<u64> {
 /// Digits kept: more cannot change a result of 64 bits.
 const DIGITS: u128 = 10u128.pow(36);
 
+/// A text of so many bytes has a number that 64 bits hold.
+const SHORT: usize = 19;
+
+/// [`mantissa`] of a short text, which most are: without 128-bit arithmetic.
+fn short(text: &[u8]) -> Option<(u128, i32)> {
+    let (mut value, mut point) = (0u64, None);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => value = value * 10 + u64::from(byte - b'0'),
+            b'.' if point.is_none() => point = Some(at),
+            _ => return None,
+        }
+    }
+    let digits = text.len() - usize::from(point.is_some());
+    let behind = point.map_or(0, |at| text.len() - at - 1);
+    (digits > 0).then_some((value.into(), behind as i32))
+}
+
 /// All digits as one number, and how many of them stand behind the point.
 fn mantissa(text: &[u8]) -> Option<(u128, i32)> {
+    if text.len() <= SHORT {
+        return short(text);
+    }
     let (mut value, mut behind, mut point, mut digits) = (0u128, 0, false, 0u32);
     for byte in text {
         match byte {
@@ -61,6 +82,9 @@ fn exponent(text: &[u8]) -> Option<i32> {
 fn shifted(value: u128, power: i32) -> Option<u64> {
     if value == 0 {
         return Some(0);
+    }
+    if let (Ok(value), Ok(up @ 0..=19)) = (u64::try_from(value), u32::try_from(power)) {
+        return value.checked_mul(10u64.pow(up));
     }
     let exact = match u32::try_from(power) {
         Ok(up) => value.checked_mul(10u128.checked_pow(up)?)?,

@@ -74,10 +74,10 @@ fn errors_name_the_line() {
         ("nic 0", "nic", "line 6: `nic` has no value"),
         ("rank 1 {", "rank 2 {", "line 15: rank 2 is in line 10 already"),
         ("rank 1 {", "rank 1", "line 15: `rank 1`: expected `rank <number> {`"),
-        ("fwd requires recv\n}", "fwd requires recv\n", "line 18: rank 1, line 15, has no end"),
+        ("fwd requires recv\n}", "fwd requires recv\n", "line 19: rank 1, line 15, has no end"),
         (
             "fwd requires recv\n",
-            "recv requires fwd\n",
+            "fwd requires recv\nrecv requires fwd\n",
             "waits, perhaps by way of others, for itself",
         ),
         ("lines */", "lines", "line 2: this comment has no end"),

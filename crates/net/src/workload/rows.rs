@@ -41,6 +41,8 @@ pub struct Rows {
     classed: Option<bool>,
     /// HPCC: flows announced, once known.
     announced: Option<u64>,
+    /// HPCC: lines behind those announced.
+    beyond: u64,
     addresses: Option<hpcc::Addresses>,
     /// Priority groups seen and not told apart.
     groups: BTreeSet<u8>,
@@ -55,6 +57,7 @@ impl Rows {
             priorities,
             classed: None,
             announced: None,
+            beyond: 0,
             addresses: None,
             groups: BTreeSet::new(),
             found: 0,
@@ -81,9 +84,8 @@ impl Rows {
     fn hpcc_flow(&mut self, line: &[u8]) -> Result<Option<Entry>, String> {
         match self.announced {
             None => self.announced = Some(hpcc::announced(line)?),
-            Some(announced) if self.found == announced => {
-                return Err(format!("more than the {announced} flows that line 1 announces"));
-            }
+            // The simulator reads as many as announced; its own example goes on with more.
+            Some(announced) if self.found == announced => self.beyond += 1,
             Some(_) => {
                 let (mut entry, group) = hpcc::flow(line)?;
                 if self.priorities {
@@ -130,8 +132,14 @@ impl Rows {
                 groups.join(", ")
             )
         });
+        let beyond = (self.beyond > 0).then(|| {
+            format!(
+                "{} flows announced: {} lines behind them are left out, as the HPCC simulator does",
+                self.found, self.beyond
+            )
+        });
         let addresses = self.addresses.map(|form| form.in_words().to_string());
-        groups.into_iter().chain(addresses).collect()
+        groups.into_iter().chain(beyond).chain(addresses).collect()
     }
 }
 

@@ -173,7 +173,7 @@ impl Trace {
         let matrix = cm::parse(text, self.time_unit.unwrap_or_default());
         let matrix = matrix.map_err(|e| self.wrong(e))?;
         self.check_matrix(&matrix, job)?;
-        let ranked = cm_traffic::ranked(&matrix).map_err(|e| self.wrong(e));
+        let ranked = matrix.classes().map_err(|e| self.wrong(e));
         let ranked = if self.priorities { Some(ranked?) } else { None };
         let classes = Classes { default: self.class, by_priority: ranked.as_ref() };
         cm_traffic::generate(&matrix, classes, self.start, job).map_err(|fault| match fault {

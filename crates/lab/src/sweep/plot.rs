@@ -195,40 +195,6 @@ fn stroke(at: usize, line: &Line, across: &Ruler<'_>, up: &Ruler<'_>) -> String 
     format!("<path class=\"line\" style=\"{}\" d=\"{path}\"/>\n", style(at))
 }
 
-/// The distribution of `values` out of `total` (those beyond `values` never came): steps up at each.
-pub fn cumulative(mut values: Vec<f64>, total: usize) -> Vec<(f64, f64)> {
-    values.sort_by(f64::total_cmp);
-    let share = |n: usize| n as f64 / total.max(1) as f64;
-    let step = |(i, v): (usize, &f64)| [(*v, share(i)), (*v, share(i + 1))];
-    values.iter().enumerate().flat_map(step).collect()
-}
-
-/// At most `2 · intervals` points that keep every extreme: the lowest and the highest of each run of
-/// neighbours, in the order in which they occur.
-pub fn extremes(points: &[(f64, f64)], intervals: usize) -> Vec<(f64, f64)> {
-    let size = points.len().div_ceil(intervals.max(1)).max(2);
-    let both = |chunk: &[(f64, f64)]| {
-        let of = |pick: fn(&f64, &f64) -> bool| {
-            (0..chunk.len())
-                .fold(0, |best, i| if pick(&chunk[i].1, &chunk[best].1) { i } else { best })
-        };
-        let (low, high) = (of(|a, b| a < b), of(|a, b| a > b));
-        let kept = if low == high { vec![low] } else { vec![low.min(high), low.max(high)] };
-        kept.into_iter().map(|i| chunk[i]).collect::<Vec<_>>()
-    };
-    points.chunks(size).flat_map(both).collect()
-}
-
-/// The slope of `points`, whose second value only grows, over at most `intervals` equal runs of them:
-/// an exact mean over each.
-pub fn slopes(points: &[(f64, f64)], intervals: usize) -> Vec<(f64, f64)> {
-    let size = points.len().div_ceil(intervals.max(1)).max(1);
-    let kept: Vec<(f64, f64)> = points.iter().copied().step_by(size).collect();
-    let slope =
-        |pair: &[(f64, f64)]| (pair[1].0, (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0));
-    kept.windows(2).filter(|pair| pair[1].0 > pair[0].0).map(slope).collect()
-}
-
 /// `text` where HTML and SVG expect text.
 pub fn escape(text: &str) -> String {
     let pairs = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;")];
@@ -269,26 +235,5 @@ mod tests {
             let plot = svg("a < b", TIME, SHARE, &[Line { name: "x".into(), points }]);
             assert!(plot.contains("a &lt; b") && !plot.contains("NaN") && !plot.contains("inf"));
         }
-    }
-
-    #[test]
-    fn a_distribution_reaches_what_finished() {
-        let steps = cumulative(vec![3.0, 1.0], 4);
-        assert_eq!(steps, [(1.0, 0.0), (1.0, 0.25), (3.0, 0.25), (3.0, 0.5)]);
-    }
-
-    #[test]
-    fn thinning_keeps_peaks_and_means() {
-        let mut points: Vec<(f64, f64)> = (0..10_000).map(|i| (f64::from(i), 5.0)).collect();
-        points[7_777].1 = 99.0;
-        points[3_333].1 = 1.0;
-        let thin = extremes(&points, 100);
-        assert!(thin.len() <= 200, "{}", thin.len());
-        assert!(thin.contains(&(7_777.0, 99.0)) && thin.contains(&(3_333.0, 1.0)));
-        assert!(thin.is_sorted_by(|a, b| a.0 <= b.0));
-        let line: Vec<(f64, f64)> =
-            (0..1_000).map(|i| (f64::from(i), 3.0 * f64::from(i))).collect();
-        assert!(slopes(&line, 50).iter().all(|(_, slope)| (slope - 3.0).abs() < 1e-12));
-        assert!(slopes(&line, 50).len() <= 50);
     }
 }

@@ -1,0 +1,127 @@
+//! `slotline import`.
+
+use anyhow::Result;
+use clap::Args;
+use slotline_lab::import::{self, Kind, Options};
+use slotline_net::time::Time;
+use slotline_net::topology::GraphSpec;
+use slotline_net::units::{Bytes, Rate};
+use slotline_net::workload::cm::TimeUnit;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Turn a file of another program into a part of a scenario.
+#[derive(Args)]
+pub struct ImportOptions {
+    /// What the file is; a wrong name lists the kinds.
+    #[arg(value_parser = Kind::named)]
+    pub kind: Kind,
+    /// The file.
+    pub file: PathBuf,
+    /// Write the fragment here, and the traffic beside it, instead of printing it.
+    #[arg(long, short, value_name = "TOML")]
+    pub out: Option<PathBuf>,
+    /// Replace files that are there.
+    #[arg(long)]
+    pub force: bool,
+    /// htsim-cm: unit of `start`, ps or us [default: ps].
+    #[arg(long, value_parser = time_unit)]
+    pub time_unit: Option<TimeUnit>,
+    /// htsim-cm, hpcc-flows: priorities become classes.
+    #[arg(long)]
+    pub priorities: bool,
+    /// htsim-cm: failures are of a fat-tree with this k.
+    #[arg(long, value_name = "K", value_parser = tree)]
+    pub fat_tree: Option<u32>,
+    /// hpcc-flows, hpcc-fct: the topology file that says which nodes are hosts.
+    #[arg(long, value_name = "FILE")]
+    pub topology: Option<PathBuf>,
+    /// goal: messages up to this size do not keep their sender waiting, as "65535B".
+    #[arg(long, value_name = "SIZE")]
+    pub eager: Option<Bytes>,
+    /// pcap: a longer silence ends a flow, as "1s".
+    #[arg(long, value_name = "TIME")]
+    pub idle_gap: Option<Time>,
+    /// pcap: a file of lines `address host`.
+    #[arg(long, value_name = "FILE")]
+    pub addresses: Option<PathBuf>,
+    /// Networks: rate of links that give none, as "10Gbps".
+    #[arg(long)]
+    pub rate: Option<Rate>,
+    /// Networks: propagation delay of links that give none, as "1us".
+    #[arg(long)]
+    pub delay: Option<Time>,
+    /// Networks: rate of hosts' links that give none [default: --rate].
+    #[arg(long, value_name = "RATE")]
+    pub host_rate: Option<Rate>,
+    /// Networks: propagation delay of hosts' links that give none [default: --delay].
+    #[arg(long, value_name = "DELAY")]
+    pub host_delay: Option<Time>,
+    /// Networks without hosts: link so many to every switch.
+    #[arg(long, value_name = "N")]
+    pub attach_hosts: Option<u32>,
+    /// Networks: the attribute that names nodes [default: their ids].
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pub names: Option<String>,
+    /// Networks: a kind of node that is a host; may be given several times.
+    #[arg(long = "host-kind", value_name = "KIND")]
+    pub host_kinds: Vec<String>,
+}
+
+impl ImportOptions {
+    fn fabric(&self) -> GraphSpec {
+        GraphSpec {
+            rate: self.rate,
+            delay: self.delay,
+            host_rate: self.host_rate,
+            host_delay: self.host_delay,
+            attach_hosts: self.attach_hosts,
+            names: self.names.clone(),
+            host_kinds: (!self.host_kinds.is_empty()).then(|| self.host_kinds.clone()),
+            ..GraphSpec::default()
+        }
+    }
+}
+
+pub fn import(options: &ImportOptions) -> Result<ExitCode> {
+    let imported = import::import(
+        options.kind,
+        &options.file,
+        &Options {
+            out: options.out.clone(),
+            force: options.force,
+            time_unit: options.time_unit,
+            priorities: options.priorities,
+            fat_tree: options.fat_tree,
+            topology: options.topology.clone(),
+            eager: options.eager,
+            idle_gap: options.idle_gap,
+            addresses: options.addresses.clone(),
+            fabric: options.fabric(),
+        },
+    )?;
+    imported.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    let mut out = std::io::stdout();
+    // A reader that went away is no error.
+    if imported.written.is_empty() {
+        drop(write!(out, "{}", imported.fragment));
+    }
+    for path in &imported.written {
+        drop(writeln!(out, "wrote {}", path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn time_unit(text: &str) -> Result<TimeUnit, String> {
+    match text {
+        "ps" => Ok(TimeUnit::Ps),
+        "us" => Ok(TimeUnit::Us),
+        _ => Err("expected ps or us".into()),
+    }
+}
+
+fn tree(text: &str) -> Result<u32, String> {
+    let k = text.parse().ok().filter(|k: &u32| (2..=64).contains(k) && k.is_multiple_of(2));
+    k.ok_or_else(|| "expected an even number from 2 to 64".into())
+}

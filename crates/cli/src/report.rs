@@ -1,0 +1,76 @@
+//! `slotline report`.
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use slotline_lab::output::merge::merge;
+use slotline_lab::output::read::{self, Stored};
+use slotline_lab::output::report;
+use slotline_lab::summary::Summary;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Where a page about several results goes unless told otherwise.
+const SEVERAL: &str = "comparison.html";
+
+#[derive(Args)]
+pub struct ReportOptions {
+    /// Result folders; several are compared on one page.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The page [default: report.html in the folder; of several results comparison.html here].
+    #[arg(short, long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+pub fn report(options: &ReportOptions) -> Result<ExitCode> {
+    let page = match &options.runs[..] {
+        [run] => one(run, options.output.as_deref())?,
+        runs => several(runs, options.output.as_deref())?,
+    };
+    println!("Report: {}", page.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn one(run: &Path, output: Option<&Path>) -> Result<PathBuf> {
+    let stored = read::open(run)?;
+    let page = output.map_or_else(|| run.join("report.html"), Path::to_path_buf);
+    put(&page, &report::html(&stored.id, &stored.set, &Summary::of(&stored.set)))?;
+    Ok(page)
+}
+
+fn several(runs: &[PathBuf], output: Option<&Path>) -> Result<PathBuf> {
+    let page = output.unwrap_or(Path::new(SEVERAL));
+    if output.is_none() && page.exists() {
+        bail!("`{SEVERAL}` is there already: name the page with --output, which replaces it");
+    }
+    let set = merge(labels(runs).into_iter().zip(stored(runs)?).collect())?;
+    put(page, &report::html(&set.name, &set, &Summary::of(&set)))?;
+    Ok(page.to_path_buf())
+}
+
+fn stored(runs: &[PathBuf]) -> Result<Vec<Stored>, read::ReadError> {
+    runs.iter().map(|run| read::open(run)).collect()
+}
+
+/// Folder names, or the paths where these are not unique.
+pub fn labels(runs: &[PathBuf]) -> Vec<String> {
+    let name = |run: &PathBuf| run.file_name().map(|name| name.to_string_lossy().into_owned());
+    let names: Vec<Option<String>> = runs.iter().map(name).collect();
+    let label = |(run, name): (&PathBuf, &Option<String>)| match name {
+        Some(name) if names.iter().flatten().filter(|n| *n == name).count() == 1 => name.clone(),
+        _ => run.display().to_string(),
+    };
+    runs.iter().zip(&names).map(label).collect()
+}
+
+/// Writes `text` beside `path` first, so that a page is never half there.
+fn put(path: &Path, text: &str) -> Result<()> {
+    let mut beside = path.as_os_str().to_os_string();
+    beside.push(".partial");
+    let beside = PathBuf::from(beside);
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    written
+        .inspect_err(|_| drop(fs::remove_file(&beside)))
+        .with_context(|| format!("cannot write `{}`", path.display()))
+}

@@ -1,0 +1,159 @@
+//! Captures of packets, pcap and pcapng, as traffic: who sent how much to whom, and when.
+//!
+//! A capture is pushed in pieces of any size; what is kept is one record per flow. Formats:
+//! draft-ietf-opsawg-pcap (pcap) and draft-ietf-opsawg-pcapng.
+
+mod addresses;
+mod blocks;
+mod classic;
+mod flows;
+mod packet;
+
+pub use addresses::AddressMap;
+pub use flows::{CapturedFlow, Extract, Left};
+
+use crate::FormatError;
+use blocks::Blocks;
+use classic::Classic;
+use flows::FlowTable;
+
+/// How flows are told apart.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// A longer silence, in picoseconds, ends a flow; none: nothing but a new connection does.
+    pub idle_gap_ps: Option<u64>,
+    /// Which host has which address; none: hosts are numbered as they appear.
+    pub addresses: Option<AddressMap>,
+}
+
+/// A packet as a capture has it.
+struct Captured<'a> {
+    /// Picoseconds since 1970.
+    time_ps: i128,
+    link: u16,
+    /// Length on the wire.
+    length: u32,
+    /// What was kept of it.
+    data: &'a [u8],
+}
+
+/// What the file turned out to be.
+enum Format {
+    Unknown,
+    Classic(Classic),
+    Blocks(Blocks),
+}
+
+/// Reads a capture.
+pub struct Capture {
+    format: Format,
+    /// Bytes that are not a whole record yet.
+    rest: Vec<u8>,
+    /// Records read.
+    records: usize,
+    flows: FlowTable,
+}
+
+/// A record larger than this is damage, not data: captures keep at most 256 KiB of a packet.
+const LARGEST: usize = 16 << 20;
+
+impl Capture {
+    /// Nothing read yet.
+    pub fn new(options: Options) -> Capture {
+        let flows = FlowTable::new(options);
+        Capture { format: Format::Unknown, rest: Vec::new(), records: 0, flows }
+    }
+
+    /// Reads on. Errors name the record: a packet of a pcap, a block of a pcapng, from 1.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), FormatError> {
+        self.rest.extend_from_slice(bytes);
+        let rest = std::mem::take(&mut self.rest);
+        let mut from = 0;
+        let done = loop {
+            match self.record(&rest[from..]) {
+                Ok(Some(length)) => from += length,
+                Ok(None) => break Ok(()),
+                Err(why) => break Err(FormatError::new(self.records.max(1), why)),
+            }
+        };
+        self.rest = rest[from..].to_vec();
+        done
+    }
+
+    /// Reads one record; how many bytes it had, or nothing where they are not all there yet.
+    fn record(&mut self, bytes: &[u8]) -> Result<Option<usize>, String> {
+        if let Format::Unknown = self.format {
+            return self.begin(bytes);
+        }
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.records += 1;
+        let read = match &mut self.format {
+            Format::Unknown => None,
+            Format::Classic(classic) => classic.packet(bytes)?,
+            Format::Blocks(blocks) => blocks.block(bytes)?,
+        };
+        let Some((length, packet)) = read else {
+            self.records -= 1;
+            return Ok(None);
+        };
+        if let Some(packet) = packet {
+            self.flows.packet(&packet)?;
+        }
+        Ok(Some(length))
+    }
+
+    fn begin(&mut self, bytes: &[u8]) -> Result<Option<usize>, String> {
+        let Some(magic) = bytes.first_chunk::<4>() else { return Ok(None) };
+        if blocks::MAGIC == *magic {
+            self.format = Format::Blocks(Blocks::default());
+            return Ok(Some(0));
+        }
+        let Some(header) = bytes.first_chunk::<{ classic::HEADER }>() else {
+            return classic::order(*magic).map(|_| None);
+        };
+        self.format = Format::Classic(Classic::new(header)?);
+        Ok(Some(classic::HEADER))
+    }
+
+    /// The flows of the whole capture, in order of their start.
+    pub fn finish(self) -> Result<Extract, FormatError> {
+        let wrong = |why: String| Err(FormatError::new(self.records + 1, why));
+        if let Format::Unknown = self.format {
+            return wrong("the file is empty or too short for a capture".into());
+        }
+        if !self.rest.is_empty() {
+            let left = self.rest.len();
+            return wrong(format!("the file ends within this record, after {left} bytes of it"));
+        }
+        Ok(self.flows.finish())
+    }
+}
+
+/// Whole numbers in the byte order of a capture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
+        let bytes = bytes.get(at..)?.first_chunk()?;
+        Some(match self {
+            Order::Little => u16::from_le_bytes(*bytes),
+            Order::Big => u16::from_be_bytes(*bytes),
+        })
+    }
+    fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
+        let bytes = bytes.get(at..)?.first_chunk()?;
+        Some(match self {
+            Order::Little => u32::from_le_bytes(*bytes),
+            Order::Big => u32::from_be_bytes(*bytes),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

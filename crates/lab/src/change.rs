@@ -1,0 +1,323 @@
+//! What changed on one metric from an old result to a new one, and whether that is a regression.
+//!
+//! With the same seeds on both sides values are compared seed by seed; otherwise the two means are, with
+//! Welch's interval (Welch, "The generalization of 'Student's' problem when several different population
+//! variances are involved", 1947), its degrees of freedom rounded down.
+//!
+//! A *regression beyond the tolerance* is a change for the worse that is sure to exceed it: the whole 95 %
+//! interval of new over old lies beyond `1 + tolerance` (or `1 - tolerance` where higher is better). With a
+//! single value on a side there is no interval, and the means themselves are compared. What depends on
+//! unfinished flows is judged only where they cannot change the answer; that some flows do not finish
+//! where all did before is a regression in itself.
+
+use crate::metrics::{Better, Measured, Metric};
+use crate::statistics::{CONFIDENCE, Comparison, Estimate, NEGLIGIBLE, Ratio, judged, t_quantile};
+
+/// How values were compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pairing {
+    /// Seed by seed.
+    BySeed,
+    /// As two samples.
+    Apart,
+}
+
+/// One side of a change.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Side {
+    /// Mean over seeds.
+    pub estimate: Estimate,
+    /// Unfinished flows make it a lower bound.
+    pub at_least: bool,
+}
+
+/// From old to new, on one metric.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Change {
+    /// Before.
+    pub old: Side,
+    /// After.
+    pub new: Side,
+    /// New against old; `None` where the metric does not judge.
+    pub comparison: Option<Comparison>,
+    /// Whether it is a regression beyond the tolerance.
+    pub regression: bool,
+}
+
+/// The values of one scheme on one metric, by seed.
+pub type Values = [(u64, Measured)];
+
+impl Side {
+    fn of(values: &Values) -> Option<Side> {
+        let numbers: Vec<f64> = values.iter().map(|(_, m)| m.value).collect();
+        let at_least = values.iter().any(|(_, m)| m.at_least);
+        Some(Side { estimate: Estimate::of(&numbers)?, at_least })
+    }
+}
+
+impl Change {
+    /// From `old` to `new`; `None` where a side has no value.
+    pub fn of(metric: Metric, old: &Values, new: &Values, tolerance: f64) -> Option<Change> {
+        let moments = Moments::of(old, new)?;
+        let (before, after) = (Side::of(old)?, Side::of(new)?);
+        let comparison = moments.comparison(before.at_least, after.at_least, metric.better());
+        let lost = matches!(metric, Metric::Unfinished | Metric::NotStarted)
+            && before.estimate.mean == 0.0
+            && after.estimate.mean > 0.0;
+        let beyond =
+            moments.worse_beyond(tolerance, metric.better(), before.at_least, after.at_least);
+        let regression = comparison.is_some() && (lost || beyond);
+        Some(Change { old: before, new: after, comparison, regression })
+    }
+}
+
+/// How `old` and `new` are compared.
+pub fn pairing(old: &Values, new: &Values) -> Pairing {
+    let same = old.len() == new.len() && old.iter().zip(new).all(|((a, _), (b, _))| a == b);
+    if same { Pairing::BySeed } else { Pairing::Apart }
+}
+
+/// Means of two samples, and what the means vary by chance.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Moments {
+    old: f64,
+    new: f64,
+    /// Number of values that the comparison rests on.
+    n: usize,
+    /// `None` with a single value on a side.
+    spread: Option<Spread>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Spread {
+    /// Variance of the old mean.
+    old: f64,
+    /// Variance of the new mean.
+    new: f64,
+    /// Their covariance.
+    both: f64,
+    /// Student's t for the degrees of freedom.
+    t: f64,
+}
+
+impl Moments {
+    fn of(old: &Values, new: &Values) -> Option<Moments> {
+        let (a, b): (Vec<f64>, Vec<f64>) = (numbers(old), numbers(new));
+        let n = a.len().min(b.len());
+        let spread = || match pairing(old, new) {
+            Pairing::BySeed => Spread::paired(&a, &b),
+            Pairing::Apart => Spread::welch(&a, &b),
+        };
+        let spread = if n > 1 { Some(spread()) } else { None };
+        (n > 0).then(|| Moments { old: mean(&a), new: mean(&b), n, spread })
+    }
+    /// New minus `factor` times old.
+    fn excess(&self, factor: f64) -> Estimate {
+        let half = |s: Spread| {
+            let variance = s.new + factor * (factor * s.old - 2.0 * s.both);
+            s.t * variance.max(0.0).sqrt()
+        };
+        let mean = self.new - factor * self.old;
+        Estimate { mean, half: self.spread.map(half), n: self.n }
+    }
+    /// New over old with Fieller's interval, as [`Ratio::of`] has it for pairs.
+    fn ratio(&self) -> Option<Ratio> {
+        let interval = |s: Spread| {
+            let a = self.old * self.old - s.t * s.t * s.old;
+            let b = self.old * self.new - s.t * s.t * s.both;
+            let c = self.new * self.new - s.t * s.t * s.new;
+            let root = (b * b - a * c).max(0.0).sqrt();
+            (a > 0.0).then(|| ((b - root) / a, (b + root) / a))
+        };
+        let value = self.new / self.old;
+        (self.old != 0.0).then(|| Ratio { value, interval: self.spread.and_then(interval) })
+    }
+    fn comparison(&self, old_open: bool, new_open: bool, better: Better) -> Option<Comparison> {
+        let (difference, ratio) = (self.excess(1.0), self.ratio());
+        let verdict = judged(&difference, ratio, (old_open, new_open), better)?;
+        Some(Comparison { difference, ratio, verdict })
+    }
+    /// Whether new is sure to be worse than old by more than `tolerance`, a part of old.
+    fn worse_beyond(&self, tolerance: f64, better: Better, old_open: bool, new_open: bool) -> bool {
+        let tolerance = tolerance.max(NEGLIGIBLE);
+        // What is open can only grow.
+        let (excess, open) = match better {
+            Better::Lower => (self.excess(1.0 + tolerance), old_open),
+            Better::Higher => {
+                let short = self.excess(1.0 - tolerance);
+                (Estimate { mean: -short.mean, ..short }, new_open)
+            }
+            Better::Neither => return false,
+        };
+        !open && excess.mean > excess.half.unwrap_or(0.0)
+    }
+}
+
+impl Spread {
+    fn paired(old: &[f64], new: &[f64]) -> Spread {
+        let n = old.len() as f64;
+        let (a, b) = (mean(old), mean(new));
+        let products = old.iter().zip(new).map(|(x, y)| (x - a) * (y - b));
+        Spread {
+            old: variance_of_mean(old),
+            new: variance_of_mean(new),
+            both: products.sum::<f64>() / (n * (n - 1.0)),
+            t: t_quantile(old.len() as u32 - 1, CONFIDENCE),
+        }
+    }
+    fn welch(old: &[f64], new: &[f64]) -> Spread {
+        let (a, b) = (variance_of_mean(old), variance_of_mean(new));
+        let t = t_quantile(welch_df(a, old.len(), b, new.len()), CONFIDENCE);
+        Spread { old: a, new: b, both: 0.0, t }
+    }
+}
+
+/// Degrees of freedom of the difference of two means with variances `a` and `b`, of `m` and `n` values
+/// (Welch and Satterthwaite), rounded down. Where nothing varies, those of equal variances.
+fn welch_df(a: f64, m: usize, b: f64, n: usize) -> u32 {
+    let (m, n) = (m as f64 - 1.0, n as f64 - 1.0);
+    let df = (a + b) * (a + b) / (a * a / m + b * b / n);
+    if df.is_finite() { (df + 1e-9) as u32 } else { (m + n) as u32 }
+}
+
+fn numbers(values: &Values) -> Vec<f64> {
+    values.iter().map(|(_, m)| m.value).collect()
+}
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+fn variance_of_mean(values: &[f64]) -> f64 {
+    let (n, mean) = (values.len() as f64, mean(values));
+    values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n * (n - 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Verdict;
+
+    fn values(first: u64, values: &[f64]) -> Vec<(u64, Measured)> {
+        let exact = |value: &f64| Measured { value: *value, at_least: false };
+        (first..).zip(values.iter().map(exact)).collect()
+    }
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-4 * b.abs().max(1e-3)
+    }
+
+    /// Two samples with their means, Welch's degrees of freedom and interval known.
+    const OLD: [f64; 6] = [20.1, 19.8, 21.0, 20.5, 19.9, 20.7];
+    const NEW: [f64; 4] = [22.0, 23.5, 21.2, 24.1];
+
+    #[test]
+    fn welch_gives_what_was_worked_out_elsewhere() {
+        let moments = Moments::of(&values(1, &OLD), &values(10, &NEW)).unwrap();
+        let difference = moments.excess(1.0);
+        // Worked out with 30 digits by another program; t of 3 degrees of freedom, 3.52 rounded down.
+        let (a, b) = (variance_of_mean(&OLD), variance_of_mean(&NEW));
+        assert!(near(a, WELCH.0) && near(b, WELCH.1), "{a} {b}");
+        assert_eq!(welch_df(a, 6, b, 4), WELCH.2);
+        assert!(near(difference.mean, WELCH.3), "{difference:?}");
+        assert!(near(difference.half.unwrap(), WELCH.4), "{difference:?}");
+    }
+    const WELCH: (f64, f64, u32, f64, f64) =
+        (0.037777778, 0.445000000, 3, 2.366666667, 2.211234087);
+
+    #[test]
+    fn pairs_give_what_comparisons_give() {
+        let (old, new) = ([100.0, 140.0, 180.0, 220.0], [99.0, 139.1, 178.9, 219.0]);
+        let change = Change::of(Metric::FctMean, &values(1, &old), &values(1, &new), 0.05).unwrap();
+        let exact = |value| Measured { value, at_least: false };
+        let pairs: Vec<_> = old.iter().zip(new).map(|(a, b)| (exact(*a), exact(b))).collect();
+        let expected = Comparison::paired(&pairs, Better::Lower).unwrap();
+        let got = change.comparison.unwrap();
+        assert!(near(got.difference.half.unwrap(), expected.difference.half.unwrap()));
+        let (got_edges, edges) = (got.ratio.unwrap().interval, expected.ratio.unwrap().interval);
+        assert!(near(got_edges.unwrap().0, edges.unwrap().0));
+        assert!(near(got_edges.unwrap().1, edges.unwrap().1));
+        assert_eq!((got.verdict, change.regression), (Verdict::Better, false));
+        // Apart, the same numbers say nothing.
+        let apart = Change::of(Metric::FctMean, &values(1, &old), &values(9, &new), 0.05).unwrap();
+        assert_eq!(apart.comparison.map(|c| c.verdict), Some(Verdict::NoDifference));
+    }
+
+    fn regresses(metric: Metric, old: &[f64], new: &[f64], tolerance: f64) -> bool {
+        Change::of(metric, &values(1, old), &values(1, new), tolerance).unwrap().regression
+    }
+
+    #[test]
+    fn a_regression_is_sure_to_exceed_the_tolerance() {
+        use Metric::{FctMean, Goodput, Marks};
+        let old = [100.0, 101.0, 99.0];
+        assert!(regresses(FctMean, &old, &[110.0, 111.0, 109.0], 0.05));
+        assert!(!regresses(FctMean, &old, &[110.0, 111.0, 109.0], 0.15));
+        // Worse for sure, by 6 % on average, but not for sure by more than 5 %.
+        let wide = [104.0, 107.0, 107.0];
+        assert!(!regresses(FctMean, &old, &wide, 0.05) && regresses(FctMean, &old, &wide, 0.0));
+        assert!(!regresses(FctMean, &old, &[90.0, 91.0, 89.0], 0.05));
+        assert!(!regresses(Goodput, &old, &[110.0, 111.0, 109.0], 0.05));
+        assert!(regresses(Goodput, &old, &[90.0, 91.0, 89.0], 0.05));
+        assert!(!regresses(Marks, &old, &[500.0, 501.0, 499.0], 0.05));
+        // Below what anybody acts on.
+        assert!(!regresses(FctMean, &[100.0; 3], &[100.05; 3], 0.0));
+        // Nothing before, some now: no part of nothing is tolerated.
+        assert!(regresses(Metric::Drops, &[0.0; 3], &[5.0, 6.0, 7.0], 0.05));
+        assert!(!regresses(Metric::Drops, &[0.0; 3], &[0.0, 0.0, 1.0], 0.05));
+    }
+
+    #[test]
+    fn the_decision_is_that_of_the_interval_shown() {
+        let mut rng = 3u64;
+        let mut draw = || {
+            rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (rng >> 40) as f64 / 16_777_216.0
+        };
+        let mut seen = [0; 2];
+        for case in 0..2_000u32 {
+            let shift = f64::from(case % 20) * 0.05;
+            let old: Vec<f64> = (0..4).map(|_| 5.0 + draw()).collect();
+            let new: Vec<f64> = (0..5).map(|_| 5.0 + draw() + shift).collect();
+            let seeds = if case % 2 == 0 { 1 } else { 9 };
+            let new = if seeds == 1 { &new[..4] } else { &new[..] };
+            let change = Change::of(Metric::FctMean, &values(1, &old), &values(seeds, new), 0.05);
+            let change = change.unwrap();
+            let (low, _) = change.comparison.unwrap().ratio.unwrap().interval.unwrap();
+            assert_eq!(change.regression, low > 1.05, "{old:?} {new:?}");
+            seen[usize::from(change.regression)] += 1;
+        }
+        assert!(seen[0] > 100 && seen[1] > 100, "{seen:?}");
+    }
+
+    #[test]
+    fn a_single_seed_is_compared_plainly() {
+        assert!(regresses(Metric::FctMean, &[100.0], &[106.0], 0.05));
+        assert!(!regresses(Metric::FctMean, &[100.0], &[104.0], 0.05));
+        let one = Change::of(Metric::FctMean, &values(1, &[100.0]), &values(1, &[106.0]), 0.05);
+        assert_eq!(one.unwrap().comparison.map(|c| c.verdict), Some(Verdict::TooFew));
+        assert!(Change::of(Metric::FctMean, &values(1, &[]), &values(1, &[1.0]), 0.05).is_none());
+    }
+
+    #[test]
+    fn bounds_are_no_measurements() {
+        let open = |numbers: &[f64]| {
+            let mut values = values(1, numbers);
+            values[0].1.at_least = true;
+            values
+        };
+        let (low, high) = ([100.0, 100.0, 100.0], [150.0, 150.0, 150.0]);
+        let judge = |old: &Values, new: &Values| {
+            let change = Change::of(Metric::FctMean, old, new, 0.05).unwrap();
+            (change.comparison.map(|c| c.verdict), change.regression)
+        };
+        // Grown, and perhaps more: worse. Grown from what may have been more: open.
+        assert_eq!(judge(&values(1, &low), &open(&high)), (Some(Verdict::Worse), true));
+        assert_eq!(judge(&open(&low), &values(1, &high)), (Some(Verdict::Open), false));
+        assert_eq!(judge(&values(1, &high), &open(&low)), (Some(Verdict::Open), false));
+        assert_eq!(judge(&open(&high), &values(1, &low)), (Some(Verdict::Better), false));
+    }
+
+    #[test]
+    fn flows_that_no_longer_finish_are_a_regression_in_themselves() {
+        assert!(regresses(Metric::Unfinished, &[0.0, 0.0, 0.0], &[0.0, 0.0, 1.0], 0.5));
+        assert!(!regresses(Metric::Unfinished, &[3.0, 5.0, 4.0], &[4.0, 4.0, 5.0], 0.05));
+    }
+}

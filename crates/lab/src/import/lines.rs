@@ -1,0 +1,74 @@
+//! Large files: read line by line, written whole or not at all.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A longer line is no line of any format that is read here.
+const LONGEST: u64 = 1 << 16;
+
+/// Gives every line of the file at `path` to `each`, with its number from 1 and without its line break.
+/// Errors have the file and the line.
+pub fn each(
+    path: &Path,
+    mut each: impl FnMut(usize, &[u8]) -> Result<(), String>,
+) -> Result<usize, String> {
+    let wrong = |why: String| format!("{}: {why}", path.display());
+    let file = File::open(path).map_err(|e| wrong(e.to_string()))?;
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let mut line = Vec::new();
+    let mut number = 0;
+    loop {
+        line.clear();
+        let length = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line);
+        if length.map_err(|e| wrong(e.to_string()))? == 0 {
+            return Ok(number);
+        }
+        number += 1;
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        if text.len() as u64 == LONGEST {
+            return Err(wrong(format!("line {number}: longer than {LONGEST} bytes")));
+        }
+        each(number, text).map_err(|why| wrong(format!("line {number}: {why}")))?;
+    }
+}
+
+/// A file being written. It has its name only once it is complete.
+pub struct Whole {
+    path: PathBuf,
+    part: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl Whole {
+    /// Begins the file at `path`. One that is there is replaced only with `force`.
+    pub fn create(path: &Path, force: bool) -> Result<Whole, String> {
+        if path.exists() && !force {
+            return Err(format!("{} is there already: --force replaces it", path.display()));
+        }
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let file = File::create(&part).map_err(|e| format!("{}: {e}", part.display()))?;
+        Ok(Whole { path: path.into(), part, out: BufWriter::with_capacity(1 << 20, file) })
+    }
+
+    /// Adds `bytes`.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.out.write_all(bytes).map_err(|e| format!("{}: {e}", self.part.display()))
+    }
+
+    /// The file is complete; returns where it is.
+    pub fn done(mut self) -> Result<PathBuf, String> {
+        let finish = self.out.flush().and_then(|()| std::fs::rename(&self.part, &self.path));
+        finish.map_err(|e| format!("{}: {e}", self.path.display()))?;
+        Ok(self.path.clone())
+    }
+}
+
+impl Drop for Whole {
+    /// What is not complete does not stay.
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.part));
+    }
+}

@@ -1,0 +1,137 @@
+//! In what two resolved scenarios differ, key by key.
+
+use std::collections::{BTreeMap, BTreeSet};
+use toml::Value;
+
+/// A key with another value, or only on one side.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// The key's full path, as `scheme.dctcp.queue.threshold`.
+    pub key: String,
+    /// Its value in the old scenario, as in TOML; `None` where it has no such key.
+    pub old: Option<String>,
+    /// Its value in the new one.
+    pub new: Option<String>,
+}
+
+impl Difference {
+    /// In one line.
+    pub fn words(&self) -> String {
+        match (&self.old, &self.new) {
+            (Some(old), Some(new)) => format!("{}: {old} → {new}", self.key),
+            (Some(old), None) => format!("{}: {old} → nothing", self.key),
+            (None, new) => format!("{}: nothing → {}", self.key, new.as_deref().unwrap_or("")),
+        }
+    }
+}
+
+/// Longest value that is shown whole.
+const LONGEST: usize = 60;
+
+/// All differences, in order of keys. Tables in a list are told by their `name`, or else by number. Files
+/// that a scenario names count by the fingerprint in its last lines.
+pub fn differences(old: &str, new: &str) -> Vec<Difference> {
+    let mut found = Vec::new();
+    if old != new {
+        match (parsed(old), parsed(new)) {
+            (Some(old), Some(new)) => compare("", Some(&old), Some(&new), &mut found),
+            _ => found.push(unlike("scenario", Some("one text".into()), Some("another".into()))),
+        }
+    }
+    found
+}
+
+fn unlike(key: &str, old: Option<String>, new: Option<String>) -> Difference {
+    Difference { key: key.into(), old, new }
+}
+
+/// The scenario, with the fingerprints of files under `file`.
+fn parsed(text: &str) -> Option<Value> {
+    let mut table: toml::Table = text.parse().ok()?;
+    let prints = text.lines().filter_map(|line| line.strip_prefix("# ")?.rsplit_once(": "));
+    let files: toml::Table = prints.map(|(name, print)| (name.into(), print.into())).collect();
+    if !files.is_empty() {
+        table.insert("file".into(), Value::Table(files));
+    }
+    Some(Value::Table(table))
+}
+
+fn compare(key: &str, old: Option<&Value>, new: Option<&Value>, found: &mut Vec<Difference>) {
+    if old == new {
+        return;
+    }
+    match (old.and_then(children), new.and_then(children)) {
+        (Some(old), Some(new)) => {
+            let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            for child in keys {
+                let path = if key.is_empty() { child.clone() } else { format!("{key}.{child}") };
+                compare(&path, old.get(child).copied(), new.get(child).copied(), found);
+            }
+        }
+        _ => found.push(unlike(key, old.map(shown), new.map(shown))),
+    }
+}
+
+/// What a table, or a list of tables, consists of.
+fn children(value: &Value) -> Option<BTreeMap<String, &Value>> {
+    match value {
+        Value::Table(table) => {
+            Some(table.iter().map(|(key, value)| (key.clone(), value)).collect())
+        }
+        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_table) => {
+            let name = |item: &Value| Some(item.get("name")?.as_str()?.to_string());
+            let names: Option<BTreeSet<String>> = items.iter().map(name).collect();
+            let unique = names.is_some_and(|names| names.len() == items.len());
+            let key = |(at, item)| (name(item).filter(|_| unique).unwrap_or(format!("{at}")), item);
+            Some(items.iter().enumerate().map(key).collect())
+        }
+        _ => None,
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.to_string().replace('\n', " ");
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = r#"
+name = "a"
+[fabric]
+kind = "star"
+[[workload]]
+kind = "incast"
+[[scheme]]
+name = "tcp"
+[scheme.queue]
+limit = "1KB"
+[[scheme]]
+name = "dctcp"
+# t.cm: 10 bytes, 0123
+"#;
+
+    fn words(new: &str) -> Vec<String> {
+        differences(OLD, new).iter().map(Difference::words).collect()
+    }
+
+    #[test]
+    fn differences_are_named_by_key() {
+        assert!(words(OLD).is_empty());
+        assert!(words(&OLD.replace("[fabric]", "\n[fabric]")).is_empty());
+        assert_eq!(words(&OLD.replace("1KB", "2KB")), [r#"scheme.tcp.queue.limit: "1KB" → "2KB""#]);
+        let other = OLD.replace("kind = \"incast\"", "kind = \"ring\"\nsize = 1");
+        let expected = [r#"workload.0.kind: "incast" → "ring""#, "workload.0.size: nothing → 1"];
+        assert_eq!(words(&other), expected);
+        let trace = words(&OLD.replace("0123", "0124"));
+        assert_eq!(trace, [r#"file.t.cm: "10 bytes, 0123" → "10 bytes, 0124""#]);
+        let gone = words(&OLD.replace("[[scheme]]\nname = \"dctcp\"\n", ""));
+        assert_eq!(gone, [r#"scheme.dctcp: { name = "dctcp" } → nothing"#]);
+        assert_eq!(words("no = toml = at all").len(), 1);
+    }
+}

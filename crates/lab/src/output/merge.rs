@@ -1,0 +1,268 @@
+//! Several results made one, for a page that compares them.
+
+use super::differences::{Difference, differences};
+use super::read::Stored;
+use crate::record::{RunSet, Window};
+use std::collections::BTreeSet;
+
+/// Differences told on the page, at most.
+const TOLD: usize = 30;
+
+/// Why results cannot stand on one page.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MergeError {
+    /// There is nothing to compare.
+    #[error("no result was named")]
+    None,
+    /// The same twice.
+    #[error("`{0}` is named twice: a result cannot be compared with itself")]
+    Twice(String),
+    /// What counts differs.
+    #[error(
+        "`{first}` counts what happens {}, `{other}` {}: their numbers do not mean the same. Run one of \
+         them again with the other's `[measure]`", span(.windows.0), span(.windows.1)
+    )]
+    Window {
+        /// The first result.
+        first: String,
+        /// The one that differs.
+        other: String,
+        /// What of each run counts in them.
+        windows: Box<(Window, Window)>,
+    },
+    /// Verdicts are paired by seed.
+    #[error(
+        "`{first}` has seeds {}, `{other}` {}: none in common, and a page compares by seed. Run one of \
+         them again with the other's --seed and --repeat; `slotline diff` compares them as they are",
+        list(&.seeds.0), list(&.seeds.1)
+    )]
+    Seeds {
+        /// The first result.
+        first: String,
+        /// The one that differs.
+        other: String,
+        /// The seeds of each.
+        seeds: Box<(Vec<u64>, Vec<u64>)>,
+    },
+}
+
+/// A window in words.
+pub(crate) fn span(window: Window) -> String {
+    let time = |ps: u64| super::words::quantity(crate::metrics::Unit::Seconds, ps as f64 / 1e12);
+    match window {
+        Window::ALL => "in the whole run".into(),
+        Window { from_ps, until_ps: u64::MAX } => format!("from {} on", time(from_ps)),
+        Window { from_ps, until_ps } => format!("from {} to {}", time(from_ps), time(until_ps)),
+    }
+}
+
+fn list(seeds: &[u64]) -> String {
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    seeds.join(", ")
+}
+
+/// A result and what it is called here.
+pub type Labelled = (String, Stored);
+
+/// All of `parts` as one set. Schemes keep their name where only one result has it; otherwise it is
+/// `label: name`. What differs apart from schemes is told in the description.
+pub fn merge(parts: Vec<Labelled>) -> Result<RunSet, MergeError> {
+    let (label, first) = parts.first().ok_or(MergeError::None)?;
+    for (at, (other, stored)) in parts.iter().enumerate().skip(1) {
+        if parts[..at].iter().any(|(label, _)| label == other) {
+            return Err(MergeError::Twice(other.clone()));
+        }
+        fits((label, &first.set), (other, &stored.set))?;
+    }
+    let mut merged = RunSet {
+        name: labels(&parts).join(" and "),
+        description: description(&parts),
+        scenario: scenarios(&parts),
+        fabric: distinct(parts.iter().map(|(_, s)| s.set.fabric.clone())).join("; "),
+        schemes: vec![],
+        workloads: vec![],
+        metrics: distinct(parts.iter().flat_map(|(_, s)| s.set.metrics.clone())),
+        seeds: common_seeds(&parts),
+        window: first.set.window,
+        runs: vec![],
+    };
+    let names: Vec<String> = parts.iter().flat_map(|(_, s)| s.set.schemes.clone()).collect();
+    let alike = parts.iter().all(|(_, s)| s.set.workloads == first.set.workloads);
+    for (label, stored) in parts {
+        let shared = alike && !merged.workloads.is_empty();
+        let groups = if shared { 0 } else { merged.workloads.len() as u16 };
+        add(&mut merged, renamed(&label, stored.set, &names), groups, shared);
+    }
+    Ok(merged)
+}
+
+fn fits(first: (&String, &RunSet), other: (&String, &RunSet)) -> Result<(), MergeError> {
+    let (label, name) = (first.0.clone(), other.0.clone());
+    let (first, set) = (first.1, other.1);
+    if first.window != set.window {
+        let windows = Box::new((first.window, set.window));
+        return Err(MergeError::Window { first: label, other: name, windows });
+    }
+    if !first.seeds.iter().any(|seed| set.seeds.contains(seed)) {
+        let seeds = Box::new((first.seeds.clone(), set.seeds.clone()));
+        return Err(MergeError::Seeds { first: label, other: name, seeds });
+    }
+    Ok(())
+}
+
+fn labels(parts: &[Labelled]) -> Vec<String> {
+    parts.iter().map(|(label, _)| label.clone()).collect()
+}
+
+/// Each of `items` once, in order.
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut out = Vec::new();
+    for item in items {
+        if !out.contains(&item) {
+            out.push(item);
+        }
+    }
+    out
+}
+
+fn common_seeds(parts: &[Labelled]) -> Vec<u64> {
+    let everywhere = |seed: &u64| parts.iter().all(|(_, s)| s.set.seeds.contains(seed));
+    parts
+        .iter()
+        .flat_map(|(_, s)| &s.set.seeds)
+        .copied()
+        .filter(everywhere)
+        .collect::<BTreeSet<u64>>()
+        .into_iter()
+        .collect()
+}
+
+/// `set` with the names that its schemes have on the page.
+fn renamed(label: &str, mut set: RunSet, names: &[String]) -> RunSet {
+    let name = |scheme: &String| match names.iter().filter(|name| *name == scheme).count() {
+        1 => scheme.clone(),
+        _ => format!("{label}: {scheme}"),
+    };
+    set.runs.iter_mut().for_each(|run| run.scheme = name(&run.scheme));
+    set.schemes = set.schemes.iter().map(name).collect();
+    set
+}
+
+/// Adds `set`, whose workloads are numbered from `groups` on, or are those that are there.
+fn add(merged: &mut RunSet, set: RunSet, groups: u16, shared: bool) {
+    merged.schemes.extend(set.schemes);
+    if !shared {
+        merged.workloads.extend(set.workloads);
+    }
+    for mut run in set.runs {
+        run.flows.iter_mut().for_each(|flow| flow.group = flow.group.saturating_add(groups));
+        merged.runs.push(run);
+    }
+}
+
+/// The scenario that all have, or each under its label.
+fn scenarios(parts: &[Labelled]) -> String {
+    let texts = distinct(parts.iter().map(|(_, s)| &s.set.scenario));
+    match texts[..] {
+        [text] => text.clone(),
+        _ => parts.iter().map(|(l, s)| format!("# ==== {l}\n\n{}\n", s.set.scenario)).collect(),
+    }
+}
+
+/// What the results say of themselves, and in what they differ.
+fn description(parts: &[Labelled]) -> String {
+    let mut out = distinct(parts.iter().map(|(_, s)| s.set.description.clone()));
+    out.retain(|text| !text.is_empty());
+    out.push(format!("Results {}, put side by side.", labels(parts).join(", ")));
+    out.extend(parts.iter().skip(1).map(|other| apart(&parts[0], other)));
+    if let Some(stopped) = parts.iter().find(|(_, s)| !s.set.complete()) {
+        out.push(format!("{} was stopped before all its runs were done.", stopped.0));
+    }
+    out.join(" ")
+}
+
+fn apart((label, first): &Labelled, (other, second): &Labelled) -> String {
+    let mut told: Vec<String> = Vec::new();
+    if first.version != second.version {
+        told.push(format!("slotline {} → {}", first.version, second.version));
+    }
+    if first.set.seeds != second.set.seeds {
+        told.push(format!("seeds {} → {}", list(&first.set.seeds), list(&second.set.seeds)));
+    }
+    let keys = differences(&first.set.scenario, &second.set.scenario);
+    told.extend(keys.iter().take(TOLD).map(Difference::words));
+    if keys.len() > TOLD {
+        told.push(format!("and {} more", keys.len() - TOLD));
+    }
+    match told.is_empty() {
+        true => format!("{label} and {other} are of the same scenario and version."),
+        false => format!("From {label} to {other}: {}.", told.join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::tests::fake;
+    use crate::summary::Summary;
+
+    fn part(label: &str, change: impl Fn(&mut RunSet)) -> Labelled {
+        let mut set = fake(3);
+        change(&mut set);
+        (label.into(), Stored { id: label.into(), version: "0.1.0".into(), set })
+    }
+    fn only(name: &'static str) -> impl Fn(&mut RunSet) {
+        move |set| {
+            set.schemes.retain(|scheme| scheme == name);
+            set.runs.retain(|run| run.scheme == name);
+        }
+    }
+
+    #[test]
+    fn schemes_of_one_result_keep_their_names() {
+        let merged = merge(vec![part("a", only("tcp")), part("b", only("dctcp"))]);
+        let merged = merged.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(merged.schemes, ["tcp", "dctcp"]);
+        assert!(merged.complete() && merged.runs.len() == 6 && merged.seeds == [1, 2, 3]);
+        assert_eq!((merged.workloads.len(), &*merged.scenario), (1, &*fake(1).scenario));
+        assert!(merged.description.contains("same scenario and version"), "{}", merged.description);
+        // The same numbers as side by side in one scenario.
+        let (summary, whole) = (Summary::of(&merged), Summary::of(&fake(3)));
+        assert_eq!(summary.schemes[1].cells[0], whole.schemes[1].cells[0]);
+    }
+
+    #[test]
+    fn names_in_several_results_get_the_result_in_front() {
+        let other = part("new", |set| {
+            only("tcp")(set);
+            set.scenario = "name = \"another\"\n".into();
+            set.workloads = vec!["ring".into()];
+            set.seeds = vec![2, 3, 4];
+        });
+        let merged = merge(vec![part("old", |_| ()), other]);
+        let merged = merged.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(merged.schemes, ["old: tcp", "dctcp", "xco, <slices>", "new: tcp"]);
+        assert_eq!((merged.workloads.join(" "), merged.seeds), ("incast ring".into(), vec![2, 3]));
+        let last = merged.runs.last().map(|run| (run.scheme.as_str(), run.flows[0].group));
+        assert_eq!(last, Some(("new: tcp", 1)));
+        for said in ["seeds 1, 2, 3 → 2, 3, 4", "name: \"Incast of 8\" → \"another\""] {
+            assert!(merged.description.contains(said), "{}", merged.description);
+        }
+        assert!(merged.scenario.contains("# ==== old") && merged.scenario.contains("another"));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let refused = |change: &dyn Fn(&mut RunSet)| {
+            let parts = vec![part("a", |_| ()), part("b", change)];
+            merge(parts).expect_err("a refusal").to_string()
+        };
+        let window =
+            refused(&|set| set.window = Window { from_ps: 10_000_000_000, until_ps: u64::MAX });
+        assert!(window.contains("in the whole run, `b` from 10 ms on"), "{window}");
+        let seeds = refused(&|set| set.seeds = vec![7, 8]);
+        assert!(seeds.contains("1, 2, 3") && seeds.contains("7, 8"), "{seeds}");
+        let twice = merge(vec![part("a", |_| ()), part("a", |_| ())]);
+        assert_eq!(twice, Err(MergeError::Twice("a".into())));
+    }
+}

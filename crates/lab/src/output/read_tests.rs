@@ -1,0 +1,320 @@
+//! What is written is read back the same, and what was damaged since is refused, never trusted.
+
+use super::read::{ReadError, open, read};
+use super::tests::{fake, scratch};
+use super::{index, written};
+use crate::metrics::Metric;
+use crate::record::{
+    Capture, CapturedPacket, Conservation, EngineStats, FlowRow, NEVER, PortRow, RunRecord, RunSet,
+    SampleRow, ScheduleRow, SequenceRow, Step, WhyRow, Window,
+};
+use proptest::prelude::*;
+use slotline_net::frame::{Kind, Packet, Span};
+use slotline_net::id::HostId;
+use std::fs;
+use std::path::Path;
+
+/// Small numbers, large ones, and the edges.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![0..10u64, any::<u64>().prop_map(|n| n >> 1), Just(0), Just(NEVER - 1)]
+}
+fn time() -> impl Strategy<Value = u64> {
+    prop_oneof![number(), Just(NEVER)]
+}
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z0-9]{0,6}", "[ -~µ≥\"\n]{0,12}"]
+}
+
+fn flow() -> impl Strategy<Value = FlowRow> {
+    let ids = (any::<u32>(), any::<u16>(), any::<u32>(), any::<u32>());
+    let times = (time(), time(), number(), number(), number());
+    let rest = (any::<u32>(), any::<u32>(), any::<bool>(), any::<bool>(), any::<Option<u32>>());
+    (ids, times, rest).prop_map(|(ids, times, rest)| FlowRow {
+        flow: ids.0,
+        group: ids.1,
+        src: ids.2,
+        dst: ids.3,
+        start_ps: times.0,
+        finish_ps: times.1,
+        ideal_ps: times.2,
+        bytes: times.3,
+        delivered_bytes: times.4,
+        retransmits: rest.0,
+        timeouts: rest.1,
+        udp: rest.2,
+        request: rest.3,
+        exchange: rest.4,
+    })
+}
+
+fn port() -> impl Strategy<Value = PortRow> {
+    let counts = (number(), number(), number(), number(), number(), number(), number());
+    (text(), text(), any::<bool>(), counts).prop_map(|(node, port, host, counts)| PortRow {
+        node,
+        port,
+        host,
+        rate_bps: counts.0,
+        tx_packets: counts.1,
+        tx_bytes: counts.2,
+        drops: counts.3,
+        marks: counts.4,
+        peak_bytes: counts.5,
+        pauses: counts.6,
+    })
+}
+
+fn why() -> impl Strategy<Value = WhyRow> {
+    let worst = || prop::array::uniform3((any::<u32>(), number()));
+    (any::<u32>(), prop::array::uniform9(number()), any::<u32>(), worst())
+        .prop_map(|(flow, parts, round_trips, worst)| WhyRow { flow, parts, round_trips, worst })
+}
+
+fn sequence() -> impl Strategy<Value = SequenceRow> {
+    let steps = prop::sample::select(vec![Step::Sent, Step::Resent, Step::Acknowledged]);
+    (any::<u32>(), number(), steps, number()).prop_map(|(flow, t_ps, step, bytes)| SequenceRow {
+        flow,
+        t_ps,
+        step,
+        bytes,
+    })
+}
+
+fn schedule() -> impl Strategy<Value = ScheduleRow> {
+    (number(), number(), any::<u32>(), any::<u32>(), number()).prop_map(
+        |(from_ps, until_ps, src, dst, rate_bps)| ScheduleRow {
+            from_ps,
+            until_ps,
+            src,
+            dst,
+            rate_bps,
+        },
+    )
+}
+
+fn packet() -> impl Strategy<Value = CapturedPacket> {
+    let kinds = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Control, Kind::Pause].to_vec();
+    let words = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
+    let small = (any::<u16>(), any::<u16>(), any::<u8>(), any::<u8>());
+    let sack = prop::array::uniform3((any::<u16>(), any::<u16>()));
+    (number(), words, small, prop::sample::select(kinds), sack).prop_map(
+        |(t_ps, words, small, kind, sack)| CapturedPacket {
+            t_ps,
+            src: words.0,
+            packet: Packet {
+                dst: HostId(words.1),
+                flow: words.2,
+                seq: words.3,
+                stamp: words.4,
+                entropy: small.0,
+                len: small.1,
+                kind,
+                flags: small.2,
+                class: small.3,
+                sack: sack.map(|(start, end)| Span { start, end }),
+            },
+        },
+    )
+}
+
+fn capture() -> impl Strategy<Value = Capture> {
+    (any::<u32>(), prop::collection::vec(packet(), 0..5), number())
+        .prop_map(|(port, packets, omitted)| Capture { port, packets, omitted })
+}
+
+fn engine() -> impl Strategy<Value = (EngineStats, Conservation)> {
+    let counts = prop::array::uniform8(number());
+    let dropped = prop::array::uniform5(number());
+    (0.0..1e9f64, 0.0..1.0f64, any::<u32>(), counts, dropped).prop_map(
+        |(cpu_s, wall_s, threads, n, dropped)| {
+            let engine = EngineStats {
+                cpu_s,
+                wall_s,
+                threads,
+                events: n[0],
+                packet_hops: n[1],
+                peak_rss_bytes: n[2],
+                digest: n[3],
+                sim_time_ps: n[4],
+            };
+            (engine, Conservation { sent: n[5], delivered: n[6], in_flight: n[7], dropped })
+        },
+    )
+}
+
+prop_compose! {
+    /// A run of whatever scheme and seed.
+    fn record()(
+        flows in prop::collection::vec(flow(), 0..20),
+        ports in prop::collection::vec(port(), 0..4),
+        samples in prop::collection::vec((number(), any::<u32>(), number(), number()), 0..5),
+        why in prop::collection::vec(why(), 0..3),
+        sequence in prop::collection::vec(sequence(), 0..3),
+        schedule in prop::collection::vec(schedule(), 0..3),
+        captures in prop::collection::vec(capture(), 0..3),
+        (engine, census) in engine(),
+    ) -> RunRecord {
+        let sample = |(t_ps, port, queue_bytes, tx_bytes)| {
+            SampleRow { t_ps, port, queue_bytes, tx_bytes }
+        };
+        let samples = samples.into_iter().map(sample).collect();
+        let (scheme, seed) = (String::new(), 0);
+        RunRecord {
+            scheme, seed, flows, ports, samples, why, sequence, schedule, captures, engine, census,
+        }
+    }
+}
+
+prop_compose! {
+    /// A set with some of its planned runs, in order.
+    fn set()(
+        schemes in prop::collection::btree_set(text(), 1..4),
+        seeds in prop::collection::btree_set(any::<u64>(), 1..3),
+        runs in prop::collection::vec((record(), any::<bool>()), 8),
+        words in prop::array::uniform4(text()),
+        workloads in prop::collection::vec(text(), 0..3),
+        metrics in prop::sample::subsequence(Metric::ALL.to_vec(), 0..4),
+        (from_ps, until_ps) in (number(), time()),
+    ) -> RunSet {
+        let [name, description, scenario, fabric] = words;
+        let schemes: Vec<String> = schemes.into_iter().collect();
+        let seeds: Vec<u64> = seeds.into_iter().collect();
+        let names = schemes.iter().flat_map(|scheme| seeds.iter().map(move |seed| (scheme, *seed)));
+        let named = |((scheme, seed), (run, done)): ((&String, u64), (RunRecord, bool))| {
+            done.then(|| RunRecord { scheme: scheme.clone(), seed, ..run })
+        };
+        RunSet {
+            runs: names.zip(runs).filter_map(named).collect(),
+            window: Window { from_ps, until_ps },
+            name, description, scenario, fabric, schemes, seeds, workloads, metrics,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn what_is_written_is_read_back(set in set()) {
+        let folder = scratch("round-trip");
+        written::write_data(&folder, "id", &set).unwrap();
+        let stored = open(&folder).unwrap();
+        prop_assert_eq!(&stored.set, &set);
+        prop_assert_eq!((&*stored.id, &*stored.version), ("id", env!("CARGO_PKG_VERSION")));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+/// A result on disk, in a folder of its own.
+fn stored(name: &str, set: &RunSet) -> std::path::PathBuf {
+    let folder = scratch(name);
+    written::write_data(&folder, "id", set).unwrap();
+    folder
+}
+
+#[test]
+fn several_row_groups_of_a_run_are_put_together() {
+    let mut set = fake(2);
+    let flow = |flow: u32| FlowRow { flow, bytes: u64::from(flow) * 3, ..FlowRow::default() };
+    set.runs[1].flows = (0..300_000).map(flow).collect();
+    set.runs[3].flows = (0..131_072).map(flow).collect();
+    set.runs[4].flows.clear();
+    let folder = stored("groups", &set);
+    assert_eq!(read(&folder).unwrap(), set);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_no_result_is_told_apart_from_what_another_version_wrote() {
+    let set = fake(1);
+    let folder = stored("versions", &set);
+    let nowhere = read(Path::new("/no/such/folder")).unwrap_err();
+    assert!(matches!(nowhere, ReadError::NotAResult(_)), "{nowhere}");
+    let file = folder.join(index::FILE);
+    assert!(matches!(read(&file).unwrap_err(), ReadError::NotAResult(_)));
+    let text = fs::read_to_string(&file).unwrap();
+    let newer = text.replace("\"schema\": 1", "\"schema\": 99, \"unheard-of\": 1");
+    fs::write(&file, newer.replace("\"version\": \"", "\"version\": \"7.")).unwrap();
+    let said = read(&folder).unwrap_err().to_string();
+    assert!(said.contains("slotline 7.") && said.contains("form 99"), "{said}");
+    fs::write(&file, text.replace("\"fabric\"", "\"fabrik\"")).unwrap();
+    let said = read(&folder).unwrap_err().to_string();
+    assert!(said.contains("runs.json") && said.contains("fabrik"), "{said}");
+    fs::remove_file(&file).unwrap();
+    assert!(matches!(read(&folder).unwrap_err(), ReadError::NotAResult(_)));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn damage_names_its_file() {
+    let folder = stored("damage", &fake(2));
+    let file = folder.join("flows.parquet");
+    let whole = fs::read(&file).unwrap();
+    let said = |content: &[u8]| {
+        fs::write(&file, content).unwrap();
+        read(&folder).unwrap_err().to_string()
+    };
+    let cut = said(&whole[..whole.len() / 2]);
+    assert!(cut.contains("flows.parquet") && cut.contains("cut off after"), "{cut}");
+    let longer = said(&[&whole[..], b"x"].concat());
+    assert!(longer.contains("flows.parquet") && longer.contains("not as it was"), "{longer}");
+    fs::remove_file(&file).unwrap();
+    let missing = read(&folder).unwrap_err().to_string();
+    assert!(missing.contains("flows.parquet") && missing.contains("missing"), "{missing}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Every file with a byte changed, and cut off, at many places: an error or, where `runs.json` still makes
+/// sense, another content. Never a panic, never the old content from a changed table.
+#[test]
+fn no_mutation_makes_it_panic() {
+    let set = fake(1);
+    let folder = stored("mutation", &set);
+    let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
+    assert!(names.len() >= 5, "{names:?}");
+    let mut rng = 7u64;
+    for path in names {
+        let whole = fs::read(&path).unwrap();
+        let json = path.ends_with(index::FILE);
+        for _ in 0..200 {
+            rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (rng >> 33) as usize % whole.len();
+            let mut changed = whole.clone();
+            changed[at] ^= ((rng >> 20) as u8).max(1);
+            for content in [&changed[..], &whole[..at]] {
+                fs::write(&path, content).unwrap();
+                assert!(read(&folder).is_err() || json, "{}: byte {at}", path.display());
+            }
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert_eq!(read(&folder).unwrap(), set);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Where the checksum was made to fit as well, the tables themselves are still looked at.
+#[test]
+fn tables_that_do_not_fit_are_refused() {
+    let (set, other) = (fake(1), fake(2));
+    let folder = stored("swap", &set);
+    let foreign = stored("swap-other", &other);
+    let file = folder.join(index::FILE);
+    let text = fs::read_to_string(&file).unwrap();
+    let note = |folder: &Path, name: &str| {
+        let bytes = fs::read(folder.join(name)).unwrap();
+        (bytes.len() as u64, written::checksum(&bytes))
+    };
+    for (place, source) in [("flows", "ports"), ("flows", "flows"), ("samples", "samples")] {
+        let (place, source) = (format!("{place}.parquet"), format!("{source}.parquet"));
+        let whole = fs::read(folder.join(&place)).unwrap();
+        let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let (bytes, sum) = note(&foreign, &source);
+        json["files"][&place] = serde_json::json!({ "bytes": bytes, "xxh64": sum });
+        fs::copy(foreign.join(&source), folder.join(&place)).unwrap();
+        fs::write(&file, json.to_string()).unwrap();
+        let said = read(&folder).unwrap_err().to_string();
+        assert!(said.contains(&place) && said.contains("damaged"), "{said}");
+        fs::write(folder.join(&place), whole).unwrap();
+    }
+    fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(foreign).unwrap();
+}

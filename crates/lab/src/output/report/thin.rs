@@ -1,0 +1,136 @@
+//! Fewer points than were measured, without hiding anything: quantiles stay exact, peaks stay visible.
+
+/// Points of a distribution.
+const POINTS: usize = 1_000;
+/// Values at each end that are all kept.
+const ENDS: usize = 100;
+/// Points between the ends that are equally far apart.
+const EVEN: usize = 600;
+/// Points that come closer and closer to the upper end, as the tail is read on a logarithmic axis.
+const TAIL: usize = POINTS - EVEN - 2 * ENDS;
+
+/// Which of `n` values in ascending order are shown: all, or else [`POINTS`] at most with every one of the
+/// [`ENDS`] lowest and highest.
+pub fn ranks(n: usize) -> Vec<usize> {
+    if n <= POINTS {
+        return (0..n).collect();
+    }
+    let inner = n - 2 * ENDS;
+    let even = (0..EVEN).map(|i| ENDS + i * inner / EVEN);
+    // Distances from the end: from ENDS to a tenth of all, each the same factor above the one before.
+    let reach = (n as f64 / 10.0 / ENDS as f64).max(1.0);
+    let tail = (0..TAIL).map(|i| {
+        let distance = ENDS as f64 * reach.powf(i as f64 / TAIL as f64);
+        n - 1 - (distance as usize).min(n - 1)
+    });
+    let mut all: Vec<usize> = (0..ENDS).chain(even).chain(tail).chain(n - ENDS..n).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Whether [`ranks`] leaves some out.
+pub fn is_thinned(n: usize) -> bool {
+    n > POINTS
+}
+
+/// What a distribution's caption says of points left out, where `most` values are the most of a line.
+pub fn said(most: usize) -> String {
+    if !is_thinned(most) {
+        return String::new();
+    }
+    format!(
+        " Each line shows at most 1,000 of its values, unaltered, with all of the {ENDS} lowest and \
+         {ENDS} highest."
+    )
+}
+
+/// A quantity over time: each point with the span it is the mean of.
+pub struct Moment {
+    /// Its middle, in seconds.
+    pub at: f64,
+    /// How much it counts.
+    pub weight: f64,
+    /// The value.
+    pub value: f64,
+}
+
+/// A quantity over time in few points.
+#[derive(Default)]
+pub struct Envelope {
+    /// Middle of each interval, in seconds.
+    pub at: Vec<f64>,
+    /// Weighted mean in it.
+    pub mean: Vec<f64>,
+    /// Least value in it.
+    pub low: Vec<f64>,
+    /// Largest value in it.
+    pub high: Vec<f64>,
+    /// Values in an interval; 1 where nothing was summed up.
+    pub each: usize,
+}
+
+/// Intervals of a quantity over time.
+const INTERVALS: usize = 300;
+
+/// At most [`INTERVALS`] runs of neighbours, each with its mean and extremes.
+pub fn envelope(moments: &[Moment]) -> Envelope {
+    let each = moments.len().div_ceil(INTERVALS).max(1);
+    let mut out = Envelope { each, ..Envelope::default() };
+    for run in moments.chunks(each) {
+        let weight: f64 = run.iter().map(|m| m.weight).sum();
+        out.at.push(run.iter().map(|m| m.at * m.weight).sum::<f64>() / weight);
+        out.mean.push(run.iter().map(|m| m.value * m.weight).sum::<f64>() / weight);
+        if each > 1 {
+            out.low.push(run.iter().map(|m| m.value).fold(f64::INFINITY, f64::min));
+            out.high.push(run.iter().map(|m| m.value).fold(f64::NEG_INFINITY, f64::max));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_values_are_all_shown() {
+        assert_eq!(ranks(0), [0usize; 0]);
+        assert_eq!(ranks(1_000), (0..1_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn many_values_keep_both_ends_whole() {
+        for n in [1_001, 1_500, 5_000, 1_000_000, 40_000_000] {
+            let kept = ranks(n);
+            assert!(kept.len() <= POINTS && kept.len() > 700, "{n}: {}", kept.len());
+            assert!(kept.is_sorted_by(|a, b| a < b) && kept[kept.len() - 1] == n - 1);
+            assert_eq!(kept[..ENDS], (0..ENDS).collect::<Vec<_>>());
+            assert_eq!(kept[kept.len() - ENDS..], (n - ENDS..n).collect::<Vec<_>>());
+            let widest = kept.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+            assert!(widest <= n / EVEN + 1, "{n}: a gap of {widest}");
+        }
+    }
+
+    #[test]
+    fn peaks_and_means_survive() {
+        let value = |i: usize| if i == 7_777 { 99.0 } else { (i % 10) as f64 };
+        let moment = |i: usize| Moment { at: i as f64, weight: 1.0, value: value(i) };
+        let all: Vec<Moment> = (0..10_200).map(moment).collect();
+        let thin = envelope(&all);
+        assert!(thin.at.len() <= INTERVALS && thin.each == 34);
+        assert_eq!(thin.high.iter().copied().fold(0.0, f64::max), 99.0);
+        assert!(thin.low.iter().all(|low| *low == 0.0));
+        let mean = thin.mean.iter().sum::<f64>() / thin.mean.len() as f64;
+        assert!((mean - all.iter().map(|m| m.value).sum::<f64>() / 10_200.0).abs() < 1e-9);
+        assert!(envelope(&all[..100]).low.is_empty());
+    }
+
+    #[test]
+    fn means_are_weighted_by_time() {
+        let moments = [(0.5, 1.0, 8.0), (2.5, 3.0, 0.0)];
+        let of = |(at, weight, value): (f64, f64, f64)| Moment { at, weight, value };
+        let many: Vec<Moment> = (0..500).flat_map(|_| moments.map(of)).collect();
+        assert!(envelope(&many).mean.iter().all(|mean| *mean == 2.0));
+    }
+}

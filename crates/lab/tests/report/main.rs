@@ -1,0 +1,229 @@
+//! The report in a browser: it loads without an error, every figure has marks, and everything that can be
+//! pressed does what it says. Without a browser these tests say so and check nothing.
+
+mod data;
+
+use data::{Size, set};
+use serde_json::Value;
+use slotline_lab::output::report;
+use slotline_lab::record::RunSet;
+use slotline_lab::summary::Summary;
+use slotline_lab::usage::process_cpu_s;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const BROWSERS: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const QUIET: [&str; 9] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+];
+/// Every figure that a report can have.
+const ALL: [&str; 14] = [
+    "fct-cdf",
+    "slowdown-cdf",
+    "slowdown-by-size",
+    "fairness",
+    "why",
+    "waits",
+    "flow",
+    "throughput",
+    "queue",
+    "queue-cdf",
+    "utilisation",
+    "fabric",
+    "schedule",
+    "sequence",
+];
+
+fn page(set: &RunSet) -> String {
+    report::html("made-up-0", set, &Summary::of(set))
+}
+
+/// The first browser in the search path.
+fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let all = BROWSERS.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    all.into_iter().find(|program| program.is_file())
+}
+
+/// What the browser made of `page` in a window of this width, after the probe has used it; `None` where
+/// there is no browser.
+fn used(test: &str, page: &str, width: u32) -> Option<Value> {
+    let Some(browser) = browser() else {
+        println!("skipped: {test} (no Chromium in PATH; to get it: sudo apt install chromium)");
+        return None;
+    };
+    let folder =
+        std::env::temp_dir().join(format!("slotline-report-{}-{test}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("report.html");
+    std::fs::write(&file, with_probe(page)).unwrap();
+    let dumped = dump(&browser, &folder, &file, width);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let (_, rest) = dumped.split_once("<pre id=\"seen\">").expect("the probe ran to its end");
+    let json = rest.split("</pre>").next().unwrap();
+    let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", " "), ("&amp;", "&")];
+    let json = pairs.iter().fold(json.to_string(), |text, (from, to)| text.replace(from, to));
+    Some(serde_json::from_str(&json).unwrap())
+}
+
+fn with_probe(page: &str) -> String {
+    let watch = "<script>window.faults = [];\
+        window.addEventListener('error', e => window.faults.push(e.message));\
+        for (const kind of ['error', 'warn']) console[kind] = (...words) => window.faults.push(words.join(' '));\
+        </script></head>";
+    let probe = format!("<script>{{\n{}}}\n</script></body>", include_str!("probe.js"));
+    page.replacen("</head>", watch, 1).replacen("</body>", &probe, 1)
+}
+
+fn dump(browser: &Path, folder: &Path, file: &Path, width: u32) -> String {
+    let out = Command::new(browser)
+        .args(QUIET)
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("--window-size={width},900"))
+        .arg("--virtual-time-budget=5000")
+        .arg("--dump-dom")
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .expect("a browser that starts");
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn every_figure_is_drawn_and_can_be_used() {
+    let page = page(&set(Size::SMALL));
+    let Some(seen) = used("every_figure_is_drawn_and_can_be_used", &page, 1200) else { return };
+    assert_eq!(strings(&seen["errors"]), [""; 0]);
+    for id in ALL {
+        let plot = &seen["plots"][id];
+        assert!(plot["marks"].as_u64() > Some(0), "{id}: {plot}");
+        assert_eq!((&plot["odd"], &plot["focused"]), (&false.into(), &true.into()), "{id}");
+        check_keys(id, plot);
+        check_buttons(id, plot);
+        assert_eq!(plot["rows"], plot["vega"], "{id}: the data saved are the data of the figure");
+        assert!(plot["rows"].as_u64() > Some(0), "{id}: {plot}");
+        assert_ne!(plot["chosen"], false, "{id}: another flow is another drawing");
+    }
+    assert_eq!(seen["plots"].as_object().map(|plots| plots.len()), Some(ALL.len()));
+}
+
+/// The arrow keys show values, each key another one, and Escape hides them.
+fn check_keys(id: &str, plot: &Value) {
+    let told = strings(&plot["keys"]);
+    assert!(told.iter().all(|text| text.len() > 3), "{id}: {told:?}");
+    assert!(told.iter().any(|text| *text != told[0]), "{id}: {told:?}");
+    assert_eq!(plot["escaped"], true, "{id}");
+}
+
+/// Each scheme can be hidden and comes back; every other button changes the drawing.
+fn check_buttons(id: &str, plot: &Value) {
+    let toggles = plot["toggles"].as_array().unwrap();
+    let schemes = if id == "schedule" { 1 } else { 3 };
+    assert_eq!(toggles.len(), schemes, "{id}");
+    let count = |toggle: &Value, key: &str| toggle[key].as_u64().unwrap();
+    for (at, toggle) in toggles.iter().enumerate() {
+        let (before, off) = (count(toggle, "before"), count(toggle, "off"));
+        assert_eq!((&toggle["pressed"], before), (&"false".into(), count(toggle, "after")), "{id}");
+        // The picker shows one flow, of the first scheme.
+        assert!(off < before || (id == "flow" && (at > 0 || off > 0)), "{id}: {toggle}");
+    }
+    for axis in plot["axes"].as_array().unwrap() {
+        assert_eq!(axis["odd"], false, "{id}: {axis}");
+        assert!(axis["marks"].as_u64() > Some(0), "{id}: {axis}");
+        let idle = ["◀", "−", "all"].iter().any(|name| axis["name"] == *name);
+        assert!(axis["changed"] == true || idle, "{id}: {axis}");
+    }
+}
+
+#[test]
+fn nothing_is_wider_than_a_phone() {
+    let page = page(&set(Size::SMALL));
+    // The narrowest window that headless Chromium has is 500 pixels wide: a frame makes it a phone.
+    let Some(seen) = used("nothing_is_wider_than_a_phone", &narrow(&page), 500) else { return };
+    assert_eq!(strings(&seen["errors"]), [""; 0]);
+    assert_eq!(seen["overflow"], 0, "{seen}");
+    for (id, plot) in seen["plots"].as_object().unwrap() {
+        assert_eq!(plot["wide"], true, "{id}");
+    }
+}
+
+/// The page with a body of 360 pixels.
+fn narrow(page: &str) -> String {
+    page.replacen("</style>", "html { width: 360px; }\n</style>", 1)
+}
+
+#[test]
+fn a_large_fabric_and_schedule_are_drawn_too() {
+    let size = Size { leaves: 128, hosts_per_leaf: 8, windows: 60_000, seeds: 1, ..Size::SMALL };
+    let page = page(&set(size));
+    assert!(page.len() < 3_000_000, "{}", page.len());
+    let Some(seen) = used("a_large_fabric_and_schedule_are_drawn_too", &page, 1200) else { return };
+    assert_eq!(strings(&seen["errors"]), [""; 0]);
+    for id in ["fabric", "schedule", "utilisation"] {
+        let marks = seen["plots"][id]["marks"].as_u64().unwrap();
+        assert!((100..20_000).contains(&marks), "{id}: {marks}");
+    }
+}
+
+#[test]
+fn a_page_without_optional_records_has_no_error() {
+    let mut bare = set(Size { seeds: 1, ..Size::SMALL });
+    for run in &mut bare.runs {
+        run.samples.clear();
+        (run.why, run.sequence, run.schedule) = Default::default();
+    }
+    let Some(seen) = used("a_page_without_optional_records_has_no_error", &page(&bare), 1200)
+    else {
+        return;
+    };
+    assert_eq!(strings(&seen["errors"]), [""; 0]);
+    let drawn: Vec<&str> = seen["plots"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        drawn,
+        ["fabric", "fairness", "fct-cdf", "slowdown-by-size", "slowdown-cdf", "utilisation"]
+    );
+}
+
+#[test]
+#[ignore = "writes pages for people to look at: cargo test -p slotline-lab --test report -- --ignored pages"]
+fn pages_to_look_at() {
+    let folder = std::env::temp_dir().join("slotline-report-pages");
+    std::fs::create_dir_all(&folder).unwrap();
+    let large = Size { leaves: 128, hosts_per_leaf: 8, windows: 60_000, seeds: 1, ..Size::SMALL };
+    for (name, size) in [("small", Size::SMALL), ("large", large)] {
+        let file = folder.join(format!("{name}.html"));
+        std::fs::write(&file, page(&set(size))).unwrap();
+        println!("{}", file.display());
+    }
+}
+
+#[test]
+#[ignore = "only says something in a release build: cargo test --release -p slotline-lab --test report -- --ignored --nocapture"]
+fn a_million_flows_are_quick() {
+    let size = Size { schemes: 4, seeds: 1, flows: 1_000_000, ..Size::SMALL };
+    let set = set(size);
+    // CPU time: what else the machine does is no fault of the report.
+    let began = process_cpu_s();
+    let summary = Summary::of(&set);
+    let summed = process_cpu_s() - began;
+    let page = report::html("made-up-0", &set, &summary);
+    let built = process_cpu_s() - began;
+    println!("CPU: summary {summed:.2} s, page {:.2} s; {} bytes", built - summed, page.len());
+    assert!(built < 5.0 && page.len() < 3_000_000);
+    let Some(seen) = used("a_million_flows_are_quick", &page, 1200) else { return };
+    println!("opened after {} ms", seen["loaded"]);
+    assert!(seen["loaded"].as_f64() < Some(1_000.0), "{}", seen["loaded"]);
+}

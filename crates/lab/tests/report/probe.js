@@ -1,0 +1,60 @@
+// Uses the page as a reader would, and leaves what it saw in the page.
+const seen = { errors: window.faults, plots: {} };
+const marks = figure => figure.querySelectorAll('.frame .data').length;
+const press = (node, key) => node.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+try {
+  for (const id of window.slotline.plots) {
+    const figure = document.getElementById(id);
+    const picture = figure.querySelector('.frame > svg');
+    const tip = figure.querySelector('.tip');
+    const told = { marks: marks(figure), toggles: [], axes: [], keys: [] };
+    told.odd = /NaN|Infinity|undefined/.test(picture.outerHTML);
+    picture.focus();
+    told.focused = document.activeElement === picture;
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'End', 'Home']) {
+      press(picture, key);
+      told.keys.push(tip.hidden ? '' : tip.textContent);
+    }
+    press(picture, 'Escape');
+    told.escaped = tip.hidden;
+    const box = picture.getBoundingClientRect();
+    picture.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + box.width * 0.6, clientY: box.top + 60 }));
+    for (const button of figure.querySelectorAll('.legend button')) {
+      const before = marks(figure);
+      button.click();
+      const off = { pressed: button.getAttribute('aria-pressed'), marks: marks(figure) };
+      button.click();
+      told.toggles.push({ before, off: off.marks, pressed: off.pressed, after: marks(figure) });
+    }
+    for (const button of figure.querySelectorAll('.buttons button')) {
+      if (/CSV|Vega/.test(button.textContent)) continue;
+      const before = picture.innerHTML;
+      button.click();
+      const changed = picture.innerHTML !== before;
+      const odd = /NaN|Infinity|undefined/.test(picture.outerHTML);
+      told.axes.push({ name: button.textContent, changed, odd, marks: marks(figure) });
+      if (button.hasAttribute('aria-pressed')) button.click();
+    }
+    const choice = figure.querySelector('select');
+    if (choice && choice.options.length > 1) {
+      const before = picture.innerHTML;
+      choice.value = choice.options[choice.options.length - 1].value;
+      choice.dispatchEvent(new Event('change'));
+      told.chosen = picture.innerHTML !== before;
+    }
+    told.csv = window.slotline.csv(id).split('\n').slice(0, 2);
+    told.rows = window.slotline.csv(id).split('\n').length - 2;
+    const spec = JSON.parse(window.slotline.vegaLite(id));
+    told.vega = spec.data.values.length;
+    told.wide = figure.scrollWidth <= document.documentElement.clientWidth;
+    seen.plots[id] = told;
+  }
+  seen.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  seen.loaded = performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd;
+} catch (error) {
+  seen.errors.push(String(error.stack));
+}
+const out = document.createElement('pre');
+out.id = 'seen';
+out.textContent = JSON.stringify(seen);
+document.body.append(out);
