@@ -28,7 +28,8 @@ pub enum Kind {
 impl Kind {
     /// All kinds, with their names and what they are.
     pub fn all() -> Vec<(Kind, &'static str, &'static str)> {
-        let traffic = TrafficKind::ALL.map(|(kind, name, about)| (Kind::Traffic(kind), name, about));
+        let traffic =
+            TrafficKind::ALL.map(|(kind, name, about)| (Kind::Traffic(kind), name, about));
         let fabrics = FORMATS.map(|(format, name, about, _)| (Kind::Fabric(format), name, about));
         traffic.into_iter().chain(fabrics).collect()
     }

@@ -5,9 +5,9 @@
 
 pub mod lock;
 pub mod page;
-mod plot;
 pub mod part;
 pub mod plan;
+mod plot;
 pub mod rows;
 pub mod slurm;
 pub mod store;

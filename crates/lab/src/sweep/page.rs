@@ -1,10 +1,10 @@
 //! `sweep.html`: the table, and each metric against the parameter with the most values.
 
 use super::part::{Sweep, json_shown};
+use super::plot::{Axis, Line, escape, style, svg};
 use super::rows::{Row, of_rows};
 use super::table::{quantity, unit_of};
 use crate::metrics::Metric;
-use super::plot::{Axis, Line, escape, style, svg};
 use std::collections::BTreeMap;
 
 /// Lines in one plot, at most; the rest is in the table.
