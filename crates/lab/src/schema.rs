@@ -2,10 +2,11 @@
 //! reference, and for finding everything that is wrong with a file at once.
 
 use crate::scenario::Scenario;
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
-use serde_json::Value;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 static SCENARIO: LazyLock<Value> = LazyLock::new(generate);
@@ -15,10 +16,53 @@ pub fn scenario() -> &'static Value {
     &SCENARIO
 }
 
-/// The schema as text, for editors.
+/// What a file may say beside a scenario: how one is put together, or many are made of it.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "it is there to be described")]
+struct FileKeys {
+    /// A file of which this one says only the differences; its path is relative to this file's.
+    extends: Option<String>,
+    /// With `extends`: paths of keys that the extended file has and this scenario has not, as
+    /// `measure.sample` or `scheme[xco]`.
+    without: Option<Vec<String>>,
+    /// What is varied: `slotline sweep` runs all points.
+    sweep: Option<Sweep>,
+}
+
+/// What is varied. Keys are paths as `workload[0].load` or `scheme[dctcp].queue.threshold`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "it is there to be described")]
+struct Sweep {
+    /// Lists of values: each with each.
+    grid: Option<BTreeMap<String, Value>>,
+    /// Points one by one, each with the whole grid.
+    point: Option<Vec<BTreeMap<String, Value>>>,
+}
+
+/// The schema of a file as it is written: a scenario, or what makes one of others.
+pub fn file() -> Value {
+    let mut schema = scenario().clone();
+    let mut keys = described::<FileKeys>();
+    if let (Some(all), Some(more)) =
+        (schema["properties"].as_object_mut(), keys["properties"].as_object_mut())
+    {
+        all.append(more);
+    }
+    if let Some(table) = schema.as_object_mut()
+        && let Some(required) = table.remove("required")
+    {
+        let forms = json!([{ "required": required }, { "required": ["extends"] }]);
+        table.insert("anyOf".into(), forms);
+    }
+    schema
+}
+
+/// The schema of files as text, for editors.
 pub fn text() -> String {
     // A tree of plain values.
-    let mut text = serde_json::to_string_pretty(scenario()).expect("a schema is plain data");
+    let mut text = serde_json::to_string_pretty(&file()).expect("a schema is plain data");
     text.push('\n');
     text
 }
@@ -39,13 +83,17 @@ pub fn limits(schema: &Value) -> String {
 }
 
 fn generate() -> Value {
+    let mut schema = described::<Scenario>();
+    schema["title"] = "Slotline scenario".into();
+    schema
+}
+
+fn described<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
         settings.transforms.push(Box::new(in_toml));
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<Scenario>();
-    schema.insert("title".into(), "Slotline scenario".into());
-    schema.to_value()
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// TOML knows no null, and counts are as large as their type; comments are one text.

@@ -90,7 +90,7 @@ fn is_of(kind: &str, value: &Value) -> bool {
 
 fn by_schema(text: &str) -> bool {
     let table: toml::Table = toml::from_str(text).expect("TOML");
-    accepts(schema::scenario(), &serde_json::to_value(table).expect("plain data"))
+    accepts(&schema::file(), &serde_json::to_value(table).expect("plain data"))
 }
 
 /// All files below `folder` with that ending.
@@ -285,11 +285,10 @@ fn defaults_are_those_of_the_loader() {
         };
         format!("kind = \"{name}\"\n{needed}\n{more}\n")
     });
-    check(Kind::Workload, "kind = \"ring\"", &|name, more| {
-        let needed = if name == "trace" { "file = \"../../data/traces/small.csv\"" } else { "" };
-        let name = if name == "trace" { "ring" } else { name };
-        let more = if needed.is_empty() { more } else { "" };
-        format!("kind = \"{name}\"\n{more}")
+    check(Kind::Workload, "kind = \"ring\"", &|name, more| match name {
+        // Needs a file.
+        "trace" => "kind = \"ring\"".into(),
+        _ => format!("kind = \"{name}\"\n{more}"),
     });
     check(Kind::Measure, "sample = \"1ms\"", &|_, more| format!("sample = \"1ms\"\n{more}"));
     check(Kind::End, "at = \"1s\"", &|_, more| {

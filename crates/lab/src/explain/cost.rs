@@ -134,15 +134,19 @@ pub(super) fn sentences(survey: &Survey<'_>, estimates: &[Estimate]) -> Vec<Stri
         [first, .., last] => format!("seeds {first} to {last}"),
         [] => String::new(),
     };
-    let hops: f64 = estimates.iter().map(|e| e.hops).sum::<f64>() * repeat as f64;
-    let cpu: f64 = estimates.iter().map(|e| e.cpu_s).sum::<f64>() * repeat as f64;
+    let again = followed(scenario);
+    let times = (repeat + u64::from(again)) as f64;
+    let hops: f64 = estimates.iter().map(|e| e.hops).sum::<f64>() * times;
+    let cpu: f64 = estimates.iter().map(|e| e.cpu_s).sum::<f64>() * times;
+    let twice =
+        if again { "; those of the first seed are done twice, to follow flows" } else { "" };
     let each: Vec<String> = estimates
         .iter()
         .map(|e| format!("{} {}", e.scheme, rough(Unit::Seconds, e.cpu_s)))
         .collect();
     vec![
         format!(
-            "{}: {}, {seeds}; each simulates at least {}.",
+            "{}: {}, {seeds}{twice}; each simulates at least {}.",
             several(schemes * repeat, "run"),
             several(schemes, "scheme"),
             span(survey.lasts())
@@ -152,7 +156,7 @@ pub(super) fn sentences(survey: &Survey<'_>, estimates: &[Estimate]) -> Vec<Stri
             rough(Unit::Count, hops),
             rough(Unit::Seconds, cpu),
             each.join(", "),
-            rough(Unit::Bytes, memory(survey))
+            rough(Unit::Bytes, memory(survey, estimates))
         ),
         format!("Results of about {}.", rough(Unit::Bytes, results(survey))),
     ]
@@ -195,12 +199,23 @@ fn samples(survey: &Survey<'_>) -> f64 {
     survey.lasts().as_secs_f64() / sample.as_secs_f64() * ports as f64
 }
 
-/// The program, the network, the traffic, and the records of all runs.
-fn memory(survey: &Survey<'_>) -> f64 {
+/// Whether the first seed's runs are done again, with packets recorded.
+fn followed(scenario: &Scenario) -> bool {
+    let measure = &scenario.measure;
+    measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
+}
+
+/// Packet-hops that are recorded at most, and bytes for each.
+const RECORDED: (f64, f64) = (1.5e6, 64.0);
+
+/// The program, the network, the traffic, the records of all runs, and what is followed in one.
+fn memory(survey: &Survey<'_>, estimates: &[Estimate]) -> f64 {
+    let most = estimates.iter().map(|e| e.hops).fold(0.0, f64::max);
+    let recorded = if followed(survey.scenario) { most.min(RECORDED.0) * RECORDED.1 } else { 0.0 };
     let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
     let flows = survey.traffic.flows.len() as f64;
     let network = 5_000.0 * survey.graph.hosts.len() as f64;
-    4e6 + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
+    4e6 + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
 }
 
 /// Tables of flows, samples and ports, as text and as Parquet.
@@ -211,7 +226,7 @@ fn results(survey: &Survey<'_>) -> f64 {
 }
 
 /// Sixteen hosts in a ring around a switch: a quarter of a million hops.
-const SMALL: &str = "name = \"calibration\"\nend = { at = \"1s\" }\nmeasure = { ideal = false }\n\
+const SMALL: &str = "name = \"calibration\"\nend = { at = \"1s\" }\nmeasure = { ideal = false, why = false }\n\
                      fabric = { kind = \"star\", hosts = 16 }\n\
                      [[workload]]\nkind = \"stride\"\nsize = \"5MB\"\n\
                      [[scheme]]\nname = \"tcp\"\n";

@@ -20,7 +20,9 @@ fn overload(survey: &Survey<'_>) -> Option<String> {
     let load = offered(survey).filter(|load| *load > 1.0)?;
     let way = survey.name(survey.busiest()?);
     Some(format!(
-        "Link {way} is offered {:.0} % of what it can carry: its queue grows as long as flows arrive.",
+        "With seed {}, link {way} is offered {:.0} % of what it can carry while flows arrive: those that \
+         cross it have the times of an overloaded link.",
+        survey.scenario.seed,
         load * 100.0
     ))
 }
