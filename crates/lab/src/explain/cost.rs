@@ -114,7 +114,7 @@ const SCHEDULED_NS: f64 = 270.0;
 /// How many times as long a switch takes that is not plain: priorities, shared buffer, pause frames.
 const GENERAL: f64 = 2.5;
 /// To set up a run.
-const START_NS: f64 = 2e6;
+const START_NS: f64 = 3e6;
 
 /// In between by the logarithm of the number of hosts.
 fn switch_ns(hosts: usize) -> f64 {
@@ -205,8 +205,8 @@ fn followed(scenario: &Scenario) -> bool {
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
 }
 
-/// Packet-hops that are recorded at most, and bytes for each.
-const RECORDED: (f64, f64) = (1.5e6, 64.0);
+/// Packet-hops that are recorded at most, and bytes for each, with what is made of them.
+const RECORDED: (f64, f64) = (1.5e6, 200.0);
 
 /// The program, the network, the traffic, the records of all runs, and what is followed in one.
 fn memory(survey: &Survey<'_>, estimates: &[Estimate]) -> f64 {
@@ -231,7 +231,7 @@ const SMALL: &str = "name = \"calibration\"\nend = { at = \"1s\" }\nmeasure = { 
                      [[workload]]\nkind = \"stride\"\nsize = \"5MB\"\n\
                      [[scheme]]\nname = \"tcp\"\n";
 /// Nanoseconds per hop of [`SMALL`] on the machine of docs/performance.md.
-const SMALL_NS: f64 = 60.0;
+const SMALL_NS: f64 = 50.0;
 
 /// How many times slower this program is here than on the machine of docs/performance.md: measured
 /// on a small run, which takes some hundredths of a second.
