@@ -2,11 +2,11 @@
 
 use crate::check::CheckOptions;
 use crate::explain::ExplainOptions;
-use crate::list::ListOptions;
-use crate::reference::ReferenceOptions;
 use crate::export::ExportOptions;
+use crate::list::ListOptions;
 use crate::manual::{CompletionsOptions, ManOptions};
 use crate::new::NewOptions;
+use crate::reference::ReferenceOptions;
 pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;

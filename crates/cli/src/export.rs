@@ -2,7 +2,9 @@
 
 use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand};
-use slotline_lab::export::{self, ExportError, containerlab, hpcc_fct, openmetrics, pcapng, perfetto};
+use slotline_lab::export::{
+    self, ExportError, containerlab, hpcc_fct, openmetrics, pcapng, perfetto,
+};
 use slotline_lab::output;
 use slotline_lab::record::{RunRecord, RunSet};
 use slotline_lab::scenario::Scenario;

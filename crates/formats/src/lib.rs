@@ -6,13 +6,13 @@
 #![warn(missing_docs)]
 
 mod error;
+pub mod frame_bytes;
 mod json;
 mod lines;
+pub mod pcap;
+pub mod pcapng_writer;
 pub mod topology;
 mod tree;
 mod yaml;
-pub mod frame_bytes;
-pub mod pcapng_writer;
-pub mod pcap;
 
 pub use error::FormatError;

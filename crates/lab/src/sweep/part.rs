@@ -163,9 +163,9 @@ pub enum JoinError {
         /// Its settings.
         words: String,
         /// A folder, and the digest there.
-        first: (PathBuf, String),
+        first: Box<(PathBuf, String)>,
         /// Another.
-        second: (PathBuf, String),
+        second: Box<(PathBuf, String)>,
     },
 }
 
@@ -342,8 +342,8 @@ fn check_digests(
         Some(other) => Err(JoinError::Digests {
             point: at,
             words: part.words(at),
-            first: digest(&results[0]),
-            second: digest(other),
+            first: Box::new(digest(&results[0])),
+            second: Box::new(digest(other)),
         }),
         None => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! `report.html`: one file that needs nothing else. Figures are plain data made here ([`plot`]) and drawn by
+//! `report.html`: one file that needs nothing else. Figures are plain data made here (`plot`) and drawn by
 //! the page's own script; words and tables are HTML, and stay where there is no script.
 
 mod fabric;
