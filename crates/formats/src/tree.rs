@@ -60,14 +60,17 @@ impl Tree {
     }
 
     fn unlike(&self, what: &str, wanted: &str) -> FormatError {
-        let given = match &self.value {
-            Value::Null => "nothing".to_string(),
+        FormatError::new(self.line, format!("{what} must be {wanted}, but it is {}", self.words()))
+    }
+
+    fn words(&self) -> String {
+        match &self.value {
+            Value::Null => "nothing".into(),
             Value::Flag(yes) => format!("`{yes}`"),
             Value::Number(text) | Value::Text(text) => format!("`{}`", short(text)),
-            Value::List(_) => "a list".to_string(),
-            Value::Map(_) => "keys with values".to_string(),
-        };
-        FormatError::new(self.line, format!("{what} must be {wanted}, but it is {given}"))
+            Value::List(_) => "a list".into(),
+            Value::Map(_) => "keys with values".into(),
+        }
     }
 }
 

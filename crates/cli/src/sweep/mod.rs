@@ -11,6 +11,8 @@ use crate::run::{INTERRUPTED, say, width};
 use anyhow::Result;
 pub use arguments::SweepOptions;
 use prepare::Prepared;
+use slotline_lab::metrics::Unit;
+use slotline_lab::output::words::quantity;
 use slotline_lab::sweep::part::{Shard, Sweep, join};
 use slotline_lab::sweep::{Part, State, Study, store};
 use std::path::Path;
@@ -52,21 +54,25 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     } else if options.json {
         say(&part.text());
     } else {
-        say(&format!(
-            "{}: {} of the {} points of shard {}/{} are done. To join all shards:\n  slotline collect {}",
-            part.name,
-            count(&part, State::Done),
-            own(&part).count(),
-            shard.index,
-            shard.of,
-            folder.display()
-        ));
+        say(&of_shard(&part, &folder));
     }
     Ok(ExitCode::from(match (stopped, failed) {
         (true, _) => INTERRUPTED,
         (false, 0) => 0,
         (false, _) => INCOMPLETE,
     }))
+}
+
+/// How far a shard is, and how to go on.
+fn of_shard(part: &Part, folder: &Path) -> String {
+    let (done, all) = (count(part, State::Done), own(part).count());
+    format!(
+        "{}: {done} of the {all} points of shard {}/{} are done. To join all shards:\n  slotline collect {}",
+        part.name,
+        part.shard.index,
+        part.shard.of,
+        folder.display()
+    )
 }
 
 /// Prints a sweep as far as it is done.
@@ -78,6 +84,8 @@ pub fn show(sweep: &Sweep, folder: &Path, json: bool) {
     say(&format!("{}: {done} of {} points\n", sweep.name, sweep.points.len()));
     if !sweep.rows.is_empty() {
         say(&(sweep.table(width()) + "\n"));
+        let memory = quantity(Unit::Bytes, sweep.peak_rss_bytes as f64);
+        say(&format!("Memory of a point: at most {memory}"));
     }
     say(&format!("Sweep: {}   (open sweep.html there in a browser)", folder.display()));
 }

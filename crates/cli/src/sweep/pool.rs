@@ -10,7 +10,7 @@ use slotline_lab::sweep::{Part, State, store};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IsTerminal;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -103,15 +103,20 @@ pub fn run(options: &SweepOptions, part: &mut Part, todo: Vec<usize>) -> Result<
     });
     pool.bar.finish_and_clear();
     let outcomes = pool.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    settle(part, outcomes, &options.out);
+    Ok(lives.stopped())
+}
+
+/// Writes down what became of the points, with the digests of their results below `root`.
+fn settle(part: &mut Part, outcomes: Vec<Outcome>, root: &Path) {
     for outcome in outcomes {
         let record = &mut part.points[outcome.point];
         (record.state, record.message) = (outcome.state, outcome.message);
     }
     for record in part.points.iter_mut().filter(|record| record.state == State::Done) {
-        let folder = options.out.join(record.id.as_deref().unwrap_or(""));
+        let folder = root.join(record.id.as_deref().unwrap_or(""));
         record.digest = SummaryFile::read(&folder).ok().map(|summary| summary.engine.digest);
     }
-    Ok(lives.stopped())
 }
 
 /// Counts the points of this shard.

@@ -1,6 +1,7 @@
 //! Before anything runs: every point is checked, gets its name, and is looked for among the results.
 
 use anyhow::{Result, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slotline_lab::metrics::Metric;
 use slotline_lab::output::run_id;
 use slotline_lab::scenario::ScenarioError;
@@ -59,6 +60,9 @@ pub fn prepare(study: &Study, shard: Shard, root: &Path) -> Result<Prepared> {
 fn check_all(study: &Study, shard: Shard) -> Result<Vec<Checked>, ScenarioError> {
     let own: Vec<usize> = (0..study.len()).filter(|at| shard.has(*at)).collect();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
+    let bar = ProgressBar::with_draw_target(Some(own.len() as u64), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("checking {pos}/{len} points");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let work = || {
         while let Some(at) = own.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
             let checked = study.point(at).map(|loaded| Checked {
@@ -67,6 +71,7 @@ fn check_all(study: &Study, shard: Shard) -> Result<Vec<Checked>, ScenarioError>
                 resolved: loaded.resolved(),
                 metrics: loaded.scenario.measure.metrics,
             });
+            bar.inc(1);
             done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, checked));
         }
     };
@@ -74,6 +79,7 @@ fn check_all(study: &Study, shard: Shard) -> Result<Vec<Checked>, ScenarioError>
         (1..super::pool::processors()).for_each(|_| drop(scope.spawn(work)));
         work();
     });
+    bar.finish_and_clear();
     let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, checked)| checked).collect()

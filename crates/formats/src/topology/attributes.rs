@@ -1,6 +1,7 @@
 //! Attributes of nodes and links in graph files: which are read, and in what unit.
 
 use super::draft::{Role, Speed};
+use super::fail;
 use crate::error::FormatError;
 use crate::tree::short;
 use slotline_net::time::Time;
@@ -43,11 +44,8 @@ fn unit(name: &str, names: &[&str], units: &[(&str, f64)]) -> Option<Unit> {
     if names.contains(&name) {
         return Some(Unit::Text);
     }
-    let found = units.iter().find_map(|(ending, scale)| {
-        let stem = name.strip_suffix(ending)?;
-        names.contains(&stem).then_some(*scale)
-    });
-    found.map(Unit::Number)
+    let fits = |ending| name.strip_suffix(ending).is_some_and(|stem| names.contains(&stem));
+    units.iter().find(|(ending, _)| fits(*ending)).map(|(_, scale)| Unit::Number(*scale))
 }
 
 /// The rate and the delay of a link; what means neither is noted in `unread`.
@@ -84,8 +82,8 @@ fn once<'a, T>(
     value: T,
 ) -> Result<(), FormatError> {
     if let Some((_, other)) = kept {
-        let message = format!("`{other}` and `{}` say the same: leave one out", attribute.name);
-        return Err(FormatError::new(attribute.line, message));
+        let both = format!("`{other}` and `{}` say the same: leave one out", attribute.name);
+        return fail(attribute.line, both);
     }
     *kept = Some((value, &attribute.name));
     Ok(())
@@ -107,15 +105,13 @@ impl Attribute {
 
     /// The value, a number, times `scale`.
     fn scaled(&self, scale: f64) -> Result<u64, FormatError> {
-        let value = self.value.trim().parse::<f64>().map(|number| (number * scale).round());
-        match value {
-            Ok(value) if (0.0..1e19).contains(&value) => Ok(value as u64),
-            _ => {
-                let (name, value) = (&self.name, short(&self.value));
-                let message = format!("`{name}` = `{value}` must be a number, at least 0");
-                Err(FormatError::new(self.line, message))
-            }
+        let number: f64 = self.value.trim().parse().unwrap_or(f64::NAN);
+        let value = (number * scale).round();
+        if (0.0..1e19).contains(&value) {
+            return Ok(value as u64);
         }
+        let (name, value) = (&self.name, short(&self.value));
+        fail(self.line, format!("`{name}` = `{value}` must be a number, at least 0"))
     }
 }
 

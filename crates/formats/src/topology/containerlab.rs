@@ -1,7 +1,7 @@
 //! containerlab topologies (`.clab.yml`).
 
 use super::draft::{Draft, Edge, Node, Role, Speed};
-use super::{Fabric, ReadError};
+use super::{Fabric, ReadError, fail};
 use crate::error::FormatError;
 use crate::tree::{Entry, Tree, Value, get, short};
 use crate::yaml;
@@ -85,39 +85,30 @@ impl<'a> Lab<'a> {
             Value::Null => &[],
             _ => node.tree.map(&what)?,
         };
-        if let Some(shared) =
-            get(settings, "network-mode").filter(|mode| mode.as_plain() != Some("none".into()))
-        {
-            let message = format!("{what}: `network-mode` is not understood: leave it out");
-            return Err(FormatError::new(shared.line, message));
+        let shared = get(settings, "network-mode");
+        if let Some(shared) = shared.filter(|mode| mode.as_plain() != Some("none".into())) {
+            let why = format!("{what}: `network-mode` is not understood: leave it out");
+            return fail(shared.line, why);
         }
         for entry in settings.iter().filter(|entry| !READ.contains(&entry.key.as_str())) {
             self.draft.unread.insert(format!("`{}` of nodes", short(&entry.key)));
         }
-        let group = match get(settings, "group") {
-            None => &[][..],
-            Some(name) => self.group(name)?,
-        };
         let role = match label(settings, ROLE)? {
-            Some((role, line)) => match role.as_str() {
-                "host" => Role::Host,
-                "switch" => Role::Switch,
-                _ => {
-                    let message = format!(
-                        "{what}: the label `{ROLE}` must be host or switch, not `{}`",
-                        short(&role)
-                    );
-                    return Err(FormatError::new(line, message));
-                }
-            },
-            None => {
-                let kind =
-                    [settings, group, self.defaults].into_iter().find_map(|s| get(s, "kind"));
-                self.role(kind.map(|kind| kind.plain(&format!("the kind of {what}"))).transpose()?)
-            }
+            Some((role, line)) => labelled(&what, &short(&role), line)?,
+            None => self.by_kind(&what, settings)?,
         };
         let name = node.key.clone();
         self.draft.node(Node { id: name.clone(), name, line: node.line, role })
+    }
+
+    fn by_kind(&self, what: &str, settings: &[Entry]) -> Result<Role, FormatError> {
+        let group = get(settings, "group").map_or(Ok(&[][..]), |name| self.group(name))?;
+        let kind = [settings, group, self.defaults].into_iter().find_map(|s| get(s, "kind"));
+        Ok(match kind.map(|kind| kind.plain(&format!("the kind of {what}"))).transpose()? {
+            None => Role::Unsaid("has no `kind`, nor a label `role`".into()),
+            Some(kind) if self.host_kinds.contains(&kind) => Role::Host,
+            Some(_) => Role::Switch,
+        })
     }
 
     fn group(&self, name: &Tree) -> Result<&'a [Entry], FormatError> {
@@ -125,82 +116,86 @@ impl<'a> Lab<'a> {
         match get(self.groups, &name_text) {
             Some(group) => group.map("a group"),
             None => {
-                let message = format!("there is no group `{}` in `groups`", short(&name_text));
-                Err(FormatError::new(name.line, message))
+                fail(name.line, format!("there is no group `{}` in `groups`", short(&name_text)))
             }
-        }
-    }
-
-    fn role(&self, kind: Option<String>) -> Role {
-        match kind {
-            None => Role::Unsaid("has no `kind`, nor a label `role`".into()),
-            Some(kind) if self.host_kinds.contains(&kind) => Role::Host,
-            Some(_) => Role::Switch,
         }
     }
 
     fn link(&mut self, link: &Tree) -> Result<(), FormatError> {
         let settings = link.map("a link")?;
-        let strange = settings.iter().find(|entry| !LINK.contains(&entry.key.as_str()));
-        if let Some(strange) = strange {
-            let (key, known) = (short(&strange.key), LINK.join(", "));
-            let message = format!("`{key}` of a link is not understood: expected one of {known}");
-            return Err(FormatError::new(strange.line, message));
-        }
-        if let Some(kind) =
-            get(settings, "type").filter(|kind| kind.as_plain() != Some("veth".into()))
-        {
-            let message = "only links of type `veth` join two nodes of the lab: leave others out";
-            return Err(FormatError::new(kind.line, message));
-        }
+        check_link(settings)?;
         for key in ["mtu", "vars"].into_iter().filter(|key| get(settings, key).is_some()) {
             self.draft.unread.insert(format!("`{key}` of links"));
         }
-        let ends = get(settings, "endpoints").ok_or_else(|| {
-            FormatError::new(link.line, "`endpoints` is missing: it names two interfaces")
-        })?;
-        let [a, b] = ends.list("`endpoints`")? else {
-            let message = "a link has two endpoints, for example [\"a:eth1\", \"b:eth1\"]";
-            return Err(FormatError::new(ends.line, message));
-        };
-        let (a, b) = (self.end(a)?, self.end(b)?);
-        let lanes = Lanes::read(settings)?;
         for entry in labels(settings)?.iter().filter(|entry| !LANES.contains(&entry.key.as_str())) {
             self.draft.unread.insert(format!("label `{}` of links", short(&entry.key)));
         }
-        self.draft.two_way(Edge { a, b, line: link.line, speed: lanes.there }, lanes.back)
+        let Some(ends) = get(settings, "endpoints") else {
+            return fail(link.line, "`endpoints` is missing: it names two interfaces");
+        };
+        let [a, b] = ends.list("`endpoints`")? else {
+            let why = "a link has two endpoints, for example [\"a:eth1\", \"b:eth1\"]";
+            return fail(ends.line, why);
+        };
+        let (a, b) = (self.end(a)?, self.end(b)?);
+        let [rate, delay, reverse_rate, reverse_delay] = LANES;
+        let (there, back) =
+            (speed(settings, rate, delay)?, speed(settings, reverse_rate, reverse_delay)?);
+        self.draft.two_way(Edge { a, b, line: link.line, speed: there }, back)
     }
 
     /// The node of an endpoint, each interface of which can be linked once.
     fn end(&mut self, end: &Tree) -> Result<String, FormatError> {
-        let (node, interface) = match &end.value {
-            Value::Map(entries) => {
-                let part = |key: &str| match get(entries, key) {
-                    Some(tree) => tree.plain(&format!("`{key}` of an endpoint")),
-                    None => Err(FormatError::new(end.line, format!("an endpoint needs `{key}`"))),
-                };
-                (part("node")?, part("interface")?)
-            }
-            _ => {
-                let text = end.plain("an endpoint")?;
-                let parts = text.split_once(':').map(|(a, b)| (a.to_string(), b.to_string()));
-                parts.ok_or_else(|| {
-                    let message =
-                        format!("endpoint `{}`: expected for example a:eth1", short(&text));
-                    FormatError::new(end.line, message)
-                })?
-            }
-        };
-        let known = self.interfaces.insert((node.clone(), interface.clone()), end.line);
-        if let Some(first) = known {
-            let message = format!(
-                "interface `{}:{}` is linked twice, first in line {first}",
-                short(&node),
-                short(&interface)
-            );
-            return Err(FormatError::new(end.line, message));
+        let (node, interface) = endpoint(end)?;
+        let key = (node.clone(), interface);
+        if let Some(first) = self.interfaces.get(&key) {
+            let name = format!("{}:{}", short(&key.0), short(&key.1));
+            let why = format!("interface `{name}` is linked twice, first in line {first}");
+            return fail(end.line, why);
         }
+        self.interfaces.insert(key, end.line);
         Ok(node)
+    }
+}
+
+/// Node and interface of an endpoint.
+fn endpoint(end: &Tree) -> Result<(String, String), FormatError> {
+    let part = |entries: &[Entry], key: &str| match get(entries, key) {
+        Some(tree) => tree.plain(&format!("`{key}` of an endpoint")),
+        None => fail(end.line, format!("an endpoint needs `{key}`")),
+    };
+    if let Value::Map(entries) = &end.value {
+        return Ok((part(entries, "node")?, part(entries, "interface")?));
+    }
+    let text = end.plain("an endpoint")?;
+    match text.split_once(':') {
+        Some((node, interface)) => Ok((node.into(), interface.into())),
+        None => fail(end.line, format!("endpoint `{}`: expected for example a:eth1", short(&text))),
+    }
+}
+
+/// What a node is by its label.
+fn labelled(what: &str, role: &str, line: usize) -> Result<Role, FormatError> {
+    match role {
+        "host" => Ok(Role::Host),
+        "switch" => Ok(Role::Switch),
+        _ => fail(line, format!("{what}: label `{ROLE}` = `{role}`: expected host or switch")),
+    }
+}
+
+/// Refuses links of other types, and settings without a meaning here.
+fn check_link(settings: &[Entry]) -> Result<(), FormatError> {
+    if let Some(strange) = settings.iter().find(|entry| !LINK.contains(&entry.key.as_str())) {
+        let (key, known) = (short(&strange.key), LINK.join(", "));
+        let why = format!("`{key}` of a link is not understood: expected one of {known}");
+        return fail(strange.line, why);
+    }
+    match get(settings, "type").filter(|kind| kind.as_plain() != Some("veth".into())) {
+        None => Ok(()),
+        Some(kind) => {
+            let why = "only links of type `veth` join two nodes of the lab: leave others out";
+            fail(kind.line, why)
+        }
     }
 }
 
@@ -216,32 +211,17 @@ fn label(settings: &[Entry], key: &str) -> Result<Option<(String, usize)>, Forma
     found.map(|tree| Ok((tree.plain(&format!("the label `{key}`"))?, tree.line))).transpose()
 }
 
-/// Both directions of a link, by its labels.
-struct Lanes {
-    there: Speed,
-    back: Speed,
+/// One direction of a link, by its labels.
+fn speed(settings: &[Entry], rate: &str, delay: &str) -> Result<Speed, FormatError> {
+    Ok(Speed { rate: quantity(settings, rate)?, delay: quantity(settings, delay)? })
 }
 
-impl Lanes {
-    fn read(settings: &[Entry]) -> Result<Lanes, FormatError> {
-        let [rate, delay, reverse_rate, reverse_delay] = LANES;
-        Ok(Lanes {
-            there: Speed { rate: quantity(settings, rate)?, delay: quantity(settings, delay)? },
-            back: Speed {
-                rate: quantity(settings, reverse_rate)?,
-                delay: quantity(settings, reverse_delay)?,
-            },
-        })
-    }
-}
-
-fn quantity<T: FromStr<Err: Display>>(
-    settings: &[Entry],
-    key: &str,
-) -> Result<Option<T>, FormatError> {
-    let Some((text, line)) = label(settings, key)? else {
-        return Ok(None);
+fn quantity<T>(settings: &[Entry], key: &str) -> Result<Option<T>, FormatError>
+where
+    T: FromStr<Err: Display>,
+{
+    let parse = |(text, line): (String, usize)| {
+        text.parse::<T>().or_else(|error| fail(line, format!("the label `{key}`: {error}")))
     };
-    let wrong = |error: T::Err| FormatError::new(line, format!("the label `{key}`: {error}"));
-    text.parse().map(Some).map_err(wrong)
+    label(settings, key)?.map(parse).transpose()
 }

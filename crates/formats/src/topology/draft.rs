@@ -1,6 +1,6 @@
 //! What all readers of graphs have in common: nodes and links with their lines become a network.
 
-use super::{Fabric, ReadError};
+use super::{Fabric, ReadError, fail};
 use crate::error::FormatError;
 use crate::tree::short;
 use slotline_net::error::SpecError;
@@ -67,8 +67,7 @@ impl Draft {
     pub fn node(&mut self, node: Node) -> Result<(), FormatError> {
         if let Some(&first) = self.index.get(&node.id) {
             let (id, first) = (short(&node.id), self.nodes[first].line);
-            let message = format!("node `{id}` is there twice, first in line {first}");
-            return Err(FormatError::new(node.line, message));
+            return fail(node.line, format!("node `{id}` is there twice, first in line {first}"));
         }
         self.index.insert(node.id.clone(), self.nodes.len());
         self.nodes.push(node);
@@ -104,33 +103,18 @@ impl Draft {
 
     /// Adds directed edges. The n-th from a node to another and the n-th of the way back are one link.
     pub fn directed(&mut self, edges: Vec<Edge>) -> Result<(), FormatError> {
-        let mut back: BTreeMap<(String, String), VecDeque<usize>> = BTreeMap::new();
-        for (at, edge) in edges.iter().enumerate() {
-            back.entry((edge.b.clone(), edge.a.clone())).or_default().push_back(at);
-        }
-        let speeds: Vec<Speed> = edges.iter().map(|edge| edge.speed).collect();
-        let mut done = vec![false; edges.len()];
-        for (at, edge) in edges.into_iter().enumerate() {
-            if done[at] {
-                continue;
+        let mut open: BTreeMap<(String, String), VecDeque<Edge>> = BTreeMap::new();
+        let mut pairs = Vec::new();
+        for edge in edges {
+            let back = open.get_mut(&(edge.b.clone(), edge.a.clone()));
+            match back.and_then(VecDeque::pop_front) {
+                Some(first) if first.a != first.b => pairs.push((first, edge.speed)),
+                _ => open.entry((edge.a.clone(), edge.b.clone())).or_default().push_back(edge),
             }
-            let ways = back.get_mut(&(edge.a.clone(), edge.b.clone()));
-            let way = ways.and_then(VecDeque::pop_front);
-            let Some(way) = way.filter(|&way| way != at) else {
-                let (a, b) = (short(&edge.a), short(&edge.b));
-                let message = format!(
-                    "the edge from `{a}` to `{b}` has none that leads back: links carry both ways, so \
-                     add it, or write the graph undirected"
-                );
-                return Err(FormatError::new(edge.line, message));
-            };
-            if let Some(own) = back.get_mut(&(edge.b.clone(), edge.a.clone())) {
-                own.retain(|&other| other != at);
-            }
-            done[way] = true;
-            self.two_way(edge, speeds[way])?;
         }
-        Ok(())
+        one_way(open.into_values().flatten())?;
+        pairs.sort_by_key(|(first, _)| first.line);
+        pairs.into_iter().try_for_each(|(first, back)| self.two_way(first, back))
     }
 
     /// The network, where it is one.
@@ -217,6 +201,18 @@ impl Draft {
         let others = self.nodes.iter().filter(|node| !listed.contains(&*node.name));
         Ok((hosts, others.collect()))
     }
+}
+
+/// Refuses edges that have none of the way back.
+fn one_way(left: impl Iterator<Item = Edge>) -> Result<(), FormatError> {
+    left.min_by_key(|edge| edge.line).map_or(Ok(()), |edge| {
+        let (a, b) = (short(&edge.a), short(&edge.b));
+        let why = format!(
+            "the edge from `{a}` to `{b}` has none that leads back: links carry both ways, so add it, or \
+             write the graph undirected"
+        );
+        fail(edge.line, why)
+    })
 }
 
 /// What is kept of what was asked for.

@@ -7,87 +7,117 @@ use crate::tree::short;
 use slotline_net::time::Time;
 use slotline_net::topology::GraphSpec;
 use slotline_net::units::Rate;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     let mut words = Words::new(text);
-    let header = "the first line has the numbers of nodes, of switches and of links, as `66 1 65`";
-    let nodes: u64 = words.number("number of nodes", header)?;
-    let switches: u64 = words.number("number of switches", header)?;
-    let links: u64 = words.number("number of links", header)?;
-    if nodes > links + 1 || switches > nodes {
-        let message = format!(
-            "{nodes} nodes, {switches} of them switches, cannot hang together with {links} links; {header}"
-        );
-        return Err(FormatError::new(words.line, message).into());
-    }
-    let ids = switch_ids(&mut words, nodes, switches)?;
+    let header = Header::read(&mut words)?;
+    let switches = switch_ids(&mut words, &header)?;
+    let edges: Vec<Edge> =
+        (0..header.links).map(|_| link(&mut words, &header)).collect::<Result<_, _>>()?;
     let mut draft = Draft::new([""; 3]);
-    let line = words.line;
-    let mut lines = vec![line; nodes as usize];
-    let mut edges = Vec::new();
-    for _ in 0..links {
-        let edge = link(&mut words, nodes, links)?;
-        for (end, name) in [(&edge.a, edge.line), (&edge.b, edge.line)] {
-            if let Some(known) = end.parse::<usize>().ok().and_then(|at| lines.get_mut(at)) {
-                *known = if *known == line { name } else { *known };
-            }
-        }
-        edges.push(edge);
-    }
-    for (id, line) in (0..).zip(lines) {
+    let lines = first_lines(&edges);
+    for id in (0..header.nodes).map(|id| id.to_string()) {
         let (role, letter) =
-            if ids.contains(&id) { (Role::Switch, 's') } else { (Role::Host, 'h') };
-        draft.node(Node { id: id.to_string(), name: format!("{letter}{id}"), line, role })?;
+            if switches.contains(&id) { (Role::Switch, 's') } else { (Role::Host, 'h') };
+        let line = lines.get(id.as_str()).copied().unwrap_or(1);
+        draft.node(Node { name: format!("{letter}{id}"), id, line, role })?;
     }
     edges.into_iter().try_for_each(|edge| draft.link(edge))?;
-    words.rest(&mut draft)?;
+    words.rest(&mut draft);
     draft.finish(asked)
 }
 
-fn switch_ids(words: &mut Words<'_>, nodes: u64, count: u64) -> Result<BTreeSet<u64>, FormatError> {
+/// The numbers in the first line.
+struct Header {
+    nodes: u64,
+    switches: u64,
+    links: u64,
+}
+
+impl Header {
+    fn read(words: &mut Words<'_>) -> Result<Header, FormatError> {
+        let hint =
+            "the first line has the numbers of nodes, of switches and of links, as `66 1 65`";
+        let [nodes, switches, links] =
+            ["nodes", "switches", "links"].map(|of| words.number(&format!("number of {of}"), hint));
+        let (nodes, switches, links) = (nodes?, switches?, links?);
+        if nodes <= links + 1 && switches <= nodes {
+            return Ok(Header { nodes, switches, links });
+        }
+        words.fail(format!(
+            "{nodes} nodes, {switches} of them switches, cannot hang together with {links} links; {hint}"
+        ))
+    }
+}
+
+/// The line in which a node is first linked.
+fn first_lines(edges: &[Edge]) -> BTreeMap<&str, usize> {
+    let ends = edges.iter().rev().flat_map(|edge| [(&*edge.a, edge.line), (&*edge.b, edge.line)]);
+    ends.collect()
+}
+
+fn switch_ids(words: &mut Words<'_>, header: &Header) -> Result<BTreeSet<String>, FormatError> {
+    let hint = format!("the ids of all {} switches come after the first line", header.switches);
     let mut ids = BTreeSet::new();
-    for _ in 0..count {
-        let id = words
-            .id(nodes, &format!("the ids of all {count} switches come after the first line"))?;
-        if !ids.insert(id) {
+    for _ in 0..header.switches {
+        let id = words.id(header.nodes, &hint)?;
+        if !ids.insert(id.clone()) {
             return words.fail(format!("switch {id} is listed twice"));
         }
     }
     Ok(ids)
 }
 
-fn link(words: &mut Words<'_>, nodes: u64, links: u64) -> Result<Edge, FormatError> {
+fn link(words: &mut Words<'_>, header: &Header) -> Result<Edge, FormatError> {
     let hint = format!(
-        "after the ids of all switches, each of the {links} links has two nodes, a rate, a delay and an \
-         error rate"
+        "after the ids of all switches, each of the {} links has two nodes, a rate, a delay and an error \
+         rate",
+        header.links
     );
-    let a = words.id(nodes, &hint)?;
+    let a = words.id(header.nodes, &hint)?;
     let line = words.line;
-    let b = words.id(nodes, &hint)?;
-    let rate = words.next("rate", &hint)?;
-    let Some(rate) = data_rate(rate) else {
-        let rate = short(rate);
-        return words.fail(format!("`{rate}` is no rate: expected for example `100Gbps`; {hint}"));
-    };
-    let delay = words.next("delay", &hint)?;
-    let delay: Time = delay
-        .parse()
-        .map_err(|error| FormatError::new(words.line, format!("the delay: {error}; {hint}")))?;
-    let loss = words.next("error rate", &hint)?;
-    match loss.parse::<f64>() {
-        Ok(0.0) => {}
-        Ok(loss) if loss > 0.0 && loss <= 1.0 => {
-            return words.fail(format!(
-                "error rate {loss}: packets are never lost by chance here, only in full queues and on \
-                 failed links; set it to 0"
-            ));
-        }
-        _ => return words.fail(format!("`{}` is no error rate: expected 0; {hint}", short(loss))),
-    }
-    let speed = Speed { rate: Some(rate), delay: Some(delay) };
-    Ok(Edge { a: a.to_string(), b: b.to_string(), line, speed })
+    let b = words.id(header.nodes, &hint)?;
+    let speed = Speed { rate: Some(rate(words, &hint)?), delay: Some(delay(words, &hint)?) };
+    no_loss(words, &hint)?;
+    Ok(Edge { a, b, line, speed })
 }
+
+fn rate(words: &mut Words<'_>, hint: &str) -> Result<Rate, FormatError> {
+    let text = words.next("rate", hint)?;
+    let example = "expected for example `100Gbps`";
+    data_rate(text)
+        .map_or_else(|| words.fail(format!("`{}` is no rate: {example}; {hint}", short(text))), Ok)
+}
+
+fn delay(words: &mut Words<'_>, hint: &str) -> Result<Time, FormatError> {
+    let text = words.next("delay", hint)?;
+    text.parse().or_else(|error| words.fail(format!("the delay: {error}; {hint}")))
+}
+
+fn no_loss(words: &mut Words<'_>, hint: &str) -> Result<(), FormatError> {
+    let text = words.next("error rate", hint)?;
+    match text.parse::<f64>() {
+        Ok(0.0) => Ok(()),
+        Ok(loss) if loss > 0.0 && loss <= 1.0 => words.fail(format!(
+            "error rate {loss}: packets are never lost by chance here, only in full queues and on failed \
+             links; set it to 0"
+        )),
+        _ => words.fail(format!("`{}` is no error rate: expected 0; {hint}", short(text))),
+    }
+}
+
+const PREFIXES: [(&str, f64); 9] = [
+    ("", 1.0),
+    ("k", 1e3),
+    ("K", 1e3),
+    ("M", 1e6),
+    ("G", 1e9),
+    ("T", 1e12),
+    ("Ki", 1024.0),
+    ("Mi", 1048576.0),
+    ("Gi", 1073741824.0),
+];
 
 /// A rate as ns-3 writes it: `bps` or `b/s` are bits, `Bps` or `B/s` bytes; k, M, G and T are powers of
 /// 1000, with an i of 1024.
@@ -97,17 +127,7 @@ fn data_rate(text: &str) -> Option<Rate> {
     let (prefix, bits) = [("bps", 1.0), ("b/s", 1.0), ("Bps", 8.0), ("B/s", 8.0)]
         .into_iter()
         .find_map(|(unit_, bits)| Some((unit.strip_suffix(unit_)?, bits)))?;
-    let scale = match prefix {
-        "" => 1.0,
-        "k" | "K" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        "Ki" => 1024.0,
-        "Mi" => 1048576.0,
-        "Gi" => 1073741824.0,
-        _ => return None,
-    };
+    let (_, scale) = PREFIXES.iter().find(|(name, _)| *name == prefix)?;
     let rate = (number.parse::<f64>().ok()? * scale * bits).round();
     (rate < 1e19).then_some(Rate(rate as u64))
 }
@@ -149,27 +169,27 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn id(&mut self, nodes: u64, hint: &str) -> Result<u64, FormatError> {
+    fn id(&mut self, nodes: u64, hint: &str) -> Result<String, FormatError> {
         let id = self.number("node", hint)?;
         if id < nodes {
-            return Ok(id);
+            return Ok(id.to_string());
         }
         let last = nodes.saturating_sub(1);
         self.fail(format!("node {id} does not exist: nodes are 0 to {last}; {hint}"))
     }
 
-    /// What comes after the last link: remarks, but no further links.
-    fn rest(&mut self, draft: &mut Draft) -> Result<(), FormatError> {
+    /// What comes after the last link is not looked at by the simulator: remarks, or further links.
+    fn rest(&mut self, draft: &mut Draft) {
         let rest: Vec<(usize, &str)> = self.words.by_ref().collect();
-        for line in rest.chunk_by(|a, b| a.0 == b.0) {
-            if line.len() >= 5 && line[..2].iter().all(|(_, word)| word.parse::<u32>().is_ok()) {
-                let message = "one link more than the first line says: correct its third number";
-                return Err(FormatError::new(line[0].0, message));
-            }
-        }
+        let is_link = |line: &&[(usize, &str)]| {
+            line.len() >= 5 && line[..2].iter().all(|(_, word)| word.parse::<u32>().is_ok())
+        };
+        let more = rest.chunk_by(|a, b| a.0 == b.0).filter(is_link).count();
         if let Some((line, _)) = rest.first() {
-            draft.unread.insert(format!("text after the last link, from line {line} on"));
+            draft.unread.insert(match more {
+                0 => format!("text after the last link, from line {line} on"),
+                _ => format!("{more} links more than the first line counts, from line {line} on"),
+            });
         }
-        Ok(())
     }
 }

@@ -8,6 +8,7 @@ pub mod containerlab_writer;
 mod draft;
 mod graphml;
 mod hpcc_topology;
+mod htsim_sizes;
 mod htsim_topo;
 mod node_link;
 
@@ -87,6 +88,11 @@ pub fn read(format: FabricFormat, text: &str, asked: &GraphSpec) -> Result<Fabri
         }
         asked => asked,
     })
+}
+
+/// The refusal of what stands in `line`.
+fn fail<T>(line: usize, why: impl Into<String>) -> Result<T, FormatError> {
+    Err(FormatError::new(line, why))
 }
 
 /// Refuses what means nothing for a file of `format`.

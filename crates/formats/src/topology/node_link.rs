@@ -2,24 +2,17 @@
 
 use super::attributes::{Attribute, HOW_DELAY, HOW_RATE, named_by, role, speed};
 use super::draft::{Draft, Edge, Node};
-use super::{Fabric, ReadError};
+use super::{Fabric, ReadError, fail};
 use crate::error::FormatError;
 use crate::json;
 use crate::tree::{Entry, Tree, Value, get, short};
 use slotline_net::topology::GraphSpec;
+use std::collections::BTreeMap;
 
 pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     let tree = json::parse(text)?;
     let top = tree.map("a node-link file")?;
-    let known = ["directed", "multigraph", "graph", "nodes", "links", "edges"];
-    if let Some(entry) = top.iter().find(|entry| !known.contains(&entry.key.as_str())) {
-        let message = format!(
-            "`{}` is not understood: expected one of {}",
-            short(&entry.key),
-            known.map(|key| format!("`{key}`")).join(", ")
-        );
-        return Err(FormatError::new(entry.line, message).into());
-    }
+    check_top(top)?;
     let mut draft = Draft::new([HOW_RATE, HOW_DELAY, ""]);
     let nodes = get(top, "nodes").ok_or_else(|| lacks(&tree, "nodes"))?;
     for node in nodes.list("`nodes`")? {
@@ -34,6 +27,17 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
         edges.into_iter().try_for_each(|edge| draft.link(edge))?;
     }
     draft.finish(asked)
+}
+
+const TOP: [&str; 6] = ["directed", "multigraph", "graph", "nodes", "links", "edges"];
+
+fn check_top(top: &[Entry]) -> Result<(), FormatError> {
+    let strange = top.iter().find(|entry| !TOP.contains(&entry.key.as_str()));
+    strange.map_or(Ok(()), |entry| {
+        let known = TOP.map(|key| format!("`{key}`")).join(", ");
+        let key = short(&entry.key);
+        fail(entry.line, format!("`{key}` is not understood: expected one of {known}"))
+    })
 }
 
 fn lacks(tree: &Tree, key: &str) -> FormatError {
@@ -51,9 +55,7 @@ fn edges<'a>(tree: &Tree, top: &'a [Entry]) -> Result<&'a Tree, FormatError> {
         (Some(links), None) => Ok(links),
         (None, Some(edges)) => Ok(edges),
         (None, None) => Err(lacks(tree, "edges")),
-        (Some(_), Some(edges)) => {
-            Err(FormatError::new(edges.line, "`links` and `edges` are both there: leave one out"))
-        }
+        (Some(_), Some(edges)) => fail(edges.line, "both `links` and `edges`: leave one out"),
     }
 }
 
@@ -114,19 +116,22 @@ fn check_parallel(edges: &[Edge], top: &[Entry]) -> Result<(), FormatError> {
         return Ok(());
     }
     let directed = flag(top, "directed")? == Some(true);
-    let mut known = std::collections::BTreeMap::new();
+    let mut known = BTreeMap::new();
     for edge in edges {
         let (a, b) = (edge.a.as_str(), edge.b.as_str());
         let ends = if directed { (a, b) } else { (a.min(b), a.max(b)) };
         if let Some(first) = known.insert(ends, edge.line) {
-            let message = format!(
-                "`{}` and `{}` are linked a second time, first in line {first}, but `multigraph` is \
-                 false: make it true, or leave one out",
-                short(a),
-                short(b)
-            );
-            return Err(FormatError::new(edge.line, message));
+            return Err(second(edge, first));
         }
     }
     Ok(())
+}
+
+fn second(edge: &Edge, first: usize) -> FormatError {
+    let (a, b) = (short(&edge.a), short(&edge.b));
+    let message = format!(
+        "`{a}` and `{b}` are linked a second time, first in line {first}, but `multigraph` is false: make \
+         it true, or leave one out"
+    );
+    FormatError::new(edge.line, message)
 }

@@ -17,6 +17,7 @@ pub mod why;
 pub mod words;
 mod written;
 
+pub(crate) use tables::FLOWS;
 pub use written::{CSV_ROWS, Written};
 
 use crate::record::RunSet;

@@ -141,6 +141,12 @@ pub(super) fn fit<T: TryFrom<u64>>(place: &mut T, value: u64) -> Option<()> {
     Some(())
 }
 
+/// Puts `value` where there is one.
+pub(super) fn set<T>(place: &mut T, value: Option<T>) -> Option<()> {
+    *place = value?;
+    Some(())
+}
+
 /// A time or number that may be missing, as rows have it.
 pub(super) fn or_never(value: Option<u64>) -> u64 {
     value.unwrap_or(NEVER)

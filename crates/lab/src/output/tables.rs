@@ -1,6 +1,6 @@
 //! The tables of a result.
 
-use super::table::{Cell, Column, Table, TableAbout, fit, or_never};
+use super::table::{Cell, Column, Table, TableAbout, fit, or_never, set};
 use super::tables_story::{CAPTURES, SCHEDULE, SEQUENCE, WHY};
 use crate::record::{FlowRow, NEVER, PortRow, RunRecord, RunSet, SampleRow};
 use std::borrow::Cow;
@@ -171,12 +171,12 @@ pub static PORTS: Table<PortRow> = Table {
         Column {
             name: "node",
             meaning: "Name of its node.",
-            cell: Cell::Text(|p| &p.node, |p, v| Some(p.node.push_str(v))),
+            cell: Cell::Text(|p| &p.node, |p, v| set(&mut p.node, Some(v.into()))),
         },
         Column {
             name: "port",
             meaning: "Its name: what it leads to.",
-            cell: Cell::Text(|p| &p.port, |p, v| Some(p.port.push_str(v))),
+            cell: Cell::Text(|p| &p.port, |p, v| set(&mut p.port, Some(v.into()))),
         },
         field!(
             "host",

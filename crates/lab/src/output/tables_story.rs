@@ -1,7 +1,7 @@
 //! The tables of what was followed in detail: where time went, the course of flows, the schedule,
 //! captured packets. They are there only where a scenario asks for them.
 
-use super::table::{Cell, Column, Put, Table, fit};
+use super::table::{Cell, Column, Put, Table, fit, set};
 use super::tables::{PORT_INDEX, field, node, port, scheme, seed};
 use crate::record::{CapturedPacket, Part, RunRecord, ScheduleRow, SequenceRow, Step, WhyRow};
 use slotline_net::frame::{Kind, Packet};
@@ -108,7 +108,7 @@ pub static SEQUENCE: Table<SequenceRow> = Table {
             name: "step",
             meaning: "`sent`, `resent`: a segment was put on the sender's link; `acknowledged`: the \
                       sender got an acknowledgement.",
-            cell: Cell::Text(|s| s.step.key(), |s, v| Some(s.step = step(v)?)),
+            cell: Cell::Text(|s| s.step.key(), |s, v| set(&mut s.step, step(v))),
         },
         field!(
             "bytes",
@@ -227,7 +227,7 @@ pub static CAPTURES: Table<CapturedRow> = Table {
             meaning: "`data`, `ack`, `datagram`, `control` or `pause`.",
             cell: Cell::Text(
                 |c| kind_name(c.of.packet.kind),
-                |c, v| Some(c.of.packet.kind = kind_of(v)?),
+                |c, v| set(&mut c.of.packet.kind, kind_of(v)),
             ),
         },
         packet!("connection", flow, "Number of its connection."),

@@ -69,6 +69,7 @@ pub(super) fn write(
 }
 
 /// What is read back, and nothing else.
+#[cfg(test)]
 pub(super) fn write_data(folder: &Path, id: &str, set: &RunSet) -> Result<(), OutputError> {
     write_all(folder, folder, id, set, read_back(set))
 }

@@ -62,17 +62,23 @@ fn within(asked: &GraphSpec, error: SpecError) -> SpecError {
 }
 
 impl Brought {
-    /// Where the fabric comes from, in words.
+    /// Where the fabric comes from, and what of the file was not read, in words.
     pub fn words(&self) -> String {
         let how = if self.assumed { ", by the end of its name" } else { "" };
-        format!(", from {} (read as {}{how})", self.file, name(self.format))
+        let unread = match self.unread.len() {
+            0 => String::new(),
+            1..=4 => format!("; not read: {}", self.unread.join(", ")),
+            more => format!("; not read: {}, and {} more", self.unread[..3].join(", "), more - 3),
+        };
+        format!(", from {} (read as {}{how}{unread})", self.file, name(self.format))
     }
 
     /// Lines of remarks for the resolved scenario: which file, and what of it was not read.
     pub fn remarks(&self) -> String {
         let Brought { file, text, unread, .. } = self;
         let print = fingerprint(text.as_bytes());
-        let mut out = format!("# {file}: {} bytes, {print:016x}{}\n", text.len(), self.words());
+        let how = name(self.format);
+        let mut out = format!("# {file}: {} bytes, {print:016x}, read as {how}\n", text.len());
         for what in unread {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "# {file}: not read: {what}");
@@ -114,7 +120,7 @@ mod tests {
         let resolved = loaded.resolved();
         assert!(!resolved.contains("file ="), "{resolved}");
         assert!(
-            resolved.contains("# net.json: ") && resolved.contains("as node-link, by"),
+            resolved.contains("# net.json: ") && resolved.contains(", read as node-link\n"),
             "{resolved}"
         );
         let words = loaded.run_set(vec![]).fabric;

@@ -232,6 +232,9 @@ pub struct Sweep {
     /// Points that more than one folder has a result of.
     #[serde(skip)]
     pub duplicates: Vec<usize>,
+    /// Largest memory of a point's process, in bytes; not the same in every run.
+    #[serde(skip)]
+    pub peak_rss_bytes: u64,
 }
 
 /// Joins `parts` of one sweep, and reads the results of its points.
@@ -252,6 +255,7 @@ pub fn join(parts: &[Found]) -> Result<Sweep, JoinError> {
         points: vec![],
         rows: vec![],
         duplicates: vec![],
+        peak_rss_bytes: 0,
     };
     let mut summaries = BTreeMap::new();
     for at in 0..first.points.len() {
@@ -265,6 +269,7 @@ pub fn join(parts: &[Found]) -> Result<Sweep, JoinError> {
             record.state = State::Done;
             record.message = None;
             record.digest = Some(summary.engine.digest.clone());
+            sweep.peak_rss_bytes = sweep.peak_rss_bytes.max(summary.engine.peak_rss_bytes);
             summaries.insert(at, summary);
         }
         sweep.points.push(record);

@@ -278,7 +278,7 @@ fn tables_have_every_number() {
     let mean = sweep.rows[3].metrics[&crate::metrics::Metric::FctMean].mean.unwrap();
     assert!(csv.contains(&format!("\n20us,0.00002,dctcp,fct-mean,s,{mean},,,1,false,")), "{csv}");
     let table = sweep.table(100);
-    assert!(table.starts_with("delay  scheme  FCT mean (µs)  Goodput (Gbit/s)\n"), "{table}");
+    assert!(table.starts_with("delay  scheme  FCT mean (ms)  Goodput (Gbit/s)\n"), "{table}");
     assert_eq!(table.lines().count(), 5);
     for line in sweep.table(30).lines() {
         assert!(line.chars().count() <= 34, "{line}");

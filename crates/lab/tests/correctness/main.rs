@@ -1,6 +1,7 @@
 //! Whether the simulator is right: held against closed forms, queueing theory, other simulators, and
 //! laws that hold in every network.
 
+mod brought;
 mod common;
 mod determinism;
 mod failures;

@@ -1,5 +1,6 @@
 // Uses the page as a reader would, and leaves what it saw in the page.
-const seen = { errors: window.faults, plots: {} };
+// The page's own script is done by now: this is when everything was drawn, in milliseconds.
+const seen = { errors: window.faults, plots: {}, opened: performance.now() };
 const marks = figure => figure.querySelectorAll('.frame .data').length;
 const press = (node, key) => node.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
 try {
@@ -50,7 +51,6 @@ try {
     seen.plots[id] = told;
   }
   seen.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
-  seen.loaded = performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd;
 } catch (error) {
   seen.errors.push(String(error.stack));
 }

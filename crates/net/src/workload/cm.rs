@@ -385,5 +385,4 @@ fn unknown(word: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "cm_tests.rs"]
 mod tests;

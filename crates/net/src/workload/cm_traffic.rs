@@ -255,5 +255,4 @@ impl Plan<'_, '_, '_> {
 }
 
 #[cfg(test)]
-#[path = "cm_traffic_tests.rs"]
 mod tests;

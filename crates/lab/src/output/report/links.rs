@@ -4,12 +4,15 @@ use super::view::{View, seconds};
 use crate::record::{PortRow, RunRecord};
 use std::collections::BTreeMap;
 
+/// A run, and its own number of each port.
+type Numbered<'a> = (&'a RunRecord, Vec<Option<usize>>);
+
 /// The ports of a set.
 pub struct Links<'a> {
     /// Those of the run that has most of them; their numbers stand for all runs.
     pub ports: &'a [PortRow],
-    /// By scheme and seed: the run, and its own number of each port.
-    runs: Vec<Vec<(&'a RunRecord, Vec<Option<usize>>)>>,
+    /// By scheme and seed.
+    runs: Vec<Vec<Numbered<'a>>>,
 }
 
 impl<'a> Links<'a> {
@@ -43,7 +46,7 @@ impl<'a> Links<'a> {
     }
 }
 
-fn used(runs: &[(&RunRecord, Vec<Option<usize>>)], at: usize) -> i32 {
+fn used(runs: &[Numbered<'_>], at: usize) -> i32 {
     let (mut bytes, mut capacity) = (0.0, 0.0);
     for (run, own) in runs {
         let Some(port) = own[at].and_then(|own| run.ports.get(own)) else { continue };

@@ -5,7 +5,7 @@ use super::view::{View, host, hosts, seconds};
 use crate::metrics::Unit;
 use crate::output::words;
 use crate::record::{RunRecord, SequenceRow, Step};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const TITLE: &str = "Time and sequence";
 /// Flows that can be chosen.
@@ -19,7 +19,11 @@ pub fn figure(view: &View<'_>) -> Figure {
     let followed = |(_, run): (usize, &RunRecord)| {
         run.sequence.iter().map(|row| row.flow).collect::<BTreeSet<u32>>()
     };
-    let all: BTreeSet<u32> = view.first().flat_map(followed).collect();
+    let mut schemes: BTreeMap<u32, usize> = BTreeMap::new();
+    view.first().flat_map(followed).for_each(|flow| *schemes.entry(flow).or_default() += 1);
+    // Flows that can be compared come first.
+    let mut all: Vec<u32> = schemes.keys().copied().collect();
+    all.sort_by_key(|flow| (std::cmp::Reverse(schemes[flow]), *flow));
     let (_, one) = view.first().next().ok_or(Missing { title: TITLE, remedy })?;
     let chosen: Vec<u32> = all.iter().copied().take(FLOWS).collect();
     if chosen.is_empty() {

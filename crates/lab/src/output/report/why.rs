@@ -68,7 +68,8 @@ fn parts(view: &View<'_>, told: &[Vec<Told<'_>>]) -> Plot {
         .collect();
     let caption = format!(
         "Mean time per flow by what it was doing or waiting for. The parts of a flow are the pieces of its \
-         critical path: they add up to its completion time. Followed: {}.",
+         critical path: they add up to its completion time. Followed: {}; the slowest 1 % are always among \
+         them.",
         followed.join(", ")
     );
     Plot { id: "why", title: "Where the time went", caption, shape: Shape::Stack(stack) }

@@ -26,16 +26,23 @@ function drawFabric(plot, state, width) {
   return { height, parts, ...fabricCursor(plot, state, layout, panels) };
 }
 
+// The links of a scheme: others may have a node that this one does not have.
+function linksOf(plot, scheme) {
+  const known = (link, at) => link.up[at] >= 0 || link.down[at] >= 0;
+  return plot.links.filter(link => known(link, scheme) || !link.up.some((_, at) => known(link, at)));
+}
+
 function fabricPanel(plot, state, layout, scheme, x, y, wide) {
   const group = svg('g', { transform: `translate(${px(x)} ${px(y)})` });
   group.append(text(0, 12, state.schemes[scheme], { class: 'title' }));
-  const order = plot.links.slice().sort((a, b) => busier(a, scheme) - busier(b, scheme));
+  const order = linksOf(plot, scheme).sort((a, b) => busier(a, scheme) - busier(b, scheme));
   for (const link of order) {
     if (!plot.both) group.append(fabricLine(layout, link, busier(link, scheme), 0));
     else group.append(fabricLine(layout, link, link.up[scheme], -1.8), fabricLine(layout, link, link.down[scheme], 1.8));
   }
-  plot.nodes.forEach((node, at) => group.append(fabricNode(node, layout.at[at], layout.dense)));
-  for (const tier of range(layout.tiers + 1)) group.append(...tierLabels(plot, layout, tier, wide));
+  const there = new Set(order.flatMap(link => [link.top, link.bottom]));
+  for (const at of there) group.append(fabricNode(plot.nodes[at], layout.at[at], layout.dense));
+  for (const tier of range(layout.tiers + 1)) group.append(...tierLabels(plot, layout, tier, wide, there));
   return group;
 }
 
@@ -62,8 +69,8 @@ function fabricNode(node, { x, y }, dense) {
 const nodeName = node => node.name;
 
 // The names of a tier where there is room, or else the first and the last and how many there are.
-function tierLabels(plot, layout, tier, wide) {
-  const nodes = range(plot.nodes.length).filter(at => plot.nodes[at].tier === tier);
+function tierLabels(plot, layout, tier, wide, there) {
+  const nodes = range(plot.nodes.length).filter(at => plot.nodes[at].tier === tier && there.has(at));
   nodes.sort((a, b) => plot.nodes[a].x - plot.nodes[b].x);
   const below = tier === 0 ? 20 : -12;
   const room = wide / Math.max(1, nodes.length);

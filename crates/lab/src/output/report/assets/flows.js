@@ -30,11 +30,11 @@ function flowWords(plot, state) {
   const whole = total(flow.seconds);
   const row = (name, seconds, style) => el('tr', {},
     el('th', { scope: 'row' }, style ? swatch(style) : null, ` ${name}`),
-    el('td', {}, quantity('s', seconds)), el('td', {}, `${significant(seconds / whole * 100, 3)}\u00a0%`));
+    el('td', {}, quantity('s', seconds)), el('td', {}, portion(seconds / whole)));
   const parts = plot.parts.map((name, part) => flow.seconds[part] > 0 ? row(name, flow.seconds[part], `p${part}`) : null);
   const places = flow.places.map(([name, seconds]) => row(name, seconds));
   const table = (title, rows) => rows.some(Boolean) ? el('table', {}, el('caption', {}, title), el('tbody', {}, rows)) : null;
-  return el('div', {}, el('p', { class: 'story' }, `${flow.story}.`),
+  return el('div', {}, el('h4', {}, `${state.schemes[flow.scheme]}, ${flow.name}`), el('p', { class: 'story' }, `${flow.story}.`),
     el('div', { class: 'columns' }, table('What it was doing', parts), table('Where it waited longest', places)));
 }
 

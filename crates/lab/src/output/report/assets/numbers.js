@@ -44,6 +44,9 @@ function shown(unit, value) {
   return quantity(unit, value);
 }
 
+// A part of a whole in percent; what rounds to nothing says so.
+const portion = share => share > 0 && share < 1e-4 ? '< 0.01\u00a0%' : `${significant(Math.round(share * 1e4) / 100, 3)}\u00a0%`;
+
 const percent = permille => permille < 0 ? 'unknown' : `${significant(permille / 10, 3)}\u00a0%`;
 
 // Index of the last of ascending `values` that is not above `wanted`; -1 where there is none.

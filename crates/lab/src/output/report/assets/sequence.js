@@ -85,7 +85,8 @@ function sequenceControls(plot, state, redraw) {
 
 const SEQUENCE = {
   draw: drawSequence,
-  schemes: plot => plot.tracks.filter((track, at, all) => all.findIndex(other => other.scheme === track.scheme) === at),
+  schemes: plot => plot.tracks.filter((track, at, all) => all.findIndex(other => other.scheme === track.scheme) === at)
+    .sort((a, b) => a.scheme - b.scheme),
   axes: () => ({ x: { label: 'time', scale: 'linear-first' } }),
   controls: sequenceControls,
   table: (plot, schemes) => ({

@@ -60,7 +60,7 @@ function drawStack(plot, state, width) {
 // The parts that took any time, as rows of a tooltip.
 function partRows(names, seconds) {
   const whole = total(seconds);
-  return names.map((name, part) => ({ part, name, value: `${quantity('s', seconds[part])}, ${significant(seconds[part] / whole * 100, 3)}\u00a0%` }))
+  return names.map((name, part) => ({ part, name, value: `${quantity('s', seconds[part])}, ${portion(seconds[part] / whole)}` }))
     .filter(row => seconds[row.part] > 0);
 }
 

@@ -1,0 +1,173 @@
+//! `slotline import`: files of other programs become parts of scenarios that run, or are refused with
+//! their line.
+
+use slotline_lab::scenario::Scenario;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_slotline");
+const BAD_INPUT: i32 = 2;
+
+/// A folder of a test's own.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("import-{name}"));
+        drop(fs::remove_dir_all(&path));
+        fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+
+    fn bring(&self, from: &str) -> &Folder {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(from);
+        let name = source.file_name().expect("a file");
+        fs::copy(&source, self.0.join(name)).unwrap_or_else(|e| panic!("{from}: {e}"));
+        self
+    }
+
+    fn write(&self, name: &str, text: &str) -> &Folder {
+        fs::write(self.0.join(name), text).expect("a writable folder");
+        self
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// Exit code, standard output, standard error output.
+    fn import(&self, arguments: &str) -> (i32, String, String) {
+        let arguments = arguments.split_whitespace();
+        let command =
+            Command::new(PROGRAM).arg("import").args(arguments).current_dir(&self.0).output();
+        let output = command.expect("the program starts");
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    }
+
+    /// The fragment in `part.toml`, completed to a scenario on `fabric`, is right.
+    fn loads(&self, fragment: &str, fabric: &str) -> Scenario {
+        let head = format!("name = \"s\"\nend = {{ at = \"10s\" }}\n[fabric]\n{fabric}\n");
+        let text = format!("{head}{fragment}\n[[scheme]]\nname = \"tcp\"\n");
+        let loaded = Scenario::parse(&self.0.join("s.toml"), text.clone());
+        loaded.unwrap_or_else(|e| panic!("{e}\n{text}")).scenario
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+const STAR: &str = "kind = \"star\"\nhosts = 128";
+
+#[test]
+fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
+    for (kind, file, note) in [
+        ("htsim-cm", "lab/tests/data/htsim/allreduce.cm", "taken for picoseconds"),
+        ("htsim-cm", "lab/tests/data/htsim/incast.cm", "taken for picoseconds"),
+        ("hpcc-flows", "lab/tests/data/hpcc/flow.txt", "2 lines behind them are left out"),
+        ("hpcc-fct", "lab/tests/data/hpcc/fct.txt", "hexadecimal addresses"),
+        ("goal", "lab/tests/data/goal/allreduce.goal", ""),
+        ("pcap", "formats/tests/data/captures/mix.pcapng", "2 flows were UDP"),
+        ("sizes", "../data/distributions/websearch.txt", "read as per cent"),
+    ] {
+        let folder = Folder::new(&kind.replace('/', "-"));
+        folder.bring(file);
+        let name = Path::new(file).file_name().and_then(|name| name.to_str()).expect("a name");
+        let (code, fragment, said) = folder.import(&format!("{kind} {name}"));
+        assert_eq!(code, 0, "{kind}: {said}");
+        assert!(said.contains(note) && (note.is_empty() || said.starts_with("note: ")), "{said}");
+        folder.loads(&fragment, STAR);
+        let (code, out, said) = folder.import(&format!("{kind} {name} -o part.toml"));
+        assert_eq!(code, 0, "{kind}: {said}");
+        assert!(out.starts_with("wrote part.toml\nwrote part."), "{out}");
+        folder.loads(&folder.read("part.toml"), STAR);
+        let (code, _, said) = folder.import(&format!("{kind} {name} -o part.toml"));
+        assert_eq!((code, said.contains("--force replaces it")), (BAD_INPUT, true), "{said}");
+        assert_eq!(folder.import(&format!("{kind} {name} -o part.toml --force")).0, 0);
+        let left = fs::read_dir(&folder.0).expect("a folder").flatten();
+        let parts = left.filter(|entry| entry.path().extension().is_some_and(|e| e == "part"));
+        assert_eq!(parts.count(), 0);
+    }
+}
+
+#[test]
+fn traces_are_written_exactly() {
+    let folder = Folder::new("exact");
+    folder.bring("lab/tests/data/hpcc/flow.txt").bring("lab/tests/data/hpcc/topology.txt");
+    let import = "hpcc-flows flow.txt --topology topology.txt --priorities -o part.toml";
+    let (code, _, said) = folder.import(import);
+    assert_eq!(code, 0, "{said}");
+    // Nodes 1, 2, 4 and 5 are hosts 0 to 3; priority group 3 is class 4.
+    let expected = "src,dst,bytes,start_s,class\n\
+        0,1,20000,2.000000000000,4\n2,0,1500,2.000000125000,4\n3,0,3000000,2.000010000000,4\n\
+        1,3,77,2.000010000500,4\n0,2,8192,2.500000000000,4\n3,1,1,2.500000001000,4\n";
+    assert_eq!(folder.read("part.csv"), expected);
+    folder.loads(&folder.read("part.toml"), "kind = \"star\"\nhosts = 4");
+    let (code, fragment, _) = folder.import("csv part.csv");
+    assert_eq!(code, 0);
+    assert!(fragment.contains("6 flows") && fragment.contains("needs 4 hosts"), "{fragment}");
+}
+
+#[test]
+fn failures_become_events() {
+    let folder = Folder::new("failures");
+    let matrix = "Nodes 16\nConnections 1\nFailures 2\n0->5 start 0 size 1000\n\
+        failure switch_type AGG switch_id 3 link_id 1\nfailure switch_type AGG switch_id 6 link_id 0\n";
+    folder.write("x.cm", matrix);
+    let (code, _, said) = folder.import("htsim-cm x.cm -o part.toml");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("fat-tree with k = 4, by its nodes"), "{said}");
+    let scenario = folder.loads(&folder.read("part.toml"), "kind = \"fat-tree\"\nk = 4");
+    assert_eq!(scenario.event.len(), 2);
+    let fragment = folder.read("part.toml");
+    assert!(fragment.contains("link = \"agg1.1-core3\""), "{fragment}");
+    assert!(fragment.contains("link = \"agg3.0-core0\""), "{fragment}");
+    for (change, arguments, why) in [
+        (("", ""), "htsim-cm x.cm", "say with -o where the rest goes"),
+        (("link_id 1", "link_id 2"), "htsim-cm x.cm -o n.toml", "line 5: switch_id 3, link_id 2"),
+        (("Nodes 16", "Nodes 20"), "htsim-cm x.cm -o n.toml", "say with --fat-tree K"),
+    ] {
+        folder.write("x.cm", &matrix.replacen(change.0, change.1, 1));
+        let (code, _, said) = folder.import(arguments);
+        assert_eq!((code, said.contains(why)), (BAD_INPUT, true), "{said}");
+    }
+    folder.write("x.cm", &matrix.replacen("Nodes 16", "Nodes 20", 1));
+    assert_eq!(folder.import("htsim-cm x.cm -o k.toml --fat-tree 6").0, 0);
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_with_its_line() {
+    let folder = Folder::new("refused");
+    folder
+        .write("short.txt", "3\n0 1 3 100 5 1.0\n")
+        .write("bad.csv", "src,dst,bytes,start_s\n0,1,5,0\n0,1,five,0\n")
+        .write("bad.cm", "Nodes 4\nConnections 1\n0->1 begin 0 size 1\n")
+        .write("bad.goal", "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\n")
+        .write("sizes.txt", "0 0\n10 50\n")
+        .write("topology.txt", "3 1 2\n1\n")
+        .write("one.txt", "1\n0 1 3 100 5 1.0\n")
+        .write("bad.pcap", "this is not a capture");
+    for (arguments, why) in [
+        ("hpcc-flows short.txt", "short.txt: line 2: 3 flows announced, 1 found"),
+        ("csv bad.csv -o part.toml", "bad.csv: line 3: bytes `five`"),
+        ("htsim-cm bad.cm", "bad.cm: line 3: `begin` is not known here"),
+        ("goal bad.goal", "bad.goal: line 3: rank 1 has no receive for this message"),
+        ("sizes sizes.txt", "sizes.txt: line 2: the last cumulative value is 50"),
+        ("pcap bad.pcap", "bad.pcap: packet or block 1: neither pcap nor pcapng"),
+        ("pcap none.pcap", "none.pcap: No such file"),
+        ("csv bad.csv --eager 5KB", "--eager is for goal: it says nothing about csv"),
+        ("csv bad.csv -o bad.csv", "call the fragment .toml"),
+        ("hpcc-flows one.txt --topology topology.txt", "say with -o where the trace goes"),
+        ("hpcc-flows one.txt --topology topology.txt -o p.toml", "line 2: node 1 is a switch"),
+        ("netflow x", "htsim-cm"),
+    ] {
+        let (code, _, said) = folder.import(arguments);
+        assert_eq!((code, said.contains(why)), (BAD_INPUT, true), "{arguments}: {said}");
+    }
+    let written = ["part.toml", "part.csv", "part.csv.part", "p.toml", "p.csv"];
+    assert!(written.iter().all(|name| !folder.0.join(name).exists()), "something is left");
+}
