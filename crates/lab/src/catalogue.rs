@@ -329,7 +329,7 @@ mod tests {
         let threshold = parameter_of(Kind::Queue, "ecn", "threshold");
         assert_eq!(
             (threshold.value.as_str(), threshold.default.as_deref()),
-            ("size", Some("\"22.5KB\""))
+            ("size", Some("\"22500B\""))
         );
         assert!(find(Kind::Queue, "drop-tail").parameters.iter().all(|p| p.key != "threshold"));
         let hosts = parameter_of(Kind::Topology, "star", "hosts");
