@@ -73,7 +73,11 @@ impl Document {
             shape::findings(root.get_ref()).into_iter().map(|f| (place(&spots, &f), f)).collect();
         found.sort_by_key(|(span, _)| span.start);
         let fault = |(span, finding): (Range<usize>, Finding)| {
-            let fault = self.fault(&finding.path, span, finding.message);
+            let message = match finding.key {
+                true => with_file_keys(&finding.path, finding.message),
+                false => finding.message,
+            };
+            let fault = self.fault(&finding.path, span, message);
             match (fault, finding.hint) {
                 (ScenarioError::Fault(fault), hint @ Some(_)) => {
                     ScenarioError::Fault(Box::new(Fault { hint, ..*fault }))
