@@ -26,6 +26,7 @@ pub fn check(options: &CheckOptions) -> Result<ExitCode> {
 fn is_right(file: &Path) -> bool {
     match Scenario::load_all(file) {
         Ok(loaded) => {
+            loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
             crate::said(&format!("ok: {}: {}", file.display(), in_a_line(&loaded)));
             true
         }
