@@ -4,7 +4,7 @@
 //! `src->dst [id n] start t | trigger k size b [send_done_trigger k] [recv_done_trigger k] [prio p]`,
 //! T lines `trigger id k oneshot|multishot|barrier [count n]` and F lines
 //! `failure switch_type AGG switch_id n link_id n`, in any order. What they mean is in
-//! [`super::cm_traffic`]. What else there is is refused, not skipped: the run would not be the one meant.
+//! `cm_traffic`. What else there is is refused, not skipped: the run would not be the one meant.
 
 use super::decimal;
 use super::text::{LineError, numbered, whole};

@@ -14,7 +14,7 @@
 //! }
 //! ```
 //!
-//! What a program makes of a network is in [`super::goal_traffic`].
+//! What a program makes of a network is in `goal_traffic`.
 
 use super::decimal;
 use super::text::LineError;
