@@ -170,8 +170,8 @@ fn caption(study: &Study, lines: usize, least: bool) -> String {
     if least {
         out += " Hollow marks are lower bounds: unfinished flows count with the time they had.";
     }
-    if !study.names.is_empty() {
-        out += " Side by side so that none hides another.";
+    if lines > 1 {
+        out += " Lines are moved a little sideways so that none hides another.";
     }
     if lines > MOST_LINES {
         out += &format!(" {} more lines are in the table only.", lines - MOST_LINES);

@@ -23,7 +23,7 @@ pub fn html(sweep: &Sweep) -> String {
         sections: vec![
             section("metrics", "Metrics", String::new(), drawn.figures),
             section("points", "All points", table(sweep), vec![]),
-            section("made", "How it was made", made(), vec![]),
+            section("made", "How it was made", made(sweep), vec![]),
         ],
     };
     page.html()
@@ -42,7 +42,7 @@ fn head(sweep: &Sweep) -> String {
     list(&facts) + &lacking(sweep, &missing)
 }
 
-/// The values of a parameter, and its path where the label does not say it.
+/// The values of a parameter.
 fn values(sweep: &Sweep, at: usize) -> String {
     let mut texts: Vec<String> = vec![];
     for point in &sweep.points {
@@ -54,9 +54,7 @@ fn values(sweep: &Sweep, at: usize) -> String {
     if texts.len() > MOST_NAMED {
         texts[MOST_NAMED] = "…".into();
     }
-    let Parameter { path, label } = &sweep.parameters[at];
-    let path = if path == label { String::new() } else { format!(" ({path})") };
-    texts.join(", ") + &path
+    texts.join(", ")
 }
 
 /// A value as people write it.
@@ -90,8 +88,21 @@ fn lacking(sweep: &Sweep, missing: &[&PointRecord]) -> String {
     )
 }
 
-fn made() -> String {
+/// How to read the table, what labels stand for, and where all of it is.
+fn made(sweep: &Sweep) -> String {
+    let short = |parameter: &&Parameter| parameter.path != parameter.label;
+    let paths: Vec<String> = sweep
+        .parameters
+        .iter()
+        .filter(short)
+        .map(|parameter| format!("{} stands for {}", parameter.label, parameter.path))
+        .collect();
+    let paths = match paths[..] {
+        [] => String::new(),
+        _ => paragraph(&(paths.join("; ") + ".")),
+    };
     paragraph(TABLE_NOTE)
+        + &paths
         + "<p>All metrics of all points are in <code>sweep.csv</code> beside this page; \
            <code>sweep.json</code> says which folder holds the result of a point, with a report of its own, \
            and its digest; <code>sweep.vl.json</code> draws the table with Vega-Lite.</p>\n"

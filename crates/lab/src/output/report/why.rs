@@ -153,6 +153,7 @@ fn story(scheme: usize, told: &Told<'_>) -> FlowStory {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plot::StackBar;
     use super::*;
     use crate::output::tests::fake;
     use crate::record::RunSet;
@@ -179,10 +180,38 @@ mod tests {
         let Shape::Stack(stack) = &figures[0].as_ref().unwrap().shape else { panic!("no bars") };
         assert_eq!(stack.bars.len(), 6);
         let (all, slowest) = (&stack.bars[0], &stack.bars[1]);
-        assert_eq!((all.flows, slowest.flows), (16, 1));
+        // Of each run the slowest one.
+        assert_eq!((all.flows, slowest.flows), (16, 2));
+        assert_eq!((all.group, slowest.group), ("all flows", "slowest 1 %"));
         assert!((all.seconds[Part::Queue as usize] - 40.5e-6).abs() < 1e-12);
-        // No ideal is known, and under the first scheme flow 7 is a microsecond longer than flow 6 and so on.
         assert!((slowest.seconds[Part::Queue as usize] - 72e-6).abs() < 1e-12);
+    }
+
+    /// Followed are the slowest, 7, some others, and 1, which has a name.
+    fn partly(scenario: &str) -> (Vec<StackBar>, String) {
+        let mut set = told();
+        set.scenario = scenario.into();
+        for run in &mut set.runs {
+            run.why.retain(|why| [0, 1, 2, 7].contains(&why.flow));
+        }
+        let figure = figures(&View::of(&set)).remove(0).unwrap();
+        let Shape::Stack(stack) = figure.shape else { panic!("no bars") };
+        (stack.bars, figure.caption)
+    }
+
+    #[test]
+    fn a_sample_does_not_lean_towards_slow_or_named_flows() {
+        let (bars, caption) = partly("[measure]\nfollow = [1, 7]\n");
+        let (slowest, others) = (&bars[0], &bars[1]);
+        assert_eq!((slowest.group, slowest.flows), ("slowest 1 %", 2));
+        assert_eq!((others.group, others.flows), ("random sample of the others", 4));
+        assert!((slowest.seconds[Part::Queue as usize] - 72e-6).abs() < 1e-12);
+        assert!((others.seconds[Part::Queue as usize] - 18e-6).abs() < 1e-12);
+        assert!(caption.contains("tcp 2 of the slowest 2, and 4 of the other 14;"), "{caption}");
+        assert!(caption.contains("only because they are named"), "{caption}");
+        let (bars, caption) = partly("name = \"a\"\nname = \"b\"\n");
+        assert_eq!(bars[1].flows, 6);
+        assert!(caption.contains("cannot be told apart"), "{caption}");
     }
 
     #[test]

@@ -21,10 +21,10 @@ function studyLayout(plot, state, width) {
   const across = plot.names ? namesScale(plot.names, left, right)
     : scaleFor(plot.x, state.log.x, lines.flatMap(line => line.x), left, right, Math.max(3, Math.floor(width / 80)));
   // Lines stand side by side where they would hide each other.
-  const gap = across.slot ? Math.min(14, across.slot * 0.7 / Math.max(1, lines.length)) : 0;
+  const gap = across.slot ? Math.min(14, across.slot * 0.7 / Math.max(1, lines.length)) : Math.min(5, 20 / Math.max(1, lines.length));
   const shift = rank => (rank - (lines.length - 1) / 2) * gap;
   const place = (rank, at) => [across.at(lines[rank].x[at]) + shift(rank), up.at(lines[rank].y[at])];
-  return { lines, height, floor, left, right, up, across, place };
+  return { lines, height, floor, left, right, up, across, shift, place };
 }
 
 // The interval of a point, cut where the drawing ends.
@@ -32,18 +32,19 @@ function whisker(line, at, x, { up, floor }) {
   if (!Number.isFinite(line.low[at]) || !Number.isFinite(line.high[at])) return null;
   const [low, high] = [line.low[at], line.high[at]].map(value => clamp(up.at(value), MARGIN.top, floor));
   if (low - high < 1) return null;
-  const cap = y => `M${px(x - 3.5)} ${px(y)}H${px(x + 3.5)}`;
+  const cap = y => y === floor || y === MARGIN.top ? '' : `M${px(x - 3.5)} ${px(y)}H${px(x + 3.5)}`;
   return svg('path', { class: `whisker ${colour(line.scheme)}`, d: `M${px(x)} ${px(low)}V${px(high)}${cap(low)}${cap(high)}` });
 }
 
 function drawStudy(plot, state, width) {
   const view = studyLayout(plot, state, width);
-  const { lines, height, floor, left, right, up, across, place } = view;
+  const { lines, height, floor, left, right, up, across, shift, place } = view;
   const parts = [axisLeft(plot.y, up, left, right), axisBelow(plot.x, across, floor, MARGIN.top, left, right)];
   if (!plot.names) {
-    for (const line of lines) {
-      parts.push(svg('path', { class: `line data ${colour(line.scheme)}`, d: linePath(line, across, up), 'stroke-dasharray': dash(line.scheme) }));
-    }
+    lines.forEach((line, rank) => parts.push(svg('path', {
+      class: `line data ${colour(line.scheme)}`, d: linePath(line, across, up),
+      'stroke-dasharray': dash(line.scheme), transform: `translate(${px(shift(rank))} 0)`,
+    })));
   }
   lines.forEach((line, rank) => line.x.forEach((value, at) => {
     const [x, y] = place(rank, at);
