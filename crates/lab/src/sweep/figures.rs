@@ -74,11 +74,13 @@ impl Places {
         Places { label, unit, names: names.values, others, lines: lines.values, rows }
     }
 
-    /// `dctcp, threshold = 15KB`.
+    /// `dctcp, threshold = 15KB`; what is the same on all lines is not said.
     fn line_names(&self) -> Vec<String> {
         let name = |settings: &Vec<String>| {
-            let pairs = self.others.iter().zip(&settings[1..]);
-            let words = pairs.map(|(label, value)| format!(", {label} = {value}"));
+            let pairs = self.others.iter().zip(settings.iter().enumerate().skip(1));
+            let varied =
+                pairs.filter(|(_, (at, value))| self.lines.iter().any(|l| l[*at] != **value));
+            let words = varied.map(|(label, (_, value))| format!(", {label} = {value}"));
             settings[0].clone() + &words.collect::<String>()
         };
         self.lines.iter().take(MOST_LINES).map(name).collect()
