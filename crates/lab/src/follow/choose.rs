@@ -39,12 +39,8 @@ impl Choice {
         let named: Vec<u32> = measure.follow.clone();
         named.iter().for_each(|&flow| chooser.take(flow));
         if measure.why {
-            let mut flows: Vec<&FlowRow> =
-                record.flows.iter().filter(|flow| can_be_explained(flow)).collect();
-            flows.sort_by(|a, b| slowness(b).total_cmp(&slowness(a)).then(a.flow.cmp(&b.flow)));
-            let (slowest, others) = flows.split_at(flows.len().div_ceil(100));
-            slowest.iter().for_each(|flow| chooser.take_if_room(flow.flow));
-            let mut others: Vec<u32> = others.iter().map(|flow| flow.flow).collect();
+            let (slowest, mut others) = slowest(record);
+            slowest.iter().for_each(|&flow| chooser.take_if_room(flow));
             others.sort_by_key(|&flow| (mix64(u64::from(flow)), flow));
             others.iter().for_each(|&flow| chooser.take_if_room(flow));
         }
@@ -71,6 +67,16 @@ impl Choice {
     pub fn is_empty(&self) -> bool {
         self.conns.is_empty() && self.ports.is_empty()
     }
+}
+
+/// The slowest 1 % of the flows of a run that can be explained, the slowest first, and the others.
+pub fn slowest(record: &RunRecord) -> (Vec<u32>, Vec<u32>) {
+    let mut flows: Vec<&FlowRow> =
+        record.flows.iter().filter(|flow| can_be_explained(flow)).collect();
+    flows.sort_by(|a, b| slowness(b).total_cmp(&slowness(a)).then(a.flow.cmp(&b.flow)));
+    let mut slowest: Vec<u32> = flows.iter().map(|flow| flow.flow).collect();
+    let others = slowest.split_off(flows.len().div_ceil(100));
+    (slowest, others)
 }
 
 /// Whether a flow has a completion time, and a chain of packets that led to it.

@@ -13,7 +13,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use choose::Choice;
+pub use choose::{Choice, slowest};
 
 use crate::collect::Scene;
 use crate::record::{Capture, CapturedPacket, RunRecord};

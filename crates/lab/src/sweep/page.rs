@@ -1,97 +1,109 @@
-//! `sweep.html`: the table, and each metric against the parameter with the most values.
+//! `sweep.html`: the points as a table, and each metric against the parameter with the most values. The
+//! frame, the figures and their scripts are the report's.
 
-use super::part::{Sweep, json_shown};
-use super::plot::{Axis, Line, escape, style, svg};
-use super::rows::{Row, of_rows};
-use super::table::{quantity, unit_of};
-use crate::metrics::Metric;
-use std::collections::BTreeMap;
+use super::figures::figures;
+use super::page_table::table;
+use super::part::{PointRecord, State, Sweep, json_shown};
+use super::plan::Parameter;
+use crate::output::report::frame::{Page, Section};
+use crate::output::report::html::{escape, list, paragraph};
+use crate::output::words::TABLE_NOTE;
 
-/// Lines in one plot, at most; the rest is in the table.
-const MOST_LINES: usize = 32;
-
-const STYLE: &str = "
-:root { color-scheme: light dark; --ink: #222; --paper: #fff; --grid: #ddd; --c0: #0072b2; --c1: #d55e00;
-  --c2: #009e73; --c3: #cc79a7; --c4: #e69f00; --c5: #56b4e9; --c6: #777; --c7: #b5a900; }
-@media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #161616; --grid: #444; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: var(--ink); background: var(--paper); }
-figure { margin: 0 0 2rem; } svg { width: 100%; max-width: 44rem; } svg text { fill: var(--ink); font-size: 12px; }
-.grid { stroke: var(--grid); fill: none; } .line { fill: none; stroke-width: 2; }
-.key { display: inline-block; margin-right: 1.5rem; } .key svg { width: 2.5rem; height: .8rem; }
-pre { overflow-x: auto; font-size: 13px; }
-";
+/// Points without a result that are named, at most.
+const MOST_NAMED: usize = 50;
 
 /// The page; it needs nothing else.
 pub fn html(sweep: &Sweep) -> String {
-    let name = escape(&sweep.name);
-    let done = sweep.points.len() - sweep.points.iter().filter(|p| p.digest.is_none()).count();
-    let plots: String =
-        sweep.shown().into_iter().filter_map(|metric| plot(sweep, metric)).collect();
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{name}</title>\n\
-         <style>{STYLE}</style>\n<h1>{name}</h1>\n<p>{done} of {} points. Means over repetitions, ± half \
-         the 95 % confidence interval. All numbers are in <code>sweep.csv</code>; \
-         <code>sweep.vl.json</code> draws it with Vega-Lite, with intervals.</p>\n{plots}\
-         <h2>All points</h2>\n<pre>{}</pre>\n</html>\n",
-        sweep.points.len(),
-        escape(&sweep.table(usize::MAX / 2)),
-    )
+    let drawn = figures(sweep);
+    let section = |id, title, text, figures| Section { id, title, text, figures };
+    let page = Page {
+        title: &sweep.name,
+        head: head(sweep),
+        names: &drawn.names,
+        sections: vec![
+            section("metrics", "Metrics", String::new(), drawn.figures),
+            section("points", "All points", table(sweep), vec![]),
+            section("made", "How it was made", made(sweep), vec![]),
+        ],
+    };
+    page.html()
 }
 
-/// `metric` against the parameter with the most values, if that has numbers.
-fn plot(sweep: &Sweep, metric: Metric) -> Option<String> {
-    let across = sweep.across()?;
-    let unit = unit_of(sweep.column(across))?;
-    let label = &of_rows(&sweep.parameters).nth(across)?.label;
-    let mut lines = lines(sweep, across, metric);
-    let more = lines.len().saturating_sub(MOST_LINES);
-    lines.truncate(MOST_LINES);
-    let more =
-        if more > 0 { format!("{more} more lines are in the table only.") } else { String::new() };
-    let y = Axis { label: metric.title(), unit: metric.unit(), log: false };
-    let x = Axis { label, unit, log: false };
-    let title = format!("{} against {label}", metric.title());
-    let keys: String = lines.iter().enumerate().map(|(at, line)| key(at, line)).collect();
-    Some(format!(
-        "<figure><h2>{}</h2>\n{}<figcaption>{keys}{more}</figcaption></figure>\n",
-        escape(&title),
-        svg(&title, x, y, &lines)
-    ))
+/// What was varied, and how far it is done.
+fn head(sweep: &Sweep) -> String {
+    let missing: Vec<&PointRecord> =
+        sweep.points.iter().filter(|point| point.state != State::Done).collect();
+    let (all, done) = (sweep.points.len(), sweep.points.len() - missing.len());
+    let mut facts: Vec<(&str, String)> = (0..sweep.parameters.len())
+        .map(|at| (sweep.parameters[at].label.as_str(), values(sweep, at)))
+        .collect();
+    facts.push(("Points", format!("{done} of {all}")));
+    facts.push(("Result", format!("{}, slotline {}", sweep.sweep, sweep.version)));
+    list(&facts) + &lacking(sweep, &missing)
 }
 
-/// A line for each scheme and each setting of the other parameters.
-fn lines(sweep: &Sweep, across: usize, metric: Metric) -> Vec<Line> {
-    let mut lines: Vec<Line> = vec![];
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for row in &sweep.rows {
-        let x = row.settings[across].as_ref().and_then(quantity);
-        let y = row.metrics.get(&metric).and_then(|entry| entry.mean);
-        let Some((x, y)) = x.map(|(x, _)| x).zip(y) else { continue };
-        let name = line_name(sweep, row, across);
-        let place = *places.entry(name.clone()).or_insert(lines.len());
-        match lines.get_mut(place) {
-            Some(line) => line.points.push((x, y)),
-            None => lines.push(Line { name, points: vec![(x, y)] }),
+/// The values of a parameter.
+fn values(sweep: &Sweep, at: usize) -> String {
+    let mut texts: Vec<String> = vec![];
+    for point in &sweep.points {
+        let text = shown(point.settings[at].as_ref());
+        if texts.len() <= MOST_NAMED && !texts.contains(&text) {
+            texts.push(text);
         }
     }
-    lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
-    lines
+    if texts.len() > MOST_NAMED {
+        texts[MOST_NAMED] = "…".into();
+    }
+    texts.join(", ")
 }
 
-fn line_name(sweep: &Sweep, row: &Row, across: usize) -> String {
-    let pairs = of_rows(&sweep.parameters).zip(&row.settings).enumerate();
-    let others = pairs.filter(|(at, _)| *at != across).filter_map(|(_, (parameter, value))| {
-        Some(format!(", {} = {}", parameter.label, json_shown(value.as_ref()?)))
-    });
-    row.scheme.clone() + &others.collect::<String>()
+/// A value as people write it.
+pub(super) fn shown(value: Option<&serde_json::Value>) -> String {
+    value.map_or("as in the scenario".into(), json_shown)
 }
 
-fn key(at: usize, line: &Line) -> String {
+/// Points without a result, and why.
+fn lacking(sweep: &Sweep, missing: &[&PointRecord]) -> String {
+    if missing.is_empty() {
+        return String::new();
+    }
+    let item = |point: &&PointRecord| {
+        let named = sweep.parameters.iter().zip(&point.settings);
+        let words = named.filter_map(|(parameter, value)| {
+            Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
+        });
+        let why = point.message.as_deref().unwrap_or("not run yet");
+        let words = words.collect::<Vec<_>>().join(", ");
+        format!("<li>Point {}, {}: {}</li>\n", point.point, escape(&words), escape(why))
+    };
+    let items: String = missing.iter().take(MOST_NAMED).map(item).collect();
+    let rest = match missing.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => paragraph(&format!("{more} more are in sweep.json.")),
+    };
     format!(
-        "<span class=\"key\"><svg viewBox=\"0 0 40 12\"><path class=\"line\" style=\"{}\" d=\"M0 6H40\"/></svg> {}</span>\n",
-        style(at),
-        escape(&line.name)
+        "<div class=\"warning\"><p>Incomplete: {} of {} points have no result.</p>\n<ul>{items}</ul>{rest}</div>\n",
+        missing.len(),
+        sweep.points.len()
     )
+}
+
+/// How to read the table, what labels stand for, and where all of it is.
+fn made(sweep: &Sweep) -> String {
+    let short = |parameter: &&Parameter| parameter.path != parameter.label;
+    let paths: Vec<String> = sweep
+        .parameters
+        .iter()
+        .filter(short)
+        .map(|parameter| format!("{} stands for {}", parameter.label, parameter.path))
+        .collect();
+    let paths = match paths[..] {
+        [] => String::new(),
+        _ => paragraph(&(paths.join("; ") + ".")),
+    };
+    paragraph(TABLE_NOTE)
+        + &paths
+        + "<p>All metrics of all points are in <code>sweep.csv</code> beside this page; \
+           <code>sweep.json</code> says which folder holds the result of a point, with a report of its own, \
+           and its digest; <code>sweep.vl.json</code> draws the table with Vega-Lite.</p>\n"
 }

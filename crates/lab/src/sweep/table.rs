@@ -152,7 +152,8 @@ impl Sweep {
         serde_json::to_string_pretty(&spec).expect("plain data") + "\n"
     }
 
-    /// The parameter to draw things against: the one with the most values; numbers before names.
+    /// The parameter to draw things against: the one with the most values; among several,
+    /// numbers before names.
     pub fn across(&self) -> Option<usize> {
         let distinct = |at: usize| {
             let mut texts: Vec<String> =
@@ -162,7 +163,7 @@ impl Sweep {
             texts.len()
         };
         let rank = |at: &usize| {
-            (unit_of(self.column(*at)).is_some(), distinct(*at), std::cmp::Reverse(*at))
+            (distinct(*at), unit_of(self.column(*at)).is_some(), std::cmp::Reverse(*at))
         };
         (0..of_rows(&self.parameters).count()).max_by_key(rank)
     }

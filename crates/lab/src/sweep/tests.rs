@@ -3,6 +3,7 @@ use super::rows::rows;
 use super::table::quantity;
 use super::*;
 use crate::metrics::Unit;
+use crate::output::report::plot::Shape;
 use crate::run::Jobs;
 use crate::scenario::Scenario;
 use crate::summary::Summary;
@@ -286,7 +287,14 @@ fn tables_have_every_number() {
     let spec: serde_json::Value = serde_json::from_str(&sweep.vega_lite()).unwrap();
     assert_eq!(spec["spec"]["encoding"]["x"]["field"], "delay in s");
     let page = page::html(&sweep);
-    assert!(page.matches("<svg viewBox=\"0 0 640").count() == 2 && !page.contains("NaN"));
+    assert_eq!(page.matches("<figure id=").count(), 2);
+    assert_eq!(page.matches("<th scope=\"row\">20us</th><td class=\"text\">").count(), 2);
+    assert_eq!(page.matches("<td class=\"text\">dctcp</td>").count(), 2);
+    let figures = figures::figures(&sweep);
+    assert_eq!(figures.names, ["tcp", "dctcp"]);
+    let Shape::Study(drawn) = &figures.figures[0].as_ref().unwrap().shape else { panic!() };
+    assert_eq!((&drawn.series[1].x, drawn.series[1].y[1]), (&vec![1e-6, 2e-5], mean));
+    assert!(drawn.names.is_empty() && drawn.series[0].low[0].is_nan());
     assert!(rows(&sweep.parameters, &sweep.points, &BTreeMap::new()).is_empty());
     std::fs::remove_dir_all(root).unwrap();
 }

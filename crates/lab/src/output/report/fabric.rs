@@ -48,7 +48,7 @@ pub fn figure(view: &View<'_>) -> Figure {
          {grouped}",
         capital(&view.set.fabric),
     );
-    Ok(Plot { id: "fabric", title: TITLE, caption, shape: Shape::Fabric(fabric) })
+    Ok(Plot { id: "fabric", title: TITLE.into(), caption, shape: Shape::Fabric(fabric) })
 }
 
 fn capital(text: &str) -> String {

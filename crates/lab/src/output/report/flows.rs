@@ -24,7 +24,7 @@ fn completion(view: &View<'_>) -> Figure {
         Axis { label: "flow completion time", unit: Measure::Seconds, scale: Division::LogFirst };
     let value = |f: &FlowRow| Some(seconds(f.finish_ps - f.start_ps));
     let drawn = distribution(view, x, value).ok_or(Missing { title, remedy: NO_FLOWS })?;
-    Ok(Plot { id: "fct-cdf", title, caption: drawn.1, shape: Shape::Lines(drawn.0) })
+    Ok(Plot { id: "fct-cdf", title: title.into(), caption: drawn.1, shape: Shape::Lines(drawn.0) })
 }
 
 fn slowdown(view: &View<'_>) -> Figure {
@@ -35,7 +35,7 @@ fn slowdown(view: &View<'_>) -> Figure {
     };
     let drawn = distribution(view, x, value).ok_or(Missing { title, remedy: NO_IDEAL })?;
     let caption = format!("Completion time over the time alone in the network. {}", drawn.1);
-    Ok(Plot { id: "slowdown-cdf", title, caption, shape: Shape::Lines(drawn.0) })
+    Ok(Plot { id: "slowdown-cdf", title: title.into(), caption, shape: Shape::Lines(drawn.0) })
 }
 
 /// The distribution of `value` over all seeds, by scheme, and what to say of it.
@@ -96,7 +96,12 @@ fn by_size(view: &View<'_>) -> Figure {
          with the time they had.",
         edges.len()
     );
-    Ok(Plot { id: "slowdown-by-size", title, caption, shape: Shape::Lines(Lines { x, y, series }) })
+    Ok(Plot {
+        id: "slowdown-by-size",
+        title: title.into(),
+        caption,
+        shape: Shape::Lines(Lines { x, y, series }),
+    })
 }
 
 /// Sizes of the flows whose slowdown is known, in order.
@@ -177,7 +182,7 @@ fn fairness(view: &View<'_>, summary: &Summary) -> Figure {
     }
     Ok(Plot {
         id: "fairness",
-        title,
+        title: title.into(),
         caption: caption + &thin::said(most),
         shape: Shape::Lines(lines),
     })

@@ -46,7 +46,7 @@ fn over_time(view: &View<'_>) -> Option<Figure> {
     );
     let panels = view.first().filter(|(_, run)| !run.samples.is_empty()).map(panel).collect();
     let heat = Heat { rows: ports.iter().map(|at| name(&links.ports[*at])).collect(), panels };
-    Some(Ok(Plot { id: "utilisation", title: TITLE, caption, shape: Shape::Heat(heat) }))
+    Some(Ok(Plot { id: "utilisation", title: TITLE.into(), caption, shape: Shape::Heat(heat) }))
 }
 
 fn name(port: &PortRow) -> String {
@@ -118,7 +118,7 @@ fn totals(view: &View<'_>) -> Figure {
          busiest ports ({left_out} that were used less are not drawn). To see it over time, set \
          sample in [measure]."
     );
-    Ok(Plot { id: "utilisation", title: TITLE, caption, shape: Shape::Bars(bars) })
+    Ok(Plot { id: "utilisation", title: TITLE.into(), caption, shape: Shape::Bars(bars) })
 }
 
 #[cfg(test)]

@@ -16,6 +16,14 @@ pub fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 
+/// What the page is about, as pairs of a name and a value.
+pub fn list(facts: &[(&str, String)]) -> String {
+    let row = |(name, value): &(&str, String)| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value))
+    };
+    format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(row).collect::<String>())
+}
+
 /// What was compared, and on what.
 pub fn about(id: &str, set: &RunSet) -> String {
     let mut out = String::new();
@@ -30,10 +38,7 @@ pub fn about(id: &str, set: &RunSet) -> String {
         ("Seeds", seeds.join(", ")),
         ("Result", format!("{id}, slotline {}", env!("CARGO_PKG_VERSION"))),
     ];
-    let row = |(name, value): &(&str, String)| {
-        format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escape(value))
-    };
-    out += &format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(row).collect::<String>());
+    out += &list(&facts);
     if !set.complete() {
         let planned = set.schemes.len() * set.seeds.len();
         out += &format!(
@@ -57,8 +62,7 @@ pub fn comparison(set: &RunSet, summary: &Summary) -> String {
     let heads =
         summary.schemes.iter().map(|s| format!("<th scope=\"col\">{}</th>", escape(&s.name)));
     let mut out = format!(
-        "<section id=\"comparison\">\n<h2>Comparison</h2>\n\
-         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of all metrics\">\
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of all metrics\">\
          <table>\n<thead><tr><th scope=\"col\">Metric</th>{}</tr></thead>\n<tbody>\n",
         heads.collect::<String>()
     );
@@ -67,7 +71,7 @@ pub fn comparison(set: &RunSet, summary: &Summary) -> String {
         let row: String = cells.collect();
         out += &format!("<tr><th scope=\"row\">{}</th>{row}</tr>\n", metric.title());
     }
-    out + "</tbody></table></div>\n" + &table_notes(set, summary) + "</section>\n"
+    out + "</tbody></table></div>\n" + &table_notes(set, summary)
 }
 
 /// How to read the table.
@@ -95,7 +99,7 @@ fn cell(metric: Metric, cell: Option<&Cell>) -> String {
 }
 
 /// `text` that may be broken only after a colon and before a bracket.
-fn unbroken(text: &str) -> String {
+pub fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}").replace(":\u{a0}", ": ").replace("\u{a0}(", " (")
 }
 
@@ -104,8 +108,7 @@ pub fn trust(set: &RunSet) -> String {
     let lines = words::engine(&EngineTotal::of(&set.in_order()), set.runs.len());
     let paragraphs = lines.iter().map(|line| format!("<p>{}</p>\n", escape(line)));
     format!(
-        "<section id=\"made\">\n<h2>How it was made</h2>\n{}\
-         <details><summary>All settings</summary><pre tabindex=\"0\">{}</pre></details>\n</section>\n",
+        "{}<details><summary>All settings</summary><pre tabindex=\"0\">{}</pre></details>\n",
         paragraphs.collect::<String>(),
         escape(&set.scenario)
     )

@@ -1,6 +1,7 @@
 //! What the page draws: plain data, one [`Plot`] per figure. All that is heavy is done before it gets here.
 
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
 /// One figure.
 #[derive(Serialize, Debug)]
@@ -9,7 +10,7 @@ pub struct Plot {
     pub id: &'static str,
     /// Its heading.
     #[serde(skip)]
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// What must be known to read it, and what was left out.
     #[serde(skip)]
     pub caption: String,
@@ -36,6 +37,8 @@ pub struct Missing {
 pub enum Shape {
     /// Lines over two axes.
     Lines(Lines),
+    /// What a parameter study found.
+    Study(Study),
     /// Horizontal bars, several per name.
     Bars(Bars),
     /// Horizontal bars made of parts.
@@ -70,13 +73,16 @@ pub enum Measure {
     /// A part of a whole: 1 is all of it.
     #[serde(rename = "share")]
     Share,
+    /// A number without a unit.
+    #[serde(rename = "1")]
+    Number,
 }
 
 /// One axis.
 #[derive(Serialize, Clone, Copy, Debug)]
-pub struct Axis {
+pub struct Axis<Label = &'static str> {
     /// What it shows.
-    pub label: &'static str,
+    pub label: Label,
     /// How its values are written.
     pub unit: Measure,
     /// How it can be divided.
@@ -138,6 +144,47 @@ pub struct Series {
     /// Flows that a point stands for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<usize>,
+}
+
+/// What a parameter study found: a metric against one of the parameters, with intervals.
+#[derive(Serialize, Debug)]
+pub struct Study {
+    /// The axis from left to right.
+    pub x: Axis<String>,
+    /// Names of the values where they are no numbers: `x` of lines is an index into these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// The axis from bottom to top.
+    pub y: Axis<String>,
+    /// What tells lines apart: the scheme and the other parameters.
+    pub settings: Vec<String>,
+    /// The lines.
+    pub series: Vec<StudyLine>,
+}
+
+/// One scheme with one setting of the other parameters.
+#[derive(Serialize, Debug, PartialEq)]
+pub struct StudyLine {
+    /// Index of its name in the names of the page.
+    pub scheme: usize,
+    /// Its values of [`Study::settings`].
+    pub settings: Vec<String>,
+    /// From left to right.
+    #[serde(serialize_with = "fine")]
+    pub x: Vec<f64>,
+    /// Means.
+    #[serde(serialize_with = "short")]
+    pub y: Vec<f64>,
+    /// Lower ends of the 95 % intervals; not a number with a single seed.
+    #[serde(serialize_with = "short")]
+    pub low: Vec<f64>,
+    /// Upper ends.
+    #[serde(serialize_with = "short")]
+    pub high: Vec<f64>,
+    /// Seeds of each point.
+    pub seeds: Vec<usize>,
+    /// Whether unfinished flows make a point a lower bound.
+    pub least: Vec<bool>,
 }
 
 /// Horizontal bars.

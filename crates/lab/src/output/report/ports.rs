@@ -33,7 +33,7 @@ fn figure(id: &'static str, title: &'static str, caption: String, lines: Lines) 
     if lines.is_empty() {
         return Err(Missing { title, remedy: REMEDY });
     }
-    Ok(Plot { id, title, caption, shape: Shape::Lines(lines) })
+    Ok(Plot { id, title: title.into(), caption, shape: Shape::Lines(lines) })
 }
 
 fn place(view: &View<'_>) -> String {

@@ -38,7 +38,7 @@ pub fn figure(view: &View<'_>) -> Figure {
         "When each host was permitted to send, and to whom, in the first seed.{how}{left_out}"
     );
     let gantt = Gantt { hosts: hosts(one), panels };
-    Ok(Plot { id: "schedule", title: TITLE, caption, shape: Shape::Gantt(gantt) })
+    Ok(Plot { id: "schedule", title: TITLE.into(), caption, shape: Shape::Gantt(gantt) })
 }
 
 /// Hosts that were permitted to send.

@@ -42,7 +42,7 @@ pub fn figure(view: &View<'_>) -> Figure {
     let flows = chosen.iter().map(|flow| name(one, *flow)).collect();
     let tracks = tracks.into_iter().map(|(track, _)| track).collect();
     let sequence = Sequence { flows, tracks };
-    Ok(Plot { id: "sequence", title: TITLE, caption, shape: Shape::Sequence(sequence) })
+    Ok(Plot { id: "sequence", title: TITLE.into(), caption, shape: Shape::Sequence(sequence) })
 }
 
 fn caption(left_out: usize, each: usize) -> String {

@@ -1,5 +1,6 @@
 //! The page as a whole.
 
+use super::frame::{SCRIPTS, STYLE};
 use super::*;
 use crate::output::tests::fake;
 
@@ -7,7 +8,7 @@ use crate::output::tests::fake;
 fn data_cannot_end_the_script() {
     let mut set = fake(1);
     set.name = "</script><b>".into();
-    let text = data(&set, vec![]);
+    let text = page("id", &set, &Summary::of(&set)).data();
     assert!(!text.contains('<'), "{text}");
     let read: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(read["name"], "</script><b>");

@@ -1,8 +1,8 @@
 //! Where the time of flows went: together, where they waited, and one by one.
 
+use super::groups::{self, Groups};
 use super::plot::{
     Axis, Bars, Division, Figure, FlowStory, Flows, Measure, Missing, Plot, Row, Shape, Stack,
-    StackBar,
 };
 use super::view::{View, host, hosts, is_transfer, seconds};
 use crate::metrics::Unit;
@@ -26,10 +26,10 @@ pub fn figures(view: &View<'_>) -> Vec<Figure> {
 }
 
 /// A followed flow.
-struct Told<'a> {
-    run: &'a RunRecord,
-    flow: &'a FlowRow,
-    why: &'a WhyRow,
+pub(super) struct Told<'a> {
+    pub(super) run: &'a RunRecord,
+    pub(super) flow: &'a FlowRow,
+    pub(super) why: &'a WhyRow,
     total: u64,
 }
 
@@ -53,39 +53,16 @@ fn titles() -> Vec<&'static str> {
 }
 
 fn parts(view: &View<'_>, told: &[Vec<Told<'_>>]) -> Plot {
-    let counted: Vec<usize> = (0..told.len()).map(|scheme| candidates(view, scheme)).collect();
-    let bars = told.iter().enumerate().filter(|(_, all)| !all.is_empty()).flat_map(|(at, all)| {
-        let slowest = &all[..counted[at].div_ceil(100).clamp(1, all.len())];
-        [mean(at, "all followed flows", all), mean(at, "slowest 1 %", slowest)]
-    });
+    let groups: Vec<Groups<'_>> =
+        told.iter().enumerate().map(|(at, all)| Groups::of(view, at, all)).collect();
+    let bars = groups.iter().enumerate().flat_map(|(at, groups)| groups.bars(at));
     let stack = Stack { parts: titles(), bars: bars.collect() };
-    let names = view.set.schemes.iter().zip(told).zip(&counted);
-    let followed: Vec<String> = names
-        .map(|((name, all), n)| {
-            let (all, n) = (words::grouped(all.len() as u64), words::grouped(*n as u64));
-            format!("{name} {all} of {n}")
-        })
-        .collect();
     let caption = format!(
         "Mean time per flow by what it was doing or waiting for. The parts of a flow are the pieces of its \
-         critical path: they add up to its completion time. Followed: {}; the slowest 1 % are always among \
-         them.",
-        followed.join(", ")
+         critical path: they add up to its completion time. {}",
+        groups::said(&view.set.schemes, &groups)
     );
-    Plot { id: "why", title: "Where the time went", caption, shape: Shape::Stack(stack) }
-}
-
-/// Flows among which those of a scheme were chosen to be followed.
-fn candidates(view: &View<'_>, scheme: usize) -> usize {
-    let window = view.set.window;
-    let runs = view.runs[scheme].iter().filter(|run| !run.why.is_empty());
-    runs.map(|run| run.flows.iter().filter(|flow| is_transfer(flow, window)).count()).sum()
-}
-
-fn mean(scheme: usize, group: &'static str, flows: &[Told<'_>]) -> StackBar {
-    let of = |part: &Part| flows.iter().map(|told| seconds(told.why.of(*part))).sum::<f64>();
-    let seconds = Part::ALL.iter().map(|part| of(part) / flows.len() as f64).collect();
-    StackBar { scheme, group, flows: flows.len(), seconds }
+    Plot { id: "why", title: "Where the time went".into(), caption, shape: Shape::Stack(stack) }
 }
 
 /// The ports at which a flow waited longest, with picoseconds.
@@ -129,7 +106,7 @@ fn places(told: &[Vec<Told<'_>>]) -> Figure {
          a grant or its card. Of each flow the three ports where it waited longest count; {left_out} \
          ports with less are not drawn."
     );
-    Ok(Plot { id: "waits", title, caption, shape: Shape::Bars(bars) })
+    Ok(Plot { id: "waits", title: title.into(), caption, shape: Shape::Bars(bars) })
 }
 
 fn stories(told: &[Vec<Told<'_>>]) -> Plot {
@@ -145,7 +122,7 @@ fn stories(told: &[Vec<Told<'_>>]) -> Plot {
     let caption = format!("Followed flows, the slowest first.{left_out}");
     Plot {
         id: "flow",
-        title: "Where the time of one flow went",
+        title: "Where the time of one flow went".into(),
         caption,
         shape: Shape::Flows(flows),
     }
@@ -176,6 +153,7 @@ fn story(scheme: usize, told: &Told<'_>) -> FlowStory {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plot::StackBar;
     use super::*;
     use crate::output::tests::fake;
     use crate::record::RunSet;
@@ -202,9 +180,38 @@ mod tests {
         let Shape::Stack(stack) = &figures[0].as_ref().unwrap().shape else { panic!("no bars") };
         assert_eq!(stack.bars.len(), 6);
         let (all, slowest) = (&stack.bars[0], &stack.bars[1]);
-        assert_eq!((all.flows, slowest.flows), (16, 1));
+        // Of each run the slowest one.
+        assert_eq!((all.flows, slowest.flows), (16, 2));
+        assert_eq!((all.group, slowest.group), ("all flows", "slowest 1 %"));
         assert!((all.seconds[Part::Queue as usize] - 40.5e-6).abs() < 1e-12);
         assert!((slowest.seconds[Part::Queue as usize] - 72e-6).abs() < 1e-12);
+    }
+
+    /// Followed are the slowest, 7, some others, and 1, which has a name.
+    fn partly(scenario: &str) -> (Vec<StackBar>, String) {
+        let mut set = told();
+        set.scenario = scenario.into();
+        for run in &mut set.runs {
+            run.why.retain(|why| [0, 1, 2, 7].contains(&why.flow));
+        }
+        let figure = figures(&View::of(&set)).remove(0).unwrap();
+        let Shape::Stack(stack) = figure.shape else { panic!("no bars") };
+        (stack.bars, figure.caption)
+    }
+
+    #[test]
+    fn a_sample_does_not_lean_towards_slow_or_named_flows() {
+        let (bars, caption) = partly("[measure]\nfollow = [1, 7]\n");
+        let (slowest, others) = (&bars[0], &bars[1]);
+        assert_eq!((slowest.group, slowest.flows), ("slowest 1 %", 2));
+        assert_eq!((others.group, others.flows), ("random sample of the others", 4));
+        assert!((slowest.seconds[Part::Queue as usize] - 72e-6).abs() < 1e-12);
+        assert!((others.seconds[Part::Queue as usize] - 18e-6).abs() < 1e-12);
+        assert!(caption.contains("tcp 2 of the slowest 2, and 4 of the other 14;"), "{caption}");
+        assert!(caption.contains("only because they are named"), "{caption}");
+        let (bars, caption) = partly("name = \"a\"\nname = \"b\"\n");
+        assert_eq!(bars[1].flows, 6);
+        assert!(caption.contains("cannot be told apart"), "{caption}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // A figure's data as CSV, and as a Vega-Lite specification with the data in it.
 
 const KINDS = {
-  lines: LINES, bars: BARS, stack: STACK, heat: HEAT, gantt: GANTT, sequence: SEQUENCE, fabric: FABRIC, flows: FLOWS,
+  lines: LINES, study: STUDY, bars: BARS, stack: STACK, heat: HEAT, gantt: GANTT, sequence: SEQUENCE, fabric: FABRIC, flows: FLOWS,
 };
 
 function csvCell(value) {
@@ -21,7 +21,7 @@ function vegaOf(plot, schemes, title) {
   const values = table.rows.map(row => Object.fromEntries(table.columns.map((name, at) => [name, row[at]])));
   const spec = {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
-    title, width: 560, height: plot.kind === 'lines' || plot.kind === 'sequence' ? 300 : undefined,
+    title, width: 560, height: ['lines', 'study', 'sequence'].includes(plot.kind) ? 300 : undefined,
     data: { values }, ...kind.vega(plot, table),
   };
   return JSON.stringify(spec, null, 1);

@@ -5,6 +5,7 @@ const MULTIPLES = {
   'bit/s': [[1e12, 'Tbit/s'], [1e9, 'Gbit/s'], [1e6, 'Mbit/s'], [1e3, 'Kbit/s'], [1, 'bit/s']],
   'B': [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'KB'], [1, 'B']],
   'x': [[1, '']],
+  '1': [[1, '']],
   'share': [[0.01, '%']],
 };
 

@@ -80,7 +80,7 @@ function scaleFor(axis, log, values, from, to, parts) {
     const positive = finite.filter(v => v > 0);
     return logScale(axis.unit, smallest(positive), largest(positive), from, to, parts);
   }
-  return linearScale(axis.unit, 0, high, from, to, parts);
+  return linearScale(axis.unit, smallest(finite.concat(0)), high, from, to, parts);
 }
 
 const isLog = axis => axis.scale === 'log-first';

@@ -1,0 +1,114 @@
+//! The frame of a page: head, contents, sections with figures, their data and the scripts that draw them.
+
+use super::html::{escape, paragraph};
+use super::plot::{Figure, Plot};
+use serde::Serialize;
+
+/// A page; it needs nothing else.
+pub struct Page<'a> {
+    /// Its heading.
+    pub title: &'a str,
+    /// What stands below the heading, as HTML.
+    pub head: String,
+    /// What the lines and bars of its figures stand for: schemes, or schemes with settings.
+    pub names: &'a [String],
+    /// Its parts.
+    pub sections: Vec<Section>,
+}
+
+/// Tables and figures that belong together.
+pub struct Section {
+    /// Its name in the page.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// What stands before the figures, as HTML.
+    pub text: String,
+    /// Its figures.
+    pub figures: Vec<Figure>,
+}
+
+impl Page<'_> {
+    /// The page as a file.
+    pub fn html(&self) -> String {
+        let link =
+            |section: &Section| format!("<a href=\"#{}\">{}</a>\n", section.id, section.title);
+        let contents: String = self.sections.iter().map(link).collect();
+        let body: String = self.sections.iter().map(Section::html).collect();
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+             <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+             <header>\n<h1>{title}</h1>\n{}</header>\n<nav aria-label=\"Contents\">{contents}</nav>\n\
+             <noscript><p class=\"warning\">The figures are drawn by a script, which is switched off here. The \
+             tables and all data files beside this page do not need it.</p></noscript>\n\
+             <main>\n{body}</main>\n\
+             <script type=\"application/json\" id=\"data\">{}</script>\n\
+             <script>\n'use strict';\n(() => {{\n{}}})();\n</script>\n</body>\n</html>\n",
+            self.head,
+            self.data(),
+            SCRIPTS.concat(),
+            title = escape(self.title),
+        )
+    }
+
+    /// All figures as JSON that may stand within a page.
+    pub(super) fn data(&self) -> String {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            name: &'a str,
+            schemes: &'a [String],
+            plots: Vec<&'a Plot>,
+        }
+        let plots = self.sections.iter().flat_map(|section| section.figures.iter().flatten());
+        let data = Data { name: self.title, schemes: self.names, plots: plots.collect() };
+        // Plain data with text keys always has a JSON form. A `<` in a text could end the script.
+        serde_json::to_string(&data).expect("plain data").replace('<', "\\u003c")
+    }
+}
+
+impl Section {
+    fn html(&self) -> String {
+        let figures: String = self.figures.iter().map(figure).collect();
+        let (id, title, text) = (self.id, self.title, &self.text);
+        format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{text}{figures}</section>\n")
+    }
+}
+
+/// The place where the script draws, or what is missing.
+fn figure(figure: &Figure) -> String {
+    match figure {
+        Ok(Plot { id, title, caption, .. }) => format!(
+            "<figure id=\"{id}\">\n<h3>{}</h3>\n<div class=\"stage\"></div>\n\
+             <figcaption>{}</figcaption>\n</figure>\n",
+            escape(title),
+            escape(caption)
+        ),
+        Err(missing) => format!(
+            "<div class=\"missing\"><h3>{}</h3>{}</div>\n",
+            missing.title,
+            paragraph(missing.remedy)
+        ),
+    }
+}
+
+pub(super) const STYLE: &str =
+    concat!(include_str!("assets/colours.css"), include_str!("assets/page.css"));
+
+/// One subject each; later ones use earlier ones.
+pub(super) const SCRIPTS: [&str; 14] = [
+    include_str!("assets/numbers.js"),
+    include_str!("assets/dom.js"),
+    include_str!("assets/scales.js"),
+    include_str!("assets/lines.js"),
+    include_str!("assets/study.js"),
+    include_str!("assets/bars.js"),
+    include_str!("assets/stack.js"),
+    include_str!("assets/heat.js"),
+    include_str!("assets/gantt.js"),
+    include_str!("assets/sequence.js"),
+    include_str!("assets/fabric.js"),
+    include_str!("assets/flows.js"),
+    include_str!("assets/export.js"),
+    include_str!("assets/page.js"),
+];
