@@ -5,6 +5,7 @@ use crate::progress;
 use anyhow::{Context, Result, bail};
 use slotline_lab::output::words::grouped;
 use slotline_lab::output::{Place, Written, terminal};
+use slotline_lab::record::RunRecord;
 use slotline_lab::run::Jobs;
 use slotline_lab::scenario::{Loaded, Scenario};
 use slotline_lab::summary::Summary;
@@ -26,18 +27,41 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let place =
         Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
-    let jobs = Arc::new(Jobs::of(&loaded));
+    let (jobs, mut records) = to_do(&loaded, &place);
     progress::stop_on_interrupt(&jobs)?;
     let threads = options.common.threads();
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
-    let records = progress::watched(&jobs, end, || jobs.run(&loaded, threads))?;
+    let work = || jobs.run_keeping(&loaded, threads, keeper(&loaded, &place));
+    records.extend(progress::watched(&jobs, end, work)?);
     finish(&loaded, place, records, options)
+}
+
+/// The runs to be done, and those that an interrupted process did already.
+pub fn to_do(loaded: &Loaded, place: &Place) -> (Arc<Jobs>, Vec<RunRecord>) {
+    let left = place.left(&loaded.run_set(vec![]));
+    left.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    let all = Jobs::of(loaded);
+    if !left.runs.is_empty() {
+        let (found, of) = (left.runs.len(), all.0.len());
+        eprintln!("going on from {found} of {of} runs that an interrupted run left");
+    }
+    (Arc::new(all.without(&left.runs, loaded)), left.runs)
+}
+
+/// Keeps each run in `place` as it is done. Where that fails the run is not lost, unless this is killed.
+pub fn keeper(loaded: &Loaded, place: &Place) -> impl Fn(&mut RunRecord) + Sync {
+    let plan = loaded.run_set(vec![]);
+    move |run| {
+        if let Err(error) = place.keep(&plan, run) {
+            eprintln!("note: a run is not safe before the end: {error}");
+        }
+    }
 }
 
 fn finish(
     loaded: &Loaded,
     place: Place,
-    records: Vec<slotline_lab::record::RunRecord>,
+    records: Vec<RunRecord>,
     options: &RunOptions,
 ) -> Result<ExitCode> {
     let set = loaded.run_set(records);

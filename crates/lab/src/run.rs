@@ -63,6 +63,14 @@ impl Jobs {
         Jobs(jobs)
     }
 
+    /// Those that are not among `done`.
+    pub fn without(self, done: &[RunRecord], loaded: &Loaded) -> Jobs {
+        let Jobs(mut jobs) = self;
+        let name = |job: &Job| &loaded.scenario.scheme[job.scheme].name;
+        jobs.retain(|job| !done.iter().any(|r| r.seed == job.seed && r.scheme == *name(job)));
+        Jobs(jobs)
+    }
+
     /// Stops everything soon; what is done is kept.
     pub fn cancel(&self) {
         self.0.iter().for_each(|job| job.watch.cancel.store(true, Ordering::Relaxed));
@@ -75,6 +83,17 @@ impl Jobs {
     /// Does them, `threads` at a time; where there are fewer runs than threads, each run uses several.
     /// Returns complete runs only, in order.
     pub fn run(&self, loaded: &Loaded, threads: usize) -> Result<Vec<RunRecord>, ScenarioError> {
+        self.run_keeping(loaded, threads, |_| ())
+    }
+
+    /// As [`Jobs::run`]; each whole run but the last is shown to `keep` when it is done, on its thread.
+    pub fn run_keeping(
+        &self,
+        loaded: &Loaded,
+        threads: usize,
+        keep: impl Fn(&mut RunRecord) + Sync,
+    ) -> Result<Vec<RunRecord>, ScenarioError> {
+        let left = AtomicUsize::new(self.0.len());
         let workers = threads.clamp(1, self.0.len().max(1));
         let each = (threads / workers).max(1);
         let next = AtomicUsize::new(0);
@@ -83,7 +102,12 @@ impl Jobs {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = self.0.get(at).filter(|_| !self.cancelled()) else { return };
-                let Some(record) = one(loaded, job, each, workers == 1).transpose() else { return };
+                let made = one(loaded, job, each, workers == 1).transpose();
+                let Some(mut record) = made else { return };
+                // Stopped while it was followed, it lacks that.
+                if left.fetch_sub(1, Ordering::Relaxed) > 1 && !job.cancelled() {
+                    record.iter_mut().for_each(&keep);
+                }
                 job.done.store(true, Ordering::Relaxed);
                 done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, record));
             }

@@ -1,11 +1,12 @@
 //! One point of a sweep, in this process: what `slotline sweep` starts for each.
 //!
 //! Its standard input is its lifeline: where that ends, whoever started it has stopped or is gone, and
-//! it stops too and keeps nothing. A point's result is whole or not there.
+//! it stops too. A point's result is whole or not there; runs of it that are done stay in its draft, and
+//! the next to do the point goes on from them.
 
 use super::SweepOptions;
 use crate::progress;
-use crate::run::INTERRUPTED;
+use crate::run::{INTERRUPTED, keeper, to_do};
 use anyhow::{Context, Result, bail};
 use slotline_lab::output::{Place, run_id};
 use slotline_lab::run::Jobs;
@@ -33,11 +34,13 @@ pub fn point(options: &SweepOptions, which: &str) -> Result<ExitCode> {
         );
     }
     let place = Place::claim(&options.out, name, &resolved, true)?;
-    let jobs = Arc::new(Jobs::of(&loaded));
+    let (jobs, mut records) = to_do(&loaded, &place);
     progress::stop_on_interrupt(&jobs)?;
     stop_with_lifeline(&jobs);
-    let set = loaded.run_set(jobs.run(&loaded, options.threads)?);
+    records.extend(jobs.run_keeping(&loaded, options.threads, keeper(&loaded, &place))?);
+    let set = loaded.run_set(records);
     if !set.complete() {
+        place.leave();
         return Ok(ExitCode::from(INTERRUPTED));
     }
     match place.write(&set, &Summary::of(&set), false) {

@@ -3,6 +3,7 @@
 mod csv;
 pub mod differences;
 mod index;
+mod kept;
 pub mod merge;
 mod parquet_read;
 mod parquet_write;
@@ -17,6 +18,8 @@ pub mod why;
 pub mod words;
 mod written;
 
+pub use kept::Left;
+pub(crate) use kept::has_runs;
 pub(crate) use tables::FLOWS;
 pub use written::{CSV_ROWS, Written};
 
@@ -61,14 +64,20 @@ pub fn run_id(name: &str, scenario: &str) -> String {
     format!("{}-{:08x}", parts.join("-"), (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 
-/// A folder claimed for a result, before the work is done. Files are written beside it under another
-/// name, which becomes the folder at the end: what has the name is whole.
+/// The result itself, in its draft.
+const WHOLE: &str = "result";
+
+/// A folder claimed for a result, before the work is done. Files are written into a draft beside it, and
+/// get its name at the end: what has the name is whole. Until then the draft has the runs done so far.
 #[derive(Debug)]
 pub struct Place {
     id: String,
+    root: PathBuf,
     folder: PathBuf,
     draft: PathBuf,
     scenario: String,
+    /// Whether runs kept in the draft stay there for the next.
+    leaves: bool,
 }
 
 impl Place {
@@ -83,7 +92,8 @@ impl Place {
         let id = run_id(name, scenario);
         let folder = root.join(&id);
         let draft = root.join(format!(".{id}.{}.partial", holder()));
-        let place = Place { id, folder, draft, scenario: scenario.to_string() };
+        let (root, scenario) = (root.to_path_buf(), scenario.to_string());
+        let place = Place { id, root, folder, draft, scenario, leaves: false };
         place.check_free(force)?;
         fs::create_dir_all(&place.draft).map_err(at(&place.draft))?;
         Ok(place)
@@ -105,25 +115,39 @@ impl Place {
     /// Writes all files of `set`, whose summary is `summary`, and gives them their name. Tables of more
     /// than [`CSV_ROWS`] rows are written as CSV only where `all_csv`.
     pub fn write(
-        self,
+        mut self,
         set: &RunSet,
         summary: &Summary,
         all_csv: bool,
     ) -> Result<Written, OutputError> {
         let rows = if all_csv { usize::MAX } else { CSV_ROWS };
-        let left_out = written::write(&self.draft, &self.folder, &self.id, (set, summary), rows)?;
-        self.publish()?;
-        Ok(Written { folder: self.folder.clone(), left_out })
+        let written = self.fill(set, summary, rows);
+        self.leaves = written.is_err() && !self.folder.exists();
+        Ok(Written { folder: self.folder.clone(), left_out: written? })
+    }
+    fn fill(
+        &self,
+        set: &RunSet,
+        summary: &Summary,
+        csv_rows: usize,
+    ) -> Result<Vec<(String, usize)>, OutputError> {
+        let whole = self.draft.join(WHOLE);
+        // A process of the same number may have left a half.
+        drop(fs::remove_dir_all(&whole));
+        fs::create_dir(&whole).map_err(at(&whole))?;
+        let left_out = written::write(&whole, &self.folder, &self.id, (set, summary), csv_rows)?;
+        self.publish(&whole)?;
+        Ok(left_out)
     }
     /// A replaced result moves aside first, so that a name never stands for a mixture, and back where
     /// the new one cannot take its place.
-    fn publish(&self) -> Result<(), OutputError> {
+    fn publish(&self, whole: &Path) -> Result<(), OutputError> {
         let old = self.draft.with_extension("replaced");
         let replaces = self.folder.exists();
         if replaces {
             fs::rename(&self.folder, &old).map_err(at(&self.folder))?;
         }
-        if let Err(error) = fs::rename(&self.draft, &self.folder) {
+        if let Err(error) = fs::rename(whole, &self.folder) {
             if replaces {
                 fs::rename(&old, &self.folder).map_err(at(&old))?;
             }
@@ -134,9 +158,12 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// Leaves no draft behind. Nothing can be done about a failure here, and nothing depends on it.
+    /// Leaves no draft behind, unless there is something in it to go on from that nothing else has.
+    /// Nothing can be done about a failure here, and nothing depends on it.
     fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.draft));
+        if !(self.leaves && has_runs(&self.draft)) {
+            drop(fs::remove_dir_all(&self.draft));
+        }
     }
 }
 

@@ -64,14 +64,13 @@ pub(super) fn write(
     for table in short {
         files.push(planned(&csv_name(table), false, move |out| table.csv(set, out)));
     }
-    write_all(folder, name, id, set, files)?;
+    write_all(folder, name, id, set, files, true)?;
     Ok(long.into_iter().map(|table| (csv_name(table), rows(table))).collect())
 }
 
-/// What is read back, and nothing else.
-#[cfg(test)]
+/// What is read back, and nothing else; not forced to the disk.
 pub(super) fn write_data(folder: &Path, id: &str, set: &RunSet) -> Result<(), OutputError> {
-    write_all(folder, folder, id, set, read_back(set))
+    write_all(folder, folder, id, set, read_back(set), false)
 }
 
 /// The scenario, and the tables as Parquet.
@@ -108,9 +107,10 @@ fn write_all(
     id: &str,
     set: &RunSet,
     files: Vec<Planned<'_>>,
+    lasting: bool,
 ) -> Result<(), OutputError> {
     let made = side_by_side::map(&files, |file| {
-        put(&folder.join(&file.name), &*file.fill).map_err(at(&name.join(&file.name)))
+        put(&folder.join(&file.name), &*file.fill, lasting).map_err(at(&name.join(&file.name)))
     });
     let mut notes = BTreeMap::new();
     for (file, note) in files.iter().zip(made) {
@@ -123,12 +123,13 @@ fn write_all(
     // Plain data with text keys always has a JSON form.
     let text = serde_json::to_string_pretty(&index).expect("plain data") + "\n";
     let path = folder.join(index::FILE);
-    put(&path, &|out| out.write_all(text.as_bytes())).map_err(at(&name.join(index::FILE)))?;
+    put(&path, &|out| out.write_all(text.as_bytes()), lasting)
+        .map_err(at(&name.join(index::FILE)))?;
     Ok(())
 }
 
-/// Writes one file.
-fn put(path: &Path, fill: &Fill<'_>) -> io::Result<Note> {
+/// Writes one file; with `lasting` it is on the disk when this returns.
+fn put(path: &Path, fill: &Fill<'_>, lasting: bool) -> io::Result<Note> {
     let file = fs::File::create(path)?;
     let mut out = Tallied {
         to: BufWriter::with_capacity(1 << 16, file),
@@ -136,7 +137,10 @@ fn put(path: &Path, fill: &Fill<'_>) -> io::Result<Note> {
         hash: XxHash64::with_seed(0),
     };
     fill(&mut out)?;
-    out.to.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    let file = out.to.into_inner().map_err(io::IntoInnerError::into_error)?;
+    if lasting {
+        file.sync_all()?;
+    }
     Ok(Note { bytes: out.bytes, xxh64: format!("{:016x}", out.hash.finish()) })
 }
 

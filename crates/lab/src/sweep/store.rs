@@ -3,7 +3,7 @@
 use super::lock;
 use super::part::{Part, Sweep};
 use super::summary_file::SummaryFile;
-use crate::output::OutputError;
+use crate::output::{OutputError, has_runs};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,14 +20,16 @@ pub fn is_done(root: &Path, id: &str, resolved: &str) -> Result<bool, OutputErro
     }
 }
 
-/// Removes drafts of results that processes on this machine began and did not live to finish.
+/// Removes drafts of results that processes on this machine began and did not live to finish, unless they
+/// have whole runs for a point that is to be done: it goes on from them.
 pub fn clear_drafts(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
         let draft = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
-        let holder = draft.and_then(|draft| Some(draft.split_once('.')?.1));
-        if holder.is_some_and(lock::is_gone) {
+        let Some((id, holder)) = draft.and_then(|draft| draft.split_once('.')) else { continue };
+        let is_wanted = || has_runs(&path) && !root.join(id).exists();
+        if lock::is_gone(holder) && !is_wanted() {
             // What cannot be removed is in nobody's way.
             drop(fs::remove_dir_all(&path));
         }

@@ -1,0 +1,134 @@
+//! What a killed process leaves is found once, as it was; what is damaged or another's is done again.
+
+use super::super::{fake, scratch};
+use super::*;
+
+fn plan() -> RunSet {
+    RunSet { runs: vec![], ..fake(3) }
+}
+
+fn claim(root: &Path) -> Place {
+    let plan = plan();
+    Place::claim(root, &plan.name, &plan.scenario, true).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The first `n` runs, each of which took its time.
+fn runs(n: usize) -> Vec<RunRecord> {
+    let mut runs: Vec<RunRecord> = fake(3).in_order().into_iter().take(n).cloned().collect();
+    runs.iter_mut().for_each(|run| run.engine.wall_s = 1.0);
+    runs
+}
+
+/// What a process that nobody can stop any more leaves; returns its draft.
+fn killed(root: &Path, done: &[RunRecord]) -> PathBuf {
+    let place = claim(root);
+    for run in done {
+        let mut kept = run.clone();
+        place.keep(&plan(), &mut kept).unwrap();
+        assert_eq!(kept, *run, "it is only looked at");
+    }
+    let holder = lock::holder();
+    let (host, _) = holder.rsplit_once('.').unwrap();
+    let draft = root.join(format!(".{}.{host}.{}.partial", place.id, i32::MAX));
+    fs::rename(&place.draft, &draft).unwrap();
+    std::mem::forget(place);
+    draft
+}
+
+/// The only folder of kept runs in `draft`.
+fn of_program(draft: &Path) -> PathBuf {
+    entries(draft).into_iter().find(|path| is_kept(path)).unwrap()
+}
+
+#[test]
+fn what_a_killed_process_left_is_found_once() {
+    let root = scratch("kept");
+    let done = runs(4);
+    let draft = killed(&root, &done[..3]);
+    let second = killed(&root.join("elsewhere"), &done[2..]);
+    fs::rename(
+        &second,
+        draft.with_file_name(
+            format!("{}", second.file_name().unwrap().display())
+                .replace(&i32::MAX.to_string(), &(i32::MAX - 1).to_string()),
+        ),
+    )
+    .unwrap();
+    fs::remove_dir_all(root.join("elsewhere")).unwrap();
+    let place = claim(&root);
+    let left = place.left(&plan());
+    assert_eq!(left.notes, [] as [String; 0]);
+    let sorted = |mut runs: Vec<RunRecord>| {
+        runs.sort_by_key(|run| (run.scheme.clone(), run.seed));
+        runs
+    };
+    assert_eq!(sorted(left.runs), sorted(done.clone()), "of two processes, each run once");
+    assert_eq!(entries(&root), [place.draft.clone()], "the others' drafts are ours now");
+    place.leave();
+    assert_eq!(entries(&root).len(), 1, "left for the next");
+    // A process of the same number as the one that is gone goes on too.
+    let place = claim(&root);
+    let left = place.left(&plan());
+    assert_eq!(left.runs.len(), 4);
+    let whole = fake(3);
+    let written = place.write(&whole, &crate::summary::Summary::of(&whole), false).unwrap();
+    assert_eq!(entries(&root), [written.folder.clone()], "nothing is left behind");
+    assert!(entries(&written.folder).iter().all(|path| path.is_file()), "nor inside");
+    fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn what_is_damaged_or_of_another_program_is_done_again() {
+    let root = scratch("kept-damaged");
+    let done = runs(4);
+    let draft = killed(&root, &done);
+    let kept = entries(&of_program(&draft));
+    let mut bytes = fs::read(kept[0].join("flows.parquet")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(kept[0].join("flows.parquet"), bytes).unwrap();
+    fs::remove_file(kept[1].join("runs.json")).unwrap();
+    let index = fs::read_to_string(kept[2].join("runs.json")).unwrap();
+    fs::write(kept[2].join("runs.json"), index.replace("incast", "outcast")).unwrap();
+    let place = claim(&root);
+    let left = place.left(&plan());
+    assert_eq!(left.runs, done[3..]);
+    assert_eq!(left.notes.len(), 2, "{:?}", left.notes);
+    assert!(left.notes[0].contains("flows.parquet") && left.notes[0].contains("damaged"));
+    assert!(left.notes[1].contains("another scenario or version"), "{:?}", left.notes);
+    drop(place);
+    assert_eq!(entries(&root), [] as [PathBuf; 0]);
+
+    let draft = killed(&root, &done);
+    fs::rename(of_program(&draft), draft.join("runs-0123456789abcdef")).unwrap();
+    let left = claim(&root).left(&plan());
+    assert!(left.runs.is_empty() && left.notes[0].contains("another build"), "{:?}", left.notes);
+    assert_eq!(entries(&root), [] as [PathBuf; 0]);
+    fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn short_runs_and_empty_drafts_leave_nothing() {
+    let root = scratch("kept-short");
+    let place = claim(&root);
+    let mut short = runs(1).remove(0);
+    short.engine.wall_s = WORTH_S / 2.0;
+    place.keep(&plan(), &mut short).unwrap();
+    assert!(!has_runs(&place.draft));
+    place.leave();
+    assert_eq!(entries(&root), [] as [PathBuf; 0]);
+    fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn a_process_that_lives_keeps_its_own() {
+    let root = scratch("kept-alive");
+    let draft = killed(&root, &runs(2));
+    // The parent of this process is there.
+    let parent = std::os::unix::process::parent_id().to_string();
+    let name = draft.display().to_string().replace(&i32::MAX.to_string(), &parent);
+    fs::rename(draft, &name).unwrap();
+    assert!(claim(&root).left(&plan()).runs.is_empty());
+    assert!(has_runs(Path::new(&name)));
+    fs::remove_dir_all(root).unwrap();
+}
