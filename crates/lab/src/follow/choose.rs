@@ -39,10 +39,12 @@ impl Choice {
         let named: Vec<u32> = measure.follow.clone();
         named.iter().for_each(|&flow| chooser.take(flow));
         if measure.why {
-            let (slowest, mut others) = slowest(record);
+            let (slowest, others) = slowest(record);
             slowest.iter().for_each(|&flow| chooser.take_if_room(flow));
-            others.sort_by_key(|&flow| (mix64(u64::from(flow)), flow));
-            others.iter().for_each(|&flow| chooser.take_if_room(flow));
+            let drawn = |flow: u32| (mix64(u64::from(flow)), flow);
+            let mut others: Vec<(u64, u32)> = others.into_iter().map(drawn).collect();
+            others.sort_unstable();
+            others.iter().for_each(|&(_, flow)| chooser.take_if_room(flow));
         }
         let Chooser { mut flows, conns, .. } = chooser;
         flows.sort_unstable();
@@ -69,14 +71,22 @@ impl Choice {
     }
 }
 
-/// The slowest 1 % of the flows of a run that can be explained, the slowest first, and the others.
+/// The slowest 1 % of the flows of a run that can be explained, the slowest first, and the others, in no
+/// order.
 pub fn slowest(record: &RunRecord) -> (Vec<u32>, Vec<u32>) {
+    let order =
+        |a: &&FlowRow, b: &&FlowRow| slowness(b).total_cmp(&slowness(a)).then(a.flow.cmp(&b.flow));
     let mut flows: Vec<&FlowRow> =
         record.flows.iter().filter(|flow| can_be_explained(flow)).collect();
-    flows.sort_by(|a, b| slowness(b).total_cmp(&slowness(a)).then(a.flow.cmp(&b.flow)));
-    let mut slowest: Vec<u32> = flows.iter().map(|flow| flow.flow).collect();
-    let others = slowest.split_off(flows.len().div_ceil(100));
-    (slowest, others)
+    let most = flows.len().div_ceil(100);
+    // Only the slowest have to be in order.
+    if most < flows.len() {
+        flows.select_nth_unstable_by(most, order);
+    }
+    let (slowest, others) = flows.split_at_mut(most);
+    slowest.sort_unstable_by(order);
+    let numbers = |flows: &[&FlowRow]| flows.iter().map(|flow| flow.flow).collect();
+    (numbers(slowest), numbers(others))
 }
 
 /// Whether a flow has a completion time, and a chain of packets that led to it.

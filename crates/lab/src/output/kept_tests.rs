@@ -63,7 +63,11 @@ fn what_a_killed_process_left_is_found_once() {
         runs
     };
     assert_eq!(sorted(left.runs), sorted(done.clone()), "of two processes, each run once");
-    assert_eq!(entries(&root), [place.draft.clone()], "the others' drafts are ours now");
+    assert_eq!(
+        entries(&root),
+        std::slice::from_ref(&place.draft),
+        "the others' drafts are ours now"
+    );
     place.leave();
     assert_eq!(entries(&root).len(), 1, "left for the next");
     // A process of the same number as the one that is gone goes on too.
@@ -72,7 +76,7 @@ fn what_a_killed_process_left_is_found_once() {
     assert_eq!(left.runs.len(), 4);
     let whole = fake(3);
     let written = place.write(&whole, &crate::summary::Summary::of(&whole), false).unwrap();
-    assert_eq!(entries(&root), [written.folder.clone()], "nothing is left behind");
+    assert_eq!(entries(&root), std::slice::from_ref(&written.folder), "nothing is left behind");
     assert!(entries(&written.folder).iter().all(|path| path.is_file()), "nor inside");
     fs::remove_dir_all(root).unwrap();
 }

@@ -55,13 +55,13 @@ fn study(values: [Value; 4]) -> Sweep {
 fn metrics(at: usize) -> BTreeMap<Metric, MetricEntry> {
     let entry = |metric: Metric| {
         let mean = (at + 1) as f64 * if metric == Metric::Goodput { 1e9 } else { 0.01 };
-        let half = (at % 3 > 0).then_some(mean * 0.4 * (at % 3) as f64);
+        let half = (!at.is_multiple_of(3)).then_some(mean * 0.4 * (at % 3) as f64);
         MetricEntry {
             mean: Some(mean),
             ci_low: half.map(|half| mean - half),
             ci_high: half.map(|half| mean + half),
             n: if half.is_some() { 3 } else { 1 },
-            lower_bound: at % 2 == 0,
+            lower_bound: at.is_multiple_of(2),
             against_baseline: None,
         }
     };
