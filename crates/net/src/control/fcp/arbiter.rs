@@ -82,15 +82,16 @@ impl ArbiterSession {
     pub fn granted(&self, dst: u32) -> u64 {
         self.flow(dst).granted
     }
-    /// Slots to `dst` demanded and not granted yet.
+    /// Slots to `dst` demanded and not granted yet; none without an epoch.
     pub fn wanted(&self, dst: u32) -> u64 {
         let Flow { demanded, granted } = self.flow(dst);
-        demanded.saturating_sub(granted)
+        if self.session.is_open() { demanded.saturating_sub(granted) } else { 0 }
     }
     /// Grants a slot to `dst` over one of the paths there.
     ///
     /// # Errors
-    /// The endpoint has not asked for it in this epoch, or has got all it asked for.
+    /// The endpoint has not asked for it in this epoch, has got all it asked for, or there is no epoch
+    /// at present: this end has left it, and [`ArbiterEvent::Began`] will come.
     pub fn grant(&mut self, dst: u32, slot: u64, path: u32) -> Result<(), Denied> {
         let open = self.session.is_open();
         let flow = self.flows.get_mut(&dst).filter(|flow| open && flow.granted < flow.demanded);
