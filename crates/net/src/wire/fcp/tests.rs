@@ -115,3 +115,69 @@ fn a_message_that_is_too_long_is_not_emitted() {
     let message = Message { source: 0, destination: 1, from: 1, to: 1, number: 1, acks, records };
     assert_eq!(message.emit(&KEY), Err(TooLong(HEADER + RECORD + 6_000 * TOTAL + CODE)));
 }
+
+const VECTORS: &str = include_str!("vectors.txt");
+const ENDPOINT: u64 = 0x1111_1111_1111_1111;
+const ARBITER: u64 = 0x2222_2222_2222_2222;
+
+/// `KEY: VALUE` of a block.
+fn value<'a>(block: &'a str, key: &str) -> &'a str {
+    let found = block.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+    found.unwrap_or_else(|| panic!("no {key} in {block}"))
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
+fn up(to: u64, number: u64, acks: Acks, records: Vec<Record>) -> Message {
+    Message { source: 7, destination: 1_000, from: ENDPOINT, to, number, acks, records }
+}
+
+fn down(number: u64, acks: Acks, records: Vec<Record>) -> Message {
+    let (from, to) = (ARBITER, ENDPOINT);
+    Message { source: 1_000, destination: 7, from, to, number, acks, records }
+}
+
+/// What the accepted vectors mean.
+fn meanings() -> Vec<(&'static str, Message)> {
+    let acks = |highest, before| Acks { highest, before };
+    let total = |dst, slots| Total { dst, slots };
+    let grant = |path, offset| Grant { dst: 8, path, offset };
+    let demand = Record::Demand(vec![total(8, 3), total(0xffff_fffe, 70_000)]);
+    let grants = vec![grant(0, 0), grant(100_000, 65_535)];
+    let grants = Record::Grants { base: 5_000_000_000, grants };
+    let last = Record::Grants { base: 5_000_065_540, grants: vec![grant(3, 0)] };
+    let report = Record::Report(vec![total(8, 3)]);
+    vec![
+        ("reset", up(0, 0, acks(0, 0), vec![Record::Reset])),
+        ("reset-answer", down(0, acks(0, 0), vec![Record::Reset])),
+        ("demand", up(ARBITER, 1, acks(0, 0), vec![demand])),
+        ("grants", down(1, acks(1, 0), vec![grants])),
+        ("grants-and-report", down(2, acks(5, 0b1110), vec![last, report])),
+        ("alive", up(ARBITER, 6, acks(2, 1), vec![Record::Alive])),
+        ("acknowledgement", down(3, acks(66, u64::MAX), vec![])),
+    ]
+}
+
+#[test]
+fn the_vectors_in_the_tree_hold() {
+    let blocks: Vec<&str> = VECTORS.split("\n\n").skip(1).collect();
+    assert_eq!(blocks.len(), 21);
+    let mut meanings = meanings().into_iter();
+    for block in blocks {
+        let (name, bytes) = (value(block, "name"), bytes(value(block, "hex")));
+        let parsed = Message::parse(&bytes, &KEY);
+        match value(block, "result") {
+            "accepted" => {
+                let (expected, message) = meanings.next().expect("a meaning for each");
+                assert_eq!((name, parsed), (expected, Ok(message.clone())));
+                assert_eq!(message.emit(&KEY), Ok(bytes), "{name}");
+            }
+            "forged" => assert_eq!(parsed, Err(Invalid::Forged), "{name}"),
+            "malformed" => assert!(matches!(parsed, Err(Invalid::Malformed(_))), "{name}"),
+            other => panic!("{name}: {other}"),
+        }
+    }
+    assert!(meanings.next().is_none());
+}
