@@ -163,7 +163,7 @@ impl ArbiterSession {
         let (mut records, mut about, mut room) = (Vec::new(), Vec::new(), ROOM);
         while room >= GRANTS + GRANT && !self.queue.is_empty() {
             let (base, grants) = self.run(&mut room);
-            about.extend(grants.iter().map(|grant| grant.dst));
+            about.extend(grants.chunk_by(|a, b| a.dst == b.dst).map(|same| same[0].dst));
             records.push(Record::Grants { base, grants });
         }
         about.sort_unstable();
@@ -179,9 +179,11 @@ impl ArbiterSession {
             let offset = |slot: &Slot| u16::try_from(slot.slot.checked_sub(base)?).ok();
             let Some(offset) = self.queue.front().and_then(offset) else { break };
             let Some(Slot { dst, path, .. }) = self.queue.pop_front() else { break };
-            self.sent.count(dst, 1);
             grants.push(Grant { dst, path, offset });
             *room -= GRANT;
+        }
+        for same in grants.chunk_by(|a, b| a.dst == b.dst) {
+            self.sent.count(same[0].dst, same.len() as u64);
         }
         (base, grants)
     }
