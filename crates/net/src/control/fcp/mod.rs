@@ -1,0 +1,78 @@
+//! FCP's two ends as state machines (Fastpass §5.3): what a packet's loss, repetition or delay does to
+//! the counts of demand and of grants, and how both ends begin again after one has lost them.
+//!
+//! Neither clock nor socket: bytes and the time come in, bytes and a deadline go out. Nothing is ever
+//! sent twice: what was not acknowledged in time is reported anew, as it is by then.
+//! `docs/protocol/fcp.md` is the specification. No scheme uses it yet.
+
+mod arbiter;
+mod endpoint;
+mod session;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+pub use arbiter::{ArbiterEvent, ArbiterSession, Denied};
+pub use endpoint::{EndpointEvent, EndpointSession};
+pub use session::{Counters, Session};
+
+use crate::time::Time;
+use crate::wire::fcp::{Invalid, Key};
+
+/// What an end has to know of the other one.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// The secret of this pair.
+    pub key: Key,
+    /// This end's node.
+    pub me: u32,
+    /// The other end's node.
+    pub peer: u32,
+    /// Nodes of the network: a message that names node `nodes` or a higher one is refused.
+    pub nodes: u32,
+    /// After this time without an acknowledgement, what a packet said is reported again. More than a
+    /// round trip. Fastpass: 200 µs.
+    pub timeout: Time,
+    /// An endpoint that waits for slots and hears nothing asks for an answer this often.
+    pub alive: Time,
+    /// The nonces come from this and the key: random, and never the same after a restart.
+    pub seed: u64,
+}
+
+/// Why a message was not accepted. Nothing of it was used, but that its sender may have to begin again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refused {
+    /// Not a message, or not one by who has the key.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// Not from the other end to this one.
+    #[error("from node {sender} to node {receiver}, which are not the two ends")]
+    Stranger {
+        /// The sender.
+        sender: u32,
+        /// The receiver.
+        receiver: u32,
+    },
+    /// A node that the network does not have.
+    #[error("names node {node} of {nodes}")]
+    Node {
+        /// The node named.
+        node: u32,
+        /// How many there are.
+        nodes: u32,
+    },
+    /// A record that only this end sends.
+    #[error("has a record that only goes the other way")]
+    Direction,
+    /// Of an epoch that is not the present one.
+    #[error("of another epoch")]
+    Epoch,
+    /// A packet number that was received before, or is too old to tell.
+    #[error("packet {0} was received before, or is too old to tell")]
+    Repeated(u64),
+}
+
+/// A destination that the network does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the network has no node {0}")]
+pub struct NoSuchNode(pub u32);
