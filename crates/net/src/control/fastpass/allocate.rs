@@ -76,18 +76,34 @@ pub enum DemandError {
     },
 }
 
-/// An active pair; what is granted in this batch.
+/// An active pair and what is granted to it in this batch. Two words, as a visit reads and writes it whole.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
-    src: u16,
-    dst: u16,
-    left: u32,
+    /// From the top: 32 bits of slots left, 16 of source, 16 of destination.
+    head: u64,
     granted: u64,
 }
 
 impl Pair {
+    const fn new(key: u32, left: u32) -> Pair {
+        Pair { head: (left as u64) << 32 | key as u64, granted: 0 }
+    }
     const fn key(&self) -> u32 {
-        key(self.src, self.dst)
+        self.head as u32
+    }
+    const fn src(&self) -> u16 {
+        (self.head >> 16) as u16
+    }
+    const fn dst(&self) -> u16 {
+        self.head as u16
+    }
+    const fn left(&self) -> u32 {
+        (self.head >> 32) as u32
+    }
+    #[inline]
+    const fn grant(&mut self, slots: u64, count: u32) {
+        self.head -= (count as u64) << 32;
+        self.granted |= slots;
     }
 }
 
@@ -109,11 +125,8 @@ pub struct Allocator {
     active: ActivePairs,
     /// Waiting for the next batch, in order.
     waiting: Vec<Pair>,
-    /// In this batch, still able to get more.
-    queue: Vec<Pair>,
-    /// In this batch, not any more; as long as the queue was, and one.
-    gone: Vec<Pair>,
-    /// Room to sort those that are gone; as long as `gone`.
+    /// In this batch: first those that may still get slots, then those that cannot.
+    batch: Vec<Pair>,
     served: Vec<Pair>,
     done: Vec<Pair>,
 }
@@ -139,8 +152,7 @@ impl Allocator {
             free_dst: words(),
             active: ActivePairs::new(),
             waiting: Vec::new(),
-            queue: Vec::new(),
-            gone: Vec::new(),
+            batch: Vec::new(),
             served: Vec::new(),
             done: Vec::new(),
         })
@@ -162,7 +174,7 @@ impl Allocator {
         }
         let new = self.active.ask(key(src, dst), slots);
         if new.ok_or(DemandError::TooMuch { src, dst })? {
-            self.waiting.push(Pair { src, dst, left: slots, granted: 0 });
+            self.waiting.push(Pair::new(key(src, dst), slots));
         }
         Ok(())
     }
@@ -174,7 +186,7 @@ impl Allocator {
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
         self.waiting.iter().map(|pair| {
             let since = self.active.asked_since(pair.key());
-            (pair.src, pair.dst, u64::from(pair.left) + u64::from(since))
+            (pair.src(), pair.dst(), u64::from(pair.left()) + u64::from(since))
         })
     }
     /// Allocates the next 64 timeslots and appends them to `out`.
@@ -182,68 +194,67 @@ impl Allocator {
         self.free_src[..self.endpoints].fill(!0);
         self.free_dst[..self.endpoints].fill(!0);
         if self.policy == Policy::ShortestFirst {
-            self.waiting.sort_unstable_by_key(|pair| (pair.left, pair.key()));
+            self.waiting.sort_unstable_by_key(|pair| pair.head);
         }
-        std::mem::swap(&mut self.waiting, &mut self.queue);
-        while !self.queue.is_empty() {
-            let gone = self.queue.len();
-            if self.gone.len() <= gone {
-                self.gone.resize(gone + 1, Pair::default());
-                self.served.resize(gone + 1, Pair::default());
-            }
-            self.rounds();
-            self.settle(gone, out);
+        std::mem::swap(&mut self.waiting, &mut self.batch);
+        while !self.batch.is_empty() {
+            let pairs = self.batch.len();
+            self.batch.resize(2 * pairs + 1, Pair::default());
+            self.rounds(pairs);
+            self.settle(pairs, out);
             self.resume();
         }
     }
-    fn rounds(&mut self) {
+    fn rounds(&mut self, pairs: usize) {
         match self.policy {
-            Policy::MaxMin { quantum: 1 } => self.rounds_of(|free, _| lowest_one(free)),
-            Policy::MaxMin { quantum: 4 } => self.rounds_of(lowest_four),
+            Policy::MaxMin { quantum: 1 } => self.rounds_of(pairs, |free, _| lowest_one(free)),
+            Policy::MaxMin { quantum: 4 } => self.rounds_of(pairs, lowest_four),
             Policy::MaxMin { quantum } => {
-                self.rounds_of(|free, left| lowest(free, left.min(quantum)))
+                self.rounds_of(pairs, |free, left| lowest(free, left.min(quantum)));
             }
-            Policy::ShortestFirst => self.rounds_of(lowest),
+            Policy::ShortestFirst => self.rounds_of(pairs, lowest),
         }
     }
-    /// Visits the queue until it is empty. `take` picks from the free slots as many as may be granted.
-    fn rounds_of(&mut self, take: impl Fn(u64, u32) -> (u64, u32)) {
-        let Allocator { free_src, free_dst, queue, gone, .. } = self;
-        let mut gone = Filler { places: gone, filled: 0 };
-        let mut live = queue.len();
+    /// Visits the pairs until all are gone. `take` picks from the free slots as many as may be granted.
+    fn rounds_of(&mut self, pairs: usize, take: impl Fn(u64, u32) -> (u64, u32)) {
+        let Allocator { free_src, free_dst, batch, .. } = self;
+        let (mut live, mut gone) = (pairs, pairs);
         while live > 0 {
-            live = round(&mut queue[..live], &mut gone, free_src, free_dst, &take);
+            (live, gone) = round(batch, live, gone, free_src, free_dst, &take);
         }
-        queue.clear();
     }
-    /// Writes the grants of those that are gone; who waits on does so in the order of service.
-    fn settle(&mut self, gone: usize, out: &mut Vec<Grant>) {
-        let start = out.len();
-        out.resize(start + gone + 1, Grant::default());
-        self.done.resize(gone + 1, Pair::default());
+    /// Writes the grants of those that are gone; who waits on does so in the order of service. Free of
+    /// branches, as a visit.
+    fn settle(&mut self, pairs: usize, out: &mut Vec<Grant>) {
+        let (start, first) = (out.len(), self.waiting.len());
+        out.resize(start + pairs + 1, Grant::default());
+        let sorted = [(first, &mut self.waiting), (0, &mut self.served), (0, &mut self.done)];
+        let [mut waiting, mut served, mut done] = sorted.map(|(from, places)| {
+            places.resize(from + pairs + 1, Pair::default());
+            Filler { places: &mut places[from..], filled: 0 }
+        });
         let mut grants = Filler { places: &mut out[start..], filled: 0 };
-        let mut served = Filler { places: &mut self.served, filled: 0 };
-        let mut done = Filler { places: &mut self.done, filled: 0 };
-        for pair in &self.gone[..gone] {
-            let Pair { src, dst, left, granted } = *pair;
-            grants.put(Grant { src, dst, slots: granted }, granted != 0);
-            done.put(*pair, left == 0);
-            served.put(Pair { granted: 0, ..*pair }, (left != 0) & (granted != 0));
-            if granted == 0 {
-                self.waiting.push(*pair);
-            }
+        for pair in &self.batch[pairs..2 * pairs] {
+            let (slots, head) = (pair.granted, pair.head);
+            let (got, wants) = (slots != 0, pair.left() != 0);
+            grants.put(Grant { src: pair.src(), dst: pair.dst(), slots }, got);
+            waiting.put(Pair { head, granted: 0 }, !got);
+            served.put(Pair { head, granted: 0 }, got & wants);
+            done.put(*pair, !wants);
         }
-        let (granted, served, done) = (grants.filled, served.filled, done.filled);
-        out.truncate(start + granted);
-        self.done.truncate(done);
-        self.waiting.extend_from_slice(&self.served[..served]);
+        let filled = [grants.filled, waiting.filled, served.filled, done.filled];
+        out.truncate(start + filled[0]);
+        self.waiting.truncate(first + filled[1]);
+        self.waiting.extend_from_slice(&self.served[..filled[2]]);
+        self.done.truncate(filled[3]);
     }
     /// Pairs that are done stop being active, or go on in this batch with what they asked for since.
     fn resume(&mut self) {
+        self.batch.clear();
         for pair in &self.done {
             let left = self.active.done(pair.key());
             if left > 0 {
-                self.queue.push(Pair { left, granted: 0, ..*pair });
+                self.batch.push(Pair::new(pair.key(), left));
             }
         }
     }
@@ -253,33 +264,35 @@ fn words() -> Words {
     vec![0; MOST_ENDPOINTS].into_boxed_slice().try_into().expect("it has that length")
 }
 
-/// One visit to each pair of `queue`. Those that can get more are moved to its front; returns how many.
-/// Free of branches that depend on the data: half of them would be mispredicted.
+/// One visit to each of the first `live` pairs. Those that can get more are moved to the front, the
+/// others to `gone` and behind; returns how many can, and where the next one that is gone belongs. Free
+/// of branches that depend on the data: half of them would be mispredicted.
+#[inline(never)]
 fn round(
-    queue: &mut [Pair],
-    gone: &mut Filler<'_, Pair>,
+    batch: &mut [Pair],
+    live: usize,
+    mut gone: usize,
     free_src: &mut [u64; MOST_ENDPOINTS],
     free_dst: &mut [u64; MOST_ENDPOINTS],
     take: &impl Fn(u64, u32) -> (u64, u32),
-) -> usize {
-    let queue = Cell::from_mut(queue).as_slice_of_cells();
+) -> (usize, usize) {
+    let places = Cell::from_mut(batch).as_slice_of_cells();
     let mut kept = 0;
-    for place in queue {
+    for place in &places[..live] {
         let mut pair = place.get();
-        let (src, dst) =
-            (&mut free_src[usize::from(pair.src)], &mut free_dst[usize::from(pair.dst)]);
+        let src = &mut free_src[usize::from(pair.src())];
+        let dst = &mut free_dst[usize::from(pair.dst())];
         let free = *src & *dst;
-        let (taken, count) = take(free, pair.left);
+        let (taken, count) = take(free, pair.left());
         *src ^= taken;
         *dst ^= taken;
-        pair.left -= count;
-        pair.granted |= taken;
-        let stays = (free != taken) & (pair.left != 0);
-        queue[kept].set(pair);
+        pair.grant(taken, count);
+        let stays = (free != taken) & (pair.left() != 0);
+        places[if stays { kept } else { gone }].set(pair);
         kept += usize::from(stays);
-        gone.put(pair, !stays);
+        gone += usize::from(!stays);
     }
-    kept
+    (kept, gone)
 }
 
 /// Fills places one after another, without a branch: the last place, at least, stays unused.
