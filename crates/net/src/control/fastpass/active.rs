@@ -3,7 +3,7 @@
 /// No pair: an endpoint never asks for itself.
 const FREE: u64 = u64::MAX;
 
-/// A table of active pairs with open addressing and linear probing, at most half full. An entry is the
+/// A table of active pairs with open addressing and linear probing, at most a quarter full. An entry is the
 /// pair (upper half) and the slots that it asked for since it became active (lower half). It is looked
 /// up when a pair asks and when it is done, never for a single slot.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl ActivePairs {
         }
         self.entries[at] = u64::from(pair) << 32;
         self.used += 1;
-        if self.used * 2 > self.entries.len() {
+        if self.used * 4 > self.entries.len() {
             self.grow();
         }
         Some(true)
