@@ -2,6 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What pairs ask for before one batch.
+type Demands = Vec<(u16, u16, u32)>;
 type Book = BTreeMap<(u16, u16), u64>;
 
 fn policies() -> impl Strategy<Value = Policy> {
@@ -13,7 +15,7 @@ fn policies() -> impl Strategy<Value = Policy> {
 }
 
 /// Demands of up to four batches among few or many endpoints.
-fn demands() -> impl Strategy<Value = (u16, Vec<Vec<(u16, u16, u32)>>)> {
+fn demands() -> impl Strategy<Value = (u16, Vec<Demands>)> {
     (2u16..40).prop_flat_map(|n| {
         let demand = (0..n, 1..n, 0u32..90).prop_map(move |(s, d, k)| (s, (s + d) % n, k));
         (Just(n), prop::collection::vec(prop::collection::vec(demand, 0..150), 1..5))
