@@ -151,4 +151,6 @@ pub enum Bench {
     Engine,
     /// Writing a result of four million flows and making its report: seconds, memory.
     Report,
+    /// The arbiter of Fastpass: time per slot, of allocation and of path selection.
+    Arbiter,
 }

@@ -1,15 +1,17 @@
 //! `slotline bench`: each case in a process of its own, so that CPU time and memory are the case's.
 
 use crate::arguments::{Bench, BenchOptions};
-use crate::bench_report;
+use crate::{bench_arbiter, bench_report};
 use anyhow::{Context, Result, bail};
 use slotline_lab::benchmark::{self, Case, ENGINE, Row};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
-    if options.name == Bench::Report {
-        return bench_report::bench(options);
+    match options.name {
+        Bench::Engine => {}
+        Bench::Report => return bench_report::bench(options),
+        Bench::Arbiter => return bench_arbiter::bench(options),
     }
     if let Some(case) = &options.case {
         return one(case);

@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 pub mod benchmark;
+pub mod benchmark_arbiter;
 pub mod benchmark_report;
 pub mod build;
 pub mod catalogue;

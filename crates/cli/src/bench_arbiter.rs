@@ -1,0 +1,30 @@
+//! `slotline bench arbiter`: all cases one after another, in one thread.
+
+use crate::arguments::BenchOptions;
+use anyhow::{Result, bail};
+use slotline_lab::benchmark::Row;
+use slotline_lab::benchmark_arbiter::{USUAL, cases};
+use std::process::ExitCode;
+
+pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
+    if options.common.threads.is_some() {
+        bail!("`bench arbiter` measures one core: leave --threads out");
+    }
+    if options.large {
+        bail!("`bench arbiter` has no large cases: leave --large out");
+    }
+    if options.case.is_some() {
+        bail!("`bench arbiter` runs all cases in this process: leave --case out");
+    }
+    for row in cases().iter().flat_map(|case| case.run(USUAL)) {
+        println!("{}", if options.common.json { serde_json::to_string(&row)? } else { line(&row) });
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(row: &Row) -> String {
+    format!(
+        "{:<15} {:<10} {:>22} {:>10.3} {}",
+        row.scenario, row.scheme, row.name, row.value, row.unit
+    )
+}

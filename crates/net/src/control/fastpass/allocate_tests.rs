@@ -1,0 +1,166 @@
+use super::*;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What pairs ask for before one batch.
+type Demands = Vec<(u16, u16, u32)>;
+type Book = BTreeMap<(u16, u16), u64>;
+
+fn policies() -> impl Strategy<Value = Policy> {
+    let quantum = prop_oneof![Just(1), Just(4), 1u32..=64];
+    prop_oneof![
+        4 => quantum.prop_map(|quantum| Policy::MaxMin { quantum }),
+        1 => Just(Policy::ShortestFirst)
+    ]
+}
+
+/// Demands of up to four batches among few or many endpoints.
+fn demands() -> impl Strategy<Value = (u16, Vec<Demands>)> {
+    (2u16..40).prop_flat_map(|n| {
+        let demand = (0..n, 1..n, 0u32..90).prop_map(move |(s, d, k)| (s, (s + d) % n, k));
+        (Just(n), prop::collection::vec(prop::collection::vec(demand, 0..150), 1..5))
+    })
+}
+
+/// The naive checker: takes the grants slot by slot off the book, fails on anything taken twice.
+fn check(grants: &[Grant], book: &mut Book) {
+    for slot in 0..BATCH {
+        let (mut sources, mut destinations) = (BTreeSet::new(), BTreeSet::new());
+        for grant in grants.iter().filter(|grant| grant.slots >> slot & 1 == 1) {
+            assert!(sources.insert(grant.src), "source {} twice in slot {slot}", grant.src);
+            assert!(destinations.insert(grant.dst), "destination {} twice", grant.dst);
+            let left = book.get_mut(&(grant.src, grant.dst)).expect("nobody asked for that");
+            *left = left.checked_sub(1).expect("more than asked for");
+        }
+    }
+    book.retain(|_, left| *left > 0);
+}
+
+/// In each slot, each pair that still waits has a busy source or destination.
+fn check_maximal(grants: &[Grant], left: &Book) {
+    for &(src, dst) in left.keys() {
+        let ends = grants.iter().filter(|grant| grant.src == src || grant.dst == dst);
+        let busy = ends.fold(0, |busy, grant| busy | grant.slots);
+        assert_eq!(busy, u64::MAX, "{src} to {dst} could have had a slot");
+    }
+}
+
+proptest! {
+    #[test]
+    fn schedules_are_valid_maximal_and_conserve_demand(
+        policy in policies(), (n, batches) in demands()
+    ) {
+        let mut allocator = Allocator::new(n.into(), policy).unwrap();
+        let mut book = Book::new();
+        for batch in batches {
+            for (src, dst, slots) in batch {
+                allocator.add_demand(src, dst, slots).unwrap();
+                if slots > 0 {
+                    *book.entry((src, dst)).or_default() += u64::from(slots);
+                }
+            }
+            let mut grants = Vec::new();
+            allocator.allocate_batch(&mut grants);
+            check(&grants, &mut book);
+            check_maximal(&grants, &book);
+            let left: Book = allocator.backlog().map(|(s, d, k)| ((s, d), k)).collect();
+            prop_assert_eq!(&left, &book);
+            prop_assert_eq!(allocator.active_pairs(), book.len());
+        }
+    }
+
+    #[test]
+    fn the_fast_ways_to_take_slots_take_the_lowest(free: u64, most in 1u32..10) {
+        prop_assert_eq!(lowest_one(free), lowest(free, 1));
+        prop_assert_eq!(lowest_four(free, most), lowest(free, most.min(4)));
+    }
+}
+
+/// All pairs want everything, for ever: each gets a slot within the bound, and long shares are equal.
+#[test]
+fn nobody_starves() {
+    for (n, quantum) in [(20u16, 1), (100, 1), (40, 4), (24, 64)] {
+        let mut allocator = Allocator::new(n.into(), Policy::MaxMin { quantum }).unwrap();
+        for (src, dst) in (0..n).flat_map(|s| (0..n).map(move |d| (s, d))).filter(|(s, d)| s != d) {
+            allocator.add_demand(src, dst, 1_000_000).unwrap();
+        }
+        let bound = ((2 * u32::from(n) - 4) * quantum).div_ceil(BATCH) + 1;
+        let (mut last, mut got) = (Book::new(), Book::new());
+        for batch in 1..=200u64 {
+            let mut grants = Vec::new();
+            allocator.allocate_batch(&mut grants);
+            for grant in grants {
+                let waited = batch - last.insert((grant.src, grant.dst), batch).unwrap_or(0);
+                assert!(waited <= bound.into(), "{grant:?} of {n} waited {waited} batches");
+                *got.entry((grant.src, grant.dst)).or_default() +=
+                    u64::from(grant.slots.count_ones());
+            }
+        }
+        assert_eq!(got.len(), usize::from(n) * usize::from(n - 1));
+        let (least, most) = (got.values().min().unwrap(), got.values().max().unwrap());
+        assert!(most - least <= most / 2, "{n} endpoints, quantum {quantum}: {least} to {most}");
+    }
+}
+
+/// Ninety senders to one receiver: each within one slot of its share.
+#[test]
+fn senders_to_one_receiver_share_it_equally() {
+    let mut allocator = Allocator::new(91, Policy::MaxMin { quantum: 1 }).unwrap();
+    (1..91).for_each(|src| allocator.add_demand(src, 0, 1_000).unwrap());
+    let mut got = [0; 91];
+    for _ in 0..45 {
+        let mut grants = Vec::new();
+        allocator.allocate_batch(&mut grants);
+        grants.iter().for_each(|g| got[usize::from(g.src)] += g.slots.count_ones());
+    }
+    assert!(got[1..].iter().all(|got| (31..=33).contains(got)), "{got:?}");
+}
+
+#[test]
+fn the_shortest_comes_first() {
+    let mut allocator = Allocator::new(3, Policy::ShortestFirst).unwrap();
+    allocator.add_demand(1, 0, 70).unwrap();
+    allocator.add_demand(2, 0, 3).unwrap();
+    let mut grants = Vec::new();
+    allocator.allocate_batch(&mut grants);
+    assert_eq!(grants[0], Grant { src: 2, dst: 0, slots: 0b111 });
+    assert_eq!(grants[1], Grant { src: 1, dst: 0, slots: !0b111 });
+}
+
+/// Twice the same demands: the same slots. A pair between the outermost of 65,536 endpoints works.
+#[test]
+fn the_largest_network_takes_memory_for_its_pairs_only() {
+    let run = || {
+        let mut allocator = Allocator::new(MOST_ENDPOINTS, Policy::MaxMin { quantum: 1 }).unwrap();
+        let ends = (0..5_000u32).map(|i| (i.wrapping_mul(40_503) as u16, (i * 7) as u16));
+        for (src, dst) in ends.filter(|(s, d)| s != d).chain([(u16::MAX, 0), (0, u16::MAX)]) {
+            allocator.add_demand(src, dst, 10).unwrap();
+        }
+        let mut grants = Vec::new();
+        allocator.allocate_batch(&mut grants);
+        assert!(allocator.batch.capacity() < 20_000);
+        grants
+    };
+    assert!(run().iter().any(|g| (g.src, g.dst, g.slots.count_ones()) == (u16::MAX, 0, 10)));
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn what_cannot_be_served_is_refused() {
+    let policy = Policy::MaxMin { quantum: 1 };
+    assert_eq!(Allocator::new(1, policy).unwrap_err(), DemandError::Endpoints(1));
+    assert_eq!(Allocator::new(65_537, policy).unwrap_err(), DemandError::Endpoints(65_537));
+    for quantum in [0, 65] {
+        let made = Allocator::new(4, Policy::MaxMin { quantum });
+        assert_eq!(made.unwrap_err(), DemandError::Quantum(quantum));
+    }
+    let mut allocator = Allocator::new(4, policy).unwrap();
+    let unknown = DemandError::Unknown { endpoint: 4, endpoints: 4 };
+    assert_eq!(allocator.add_demand(1, 4, 1), Err(unknown));
+    assert_eq!(allocator.add_demand(4, 1, 1), Err(unknown));
+    assert_eq!(allocator.add_demand(2, 2, 1), Err(DemandError::Itself(2)));
+    assert_eq!(allocator.add_demand(1, 2, u32::MAX), Ok(()));
+    assert_eq!(allocator.add_demand(1, 2, u32::MAX), Ok(()));
+    assert_eq!(allocator.add_demand(1, 2, 1), Err(DemandError::TooMuch { src: 1, dst: 2 }));
+    assert_eq!(allocator.active_pairs(), 1);
+}
