@@ -27,12 +27,12 @@ use trip::Courses;
 pub fn tell(record: &mut RunRecord, choice: &Choice, scene: &Scene, outcome: &mut Outcome) {
     let journal = std::mem::take(&mut outcome.journal);
     let permits = Permits::of(&outcome.notes, outcome.reached.as_ps());
-    let courses = Courses::of(&journal.hops, scene, &scene.rows());
+    let rows = scene.rows();
+    let courses = Courses::of(&journal.hops, scene, &rows);
     record.why = walk::explain(&choice.flows, record, scene, &courses, &permits);
     record.sequence = sequence::sequences(choice, record, scene, &courses);
     record.schedule = permits.into_rows();
     let captures = journal.captures.into_iter().zip(&choice.ports);
-    let rows = scene.rows();
     record.captures = captures
         .map(|((hops, omitted), port)| Capture {
             port: rows[port],
