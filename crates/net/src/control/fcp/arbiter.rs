@@ -59,8 +59,8 @@ pub struct ArbiterSession {
 impl ArbiterSession {
     /// An arbiter that has just started, or has not heard of this endpoint.
     pub fn new(config: Config) -> ArbiterSession {
-        let session = Session::new(config, Role::Arbiter);
-        ArbiterSession { session, flows: Flows::new(), queue: VecDeque::new() }
+        let (session, flows) = (Session::new(config, Role::Arbiter), Flows::new(config.nodes));
+        ArbiterSession { session, flows, queue: VecDeque::new() }
     }
     /// Epoch and counters.
     pub const fn session(&self) -> &Session {
@@ -89,11 +89,15 @@ impl ArbiterSession {
         if base.checked_add(last.into()).is_none() {
             return Err(Denied::TooLate { base, slots });
         }
-        let (count, wanted) = (slots.count_ones(), self.wanted(dst));
-        if count > wanted {
-            return Err(Denied::Unwanted { dst, slots: count, wanted });
+        let count = slots.count_ones();
+        let wanted = |wanted| Denied::Unwanted { dst, slots: count, wanted };
+        if !self.session.is_open() || dst >= self.session.config().nodes {
+            return Err(wanted(0));
         }
         let flow = self.flows.entry(dst);
+        if count > flow.wanted() {
+            return Err(wanted(flow.wanted()));
+        }
         flow.granted = flow.granted.wrapping_add(count);
         self.queue.push_back((base, Grant { dst, path, slots }));
         Ok(())

@@ -50,7 +50,7 @@ impl EndpointSession {
     pub fn new(config: Config) -> EndpointSession {
         EndpointSession {
             session: Session::new(config, Role::Endpoint),
-            flows: Flows::new(),
+            flows: Flows::new(config.nodes),
             arrivals: Arrivals::default(),
             wanted: 0,
             in_touch: Time::ZERO,
