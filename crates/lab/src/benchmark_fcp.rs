@@ -85,8 +85,7 @@ impl Case {
             ("per_core", SLOT_BITS / slot_ns / 1e3, "Tbit/s"),
             ("per_request", median(&|spent| spent.arbiter() / spent.requests), "ns"),
             ("intake", median(&|spent| spent.intake / spent.requests), "ns per request"),
-            ("grant", median(&|spent| spent.grant / spent.grants), "ns per grant"),
-            ("emit", median(&|spent| spent.emit / spent.grants), "ns per grant"),
+            ("answer", median(&|spent| spent.answer / spent.grants), "ns per grant"),
             ("slots", median(&|spent| spent.slots / spent.grants), "per grant"),
             ("endpoint", median(&|spent| spent.endpoint / spent.slots), "ns per slot"),
             ("requests", median(&|spent| spent.requests / spent.up), "per message"),
@@ -113,8 +112,7 @@ impl Case {
 #[derive(Clone, Copy, Default, Debug)]
 struct Spent {
     intake: f64,
-    grant: f64,
-    emit: f64,
+    answer: f64,
     endpoint: f64,
     requests: f64,
     grants: f64,
@@ -127,7 +125,7 @@ struct Spent {
 
 impl Spent {
     fn arbiter(&self) -> f64 {
-        self.intake + self.grant + self.emit
+        self.intake + self.answer
     }
 }
 
@@ -165,14 +163,11 @@ impl Measured {
         self.demands.clear();
         self.down.clear();
         let began = usage::thread_cpu_s();
-        grant(&mut self.arbiters, step.base, &step.grants);
-        let granted = usage::thread_cpu_s();
         intake(&mut self.arbiters, &step.up, step.now, &mut self.events, &mut self.demands);
         let taken = usage::thread_cpu_s();
-        send(&mut self.arbiters, |end, out| end.poll_message(step.now, out), &mut self.down);
-        spent.emit += (usage::thread_cpu_s() - taken) * 1e9;
-        spent.grant += (granted - began) * 1e9;
-        spent.intake += (taken - granted) * 1e9;
+        answer(&mut self.arbiters, step.now, step.base, &step.grants, &mut self.down);
+        spent.answer += (usage::thread_cpu_s() - taken) * 1e9;
+        spent.intake += (taken - began) * 1e9;
         spent.endpoint += step.endpoint;
         spent.requests += self.demands.len() as f64;
         spent.grants += step.grants.len() as f64;
@@ -184,10 +179,19 @@ impl Measured {
     }
 }
 
-fn grant(arbiters: &mut [ArbiterSession], base: u64, grants: &[Over]) {
-    for &(src, dst, path, slots) in grants {
-        let granted = arbiters[usize::from(src)].grant(dst.into(), path, base, slots);
-        granted.expect("only what is wanted is allocated");
+/// What was decided since the last burst is granted and sent, endpoint by endpoint.
+fn answer(arbiters: &mut [ArbiterSession], now: Time, base: u64, grants: &[Over], mail: &mut Mail) {
+    let (mut left, mut out) = (grants, Vec::new());
+    for (at, arbiter) in (0..).zip(arbiters) {
+        let (own, others) = left.split_at(left.iter().take_while(|grant| grant.0 == at).count());
+        for &(_, dst, path, slots) in own {
+            let granted = arbiter.grant(dst.into(), path, base, slots);
+            granted.expect("only what is wanted is allocated");
+        }
+        while arbiter.poll_message(now, &mut out) {
+            mail.push(at, &out);
+        }
+        left = others;
     }
 }
 
@@ -287,7 +291,6 @@ impl Bench {
         let (now, base) = (self.now, self.base);
         self.arrivals();
         let (up, endpoint) = self.endpoints();
-        grant(&mut self.arbiters, base, &grants);
         let (mut events, mut demands) = (Vec::new(), Vec::new());
         intake(&mut self.arbiters, &up, now, &mut events, &mut demands);
         for (src, event) in demands {
@@ -296,7 +299,7 @@ impl Bench {
             }
         }
         self.down.clear();
-        send(&mut self.arbiters, |end, out| end.poll_message(now, out), &mut self.down);
+        answer(&mut self.arbiters, now, base, &grants, &mut self.down);
         Step { now, base, grants, up, endpoint }
     }
     /// What the endpoints do with what has arrived: what they send, and what it takes.
@@ -309,7 +312,12 @@ impl Bench {
             std::hint::black_box(&events);
             events.clear();
         });
-        send(endpoints, |end, out| end.poll_message(now, out), &mut up);
+        let mut out = Vec::new();
+        for (at, end) in (0..).zip(endpoints) {
+            while end.poll_message(now, &mut out) {
+                up.push(at, &out);
+            }
+        }
         (up, (usage::thread_cpu_s() - began) * 1e9)
     }
     /// Grants by source, destination and path.
@@ -342,16 +350,6 @@ impl Bench {
             self.endpoints[src as usize].demand(dst as u32, slots).expect("these endpoints exist");
         }
         self.next -= 1.0;
-    }
-}
-
-/// All that a side has to send.
-fn send<E>(ends: &mut [E], mut poll: impl FnMut(&mut E, &mut Vec<u8>) -> bool, mail: &mut Mail) {
-    let mut out = Vec::new();
-    for (at, end) in (0..).zip(ends) {
-        while poll(end, &mut out) {
-            mail.push(at, &out);
-        }
     }
 }
 

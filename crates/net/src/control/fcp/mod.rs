@@ -12,6 +12,7 @@ mod flows;
 mod session;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod window;
 
 pub use arbiter::{ArbiterEvent, ArbiterSession, Denied};

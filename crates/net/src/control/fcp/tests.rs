@@ -408,6 +408,27 @@ fn an_endpoint_that_lost_its_state_is_in_an_epoch_after_one_round_trip() {
     assert!(pair.agrees());
 }
 
+/// An arbiter that takes over need not wait for endpoints: two round trips after it says so, it has all
+/// demand, and the endpoint waits for nothing that was granted by the other.
+#[test]
+fn an_arbiter_that_takes_over_announces_itself() {
+    let mut pair = Pair::opened();
+    pair.demand(3, 5);
+    pair.wait(Time::us(100));
+    pair.grant(2);
+    pair.wait(Time::us(100));
+    pair.restart_arbiter();
+    pair.arbiter.announce();
+    pair.wait(DELAY.times(4));
+    assert_eq!((pair.arbiter.demanded(3), pair.arbiter.wanted(3)), (3, 3));
+    assert!(pair.agrees());
+    // It changes nothing that goes on.
+    let epoch = pair.endpoint.session().epoch();
+    pair.arbiter.announce();
+    pair.wait(Time::ms(1));
+    assert_eq!(pair.endpoint.session().epoch(), epoch);
+}
+
 #[test]
 fn another_key_is_refused_and_counted() {
     let mut pair = Pair::opened();
