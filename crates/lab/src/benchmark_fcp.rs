@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn what_is_replayed_is_what_happened() {
-        let mut bench = Bench::new(&Case { endpoints: 64, load: 0.9, paths: 4, bursts: 2 });
+        let mut bench = Bench::new(&Case { endpoints: 64, load: 0.9, paths: 4, bursts: 1 });
         let mut measured = Measured { arbiters: bench.arbiters.clone(), ..Measured::default() };
         for _ in 0..20 {
             measured.replay(&bench.batch());
