@@ -8,6 +8,7 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, FlowId, HostId, NodeId, PortId};
 use slotline_net::node::controller::Controller;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
+use slotline_net::node::station::Loss;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::node::{Census, Cx, Node};
 use slotline_net::route::{Down, Routes, RoutingSpec};
@@ -113,7 +114,7 @@ fn setup() -> Setup {
     let spec = XcoSpec { slice: SLICE, guard: GUARD, small_flow: Bytes(0), ..XcoSpec::default() };
     let xco = spec.build().unwrap();
     let host = |id: HostId| {
-        let egress = Egress::Agent(Box::new(xco.coordinator(id, CONTROLLER)));
+        let egress = Egress::Agent(Box::new(xco.coordinator(id, CONTROLLER)), Loss::default());
         let config = HostConfig {
             id,
             node: graph.hosts[id.at()],

@@ -109,6 +109,8 @@ fn event(event: &EventSpec) -> String {
         EventKind::LinkUp { link } => format!("link {link} carries again"),
         EventKind::SwitchDown { switch } => format!("all links of {switch} go down"),
         EventKind::SwitchUp { switch } => format!("all links of {switch} carry again"),
+        EventKind::ControllerDown { controller } => format!("{controller} stops"),
+        EventKind::ControllerUp { controller } => format!("{controller} starts again"),
         EventKind::Rate { link, rate } => {
             return format!("At {at} link {link} gets {}, both ways.", survey::rate(*rate));
         }

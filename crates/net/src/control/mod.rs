@@ -7,10 +7,12 @@ pub mod fastpass;
 pub mod fcp;
 pub mod network;
 pub mod spec;
+pub mod system;
 pub mod xco;
 
 pub use network::Network;
 pub use spec::ControlSpec;
+pub use system::{MakeNode, Station, Surroundings, System};
 
 use crate::id::HostId;
 use crate::time::Time;

@@ -2,10 +2,12 @@
 
 use crate::id::HostId;
 use crate::units::Rate;
+use std::sync::Arc;
 
-type Paths = Box<dyn Fn(HostId, HostId, &mut Vec<u32>) + Send>;
+type Paths = Arc<dyn Fn(HostId, HostId, &mut Vec<u32>) + Send + Sync>;
 
 /// Directed links with a capacity each, and the path between any two hosts.
+#[derive(Clone)]
 pub struct Network {
     hosts: usize,
     capacity: Vec<Rate>,
@@ -19,9 +21,9 @@ impl Network {
     pub fn new(
         hosts: usize,
         capacity: Vec<Rate>,
-        paths: impl Fn(HostId, HostId, &mut Vec<u32>) + Send + 'static,
+        paths: impl Fn(HostId, HostId, &mut Vec<u32>) + Send + Sync + 'static,
     ) -> Network {
-        Network { hosts, capacity, paths: Box::new(paths) }
+        Network { hosts, capacity, paths: Arc::new(paths) }
     }
     /// Number of hosts.
     pub fn hosts(&self) -> usize {

@@ -1,6 +1,8 @@
 //! Which central scheduler a scheme has, as plain data.
 
+use super::system::System;
 use super::xco::spec::XcoSpec;
+use crate::error::SpecError;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -24,6 +26,19 @@ pub enum ControlSpec {
 impl Default for ControlSpec {
     fn default() -> ControlSpec {
         ControlSpec::None {}
+    }
+}
+
+impl ControlSpec {
+    /// The scheme, checked; `None` without a central scheduler.
+    ///
+    /// # Errors
+    /// An option has a value that makes no sense.
+    pub fn build(&self) -> Result<Option<Box<dyn System>>, SpecError> {
+        match self {
+            ControlSpec::None {} => Ok(None),
+            ControlSpec::Xco(spec) => Ok(Some(Box::new(spec.build()?))),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The place in a host where a central scheduler holds packets back.
 
-use super::{Census, Cx};
+use super::{Census, Cx, Tally};
 use crate::frame::Packet;
 use crate::id::HostId;
 
@@ -26,4 +26,6 @@ pub trait Agent: Send {
     fn queued(&self, dst: HostId) -> u64;
     /// Control packets created, and all packets now held; `consumed` stays zero (the host counts).
     fn census(&self) -> Census;
+    /// Adds what it has counted.
+    fn tally(&self, _tally: &mut Tally) {}
 }

@@ -1,6 +1,6 @@
 //! The host on which a central scheduler runs.
 
-use super::{Census, Cx, DropReason, Node};
+use super::{Census, Cx, DropReason, Node, Tally};
 use crate::control::{Control, Decision, News, Plan};
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
@@ -222,6 +222,15 @@ impl Node for Controller {
     }
     fn census(&self) -> Census {
         self.census
+    }
+    fn tally(&self, tally: &mut Tally) {
+        let Counters { decisions, directives, reports, ignored, .. } = self.counters;
+        tally.add("decisions", decisions);
+        tally.add("directives", directives);
+        tally.add("control_bytes_sent", self.counters.bytes_sent);
+        tally.add("reports", reports);
+        tally.add("control_bytes_received", self.counters.bytes_received);
+        tally.add("ignored_messages", ignored);
     }
     fn as_any(&self) -> &dyn Any {
         self

@@ -7,6 +7,7 @@
 mod demand;
 mod rate_limit;
 pub mod spec;
+mod system;
 mod timeslice;
 
 pub use rate_limit::RateLimit;

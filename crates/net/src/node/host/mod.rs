@@ -12,7 +12,7 @@ pub use plan::{Plan, Spread, pair_entropy};
 pub use results::{FlowResult, Received, Sent};
 
 use super::agent::AGENT_TOKENS;
-use super::{Census, Change, Cx, DropReason, Node};
+use super::{Census, Change, Cx, DropReason, Node, Tally};
 use crate::frame::{Kind, Packet};
 use crate::id::{FlowId, HostId, NodeId, PortId};
 use crate::rng::{Stream, mix32, mix64};
@@ -351,6 +351,9 @@ impl Node for Host {
         if packet.dst != self.id && packet.kind != Kind::Pause {
             return cx.drop(&packet, DropReason::Misrouted);
         }
+        if self.nic.loses(&packet) {
+            return cx.drop(&packet, DropReason::Injected);
+        }
         self.consumed += 1;
         self.react(cx);
         match packet.kind {
@@ -399,7 +402,7 @@ impl Node for Host {
             Change::Routes(routes) => self.nic.set_routes(Arc::clone(routes)),
             Change::Rate(port, rate) => self.nic.set_rate(*port, rate.pace()),
             Change::Up(port) => cx.kick(*port),
-            Change::Down(_) => {}
+            Change::Down(_) | Change::Stop | Change::Restart => {}
         }
     }
 
@@ -409,6 +412,10 @@ impl Node for Host {
             consumed: self.consumed,
             held: self.nic.held(),
         }
+    }
+
+    fn tally(&self, tally: &mut Tally) {
+        self.nic.agent().into_iter().for_each(|agent| agent.tally(tally));
     }
 
     fn queued(&self, port: PortId) -> u64 {
