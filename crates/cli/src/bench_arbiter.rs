@@ -4,6 +4,7 @@ use crate::arguments::BenchOptions;
 use anyhow::{Result, bail};
 use slotline_lab::benchmark::Row;
 use slotline_lab::benchmark_arbiter::{USUAL, cases};
+use slotline_lab::benchmark_fcp;
 use std::process::ExitCode;
 
 pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
@@ -16,7 +17,9 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     if options.case.is_some() {
         bail!("`bench arbiter` runs all cases in this process: leave --case out");
     }
-    for row in cases().iter().flat_map(|case| case.run(USUAL)) {
+    let fcp = benchmark_fcp::cases();
+    let fcp = fcp.iter().flat_map(|case| case.run(benchmark_fcp::USUAL));
+    for row in cases().iter().flat_map(|case| case.run(USUAL)).chain(fcp) {
         println!("{}", if options.common.json { serde_json::to_string(&row)? } else { line(&row) });
     }
     Ok(ExitCode::SUCCESS)

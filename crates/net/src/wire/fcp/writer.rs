@@ -1,0 +1,110 @@
+//! Messages put into a buffer of the caller.
+
+use super::siphash;
+use super::{CODE, GRANT, Grant, HEADER, Header, Key, LONGEST, RECORD, TOTAL, Total, VERSION};
+
+/// Writes one message: a header, records, and the code at the end. What does not fit any more is not
+/// written, and the caller is told.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    out: &'a mut Vec<u8>,
+    /// Where the count of the open record of totals is, and how many it has.
+    open: usize,
+    count: u16,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins a message in `out`, in the place of what is there.
+    pub fn new(out: &'a mut Vec<u8>, header: &Header) -> Writer<'a> {
+        out.clear();
+        out.reserve(LONGEST);
+        let mut start = [0; HEADER];
+        start[0] = VERSION;
+        start[4..8].copy_from_slice(&header.source.to_be_bytes());
+        start[8..12].copy_from_slice(&header.destination.to_be_bytes());
+        let Header { from, to, number, acks, .. } = *header;
+        let words = [from, to, number, acks.highest, acks.before];
+        for (at, word) in start[12..].as_chunks_mut().0.iter_mut().zip(words) {
+            *at = word.to_be_bytes();
+        }
+        out.extend_from_slice(&start);
+        Writer { out, open: 0, count: 0 }
+    }
+    /// Bytes that are left for records.
+    pub fn room(&self) -> usize {
+        (LONGEST - CODE).saturating_sub(self.out.len())
+    }
+    /// Whether there is room for one more total in the record begun last.
+    pub fn has_room(&self) -> bool {
+        self.room() >= TOTAL
+    }
+    /// Whether there is no record yet.
+    pub fn is_empty(&self) -> bool {
+        self.out.len() == HEADER
+    }
+    /// A record for a message of its own: begin again.
+    pub fn reset(&mut self) {
+        self.begin(1, 0);
+    }
+    /// A record that asks for an answer. False: no room.
+    pub fn alive(&mut self) -> bool {
+        self.begin(5, 0)
+    }
+    /// Begins a record of demand. False: no room for it and one total.
+    pub fn demand(&mut self) -> bool {
+        self.begin(2, TOTAL)
+    }
+    /// Begins a report. False: no room for it and one total.
+    pub fn report(&mut self) -> bool {
+        self.begin(4, TOTAL)
+    }
+    fn begin(&mut self, kind: u8, more: usize) -> bool {
+        let fits = self.room() >= RECORD + more;
+        if fits {
+            self.close();
+            self.open = self.out.len() + 2;
+            self.out.extend_from_slice(&[kind, 0, 0, 0]);
+        }
+        fits
+    }
+    /// An entry of the demand or report begun last. False: no room.
+    #[inline]
+    pub fn total(&mut self, total: Total) -> bool {
+        let fits = self.has_room();
+        if fits {
+            self.out.extend_from_slice(&total.bytes());
+            self.count += 1;
+        }
+        fits
+    }
+    /// A record of as many of these grants as there is room for. Returns how many.
+    pub fn grants(&mut self, base: u64, grants: &[Grant]) -> usize {
+        let most = self.room().saturating_sub(RECORD + 8) / GRANT;
+        let count = most.min(grants.len());
+        if count > 0 {
+            self.close();
+            self.out.extend_from_slice(&[3, 0, (count >> 8) as u8, count as u8]);
+            self.out.extend_from_slice(&base.to_be_bytes());
+            let start = self.out.len();
+            self.out.resize(start + count * GRANT, 0);
+            for (place, grant) in self.out[start..].as_chunks_mut().0.iter_mut().zip(grants) {
+                *place = grant.bytes();
+            }
+        }
+        count
+    }
+    fn close(&mut self) {
+        if self.count > 0 {
+            self.out[self.open..][..2].copy_from_slice(&self.count.to_be_bytes());
+            self.count = 0;
+        }
+    }
+    /// Ends the message with its code under `key`.
+    pub fn finish(mut self, key: &Key) {
+        self.close();
+        let length = (self.out.len() + CODE) as u16;
+        self.out[2..4].copy_from_slice(&length.to_be_bytes());
+        let code = siphash(key, self.out);
+        self.out.extend_from_slice(&code.to_be_bytes());
+    }
+}
