@@ -6,7 +6,9 @@
 
 mod active;
 pub mod allocate;
+mod bits;
 pub mod paths;
+mod visit;
 
 pub use allocate::{Allocator, DemandError, Grant, Policy};
 pub use paths::{Choice, PathError, PathSelector, by_slot};
