@@ -15,7 +15,7 @@
 
 use super::active::ActivePairs;
 use super::bits::{lowest, lowest_four, lowest_one};
-use super::visit::{Ends, Head, Pair, Side, first_shares, first_visits, key, visits};
+use super::visit::{Ends, Head, Pair, Side, fair_share, first_visits, key, visits};
 use std::ops::Range;
 
 /// Timeslots in a batch.
@@ -23,7 +23,7 @@ pub const BATCH: u32 = 64;
 /// The largest number of endpoints: numbers have 16 bits.
 pub const MOST_ENDPOINTS: usize = 1 << 16;
 /// So many pairs per endpoint are a crowd.
-const CROWD: usize = 12;
+const CROWD: usize = 16;
 
 /// Who is served first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -177,18 +177,25 @@ impl Allocator {
     fn first(&mut self, from: usize) -> [usize; 3] {
         let Allocator { waiting, pairs, ends, .. } = self;
         let waiting = &mut waiting[from..];
-        // Where most endpoints have many pairs, what is harmless is a slot or two: not worth the effort.
-        let crowded = waiting.len() > CROWD * self.endpoints;
+        // Where most endpoints have many pairs, an equal share is a slot or two: not worth a search.
+        let crowd = waiting.len() / self.endpoints;
         match self.policy {
-            Policy::MaxMin { quantum } if !crowded => first_shares(waiting, pairs, ends, quantum),
-            Policy::MaxMin { quantum: 1 } => {
-                first_visits(waiting, pairs, ends, |free, _| lowest_one(free))
+            Policy::MaxMin { quantum } if crowd < CROWD => {
+                first_visits(waiting, pairs, ends, |free, head, ends| {
+                    lowest(free, fair_share(head, ends).max(quantum).min(head.left()))
+                })
             }
-            Policy::MaxMin { quantum } => first_visits(waiting, pairs, ends, |free, head| {
+            Policy::MaxMin { quantum: 1 } => {
+                first_visits(waiting, pairs, ends, |free, _, _| lowest_one(free))
+            }
+            Policy::MaxMin { quantum: 4 } => {
+                first_visits(waiting, pairs, ends, |free, head, _| lowest_four(free, head.left()))
+            }
+            Policy::MaxMin { quantum } => first_visits(waiting, pairs, ends, |free, head, _| {
                 lowest(free, head.left().min(quantum))
             }),
             Policy::ShortestFirst => {
-                first_visits(waiting, pairs, ends, |free, head| lowest(free, head.left()))
+                first_visits(waiting, pairs, ends, |free, head, _| lowest(free, head.left()))
             }
         }
     }
