@@ -7,14 +7,26 @@
 //! granted, or when its ends have no free slot in common: words only lose slots, so no later visit in
 //! the batch could succeed, and each slot that stays free is one that no waiting pair can use.
 //!
+//! **What round robin gives in any case is given at once.** Max-min fairness gives a pair an equal share
+//! of the busier one of its ends at least: 64 slots over the number of pairs there. As long as
+//! endpoints have few pairs (16 on average), its first visit takes that much, or all that it wants
+//! where the demand of both ends fits into the batch. What is left goes slot by slot.
+//!
 //! **Nobody starves** under [`Policy::MaxMin`]. Who got nothing in a batch comes first in the next, in
 //! the old order, and new pairs come last. A pair goes without only if pairs ahead of it took all 64
-//! slots from its two ends; they are behind it afterwards. With `n` endpoints at most 2n - 4 pairs can
-//! be ahead at these ends, and each takes a quantum `q`: after ⌈(2n - 4) q / 64⌉ batches without a slot
-//! it gets one. [`Policy::ShortestFirst`] gives no such promise, as its name says.
+//! slots from its two ends, so 32 or more from one; they are behind it afterwards. These are 32 over the
+//! quantum `q`, or, where a share is larger than that, half of the pairs at that end. With `n` endpoints
+//! at most 2n - 4 pairs can be ahead: after ⌈(2n - 4) q / 32⌉ + 14 batches without a slot a pair gets
+//! one. [`Policy::ShortestFirst`] gives no such promise, nor do the lower classes of
+//! [`Allocator::with_tenants`].
+//!
+//! **Two allocators** can own alternating batches, each with a part of the pairs: after its batch each
+//! hands what is left to the other ([`Allocator::take_waiting`], [`Allocator::put_first`]), so that a
+//! pair is not bound to one of them.
 
 use super::active::ActivePairs;
 use super::bits::{lowest, lowest_four, lowest_one};
+use super::tenants::{Tenant, Tenants};
 use super::visit::{Ends, Head, Pair, Side, fair_share, first_visits, key, visits};
 use std::ops::Range;
 
@@ -50,6 +62,17 @@ pub struct Grant {
     pub slots: u64,
 }
 
+/// Slots that a pair waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// The sending endpoint.
+    pub src: u16,
+    /// The receiving endpoint.
+    pub dst: u16,
+    /// How many.
+    pub slots: u32,
+}
+
 /// Why an allocator cannot be made, or a demand not be taken. A refused demand changes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DemandError {
@@ -59,6 +82,19 @@ pub enum DemandError {
     /// A quantum outside the batch.
     #[error("a quantum of {0} slots; it is from 1 to 64")]
     Quantum(u32),
+    /// A weight outside the batch.
+    #[error("a weight of {0}; it is from 1 to 64 slots per visit")]
+    Weight(u32),
+    /// An endpoint of a tenant that does not exist.
+    #[error("endpoint {endpoint} belongs to tenant {tenant}, which does not exist; there are {tenants}")]
+    Tenant {
+        /// The endpoint.
+        endpoint: usize,
+        /// Its tenant.
+        tenant: u16,
+        /// How many tenants there are.
+        tenants: usize,
+    },
     /// A number that no endpoint has.
     #[error("endpoint {endpoint} does not exist; there are {endpoints}, counted from 0")]
     Unknown {
@@ -87,8 +123,9 @@ pub struct Allocator {
     policy: Policy,
     ends: Ends,
     active: ActivePairs,
-    /// Waiting for the next batch, in order.
-    waiting: Vec<Head>,
+    /// Waiting for the next batch, in order, by class.
+    waiting: Vec<Vec<Head>>,
+    tenants: Option<Tenants>,
     /// In this batch: first those that may still get slots, then those that cannot.
     pairs: Vec<Pair>,
     done: Vec<u32>,
@@ -113,10 +150,23 @@ impl Allocator {
             policy,
             ends: Ends { src: Side::new(), dst: Side::new() },
             active: ActivePairs::new(endpoints),
-            waiting: Vec::new(),
+            waiting: vec![Vec::new()],
+            tenants: None,
             pairs: Vec::new(),
             done: Vec::new(),
         })
+    }
+    /// An allocator whose sources belong to tenants: `of_endpoint[i]` is the number of endpoint `i`'s.
+    /// Classes are served strictly one after another, 0 first; within a class, a visit takes as many
+    /// slots as the tenant's weight, so that pairs that compete share in proportion.
+    ///
+    /// # Errors
+    /// A number of endpoints or a weight out of range; a tenant that does not exist.
+    pub fn with_tenants(tenants: &[Tenant], of_endpoint: &[u16]) -> Result<Allocator, DemandError> {
+        let plain = Allocator::new(of_endpoint.len(), Policy::MaxMin { quantum: 1 })?;
+        let tenants = Tenants::new(tenants, of_endpoint)?;
+        let waiting = vec![Vec::new(); tenants.classes()];
+        Ok(Allocator { waiting, tenants: Some(tenants), ..plain })
     }
     /// `src` wants to send to `dst` in so many slots more.
     ///
@@ -138,7 +188,8 @@ impl Allocator {
         if new.ok_or(DemandError::TooMuch { src, dst })? {
             self.ends.src.join(src, slots);
             self.ends.dst.join(dst, slots);
-            self.waiting.push(Head::new(key(src, dst), slots));
+            let class = self.tenants.as_ref().map_or(0, |tenants| tenants.class(src));
+            self.waiting[class].push(Head::new(key(src, dst), slots));
         }
         Ok(())
     }
@@ -148,7 +199,7 @@ impl Allocator {
     }
     /// What each active pair waits for: source, destination, slots.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
-        self.waiting.iter().map(|head| {
+        self.waiting.iter().flatten().map(|head| {
             let since = self.active.asked_since(head.key());
             (head.src(), head.dst(), u64::from(head.left()) + u64::from(since))
         })
@@ -157,26 +208,36 @@ impl Allocator {
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
         self.ends.src.renew(self.endpoints);
         self.ends.dst.renew(self.endpoints);
-        if self.policy == Policy::ShortestFirst {
-            self.waiting.sort_unstable();
-        }
-        let mut from = 0;
-        while from < self.waiting.len() {
-            let pairs = self.waiting.len() - from;
-            if self.pairs.len() <= 2 * pairs {
-                self.pairs.resize(2 * pairs + 1, Pair::default());
-            }
-            let [none, live, gone] = self.first(from);
-            let gone = self.rounds(live, gone);
-            from = self.settle(from + none, pairs..gone, out);
+        for class in 0..self.waiting.len() {
+            // Taken out for the time of its service.
+            let mut waiting = std::mem::take(&mut self.waiting[class]);
+            self.serve(&mut waiting, out);
+            self.waiting[class] = waiting;
         }
         self.ends.src.relieve(self.endpoints);
         self.ends.dst.relieve(self.endpoints);
     }
-    /// The first visit to the pairs that wait, from place `from` on.
-    fn first(&mut self, from: usize) -> [usize; 3] {
-        let Allocator { waiting, pairs, ends, .. } = self;
-        let waiting = &mut waiting[from..];
+    fn serve(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
+        if self.policy == Policy::ShortestFirst {
+            waiting.sort_unstable();
+        }
+        let mut from = 0;
+        while from < waiting.len() {
+            let pairs = waiting.len() - from;
+            if self.pairs.len() <= 2 * pairs {
+                self.pairs.resize(2 * pairs + 1, Pair::default());
+            }
+            let [none, live, gone] = self.first(&mut waiting[from..]);
+            let gone = self.rounds(live, gone);
+            from = self.settle(waiting, from + none, pairs..gone, out);
+        }
+    }
+    /// The first visit to the pairs that wait.
+    fn first(&mut self, waiting: &mut [Head]) -> [usize; 3] {
+        let Allocator { pairs, ends, tenants, .. } = self;
+        if let Some(tenants) = tenants {
+            return first_visits(waiting, pairs, ends, |free, head, _| tenants.take(free, head));
+        }
         // Where most endpoints have many pairs, an equal share is a slot or two: not worth a search.
         let crowd = waiting.len() / self.endpoints;
         match self.policy {
@@ -201,8 +262,13 @@ impl Allocator {
     }
     /// Visits pairs until all are gone. Returns where they end.
     fn rounds(&mut self, mut live: usize, mut gone: usize) -> usize {
-        let Allocator { pairs, ends, .. } = self;
+        let Allocator { pairs, ends, tenants, .. } = self;
         while live > 0 {
+            if let Some(tenants) = tenants {
+                let take = |free, head| tenants.take(free, head);
+                (live, gone) = visits(pairs, live, gone, ends, take);
+                continue;
+            }
             (live, gone) = match self.policy {
                 Policy::MaxMin { quantum: 1 } => {
                     visits(pairs, live, gone, ends, |free, _| lowest_one(free))
@@ -223,21 +289,27 @@ impl Allocator {
     /// Writes the grants of those that are gone; who waits on does so from place `to` on, in the order of
     /// service. Pairs that are done stop being active, or wait on, in this batch, for what they asked for
     /// since. Returns where these are.
-    fn settle(&mut self, to: usize, gone: Range<usize>, out: &mut Vec<Grant>) -> usize {
+    fn settle(
+        &mut self,
+        waiting: &mut Vec<Head>,
+        to: usize,
+        gone: Range<usize>,
+        out: &mut Vec<Grant>,
+    ) -> usize {
         let gone = &self.pairs[gone];
         out.extend(gone.iter().map(Pair::grant));
-        self.waiting.resize(to + gone.len() + 1, Head::default());
+        waiting.resize(to + gone.len() + 1, Head::default());
         self.done.resize(self.done.len().max(gone.len() + 1), 0);
-        let (waiting, done) = (&mut self.waiting[to..], &mut self.done[..]);
+        let (places, done) = (&mut waiting[to..], &mut self.done[..]);
         let (mut wait, mut ended) = (0, 0);
         for Pair { head, .. } in gone {
             let ends = head.left() == 0;
-            waiting[wait] = *head;
+            places[wait] = *head;
             wait += usize::from(!ends);
             done[ended] = head.key();
             ended += usize::from(ends);
         }
-        self.waiting.truncate(to + wait);
+        waiting.truncate(to + wait);
         for &key in &self.done[..ended] {
             let head = Head::new(key, self.active.done(key));
             if head.left() == 0 {
@@ -246,10 +318,36 @@ impl Allocator {
             } else {
                 self.ends.src.ask_more(head.src(), head.left());
                 self.ends.dst.ask_more(head.dst(), head.left());
-                self.waiting.push(head);
+                waiting.push(head);
             }
         }
         to + wait
+    }
+    /// Takes all that waits out, in the order of service, and appends it to `out`: for another allocator.
+    pub fn take_waiting(&mut self, out: &mut Vec<Demand>) {
+        for head in self.waiting.iter_mut().flat_map(|class| class.drain(..)) {
+            let (src, dst) = (head.src(), head.dst());
+            out.push(Demand { src, dst, slots: head.left() });
+            let since = self.active.done(head.key());
+            if since > 0 {
+                self.active.done(head.key());
+                out.push(Demand { src, dst, slots: since });
+            }
+        }
+        self.tenants.iter_mut().for_each(Tenants::forget);
+        self.ends.src.forget(self.endpoints);
+        self.ends.dst.forget(self.endpoints);
+    }
+    /// Puts demand that waited elsewhere before all that waits here, in its order. Demand of a pair that
+    /// waits here joins it.
+    ///
+    /// # Errors
+    /// As [`Allocator::add_demand`]; what comes before the refused one is taken.
+    pub fn put_first(&mut self, demands: &[Demand]) -> Result<(), DemandError> {
+        let before: Vec<usize> = self.waiting.iter().map(Vec::len).collect();
+        let taken = demands.iter().try_for_each(|d| self.add_demand(d.src, d.dst, d.slots));
+        self.waiting.iter_mut().zip(before).for_each(|(class, old)| class.rotate_left(old));
+        taken
     }
 }
 

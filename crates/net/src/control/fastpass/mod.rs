@@ -8,7 +8,9 @@ mod active;
 pub mod allocate;
 mod bits;
 pub mod paths;
+mod tenants;
 mod visit;
 
-pub use allocate::{Allocator, DemandError, Grant, Policy};
+pub use allocate::{Allocator, Demand, DemandError, Grant, Policy};
 pub use paths::{Choice, PathError, PathSelector, by_slot};
+pub use tenants::Tenant;

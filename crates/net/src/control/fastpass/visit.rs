@@ -80,6 +80,10 @@ impl Side {
             *load -= u64::from(free.count_zeros());
         }
     }
+    /// Nothing is waited for.
+    pub(super) fn forget(&mut self, endpoints: usize) {
+        self.load[..endpoints].fill(0);
+    }
     pub(super) fn join(&mut self, end: u16, slots: u32) {
         self.load[usize::from(end)] += ONE + u64::from(slots);
     }
@@ -133,7 +137,7 @@ pub(super) fn first_visits(
     waiting: &mut [Head],
     pairs: &mut [Pair],
     ends: &mut Ends,
-    take: impl Fn(u64, Head, &Ends) -> (u64, u32),
+    mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
 ) -> [usize; 3] {
     let (mut none, mut live, mut gone) = (0, 0, waiting.len());
     for at in 0..waiting.len() {
@@ -162,7 +166,7 @@ pub(super) fn visits(
     live: usize,
     mut gone: usize,
     ends: &mut Ends,
-    take: impl Fn(u64, Head) -> (u64, u32),
+    mut take: impl FnMut(u64, Head) -> (u64, u32),
 ) -> (usize, usize) {
     let Ends { src, dst } = ends;
     let (src, dst) = (&mut *src.free, &mut *dst.free);
