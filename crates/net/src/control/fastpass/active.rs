@@ -101,7 +101,7 @@ impl PairTable {
     pub(super) fn new() -> PairTable {
         PairTable { entries: vec![FREE; 16], used: 0, shift: 60 }
     }
-    fn get(&self, pair: u32) -> Option<u32> {
+    pub(super) fn get(&self, pair: u32) -> Option<u32> {
         Some(self.entries[self.find(pair)]).filter(|&e| e != FREE).map(|entry| entry as u32)
     }
     pub(super) fn set(&mut self, pair: u32, number: u32) {

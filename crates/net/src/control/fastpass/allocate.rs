@@ -231,6 +231,9 @@ impl Allocator {
             let gone = self.rounds(live, gone);
             from = self.settle(waiting, from + none, pairs..gone, out);
         }
+        if let Some(tenants) = &self.tenants {
+            waiting.sort_by_key(|&head| !tenants.was_cut_short(head));
+        }
     }
     /// The first visit to the pairs that wait.
     fn first(&mut self, waiting: &mut [Head]) -> [usize; 3] {

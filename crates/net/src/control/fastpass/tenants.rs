@@ -20,8 +20,7 @@ pub(super) struct Tenants {
     /// By source, for all numbers that there are.
     weight: Vec<u8>,
     class: Vec<u8>,
-    /// What pairs may take beyond their weight at the next visit, as the last one was cut short (deficit
-    /// round robin; Shreedhar and Varghese, 1995).
+    /// What pairs may take at the next visit instead of their weight, as the last one was cut short.
     credit: PairTable,
 }
 
@@ -48,19 +47,23 @@ impl Tenants {
     pub(super) fn class(&self, src: u16) -> usize {
         self.class[usize::from(src)].into()
     }
-    /// What a visit takes: as many slots as the weight of the source's tenant, and what the last visit was
+    /// What a visit takes: as many slots as the weight of the source's tenant, or what the last visit was
     /// short of.
     pub(super) fn take(&mut self, free: u64, head: Head) -> (u64, u32) {
         if free == 0 {
             return (0, 0);
         }
         let weight = u32::from(self.weight[usize::from(head.src())]);
-        let most = weight + self.credit.take(head.key()).unwrap_or(0);
+        let most = self.credit.take(head.key()).unwrap_or(weight);
         let (taken, count) = lowest(free, most.min(head.left()));
         if count < most.min(head.left()) {
-            self.credit.set(head.key(), (most - count).min(BATCH));
+            self.credit.set(head.key(), most - count);
         }
         (taken, count)
+    }
+    /// Whether a visit is to be made good: then the pair comes first.
+    pub(super) fn was_cut_short(&self, head: Head) -> bool {
+        self.credit.get(head.key()).is_some()
     }
     /// No pair waits any longer.
     pub(super) fn forget(&mut self) {
@@ -132,7 +135,7 @@ mod tests {
                 let (share, fair) = (got[&src], f64::from(batches * BATCH * weight) / f64::from(total));
                 // A visit that is cut short is made good by a later one.
                 let off = (f64::from(share) - fair).abs();
-                prop_assert!(off <= 192.0, "{weight} of {total}: {share}, fair {fair}");
+                prop_assert!(off <= 192.0 + 0.02 * fair, "{weight} of {total}: {share}, fair {fair}");
             }
         }
     }

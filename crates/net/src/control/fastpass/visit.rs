@@ -148,7 +148,7 @@ pub(super) fn first_visits(
         ends.src.free[src] ^= taken;
         ends.dst.free[dst] ^= taken;
         let after = head.less(count);
-        let stays = (free != taken) & (after.left() != 0);
+        let stays = (free != 0) & (after.left() != 0);
         waiting[none] = head;
         none += usize::from(free == 0);
         pairs[if stays { live } else { gone }] = Pair { head: after, granted: taken };
@@ -181,7 +181,7 @@ pub(super) fn visits(
         *src ^= taken;
         *dst ^= taken;
         let head = pair.head.less(count);
-        let stays = (free != taken) & (head.left() != 0);
+        let stays = (free != 0) & (head.left() != 0);
         places[if stays { kept } else { gone }].set(Pair { head, granted: pair.granted | taken });
         kept += usize::from(stays);
         gone += usize::from(!stays);
