@@ -86,7 +86,9 @@ pub enum DemandError {
     #[error("a weight of {0}; it is from 1 to 64 slots per visit")]
     Weight(u32),
     /// An endpoint of a tenant that does not exist.
-    #[error("endpoint {endpoint} belongs to tenant {tenant}, which does not exist; there are {tenants}")]
+    #[error(
+        "endpoint {endpoint} belongs to tenant {tenant}, which does not exist; there are {tenants}"
+    )]
     Tenant {
         /// The endpoint.
         endpoint: usize,
@@ -95,6 +97,9 @@ pub enum DemandError {
         /// How many tenants there are.
         tenants: usize,
     },
+    /// An endpoint that can neither send nor receive.
+    #[error("endpoint {0} has a rate of 0; it is one packet per slot at least")]
+    NoLane(usize),
     /// A number that no endpoint has.
     #[error("endpoint {endpoint} does not exist; there are {endpoints}, counted from 0")]
     Unknown {

@@ -147,10 +147,7 @@ mod tests {
         let made = Allocator::with_tenants(&[tenant, heavy], &[0, 0]);
         assert_eq!(made.unwrap_err(), DemandError::Weight(65));
         let made = Allocator::with_tenants(&[tenant], &[0, 1]);
-        assert_eq!(
-            made.unwrap_err(),
-            DemandError::Tenant { endpoint: 1, tenant: 1, tenants: 1 }
-        );
+        assert_eq!(made.unwrap_err(), DemandError::Tenant { endpoint: 1, tenant: 1, tenants: 1 });
         assert_eq!(Allocator::with_tenants(&[], &[]).unwrap_err(), DemandError::Endpoints(0));
     }
 }
