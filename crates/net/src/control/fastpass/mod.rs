@@ -6,7 +6,17 @@
 
 mod active;
 pub mod allocate;
+mod bits;
+pub mod lanes;
 pub mod paths;
+pub mod routes;
+mod tenants;
+pub mod tiers;
+mod visit;
 
-pub use allocate::{Allocator, DemandError, Grant, Policy};
+pub use allocate::{Allocator, Demand, DemandError, Grant, Policy};
+pub use lanes::Lanes;
 pub use paths::{Choice, PathError, PathSelector, by_slot};
+pub use routes::{RouteError, RouteSelector};
+pub use tenants::Tenant;
+pub use tiers::{FatTree, TierChoice, Tiers};
