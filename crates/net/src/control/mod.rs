@@ -7,6 +7,7 @@ pub mod fastpass;
 pub mod fcp;
 pub mod network;
 pub mod spec;
+pub mod tdma;
 pub mod xco;
 
 pub use network::Network;

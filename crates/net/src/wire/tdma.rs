@@ -17,7 +17,7 @@
 //! | 2 | leave | host | |
 //! | 3 | demand | host | report: u32, part: u16, parts: u16, round: u32, slot: u16, whole: u8, 0: u8, free: u64, count: u16, count of (destination: u32, bytes: u64) |
 //! | 4 | reported | manager | report: u32 |
-//! | 5 | classes | manager | round: u32, part: u16, parts: u16, count: u16, count of (class: u16, destination: u32, rate: u64, bytes: u64) |
+//! | 5 | classes | manager | round: u32, part: u16, parts: u16, count: u16, count of (class: u16, from: u16, destination: u32, rate: u64, bytes: u64) |
 //! | 6 | ready | host | round: u32 |
 //! | 7 | slots | manager | round: u32, part: u16, parts: u16, count: u16, count of (slot: u16, host: u32, class: u16) |
 //! | 8 | trigger | manager | round: u32, slot: u16, edge: u8 (1: begins, 2: ends), 0: u8 |
@@ -39,7 +39,7 @@ pub const OVERHEAD: u16 = 38;
 /// Destinations that fit into one [`Demand`] within a 1500-byte frame.
 pub const MAX_DEMANDS: usize = 120;
 /// Classes that fit into one [`Body::Classes`].
-pub const MAX_CLASSES: usize = 66;
+pub const MAX_CLASSES: usize = 61;
 /// Entries that fit into one [`Body::Slots`].
 pub const MAX_SLOTS: usize = 184;
 
@@ -98,11 +98,13 @@ pub struct Demand {
 pub struct Class {
     /// Below 2,048.
     pub class: u16,
+    /// The slot from which this holds; until then, the class stands for what was said before.
+    pub from: u16,
     /// Where its packets go.
     pub dst: HostId,
     /// Not faster than this while it is open; `None`: as fast as the link is.
     pub rate: Option<Rate>,
-    /// Most bytes that may leave in this round: what was reported, and what the receiver has room for.
+    /// Most bytes that may leave from there on: what was reported, and what the receiver has room for.
     pub bytes: u64,
 }
 
@@ -210,15 +212,15 @@ impl Demand {
 impl Class {
     fn emit(&self, out: &mut Vec<u8>) {
         out.extend(self.class.to_be_bytes());
+        out.extend(self.from.to_be_bytes());
         out.extend(self.dst.0.to_be_bytes());
         out.extend(self.rate.map_or(0, |rate| rate.0).to_be_bytes());
         out.extend(self.bytes.to_be_bytes());
     }
     fn parse(reader: &mut Reader<'_>) -> Result<Class, ParseError> {
-        let class = class(reader)?;
-        let dst = HostId(reader.u32()?);
+        let (class, from, dst) = (class(reader)?, reader.u16()?, HostId(reader.u32()?));
         let rate = Some(reader.u64()?).filter(|&rate| rate > 0).map(Rate);
-        Ok(Class { class, dst, rate, bytes: reader.u64()? })
+        Ok(Class { class, from, dst, rate, bytes: reader.u64()? })
     }
 }
 

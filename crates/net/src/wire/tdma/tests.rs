@@ -102,12 +102,12 @@ fn bytes_are_where_the_table_says() {
         0, 1, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0x0f, 0x42, 0x40,
     ];
     assert_eq!(message.emit(), expected);
-    let classes = vec![Class { class: 2_047, dst: HostId(1), rate: None, bytes: 9 }];
+    let classes = vec![Class { class: 2_047, from: 6, dst: HostId(1), rate: None, bytes: 9 }];
     let body = Body::Classes { round: 1, part: Part::ALONE, classes };
     let bytes = Message { host: HostId(0), seq: 1, heard: 0, body }.emit();
     let expected = [
         0, 0, 0, 1, 0, 0, 0, 1, 0, 1, // round, part, parts, count
-        0x07, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9,
+        0x07, 0xff, 0, 6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9,
     ];
     assert_eq!(bytes[16..], expected);
 }
