@@ -31,6 +31,10 @@ pub(super) trait Paths: Send + Sized {
     fn network(&self) -> &Network;
     /// The path from `src` to `dst`; `None` where there is none.
     fn path(&mut self, src: usize, dst: usize) -> Option<Path<'_>>;
+    /// Whether all paths to `dst` end with the same link.
+    fn has_one_link(&self, _dst: usize) -> bool {
+        true
+    }
     /// Takes out of a set of destinations, 64 to a word, some of those that `src` cannot reach at all
     /// while the links have `left`: no path to them has anything left.
     fn prune(&mut self, _src: usize, _left: &[u64], _set: &mut [u64]) {}
@@ -50,6 +54,8 @@ pub(super) struct PathTable {
     links: Vec<u32>,
     up: Vec<u32>,
     down: Vec<u32>,
+    /// Hosts to which paths end with different links.
+    several: Vec<bool>,
     scratch: Vec<u32>,
 }
 
@@ -62,6 +68,10 @@ struct Stored {
     whole: bool,
 }
 
+/// So many paths to each host are looked at to know whether it has several links. A host that shows
+/// another one only later may go unused in a slot although that link is free.
+const PROBES: usize = 32;
+
 const UNKNOWN: u32 = 0;
 const NONE: u32 = 1;
 
@@ -69,7 +79,7 @@ impl Paths for PathTable {
     fn new(network: Network) -> Result<PathTable, SpecError> {
         let hosts = network.hosts();
         let nothing = Stored { start: 0, end: 0, whole: false };
-        Ok(PathTable {
+        let mut table = PathTable {
             network,
             of: vec![Vec::new(); hosts],
             known: BTreeMap::new(),
@@ -77,8 +87,18 @@ impl Paths for PathTable {
             links: Vec::new(),
             up: vec![FREE; hosts],
             down: vec![FREE; hosts],
+            several: vec![false; hosts],
             scratch: Vec::new(),
-        })
+        };
+        for src in (0..hosts).step_by(hosts.div_ceil(PROBES).max(1)) {
+            (0..hosts).filter(|&dst| dst != src).for_each(|dst| {
+                table.path(src, dst);
+            });
+        }
+        Ok(table)
+    }
+    fn has_one_link(&self, dst: usize) -> bool {
+        !self.several[dst]
     }
     fn network(&self) -> &Network {
         &self.network
@@ -123,8 +143,10 @@ impl PathTable {
             }
             *known == link
         };
-        let single = path.len() > 1 && own(&mut self.up[src], first);
-        let single = single && own(&mut self.down[dst], last);
+        let one_up = own(&mut self.up[src], first);
+        let one_down = own(&mut self.down[dst], last);
+        self.several[dst] |= !one_down;
+        let single = path.len() > 1 && one_up && one_down;
         let kept = if single { &path[1..path.len() - 1] } else { path };
         let key: Vec<u32> = [u32::from(!single)].into_iter().chain(kept.iter().copied()).collect();
         if let Some(&id) = self.known.get(&key) {

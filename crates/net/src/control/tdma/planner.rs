@@ -117,10 +117,14 @@ impl Links {
             self.user[at] = user;
         }
     }
-    fn give_back(&mut self, path: Path<'_>, rate: u64) {
+    /// Undoes [`Links::take`]. Who used the links before is forgotten.
+    fn give_back(&mut self, path: Path<'_>, rate: u64, user: u32) {
         for link in path.links() {
             let at = self.at(link);
             self.left[at] += rate;
+            if self.user[at] == user {
+                self.user[at] = NOBODY;
+            }
         }
     }
     /// The assignment, from `start` on, that alone stands in the way of a path.
@@ -242,17 +246,18 @@ impl<P: Paths> Planner<P> {
         Assignment { src, dst, rate: Rate(rate), bytes }
     }
     /// Undoes an assignment.
-    fn release(&mut self, of: Assignment, demand: &mut Demand) {
+    fn release(&mut self, of: Assignment, user: u32, demand: &mut Demand) {
         let (src, dst) = (of.src.at(), of.dst.at());
         demand.give_back(src, dst, of.bytes);
         let Some(path) = self.paths.path(src, dst) else { return };
-        self.links.give_back(path, of.rate.0);
+        self.links.give_back(path, of.rate.0, user);
         set_bit(&mut self.open, dst, true);
     }
     fn occupy(&mut self, fit: Fit, user: u32, demand: &Demand) {
         let Some(path) = self.paths.path(fit.src, fit.dst) else { return };
         self.links.take(path, fit.rate, user);
         let full = self.links.left[self.links.at(path.down)] == 0;
+        let full = full && self.paths.has_one_link(fit.dst);
         if full || demand.room(HostId(fit.dst as u32)) == 0 {
             set_bit(&mut self.open, fit.dst, false);
         }
@@ -361,9 +366,9 @@ impl<P: Paths> Planner<P> {
         let obstacle = self.links.sole_obstacle(path, rate, start + 1);
         let Some(at) = obstacle.filter(|_| rate > 0) else { return false };
         let moved = *round.assignment(at);
-        self.release(moved, demand);
+        self.release(moved, at as u32, demand);
         if let Some(wanted) = self.fit(src, dst) {
-            self.serve(wanted, demand, round);
+            let user = self.serve(wanted, demand, round);
             if let Some(other) = self.any(moved.src.at(), demand) {
                 *round.assignment(at) = self.carry(other, round.slot, demand);
                 self.occupy(other, at as u32, demand);
@@ -372,7 +377,7 @@ impl<P: Paths> Planner<P> {
                 return true;
             }
             if let Some(undone) = round.pop() {
-                self.release(undone, demand);
+                self.release(undone, user, demand);
                 self.hosts[src].sends -= 1;
             }
         }
