@@ -6,9 +6,11 @@
 
 mod classes;
 mod demand;
+mod links;
 mod paths;
 mod planner;
 mod round;
+mod set;
 mod slot_length;
 pub mod spec;
 mod tree;

@@ -112,7 +112,7 @@ fn wild(seed: u64, hosts: u32, inner: u32) -> Net {
     let mut known = BTreeMap::new();
     for (src, dst) in (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst))) {
         let own = |stream: &mut Stream, base: u32, host: u32| {
-            base + 2 * host + u32::from(host % 3 == 0 && stream.below(2) == 0)
+            base + 2 * host + u32::from(host.is_multiple_of(3) && stream.below(2) == 0)
         };
         let mut path = vec![own(&mut stream, 0, src)];
         let mut between: BTreeSet<u32> = BTreeSet::new();
@@ -133,7 +133,7 @@ fn wild(seed: u64, hosts: u32, inner: u32) -> Net {
 fn any_net(which: usize, seed: u64, size: u32) -> Net {
     match which {
         0 => star(&vec![10 * G; size as usize * 4]),
-        1 => star(&(0..size * 4).map(|h| if h % 3 == 0 { 10 * G } else { G }).collect::<Vec<_>>()),
+        1 => star(&(0..size * 4).map(|h: u32| if h.is_multiple_of(3) { 10 * G } else { G }).collect::<Vec<_>>()),
         2 => tree(size, 5, 10 * G, 10 * G),
         3 => rows(2, size, 3, [20 * G, 10 * G]),
         4 => leaf_spine(size, 4, 4, 10 * G),
@@ -506,7 +506,7 @@ proptest! {
     /// destination keeps its class while there are enough.
     #[test]
     fn classes_mean_what_hosts_were_told(seed: u64, classes in 3u16..12, fast: bool, seeds in prop::collection::vec(any::<u64>(), 1..4)) {
-        let rates: Vec<u64> = (0..12).map(|h| if fast && h % 4 == 0 { 3 * G } else { G }).collect();
+        let rates: Vec<u64> = (0..12).map(|h: u32| if fast && h.is_multiple_of(4) { 3 * G } else { G }).collect();
         let net = star(&rates);
         let spec = RoundSpec { classes, ..rounds(SchedulerKind::Any) };
         let mut scheduler = spec.build().unwrap().scheduler(net.network()).unwrap();
