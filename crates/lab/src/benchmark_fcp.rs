@@ -66,9 +66,8 @@ impl Case {
             let trace: Vec<Step> = (0..BLOCK).flat_map(|_| bench.batch()).collect();
             measured.replay(&trace)
         };
-        (0..length.warm_up).for_each(|_| drop(block()));
-        let blocks: Vec<Spent> = (0..length.blocks).map(|_| block()).collect();
-        self.rows(&blocks)
+        let all: Vec<Spent> = (0..length.warm_up + length.blocks).map(|_| block()).collect();
+        self.rows(&all[length.warm_up as usize..])
     }
     fn rows(&self, blocks: &[Spent]) -> Vec<Row> {
         let median = |value: &dyn Fn(&Spent) -> f64| {

@@ -36,7 +36,8 @@ enum Step {
     Grant(usize),
     Wait(u64),
     RestartEndpoint,
-    RestartArbiter,
+    /// Another arbiter takes over; whether it says so.
+    RestartArbiter(bool),
 }
 
 /// The slots of a mask.
@@ -229,7 +230,13 @@ impl Pair {
             Step::Grant(most) => self.grant(most),
             Step::Wait(us) => self.wait(Time::us(us)),
             Step::RestartEndpoint => self.restart_endpoint(),
-            Step::RestartArbiter => self.restart_arbiter(),
+            Step::RestartArbiter(announced) => {
+                self.restart_arbiter();
+                if announced {
+                    self.arbiter.announce();
+                }
+                self.flush();
+            }
         }
     }
 }
@@ -240,7 +247,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0usize..60).prop_map(Step::Grant),
         8 => (0u64..600).prop_map(Step::Wait),
         1 => Just(Step::RestartEndpoint),
-        1 => Just(Step::RestartArbiter),
+        1 => any::<bool>().prop_map(Step::RestartArbiter),
     ]
 }
 

@@ -244,3 +244,17 @@ fn the_vectors_in_the_tree_hold() {
     }
     assert!(meanings.next().is_none());
 }
+
+/// What the specification takes apart are vectors, byte by byte.
+#[test]
+fn the_examples_of_the_specification_are_vectors() {
+    let text = include_str!("../../../../../docs/protocol/fcp.md");
+    let blocks = text.split("```text\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
+    let words = blocks.map(|(block, _)| block.lines().map(|line| line.split("  ").next().unwrap()));
+    let examples = words.map(Iterator::collect::<String>);
+    let examples: Vec<String> = examples.filter(|hex| hex.starts_with("0100")).collect();
+    assert_eq!(examples.len(), 3);
+    for hex in examples {
+        assert!(VECTORS.lines().any(|line| line.strip_prefix("hex: ") == Some(&hex)), "{hex}");
+    }
+}
