@@ -140,10 +140,12 @@ impl Selector {
             let routes = routes.ok_or(SelectError::NoCandidates(src, dst))?;
             self.routed.clear();
             let unplaced = links.place(routes, grant.slots, &mut self.routed)?;
-            parts.extend(self.routed.iter().map(|&(path, slots)| Part {
-                grant: Grant { slots, ..grant },
-                path: Some(path),
-            }));
+            parts.extend(
+                self.routed.iter().map(|&(path, slots)| Part {
+                    grant: Grant { slots, ..grant },
+                    path: Some(path),
+                }),
+            );
             if unplaced != 0 {
                 rest.push(Grant { slots: unplaced, ..grant });
             }

@@ -17,8 +17,7 @@ fn two_tiers() -> (Network, Links) {
 
 /// Two pods of two edge switches with four hosts, four aggregation switches, and two cores above each.
 fn fat_tree() -> (Network, Links) {
-    let tiers =
-        Tiers { pods: 2, edges: 2, aggregations: 4, cores: 2, edge_room: 1, core_room: 1 };
+    let tiers = Tiers { pods: 2, edges: 2, aggregations: 4, cores: 2, edge_room: 1, core_room: 1 };
     let links: Links = Box::new(|src, dst, path| {
         let edge = |edge: u16, index: u32| 2 * (4 * u32::from(edge) + index);
         if src / 2 == dst / 2 {
