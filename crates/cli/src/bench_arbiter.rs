@@ -2,6 +2,7 @@
 
 use crate::arguments::BenchOptions;
 use anyhow::{Result, bail};
+use slotline_lab::arbiter_quality;
 use slotline_lab::benchmark::Row;
 use slotline_lab::benchmark_arbiter::{USUAL, cases};
 use slotline_lab::benchmark_fcp;
@@ -19,7 +20,8 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     }
     let fcp = benchmark_fcp::cases();
     let fcp = fcp.iter().flat_map(|case| case.run(benchmark_fcp::USUAL));
-    for row in cases().iter().flat_map(|case| case.run(USUAL)).chain(fcp) {
+    let allocation = cases().iter().flat_map(|case| case.run(USUAL)).collect::<Vec<Row>>();
+    for row in allocation.into_iter().chain(arbiter_quality::rows()).chain(fcp) {
         println!("{}", if options.common.json { serde_json::to_string(&row)? } else { line(&row) });
     }
     Ok(ExitCode::SUCCESS)
@@ -27,7 +29,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
 
 fn line(row: &Row) -> String {
     format!(
-        "{:<15} {:<10} {:>22} {:>10.3} {}",
+        "{:<18} {:<10} {:>23} {:>10.3} {}",
         row.scenario, row.scheme, row.name, row.value, row.unit
     )
 }

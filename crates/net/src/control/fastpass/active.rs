@@ -78,6 +78,11 @@ impl ActivePairs {
     pub(super) fn asked_since(&self, pair: u32) -> u32 {
         self.table.get(pair).unwrap_or(0)
     }
+    /// Memory in bytes.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.dense.capacity() * 16 + self.table.entries.capacity() * 8
+    }
     /// The word of a pair, beyond the end where there are none, and its bit.
     fn place(&self, pair: u32) -> (usize, u64) {
         let (src, dst) = ((pair >> 16) as usize, (pair & 0xffff) as usize);
