@@ -81,22 +81,22 @@ impl Case {
     fn count(&self) -> u32 {
         self.racks * self.hosts
     }
-    /// Every pair waits; and seconds for each pair, when all hosts report it again.
+    /// Every pair waits; and seconds for each pair, when all hosts report a byte more of each.
     fn backlog(&self) -> (Demand, f64) {
         let hosts = self.count();
         let mut demand = Demand::new(hosts as usize);
         let others = |src| (0..hosts).filter(move |&dst| dst != src);
-        let report = |src| others(src).map(|dst| (HostId(dst), PLENTY)).collect::<Vec<_>>();
-        let reports: Vec<_> = (0..hosts).map(report).collect();
-        let mut all = || {
+        let mut all = |bytes: u64| {
+            let report = |src| others(src).map(|dst| (HostId(dst), bytes)).collect::<Vec<_>>();
+            let reports: Vec<_> = (0..hosts).map(report).collect();
             let began = usage::thread_cpu_s();
             for (src, report) in (0..hosts).map(HostId).zip(&reports) {
                 demand.replace(src, report);
             }
             usage::thread_cpu_s() - began
         };
-        all();
-        let seconds = all();
+        all(PLENTY);
+        let seconds = all(PLENTY + 1);
         (demand, seconds / (f64::from(hosts) * f64::from(hosts - 1)))
     }
     fn scheduler(&self) -> Box<dyn RoundScheduler> {
