@@ -7,6 +7,7 @@ pub mod benchmark;
 pub mod benchmark_arbiter;
 pub mod benchmark_fcp;
 pub mod benchmark_report;
+pub mod benchmark_tdma;
 pub mod build;
 pub mod catalogue;
 pub mod change;
