@@ -78,6 +78,7 @@ fn work_conservation_gives_the_rest_to_the_greedy() {
 #[test]
 fn a_json_line_has_exactly_the_named_keys() {
     let row = |paper| Row {
+        x: Some(8.0),
         point: "N=8".into(),
         scheme: "tcp".into(),
         quantity: "goodput",
@@ -137,7 +138,9 @@ fn every_experiment_is_documented() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction");
     for paper in PAPERS {
         let ids: Vec<&str> = paper.experiments.iter().map(|experiment| experiment.id).collect();
-        assert!(ids.iter().all(|id| id.strip_prefix(paper.key).is_some_and(|n| n.starts_with('-'))));
+        assert!(
+            ids.iter().all(|id| id.strip_prefix(paper.key).is_some_and(|n| n.starts_with('-')))
+        );
         let page = std::fs::read_to_string(root.join(format!("{}.md", paper.key)));
         let page = page.unwrap_or_else(|error| panic!("{}: {error}", paper.key));
         let heads = page.lines().filter_map(|line| line.strip_prefix("## "));

@@ -11,14 +11,14 @@ use crate::output::report::plot::{
 use crate::output::report::thin::{self, Moment, envelope};
 use crate::record::RunRecord;
 
-/// Points that were run, the comparison made of them, and the names of their schemes.
+/// Points that were run, the comparison made of them, and the names of the schemes in both.
 #[derive(Debug)]
 pub struct View<'a> {
     /// The points, along the axis.
     pub points: &'a [Measured],
     /// The comparison.
     pub rows: &'a [Row],
-    /// All schemes, in the order in which they come.
+    /// All schemes, in the order in which they come: those of the runs, then those of rows alone.
     pub names: Vec<String>,
 }
 
@@ -45,10 +45,11 @@ const PAPER: &str =
 impl<'a> View<'a> {
     /// Collects the names.
     pub fn of(points: &'a [Measured], rows: &'a [Row]) -> View<'a> {
+        let ran = points.iter().flat_map(|point| point.runs.iter().map(|run| &run.scheme));
         let mut names: Vec<String> = Vec::new();
-        for run in points.iter().flat_map(|point| &point.runs) {
-            if !names.contains(&run.scheme) {
-                names.push(run.scheme.clone());
+        for scheme in ran.chain(rows.iter().map(|row| &row.scheme)) {
+            if !names.contains(scheme) {
+                names.push(scheme.clone());
             }
         }
         View { points, rows, names }

@@ -56,6 +56,7 @@ mod tests {
     #[test]
     fn points_go_down_and_schemes_across() {
         let row = |point: &str, scheme: &str, quantity, mean, paper| Row {
+            x: None,
             point: point.into(),
             scheme: scheme.into(),
             quantity,

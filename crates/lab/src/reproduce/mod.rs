@@ -128,6 +128,8 @@ pub enum Stated {
 /// One quantity in one setup.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
+    /// Its place on the axis of the figures; none where it is about all, or is not drawn.
+    pub x: Option<f64>,
     /// The point of the axis, as "N=8"; empty where it is about all.
     pub point: String,
     /// The scheme; empty where there is only one.
@@ -221,6 +223,7 @@ impl Measured {
         note: &str,
     ) -> Option<Row> {
         Some(Row {
+            x: Some(f64::from(self.x)),
             point: self.setup.clone(),
             scheme: scheme.into(),
             quantity: quantity.name,

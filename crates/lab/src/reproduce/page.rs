@@ -64,8 +64,8 @@ fn html(experiment: &Experiment, findings: &mut Findings) -> String {
 }
 
 fn head(experiment: &Experiment) -> String {
-    list(&[
-        ("Paper", experiment.paper().title.to_string()),
+    let lead = format!("<p class=\"lead\">{}</p>\n", escape(experiment.paper().title));
+    lead + &list(&[
         ("Experiment", experiment.id.to_string()),
         ("Made by", format!("slotline {}", env!("CARGO_PKG_VERSION"))),
     ])
@@ -105,8 +105,8 @@ fn line(row: &Row, notes: &[&str]) -> String {
 fn made(experiment: &Experiment) -> String {
     let how = match &experiment.work {
         Work::Runs(study) => format!(
-            "The scenario {} at the points of the axis; `slotline run {}` runs the one that is written \
-             there. Each setting comes from the paper, from the systems it names, or was chosen before the \
+            "The scenario {} at the points of the axis. The command: slotline run {} runs the one that is \
+             written there. Each setting comes from the paper, from the systems it names, or was chosen before the \
              result was known.",
             study.file, study.file
         ),

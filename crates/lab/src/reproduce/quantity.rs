@@ -1,8 +1,9 @@
 //! What is measured in a run, and the usual cases of it.
 
 use crate::output::report::plot::Measure;
-use crate::record::{FlowRow, RunRecord, SampleRow};
+use crate::record::{FlowRow, NEVER, RunRecord, SampleRow};
 use slotline_net::node::DropReason;
+use std::collections::BTreeMap;
 
 /// Something measured in a run.
 #[derive(Clone, Copy, Debug)]
@@ -76,16 +77,21 @@ pub fn completion_times(run: &RunRecord, which: fn(&FlowRow) -> bool) -> Vec<f64
 }
 
 /// How long each exchange of workload `group` took, from its first request to its last answer, in
-/// seconds; those that are not complete are left out.
+/// seconds, in the order of their numbers; those that are not complete are left out.
 pub fn round_trips(run: &RunRecord, group: u16) -> Vec<f64> {
-    let mut spans: std::collections::BTreeMap<u32, (u64, u64, bool)> = Default::default();
-    for flow in run.flows.iter().filter(|flow| flow.group == group && flow.started()) {
+    round_trips_over_time(run, group).into_iter().map(|(_, took)| took).collect()
+}
+
+/// When each exchange of workload `group` began, and how long it took; as [`round_trips`].
+pub fn round_trips_over_time(run: &RunRecord, group: u16) -> Vec<(f64, f64)> {
+    let mut spans: BTreeMap<u32, (u64, u64, bool)> = BTreeMap::new();
+    for flow in run.flows.iter().filter(|flow| flow.group == group) {
         let Some(exchange) = flow.exchange else { continue };
         let span = spans.entry(exchange).or_insert((u64::MAX, 0, false));
         *span = (span.0.min(flow.start_ps), span.1.max(flow.finish_ps), span.2 || !flow.request);
     }
-    let whole = spans.values().filter(|(_, end, answered)| *answered && *end != u64::MAX);
-    whole.map(|(start, end, _)| (end - start) as f64 / 1e12).collect()
+    let whole = spans.values().filter(|(_, end, answered)| *answered && *end != NEVER);
+    whole.map(|(start, end, _)| (*start as f64 / 1e12, (end - start) as f64 / 1e12)).collect()
 }
 
 /// The value of which `percent` percent of `values` are no larger (nearest rank); zero without values.

@@ -38,7 +38,7 @@ fn cells(row: &Row, notes: &[&str]) -> [String; 7] {
         row.quantity.into(),
         row.paper.map_or("-".into(), stated),
         short(row.ours.mean),
-        row.ours.half.map_or(String::new(), |half| format!("± {}", short(half))),
+        half(row),
         row.unit.into(),
         number.map_or(String::new(), |at| format!("[{}]", at + 1)),
     ]
@@ -51,8 +51,15 @@ pub(super) fn stated(stated: Stated) -> String {
 
 /// Our value, as `925 ± 1.2`.
 pub(super) fn estimate(row: &Row) -> String {
-    let half = row.ours.half.map_or(String::new(), |half| format!(" ± {}", short(half)));
-    short(row.ours.mean) + &half
+    let half = half(row);
+    short(row.ours.mean) + if half.is_empty() { "" } else { " " } + &half
+}
+
+/// Half of the interval, as `± 1.2`. What is nothing beside the value is rounding.
+fn half(row: &Row) -> String {
+    let rounding = row.ours.mean.abs() * 1e-9;
+    let zero = |half: f64| if half > rounding { half } else { 0.0 };
+    row.ours.half.map_or(String::new(), |half| format!("± {}", short(zero(half))))
 }
 
 /// No more digits than say something; two at least.
@@ -91,6 +98,7 @@ mod tests {
     #[test]
     fn notes_are_said_once() {
         let row = |setup: &str, paper, mean, note: &str| Row {
+            x: None,
             point: setup.split(", ").next().unwrap_or("").into(),
             scheme: setup.split(", ").nth(1).unwrap_or("").into(),
             quantity: "goodput",

@@ -23,9 +23,25 @@ pub(super) const ONE_GIGABIT: Experiment = Experiment {
     }),
 };
 
-/// Senders of the mixed experiment, and the receiver's name in ports.
+/// Figures 5 and 16.
+pub(super) const TEN_GIGABIT: Experiment = Experiment {
+    id: "xco-4",
+    about: "Figures 5 and 16: K of 13 senders to 13 receivers use UDP, the others TCP, 10 Gbit/s",
+    work: Work::Runs(Study {
+        file: "scenarios/reproduce/xco-4.toml",
+        text: include_str!("../../../../../scenarios/reproduce/xco-4.toml"),
+        axis: &[0, 1, 2, 4, 6, 8, 10, 12, 13],
+        set: set_udp_pairs,
+        compare: pairs,
+        figures: pair_figures,
+    }),
+};
+
+/// Senders of the smaller experiment, and the receiver's name in ports.
 const SENDERS: u32 = 5;
 const RECEIVER: &str = "h5";
+/// Pairs of the larger one.
+const PAIRS: u32 = 13;
 /// What tcpdump does not see of a frame: preamble, check sequence and gap.
 const UNSEEN: u64 = 8 + 4 + 12;
 
@@ -52,6 +68,29 @@ fn set_udp_senders(scenario: &mut Scenario, udp: u32) -> String {
         _ => true,
     });
     format!("K={udp}")
+}
+
+/// The first `udp` pairs use UDP, the others TCP.
+fn set_udp_pairs(scenario: &mut Scenario, udp: u32) -> String {
+    let hosts = |from: u32, until: u32| Hosts::List(vec![(from, until.max(from + 1) - 1)]);
+    scenario.workload.retain_mut(|workload| match workload {
+        WorkloadSpec::Udp(stream) => {
+            stream.senders = hosts(0, udp);
+            stream.receivers = hosts(PAIRS, PAIRS + udp);
+            udp > 0
+        }
+        WorkloadSpec::Bulk(bulk) => {
+            bulk.senders = hosts(udp, PAIRS);
+            bulk.receivers = hosts(PAIRS + udp, 2 * PAIRS);
+            udp < PAIRS
+        }
+        _ => true,
+    });
+    format!("K={udp}")
+}
+
+fn pair_figures(view: &View) -> Vec<Figure> {
+    [GOODPUT, PER_TCP_FLOW].iter().map(|quantity| view.against("UDP senders", quantity)).collect()
 }
 
 fn figures(view: &View) -> Vec<Figure> {
@@ -128,4 +167,27 @@ fn utilisation_range(points: &[Measured]) -> Vec<Row> {
     let lowest = end(rows.first(), "link utilisation, lowest", 800.0, low);
     let highest = end(rows.last(), "link utilisation, highest", 1000.0, high);
     lowest.into_iter().chain(highest).collect()
+}
+
+fn pairs(points: &[Measured]) -> Vec<Row> {
+    let without = "no number in the text: \"a steep drop\"; of UDP messages of 64 KB few arrive whole, and TCP \
+                   backs off; ours falls until UDP alone fills the link";
+    let starved = "no number in the text: per-flow TCP throughput \"collapses\"";
+    let rates = "no number in the text: better than without, slightly worse than timeslices; ours are exact";
+    let slices = "no number in the text: \"a high aggregate throughput\"; ten senders at a time";
+    let share = "no number in the text: TCP senders \"maintain their throughput share\"; a share is 10/13 of \
+                 1000, less headers and framing";
+    let of = |point: &Measured| {
+        let some_tcp = |row: &Row| row.quantity != PER_TCP_FLOW.name || point.x < PAIRS;
+        let rows = [
+            point.row("without", &GOODPUT, None, without),
+            point.row("without", &PER_TCP_FLOW, None, starved),
+            point.row("rate-limit", &GOODPUT, None, rates),
+            point.row("rate-limit", &PER_TCP_FLOW, None, share),
+            point.row("timeslice", &GOODPUT, None, slices),
+            point.row("timeslice", &PER_TCP_FLOW, None, share),
+        ];
+        rows.map(|row| row.filter(some_tcp))
+    };
+    points.iter().flat_map(of).flatten().collect()
 }

@@ -3,8 +3,14 @@
 //! Of the figures only the captions were at hand: what the paper has is what its text says.
 
 mod conserve;
+mod fairness;
 mod incast;
+mod loss;
+mod migration;
 mod mix;
+mod ping;
+mod response;
+mod short;
 
 use super::quantity::{each, goodput};
 use super::{Paper, Quantity};
@@ -15,7 +21,20 @@ pub(super) static PAPER: Paper = Paper {
     key: "xco",
     title: "XCo: Explicit Coordination to Prevent Network Fabric Congestion in Cloud Computing Cluster \
             Platforms (Rajanna, Shah, Jahagirdar and Gopalan, 2010)",
-    experiments: &[incast::BLOCKS, mix::ONE_GIGABIT, conserve::WORK_CONSERVATION],
+    experiments: &[
+        incast::STRIPED,
+        incast::BLOCKS,
+        mix::ONE_GIGABIT,
+        mix::TEN_GIGABIT,
+        short::SHORT_FLOWS,
+        ping::PING,
+        migration::MIGRATION,
+        fairness::FAIRNESS,
+        conserve::WORK_CONSERVATION,
+        response::RESPONSE,
+        loss::BOTTLENECK,
+        loss::SCALE,
+    ],
 };
 
 const GOODPUT: Quantity =
