@@ -19,7 +19,7 @@ fn behaves_like_a_queue() {
         let capacity = 1 + draw(9);
         let (mut producer, mut consumer) = ring::<2>(capacity);
         let places = capacity.next_power_of_two();
-        let (mut queue, mut next) = (VecDeque::new(), 0);
+        let (mut queue, mut next) = (VecDeque::<[u64; 2]>::new(), 0);
         for _ in 0..200 {
             let slice: Vec<[u64; 2]> = (next..).map(|i| [i, !i]).take(draw(12)).collect();
             let pushed = producer.push(&slice);

@@ -44,6 +44,13 @@ impl ActivePairs {
         }
         more
     }
+    /// Takes the slots that an active pair asked for since; none of them if there are more than `most`.
+    pub(super) fn join(&mut self, pair: u32, most: u32) -> u32 {
+        let at = self.find(pair);
+        let more = Some(self.entries[at] as u32).filter(|&more| more <= most).unwrap_or(0);
+        self.entries[at] -= u64::from(more);
+        more
+    }
     /// Pairs that are active.
     pub(super) fn len(&self) -> usize {
         self.used
@@ -107,7 +114,10 @@ mod tests {
             let (mut table, mut map) = (ActivePairs::new(), BTreeMap::new());
             for (pair, slots) in steps {
                 let pair = pair * 0x0101_0001;
-                if slots > 0 {
+                if slots == 3 && let Some(more) = map.get_mut(&pair) {
+                    let joins = if *more <= 5 { std::mem::take(more) } else { 0 };
+                    prop_assert_eq!(table.join(pair, 5), joins);
+                } else if slots > 0 {
                     prop_assert_eq!(table.ask(pair, slots), Some(!map.contains_key(&pair)));
                     map.entry(pair).and_modify(|more| *more += slots).or_insert(0);
                 } else if let Some(more) = map.remove(&pair) {

@@ -14,6 +14,7 @@
 //! it gets one. [`Policy::ShortestFirst`] gives no such promise, as its name says.
 
 use super::active::ActivePairs;
+use super::keys::Keys;
 use std::cell::Cell;
 
 /// Timeslots in a batch.
@@ -123,6 +124,8 @@ pub struct Allocator {
     free_src: Words,
     free_dst: Words,
     active: ActivePairs,
+    /// Pairs that demand joined since they were last lent.
+    joined: Keys,
     /// Waiting for the next batch, in order.
     waiting: Vec<Pair>,
     /// In this batch: first those that may still get slots, then those that cannot.
@@ -151,6 +154,7 @@ impl Allocator {
             free_src: words(),
             free_dst: words(),
             active: ActivePairs::new(),
+            joined: Keys::new(),
             waiting: Vec::new(),
             batch: Vec::new(),
             served: Vec::new(),
@@ -175,6 +179,8 @@ impl Allocator {
         let new = self.active.ask(key(src, dst), slots);
         if new.ok_or(DemandError::TooMuch { src, dst })? {
             self.waiting.push(Pair::new(key(src, dst), slots));
+        } else {
+            self.joined.insert(key(src, dst));
         }
         Ok(())
     }
@@ -203,6 +209,46 @@ impl Allocator {
             self.rounds(pairs);
             self.settle(pairs, out);
             self.resume();
+        }
+    }
+    /// Hands out all pairs that wait, in order, each as a word: from the top 32 bits of slots, 16 of
+    /// source, 16 of destination. They stay this allocator's: their demand is still added here, and they
+    /// have to come back ([`Allocator::take_back`]) before its next batch.
+    pub fn lend(&mut self, out: &mut Vec<u64>) {
+        let Allocator { waiting, active, joined, .. } = self;
+        out.extend(waiting.drain(..).map(|pair| {
+            let joins = joined.may_hold(pair.key());
+            let more = if joins { active.join(pair.key(), u32::MAX - pair.left()) } else { 0 };
+            pair.head + (u64::from(more) << 32)
+        }));
+        joined.clear();
+    }
+    /// Serves pairs of another allocator with what is free in this one's last batch. Those with all slots
+    /// granted come first, with none left; the others stay in the order of service.
+    pub fn serve(&mut self, guests: &mut Vec<u64>, out: &mut Vec<Grant>) {
+        let done = granted(guests);
+        if self.policy == Policy::ShortestFirst {
+            guests[done..].sort_unstable();
+        }
+        let pairs = guests.len() - done;
+        let own = std::mem::take(&mut self.waiting);
+        self.batch.extend(guests.drain(done..).map(|head| Pair { head, granted: 0 }));
+        self.batch.resize(2 * pairs + 1, Pair::default());
+        self.rounds(pairs);
+        self.settle(pairs, out);
+        guests.extend(self.done.drain(..).chain(self.waiting.drain(..)).map(|pair| pair.head));
+        self.batch.clear();
+        self.waiting = own;
+    }
+    /// Takes back what was lent. Pairs that go on with demand that joined them come last.
+    pub fn take_back(&mut self, pairs: &[u64]) {
+        let (done, waiting) = pairs.split_at(granted(pairs));
+        self.waiting.extend(waiting.iter().map(|&head| Pair { head, granted: 0 }));
+        for &key in done {
+            let left = self.active.done(key as u32);
+            if left > 0 {
+                self.waiting.push(Pair::new(key as u32, left));
+            }
         }
     }
     fn rounds(&mut self, pairs: usize) {
@@ -258,6 +304,11 @@ impl Allocator {
             }
         }
     }
+}
+
+/// How many of the lent pairs have all slots granted: the first ones.
+fn granted(pairs: &[u64]) -> usize {
+    pairs.partition_point(|&head| head >> 32 == 0)
 }
 
 fn words() -> Words {

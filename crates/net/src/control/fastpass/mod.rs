@@ -6,7 +6,10 @@
 
 mod active;
 pub mod allocate;
+mod keys;
 pub mod paths;
+pub mod split;
 
 pub use allocate::{Allocator, DemandError, Grant, Policy};
 pub use paths::{Choice, PathError, PathSelector, by_slot};
+pub use split::{Ways, way_of};
