@@ -1,0 +1,166 @@
+//! Allocation: one way of `slotline_net`'s allocator in ways.
+
+use super::Demand;
+use super::message::{Inlet, Outlet};
+use super::stage::{Stage, Step};
+use slotline_net::control::fastpass::{Allocator, Grant};
+
+/// The places of a round at which a way may have to wait.
+#[derive(Clone, Copy)]
+enum At {
+    /// For the demand of this port.
+    Demand(usize),
+    /// For the set to serve in this phase; after the last one, for its own.
+    Set(usize),
+    /// All is sent on: the ports have ended.
+    End,
+}
+
+/// One way.
+pub(super) struct Allocation {
+    way: usize,
+    allocator: Allocator,
+    /// From each port.
+    demands: Vec<Inlet>,
+    /// Sets, from the next way and to the one before; none where this is the only one.
+    circle: Option<(Inlet, Outlet)>,
+    /// To each path selection.
+    selections: Vec<Outlet>,
+    ways: usize,
+    at: At,
+    round: usize,
+    /// Ports that have ended, seen in this round.
+    ended: usize,
+    set: Vec<u64>,
+    grants: Vec<Grant>,
+    /// Demand of pairs that wait for more slots than can be counted; it is tried again each round.
+    excess: Vec<Demand>,
+}
+
+impl Stage for Allocation {
+    fn step(&mut self) -> Step {
+        let pulled = self.demands.iter_mut().fold(false, |any, inlet| inlet.pull() | any);
+        let turned = self.circle.as_mut().is_some_and(|(from, to)| from.pull() | to.flush());
+        let flushed = self.selections.iter_mut().fold(false, |any, outlet| outlet.flush() | any);
+        let moved = match self.at {
+            At::Demand(port) => self.intake(port),
+            At::Set(phase) => self.serve(phase),
+            At::End if self.is_sent() => return Step::Done,
+            At::End => false,
+        };
+        Step::moved(moved | pulled | turned | flushed)
+    }
+    fn waiting(&self) -> u64 {
+        let excess = self.excess.iter().map(|demand| u64::from(demand.slots));
+        self.allocator.backlog().map(|(_, _, slots)| slots).chain(excess).sum()
+    }
+}
+
+impl Allocation {
+    pub(super) fn new(
+        (way, ways): (usize, usize),
+        allocator: Allocator,
+        demands: Vec<Inlet>,
+        circle: Option<(Inlet, Outlet)>,
+        selections: Vec<Outlet>,
+    ) -> Allocation {
+        Allocation {
+            way,
+            allocator,
+            demands,
+            circle,
+            selections,
+            ways,
+            at: At::Demand(0),
+            round: 0,
+            ended: 0,
+            set: Vec::new(),
+            grants: Vec::new(),
+            excess: Vec::new(),
+        }
+    }
+    fn is_sent(&self) -> bool {
+        let circle = self.circle.as_ref().is_none_or(|(_, to)| to.is_empty());
+        circle && self.selections.iter().all(Outlet::is_empty)
+    }
+    /// Takes in a port's demand for this round. Ports come in order, whichever is first.
+    fn intake(&mut self, port: usize) -> bool {
+        let Allocation { allocator, excess, demands, .. } = self;
+        if let Some(words) = demands[port].receive() {
+            for &word in words {
+                add(allocator, Demand::from_word(word), excess);
+            }
+        } else if demands[port].is_over() {
+            self.ended += 1;
+        } else {
+            return false;
+        }
+        self.at = At::Demand(port + 1);
+        if port + 1 == self.demands.len() {
+            self.begin();
+        }
+        true
+    }
+    /// The first phase: the way's own set.
+    fn begin(&mut self) {
+        if std::mem::take(&mut self.ended) == self.demands.len() {
+            self.at = At::End;
+            return;
+        }
+        for demand in std::mem::take(&mut self.excess) {
+            add(&mut self.allocator, demand, &mut self.excess);
+        }
+        self.allocator.allocate_batch(&mut self.grants);
+        if let Some((_, to)) = &mut self.circle {
+            self.allocator.lend(to.begin());
+            to.end();
+            self.at = At::Set(1);
+        } else {
+            self.hand_over();
+            self.at = At::Demand(0);
+        }
+    }
+    /// Serves a set and sends it on; the last one to come is the way's own.
+    fn serve(&mut self, phase: usize) -> bool {
+        let Some((from, to)) = &mut self.circle else { return false };
+        let Some(words) = from.receive() else {
+            // Another way is gone: a thread panicked.
+            let gone = from.is_over();
+            self.at = if gone { At::End } else { self.at };
+            return gone;
+        };
+        if phase == self.ways {
+            self.allocator.take_back(words);
+            self.at = At::Demand(0);
+            return true;
+        }
+        self.set.clear();
+        self.set.extend_from_slice(words);
+        self.allocator.serve(&mut self.set, &mut self.grants);
+        to.begin().append(&mut self.set);
+        to.end();
+        self.at = At::Set(phase + 1);
+        if phase + 1 == self.ways {
+            self.hand_over();
+        }
+        true
+    }
+    /// Sends the batch on to path selection.
+    fn hand_over(&mut self) {
+        let batch = self.round * self.ways + self.way;
+        let selections = self.selections.len();
+        let outlet = &mut self.selections[batch % selections];
+        let ends = |grant: &Grant| u64::from(grant.src) << 16 | u64::from(grant.dst);
+        outlet.begin().extend(self.grants.iter().flat_map(|grant| [ends(grant), grant.slots]));
+        outlet.end();
+        self.grants.clear();
+        self.round += 1;
+    }
+}
+
+/// Ports have checked the endpoints: what is refused waits for more slots than can be counted.
+fn add(allocator: &mut Allocator, demand: Demand, excess: &mut Vec<Demand>) {
+    if allocator.add_demand(demand.src, demand.dst, demand.slots).is_err() {
+        excess.push(demand);
+    }
+}
