@@ -10,6 +10,8 @@ use slotline_net::control::fastpass::{Allocator, Grant};
 enum At {
     /// For the demand of this port.
     Demand(usize),
+    /// For the loads of so many other ways.
+    Loads(usize),
     /// For the set to serve in this phase; after the last one, for its own.
     Set(usize),
     /// All is sent on: the ports have ended.
@@ -22,7 +24,7 @@ pub(super) struct Allocation {
     allocator: Allocator,
     /// From each port.
     demands: Vec<Inlet>,
-    /// Sets, from the next way and to the one before; none where this is the only one.
+    /// Loads and sets, from the next way and to the one before; none where this is the only one.
     circle: Option<(Inlet, Outlet)>,
     /// To each path selection.
     selections: Vec<Outlet>,
@@ -31,6 +33,7 @@ pub(super) struct Allocation {
     round: usize,
     /// Ports that have ended, seen in this round.
     ended: usize,
+    loads: Vec<u64>,
     set: Vec<u64>,
     grants: Vec<Grant>,
     /// Demand of pairs that wait for more slots than can be counted; it is tried again each round.
@@ -44,6 +47,7 @@ impl Stage for Allocation {
         let flushed = self.selections.iter_mut().fold(false, |any, outlet| outlet.flush() | any);
         let moved = match self.at {
             At::Demand(port) => self.intake(port),
+            At::Loads(missing) => self.add_loads(missing),
             At::Set(phase) => self.serve(phase),
             At::End if self.is_sent() => return Step::Done,
             At::End => false,
@@ -74,6 +78,7 @@ impl Allocation {
             at: At::Demand(0),
             round: 0,
             ended: 0,
+            loads: Vec::new(),
             set: Vec::new(),
             grants: Vec::new(),
             excess: Vec::new(),
@@ -101,7 +106,7 @@ impl Allocation {
         }
         true
     }
-    /// The first phase: the way's own set.
+    /// All demand of the round is there. A way alone needs no others.
     fn begin(&mut self) {
         if std::mem::take(&mut self.ended) == self.demands.len() {
             self.at = At::End;
@@ -110,40 +115,59 @@ impl Allocation {
         for demand in std::mem::take(&mut self.excess) {
             add(&mut self.allocator, demand, &mut self.excess);
         }
-        self.allocator.allocate_batch(&mut self.grants);
         if let Some((_, to)) = &mut self.circle {
-            self.allocator.lend(to.begin());
+            self.allocator.loads(to.begin());
             to.end();
-            self.at = At::Set(1);
+            self.at = At::Loads(self.ways - 1);
         } else {
+            self.allocator.allocate_batch(&mut self.grants);
             self.hand_over();
-            self.at = At::Demand(0);
         }
+    }
+    /// Adds the loads of another way to those known; with all of them known, the batch begins.
+    fn add_loads(&mut self, missing: usize) -> bool {
+        let Allocation { circle: Some((from, to)), loads, .. } = self else { return false };
+        let Some(words) = from.receive() else { return self.is_alone() };
+        loads.resize(words.len(), 0);
+        loads.iter_mut().zip(words).for_each(|(sum, load)| *sum += load);
+        if missing > 1 {
+            to.begin().extend_from_slice(words);
+            to.end();
+            self.at = At::Loads(missing - 1);
+            return true;
+        }
+        self.allocator.begin(loads, &mut self.grants, to.begin());
+        to.end();
+        loads.clear();
+        self.at = At::Set(1);
+        true
     }
     /// Serves a set and sends it on; the last one to come is the way's own.
     fn serve(&mut self, phase: usize) -> bool {
-        let Some((from, to)) = &mut self.circle else { return false };
-        let Some(words) = from.receive() else {
-            // Another way is gone: a thread panicked.
-            let gone = from.is_over();
-            self.at = if gone { At::End } else { self.at };
-            return gone;
+        let Allocation { circle: Some((from, to)), allocator, set, grants, .. } = self else {
+            return false;
         };
+        let Some(words) = from.receive() else { return self.is_alone() };
         if phase == self.ways {
-            self.allocator.take_back(words);
-            self.at = At::Demand(0);
+            allocator.finish(words, grants);
+            self.hand_over();
             return true;
         }
-        self.set.clear();
-        self.set.extend_from_slice(words);
-        self.allocator.serve(&mut self.set, &mut self.grants);
-        to.begin().append(&mut self.set);
+        set.clear();
+        set.extend_from_slice(words);
+        allocator.serve(set, grants);
+        to.begin().append(set);
         to.end();
         self.at = At::Set(phase + 1);
-        if phase + 1 == self.ways {
-            self.hand_over();
-        }
         true
+    }
+    /// Ends where another way is gone, for a panic. Returns whether it is.
+    fn is_alone(&mut self) -> bool {
+        let gone = self.circle.as_mut().is_some_and(|(from, _)| from.is_over());
+        if gone {
+            self.at = At::End;
+        }
+        gone
     }
     /// Sends the batch on to path selection.
     fn hand_over(&mut self) {
@@ -155,6 +179,7 @@ impl Allocation {
         outlet.end();
         self.grants.clear();
         self.round += 1;
+        self.at = At::Demand(0);
     }
 }
 

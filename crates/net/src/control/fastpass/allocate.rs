@@ -14,13 +14,17 @@
 //! it gets one. [`Policy::ShortestFirst`] gives no such promise, as its name says.
 
 use super::active::ActivePairs;
+use super::bits::{lowest, lowest_four, lowest_one};
 use super::keys::Keys;
-use std::cell::Cell;
+use super::visit::{Ends, Head, Pair, Side, first_shares, first_visits, key, visits};
+use std::ops::Range;
 
 /// Timeslots in a batch.
 pub const BATCH: u32 = 64;
 /// The largest number of endpoints: numbers have 16 bits.
 pub const MOST_ENDPOINTS: usize = 1 << 16;
+/// So many pairs per endpoint are a crowd.
+const CROWD: usize = 12;
 
 /// Who is served first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,61 +81,20 @@ pub enum DemandError {
     },
 }
 
-/// An active pair and what is granted to it in this batch. Two words, as a visit reads and writes it whole.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pair {
-    /// From the top: 32 bits of slots left, 16 of source, 16 of destination.
-    head: u64,
-    granted: u64,
-}
-
-impl Pair {
-    const fn new(key: u32, left: u32) -> Pair {
-        Pair { head: (left as u64) << 32 | key as u64, granted: 0 }
-    }
-    const fn key(&self) -> u32 {
-        self.head as u32
-    }
-    const fn src(&self) -> u16 {
-        (self.head >> 16) as u16
-    }
-    const fn dst(&self) -> u16 {
-        self.head as u16
-    }
-    const fn left(&self) -> u32 {
-        (self.head >> 32) as u32
-    }
-    #[inline]
-    const fn grant(&mut self, slots: u64, count: u32) {
-        self.head -= (count as u64) << 32;
-        self.granted |= slots;
-    }
-}
-
-const fn key(src: u16, dst: u16) -> u32 {
-    (src as u32) << 16 | dst as u32
-}
-
-/// Free slots of each endpoint in one direction. As long as there are numbers, so that no access needs
-/// a check; what no endpoint uses is never touched and takes no memory.
-type Words = Box<[u64; MOST_ENDPOINTS]>;
-
 /// The timeslot allocator. It takes no memory for pairs without demand.
 #[derive(Clone, Debug)]
 pub struct Allocator {
-    endpoints: usize,
-    policy: Policy,
-    free_src: Words,
-    free_dst: Words,
-    active: ActivePairs,
+    pub(super) endpoints: usize,
+    pub(super) policy: Policy,
+    pub(super) ends: Ends,
+    pub(super) active: ActivePairs,
     /// Pairs that demand joined since they were last lent.
-    joined: Keys,
+    pub(super) joined: Keys,
     /// Waiting for the next batch, in order.
-    waiting: Vec<Pair>,
+    pub(super) waiting: Vec<Head>,
     /// In this batch: first those that may still get slots, then those that cannot.
-    batch: Vec<Pair>,
-    served: Vec<Pair>,
-    done: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
+    done: Vec<u32>,
 }
 
 impl Allocator {
@@ -151,13 +114,11 @@ impl Allocator {
         Ok(Allocator {
             endpoints,
             policy,
-            free_src: words(),
-            free_dst: words(),
-            active: ActivePairs::new(),
+            ends: Ends { src: Side::new(), dst: Side::new() },
+            active: ActivePairs::new(endpoints),
             joined: Keys::new(),
             waiting: Vec::new(),
-            batch: Vec::new(),
-            served: Vec::new(),
+            pairs: Vec::new(),
             done: Vec::new(),
         })
     }
@@ -165,6 +126,7 @@ impl Allocator {
     ///
     /// # Errors
     /// Endpoints that do not exist or are the same; more slots than can be counted.
+    #[inline]
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
         let endpoints = self.endpoints;
         if let Some(&endpoint) = [src, dst].iter().find(|&&e| usize::from(e) >= endpoints) {
@@ -178,7 +140,9 @@ impl Allocator {
         }
         let new = self.active.ask(key(src, dst), slots);
         if new.ok_or(DemandError::TooMuch { src, dst })? {
-            self.waiting.push(Pair::new(key(src, dst), slots));
+            self.ends.src.join(src, slots);
+            self.ends.dst.join(dst, slots);
+            self.waiting.push(Head::new(key(src, dst), slots));
         } else {
             self.joined.insert(key(src, dst));
         }
@@ -190,204 +154,133 @@ impl Allocator {
     }
     /// What each active pair waits for: source, destination, slots.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
-        self.waiting.iter().map(|pair| {
-            let since = self.active.asked_since(pair.key());
-            (pair.src(), pair.dst(), u64::from(pair.left()) + u64::from(since))
+        self.waiting.iter().map(|head| {
+            let since = self.active.asked_since(head.key());
+            (head.src(), head.dst(), u64::from(head.left()) + u64::from(since))
         })
     }
     /// Allocates the next 64 timeslots and appends them to `out`.
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
-        self.free_src[..self.endpoints].fill(!0);
-        self.free_dst[..self.endpoints].fill(!0);
+        self.open();
+        let mut from = 0;
+        while from < self.waiting.len() {
+            from = self.fill(from, true, true, out);
+        }
+        self.ends.src.relieve(self.endpoints);
+        self.ends.dst.relieve(self.endpoints);
+    }
+    /// All slots of the batch are free.
+    pub(super) fn open(&mut self) {
+        self.ends.src.renew(self.endpoints);
+        self.ends.dst.renew(self.endpoints);
         if self.policy == Policy::ShortestFirst {
-            self.waiting.sort_unstable_by_key(|pair| pair.head);
-        }
-        std::mem::swap(&mut self.waiting, &mut self.batch);
-        while !self.batch.is_empty() {
-            let pairs = self.batch.len();
-            self.batch.resize(2 * pairs + 1, Pair::default());
-            self.rounds(pairs);
-            self.settle(pairs, out);
-            self.resume();
+            self.waiting.sort_unstable();
         }
     }
-    /// Hands out all pairs that wait, in order, each as a word: from the top 32 bits of slots, 16 of
-    /// source, 16 of destination. They stay this allocator's: their demand is still added here, and they
-    /// have to come back ([`Allocator::take_back`]) before its next batch.
-    pub fn lend(&mut self, out: &mut Vec<u64>) {
-        let Allocator { waiting, active, joined, .. } = self;
-        out.extend(waiting.drain(..).map(|pair| {
-            let joins = joined.may_hold(pair.key());
-            let more = if joins { active.join(pair.key(), u32::MAX - pair.left()) } else { 0 };
-            pair.head + (u64::from(more) << 32)
-        }));
-        joined.clear();
+    /// Serves the pairs that wait from place `from` on: with `shares`, what is harmless comes first; with
+    /// `all`, until nothing is left for them. Returns where those are that wait for what joined them.
+    pub(super) fn fill(
+        &mut self,
+        from: usize,
+        shares: bool,
+        all: bool,
+        out: &mut Vec<Grant>,
+    ) -> usize {
+        let pairs = self.waiting.len() - from;
+        self.make_room(pairs);
+        let [none, live, gone] = self.first(from, shares);
+        let gone = if all { self.rounds(live, gone) } else { self.stop(live, gone) };
+        self.settle(from + none, pairs..gone, out)
     }
-    /// Serves pairs of another allocator with what is free in this one's last batch. Those with all slots
-    /// granted come first, with none left; the others stay in the order of service.
-    pub fn serve(&mut self, guests: &mut Vec<u64>, out: &mut Vec<Grant>) {
-        let done = granted(guests);
-        if self.policy == Policy::ShortestFirst {
-            guests[done..].sort_unstable();
-        }
-        let pairs = guests.len() - done;
-        let own = std::mem::take(&mut self.waiting);
-        self.batch.extend(guests.drain(done..).map(|head| Pair { head, granted: 0 }));
-        self.batch.resize(2 * pairs + 1, Pair::default());
-        self.rounds(pairs);
-        self.settle(pairs, out);
-        guests.extend(self.done.drain(..).chain(self.waiting.drain(..)).map(|pair| pair.head));
-        self.batch.clear();
-        self.waiting = own;
-    }
-    /// Takes back what was lent. Pairs that go on with demand that joined them come last.
-    pub fn take_back(&mut self, pairs: &[u64]) {
-        let (done, waiting) = pairs.split_at(granted(pairs));
-        self.waiting.extend(waiting.iter().map(|&head| Pair { head, granted: 0 }));
-        for &key in done {
-            let left = self.active.done(key as u32);
-            if left > 0 {
-                self.waiting.push(Pair::new(key as u32, left));
-            }
+    /// Room for pairs at their first visit, and for them again when they are gone.
+    pub(super) fn make_room(&mut self, pairs: usize) {
+        if self.pairs.len() <= 2 * pairs {
+            self.pairs.resize(2 * pairs + 1, Pair::default());
         }
     }
-    fn rounds(&mut self, pairs: usize) {
+    /// Those that may still get slots are gone, too.
+    fn stop(&mut self, live: usize, gone: usize) -> usize {
+        self.pairs.copy_within(..live, gone);
+        gone + live
+    }
+    /// The first visit to the pairs that wait, from place `from` on.
+    pub(super) fn first(&mut self, from: usize, shares: bool) -> [usize; 3] {
+        let Allocator { waiting, pairs, ends, .. } = self;
+        let waiting = &mut waiting[from..];
+        // Where most endpoints have many pairs, what is harmless is a slot or two: not worth the effort.
+        let crowded = !shares || waiting.len() > CROWD * self.endpoints;
         match self.policy {
-            Policy::MaxMin { quantum: 1 } => self.rounds_of(pairs, |free, _| lowest_one(free)),
-            Policy::MaxMin { quantum: 4 } => self.rounds_of(pairs, lowest_four),
-            Policy::MaxMin { quantum } => {
-                self.rounds_of(pairs, |free, left| lowest(free, left.min(quantum)));
+            Policy::MaxMin { quantum } if !crowded => first_shares(waiting, pairs, ends, quantum),
+            Policy::MaxMin { quantum: 1 } => {
+                first_visits(waiting, pairs, ends, |free, _| lowest_one(free))
             }
-            Policy::ShortestFirst => self.rounds_of(pairs, lowest),
+            Policy::MaxMin { quantum } => first_visits(waiting, pairs, ends, |free, head| {
+                lowest(free, head.left().min(quantum))
+            }),
+            Policy::ShortestFirst => {
+                first_visits(waiting, pairs, ends, |free, head| lowest(free, head.left()))
+            }
         }
     }
-    /// Visits the pairs until all are gone. `take` picks from the free slots as many as may be granted.
-    fn rounds_of(&mut self, pairs: usize, take: impl Fn(u64, u32) -> (u64, u32)) {
-        let Allocator { free_src, free_dst, batch, .. } = self;
-        let (mut live, mut gone) = (pairs, pairs);
+    /// Visits pairs until all are gone. Returns where they end.
+    pub(super) fn rounds(&mut self, mut live: usize, mut gone: usize) -> usize {
+        let Allocator { pairs, ends, .. } = self;
         while live > 0 {
-            (live, gone) = round(batch, live, gone, free_src, free_dst, &take);
+            (live, gone) = match self.policy {
+                Policy::MaxMin { quantum: 1 } => {
+                    visits(pairs, live, gone, ends, |free, _| lowest_one(free))
+                }
+                Policy::MaxMin { quantum: 4 } => {
+                    visits(pairs, live, gone, ends, |free, head| lowest_four(free, head.left()))
+                }
+                Policy::MaxMin { quantum } => visits(pairs, live, gone, ends, |free, head| {
+                    lowest(free, head.left().min(quantum))
+                }),
+                Policy::ShortestFirst => {
+                    visits(pairs, live, gone, ends, |free, head| lowest(free, head.left()))
+                }
+            };
         }
+        gone
     }
-    /// Writes the grants of those that are gone; who waits on does so in the order of service. Free of
-    /// branches, as a visit.
-    fn settle(&mut self, pairs: usize, out: &mut Vec<Grant>) {
-        let (start, first) = (out.len(), self.waiting.len());
-        out.resize(start + pairs + 1, Grant::default());
-        let sorted = [(first, &mut self.waiting), (0, &mut self.served), (0, &mut self.done)];
-        let [mut waiting, mut served, mut done] = sorted.map(|(from, places)| {
-            places.resize(from + pairs + 1, Pair::default());
-            Filler { places: &mut places[from..], filled: 0 }
-        });
-        let mut grants = Filler { places: &mut out[start..], filled: 0 };
-        for pair in &self.batch[pairs..2 * pairs] {
-            let (slots, head) = (pair.granted, pair.head);
-            let (got, wants) = (slots != 0, pair.left() != 0);
-            grants.put(Grant { src: pair.src(), dst: pair.dst(), slots }, got);
-            waiting.put(Pair { head, granted: 0 }, !got);
-            served.put(Pair { head, granted: 0 }, got & wants);
-            done.put(*pair, !wants);
+    /// Writes the grants of those that are gone; who waits on does so from place `to` on, in the order of
+    /// service. Pairs that are done stop being active, or wait on, in this batch, for what they asked for
+    /// since. Returns where these are.
+    fn settle(&mut self, to: usize, gone: Range<usize>, out: &mut Vec<Grant>) -> usize {
+        let gone = &self.pairs[gone];
+        out.extend(gone.iter().map(Pair::grant));
+        self.waiting.resize(to + gone.len() + 1, Head::default());
+        self.done.resize(self.done.len().max(gone.len() + 1), 0);
+        let (waiting, done) = (&mut self.waiting[to..], &mut self.done[..]);
+        let (mut wait, mut ended) = (0, 0);
+        for Pair { head, .. } in gone {
+            let ends = head.left() == 0;
+            waiting[wait] = *head;
+            wait += usize::from(!ends);
+            done[ended] = head.key();
+            ended += usize::from(ends);
         }
-        let filled = [grants.filled, waiting.filled, served.filled, done.filled];
-        out.truncate(start + filled[0]);
-        self.waiting.truncate(first + filled[1]);
-        self.waiting.extend_from_slice(&self.served[..filled[2]]);
-        self.done.truncate(filled[3]);
+        self.waiting.truncate(to + wait);
+        let done = std::mem::take(&mut self.done);
+        self.resume(done[..ended].iter().copied());
+        self.done = done;
+        to + wait
     }
-    /// Pairs that are done stop being active, or go on in this batch with what they asked for since.
-    fn resume(&mut self) {
-        self.batch.clear();
-        for pair in &self.done {
-            let left = self.active.done(pair.key());
-            if left > 0 {
-                self.batch.push(Pair::new(pair.key(), left));
+    /// These pairs have all that they waited for: they stop being active, or wait for what they asked for
+    /// since.
+    pub(super) fn resume(&mut self, done: impl Iterator<Item = u32>) {
+        for key in done {
+            let head = Head::new(key, self.active.done(key));
+            if head.left() == 0 {
+                self.ends.src.leave(head.src());
+                self.ends.dst.leave(head.dst());
+            } else {
+                self.ends.src.ask_more(head.src(), head.left());
+                self.ends.dst.ask_more(head.dst(), head.left());
+                self.waiting.push(head);
             }
         }
     }
-}
-
-/// How many of the lent pairs have all slots granted: the first ones.
-fn granted(pairs: &[u64]) -> usize {
-    pairs.partition_point(|&head| head >> 32 == 0)
-}
-
-fn words() -> Words {
-    vec![0; MOST_ENDPOINTS].into_boxed_slice().try_into().expect("it has that length")
-}
-
-/// One visit to each of the first `live` pairs. Those that can get more are moved to the front, the
-/// others to `gone` and behind; returns how many can, and where the next one that is gone belongs. Free
-/// of branches that depend on the data: half of them would be mispredicted.
-#[inline(never)]
-fn round(
-    batch: &mut [Pair],
-    live: usize,
-    mut gone: usize,
-    free_src: &mut [u64; MOST_ENDPOINTS],
-    free_dst: &mut [u64; MOST_ENDPOINTS],
-    take: &impl Fn(u64, u32) -> (u64, u32),
-) -> (usize, usize) {
-    let places = Cell::from_mut(batch).as_slice_of_cells();
-    let mut kept = 0;
-    for place in &places[..live] {
-        let mut pair = place.get();
-        let src = &mut free_src[usize::from(pair.src())];
-        let dst = &mut free_dst[usize::from(pair.dst())];
-        let free = *src & *dst;
-        let (taken, count) = take(free, pair.left());
-        *src ^= taken;
-        *dst ^= taken;
-        pair.grant(taken, count);
-        let stays = (free != taken) & (pair.left() != 0);
-        places[if stays { kept } else { gone }].set(pair);
-        kept += usize::from(stays);
-        gone += usize::from(!stays);
-    }
-    (kept, gone)
-}
-
-/// Fills places one after another, without a branch: the last place, at least, stays unused.
-struct Filler<'a, T> {
-    places: &'a mut [T],
-    filled: usize,
-}
-
-impl<T> Filler<'_, T> {
-    /// Appends the value if it is to be kept.
-    #[inline]
-    fn put(&mut self, value: T, keep: bool) {
-        self.places[self.filled] = value;
-        self.filled += usize::from(keep);
-    }
-}
-
-/// The lowest free slot, and how many that is.
-#[inline]
-const fn lowest_one(free: u64) -> (u64, u32) {
-    (free & free.wrapping_neg(), (free != 0) as u32)
-}
-
-/// The lowest four free slots, at most `most`, and how many these are; without a branch.
-#[inline]
-fn lowest_four(free: u64, most: u32) -> (u64, u32) {
-    let (mut rest, mut count) = (free, 0);
-    for i in 0..4 {
-        let without = rest & rest.wrapping_sub(1);
-        count += u32::from((rest != 0) & (i < most));
-        rest = if i < most { without } else { rest };
-    }
-    (free ^ rest, count)
-}
-
-/// The lowest free slots, at most `most`, and how many these are.
-#[inline]
-fn lowest(free: u64, most: u32) -> (u64, u32) {
-    let (mut rest, mut count) = (free, 0);
-    while rest != 0 && count < most {
-        rest &= rest - 1;
-        count += 1;
-    }
-    (free ^ rest, count)
 }
 
 #[cfg(test)]

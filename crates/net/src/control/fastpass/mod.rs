@@ -6,9 +6,12 @@
 
 mod active;
 pub mod allocate;
+mod bits;
+mod guests;
 mod keys;
 pub mod paths;
 pub mod split;
+mod visit;
 
 pub use allocate::{Allocator, DemandError, Grant, Policy};
 pub use paths::{Choice, PathError, PathSelector, by_slot};

@@ -1,11 +1,12 @@
 //! Timeslot allocation by several allocators side by side, so that several cores can share it.
 //!
 //! In `n` *ways*, each pair belongs to one of `n` sets, and way `i` has batches `i`, `i + n`, `i + 2n`,
-//! ... A *round* allocates the `n` batches of all ways in `n` phases. In phase `p`, way `i` serves set
-//! `(i + p) mod n` with what is free in its batch: its own set first, then the set that way `i + 1` has
-//! just served. So each way always hands its set on to way `i - 1`; after `n` phases all batches have
-//! seen all sets and each set is at home again. Within a phase the ways have nothing in common: they can
-//! be served in any order, or at once.
+//! ... A *round* allocates the `n` batches of all ways, in phases. First each way serves its own set, but
+//! only with what is harmless for the pairs of all sets: an equal share of the busier end
+//! ([`Allocator::begin`]). In phase `p`, way `i` serves set `(i + p) mod n`, which way `i + 1` has just
+//! served, with all that is free in its batch; so each way always hands sets on to way `i - 1`. After `n`
+//! phases each set is at home again, and gets what is left there. Within a phase the ways have nothing in
+//! common: they can be served in any order, or at once.
 //!
 //! This is the pipeline of Fastpass (§3: what one core could not serve passes on to the next, which
 //! has the next batch) turned into a circle: no way waits for another one to finish its batch.
@@ -60,22 +61,38 @@ impl Ways {
         let count = self.ways.len();
         let mut batches = vec![Vec::new(); count];
         let mut sets = vec![Vec::new(); count];
-        for ((way, batch), set) in self.ways.iter_mut().zip(&mut batches).zip(&mut sets) {
-            way.allocate_batch(batch);
-            if count > 1 {
-                way.lend(set);
-            }
+        if let [way] = &mut self.ways[..] {
+            way.allocate_batch(&mut batches[0]);
+            return batches;
+        }
+        let loads: Vec<Vec<u64>> = self.ways.iter().map(loads_of).collect();
+        for (i, way) in self.ways.iter_mut().enumerate() {
+            let mut others = vec![0; loads[i].len()];
+            (0..count)
+                .filter(|&other| other != i)
+                .for_each(|other| add(&mut others, &loads[other]));
+            way.begin(&others, &mut batches[i], &mut sets[i]);
         }
         for phase in 1..count {
             for (i, (way, batch)) in self.ways.iter_mut().zip(&mut batches).enumerate() {
                 way.serve(&mut sets[(i + phase) % count], batch);
             }
         }
-        for (way, set) in self.ways.iter_mut().zip(&sets) {
-            way.take_back(set);
+        for ((way, batch), set) in self.ways.iter_mut().zip(&mut batches).zip(&sets) {
+            way.finish(set, batch);
         }
         batches
     }
+}
+
+fn loads_of(way: &Allocator) -> Vec<u64> {
+    let mut loads = Vec::new();
+    way.loads(&mut loads);
+    loads
+}
+
+fn add(sums: &mut [u64], loads: &[u64]) {
+    sums.iter_mut().zip(loads).for_each(|(sum, load)| *sum += load);
 }
 
 #[cfg(test)]
