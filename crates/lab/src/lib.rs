@@ -4,6 +4,7 @@
 
 pub mod benchmark;
 pub mod benchmark_arbiter;
+pub mod benchmark_pipeline;
 pub mod benchmark_report;
 pub mod build;
 pub mod catalogue;
