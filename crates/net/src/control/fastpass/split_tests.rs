@@ -145,7 +145,6 @@ fn nobody_starves() {
         }
         assert_eq!(got.len(), usize::from(n) * usize::from(n - 1));
         let (least, most) = (got.values().min().unwrap(), got.values().max().unwrap());
-        println!("{n} {quantum} {count}: {least} {most}");
         assert!(2 * *most < 5 * *least, "{n} endpoints, quantum {quantum}: {least} to {most}");
     }
 }
@@ -154,7 +153,7 @@ fn nobody_starves() {
 /// phase leaves each its share.
 #[test]
 fn sets_of_different_sizes_get_equal_shares() {
-    for (ways, in_first, others) in [(2, 1, 9), (2, 3, 7), (2, 2, 30), (3, 3, 7), (4, 1, 12)] {
+    for (ways, in_first, others) in [(2, 1, 9), (2, 3, 7), (2, 2, 30), (3, 3, 7)] {
         let mut all = Ways::new(ways, 400, Policy::MaxMin { quantum: 1 }).unwrap();
         let of = |first: bool| (1..400).filter(move |&src| (way_of(src, 0, ways) == 0) == first);
         let senders: Vec<u16> = of(true).take(in_first).chain(of(false).take(others)).collect();
@@ -165,7 +164,6 @@ fn sets_of_different_sizes_get_equal_shares() {
         }
         let (least, most) = (*got.values().min().unwrap(), *got.values().max().unwrap());
         assert_eq!(got.values().sum::<u64>(), 60 * 64 * ways as u64);
-        println!("{ways} {in_first} {others}: {least} {most}");
         assert!(most * 2 <= least * 3, "{ways} ways, {in_first} and {others}: {least} to {most}");
     }
 }
