@@ -3,7 +3,7 @@
 use super::Demand;
 use super::message::{Inlet, Outlet};
 use super::stage::{Stage, Step};
-use slotline_net::control::fastpass::{Allocator, Grant};
+use slotline_net::control::fastpass::{Grant, Way};
 
 /// The places of a round at which a way may have to wait.
 #[derive(Clone, Copy)]
@@ -20,8 +20,8 @@ enum At {
 
 /// One way.
 pub(super) struct Allocation {
-    way: usize,
-    allocator: Allocator,
+    index: usize,
+    way: Way,
     /// From each port.
     demands: Vec<Inlet>,
     /// Loads and sets, from the next way and to the one before; none where this is the only one.
@@ -56,21 +56,21 @@ impl Stage for Allocation {
     }
     fn waiting(&self) -> u64 {
         let excess = self.excess.iter().map(|demand| u64::from(demand.slots));
-        self.allocator.backlog().map(|(_, _, slots)| slots).chain(excess).sum()
+        self.way.backlog().map(|(_, _, slots)| slots).chain(excess).sum()
     }
 }
 
 impl Allocation {
     pub(super) fn new(
-        (way, ways): (usize, usize),
-        allocator: Allocator,
+        (index, ways): (usize, usize),
+        way: Way,
         demands: Vec<Inlet>,
         circle: Option<(Inlet, Outlet)>,
         selections: Vec<Outlet>,
     ) -> Allocation {
         Allocation {
+            index,
             way,
-            allocator,
             demands,
             circle,
             selections,
@@ -90,10 +90,10 @@ impl Allocation {
     }
     /// Takes in a port's demand for this round. Ports come in order, whichever is first.
     fn intake(&mut self, port: usize) -> bool {
-        let Allocation { allocator, excess, demands, .. } = self;
+        let Allocation { way, excess, demands, .. } = self;
         if let Some(words) = demands[port].receive() {
             for &word in words {
-                add(allocator, Demand::from_word(word), excess);
+                add(way, super::from_word(word), excess);
             }
         } else if demands[port].is_over() {
             self.ended += 1;
@@ -113,14 +113,14 @@ impl Allocation {
             return;
         }
         for demand in std::mem::take(&mut self.excess) {
-            add(&mut self.allocator, demand, &mut self.excess);
+            add(&mut self.way, demand, &mut self.excess);
         }
         if let Some((_, to)) = &mut self.circle {
-            self.allocator.loads(to.begin());
+            self.way.loads(to.begin());
             to.end();
             self.at = At::Loads(self.ways - 1);
         } else {
-            self.allocator.allocate_batch(&mut self.grants);
+            self.way.allocate_alone(&mut self.grants);
             self.hand_over();
         }
     }
@@ -136,7 +136,7 @@ impl Allocation {
             self.at = At::Loads(missing - 1);
             return true;
         }
-        self.allocator.begin(loads, &mut self.grants, to.begin());
+        self.way.begin(loads, &mut self.grants, to.begin());
         to.end();
         loads.clear();
         self.at = At::Set(1);
@@ -144,18 +144,18 @@ impl Allocation {
     }
     /// Serves a set and sends it on; the last one to come is the way's own.
     fn serve(&mut self, phase: usize) -> bool {
-        let Allocation { circle: Some((from, to)), allocator, set, grants, .. } = self else {
+        let Allocation { circle: Some((from, to)), way, set, grants, .. } = self else {
             return false;
         };
         let Some(words) = from.receive() else { return self.is_alone() };
         if phase == self.ways {
-            allocator.finish(words, grants);
+            way.finish(words, grants);
             self.hand_over();
             return true;
         }
         set.clear();
         set.extend_from_slice(words);
-        allocator.serve(set, grants);
+        way.serve(set, grants);
         to.begin().append(set);
         to.end();
         self.at = At::Set(phase + 1);
@@ -171,7 +171,7 @@ impl Allocation {
     }
     /// Sends the batch on to path selection.
     fn hand_over(&mut self) {
-        let batch = self.round * self.ways + self.way;
+        let batch = self.round * self.ways + self.index;
         let selections = self.selections.len();
         let outlet = &mut self.selections[batch % selections];
         let ends = |grant: &Grant| u64::from(grant.src) << 16 | u64::from(grant.dst);
@@ -184,8 +184,8 @@ impl Allocation {
 }
 
 /// Ports have checked the endpoints: what is refused waits for more slots than can be counted.
-fn add(allocator: &mut Allocator, demand: Demand, excess: &mut Vec<Demand>) {
-    if allocator.add_demand(demand.src, demand.dst, demand.slots).is_err() {
+fn add(way: &mut Way, demand: Demand, excess: &mut Vec<Demand>) {
+    if way.add_demand(demand.src, demand.dst, demand.slots).is_err() {
         excess.push(demand);
     }
 }

@@ -100,7 +100,7 @@ impl<'a, P: Port> Communication<'a, P> {
             match self.check(demand) {
                 Ok(()) => {
                     let way = way_of(demand.src, demand.dst, ways);
-                    self.demands[way].message().push(demand.to_word());
+                    self.demands[way].message().push(super::to_word(demand));
                 }
                 Err(refusal) => self.port.refused(demand, refusal),
             }

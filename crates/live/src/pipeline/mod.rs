@@ -36,30 +36,17 @@ use allocation::Allocation;
 use endpoints::Communication;
 use message::{Inlet, Outlet, channel};
 use selection::Selection;
-use slotline_net::control::fastpass::{
-    Allocator, Choice, DemandError, PathError, PathSelector, Policy,
-};
+pub use slotline_net::control::fastpass::Demand;
+use slotline_net::control::fastpass::{Choice, DemandError, PathError, PathSelector, Policy, Way};
 use stage::{Stage, Worked, work};
 use std::time::Duration;
 
-/// So many slots more from one endpoint to another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Demand {
-    /// The sending endpoint.
-    pub src: u16,
-    /// The receiving endpoint.
-    pub dst: u16,
-    /// Slots.
-    pub slots: u32,
+fn to_word(demand: Demand) -> u64 {
+    u64::from(demand.slots) << 32 | u64::from(demand.src) << 16 | u64::from(demand.dst)
 }
 
-impl Demand {
-    fn to_word(self) -> u64 {
-        u64::from(self.slots) << 32 | u64::from(self.src) << 16 | u64::from(self.dst)
-    }
-    fn from_word(word: u64) -> Demand {
-        Demand { src: (word >> 16) as u16, dst: word as u16, slots: (word >> 32) as u32 }
-    }
+fn from_word(word: u64) -> Demand {
+    Demand { src: (word >> 16) as u16, dst: word as u16, slots: (word >> 32) as u32 }
 }
 
 /// What a packet of one slot may do: from where to where, when, on which path.
@@ -307,7 +294,7 @@ fn stages<'a, P: Port>(
     words: usize,
 ) -> Result<Vec<Box<dyn Stage + 'a>>, PipelineError> {
     let Setup { ways, selections, .. } = *setup;
-    let allocator = Allocator::new(setup.racks.len(), setup.policy)?;
+    let way = Way::new(setup.racks.len(), setup.policy)?;
     let (demand_out, demand_in) = mesh(ports.len(), ways, words);
     let (grants_out, grants_in) = mesh(ways, selections, words);
     let (permits_out, permits_in) = mesh(selections, ports.len(), words);
@@ -320,7 +307,7 @@ fn stages<'a, P: Port>(
     }
     let ends = demand_in.into_iter().zip(circle(ways, words)).zip(grants_out);
     for (i, ((demands, circle), out)) in ends.enumerate() {
-        let way = Allocation::new((i, ways), allocator.clone(), demands, circle, out);
+        let way = Allocation::new((i, ways), way.clone(), demands, circle, out);
         stages.push((i, Box::new(way)));
     }
     for (i, (grants, permits)) in grants_in.into_iter().zip(permits_out).enumerate() {

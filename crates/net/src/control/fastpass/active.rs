@@ -106,20 +106,20 @@ const FREE: u64 = u64::MAX;
 /// Numbers by pair: open addressing with linear probing, at most a quarter full. An entry is the pair
 /// (upper half) and its number.
 #[derive(Clone, Debug)]
-struct PairTable {
+pub(super) struct PairTable {
     entries: Vec<u64>,
     used: usize,
     shift: u32,
 }
 
 impl PairTable {
-    fn new() -> PairTable {
+    pub(super) fn new() -> PairTable {
         PairTable { entries: vec![FREE; 16], used: 0, shift: 60 }
     }
-    fn get(&self, pair: u32) -> Option<u32> {
+    pub(super) fn get(&self, pair: u32) -> Option<u32> {
         Some(self.entries[self.find(pair)]).filter(|&e| e != FREE).map(|entry| entry as u32)
     }
-    fn set(&mut self, pair: u32, number: u32) {
+    pub(super) fn set(&mut self, pair: u32, number: u32) {
         let at = self.find(pair);
         self.used += usize::from(self.entries[at] == FREE);
         self.entries[at] = u64::from(pair) << 32 | u64::from(number);
@@ -127,7 +127,7 @@ impl PairTable {
             self.grow();
         }
     }
-    fn take(&mut self, pair: u32) -> Option<u32> {
+    pub(super) fn take(&mut self, pair: u32) -> Option<u32> {
         let at = self.find(pair);
         let entry = Some(self.entries[at]).filter(|&entry| entry != FREE)?;
         self.remove(at);

@@ -7,16 +7,27 @@
 //! granted, or when its ends have no free slot in common: words only lose slots, so no later visit in
 //! the batch could succeed, and each slot that stays free is one that no waiting pair can use.
 //!
+//! **What round robin gives in any case is given at once.** Max-min fairness gives a pair an equal share
+//! of the busier one of its ends at least: 64 slots over the number of pairs there. As long as
+//! endpoints have few pairs (16 on average), its first visit takes that much, or all that it wants
+//! where the demand of both ends fits into the batch. What is left goes slot by slot.
+//!
 //! **Nobody starves** under [`Policy::MaxMin`]. Who got nothing in a batch comes first in the next, in
 //! the old order, and new pairs come last. A pair goes without only if pairs ahead of it took all 64
-//! slots from its two ends; they are behind it afterwards. With `n` endpoints at most 2n - 4 pairs can
-//! be ahead at these ends, and each takes a quantum `q`: after ⌈(2n - 4) q / 64⌉ batches without a slot
-//! it gets one. [`Policy::ShortestFirst`] gives no such promise, as its name says.
+//! slots from its two ends, so 32 or more from one; they are behind it afterwards. These are 32 over the
+//! quantum `q`, or, where a share is larger than that, half of the pairs at that end. With `n` endpoints
+//! at most 2n - 4 pairs can be ahead: after ⌈(2n - 4) q / 32⌉ + 14 batches without a slot a pair gets
+//! one. [`Policy::ShortestFirst`] gives no such promise, nor do the lower classes of
+//! [`Allocator::with_tenants`].
+//!
+//! **Two allocators** can own alternating batches, each with a part of the pairs: after its batch each
+//! hands what is left to the other ([`Allocator::take_waiting`], [`Allocator::put_first`]), so that a
+//! pair is not bound to one of them.
 
 use super::active::ActivePairs;
 use super::bits::{lowest, lowest_four, lowest_one};
-use super::keys::Keys;
-use super::visit::{Ends, Head, Pair, Side, first_shares, first_visits, key, visits};
+use super::tenants::{Tenant, Tenants};
+use super::visit::{Ends, Head, Pair, Side, fair_share, first_visits, key, visits};
 use std::ops::Range;
 
 /// Timeslots in a batch.
@@ -24,7 +35,7 @@ pub const BATCH: u32 = 64;
 /// The largest number of endpoints: numbers have 16 bits.
 pub const MOST_ENDPOINTS: usize = 1 << 16;
 /// So many pairs per endpoint are a crowd.
-const CROWD: usize = 12;
+const CROWD: usize = 16;
 
 /// Who is served first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +62,17 @@ pub struct Grant {
     pub slots: u64,
 }
 
+/// Slots that a pair waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// The sending endpoint.
+    pub src: u16,
+    /// The receiving endpoint.
+    pub dst: u16,
+    /// How many.
+    pub slots: u32,
+}
+
 /// Why an allocator cannot be made, or a demand not be taken. A refused demand changes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DemandError {
@@ -60,6 +82,24 @@ pub enum DemandError {
     /// A quantum outside the batch.
     #[error("a quantum of {0} slots; it is from 1 to 64")]
     Quantum(u32),
+    /// A weight outside the batch.
+    #[error("a weight of {0}; it is from 1 to 64 slots per visit")]
+    Weight(u32),
+    /// An endpoint of a tenant that does not exist.
+    #[error(
+        "endpoint {endpoint} belongs to tenant {tenant}, which does not exist; there are {tenants}"
+    )]
+    Tenant {
+        /// The endpoint.
+        endpoint: usize,
+        /// Its tenant.
+        tenant: u16,
+        /// How many tenants there are.
+        tenants: usize,
+    },
+    /// An endpoint that can neither send nor receive.
+    #[error("endpoint {0} has a rate of 0; it is one packet per slot at least")]
+    NoLane(usize),
     /// A number that no endpoint has.
     #[error("endpoint {endpoint} does not exist; there are {endpoints}, counted from 0")]
     Unknown {
@@ -88,10 +128,9 @@ pub struct Allocator {
     pub(super) policy: Policy,
     pub(super) ends: Ends,
     pub(super) active: ActivePairs,
-    /// Pairs that demand joined since they were last lent.
-    pub(super) joined: Keys,
-    /// Waiting for the next batch, in order.
-    pub(super) waiting: Vec<Head>,
+    /// Waiting for the next batch, in order, by class.
+    pub(super) waiting: Vec<Vec<Head>>,
+    tenants: Option<Tenants>,
     /// In this batch: first those that may still get slots, then those that cannot.
     pub(super) pairs: Vec<Pair>,
     done: Vec<u32>,
@@ -116,11 +155,23 @@ impl Allocator {
             policy,
             ends: Ends { src: Side::new(), dst: Side::new() },
             active: ActivePairs::new(endpoints),
-            joined: Keys::new(),
-            waiting: Vec::new(),
+            waiting: vec![Vec::new()],
+            tenants: None,
             pairs: Vec::new(),
             done: Vec::new(),
         })
+    }
+    /// An allocator whose sources belong to tenants: `of_endpoint[i]` is the number of endpoint `i`'s.
+    /// Classes are served strictly one after another, 0 first; within a class, a visit takes as many
+    /// slots as the tenant's weight, so that pairs that compete share in proportion.
+    ///
+    /// # Errors
+    /// A number of endpoints or a weight out of range; a tenant that does not exist.
+    pub fn with_tenants(tenants: &[Tenant], of_endpoint: &[u16]) -> Result<Allocator, DemandError> {
+        let plain = Allocator::new(of_endpoint.len(), Policy::MaxMin { quantum: 1 })?;
+        let tenants = Tenants::new(tenants, of_endpoint)?;
+        let waiting = vec![Vec::new(); tenants.classes()];
+        Ok(Allocator { waiting, tenants: Some(tenants), ..plain })
     }
     /// `src` wants to send to `dst` in so many slots more.
     ///
@@ -142,9 +193,8 @@ impl Allocator {
         if new.ok_or(DemandError::TooMuch { src, dst })? {
             self.ends.src.join(src, slots);
             self.ends.dst.join(dst, slots);
-            self.waiting.push(Head::new(key(src, dst), slots));
-        } else {
-            self.joined.insert(key(src, dst));
+            let class = self.tenants.as_ref().map_or(0, |tenants| tenants.class(src));
+            self.waiting[class].push(Head::new(key(src, dst), slots));
         }
         Ok(())
     }
@@ -154,7 +204,7 @@ impl Allocator {
     }
     /// What each active pair waits for: source, destination, slots.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
-        self.waiting.iter().map(|head| {
+        self.waiting.iter().flatten().map(|head| {
             let since = self.active.asked_since(head.key());
             (head.src(), head.dst(), u64::from(head.left()) + u64::from(since))
         })
@@ -162,9 +212,11 @@ impl Allocator {
     /// Allocates the next 64 timeslots and appends them to `out`.
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
         self.open();
-        let mut from = 0;
-        while from < self.waiting.len() {
-            from = self.fill(from, true, true, out);
+        for class in 0..self.waiting.len() {
+            // Taken out for the time of its service.
+            let mut waiting = std::mem::take(&mut self.waiting[class]);
+            self.serve(&mut waiting, out);
+            self.waiting[class] = waiting;
         }
         self.ends.src.relieve(self.endpoints);
         self.ends.dst.relieve(self.endpoints);
@@ -173,59 +225,67 @@ impl Allocator {
     pub(super) fn open(&mut self) {
         self.ends.src.renew(self.endpoints);
         self.ends.dst.renew(self.endpoints);
-        if self.policy == Policy::ShortestFirst {
-            self.waiting.sort_unstable();
-        }
     }
-    /// Serves the pairs that wait from place `from` on: with `shares`, what is harmless comes first; with
-    /// `all`, until nothing is left for them. Returns where those are that wait for what joined them.
-    pub(super) fn fill(
-        &mut self,
-        from: usize,
-        shares: bool,
-        all: bool,
-        out: &mut Vec<Grant>,
-    ) -> usize {
-        let pairs = self.waiting.len() - from;
-        self.make_room(pairs);
-        let [none, live, gone] = self.first(from, shares);
-        let gone = if all { self.rounds(live, gone) } else { self.stop(live, gone) };
-        self.settle(from + none, pairs..gone, out)
-    }
-    /// Room for pairs at their first visit, and for them again when they are gone.
+    /// Room for so many pairs, and for them again when they are gone.
     pub(super) fn make_room(&mut self, pairs: usize) {
         if self.pairs.len() <= 2 * pairs {
             self.pairs.resize(2 * pairs + 1, Pair::default());
         }
     }
-    /// Those that may still get slots are gone, too.
-    fn stop(&mut self, live: usize, gone: usize) -> usize {
-        self.pairs.copy_within(..live, gone);
-        gone + live
+    /// Serves these pairs with what is free.
+    pub(super) fn serve(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
+        if self.policy == Policy::ShortestFirst {
+            waiting.sort_unstable();
+        }
+        let mut from = 0;
+        while from < waiting.len() {
+            let pairs = waiting.len() - from;
+            self.make_room(pairs);
+            let [none, live, gone] = self.first(&mut waiting[from..]);
+            let gone = self.rounds(live, gone);
+            from = self.settle(waiting, from + none, pairs..gone, out);
+        }
+        if let Some(tenants) = &self.tenants {
+            waiting.sort_by_key(|&head| !tenants.was_cut_short(head));
+        }
     }
-    /// The first visit to the pairs that wait, from place `from` on.
-    pub(super) fn first(&mut self, from: usize, shares: bool) -> [usize; 3] {
-        let Allocator { waiting, pairs, ends, .. } = self;
-        let waiting = &mut waiting[from..];
-        // Where most endpoints have many pairs, what is harmless is a slot or two: not worth the effort.
-        let crowded = !shares || waiting.len() > CROWD * self.endpoints;
+    /// The first visit to the pairs that wait.
+    fn first(&mut self, waiting: &mut [Head]) -> [usize; 3] {
+        let Allocator { pairs, ends, tenants, .. } = self;
+        if let Some(tenants) = tenants {
+            return first_visits(waiting, pairs, ends, |free, head, _| tenants.take(free, head));
+        }
+        // Where most endpoints have many pairs, an equal share is a slot or two: not worth a search.
+        let crowd = waiting.len() / self.endpoints;
         match self.policy {
-            Policy::MaxMin { quantum } if !crowded => first_shares(waiting, pairs, ends, quantum),
-            Policy::MaxMin { quantum: 1 } => {
-                first_visits(waiting, pairs, ends, |free, _| lowest_one(free))
+            Policy::MaxMin { quantum } if crowd < CROWD => {
+                first_visits(waiting, pairs, ends, |free, head, ends| {
+                    lowest(free, fair_share(head, ends).max(quantum).min(head.left()))
+                })
             }
-            Policy::MaxMin { quantum } => first_visits(waiting, pairs, ends, |free, head| {
+            Policy::MaxMin { quantum: 1 } => {
+                first_visits(waiting, pairs, ends, |free, _, _| lowest_one(free))
+            }
+            Policy::MaxMin { quantum: 4 } => {
+                first_visits(waiting, pairs, ends, |free, head, _| lowest_four(free, head.left()))
+            }
+            Policy::MaxMin { quantum } => first_visits(waiting, pairs, ends, |free, head, _| {
                 lowest(free, head.left().min(quantum))
             }),
             Policy::ShortestFirst => {
-                first_visits(waiting, pairs, ends, |free, head| lowest(free, head.left()))
+                first_visits(waiting, pairs, ends, |free, head, _| lowest(free, head.left()))
             }
         }
     }
     /// Visits pairs until all are gone. Returns where they end.
     pub(super) fn rounds(&mut self, mut live: usize, mut gone: usize) -> usize {
-        let Allocator { pairs, ends, .. } = self;
+        let Allocator { pairs, ends, tenants, .. } = self;
         while live > 0 {
+            if let Some(tenants) = tenants {
+                let take = |free, head| tenants.take(free, head);
+                (live, gone) = visits(pairs, live, gone, ends, take);
+                continue;
+            }
             (live, gone) = match self.policy {
                 Policy::MaxMin { quantum: 1 } => {
                     visits(pairs, live, gone, ends, |free, _| lowest_one(free))
@@ -246,40 +306,69 @@ impl Allocator {
     /// Writes the grants of those that are gone; who waits on does so from place `to` on, in the order of
     /// service. Pairs that are done stop being active, or wait on, in this batch, for what they asked for
     /// since. Returns where these are.
-    fn settle(&mut self, to: usize, gone: Range<usize>, out: &mut Vec<Grant>) -> usize {
+    pub(super) fn settle(
+        &mut self,
+        waiting: &mut Vec<Head>,
+        to: usize,
+        gone: Range<usize>,
+        out: &mut Vec<Grant>,
+    ) -> usize {
         let gone = &self.pairs[gone];
         out.extend(gone.iter().map(Pair::grant));
-        self.waiting.resize(to + gone.len() + 1, Head::default());
+        waiting.resize(to + gone.len() + 1, Head::default());
         self.done.resize(self.done.len().max(gone.len() + 1), 0);
-        let (waiting, done) = (&mut self.waiting[to..], &mut self.done[..]);
+        let (places, done) = (&mut waiting[to..], &mut self.done[..]);
         let (mut wait, mut ended) = (0, 0);
         for Pair { head, .. } in gone {
             let ends = head.left() == 0;
-            waiting[wait] = *head;
+            places[wait] = *head;
             wait += usize::from(!ends);
             done[ended] = head.key();
             ended += usize::from(ends);
         }
-        self.waiting.truncate(to + wait);
-        let done = std::mem::take(&mut self.done);
-        self.resume(done[..ended].iter().copied());
-        self.done = done;
+        waiting.truncate(to + wait);
+        for at in 0..ended {
+            self.resume(self.done[at], waiting);
+        }
         to + wait
     }
-    /// These pairs have all that they waited for: they stop being active, or wait for what they asked for
-    /// since.
-    pub(super) fn resume(&mut self, done: impl Iterator<Item = u32>) {
-        for key in done {
-            let head = Head::new(key, self.active.done(key));
-            if head.left() == 0 {
-                self.ends.src.leave(head.src());
-                self.ends.dst.leave(head.dst());
-            } else {
-                self.ends.src.ask_more(head.src(), head.left());
-                self.ends.dst.ask_more(head.dst(), head.left());
-                self.waiting.push(head);
+    /// A pair that is done stops being active, or waits on for what it asked for since.
+    pub(super) fn resume(&mut self, key: u32, waiting: &mut Vec<Head>) {
+        let head = Head::new(key, self.active.done(key));
+        if head.left() == 0 {
+            self.ends.src.leave(head.src());
+            self.ends.dst.leave(head.dst());
+        } else {
+            self.ends.src.ask_more(head.src(), head.left());
+            self.ends.dst.ask_more(head.dst(), head.left());
+            waiting.push(head);
+        }
+    }
+    /// Takes all that waits out, in the order of service, and appends it to `out`: for another allocator.
+    pub fn take_waiting(&mut self, out: &mut Vec<Demand>) {
+        for head in self.waiting.iter_mut().flat_map(|class| class.drain(..)) {
+            let (src, dst) = (head.src(), head.dst());
+            out.push(Demand { src, dst, slots: head.left() });
+            let since = self.active.done(head.key());
+            if since > 0 {
+                self.active.done(head.key());
+                out.push(Demand { src, dst, slots: since });
             }
         }
+        self.tenants.iter_mut().for_each(Tenants::forget);
+        self.ends.src.forget(self.endpoints);
+        self.ends.dst.forget(self.endpoints);
+    }
+    /// Puts demand that waited elsewhere before all that waits here, in its order. Demand of a pair that
+    /// waits here joins it.
+    ///
+    /// # Errors
+    /// As [`Allocator::add_demand`]; what comes before the refused one is taken.
+    pub fn put_first(&mut self, demands: &[Demand]) -> Result<(), DemandError> {
+        let before: Vec<usize> = self.waiting.iter().map(Vec::len).collect();
+        let taken = demands.iter().try_for_each(|d| self.add_demand(d.src, d.dst, d.slots));
+        self.waiting.iter_mut().zip(before).for_each(|(class, old)| class.rotate_left(old));
+        taken
     }
 }
 

@@ -70,6 +70,47 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Two allocators with alternating batches that exchange what is left: valid, nothing lost.
+    #[test]
+    fn two_allocators_exchange_what_is_left(
+        policy in policies(), (n, batches) in demands()
+    ) {
+        let mut both = [0, 1].map(|_| Allocator::new(n.into(), policy).unwrap());
+        let mut book = Book::new();
+        for (at, (src, dst, slots)) in batches.into_iter().flatten().enumerate() {
+            both[at % 2].add_demand(src, dst, slots).unwrap();
+            if slots > 0 {
+                *book.entry((src, dst)).or_default() += u64::from(slots);
+            }
+        }
+        for batch in 0.. {
+            for allocator in &mut both {
+                let mut grants = Vec::new();
+                allocator.allocate_batch(&mut grants);
+                check(&grants, &mut book);
+            }
+            let mut left = [Vec::new(), Vec::new()];
+            for (allocator, left) in both.iter_mut().zip(&mut left) {
+                allocator.take_waiting(left);
+                prop_assert_eq!(allocator.active_pairs(), 0);
+            }
+            for (allocator, left) in both.iter_mut().zip(left.iter().rev()) {
+                allocator.put_first(left).unwrap();
+            }
+            let mut waits = Book::new();
+            for (src, dst, slots) in both.iter().flat_map(Allocator::backlog) {
+                *waits.entry((src, dst)).or_default() += slots;
+            }
+            prop_assert_eq!(&waits, &book);
+            if book.is_empty() {
+                break;
+            }
+            prop_assert!(batch < 2_000, "demand is served in the end");
+        }
+    }
+}
+
 /// All pairs want everything, for ever: each gets a slot within the bound, and long shares are equal.
 #[test]
 fn nobody_starves() {

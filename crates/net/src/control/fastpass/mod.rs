@@ -7,12 +7,21 @@
 mod active;
 pub mod allocate;
 mod bits;
-mod guests;
 mod keys;
+pub mod lanes;
 pub mod paths;
+pub mod routes;
 pub mod split;
+mod tenants;
+pub mod tiers;
 mod visit;
+pub mod way;
 
-pub use allocate::{Allocator, DemandError, Grant, Policy};
+pub use allocate::{Allocator, Demand, DemandError, Grant, Policy};
+pub use lanes::Lanes;
 pub use paths::{Choice, PathError, PathSelector, by_slot};
+pub use routes::{RouteError, RouteSelector};
 pub use split::{Ways, way_of};
+pub use tenants::Tenant;
+pub use tiers::{FatTree, TierChoice, Tiers};
+pub use way::Way;

@@ -3,7 +3,7 @@
 //! In `n` *ways*, each pair belongs to one of `n` sets, and way `i` has batches `i`, `i + n`, `i + 2n`,
 //! ... A *round* allocates the `n` batches of all ways, in phases. First each way serves its own set, but
 //! only with what is harmless for the pairs of all sets: an equal share of the busier end
-//! ([`Allocator::begin`]). In phase `p`, way `i` serves set `(i + p) mod n`, which way `i + 1` has just
+//! ([`Way::begin`]). In phase `p`, way `i` serves set `(i + p) mod n`, which way `i + 1` has just
 //! served, with all that is free in its batch; so each way always hands sets on to way `i - 1`. After `n`
 //! phases each set is at home again, and gets what is left there. Within a phase the ways have nothing in
 //! common: they can be served in any order, or at once.
@@ -18,7 +18,7 @@
 //! there the argument of [`super::allocate`] holds. Pairs in a set keep their order, the least recently
 //! served first, wherever the set is. So the bound is that of one way, in rounds instead of batches.
 
-use super::{Allocator, DemandError, Grant, Policy};
+use super::{DemandError, Grant, Policy, Way};
 
 /// The way that a pair belongs to. Each endpoint's pairs with any run of others are spread evenly, in
 /// both directions, and so are those that have a constant distance.
@@ -32,29 +32,29 @@ pub fn way_of(src: u16, dst: u16, ways: usize) -> usize {
 /// same, slot by slot.
 #[derive(Clone, Debug)]
 pub struct Ways {
-    ways: Vec<Allocator>,
+    ways: Vec<Way>,
 }
 
 impl Ways {
     /// So many ways for so many endpoints.
     ///
     /// # Errors
-    /// As [`Allocator::new`].
+    /// As [`super::Allocator::new`].
     pub fn new(ways: usize, endpoints: usize, policy: Policy) -> Result<Ways, DemandError> {
-        let ways = (0..ways.max(1)).map(|_| Allocator::new(endpoints, policy));
+        let ways = (0..ways.max(1)).map(|_| Way::new(endpoints, policy));
         Ok(Ways { ways: ways.collect::<Result<_, _>>()? })
     }
     /// `src` wants to send to `dst` in so many slots more, from the next round on.
     ///
     /// # Errors
-    /// As [`Allocator::add_demand`].
+    /// As [`super::Allocator::add_demand`].
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
         let way = way_of(src, dst, self.ways.len());
         self.ways[way].add_demand(src, dst, slots)
     }
     /// What each active pair waits for: source, destination, slots.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
-        self.ways.iter().flat_map(Allocator::backlog)
+        self.ways.iter().flat_map(Way::backlog)
     }
     /// Allocates the next round: as many batches as ways, in order.
     pub fn allocate_round(&mut self) -> Vec<Vec<Grant>> {
@@ -62,7 +62,7 @@ impl Ways {
         let mut batches = vec![Vec::new(); count];
         let mut sets = vec![Vec::new(); count];
         if let [way] = &mut self.ways[..] {
-            way.allocate_batch(&mut batches[0]);
+            way.allocate_alone(&mut batches[0]);
             return batches;
         }
         let loads: Vec<Vec<u64>> = self.ways.iter().map(loads_of).collect();
@@ -85,7 +85,7 @@ impl Ways {
     }
 }
 
-fn loads_of(way: &Allocator) -> Vec<u64> {
+fn loads_of(way: &Way) -> Vec<u64> {
     let mut loads = Vec::new();
     way.loads(&mut loads);
     loads

@@ -1,3 +1,4 @@
+use super::super::Allocator;
 use super::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

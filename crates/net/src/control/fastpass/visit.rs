@@ -2,7 +2,7 @@
 //! data, as half of them would be mispredicted.
 
 use super::allocate::{BATCH, Grant, MOST_ENDPOINTS};
-use super::bits::lowest;
+use std::cell::Cell;
 
 /// A waiting pair in one word, from the top: 32 bits of slots left, 16 of source, 16 of destination.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -80,17 +80,23 @@ impl Side {
             *load -= u64::from(free.count_zeros());
         }
     }
-    /// Adds loads, as many as there are; with `minus`, takes them off again.
-    pub(super) fn add(&mut self, loads: &[u64], minus: bool) {
-        for (load, &more) in self.load.iter_mut().zip(loads) {
-            let more = if minus { more.wrapping_neg() } else { more };
-            *load = load.wrapping_add(more);
-        }
+    /// Nothing is waited for.
+    pub(super) fn forget(&mut self, endpoints: usize) {
+        self.load[..endpoints].fill(0);
     }
+    /// Of each of so many endpoints.
     pub(super) fn loads(&self, endpoints: usize) -> &[u64] {
         &self.load[..endpoints]
     }
-    /// Nothing is waited for, although there are pairs.
+    /// Adds the loads of others.
+    pub(super) fn add(&mut self, loads: &[u64]) {
+        self.load.iter_mut().zip(loads).for_each(|(load, other)| *load += other);
+    }
+    /// Takes them off again.
+    pub(super) fn take_off(&mut self, loads: &[u64]) {
+        self.load.iter_mut().zip(loads).for_each(|(load, other)| *load -= other);
+    }
+    /// Pairs stay, but wait for nothing.
     pub(super) fn forget_slots(&mut self, endpoints: usize) {
         self.load[..endpoints].iter_mut().for_each(|load| *load &= !(ONE - 1));
     }
@@ -112,7 +118,7 @@ pub(super) struct Ends {
     pub(super) dst: Side,
 }
 
-/// `SHARES[pairs]`: half of what `pairs` pairs at one endpoint can have of a batch each.
+/// `SHARES[pairs]`: what `pairs` pairs at one endpoint can have of a batch each.
 static SHARES: [u8; 64] = shares();
 
 const fn shares() -> [u8; 64] {
@@ -125,14 +131,17 @@ const fn shares() -> [u8; 64] {
     shares
 }
 
-/// What a pair may take at its first visit in a batch without harm to anyone, or 0. If all that its two
-/// ends wait for fits into the batch, round robin serves it wholly in any order: all of it. Else half of
-/// what max-min fairness gives it at least, which is an equal share of the busier end.
-fn harmless(src_load: u64, dst_load: u64, left: u32) -> u32 {
-    let slots = (src_load & (ONE - 1)) + (dst_load & (ONE - 1));
-    let pairs = (src_load.max(dst_load) / ONE).min(63);
-    let fits = slots <= u64::from(BATCH) + u64::from(left);
-    if fits { left } else { u32::from(SHARES[pairs as usize]) }
+/// What a pair may have of a batch whatever the others do, at most what it wants. If all that its two ends
+/// wait for fits into the batch, any order serves it wholly: all of it. Else what max-min fairness gives
+/// it at least: an equal share of the end that has more pairs.
+#[inline]
+pub(super) fn fair_share(head: Head, ends: &Ends) -> u32 {
+    let src = ends.src.load[usize::from(head.src())];
+    let dst = ends.dst.load[usize::from(head.dst())];
+    let slots = (src & (ONE - 1)) + (dst & (ONE - 1));
+    let pairs = (src.max(dst) / ONE).min(63) as usize;
+    let fits = slots <= u64::from(BATCH) + u64::from(head.left());
+    if fits { head.left() } else { u32::from(SHARES[pairs]) }
 }
 
 /// The first visit to pairs that wait. The heads of those that get nothing stay, in order, at the
@@ -144,47 +153,18 @@ pub(super) fn first_visits(
     waiting: &mut [Head],
     pairs: &mut [Pair],
     ends: &mut Ends,
-    take: impl Fn(u64, Head) -> (u64, u32),
+    mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
 ) -> [usize; 3] {
     let (mut none, mut live, mut gone) = (0, 0, waiting.len());
     for at in 0..waiting.len() {
         let head = waiting[at];
-        let src = &mut ends.src.free[usize::from(head.src())];
-        let dst = &mut ends.dst.free[usize::from(head.dst())];
-        let free = *src & *dst;
-        let (taken, count) = take(free, head);
-        *src ^= taken;
-        *dst ^= taken;
+        let (src, dst) = (usize::from(head.src()), usize::from(head.dst()));
+        let free = ends.src.free[src] & ends.dst.free[dst];
+        let (taken, count) = take(free, head, ends);
+        ends.src.free[src] ^= taken;
+        ends.dst.free[dst] ^= taken;
         let after = head.less(count);
-        let stays = (free != taken) & (after.left() != 0);
-        waiting[none] = head;
-        none += usize::from(free == 0);
-        pairs[if stays { live } else { gone }] = Pair { head: after, granted: taken };
-        live += usize::from(stays);
-        gone += usize::from(!stays & (free != 0));
-    }
-    [none, live, gone]
-}
-
-/// As [`first_visits`]: a pair takes what is harmless at once, and at least `quantum`.
-#[inline(never)]
-pub(super) fn first_shares(
-    waiting: &mut [Head],
-    pairs: &mut [Pair],
-    ends: &mut Ends,
-    quantum: u32,
-) -> [usize; 3] {
-    let (mut none, mut live, mut gone) = (0, 0, waiting.len());
-    for at in 0..waiting.len() {
-        let head = waiting[at];
-        let (s, d) = (usize::from(head.src()), usize::from(head.dst()));
-        let free = ends.src.free[s] & ends.dst.free[d];
-        let most = harmless(ends.src.load[s], ends.dst.load[d], head.left()).max(quantum);
-        let (taken, count) = lowest(free, most.min(head.left()));
-        ends.src.free[s] ^= taken;
-        ends.dst.free[d] ^= taken;
-        let after = head.less(count);
-        let stays = (free != taken) & (after.left() != 0);
+        let stays = (free != 0) & (after.left() != 0);
         waiting[none] = head;
         none += usize::from(free == 0);
         pairs[if stays { live } else { gone }] = Pair { head: after, granted: taken };
@@ -202,20 +182,23 @@ pub(super) fn visits(
     live: usize,
     mut gone: usize,
     ends: &mut Ends,
-    take: impl Fn(u64, Head) -> (u64, u32),
+    mut take: impl FnMut(u64, Head) -> (u64, u32),
 ) -> (usize, usize) {
+    let Ends { src, dst } = ends;
+    let (src, dst) = (&mut *src.free, &mut *dst.free);
+    let places = Cell::from_mut(pairs).as_slice_of_cells();
     let mut kept = 0;
-    for at in 0..live {
-        let pair = pairs[at];
-        let src = &mut ends.src.free[usize::from(pair.head.src())];
-        let dst = &mut ends.dst.free[usize::from(pair.head.dst())];
+    for place in &places[..live] {
+        let pair = place.get();
+        let src = &mut src[usize::from(pair.head.src())];
+        let dst = &mut dst[usize::from(pair.head.dst())];
         let free = *src & *dst;
         let (taken, count) = take(free, pair.head);
         *src ^= taken;
         *dst ^= taken;
         let head = pair.head.less(count);
-        let stays = (free != taken) & (head.left() != 0);
-        pairs[if stays { kept } else { gone }] = Pair { head, granted: pair.granted | taken };
+        let stays = (free != 0) & (head.left() != 0);
+        places[if stays { kept } else { gone }].set(Pair { head, granted: pair.granted | taken });
         kept += usize::from(stays);
         gone += usize::from(!stays);
     }
