@@ -208,6 +208,12 @@ impl Allocation {
     }
 }
 
+/// The flows that arrive in each of so many batches: source, destination, slots.
+pub(crate) fn arrivals(endpoints: u32, load: f64, batches: usize) -> Vec<Vec<(u16, u16, u32)>> {
+    let mut bench = Allocation::new(endpoints, load, 1);
+    (0..batches).map(|_| bench.arrivals()).collect()
+}
+
 /// The packets between racks of one timeslot: a random matching of the hosts, each sending with a
 /// probability of `load`.
 fn matching(stream: &mut Stream, load: f64) -> Vec<(u16, u16)> {

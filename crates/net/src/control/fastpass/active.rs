@@ -70,6 +70,21 @@ impl ActivePairs {
         }
         more
     }
+    /// Takes the slots that an active pair asked for since; none of them if there are more than `most`.
+    pub(super) fn join(&mut self, pair: u32, most: u32) -> u32 {
+        let more = self.asked_since(pair);
+        if more == 0 || more > most {
+            return 0;
+        }
+        let (at, bit) = self.place(pair);
+        if let Some(row) = self.dense.get_mut(at) {
+            row[1] ^= bit;
+            self.table.take(pair);
+        } else {
+            self.table.set(pair, 0);
+        }
+        more
+    }
     /// Pairs that are active.
     pub(super) fn len(&self) -> usize {
         self.active
@@ -181,7 +196,10 @@ mod tests {
             let (mut active, mut map) = (ActivePairs::new(endpoints), BTreeMap::new());
             for (pair, slots) in steps {
                 let pair = pair << 16 | (pair * 7 + 1) % 256;
-                if slots > 0 {
+                if slots == 3 && let Some(more) = map.get_mut(&pair) {
+                    let joins = if *more <= 5 { std::mem::take(more) } else { 0 };
+                    prop_assert_eq!(active.join(pair, 5), joins);
+                } else if slots > 0 {
                     prop_assert_eq!(active.ask(pair, slots), Some(!map.contains_key(&pair)));
                     map.entry(pair).and_modify(|more| *more += slots).or_insert(0);
                 } else if let Some(more) = map.remove(&pair) {

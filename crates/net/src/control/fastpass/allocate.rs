@@ -124,15 +124,15 @@ pub enum DemandError {
 /// The timeslot allocator. It takes no memory for pairs without demand.
 #[derive(Clone, Debug)]
 pub struct Allocator {
-    endpoints: usize,
-    policy: Policy,
-    ends: Ends,
-    active: ActivePairs,
+    pub(super) endpoints: usize,
+    pub(super) policy: Policy,
+    pub(super) ends: Ends,
+    pub(super) active: ActivePairs,
     /// Waiting for the next batch, in order, by class.
-    waiting: Vec<Vec<Head>>,
+    pub(super) waiting: Vec<Vec<Head>>,
     tenants: Option<Tenants>,
     /// In this batch: first those that may still get slots, then those that cannot.
-    pairs: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
     done: Vec<u32>,
 }
 
@@ -211,8 +211,7 @@ impl Allocator {
     }
     /// Allocates the next 64 timeslots and appends them to `out`.
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
-        self.ends.src.renew(self.endpoints);
-        self.ends.dst.renew(self.endpoints);
+        self.open();
         for class in 0..self.waiting.len() {
             // Taken out for the time of its service.
             let mut waiting = std::mem::take(&mut self.waiting[class]);
@@ -222,16 +221,26 @@ impl Allocator {
         self.ends.src.relieve(self.endpoints);
         self.ends.dst.relieve(self.endpoints);
     }
-    fn serve(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
+    /// All slots of the batch are free.
+    pub(super) fn open(&mut self) {
+        self.ends.src.renew(self.endpoints);
+        self.ends.dst.renew(self.endpoints);
+    }
+    /// Room for so many pairs, and for them again when they are gone.
+    pub(super) fn make_room(&mut self, pairs: usize) {
+        if self.pairs.len() <= 2 * pairs {
+            self.pairs.resize(2 * pairs + 1, Pair::default());
+        }
+    }
+    /// Serves these pairs with what is free.
+    pub(super) fn serve(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
         if self.policy == Policy::ShortestFirst {
             waiting.sort_unstable();
         }
         let mut from = 0;
         while from < waiting.len() {
             let pairs = waiting.len() - from;
-            if self.pairs.len() <= 2 * pairs {
-                self.pairs.resize(2 * pairs + 1, Pair::default());
-            }
+            self.make_room(pairs);
             let [none, live, gone] = self.first(&mut waiting[from..]);
             let gone = self.rounds(live, gone);
             from = self.settle(waiting, from + none, pairs..gone, out);
@@ -269,7 +278,7 @@ impl Allocator {
         }
     }
     /// Visits pairs until all are gone. Returns where they end.
-    fn rounds(&mut self, mut live: usize, mut gone: usize) -> usize {
+    pub(super) fn rounds(&mut self, mut live: usize, mut gone: usize) -> usize {
         let Allocator { pairs, ends, tenants, .. } = self;
         while live > 0 {
             if let Some(tenants) = tenants {
@@ -297,7 +306,7 @@ impl Allocator {
     /// Writes the grants of those that are gone; who waits on does so from place `to` on, in the order of
     /// service. Pairs that are done stop being active, or wait on, in this batch, for what they asked for
     /// since. Returns where these are.
-    fn settle(
+    pub(super) fn settle(
         &mut self,
         waiting: &mut Vec<Head>,
         to: usize,
@@ -318,18 +327,22 @@ impl Allocator {
             ended += usize::from(ends);
         }
         waiting.truncate(to + wait);
-        for &key in &self.done[..ended] {
-            let head = Head::new(key, self.active.done(key));
-            if head.left() == 0 {
-                self.ends.src.leave(head.src());
-                self.ends.dst.leave(head.dst());
-            } else {
-                self.ends.src.ask_more(head.src(), head.left());
-                self.ends.dst.ask_more(head.dst(), head.left());
-                waiting.push(head);
-            }
+        for at in 0..ended {
+            self.resume(self.done[at], waiting);
         }
         to + wait
+    }
+    /// A pair that is done stops being active, or waits on for what it asked for since.
+    pub(super) fn resume(&mut self, key: u32, waiting: &mut Vec<Head>) {
+        let head = Head::new(key, self.active.done(key));
+        if head.left() == 0 {
+            self.ends.src.leave(head.src());
+            self.ends.dst.leave(head.dst());
+        } else {
+            self.ends.src.ask_more(head.src(), head.left());
+            self.ends.dst.ask_more(head.dst(), head.left());
+            waiting.push(head);
+        }
     }
     /// Takes all that waits out, in the order of service, and appends it to `out`: for another allocator.
     pub fn take_waiting(&mut self, out: &mut Vec<Demand>) {

@@ -84,6 +84,22 @@ impl Side {
     pub(super) fn forget(&mut self, endpoints: usize) {
         self.load[..endpoints].fill(0);
     }
+    /// Of each of so many endpoints.
+    pub(super) fn loads(&self, endpoints: usize) -> &[u64] {
+        &self.load[..endpoints]
+    }
+    /// Adds the loads of others.
+    pub(super) fn add(&mut self, loads: &[u64]) {
+        self.load.iter_mut().zip(loads).for_each(|(load, other)| *load += other);
+    }
+    /// Takes them off again.
+    pub(super) fn take_off(&mut self, loads: &[u64]) {
+        self.load.iter_mut().zip(loads).for_each(|(load, other)| *load -= other);
+    }
+    /// Pairs stay, but wait for nothing.
+    pub(super) fn forget_slots(&mut self, endpoints: usize) {
+        self.load[..endpoints].iter_mut().for_each(|load| *load &= !(ONE - 1));
+    }
     pub(super) fn join(&mut self, end: u16, slots: u32) {
         self.load[usize::from(end)] += ONE + u64::from(slots);
     }
