@@ -1,0 +1,140 @@
+//! Which links a pair of hosts needs: any topology, found out pair by pair and kept.
+
+use crate::control::network::Network;
+use crate::error::SpecError;
+use crate::id::HostId;
+use std::collections::BTreeMap;
+
+/// A link that is never full: in the place of a host's own where it has several.
+pub(super) const FREE: u32 = u32::MAX;
+
+/// The links of a path, but the hosts' own.
+#[derive(Clone, Copy)]
+pub(super) struct Path<'a> {
+    /// The sender's own link, or [`FREE`].
+    pub up: u32,
+    /// The links between switches; all of them where a host has several links.
+    pub inner: &'a [u32],
+    /// The receiver's own link, or [`FREE`].
+    pub down: u32,
+}
+
+impl Path<'_> {
+    pub fn links(self) -> impl Iterator<Item = u32> {
+        [self.up, self.down].into_iter().chain(self.inner.iter().copied())
+    }
+}
+
+/// What a planner has to know of a network's paths.
+pub(super) trait Paths: Send + Sized {
+    fn new(network: Network) -> Result<Self, SpecError>;
+    fn network(&self) -> &Network;
+    /// The path from `src` to `dst`; `None` where there is none.
+    fn path(&mut self, src: usize, dst: usize) -> Option<Path<'_>>;
+    /// Takes out of a set of destinations, 64 to a word, some of those that `src` cannot reach at all
+    /// while the links have `left`: no path to them has anything left.
+    fn prune(&mut self, _src: usize, _left: &[u64], _set: &mut [u64]) {}
+    /// For the order of turns: hosts in an order in which those at different switches alternate.
+    fn order(&self) -> Vec<u32> {
+        (0..self.network().hosts() as u32).collect()
+    }
+}
+
+/// All paths that were asked for. Equal ones are kept once, so a pair takes 4 bytes.
+pub(super) struct PathTable {
+    network: Network,
+    /// Number of the path of each pair; rows of hosts that never sent are empty.
+    of: Vec<Vec<u32>>,
+    known: BTreeMap<Vec<u32>, u32>,
+    paths: Vec<Stored>,
+    links: Vec<u32>,
+    up: Vec<u32>,
+    down: Vec<u32>,
+    scratch: Vec<u32>,
+}
+
+/// Where a path is among the links.
+#[derive(Clone, Copy)]
+struct Stored {
+    start: u32,
+    end: u32,
+    /// It has the hosts' own links, too, because they have several.
+    whole: bool,
+}
+
+const UNKNOWN: u32 = 0;
+const NONE: u32 = 1;
+
+impl Paths for PathTable {
+    fn new(network: Network) -> Result<PathTable, SpecError> {
+        let hosts = network.hosts();
+        let nothing = Stored { start: 0, end: 0, whole: false };
+        Ok(PathTable {
+            network,
+            of: vec![Vec::new(); hosts],
+            known: BTreeMap::new(),
+            paths: vec![nothing; 2],
+            links: Vec::new(),
+            up: vec![FREE; hosts],
+            down: vec![FREE; hosts],
+            scratch: Vec::new(),
+        })
+    }
+    fn network(&self) -> &Network {
+        &self.network
+    }
+    fn path(&mut self, src: usize, dst: usize) -> Option<Path<'_>> {
+        let row = &mut self.of[src];
+        if row.is_empty() {
+            row.resize(self.network.hosts(), UNKNOWN);
+        }
+        if row[dst] == UNKNOWN {
+            let found = self.find(src, dst);
+            self.of[src][dst] = found;
+        }
+        let id = self.of[src][dst];
+        if id == NONE {
+            return None;
+        }
+        let stored = self.paths[id as usize];
+        let inner = &self.links[stored.start as usize..stored.end as usize];
+        let (up, down) = if stored.whole { (FREE, FREE) } else { (self.up[src], self.down[dst]) };
+        Some(Path { up, inner, down })
+    }
+}
+
+impl PathTable {
+    fn find(&mut self, src: usize, dst: usize) -> u32 {
+        let mut path = std::mem::take(&mut self.scratch);
+        self.network.path(HostId(src as u32), HostId(dst as u32), &mut path);
+        let id = self.number(src, dst, &path);
+        self.scratch = path;
+        id
+    }
+    /// The first path of a host shows its own link; where another path has another one, that path is
+    /// kept whole.
+    fn number(&mut self, src: usize, dst: usize, path: &[u32]) -> u32 {
+        let (Some(&first), Some(&last)) = (path.first(), path.last()) else {
+            return NONE;
+        };
+        let own = |known: &mut u32, link| {
+            if *known == FREE {
+                *known = link;
+            }
+            *known == link
+        };
+        let single = path.len() > 1 && own(&mut self.up[src], first);
+        let single = single && own(&mut self.down[dst], last);
+        let kept = if single { &path[1..path.len() - 1] } else { path };
+        let key: Vec<u32> = [u32::from(!single)].into_iter().chain(kept.iter().copied()).collect();
+        if let Some(&id) = self.known.get(&key) {
+            return id;
+        }
+        let start = self.links.len() as u32;
+        self.links.extend_from_slice(kept);
+        let id = self.paths.len() as u32;
+        self.paths.push(Stored { start, end: self.links.len() as u32, whole: !single });
+        self.known.insert(key, id);
+        id
+    }
+}

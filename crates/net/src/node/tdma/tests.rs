@@ -1,0 +1,1 @@
+//! Fabric manager and agents together.
