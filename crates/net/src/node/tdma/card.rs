@@ -64,7 +64,8 @@ pub(super) struct Card {
     reaction: Time,
     jitter: Time,
     self_ending: bool,
-    /// Whether nothing may leave beyond what receivers have room for.
+    /// Whether receivers have room for what was scheduled and no more. Otherwise what has come since
+    /// the last report may fill a slot.
     strict: bool,
     line: Rate,
     clock: Clock,
@@ -224,8 +225,8 @@ impl Card {
         let due = |(at, open): (usize, &Open)| {
             let told = self.rounds.iter().find(|told| told.round == open.slot.0)?;
             let (entry, len) = (told.at(open.entry), queues.next_len(open.dst)?);
-            let room = if self.strict { u64::from(len) } else { 1 };
-            (open.until > now && entry.budget >= room).then_some((open.next, at))
+            let room = !self.strict || entry.budget >= u64::from(len);
+            (open.until > now && room).then_some((open.next, at))
         };
         match self.open.iter().enumerate().filter_map(due).min() {
             Some((next, at)) if next <= now => Chance::Now(at),
