@@ -61,6 +61,8 @@ struct Faults {
 pub(super) struct Card {
     host: HostId,
     signalling: Signalling,
+    /// Classes below this one stand for destinations.
+    classes: u16,
     reaction: Time,
     jitter: Time,
     self_ending: bool,
@@ -90,6 +92,7 @@ impl Card {
         Card {
             host,
             signalling: spec.signalling,
+            classes: tdma.rounds().spec().classes,
             reaction: spec.reaction(),
             jitter: spec.jitter(),
             self_ending: spec.self_ending,
@@ -128,7 +131,7 @@ impl Card {
     /// A frame has arrived.
     pub fn hear(&mut self, pause: Pause, cx: &mut Cx<'_>) {
         let told = self.rounds.iter_mut().rev().find(|told| told.has_begun(cx.now));
-        let opens = opens(&pause, self.signalling);
+        let opens = opens(&pause, self.classes);
         let slot = told.filter(|told| told.is_whole()).and_then(|told| {
             let slot = if opens { told.slot_at(cx.now) } else { told.slot_over(cx.now) };
             Some((told.round, slot?))
@@ -170,7 +173,7 @@ impl Card {
         self.paused_until = self.paused_until.max(cx.now.after(longest));
         self.close(|open| time(&pause, open.class).is_some_and(|time| time > Quanta::NONE), cx);
         match slot {
-            Some((round, slot)) if opens(&pause, self.signalling) => {
+            Some((round, slot)) if opens(&pause, self.classes) => {
                 self.start(&pause, (round, slot), cx)
             }
             Some((round, slot)) => self.position = (round, slot + 1),
@@ -288,8 +291,8 @@ fn longest(pause: &Pause) -> Quanta {
 }
 
 /// Whether a frame lets packets go that need slots.
-fn opens(pause: &Pause, signalling: Signalling) -> bool {
-    let data = |class: u16| class < signalling.classes(true);
+fn opens(pause: &Pause, classes: u16) -> bool {
+    let data = |class: u16| class < classes;
     match pause {
         Pause::All(time) => *time == Quanta::NONE,
         Pause::Classes(classes) => {

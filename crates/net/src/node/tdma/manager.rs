@@ -86,7 +86,7 @@ pub struct FabricManager {
     /// Counts slots, for the order of hosts.
     turn: usize,
     /// When the last round began.
-    begun: Time,
+    begun: Option<Time>,
     /// How long it took to make the last round known.
     telling: Time,
     plan_at: Time,
@@ -120,7 +120,7 @@ impl FabricManager {
             next: None,
             number: 0,
             turn: 0,
-            begun: Time::ZERO,
+            begun: None,
             plan_at: Time::MAX,
             send_at: Time::MAX,
             consumed: 0,
@@ -141,7 +141,7 @@ impl FabricManager {
         let ahead = spec.planning_time + spec.lead + self.telling;
         let at = match &self.current {
             None => cx.now,
-            Some(run) if spec.pipelined => run.over().since(ahead).max(cx.now),
+            Some(run) if spec.pipelined => run.over().since(ahead).max(run.reported()).max(cx.now),
             Some(run) => run.over(),
         };
         if at > cx.now {
@@ -186,7 +186,7 @@ impl FabricManager {
         let free = self.current.as_ref().map_or(cx.now, Run::over);
         run.begin = free.max(known);
         if run.round.is_empty() {
-            run.begin = run.begin.max(self.begun.after(round));
+            run.begin = run.begin.max(self.begun.map_or(Time::ZERO, |begun| begun.after(round)));
         }
         cx.wake(run.begin, EDGE);
         self.next = Some(run);
@@ -263,7 +263,7 @@ impl FabricManager {
         loop {
             if self.current.is_none() {
                 self.current = self.next.take_if(|run| run.begin <= cx.now);
-                self.begun = self.current.as_ref().map_or(self.begun, |_| cx.now);
+                self.begun = self.current.as_ref().map(|_| cx.now).or(self.begun);
                 self.counts.rounds += u64::from(self.current.is_some());
             }
             let Some(run) = &self.current else { return };
@@ -408,7 +408,6 @@ impl Node for FabricManager {
     fn start(&mut self, cx: &mut Cx<'_>) {
         self.outbox.start(cx.now);
         self.number = (cx.now.as_ns() / 1_000) as u32;
-        self.begun = cx.now;
         if self.config.controllers.is_empty() {
             self.stop_all(cx);
         }
