@@ -13,3 +13,4 @@ mod peers;
 mod ports;
 mod queueing;
 mod sharing;
+mod tdma;

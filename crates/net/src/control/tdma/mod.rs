@@ -6,10 +6,12 @@
 
 mod classes;
 mod demand;
+mod links;
 pub mod options;
 mod paths;
 mod planner;
 mod round;
+mod set;
 mod slot_length;
 pub mod spec;
 mod system;

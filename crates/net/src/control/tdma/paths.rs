@@ -31,6 +31,12 @@ pub(super) trait Paths: Send + Sized {
     fn network(&self) -> &Network;
     /// The path from `src` to `dst`; `None` where there is none.
     fn path(&mut self, src: usize, dst: usize) -> Option<Path<'_>>;
+    /// Whether all paths to `dst` end with the same link.
+    fn has_one_link(&self, _dst: usize) -> bool {
+        true
+    }
+    /// The link by which all paths from `src` begin; `None` where there may be several.
+    fn own_link(&self, src: usize) -> Option<u32>;
     /// Takes out of a set of destinations, 64 to a word, some of those that `src` cannot reach at all
     /// while the links have `left`: no path to them has anything left.
     fn prune(&mut self, _src: usize, _left: &[u64], _set: &mut [u64]) {}
@@ -45,12 +51,19 @@ pub(super) struct PathTable {
     network: Network,
     /// Number of the path of each pair; rows of hosts that never sent are empty.
     of: Vec<Vec<u32>>,
+    /// By which link each host reaches whom.
+    by: Vec<By>,
     known: BTreeMap<Vec<u32>, u32>,
     paths: Vec<Stored>,
     links: Vec<u32>,
     up: Vec<u32>,
     down: Vec<u32>,
+    /// Hosts from which paths begin with different links.
+    starts: Vec<bool>,
+    /// Hosts to which paths end with different links.
+    several: Vec<bool>,
     scratch: Vec<u32>,
+    reach: Vec<u64>,
 }
 
 /// Where a path is among the links.
@@ -62,6 +75,37 @@ struct Stored {
     whole: bool,
 }
 
+/// So many paths from and to each host are looked at to know whether it has several links. A host that shows
+/// another one only later may go unused in a slot although that link is free.
+const PROBES: usize = 32;
+
+/// The destinations of a host by the first link of the path after its own.
+#[derive(Clone, Default)]
+struct By {
+    /// [`FREE`] for destinations at the same switch.
+    links: Vec<u32>,
+    /// A set of destinations, 64 to a word, for each.
+    sets: Vec<u64>,
+    /// Destinations whose path was not asked for yet.
+    unknown: Vec<u64>,
+}
+
+impl By {
+    fn add(&mut self, dst: usize, link: u32, hosts: usize) {
+        let words = hosts.div_ceil(64);
+        if self.unknown.is_empty() {
+            self.unknown = vec![u64::MAX; words];
+        }
+        let place = self.links.iter().position(|&known| known == link).unwrap_or_else(|| {
+            self.links.push(link);
+            self.sets.resize(self.sets.len() + words, 0);
+            self.links.len() - 1
+        });
+        self.sets[place * words + dst / 64] |= 1 << (dst % 64);
+        self.unknown[dst / 64] &= !(1 << (dst % 64));
+    }
+}
+
 const UNKNOWN: u32 = 0;
 const NONE: u32 = 1;
 
@@ -69,16 +113,47 @@ impl Paths for PathTable {
     fn new(network: Network) -> Result<PathTable, SpecError> {
         let hosts = network.hosts();
         let nothing = Stored { start: 0, end: 0, whole: false };
-        Ok(PathTable {
+        let mut table = PathTable {
             network,
             of: vec![Vec::new(); hosts],
+            by: vec![By::default(); hosts],
+            reach: Vec::new(),
             known: BTreeMap::new(),
             paths: vec![nothing; 2],
             links: Vec::new(),
             up: vec![FREE; hosts],
             down: vec![FREE; hosts],
+            starts: vec![false; hosts],
+            several: vec![false; hosts],
             scratch: Vec::new(),
-        })
+        };
+        for src in (0..hosts).step_by(hosts.div_ceil(PROBES).max(1)) {
+            for other in (0..hosts).filter(|&other| other != src) {
+                table.path(src, other);
+                table.path(other, src);
+            }
+        }
+        Ok(table)
+    }
+    fn prune(&mut self, src: usize, left: &[u64], set: &mut [u64]) {
+        let By { links, sets, unknown } = &self.by[src];
+        if links.is_empty() {
+            return;
+        }
+        self.reach.clear();
+        self.reach.extend_from_slice(unknown);
+        for (&link, hosts) in links.iter().zip(sets.chunks_exact(set.len())) {
+            if left.get(link as usize).is_none_or(|&left| left > 0) {
+                self.reach.iter_mut().zip(hosts).for_each(|(reach, hosts)| *reach |= hosts);
+            }
+        }
+        set.iter_mut().zip(&self.reach).for_each(|(set, reach)| *set &= reach);
+    }
+    fn own_link(&self, src: usize) -> Option<u32> {
+        Some(self.up[src]).filter(|_| !self.starts[src])
+    }
+    fn has_one_link(&self, dst: usize) -> bool {
+        !self.several[dst]
     }
     fn network(&self) -> &Network {
         &self.network
@@ -91,6 +166,10 @@ impl Paths for PathTable {
         if row[dst] == UNKNOWN {
             let found = self.find(src, dst);
             self.of[src][dst] = found;
+            if let Some(path) = self.path(src, dst) {
+                let first = path.inner.first().copied().unwrap_or(FREE);
+                self.by[src].add(dst, first, self.of.len());
+            }
         }
         let id = self.of[src][dst];
         if id == NONE {
@@ -123,8 +202,11 @@ impl PathTable {
             }
             *known == link
         };
-        let single = path.len() > 1 && own(&mut self.up[src], first);
-        let single = single && own(&mut self.down[dst], last);
+        let one_up = own(&mut self.up[src], first);
+        let one_down = own(&mut self.down[dst], last);
+        self.starts[src] |= !one_up;
+        self.several[dst] |= !one_down;
+        let single = path.len() > 1 && one_up && one_down;
         let kept = if single { &path[1..path.len() - 1] } else { path };
         let key: Vec<u32> = [u32::from(!single)].into_iter().chain(kept.iter().copied()).collect();
         if let Some(&id) = self.known.get(&key) {

@@ -11,8 +11,10 @@
 //! destinations.
 
 use super::demand::Demand;
-use super::paths::{Path, Paths};
+use super::links::{Links, NOBODY};
+use super::paths::Paths;
 use super::round::{Assignment, Round};
+use super::set::{find, set_bit};
 use super::spec::Rounds;
 use super::{RoundScheduler, slot_length};
 use crate::control::network::Network;
@@ -23,9 +25,8 @@ use crate::units::Rate;
 
 /// Destinations that a host which got nothing tries to take from another, in each slot.
 const TRIES: usize = 8;
-
-/// Nobody has a link.
-const NOBODY: u32 = u32::MAX;
+/// Paths looked at in each slot for hosts to change places, for each host of the network.
+const LOOKS: usize = 4;
 
 pub(super) struct Planner<P> {
     rounds: Rounds,
@@ -63,105 +64,12 @@ struct Host {
     done: bool,
 }
 
-/// Directed links in one slot; the last one is never full.
-struct Links {
-    /// What may be scheduled; zero: down.
-    full: Vec<u64>,
-    left: Vec<u64>,
-    /// The latest assignment that uses it.
-    user: Vec<u32>,
-    down: Vec<bool>,
-}
-
 /// A pair that a slot is to carry.
 #[derive(Clone, Copy)]
 struct Fit {
     src: usize,
     dst: usize,
     rate: u64,
-}
-
-impl Links {
-    fn new(rounds: &Rounds, network: &Network) -> Links {
-        let capacity = network.capacity();
-        let full = capacity.iter().map(|&rate| rounds.scheduled(rate).0).chain([u64::MAX]);
-        let full: Vec<u64> = full.collect();
-        let (user, down) = (vec![NOBODY; full.len()], vec![false; full.len()]);
-        Links { left: full.clone(), user, down, full }
-    }
-    /// The place of a link; the last one for what is never full.
-    fn at(&self, link: u32) -> usize {
-        (link as usize).min(self.full.len() - 1)
-    }
-    fn set(&mut self, rounds: &Rounds, network: &Network, link: u32, up: bool) {
-        if let Some(&rate) = network.capacity().get(link as usize) {
-            self.down[link as usize] = !up;
-            self.full[link as usize] = if up { rounds.scheduled(rate).0 } else { 0 };
-        }
-    }
-    /// Nothing is on any link.
-    fn clear(&mut self) {
-        self.left.copy_from_slice(&self.full);
-    }
-    /// The rate of a path: that of its narrowest link; zero where one is down.
-    fn rate(&self, path: Path<'_>) -> u64 {
-        path.links().map(|link| self.full[self.at(link)]).min().unwrap_or(0)
-    }
-    fn fits(&self, path: Path<'_>, rate: u64) -> bool {
-        path.links().all(|link| self.left[self.at(link)] >= rate)
-    }
-    fn take(&mut self, path: Path<'_>, rate: u64, user: u32) {
-        for link in path.links() {
-            let at = self.at(link);
-            self.left[at] -= rate;
-            self.user[at] = user;
-        }
-    }
-    fn give_back(&mut self, path: Path<'_>, rate: u64) {
-        for link in path.links() {
-            let at = self.at(link);
-            self.left[at] += rate;
-        }
-    }
-    /// The assignment, from `start` on, that alone stands in the way of a path.
-    fn sole_obstacle(&self, path: Path<'_>, rate: u64, start: usize) -> Option<usize> {
-        let full = path.links().map(|link| self.at(link)).filter(|&at| self.left[at] < rate);
-        let mut users = full.map(|at| self.user[at]);
-        let first = users.next().filter(|&user| user != NOBODY && user as usize >= start)?;
-        users.all(|user| user == first).then_some(first as usize)
-    }
-}
-
-/// The first member of a set, 64 to a word, at or after `from`, and then round from the beginning; for
-/// which `take` holds.
-fn find(set: &[u64], from: usize, mut take: impl FnMut(usize) -> bool) -> Option<usize> {
-    let words = set.len();
-    if words == 0 {
-        return None;
-    }
-    let (first, bit) = ((from / 64) % words, from % 64);
-    for step in 0..=words {
-        let at = (first + step) % words;
-        let mask = match step {
-            0 => u64::MAX << bit,
-            _ if step == words => !(u64::MAX << bit),
-            _ => u64::MAX,
-        };
-        let mut word = set[at] & mask;
-        while word != 0 {
-            let member = at * 64 + word.trailing_zeros() as usize;
-            if take(member) {
-                return Some(member);
-            }
-            word &= word - 1;
-        }
-    }
-    None
-}
-
-fn set_bit(set: &mut [u64], at: usize, value: bool) {
-    let bit = 1 << (at % 64);
-    set[at / 64] = if value { set[at / 64] | bit } else { set[at / 64] & !bit };
 }
 
 impl<P: Paths> Planner<P> {
@@ -242,24 +150,27 @@ impl<P: Paths> Planner<P> {
         Assignment { src, dst, rate: Rate(rate), bytes }
     }
     /// Undoes an assignment.
-    fn release(&mut self, of: Assignment, demand: &mut Demand) {
+    fn release(&mut self, of: Assignment, user: u32, demand: &mut Demand) {
         let (src, dst) = (of.src.at(), of.dst.at());
         demand.give_back(src, dst, of.bytes);
         let Some(path) = self.paths.path(src, dst) else { return };
-        self.links.give_back(path, of.rate.0);
+        self.links.give_back(path, of.rate.0, user);
         set_bit(&mut self.open, dst, true);
     }
     fn occupy(&mut self, fit: Fit, user: u32, demand: &Demand) {
         let Some(path) = self.paths.path(fit.src, fit.dst) else { return };
         self.links.take(path, fit.rate, user);
         let full = self.links.left[self.links.at(path.down)] == 0;
+        let full = full && self.paths.has_one_link(fit.dst);
         if full || demand.room(HostId(fit.dst as u32)) == 0 {
             set_bit(&mut self.open, fit.dst, false);
         }
     }
-    /// Whether `src` may have one more destination in this slot.
+    /// Whether `src` may have one more destination in this slot, and anything left of its link.
     fn may_send(&mut self, src: usize) -> bool {
-        usize::from(self.hosts[src].sends) < usize::from(self.rounds.spec().classes)
+        let own = self.paths.own_link(src);
+        own.is_none_or(|link| self.links.left[self.links.at(link)] > 0)
+            && usize::from(self.hosts[src].sends) < usize::from(self.rounds.spec().classes)
     }
     /// The head of `src`: the next destination that it could reach in an empty network.
     fn head(&mut self, src: usize, demand: &Demand) -> Option<usize> {
@@ -288,17 +199,18 @@ impl<P: Paths> Planner<P> {
     }
     /// Who has room on its link gets whatever fits.
     fn fill(&mut self, demand: &mut Demand, round: &mut Round) {
+        let mut looks = usize::MAX;
         for place in 0..self.line.len() {
             let src = self.line[place] as usize;
             while self.may_send(src) {
-                let Some(fit) = self.any(src, demand) else { break };
+                let Some(fit) = self.any(src, demand, &mut looks) else { break };
                 self.serve(fit, demand, round);
                 self.hosts[src].next = fit.dst as u32 + 1;
             }
         }
     }
-    /// A destination of `src` whose path is free.
-    fn any(&mut self, src: usize, demand: &Demand) -> Option<Fit> {
+    /// A destination of `src` whose path is free, among the first that it looks at: so many are left.
+    fn any(&mut self, src: usize, demand: &Demand, looks: &mut usize) -> Option<Fit> {
         let waiting = demand.waiting(src);
         if waiting.is_empty() {
             return None;
@@ -311,7 +223,8 @@ impl<P: Paths> Planner<P> {
         let from = self.hosts[src].next as usize % self.hosts.len();
         find(&set, from, |dst| {
             found = self.fit(src, dst);
-            found.is_some()
+            *looks = looks.saturating_sub(1);
+            found.is_some() || *looks == 0
         });
         self.set = set;
         found
@@ -320,26 +233,24 @@ impl<P: Paths> Planner<P> {
     /// did.
     fn exchange(&mut self, demand: &mut Demand, round: &mut Round) -> bool {
         let start = round.open();
-        let (mut tries, mut any) = (self.hosts.len(), false);
+        let (mut looks, mut any) = (LOOKS * self.hosts.len(), false);
         for place in 0..self.line.len() {
             let src = self.line[place] as usize;
-            if self.hosts[src].sends > 0 || tries == 0 {
+            if self.hosts[src].sends > 0 || looks == 0 {
                 continue;
             }
-            let mut left = TRIES.min(tries);
-            tries -= left;
+            let mut tries = TRIES;
             let mut wishes = std::mem::take(&mut self.wishes);
             wishes.clear();
             wishes.extend(demand.waiting(src));
             let from = self.hosts[src].next as usize % self.hosts.len();
             find(&wishes, from, |dst| {
-                left -= 1;
-                let done = self.replace(src, dst, start, demand, round);
+                (tries, looks) = (tries - 1, looks.saturating_sub(1));
+                let done = self.replace((src, dst), start, demand, round, &mut looks);
                 any |= done;
-                done || left == 0
+                done || tries == 0 || looks == 0
             });
             self.wishes = wishes;
-            tries += left;
         }
         any
     }
@@ -347,11 +258,11 @@ impl<P: Paths> Planner<P> {
     /// slot, which is that of the first in line, stays.
     fn replace(
         &mut self,
-        src: usize,
-        dst: usize,
+        (src, dst): (usize, usize),
         start: usize,
         demand: &mut Demand,
         round: &mut Round,
+        looks: &mut usize,
     ) -> bool {
         if demand.room(HostId(dst as u32)) == 0 {
             return false;
@@ -361,10 +272,10 @@ impl<P: Paths> Planner<P> {
         let obstacle = self.links.sole_obstacle(path, rate, start + 1);
         let Some(at) = obstacle.filter(|_| rate > 0) else { return false };
         let moved = *round.assignment(at);
-        self.release(moved, demand);
+        self.release(moved, at as u32, demand);
         if let Some(wanted) = self.fit(src, dst) {
-            self.serve(wanted, demand, round);
-            if let Some(other) = self.any(moved.src.at(), demand) {
+            let user = self.serve(wanted, demand, round);
+            if let Some(other) = self.any(moved.src.at(), demand, looks) {
                 *round.assignment(at) = self.carry(other, round.slot, demand);
                 self.occupy(other, at as u32, demand);
                 self.hosts[src].next = dst as u32 + 1;
@@ -372,7 +283,7 @@ impl<P: Paths> Planner<P> {
                 return true;
             }
             if let Some(undone) = round.pop() {
-                self.release(undone, demand);
+                self.release(undone, user, demand);
                 self.hosts[src].sends -= 1;
             }
         }

@@ -57,6 +57,9 @@ impl Paths for TreePaths {
         let inner = self.inner[pair].as_deref()?;
         Some(Path { up: self.up[src], inner, down: self.down[dst] })
     }
+    fn own_link(&self, src: usize) -> Option<u32> {
+        Some(self.up[src])
+    }
     fn prune(&mut self, src: usize, left: &[u64], set: &mut [u64]) {
         let switch = self.switch[src] as usize;
         let open = |&&link: &&u32| left[link as usize] > 0;
