@@ -153,4 +153,6 @@ pub enum Bench {
     Report,
     /// The arbiter of Fastpass: time per slot, of allocation and of path selection.
     Arbiter,
+    /// Planning a round of TDMA among 1,024 hosts, all pairs backlogged.
+    Tdma,
 }

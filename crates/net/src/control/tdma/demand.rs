@@ -44,6 +44,14 @@ impl Size {
     }
 }
 
+/// The members of a set, 64 to a word, ascending.
+fn members(words: &[u64]) -> impl Iterator<Item = u32> {
+    let of = |(at, &word): (usize, &u64)| {
+        (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at as u32 * 64 + bit)
+    };
+    words.iter().enumerate().flat_map(of)
+}
+
 fn digits(bytes: u64) -> usize {
     (u64::BITS - bytes.leading_zeros()) as usize
 }
@@ -81,10 +89,15 @@ impl Demand {
     }
     /// These and no others are the destinations of `src`, with the bytes that wait.
     pub fn replace(&mut self, src: HostId, waiting: &[(HostId, u64)]) {
-        self.clear(src);
+        let mut gone: Vec<u64> = self.rows.get(src.at()).map_or(&[][..], |row| &row.waiting).into();
         for &(dst, bytes) in waiting {
-            self.set(src, dst, bytes);
+            if self.set(src, dst, bytes)
+                && let Some(word) = gone.get_mut(dst.at() / 64)
+            {
+                *word &= !(1 << (dst.0 % 64));
+            }
         }
+        members(&gone).for_each(|dst| self.put(src.at(), dst as usize, 0));
     }
     /// Nothing waits at `src`.
     pub fn clear(&mut self, src: HostId) {
@@ -95,10 +108,7 @@ impl Demand {
     /// The destinations for which `src` has bytes waiting, ascending.
     pub fn destinations(&self, src: HostId) -> Vec<HostId> {
         let words = self.rows.get(src.at()).map_or(&[][..], |row| &row.waiting);
-        let of = |(at, &word): (usize, &u64)| {
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at as u32 * 64 + bit)
-        };
-        words.iter().enumerate().flat_map(of).map(HostId).collect()
+        members(words).map(HostId).collect()
     }
     /// Free bytes of the receive buffer of `host`; all ones: as many as may come.
     pub fn room(&self, host: HostId) -> u64 {
@@ -159,6 +169,9 @@ impl Demand {
             row.waiting = vec![0; self.hosts.div_ceil(64)];
         }
         let before = std::mem::replace(&mut row.bytes[dst], bytes);
+        if before == bytes {
+            return;
+        }
         self.sizes[digits(before)].remove(before);
         self.sizes[digits(bytes)].add(bytes);
         if (before == 0) != (bytes == 0) {

@@ -133,7 +133,11 @@ fn wild(seed: u64, hosts: u32, inner: u32) -> Net {
 fn any_net(which: usize, seed: u64, size: u32) -> Net {
     match which {
         0 => star(&vec![10 * G; size as usize * 4]),
-        1 => star(&(0..size * 4).map(|h: u32| if h.is_multiple_of(3) { 10 * G } else { G }).collect::<Vec<_>>()),
+        1 => star(
+            &(0..size * 4)
+                .map(|h: u32| if h.is_multiple_of(3) { 10 * G } else { G })
+                .collect::<Vec<_>>(),
+        ),
         2 => tree(size, 5, 10 * G, 10 * G),
         3 => rows(2, size, 3, [20 * G, 10 * G]),
         4 => leaf_spine(size, 4, 4, 10 * G),
