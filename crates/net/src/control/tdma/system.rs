@@ -22,7 +22,7 @@ impl Tdma {
             controllers: around.stations[1..].to_vec(),
             hosts,
             weights: self.weights(around)?,
-            network: around.network(),
+            network: around.network().first(around.hosts()),
             networks: around.networks(),
         })
     }

@@ -48,9 +48,9 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// Nobody of so many hosts is known to have anything, or any room.
-    pub fn new(hosts: usize, network_hosts: usize) -> Ledger {
-        let mut demand = Waiting::new(network_hosts);
-        (0..network_hosts as u32).for_each(|host| demand.set_room(HostId(host), 0));
+    pub fn new(hosts: usize) -> Ledger {
+        let mut demand = Waiting::new(hosts);
+        (0..hosts as u32).for_each(|host| demand.set_room(HostId(host), 0));
         Ledger { demand, peers: vec![Peer::default(); hosts] }
     }
     /// Number of the last message from `host`.
@@ -82,7 +82,9 @@ impl Ledger {
             return false;
         }
         let waiting = std::mem::take(&mut peer.waiting);
-        let known = waiting.into_iter().filter(|(dst, _)| dst.at() < self.peers.len());
+        let known = waiting.into_iter();
+        let known =
+            known.filter(|(dst, _)| self.peers.get(dst.at()).is_some_and(|peer| peer.alive));
         self.demand.replace(host, &known.collect::<Vec<_>>());
         self.demand.set_room(host, report.free);
         for round in scheduled {

@@ -46,7 +46,7 @@ pub struct ManagerConfig {
     pub weights: Vec<(HostId, u32)>,
     /// The network.
     pub network: Network,
-    /// The network under other routes.
+    /// The network under other routes, in which its own hosts may follow.
     pub networks: Arc<dyn Fn(Arc<Routes>) -> Network + Send + Sync>,
 }
 
@@ -90,6 +90,8 @@ pub struct FabricManager {
     /// How long it took to make the last round known.
     telling: Time,
     plan_at: Time,
+    /// When reports have come that were asked for.
+    answers: Time,
     send_at: Time,
     consumed: u64,
     counts: Counts,
@@ -111,7 +113,7 @@ impl FabricManager {
             signals: Signals::new(spec, config.host, config.hosts.clone()),
             scheduler,
             classes: ClassMap::new(hosts, classes),
-            ledger: Ledger::new(hosts, config.network.hosts()),
+            ledger: Ledger::new(hosts),
             telling: outbox.longest().times(hosts as u64),
             outbox,
             todo: VecDeque::new(),
@@ -122,6 +124,7 @@ impl FabricManager {
             turn: 0,
             begun: None,
             plan_at: Time::MAX,
+            answers: Time::ZERO,
             send_at: Time::MAX,
             consumed: 0,
             counts: Counts::default(),
@@ -134,6 +137,9 @@ impl FabricManager {
 
     /// Plans the next round when it is time for it.
     fn consider(&mut self, cx: &mut Cx<'_>) {
+        if self.polls() {
+            self.next = None;
+        }
         if self.planning.is_some() || self.next.is_some() {
             return;
         }
@@ -141,9 +147,10 @@ impl FabricManager {
         let ahead = spec.planning_time + spec.lead + self.telling;
         let at = match &self.current {
             None => cx.now,
-            Some(run) if spec.pipelined => run.over().since(ahead).max(run.reported()).max(cx.now),
+            Some(run) if spec.pipelined => run.over().since(ahead),
             Some(run) => run.over(),
         };
+        let at = at.max(self.answers);
         if at > cx.now {
             if self.plan_at != at {
                 self.plan_at = at;
@@ -152,6 +159,11 @@ impl FabricManager {
             return;
         }
         self.plan(cx);
+    }
+    /// Whether the next round is for reports alone, but some have come already.
+    fn polls(&self) -> bool {
+        let empty = self.next.as_ref().is_some_and(|run| run.round.is_empty());
+        empty && self.ledger.demand.total() > 0
     }
     fn plan(&mut self, cx: &mut Cx<'_>) {
         let spec = self.config.tdma.spec();
@@ -285,7 +297,13 @@ impl FabricManager {
     }
     fn edge(&mut self, edge: Edge, cx: &mut Cx<'_>) {
         match edge {
-            Edge::Ask => self.signal(REPORTS, Side::Begins, cx),
+            Edge::Ask => {
+                let spec = self.config.tdma.spec();
+                let slot = spec.report_slot().unwrap_or_default();
+                let taken = slot + spec.guard + spec.reaction() + spec.jitter();
+                self.answers = cx.now.after(taken);
+                self.signal(REPORTS, Side::Begins, cx);
+            }
             Edge::Asked => self.signal(REPORTS, Side::Ends, cx),
             Edge::Begin(slot) => {
                 self.counts.slots += 1;
@@ -457,7 +475,8 @@ impl Node for FabricManager {
     }
     fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
         if let Change::Routes(routes) = change {
-            let network = (self.config.networks)(Arc::clone(routes));
+            let hosts = self.config.network.hosts();
+            let network = (self.config.networks)(Arc::clone(routes)).first(hosts);
             if self.scheduler.reroute(network).is_err() {
                 self.counts.ignored += 1;
             }

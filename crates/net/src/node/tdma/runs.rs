@@ -79,10 +79,6 @@ impl Run {
     fn slot_begin(&self, slot: u64) -> Time {
         self.first().after((self.round.slot + self.round.guard).times(slot))
     }
-    /// When reports that come in its own slot have come.
-    pub fn reported(&self) -> Time {
-        self.report_slot.map_or(Time::ZERO, |_| self.first())
-    }
     /// When the round is over.
     pub fn over(&self) -> Time {
         self.slot_begin(self.round.len() as u64)
