@@ -14,3 +14,4 @@ mod peers;
 mod ports;
 mod queueing;
 mod sharing;
+mod tdma;

@@ -29,6 +29,11 @@ impl Network {
     pub fn hosts(&self) -> usize {
         self.hosts
     }
+    /// The same links with the first `hosts` hosts alone.
+    pub fn first(mut self, hosts: usize) -> Network {
+        self.hosts = self.hosts.min(hosts);
+        self
+    }
     /// Capacity of each directed link.
     pub fn capacity(&self) -> &[Rate] {
         &self.capacity

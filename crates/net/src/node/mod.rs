@@ -11,6 +11,7 @@ pub mod pfc;
 pub mod station;
 pub mod switch;
 pub mod tally;
+pub mod tdma;
 
 pub use tally::Tally;
 

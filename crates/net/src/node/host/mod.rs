@@ -354,6 +354,11 @@ impl Node for Host {
         if self.nic.loses(&packet) {
             return cx.drop(&packet, DropReason::Injected);
         }
+        if let Some(agent) = self.nic.agent_mut()
+            && !agent.arrived(&packet, cx)
+        {
+            return cx.drop(&packet, DropReason::Full);
+        }
         self.consumed += 1;
         self.react(cx);
         match packet.kind {
