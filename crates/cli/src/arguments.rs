@@ -153,4 +153,6 @@ pub enum Bench {
     Report,
     /// The arbiter of Fastpass: time per slot, of allocation and of path selection.
     Arbiter,
+    /// XCo's controller: time per scheduling event, with 4,800 and 19,200 hosts.
+    Xco,
 }

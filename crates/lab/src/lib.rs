@@ -5,6 +5,7 @@
 pub mod benchmark;
 pub mod benchmark_arbiter;
 pub mod benchmark_report;
+pub mod benchmark_xco;
 pub mod build;
 pub mod catalogue;
 pub mod change;

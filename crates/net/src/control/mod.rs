@@ -31,6 +31,8 @@ pub enum News<'a> {
         host: HostId,
         /// The complete set of destinations, each once; may be empty.
         destinations: &'a [HostId],
+        /// For each of these, how many flows between virtual machines wait; empty: one each.
+        flows: &'a [u32],
     },
     /// A host gives back what it was permitted: nothing is left for this destination.
     Released {
@@ -39,6 +41,22 @@ pub enum News<'a> {
         /// The destination.
         dst: HostId,
     },
+}
+
+impl<'a> News<'a> {
+    /// A backlog of one flow for each destination.
+    pub const fn backlog(host: HostId, destinations: &'a [HostId]) -> News<'a> {
+        News::Backlog { host, destinations, flows: &[] }
+    }
+    /// The host that it is about.
+    pub const fn host(&self) -> HostId {
+        match *self {
+            News::Joined(host)
+            | News::Left(host)
+            | News::Backlog { host, .. }
+            | News::Released { host, .. } => host,
+        }
+    }
 }
 
 /// Something a central scheduler wants a host to do. It replaces what the host was told before.
@@ -85,4 +103,8 @@ pub trait Control: Send {
     /// Appends what has to be told to `plan`. Asked for after news, and at the time returned by the
     /// call before: always later than `now`.
     fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time>;
+    /// Paths or rates of the network have changed; links and hosts have the numbers they had. What no
+    /// longer fits has to be told in the next decision. A scheduler that does not look at paths has
+    /// nothing to do.
+    fn rewire(&mut self, _network: &Network, _now: Time) {}
 }

@@ -112,7 +112,7 @@ impl Controller {
         let news = match &body {
             Body::Hello => News::Joined(host),
             Body::Leave => News::Left(host),
-            Body::Backlog(destinations) => News::Backlog { host, destinations },
+            Body::Backlog(destinations) => News::backlog(host, destinations),
             Body::Release(dst) => News::Released { host, dst: *dst },
             Body::Window { .. } | Body::Rates(_) => return None,
         };

@@ -1,10 +1,12 @@
 //! XCo, explicit coordination of transmissions (Rajanna, Shah, Jahagirdar, Gopalan, 2010).
 //!
 //! Hosts report for whom they have packets waiting; a controller temporally separates (§3.2) or
-//! rate-limits (§3.3) those that would together overload a link. A flow is a pair of hosts: what the
-//! paper calls a V2V flow, with one virtual machine per host.
+//! rate-limits (§3.3) those that would together overload a link. Hosts have virtual machines; what one
+//! sends to another is a V2V flow. A pair of hosts is permitted as a whole, for all its V2V flows.
 
+mod affected;
 mod demand;
+mod fair;
 mod rate_limit;
 pub mod spec;
 mod system;
@@ -33,7 +35,7 @@ impl Xco {
     pub fn control(&self, network: Network) -> Box<dyn Control> {
         match self.0.mode {
             Mode::Timeslice => Box::new(Timeslice::new(self, network)),
-            Mode::RateLimit => Box::new(RateLimit::new(network)),
+            Mode::RateLimit => Box::new(RateLimit::new(self, network)),
         }
     }
     /// The node that runs the scheduler on `host`, a host of its own in `network`.

@@ -19,6 +19,19 @@ pub enum Mode {
     RateLimit,
 }
 
+/// How turns, or rates, are shared.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fairness {
+    /// As in the paper: pairs of hosts take turns; a rate is the bottleneck's over the flows through it.
+    #[default]
+    RoundRobin,
+    /// Max-min fair among V2V flows, in any network: what some cannot use is left to the others.
+    MaxMin,
+}
+
 /// Section numbers are those of the paper.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
@@ -26,6 +39,8 @@ pub enum Mode {
 pub struct XcoSpec {
     /// Timeslices or rates.
     pub mode: Mode,
+    /// Who gets how much.
+    pub fairness: Fairness,
     /// Length of a timeslice; the paper uses 2 ms and 10 ms (§4).
     pub slice: Time,
     /// Whether a host gives the rest of a timeslice back when it has nothing left to send (§3.1).
@@ -61,6 +76,7 @@ impl Default for XcoSpec {
     fn default() -> XcoSpec {
         XcoSpec {
             mode: Mode::Timeslice,
+            fairness: Fairness::RoundRobin,
             slice: Time::ms(10),
             work_conserving: true,
             hysteresis: Time::us(50),
