@@ -50,7 +50,7 @@ impl Case {
             rows.push(self.row(&format!("{name}/median"), each[each.len() / 2], "us"));
             rows.push(self.row(&format!("{name}/worst"), each[each.len() - 1], "us"));
         }
-        rows.push(self.row("permitted", bench.permitted() as f64, "hosts"));
+        rows.push(self.row("permitted", bench.permitted().count() as f64, "hosts"));
         rows
     }
     fn row(&self, name: &str, value: f64, unit: &str) -> Row {
@@ -93,7 +93,8 @@ struct Bench {
     now: Time,
     next: Time,
     plan: Plan,
-    active: Vec<Option<HostId>>,
+    /// By host: its destination, and until when.
+    active: Vec<Option<(HostId, Time)>>,
     /// What each sender reports, always.
     backlog: Vec<Vec<HostId>>,
     stream: Stream,
@@ -133,8 +134,8 @@ impl Bench {
         let spent = (usage::thread_cpu_s() - began) * 1e6;
         self.next = next.expect("there is always something to send");
         for decision in &self.plan {
-            if let Decision::Window { src, dst, .. } = *decision {
-                self.active[src.at()] = dst;
+            if let Decision::Window { src, dst, until, .. } = *decision {
+                self.active[src.at()] = dst.map(|dst| (dst, until));
             }
         }
         spent
@@ -147,20 +148,21 @@ impl Bench {
     /// Scheduling event 2: a host gives its timeslice back. (It reports the same backlog again then,
     /// which is not measured.)
     fn slice_given_back(&mut self) -> f64 {
-        let active = |host: &usize| self.active[*host].is_some();
-        let hosts: Vec<usize> = (0..self.backlog.len()).filter(active).collect();
+        let hosts: Vec<usize> = self.permitted().collect();
         let at = hosts[self.stream.below(hosts.len() as u64) as usize];
-        let (host, dst) = (HostId(at as u32), self.active[at].take());
+        let (host, permitted) = (HostId(at as u32), self.active[at].take());
+        let (dst, _) = permitted.expect("it is active");
         self.now = self.now.after(Time::us(1)).min(self.next);
         let began = usage::thread_cpu_s();
-        self.control.observe(&News::Released { host, dst: dst.expect("it is active") }, self.now);
+        self.control.observe(&News::Released { host, dst }, self.now);
         let spent = (usage::thread_cpu_s() - began) * 1e6 + self.decide();
         self.control.observe(&News::backlog(host, &self.backlog[at]), self.now);
         self.decide();
         spent
     }
-    fn permitted(&self) -> usize {
-        self.active.iter().flatten().count()
+    fn permitted(&self) -> impl Iterator<Item = usize> + '_ {
+        let now = |at: &usize| self.active[*at].is_some_and(|(_, until)| until > self.now);
+        (0..self.backlog.len()).filter(now)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod brought;
 mod common;
+mod coordination;
 mod determinism;
 mod failures;
 mod invariants;

@@ -5,11 +5,13 @@
 
 pub mod fastpass;
 pub mod fcp;
+mod map;
 pub mod network;
 pub mod spec;
 pub mod system;
 pub mod xco;
 
+pub use map::Map;
 pub use network::Network;
 pub use spec::ControlSpec;
 pub use system::{MakeNode, Station, Surroundings, System};
@@ -34,6 +36,15 @@ pub enum News<'a> {
         /// For each of these, how many flows between virtual machines wait; empty: one each.
         flows: &'a [u32],
     },
+    /// What a host has sent.
+    Load {
+        /// The sending host.
+        host: HostId,
+        /// How long was measured.
+        span: Time,
+        /// Destinations and bytes on the wire; those with none are left out.
+        loads: &'a [(HostId, u64)],
+    },
     /// A host gives back what it was permitted: nothing is left for this destination.
     Released {
         /// The sending host.
@@ -54,6 +65,7 @@ impl<'a> News<'a> {
             News::Joined(host)
             | News::Left(host)
             | News::Backlog { host, .. }
+            | News::Load { host, .. }
             | News::Released { host, .. } => host,
         }
     }
@@ -82,13 +94,23 @@ pub enum Decision {
         /// Wire bytes over time.
         rate: Rate,
     },
+    /// `src` needs permission to send to `dst`. Those of one host that follow each other are all that
+    /// it needs permission for; `None`: for nobody.
+    Controlled {
+        /// The sending host.
+        src: HostId,
+        /// The destination.
+        dst: Option<HostId>,
+    },
 }
 
 impl Decision {
     /// The host that has to be told.
     pub const fn host(&self) -> HostId {
         match *self {
-            Decision::Window { src, .. } | Decision::Rate { src, .. } => src,
+            Decision::Window { src, .. }
+            | Decision::Rate { src, .. }
+            | Decision::Controlled { src, .. } => src,
         }
     }
 }
@@ -107,4 +129,8 @@ pub trait Control: Send {
     /// longer fits has to be told in the next decision. A scheduler that does not look at paths has
     /// nothing to do.
     fn rewire(&mut self, _network: &Network, _now: Time) {}
+    /// How many flows wait at a directed link, for controllers that share links with others.
+    fn flows(&self, _link: u32) -> u64 {
+        0
+    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// A central scheduler and its options: in a scenario a table, or the name alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(remote = "Self")]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::or_name)]

@@ -21,6 +21,14 @@ pub(super) struct Pair {
     steps: Vec<Step>,
 }
 
+impl Pair {
+    /// Its path from now on.
+    fn walk(&mut self, path: &[u32]) {
+        self.steps.clear();
+        self.steps.extend(path.iter().map(|&link| Step { link, slot: 0 }));
+    }
+}
+
 /// One link of a pair's path and the pair's place among the link's contenders.
 #[derive(Clone, Copy)]
 struct Step {
@@ -55,6 +63,9 @@ impl Link {
     }
 }
 
+/// Pairs of a host that have nothing waiting and whose paths are remembered: most come back soon.
+const REMEMBERED: usize = 16;
+
 /// What a report changes.
 #[derive(Default)]
 pub(super) struct Changes {
@@ -79,6 +90,8 @@ pub(super) struct Demand {
     affects: Affects,
     pairs: Vec<Pair>,
     free: Vec<u32>,
+    /// By host, pairs that have nothing waiting, the oldest first.
+    idle: Vec<Vec<u32>>,
     /// Backlog group of each host, by ticket.
     of: Vec<Vec<u32>>,
     links: Vec<Link>,
@@ -102,6 +115,7 @@ impl Demand {
         Demand {
             pairs: Vec::new(),
             free: Vec::new(),
+            idle: vec![Vec::new(); network.hosts()],
             of: vec![Vec::new(); network.hosts()],
             links: network.capacity().iter().map(link).collect(),
             touched: Vec::new(),
@@ -188,11 +202,7 @@ impl Demand {
     /// Enters a pair that was not there, with its place in turn, and touches its path; nothing where
     /// there is no path.
     pub fn add(&mut self, src: HostId, (dst, flows): (HostId, u32), ticket: u64, now: Time) {
-        self.network.path(src, dst, &mut self.path);
-        if self.path.is_empty() {
-            return;
-        }
-        let id = self.slot(src, dst);
+        let Some(id) = self.slot(src, dst) else { return };
         let pair = &mut self.pairs[id as usize];
         (pair.flows, pair.ticket, pair.since) = (flows, ticket, now);
         self.link(id);
@@ -200,25 +210,46 @@ impl Demand {
         self.touch(id);
         self.version += 1;
     }
-    fn slot(&mut self, src: HostId, dst: HostId) -> u32 {
-        if let Some(id) = self.free.pop() {
-            (self.pairs[id as usize].src, self.pairs[id as usize].dst) = (src, dst);
-            return id;
+    /// A place for a pair, which knows its path; none where there is no path.
+    fn slot(&mut self, src: HostId, dst: HostId) -> Option<u32> {
+        let idle = &self.idle[src.at()];
+        let known = idle.iter().position(|&id| self.pairs[id as usize].dst == dst);
+        if let Some(at) = known {
+            return Some(self.idle[src.at()].remove(at));
         }
-        let steps = Vec::with_capacity(self.path.len());
-        let (since, flows) = (Time::ZERO, 1);
-        self.pairs.push(Pair { src, dst, flows, rate: 0, share: 0, ticket: 0, since, steps });
-        self.pairs.len() as u32 - 1
-    }
-    /// Makes a pair a contender for the links of `self.path`.
-    fn link(&mut self, id: u32) {
-        let capacities = self.path.iter().map(|&link| self.links[link as usize].capacity);
+        self.network.path(src, dst, &mut self.path);
+        if self.path.is_empty() {
+            return None;
+        }
+        let id = self.free.pop().unwrap_or(self.pairs.len() as u32);
+        if id as usize == self.pairs.len() {
+            let (since, steps) = (Time::ZERO, Vec::new());
+            self.pairs.push(Pair {
+                src,
+                dst,
+                flows: 1,
+                rate: 0,
+                share: 0,
+                ticket: 0,
+                since,
+                steps,
+            });
+        }
         let pair = &mut self.pairs[id as usize];
+        (pair.src, pair.dst) = (src, dst);
+        pair.walk(&self.path);
+        Some(id)
+    }
+    /// Makes a pair a contender for the links of its path.
+    fn link(&mut self, id: u32) {
+        let Demand { pairs, links, .. } = self;
+        let pair = &mut pairs[id as usize];
+        let capacities = pair.steps.iter().map(|step| links[step.link as usize].capacity);
         pair.rate = capacities.min().unwrap_or(0);
         pair.share = pair.rate;
-        for &index in &self.path {
-            let link = &mut self.links[index as usize];
-            pair.steps.push(Step { link: index, slot: link.contenders.len() as u32 });
+        for step in &mut pair.steps {
+            let link = &mut links[step.link as usize];
+            step.slot = link.contenders.len() as u32;
             link.contenders.push(Contender { id, src: pair.src });
             link.wanted += pair.rate;
             link.flows += u64::from(pair.flows);
@@ -228,8 +259,8 @@ impl Demand {
     }
     fn unlink(&mut self, id: u32) {
         let Pair { rate, flows, .. } = self.pairs[id as usize];
-        let mut steps = std::mem::take(&mut self.pairs[id as usize].steps);
-        for Step { link, slot } in steps.drain(..) {
+        let steps = std::mem::take(&mut self.pairs[id as usize].steps);
+        for &Step { link, slot } in &steps {
             let contention = &mut self.links[link as usize];
             contention.wanted -= rate;
             contention.flows -= u64::from(flows);
@@ -249,12 +280,16 @@ impl Demand {
         let at = group.iter().rposition(|&other| pairs[other as usize].ticket <= ticket);
         group.insert(at.map_or(0, |at| at + 1), id);
     }
-    /// Forgets a pair and touches its path.
+    /// A pair has nothing waiting any more; touches its path, which is remembered for a while.
     pub fn remove(&mut self, id: u32) {
         self.touch(id);
         self.unlink(id);
-        self.of[self.pairs[id as usize].src.at()].retain(|&other| other != id);
-        self.free.push(id);
+        let src = self.pairs[id as usize].src;
+        self.of[src.at()].retain(|&other| other != id);
+        self.idle[src.at()].push(id);
+        if self.idle[src.at()].len() > REMEMBERED {
+            self.free.push(self.idle[src.at()].remove(0));
+        }
         self.version += 1;
     }
     /// A pair has had its turn: it waits from now on, with another ticket.
@@ -304,13 +339,15 @@ impl Demand {
             .iter_mut()
             .zip(network.capacity())
             .for_each(|(link, rate)| link.capacity = rate.0);
+        self.idle.iter_mut().for_each(|idle| self.free.append(idle));
         for id in ids {
             let Pair { src, dst, .. } = self.pairs[id as usize];
             self.network.path(src, dst, &mut self.path);
+            self.pairs[id as usize].walk(&self.path);
+            self.link(id);
             if self.path.is_empty() {
                 self.remove(id);
-            } else {
-                self.link(id);
+                self.idle[src.at()].pop().into_iter().for_each(|id| self.free.push(id));
             }
         }
         let ids: Vec<u32> = self.ids().collect();

@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(control.decide(Time::ZERO, &mut plan), None);
         let rate = |decision: &Decision| match *decision {
             Decision::Rate { src, dst, rate } => (src.0, dst.0, rate.0),
-            Decision::Window { .. } => panic!("a window"),
+            _ => panic!("no rate"),
         };
         plan.iter().map(rate).collect()
     }

@@ -142,11 +142,13 @@ impl Timeslice {
     fn fits(&self, id: u32) -> bool {
         let rate = self.demand.pair(id).rate;
         let claimant = self.claim == Some(id);
-        self.demand.path(id).all(|at| {
-            let Link { capacity, load, kept } = self.links[at];
-            let kept = if claimant { 0 } else { kept };
-            load + kept + rate <= capacity
-        })
+        // A link that may not be used at all has no rate.
+        rate > 0
+            && self.demand.path(id).all(|at| {
+                let Link { capacity, load, kept } = self.links[at];
+                let kept = if claimant { 0 } else { kept };
+                load + kept + rate <= capacity
+            })
     }
 
     /// A pair has sent since its node's `since`: its next turn.
@@ -295,7 +297,8 @@ impl Timeslice {
     fn starves(&self, id: u32, now: Time) -> bool {
         // Those who have not waited for two slices need no division.
         let waited = now.since(self.demand.pair(id).since);
-        waited > self.slice.times(2) && waited > self.patience(id)
+        let pair = self.demand.pair(id);
+        pair.rate > 0 && waited > self.slice.times(2) && waited > self.patience(id)
     }
     fn patience(&self, id: u32) -> Time {
         let links = self.demand.path(id).map(|link| &self.demand.links()[link]);
@@ -340,6 +343,7 @@ impl Control for Timeslice {
             return;
         }
         match *news {
+            News::Load { .. } => {}
             News::Joined(_) | News::Left(_) => self.report(host, &[], &[], now),
             News::Backlog { destinations, flows, .. } => {
                 self.report(host, destinations, flows, now);
@@ -378,23 +382,30 @@ impl Control for Timeslice {
         let path = |demand: &Demand, id: u32| demand.path(id).collect::<Vec<_>>();
         let before: Vec<_> = active
             .iter()
-            .map(|&id| (self.demand.pair(id).src, self.demand.pair(id).dst, path(&self.demand, id)))
+            .map(|&id| {
+                let pair = self.demand.pair(id);
+                ((pair.src, pair.dst), pair.rate, path(&self.demand, id))
+            })
             .collect();
         self.claim.into_iter().for_each(|id| self.settle(id));
         self.demand.rewire(network);
         for (link, rate) in self.links.iter_mut().zip(network.capacity()) {
             *link = Link { capacity: rate.0, load: 0, kept: 0 };
         }
-        for (src, dst, path) in before {
+        for ((src, dst), rate, path) in before {
             let found = self.demand.find(src, dst);
             let same = |&id: &u32| self.demand.path(id).eq(path.iter().copied()) && self.fits(id);
             let still = found.filter(same);
             self.nodes[src.at()].active = still;
-            match still {
-                Some(id) => self.place(id),
-                None => self.ask(src),
+            still.into_iter().for_each(|id| self.place(id));
+            if still.is_none_or(|id| self.demand.pair(id).rate != rate) {
+                self.ask(src);
             }
         }
+    }
+
+    fn flows(&self, link: u32) -> u64 {
+        self.demand.links()[link as usize].flows
     }
 }
 
