@@ -4,6 +4,7 @@
 mod brought;
 mod common;
 mod controllers;
+mod coordination;
 mod determinism;
 mod failures;
 mod invariants;

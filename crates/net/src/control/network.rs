@@ -38,6 +38,10 @@ impl Network {
     pub fn capacity(&self) -> &[Rate] {
         &self.capacity
     }
+    /// The same with other capacities of its links.
+    pub fn with_capacity(&self, capacity: Vec<Rate>) -> Network {
+        Network { hosts: self.hosts, capacity, paths: Arc::clone(&self.paths) }
+    }
     /// Replaces `out` with the links from `src` to `dst`.
     pub fn path(&self, src: HostId, dst: HostId, out: &mut Vec<u32>) {
         out.clear();

@@ -28,6 +28,11 @@ pub trait Agent: Send {
     }
     /// Bytes waiting for `dst`: what a blocking socket looks at.
     fn queued(&self, dst: HostId) -> u64;
+    /// The same of the virtual machines that connection `conn` connects, where the agent tells them
+    /// apart: each has its own sockets.
+    fn queued_with(&self, dst: HostId, _conn: u32) -> u64 {
+        self.queued(dst)
+    }
     /// Control packets created, and all packets now held; `consumed` stays zero (the host counts).
     fn census(&self) -> Census;
     /// Adds what it has counted.
