@@ -382,9 +382,7 @@ impl Builder<'_> {
                 out.push((at, end.node, change(&event.kind, end.port)));
             }
             if let EventKind::Rate { rate, .. } = event.kind {
-                out.extend(
-                    self.told_rates(&links, rate).map(|(node, change)| (event.at, node, change)),
-                );
+                out.extend(self.told_rates(&links, rate).map(|(node, change)| (at, node, change)));
             }
             if !event.kind.changes_routes() {
                 continue;

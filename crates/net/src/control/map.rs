@@ -45,10 +45,6 @@ impl Map {
     pub fn reroute(&mut self, routes: &Arc<Routes>) {
         self.routes = Arc::clone(routes);
     }
-    /// The same under other routes.
-    pub fn rerouted(&self, routes: &Arc<Routes>) -> Map {
-        Map { routes: Arc::clone(routes), ..self.clone() }
-    }
     /// The link that leaves by `end` has another rate.
     pub fn set_rate(&mut self, end: End, rate: Rate) {
         let link = self.link(end.node, end.port);

@@ -9,14 +9,12 @@ use crate::node::agent::Agent;
 use crate::node::tdma::{FabricManager, ManagerConfig, SlotController, TdmaAgent, Under};
 use crate::topology::{Graph, NodeKind};
 use crate::units::{Bytes, Rate};
-use std::sync::Arc;
 
 impl Tdma {
     fn manager(&self, around: &Surroundings<'_>) -> Result<ManagerConfig, SpecError> {
         let hosts = under(around);
         let line = hosts.iter().flatten().map(|(_, rate)| *rate).min().unwrap_or_default();
         self.check_fit(line, around)?;
-        let map = around.map();
         Ok(ManagerConfig {
             tdma: self.clone(),
             host: around.stations[0],
@@ -25,7 +23,7 @@ impl Tdma {
             hosts,
             weights: self.weights(around)?,
             network: around.network().first(around.hosts()),
-            networks: Arc::new(move |routes| map.rerouted(&routes).network()),
+            map: Some(around.map()),
         })
     }
     fn weights(&self, around: &Surroundings<'_>) -> Result<Vec<(HostId, u32)>, SpecError> {

@@ -7,19 +7,18 @@ use super::ledger::Ledger;
 use super::outbox::Outbox;
 use super::runs::{Edge, Run, slot_parts};
 use super::signals::{Signals, Under};
+use crate::control::Map;
 use crate::control::network::Network;
 use crate::control::tdma::{ClassMap, Classes, Round, RoundScheduler, Tdma};
 use crate::error::SpecError;
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
 use crate::node::{Census, Change, Cx, DropReason, Node, Tally};
-use crate::route::Routes;
 use crate::time::Time;
 use crate::units::Rate;
 use crate::wire::tdma::{Body, Demand, Edge as Side, MAX_CLASSES, MAX_SLOTS, Message, Open, Part};
 use std::any::Any;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 const EDGE: u32 = 0;
 const PLAN: u32 = 1;
@@ -46,8 +45,8 @@ pub struct ManagerConfig {
     pub weights: Vec<(HostId, u32)>,
     /// The network.
     pub network: Network,
-    /// The network under other routes, in which its own hosts may follow.
-    pub networks: Arc<dyn Fn(Arc<Routes>) -> Network + Send + Sync>,
+    /// Where it learns of other routes and rates; [`None`] in a network that never changes.
+    pub map: Option<Map>,
 }
 
 /// A message to be sent when no frame has to wait for it.
@@ -474,15 +473,18 @@ impl Node for FabricManager {
         self.send(cx);
     }
     fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
-        if let Change::Routes(routes) = change {
-            let hosts = self.config.network.hosts();
-            let network = (self.config.networks)(Arc::clone(routes)).first(hosts);
-            if self.scheduler.reroute(network).is_err() {
-                self.counts.ignored += 1;
-            }
-            self.abort(cx);
-            self.send(cx);
+        let Some(map) = &mut self.config.map else { return };
+        match change {
+            Change::Routes(routes) => map.reroute(routes),
+            Change::Elsewhere(end, rate) => map.set_rate(*end, *rate),
+            _ => return,
         }
+        let network = map.network().first(self.config.network.hosts());
+        if self.scheduler.reroute(network).is_err() {
+            self.counts.ignored += 1;
+        }
+        self.abort(cx);
+        self.send(cx);
     }
     fn census(&self) -> Census {
         Census { created: self.outbox.created, consumed: self.consumed, held: 0 }
