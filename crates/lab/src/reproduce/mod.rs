@@ -9,6 +9,7 @@ mod markdown;
 mod page;
 pub mod quantity;
 mod table;
+mod tdma;
 mod xco;
 
 pub use markdown::markdown;
@@ -79,7 +80,7 @@ pub struct Study {
 }
 
 /// All papers.
-pub static PAPERS: [&Paper; 1] = [&xco::PAPER];
+pub static PAPERS: [&Paper; 2] = [&tdma::PAPER, &xco::PAPER];
 
 /// What came of an experiment.
 #[derive(Debug, Default)]

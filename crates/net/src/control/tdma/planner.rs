@@ -140,11 +140,8 @@ impl<P: Paths> Planner<P> {
     /// The assignment, taken out of the demand.
     fn carry(&mut self, fit: Fit, slot: Time, demand: &mut Demand) -> Assignment {
         let Fit { src, dst, rate } = fit;
-        if self.carries.0 != rate {
-            self.carries = (rate, Rate(rate).pace().bytes_in(slot).max(1));
-        }
         let waits = demand.at(src, dst);
-        let bytes = self.carries.1.min(waits).min(demand.room(HostId(dst as u32)));
+        let bytes = self.slot_bytes(rate, slot).min(waits).min(demand.room(HostId(dst as u32)));
         demand.take(src, dst, bytes);
         let (src, dst) = (HostId(src as u32), HostId(dst as u32));
         Assignment { src, dst, rate: Rate(rate), bytes }
@@ -313,9 +310,30 @@ impl<P: Paths> Planner<P> {
         self.fill(demand, round);
         if self.rounds.exchanges() && self.exchange(demand, round) {
             self.fill(demand, round);
+            self.top_up(demand, round);
         }
         self.go_to_the_end();
         round.close()
+    }
+    /// Room that a moved assignment has left goes to the others.
+    fn top_up(&mut self, demand: &mut Demand, round: &mut Round) {
+        let (start, slot) = (round.open(), round.slot);
+        for at in start..round.assignments().len() {
+            let Assignment { src, dst, rate, bytes } = *round.assignment(at);
+            let more = self.slot_bytes(rate.0, slot).saturating_sub(bytes);
+            let more = more.min(demand.at(src.at(), dst.at())).min(demand.room(dst));
+            if more > 0 {
+                demand.take(src.at(), dst.at(), more);
+                round.assignment(at).bytes += more;
+            }
+        }
+    }
+    /// What a slot carries at a rate; at least a byte, so that there is an end to every demand.
+    fn slot_bytes(&mut self, rate: u64, slot: Time) -> u64 {
+        if self.carries.0 != rate {
+            self.carries = (rate, Rate(rate).pace().bytes_in(slot).max(1));
+        }
+        self.carries.1
     }
     /// Who had all its turns goes to the end of the line.
     fn go_to_the_end(&mut self) {

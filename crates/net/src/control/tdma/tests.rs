@@ -194,26 +194,31 @@ fn play(
         assert!(!slot.is_empty());
         let mut load = vec![0u64; full.len()];
         let mut sends: BTreeMap<HostId, BTreeSet<HostId>> = BTreeMap::new();
-        let mut served: BTreeMap<HostId, u64> = BTreeMap::new();
         for a in slot {
             let path = net.path(a.src, a.dst);
             let narrowest = path.iter().map(|&link| full[link]).min().unwrap();
             assert_eq!(a.rate.0, narrowest, "{a:?}");
             path.iter().for_each(|&link| load[link] += a.rate.0);
             assert!(sends.entry(a.src).or_default().insert(a.dst), "{a:?} twice in a slot");
-            let fits = (a.rate.0 as u128 * round.slot.as_ps() as u128 / 8_000_000_000_000) as u64;
-            let expected = fits.max(1).min(now.get(a.src, a.dst)).min(now.room(a.dst));
-            // A pace is rounded.
-            assert!(a.bytes > 0 && a.bytes.abs_diff(expected) <= 1, "{a:?} {expected}");
-            assert!(a.bytes <= now.get(a.src, a.dst) && a.bytes <= now.room(a.dst), "{a:?}");
+            assert!(
+                a.bytes > 0 && a.bytes <= now.get(a.src, a.dst) && a.bytes <= now.room(a.dst),
+                "{a:?}"
+            );
             now.withdraw(&[*a]);
-            *served.entry(a.dst).or_default() += a.bytes;
         }
         for (link, load) in load.iter().enumerate() {
             assert!(*load <= full[link], "link {link} carries {load} of {}", full[link]);
         }
         let classes = usize::from(rounds.spec().classes);
         assert!(sends.values().all(|to| to.len() <= classes));
+        // Nobody could get more, or less would fit into the slot. A pace is rounded.
+        for a in slot {
+            let fits = u128::from(a.rate.0) * u128::from(round.slot.as_ps()) / 8_000_000_000_000;
+            let fits = (fits as u64).max(1);
+            assert!(a.bytes <= fits + 1, "{a:?} {fits}");
+            let served = now.get(a.src, a.dst) == 0 || now.room(a.dst) == 0;
+            assert!(served || a.bytes + 1 >= fits, "{a:?} {fits}");
+        }
         // Nothing more fits.
         for (src, dst) in pairs(net.hosts) {
             let path = net.path(src, dst);

@@ -86,6 +86,8 @@ pub struct FabricManager {
     turn: usize,
     /// When the last round began.
     begun: Option<Time>,
+    /// Whether it had no slots.
+    idle: bool,
     /// How long it took to make the last round known.
     telling: Time,
     plan_at: Time,
@@ -122,6 +124,7 @@ impl FabricManager {
             number: 0,
             turn: 0,
             begun: None,
+            idle: true,
             plan_at: Time::MAX,
             answers: Time::ZERO,
             send_at: Time::MAX,
@@ -196,7 +199,8 @@ impl FabricManager {
         let known = cx.now.after(self.telling + lead);
         let free = self.current.as_ref().map_or(cx.now, Run::over);
         run.begin = free.max(known);
-        if run.round.is_empty() {
+        // After a round with slots there is likely to be more; else asking once a round will do.
+        if run.round.is_empty() && self.idle {
             run.begin = run.begin.max(self.begun.map_or(Time::ZERO, |begun| begun.after(round)));
         }
         cx.wake(run.begin, EDGE);
@@ -274,7 +278,9 @@ impl FabricManager {
         loop {
             if self.current.is_none() {
                 self.current = self.next.take_if(|run| run.begin <= cx.now);
-                self.begun = self.current.as_ref().map(|_| cx.now).or(self.begun);
+                if let Some(run) = &self.current {
+                    (self.begun, self.idle) = (Some(cx.now), run.round.is_empty());
+                }
                 self.counts.rounds += u64::from(self.current.is_some());
             }
             let Some(run) = &self.current else { return };

@@ -29,9 +29,8 @@ fn demand() -> impl Strategy<Value = Demand> {
 
 fn class() -> impl Strategy<Value = Class> {
     let rate = prop::option::of((1..u64::MAX).prop_map(Rate));
-    (0..2_048u16, any::<u16>(), host(), rate, any::<u64>()).prop_map(
-        |(class, from, dst, rate, bytes)| Class { class, from, dst, rate, bytes },
-    )
+    (0..2_048u16, any::<u16>(), host(), rate, any::<u64>())
+        .prop_map(|(class, from, dst, rate, bytes)| Class { class, from, dst, rate, bytes })
 }
 
 fn open() -> impl Strategy<Value = Open> {
