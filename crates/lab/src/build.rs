@@ -4,17 +4,18 @@ use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
 use slotline_net::aqm::spec::Policy;
 use slotline_net::aqm::{Red, queue_stream};
-use slotline_net::control::network::Network as ControlNetwork;
-use slotline_net::control::spec::ControlSpec;
-use slotline_net::control::xco::Xco;
+use slotline_net::control::{ControlSpec, Station, Surroundings, System};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::Change;
-use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread, pair_entropy};
+use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
+use slotline_net::node::station::{Loss, StoppableNode};
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
+use slotline_net::rng::Stream;
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
+use slotline_net::units::Rate;
 use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
 use slotline_sim::{Follow, Network, Place, Queue};
 use std::sync::Arc;
@@ -79,18 +80,23 @@ pub fn build_with(
     let traffic = traffic(scenario, &graph, seed, files)?;
     let transport = scheme.transport.build().map_err(|e| in_scheme(within("transport", e)))?;
     let changing = changing_links(&graph, &scenario.event)?;
-    let controller = attach_controller(&mut graph, &scheme.control);
+    let system = scheme.control.build().map_err(|e| in_scheme(within("control", e)))?;
+    let stations = attach_stations(&mut graph, system.as_deref()).map_err(in_scheme)?;
+    let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
     let flows = traffic.flows.len() as u64;
-    let plan = Plan::new(traffic, transport, spread(scheme), graph.hosts.len(), seed)?;
+    let spread = spread(routing, &scheme.control);
+    let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
     let builder = Builder {
-        routes: Arc::new(Routes::build(&graph, scheme.routing, &Down::default(), seed)),
+        routes: Arc::new(Routes::build(&graph, routing, &Down::default(), seed)),
         wiring: graph.wiring(),
         plan: Arc::new(plan),
         changing,
         scheme,
+        routing,
+        system,
         scheduler,
         seed,
-        controller,
+        stations,
         graph,
     };
     let timeline = builder.timeline(&scenario.event)?;
@@ -116,8 +122,8 @@ fn within(table: &str, error: SpecError) -> SpecError {
     SpecError::new(format!("{table}.{}", error.key), error.message)
 }
 
-fn spread(scheme: &SchemeSpec) -> Spread {
-    match (scheme.routing, &scheme.control) {
+fn spread(routing: RoutingSpec, control: &ControlSpec) -> Spread {
+    match (routing, control) {
         (RoutingSpec::Spray, _) => Spread::PerPacket,
         (RoutingSpec::Pinned, _) => Spread::Pinned,
         (_, ControlSpec::None {}) => Spread::PerFlow,
@@ -125,19 +131,19 @@ fn spread(scheme: &SchemeSpec) -> Spread {
     }
 }
 
-/// A central scheduler has a host of its own, at the last switch (in trees, one of the uppermost).
-fn attach_controller(graph: &mut Graph, control: &ControlSpec) -> Option<HostId> {
-    if matches!(control, ControlSpec::None {}) {
-        return None;
-    }
-    let lane = graph.links.first()?.ab;
-    let switch = graph.nodes.iter().rposition(|n| n.kind == NodeKind::Switch)?;
-    Some(graph.attach_host("controller", NodeId(switch as u32), lane))
+/// Attaches the hosts that a central scheme has of its own.
+fn attach_stations(
+    graph: &mut Graph,
+    system: Option<&dyn System>,
+) -> Result<Vec<HostId>, SpecError> {
+    let stations = system.map_or(Ok(Vec::new()), |system| system.stations(graph))?;
+    let attach = |s: Station| graph.attach_host(s.name, s.switch, s.lane);
+    Ok(stations.into_iter().map(attach).collect())
 }
 
 /// By link: whether its rate changes in the run.
 fn changing_links(graph: &Graph, events: &[EventSpec]) -> Result<Vec<bool>, SpecError> {
-    let mut changing = vec![false; graph.links.len() + 1];
+    let mut changing = vec![false; graph.links.len()];
     for event in events.iter().filter(|e| matches!(e.kind, EventKind::Rate { .. })) {
         for link in touched(graph, event)? {
             changing[link] = true;
@@ -168,6 +174,7 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
             let at = |link: &usize| graph.links[*link].ends().iter().any(|end| end.node == node);
             Ok((0..graph.links.len()).filter(at).collect())
         }
+        EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. } => Ok(Vec::new()),
     }
 }
 
@@ -176,17 +183,19 @@ struct Builder<'a> {
     wiring: Wiring,
     routes: Arc<Routes>,
     plan: Arc<Plan>,
-    /// By link, with one more for the controller's.
+    /// By link of the fabric.
     changing: Vec<bool>,
     scheme: &'a SchemeSpec,
+    routing: RoutingSpec,
+    system: Option<Box<dyn System>>,
     scheduler: Option<&'a Scheduler>,
     seed: u64,
-    controller: Option<HostId>,
+    stations: Vec<HostId>,
 }
 
 impl Builder<'_> {
     fn changes(&self, wires: &[Wire]) -> bool {
-        wires.iter().any(|wire| self.changing[wire.link])
+        wires.iter().any(|wire| self.changing.get(wire.link) == Some(&true))
     }
 
     /// Whether a switch can be the engine's own plain one. A rate that changes needs a queue of packets
@@ -199,18 +208,18 @@ impl Builder<'_> {
     /// or a rate that changes.
     fn pulls(&self, wires: &[Wire]) -> bool {
         let queue = &self.scheme.queue;
-        self.controller.is_some() || queue.pfc.is_some() || queue.priorities || self.changes(wires)
+        self.system.is_some() || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
 
-    fn is_controller(&self, node: usize) -> bool {
-        self.controller.is_some_and(|host| self.graph.hosts[host.at()].at() == node)
+    fn is_station(&self, node: usize) -> bool {
+        self.stations.iter().any(|host| self.graph.hosts[host.at()].at() == node)
     }
 
     fn queues(&self) -> Vec<Vec<Queue>> {
         let of_node = |(node, info): (usize, &slotline_net::topology::NodeInfo)| {
             let wires = self.wiring.of(NodeId(node as u32));
             let pulled = match info.kind {
-                NodeKind::Host => self.pulls(wires) && !self.is_controller(node),
+                NodeKind::Host => self.pulls(wires) && !self.is_station(node),
                 NodeKind::Switch => !self.is_plain(wires),
             };
             let fifo = |(port, wire)| match info.kind {
@@ -254,8 +263,10 @@ impl Builder<'_> {
             .zip(&self.graph.hosts)
             .for_each(|(host, node)| of_node[node.at()] = Some(HostId(host)));
         let place = |(node, host): (usize, &Option<HostId>)| match host {
-            Some(host) if Some(*host) == self.controller => self.controller_node(*host),
-            Some(host) => self.host(*host, NodeId(node as u32)),
+            Some(host) => match self.stations.iter().position(|station| station == host) {
+                Some(at) => self.station(at),
+                None => self.host(*host, NodeId(node as u32)),
+            },
             None => Ok(self.switch(NodeId(node as u32))),
         };
         of_node.iter().enumerate().map(place).collect()
@@ -278,17 +289,13 @@ impl Builder<'_> {
 
     fn host(&self, id: HostId, node: NodeId) -> Result<Place, SpecError> {
         let wires = self.wiring.of(node);
-        let egress = match (self.xco()?, self.controller) {
-            (Some(_), Some(_)) if wires.len() > 1 => {
-                let message =
-                    "xco schedules hosts with one network card: set nics = 1 in the fabric";
-                return Err(SpecError::new("control", message));
+        let egress = match &self.system {
+            Some(system) => {
+                let agent = system.agent(id, &self.surroundings())?;
+                Egress::Agent(agent, self.loss(id))
             }
-            (Some(xco), Some(controller)) => {
-                Egress::Agent(Box::new(xco.coordinator(id, controller)))
-            }
-            _ if self.pulls(wires) => Egress::Classes,
-            _ => Egress::Fifo,
+            None if self.pulls(wires) => Egress::Classes,
+            None => Egress::Fifo,
         };
         let config = HostConfig {
             id,
@@ -303,41 +310,30 @@ impl Builder<'_> {
         Ok(Place::Host(Box::new(Host::new(config))))
     }
 
-    fn xco(&self) -> Result<Option<Xco>, SpecError> {
-        match &self.scheme.control {
-            ControlSpec::None {} => Ok(None),
-            ControlSpec::Xco(spec) => spec.build().map(Some),
+    fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings {
+            graph: &self.graph,
+            wiring: &self.wiring,
+            routes: &self.routes,
+            plan: &self.plan,
+            stations: &self.stations,
+            seed: self.seed,
+            scheduler: self.scheduler.map(Scheduler::maker),
         }
     }
 
-    fn controller_node(&self, host: HostId) -> Result<Place, SpecError> {
-        let Some(xco) = self.xco()? else {
-            return Err(SpecError::new("control", "a controller without a scheduler"));
-        };
-        let network = self.control_network();
-        let hosts = network.hosts();
-        let control = match self.scheduler {
-            Some(scheduler) => scheduler.control(network),
-            None => xco.control(network),
-        };
-        Ok(Place::Node(Box::new(xco.controller_of(host, hosts, control))))
+    /// Messages of a central scheme that get lost on arrival at `host`.
+    fn loss(&self, host: HostId) -> Loss {
+        let stream = Stream::named(self.seed, "control.loss", u64::from(host.0));
+        Loss::new(self.scheme.control_loss, stream)
     }
 
-    /// What the scheduler knows: capacities of directed links, and the path of each pair of hosts.
-    fn control_network(&self) -> ControlNetwork {
-        let mut first = vec![0u32];
-        let mut capacity = Vec::new();
-        for node in 0..self.graph.nodes.len() as u32 {
-            capacity.extend(self.wiring.of(NodeId(node)).iter().map(|wire| wire.lane.rate));
-            first.push(capacity.len() as u32);
-        }
-        let (wiring, routes, seed) = (self.wiring.clone(), Arc::clone(&self.routes), self.seed);
-        ControlNetwork::new(self.graph.hosts.len(), capacity, move |src, dst, out| {
-            let path = routes.path(&wiring, src, dst, pair_entropy(seed, src, dst));
-            out.extend(
-                path.iter().flatten().map(|end| first[end.node.at()] + u32::from(end.port.0)),
-            );
-        })
+    fn station(&self, at: usize) -> Result<Place, SpecError> {
+        let Some(system) = &self.system else {
+            return Err(SpecError::new("control", "a station without a scheme"));
+        };
+        let make = system.station(at, &self.surroundings())?;
+        Ok(Place::Node(Box::new(StoppableNode::new(make, self.loss(self.stations[at])))))
     }
 
     /// Ports whose queue and throughput are sampled.
@@ -356,7 +352,7 @@ impl Builder<'_> {
         let ends = self.graph.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);
         let mut ports: Vec<_> = ends
             .filter(|(near, _)| !is_host(*near))
-            .filter(|(_, far)| !self.is_controller(far.node.at()))
+            .filter(|(_, far)| !self.is_station(far.node.at()))
             .map(|(near, far)| (!is_host(far), near.node, near.port))
             .collect();
         ports.sort_unstable();
@@ -368,14 +364,27 @@ impl Builder<'_> {
     fn timeline(&self, events: &[EventSpec]) -> Result<Vec<(Time, NodeId, Change)>, SpecError> {
         let mut out = Vec::new();
         let mut down = Down::default();
-        let mut ordered: Vec<&EventSpec> = events.iter().collect();
-        ordered.sort_by_key(|event| event.at);
-        for event in ordered {
+        let moments = |event| EventSpec::moments(event).map(move |at| (at, event));
+        let mut ordered: Vec<(Time, &EventSpec)> = events.iter().flat_map(moments).collect();
+        ordered.sort_by_key(|(at, _)| *at);
+        for (at, event) in ordered {
+            if let EventKind::ControllerDown { controller }
+            | EventKind::ControllerUp { controller } = &event.kind
+            {
+                out.extend(
+                    self.station_named(controller)
+                        .map(|node| (at, node, change(&event.kind, PortId(0)))),
+                );
+                continue;
+            }
             let links = touched(&self.graph, event)?;
             for end in links.iter().flat_map(|&link| self.graph.links[link].ends()) {
-                out.push((event.at, end.node, change(&event.kind, end.port)));
+                out.push((at, end.node, change(&event.kind, end.port)));
             }
-            if matches!(event.kind, EventKind::Rate { .. }) {
+            if let EventKind::Rate { rate, .. } = event.kind {
+                out.extend(self.told_rates(&links, rate).map(|(node, change)| (at, node, change)));
+            }
+            if !event.kind.changes_routes() {
                 continue;
             }
             let fails =
@@ -387,14 +396,30 @@ impl Builder<'_> {
                     down.links.remove(&link)
                 };
             }
-            let routes =
-                Arc::new(Routes::build(&self.graph, self.scheme.routing, &down, self.seed));
+            let routes = Arc::new(Routes::build(&self.graph, self.routing, &down, self.seed));
             for node in 0..self.graph.nodes.len() as u32 {
                 let change = Change::Routes(Arc::clone(&routes));
-                out.push((event.at.after(event.reroute_after), NodeId(node), change));
+                out.push((at.after(event.reroute_after), NodeId(node), change));
             }
         }
         Ok(out)
+    }
+
+    /// That links have another rate, told to all stations.
+    fn told_rates(&self, links: &[usize], rate: Rate) -> impl Iterator<Item = (NodeId, Change)> {
+        let ends: Vec<End> = links.iter().flat_map(|&at| self.graph.links[at].ends()).collect();
+        let nodes: Vec<NodeId> =
+            self.stations.iter().map(|host| self.graph.hosts[host.at()]).collect();
+        nodes.into_iter().flat_map(move |node| {
+            let ends = ends.clone();
+            ends.into_iter().map(move |end| (node, Change::Elsewhere(end, rate)))
+        })
+    }
+
+    /// The node of a station; a scheme without it has nothing to stop.
+    fn station_named(&self, name: &str) -> Option<NodeId> {
+        let nodes = self.stations.iter().map(|host| self.graph.hosts[host.at()]);
+        nodes.into_iter().find(|node| self.graph.nodes[node.at()].name == name)
     }
 }
 
@@ -420,5 +445,7 @@ fn change(kind: &EventKind, port: PortId) -> Change {
         EventKind::LinkDown { .. } | EventKind::SwitchDown { .. } => Change::Down(port),
         EventKind::LinkUp { .. } | EventKind::SwitchUp { .. } => Change::Up(port),
         EventKind::Rate { rate, .. } => Change::Rate(port, *rate),
+        EventKind::ControllerDown { .. } => Change::Stop,
+        EventKind::ControllerUp { .. } => Change::Restart,
     }
 }

@@ -1,10 +1,13 @@
 //! From what an engine leaves behind to a record.
 
 use crate::ideal::Ideal;
-use crate::record::{Conservation, EngineStats, FlowRow, NEVER, PortRow, RunRecord, SampleRow};
+use crate::record::{
+    Conservation, ControlRow, EngineStats, FlowRow, NEVER, PortRow, RunRecord, SampleRow,
+};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::{FlowResult, Plan};
 use slotline_net::node::switch::Switch;
+use slotline_net::node::{Node, Tally};
 use slotline_net::route::Routes;
 use slotline_net::topology::{Graph, NodeKind, Wiring};
 use slotline_net::workload::{Carrier, Flow, Role};
@@ -41,6 +44,7 @@ impl Scene {
         assert!(census.holds(), "packets were lost or invented: {census:?}");
         RunRecord {
             samples: self.samples(outcome, &self.rows()),
+            control: control(outcome),
             engine: engine(outcome),
             flows,
             ports,
@@ -154,6 +158,20 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
         row.pauses = stats.pauses_received;
     }
     row
+}
+
+/// What the parts of a central scheme have counted.
+fn control(outcome: &Outcome) -> Vec<ControlRow> {
+    let mut tally = Tally::default();
+    for place in &outcome.places {
+        match place {
+            Place::Host(host) => host.tally(&mut tally),
+            Place::Node(node) => node.tally(&mut tally),
+            Place::Switch => {}
+        }
+    }
+    let row = |(count, value): (&'static str, u64)| ControlRow { count: count.into(), value };
+    tally.iter().map(row).collect()
 }
 
 fn census(outcome: &Outcome) -> Conservation {

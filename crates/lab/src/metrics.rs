@@ -624,7 +624,7 @@ mod tests {
     #[test]
     fn losses_come_from_the_census() {
         let census =
-            Conservation { sent: 100, delivered: 90, dropped: [5, 2, 0, 0, 1], in_flight: 2 };
+            Conservation { sent: 100, delivered: 90, dropped: [5, 2, 0, 0, 1, 0, 0], in_flight: 2 };
         assert!(census.holds());
         let run = RunRecord { census, ..RunRecord::default() };
         assert_eq!(value(Metric::Drops, &run), 8.0);

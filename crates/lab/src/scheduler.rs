@@ -1,13 +1,11 @@
 //! A central scheduler that comes from the calling program instead of a scenario.
 
 use crate::scenario::{Loaded, ScenarioError};
+use slotline_net::control::system::Make;
 use slotline_net::control::{Control, ControlSpec, Network};
 use slotline_net::error::SpecError;
 use std::fmt;
 use std::sync::Arc;
-
-/// Makes a scheduler for a network. Asked once per run.
-type Make = dyn Fn(Network) -> Box<dyn Control> + Send + Sync;
 
 /// A named way to make a [`Control`] of one's own: see [`Loaded::schedule`].
 #[derive(Clone)]
@@ -29,9 +27,9 @@ impl Scheduler {
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// A fresh one.
-    pub fn control(&self, network: Network) -> Box<dyn Control> {
-        (self.make)(network)
+    /// What makes a fresh one.
+    pub fn maker(&self) -> Arc<Make> {
+        Arc::clone(&self.make)
     }
 }
 
@@ -55,7 +53,7 @@ impl Loaded {
             let message = format!("no scheme `{scheme}`: there are {}", names.join(", "));
             return Err(self.blame(SpecError::new("scheme", message)));
         };
-        if matches!(schemes[at].control, ControlSpec::None {}) {
+        if !matches!(schemes[at].control, ControlSpec::Xco(_)) {
             let message = format!(
                 "the scheduler `{}` needs `control = \"xco\"`, whose agents carry out what it decides",
                 scheduler.name

@@ -8,6 +8,7 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, FlowId, HostId, NodeId, PortId};
 use slotline_net::node::controller::Controller;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
+use slotline_net::node::station::Loss;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::node::{Census, Cx, Node};
 use slotline_net::route::{Down, Routes, RoutingSpec};
@@ -16,7 +17,7 @@ use slotline_net::topology::{Graph, NodeKind, StarSpec, TopologySpec};
 use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
-use slotline_net::workload::{Carrier, Conn, Flow, Role, Start, Traffic};
+use slotline_net::workload::{Carrier, Conn, Flow, Machines, Role, Start, Traffic};
 use slotline_sim::{Options, Place, Queue, Watch};
 use std::any::Any;
 use std::sync::Arc;
@@ -83,6 +84,7 @@ fn traffic() -> Traffic {
         dst: RECEIVER,
         carrier,
         class: 0,
+        machines: Machines::default(),
         first: FlowId(src),
         count: 1,
     };
@@ -113,7 +115,7 @@ fn setup() -> Setup {
     let spec = XcoSpec { slice: SLICE, guard: GUARD, small_flow: Bytes(0), ..XcoSpec::default() };
     let xco = spec.build().unwrap();
     let host = |id: HostId| {
-        let egress = Egress::Agent(Box::new(xco.coordinator(id, CONTROLLER)));
+        let egress = Egress::Agent(Box::new(xco.coordinator(id, CONTROLLER)), Loss::default());
         let config = HostConfig {
             id,
             node: graph.hosts[id.at()],

@@ -8,6 +8,7 @@ mod doubts;
 mod fabric;
 mod schemes;
 mod survey;
+mod tdma;
 mod traffic;
 
 pub use cost::{Estimate, calibrate};
@@ -103,12 +104,17 @@ fn about(kind: Kind, name: &str) -> String {
 }
 
 fn event(event: &EventSpec) -> String {
-    let at = span(event.at);
+    let at = match event.times {
+        1 => span(event.at),
+        n => format!("{}, and {} times more every {},", span(event.at), n - 1, span(event.every)),
+    };
     let what = match &event.kind {
         EventKind::LinkDown { link } => format!("link {link} goes down"),
         EventKind::LinkUp { link } => format!("link {link} carries again"),
         EventKind::SwitchDown { switch } => format!("all links of {switch} go down"),
         EventKind::SwitchUp { switch } => format!("all links of {switch} carry again"),
+        EventKind::ControllerDown { controller } => format!("{controller} stops"),
+        EventKind::ControllerUp { controller } => format!("{controller} starts again"),
         EventKind::Rate { link, rate } => {
             return format!("At {at} link {link} gets {}, both ways.", survey::rate(*rate));
         }

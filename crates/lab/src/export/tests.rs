@@ -82,7 +82,12 @@ fn run(scheme: &str, seed: u64) -> RunRecord {
         samples: [(1, 0), (2, 0), (3, 1_500), (4, 1_500), (5, 0)].map(sample).into(),
         schedule: vec![window(1, 3, 1), window(2, 4, 1), window(3, 5, 1)],
         captures: captures(mss),
-        census: Conservation { sent: 9, delivered: 8, dropped: [1, 0, 0, 0, 0], in_flight: 0 },
+        census: Conservation {
+            sent: 9,
+            delivered: 8,
+            dropped: [1, 0, 0, 0, 0, 0, 0],
+            in_flight: 0,
+        },
         ..RunRecord::default()
     };
     record.engine.sim_time_ps = 20 * US;

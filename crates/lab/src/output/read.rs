@@ -2,7 +2,7 @@
 
 use super::index::{self, CaptureNote, Head, Index, Note, Run};
 use super::table::Table;
-use super::tables::{FLOWS, PORTS, SAMPLES};
+use super::tables::{CONTROL, FLOWS, PORTS, SAMPLES};
 use super::tables_story::{CAPTURES, CapturedRow, SCHEDULE, SEQUENCE, WHY};
 use super::written::checksum;
 use crate::record::{Capture, CapturedPacket, RunRecord, RunSet};
@@ -130,6 +130,7 @@ fn fill(folder: &Path, index: &Index, runs: &mut [RunRecord]) -> Result<(), Read
     table(folder, index, &FLOWS, runs, |run, rows| run.flows = rows)?;
     table(folder, index, &SAMPLES, runs, |run, rows| run.samples = rows)?;
     table(folder, index, &PORTS, runs, |run, rows| run.ports = rows)?;
+    table(folder, index, &CONTROL, runs, |run, rows| run.control = rows)?;
     table(folder, index, &WHY, runs, |run, rows| run.why = rows)?;
     table(folder, index, &SEQUENCE, runs, |run, rows| run.sequence = rows)?;
     table(folder, index, &SCHEDULE, runs, |run, rows| run.schedule = rows)?;

@@ -5,8 +5,8 @@ use super::tests::{fake, scratch};
 use super::{index, written};
 use crate::metrics::Metric;
 use crate::record::{
-    Capture, CapturedPacket, Conservation, EngineStats, FlowRow, NEVER, PortRow, RunRecord, RunSet,
-    SampleRow, ScheduleRow, SequenceRow, Step, WhyRow, Window,
+    Capture, CapturedPacket, Conservation, ControlRow, EngineStats, FlowRow, NEVER, PortRow,
+    RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, WhyRow, Window,
 };
 use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet, Span};
@@ -123,7 +123,7 @@ fn capture() -> impl Strategy<Value = Capture> {
 
 fn engine() -> impl Strategy<Value = (EngineStats, Conservation)> {
     let counts = prop::array::uniform8(number());
-    let dropped = prop::array::uniform5(number());
+    let dropped = prop::array::uniform7(number());
     (0.0..1e9f64, 0.0..1.0f64, any::<u32>(), counts, dropped).prop_map(
         |(cpu_s, wall_s, threads, n, dropped)| {
             let engine = EngineStats {
@@ -147,6 +147,7 @@ prop_compose! {
         flows in prop::collection::vec(flow(), 0..20),
         ports in prop::collection::vec(port(), 0..4),
         samples in prop::collection::vec((number(), any::<u32>(), number(), number()), 0..5),
+        control in prop::collection::vec((text(), number()), 0..3),
         why in prop::collection::vec(why(), 0..3),
         sequence in prop::collection::vec(sequence(), 0..3),
         schedule in prop::collection::vec(schedule(), 0..3),
@@ -157,9 +158,10 @@ prop_compose! {
             SampleRow { t_ps, port, queue_bytes, tx_bytes }
         };
         let samples = samples.into_iter().map(sample).collect();
+        let control = control.into_iter().map(|(count, value)| ControlRow { count, value }).collect();
         let (scheme, seed) = (String::new(), 0);
         RunRecord {
-            scheme, seed, flows, ports, samples, why, sequence, schedule, captures, engine, census,
+            scheme, seed, flows, ports, samples, control, why, sequence, schedule, captures, engine, census,
         }
     }
 }

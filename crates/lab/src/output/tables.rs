@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Column, Table, TableAbout, fit, or_never, set};
 use super::tables_story::{CAPTURES, SCHEDULE, SEQUENCE, WHY};
-use crate::record::{FlowRow, NEVER, PortRow, RunRecord, RunSet, SampleRow};
+use crate::record::{ControlRow, FlowRow, NEVER, PortRow, RunRecord, RunSet, SampleRow};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -40,8 +40,8 @@ impl<R: Clone + Sync> AnyTable for Table<R> {
 }
 
 /// All tables.
-pub(super) static ALL: [&dyn AnyTable; 7] =
-    [&FLOWS, &SAMPLES, &PORTS, &WHY, &SEQUENCE, &SCHEDULE, &CAPTURES];
+pub(super) static ALL: [&dyn AnyTable; 8] =
+    [&FLOWS, &SAMPLES, &PORTS, &CONTROL, &WHY, &SEQUENCE, &SCHEDULE, &CAPTURES];
 
 /// A column of [`Cell::Count`], [`Cell::Maybe`] or [`Cell::Flag`] that is a field of its row.
 macro_rules! field {
@@ -196,5 +196,30 @@ pub static PORTS: Table<PortRow> = Table {
             meaning: "Its number in the run, from 0: what other tables name it by.",
             cell: Cell::Number,
         },
+    ],
+};
+
+/// One row per count of a central scheme.
+pub static CONTROL: Table<ControlRow> = Table {
+    name: "control",
+    meaning: "One row per thing that a central scheme has counted, with its sum over the run.",
+    csv: true,
+    rows: |run| Cow::Borrowed(&run.control),
+    len: |run| run.control.len(),
+    blank: ControlRow::default,
+    columns: &[
+        scheme(),
+        seed(),
+        Column {
+            name: "count",
+            meaning: "What is counted.",
+            cell: Cell::Text(|c| &c.count, |c, v| set(&mut c.count, Some(v.into()))),
+        },
+        field!(
+            "value",
+            Count,
+            value,
+            "How many, or the highest value where it is a high-water mark."
+        ),
     ],
 };

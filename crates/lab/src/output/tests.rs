@@ -76,7 +76,7 @@ fn fake_run(scheme: &str, fct_us: u64, seed: u64) -> RunRecord {
         census: Conservation {
             sent: 11_000,
             delivered: 10_990,
-            dropped: [if scheme == "tcp" { 10 } else { 0 }, 0, 0, 0, 0],
+            dropped: [if scheme == "tcp" { 10 } else { 0 }, 0, 0, 0, 0, 0, 0],
             in_flight: if scheme == "tcp" { 0 } else { 10 },
         },
         ..RunRecord::default()

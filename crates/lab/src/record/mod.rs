@@ -80,6 +80,15 @@ pub struct PortRow {
     pub pauses: u64,
 }
 
+/// One count of a central scheme, over a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ControlRow {
+    /// What is counted.
+    pub count: String,
+    /// How many.
+    pub value: u64,
+}
+
 /// The state of one port at one instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SampleRow {
@@ -151,6 +160,8 @@ pub struct RunRecord {
     pub ports: Vec<PortRow>,
     /// Samples, in time order.
     pub samples: Vec<SampleRow>,
+    /// What a central scheme has counted, by name; empty without one.
+    pub control: Vec<ControlRow>,
     /// Where the time of followed flows went, by flow number; empty where none was followed.
     pub why: Vec<WhyRow>,
     /// The course of a few flows, in order of flow and time.
@@ -207,6 +218,13 @@ pub struct RunSet {
     pub window: Window,
     /// What was done, in any order.
     pub runs: Vec<RunRecord>,
+}
+
+impl RunRecord {
+    /// A central scheme's count of that name; zero where it counts no such thing.
+    pub fn control(&self, count: &str) -> u64 {
+        self.control.iter().find(|row| row.count == count).map_or(0, |row| row.value)
+    }
 }
 
 impl RunSet {

@@ -13,7 +13,9 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
-use slotline_net::workload::{Carrier, Setting, Shape, Traffic, TrafficBuilder};
+use slotline_net::workload::{
+    Carrier, Machines, Setting, Shape, Traffic, TrafficBuilder, WorkloadSpec,
+};
 
 type Fit = Result<(), SpecError>;
 
@@ -39,6 +41,7 @@ pub struct Checked {
 /// Checks everything, up to making the traffic of the first seed.
 pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut checks = vec![general(scenario)];
+    checks.extend(machines(scenario));
     let mut notes = vec![];
     let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
     checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
@@ -59,11 +62,13 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
 /// What depends on the fabric, but for the traffic.
 fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     let end = scenario.end.at;
+    let stations = stations(&scenario.scheme, graph);
     let schemes = scenario.scheme.iter().enumerate().map(|(at, scheme)| {
-        one_card_each(scheme, graph).map_err(|e| within(&format!("scheme[{at}]"), e))
+        central(scheme, graph).map_err(|e| within(&format!("scheme[{at}]"), e))
     });
     let events = scenario.event.iter().enumerate().map(|(at, event)| {
-        self::event(event, graph, end).map_err(|e| within(&format!("event[{at}]"), e))
+        let in_event = |e| within(&format!("event[{at}]"), e);
+        self::event(event, graph, &stations, end).map_err(in_event)
     });
     let measure = [ports(&scenario.measure, graph), capture(&scenario.measure, graph)];
     measure.into_iter().chain(schemes).chain(events).collect()
@@ -100,6 +105,21 @@ fn general(scenario: &Scenario) -> Fit {
     ensure(scenario.end.when == EndWhen::FlowsDone || scenario.end.at.is_some(), "end", || {
         "a run that ends by time needs `at`, for example at = \"100ms\"".into()
     })
+}
+
+/// Virtual machines mean something to XCo alone.
+fn machines(scenario: &Scenario) -> Vec<Fit> {
+    let known = scenario.scheme.iter().any(|scheme| matches!(scheme.control, ControlSpec::Xco(_)));
+    let one = |(at, workload): (usize, &WorkloadSpec)| {
+        let Machines { from, to } = workload.machines();
+        let key = if from > 0 { "vm" } else { "to-vm" };
+        ensure(known || (from, to) == (0, 0), &format!("workload[{at}].{key}"), || {
+            format!(
+                "`{key}` does nothing: no scheme has control = \"xco\", which tells virtual machines apart"
+            )
+        })
+    };
+    scenario.workload.iter().enumerate().map(one).collect()
 }
 
 fn measure(spec: &MeasureSpec, end: Option<Time>) -> Fit {
@@ -217,16 +237,17 @@ fn distinct(scenario: &Scenario, at: usize) -> Fit {
 fn scheme(scheme: &SchemeSpec) -> Fit {
     scheme.queue.validate().map_err(|e| within("queue", e))?;
     scheme.transport.build().map_err(|e| within("transport", e))?;
-    if let ControlSpec::Xco(xco) = &scheme.control {
-        xco.build().map_err(|e| within("control", e))?;
-    }
+    scheme.control.build().map_err(|e| within("control", e))?;
+    ensure((0.0..=1.0).contains(&scheme.control_loss), "control-loss", || {
+        format!("`control-loss` is {}; it is a share, from 0 to 1", scheme.control_loss)
+    })?;
     let blind = scheme.transport.kind == AlgorithmKind::Dctcp && !marks(&scheme.queue);
     ensure(!blind, "queue", || {
         "`queue` never marks packets, but `dctcp` works by marks: use \
          queue = { kind = \"ecn\", threshold = \"22.5KB\" }, or \"red\" with ecn = true"
             .into()
     })?;
-    let pauses_control = matches!(scheme.control, ControlSpec::Xco(_))
+    let pauses_control = !matches!(scheme.control, ControlSpec::None {})
         && scheme.queue.pfc.as_ref().is_some_and(|pfc| pfc.classes.contains(&CONTROL_CLASS));
     ensure(!pauses_control, "queue.pfc", || {
         format!(
@@ -236,15 +257,21 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
     })
 }
 
-/// A scheduler that permits destinations knows nothing of several cards.
-fn one_card_each(scheme: &SchemeSpec, graph: &Graph) -> Fit {
-    let ports = graph.ports();
-    let several = graph.hosts.iter().any(|host| ports[host.at()] > 1);
-    let scheduled = matches!(scheme.control, ControlSpec::Xco(_));
-    ensure(!(scheduled && several), "control", || {
-        "`control` is xco, which schedules hosts with one network card: set nics = 1 in [fabric]"
-            .into()
-    })
+/// What a central scheme needs of the fabric.
+fn central(scheme: &SchemeSpec, graph: &Graph) -> Fit {
+    // Faults of the options alone are found without a fabric.
+    let system = scheme.control.build().unwrap_or_default();
+    system.map_or(Ok(Vec::new()), |system| system.stations(graph)).map(drop)
+}
+
+/// The names of all schemes' controllers.
+fn stations(schemes: &[SchemeSpec], graph: &Graph) -> Vec<String> {
+    let systems = schemes.iter().filter_map(|scheme| scheme.control.build().ok().flatten());
+    let mut names: Vec<String> =
+        systems.flat_map(|s| s.stations(graph).unwrap_or_default()).map(|s| s.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 fn marks(queue: &QueueSpec) -> bool {
@@ -255,15 +282,30 @@ fn marks(queue: &QueueSpec) -> bool {
     }
 }
 
-fn event(event: &EventSpec, graph: &Graph, end: Option<Time>) -> Fit {
+fn event(event: &EventSpec, graph: &Graph, stations: &[String], end: Option<Time>) -> Fit {
     let end = end.unwrap_or(Time::MAX);
     ensure(event.at <= end, "at", || {
         format!("`at` is {}, but the run ends at {end}: it would not happen", event.at)
+    })?;
+    ensure(event.last() <= end, "times", || {
+        format!(
+            "`times` is {}: the last is at {}, but the run ends at {end}",
+            event.times,
+            event.last()
+        )
     })?;
     match &event.kind {
         EventKind::LinkDown { link } | EventKind::LinkUp { link } => known_link(graph, link),
         EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } => {
             known_switch(graph, switch)
+        }
+        EventKind::ControllerDown { controller } | EventKind::ControllerUp { controller } => {
+            ensure(stations.contains(controller), "controller", || {
+                format!(
+                    "`controller` = \"{controller}\" is in no scheme; there are: {}",
+                    stations.join(", ")
+                )
+            })
         }
         EventKind::Rate { link, rate } => {
             ensure(*rate > Rate(0), "rate", || {

@@ -24,6 +24,10 @@ pub struct EventSpec {
     pub kind: EventKind,
     /// How long it takes until routes follow; zero: at once.
     pub reroute_after: Time,
+    /// How often it happens; at least once.
+    pub times: u32,
+    /// From one time to the next; zero where it happens once.
+    pub every: Time,
 }
 
 /// What happens.
@@ -56,6 +60,31 @@ pub enum EventKind {
         /// The new rate.
         rate: Rate,
     },
+    /// A controller of a central scheme stops and forgets everything.
+    ControllerDown {
+        /// Its name.
+        controller: String,
+    },
+    /// A controller starts again, without any memory.
+    ControllerUp {
+        /// Its name.
+        controller: String,
+    },
+}
+
+/// Most repetitions of an event.
+const MOST_TIMES: u32 = 100_000;
+
+impl EventSpec {
+    /// When it happens.
+    pub fn moments(&self) -> impl Iterator<Item = Time> + use<> {
+        let (at, every) = (self.at, self.every);
+        (0..u64::from(self.times)).map(move |n| at.after(every.times(n)))
+    }
+    /// When it happens for the last time.
+    pub fn last(&self) -> Time {
+        self.at.after(self.every.times(u64::from(self.times - 1)))
+    }
 }
 
 /// The form in a scenario file.
@@ -63,9 +92,16 @@ pub enum EventKind {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_net::schema::by_kind)]
 struct Table {
-    /// When.
+    /// When; the first time, where it is repeated.
     at: Time,
     kind: Kind,
+    /// How often it happens. More than once needs `every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000), extend("default" = 1))]
+    times: Option<u32>,
+    /// From one time to the next. Only with `times`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    every: Option<Time>,
     /// The link: the names of its two ends, as in `overrides` of the fabric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["link-down", "link-up", "rate"]))]
@@ -74,6 +110,10 @@ struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["switch-down", "switch-up"]))]
     switch: Option<String>,
+    /// The controller's name. Schemes that have none of that name are not touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-needed-by" = ["controller-down", "controller-up"]))]
+    controller: Option<String>,
     /// The new rate, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["rate"]))]
@@ -98,24 +138,104 @@ enum Kind {
     SwitchUp,
     /// A link gets another rate, both ways; routes stay as they are.
     Rate,
+    /// A controller of a central scheme stops and forgets everything.
+    ControllerDown,
+    /// A controller starts again, without any memory.
+    ControllerUp,
+}
+
+impl Table {
+    /// The key with the name of what `kind` is about.
+    fn named(&mut self, kind: &EventKind) -> &mut Option<String> {
+        match kind {
+            EventKind::LinkDown { .. } | EventKind::LinkUp { .. } | EventKind::Rate { .. } => {
+                &mut self.link
+            }
+            EventKind::SwitchDown { .. } | EventKind::SwitchUp { .. } => &mut self.switch,
+            EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. } => {
+                &mut self.controller
+            }
+        }
+    }
+}
+
+impl EventKind {
+    /// Whether routes follow it.
+    pub fn changes_routes(&self) -> bool {
+        !matches!(self.kind(), Kind::Rate | Kind::ControllerDown | Kind::ControllerUp)
+    }
+    fn kind(&self) -> Kind {
+        match self {
+            EventKind::LinkDown { .. } => Kind::LinkDown,
+            EventKind::LinkUp { .. } => Kind::LinkUp,
+            EventKind::SwitchDown { .. } => Kind::SwitchDown,
+            EventKind::SwitchUp { .. } => Kind::SwitchUp,
+            EventKind::Rate { .. } => Kind::Rate,
+            EventKind::ControllerDown { .. } => Kind::ControllerDown,
+            EventKind::ControllerUp { .. } => Kind::ControllerUp,
+        }
+    }
+    /// The name of the link, switch or controller that it is about.
+    fn name(&self) -> String {
+        match self {
+            EventKind::LinkDown { link }
+            | EventKind::LinkUp { link }
+            | EventKind::Rate { link, .. } => link,
+            EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } => switch,
+            EventKind::ControllerDown { controller } | EventKind::ControllerUp { controller } => {
+                controller
+            }
+        }
+        .clone()
+    }
 }
 
 impl TryFrom<Table> for EventSpec {
     type Error = SpecError;
 
     fn try_from(table: Table) -> Result<EventSpec, SpecError> {
-        let Table { at, kind, link, switch, rate, reroute_after } = table;
-        let kind = match (kind, link, switch, rate) {
-            (Kind::LinkDown, Some(link), None, None) => EventKind::LinkDown { link },
-            (Kind::LinkUp, Some(link), None, None) => EventKind::LinkUp { link },
-            (Kind::SwitchDown, None, Some(switch), None) => EventKind::SwitchDown { switch },
-            (Kind::SwitchUp, None, Some(switch), None) => EventKind::SwitchUp { switch },
-            (Kind::Rate, Some(link), None, Some(rate)) if reroute_after.is_none() => {
+        let Table { at, kind, link, switch, controller, rate, reroute_after, times, every } = table;
+        let (times, every) = repetition(times, every)?;
+        let stays = reroute_after.is_none();
+        let kind = match (kind, link, switch, controller, rate) {
+            (Kind::LinkDown, Some(link), None, None, None) => EventKind::LinkDown { link },
+            (Kind::LinkUp, Some(link), None, None, None) => EventKind::LinkUp { link },
+            (Kind::SwitchDown, None, Some(switch), None, None) => EventKind::SwitchDown { switch },
+            (Kind::SwitchUp, None, Some(switch), None, None) => EventKind::SwitchUp { switch },
+            (Kind::Rate, Some(link), None, None, Some(rate)) if stays => {
                 EventKind::Rate { link, rate }
+            }
+            (Kind::ControllerDown, None, None, Some(controller), None) if stays => {
+                EventKind::ControllerDown { controller }
+            }
+            (Kind::ControllerUp, None, None, Some(controller), None) if stays => {
+                EventKind::ControllerUp { controller }
             }
             (kind, ..) => return Err(SpecError::new("kind", needs(kind))),
         };
-        Ok(EventSpec { at, kind, reroute_after: reroute_after.unwrap_or_default() })
+        Ok(EventSpec { at, kind, reroute_after: reroute_after.unwrap_or_default(), times, every })
+    }
+}
+
+/// `times` and `every`, which go together.
+fn repetition(times: Option<u32>, every: Option<Time>) -> Result<(u32, Time), SpecError> {
+    let wrong = |key, message: String| Err(SpecError::new(key, message));
+    match (times, every) {
+        (None | Some(1), None) => Ok((1, Time::ZERO)),
+        (Some(times @ 2..=MOST_TIMES), Some(every)) if every > Time::ZERO => Ok((times, every)),
+        (Some(times), _) if !(1..=MOST_TIMES).contains(&times) => {
+            wrong("times", format!("`times` is {times}: it has to be 1 to {MOST_TIMES}"))
+        }
+        (Some(times), None) => wrong(
+            "every",
+            format!("`times` is {times}: `every` is needed, the time from one to the next"),
+        ),
+        (Some(_), Some(_)) => {
+            wrong("every", "`every` has to be more than 0, and `times` more than 1".into())
+        }
+        (None, Some(_)) => {
+            wrong("times", "`every` is given: `times` is needed, how often it happens".into())
+        }
     }
 }
 
@@ -128,20 +248,32 @@ fn needs(kind: Kind) -> &'static str {
         }
         Kind::SwitchUp => "a `switch-up` event needs `at` and `switch`, and takes `reroute-after`",
         Kind::Rate => "a `rate` event needs `at`, `link` and `rate`, and takes nothing else",
+        Kind::ControllerDown => {
+            "a `controller-down` event needs `at` and `controller`, and takes nothing else"
+        }
+        Kind::ControllerUp => {
+            "a `controller-up` event needs `at` and `controller`, and takes nothing else"
+        }
     }
 }
 
 impl From<EventSpec> for Table {
     fn from(event: EventSpec) -> Table {
-        let changes_routes = !matches!(event.kind, EventKind::Rate { .. });
-        let reroute_after = changes_routes.then_some(event.reroute_after);
-        let (kind, link, switch, rate) = match event.kind {
-            EventKind::LinkDown { link } => (Kind::LinkDown, Some(link), None, None),
-            EventKind::LinkUp { link } => (Kind::LinkUp, Some(link), None, None),
-            EventKind::SwitchDown { switch } => (Kind::SwitchDown, None, Some(switch), None),
-            EventKind::SwitchUp { switch } => (Kind::SwitchUp, None, Some(switch), None),
-            EventKind::Rate { link, rate } => (Kind::Rate, Some(link), None, Some(rate)),
+        let mut table = Table {
+            at: event.at,
+            kind: Kind::Rate,
+            link: None,
+            switch: None,
+            controller: None,
+            rate: None,
+            reroute_after: event.kind.changes_routes().then_some(event.reroute_after),
+            times: (event.times > 1).then_some(event.times),
+            every: (event.times > 1).then_some(event.every),
         };
-        Table { at: event.at, kind, link, switch, rate, reroute_after }
+        (table.kind, *table.named(&event.kind)) = (event.kind.kind(), Some(event.kind.name()));
+        if let EventKind::Rate { rate, .. } = event.kind {
+            table.rate = Some(rate);
+        }
+        table
     }
 }

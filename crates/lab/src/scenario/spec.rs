@@ -67,6 +67,10 @@ pub struct SchemeSpec {
     /// The central scheduler.
     #[serde(default)]
     pub control: ControlSpec,
+    /// Share of the central scheduler's messages that get lost on arrival, at hosts and at controllers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 1))]
+    pub control_loss: f64,
 }
 
 /// When a run ends.
@@ -158,6 +162,10 @@ impl Scenario {
         // Plain data: tables, lists, text and numbers that came from TOML.
         toml::to_string(self).expect("a scenario is plain data")
     }
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 fn one() -> u32 {

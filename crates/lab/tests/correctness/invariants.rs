@@ -296,7 +296,7 @@ proptest! {
         }
         queues_keep_their_limits(&run, &case.queue)?;
         if case.queue.is_lossless() {
-            prop_assert_eq!(conservation.dropped, [0; 5]);
+            prop_assert_eq!(conservation.dropped, [0; 7]);
         }
     }
 }
@@ -328,7 +328,7 @@ fn lossless_fabrics_drop_nothing() {
             let run = Run::of(&text, 1);
             let pauses = run.seen().flat_map(|(_, seen)| seen);
             let pauses = pauses.filter(|a| a.packet.kind == Kind::Pause).count();
-            assert_eq!(run.outcome.conservation.dropped, [0; 5], "{text}");
+            assert_eq!(run.outcome.conservation.dropped, [0; 7], "{text}");
             assert!(run.outcome.conservation.holds() && pauses > 0, "{text}");
             assert_eq!(run.outcome.completed, run.flows, "{text}");
         }

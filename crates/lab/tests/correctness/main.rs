@@ -3,6 +3,8 @@
 
 mod brought;
 mod common;
+mod controllers;
+mod coordination;
 mod determinism;
 mod failures;
 mod invariants;
@@ -13,3 +15,4 @@ mod peers;
 mod ports;
 mod queueing;
 mod sharing;
+mod tdma;

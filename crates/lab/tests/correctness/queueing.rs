@@ -61,7 +61,7 @@ fn arrivals(load: f64, rate: Rate, packets: u64) -> (u64, u128) {
     network.places[sink] = Made::place(Clock::default());
     let outcome = drain(network, 1);
     assert!(outcome.conservation.holds() && outcome.conservation.in_flight == 0);
-    assert_eq!(outcome.conservation.dropped, [0; 5]);
+    assert_eq!(outcome.conservation.dropped, [0; 7]);
     let Made(clock): &Made<Clock> = node(&outcome, sink);
     (clock.packets, clock.sum_ps)
 }

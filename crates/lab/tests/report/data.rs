@@ -88,7 +88,12 @@ fn run(size: Size, name: &str, scheme: usize, seed: u64) -> RunRecord {
             threads: 1,
             ..EngineStats::default()
         },
-        census: Conservation { sent: 900, delivered: 890, dropped: [10, 0, 0, 0, 0], in_flight: 0 },
+        census: Conservation {
+            sent: 900,
+            delivered: 890,
+            dropped: [10, 0, 0, 0, 0, 0, 0],
+            in_flight: 0,
+        },
         ..RunRecord::default()
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::id::HostId;
 use crate::units::Rate;
+use std::sync::Arc;
 
-type Paths = Box<dyn Fn(HostId, HostId, &mut Vec<u32>) + Send>;
+type Paths = Arc<dyn Fn(HostId, HostId, &mut Vec<u32>) + Send + Sync>;
 
 /// Directed links with a capacity each, and the path between any two hosts.
+#[derive(Clone)]
 pub struct Network {
     hosts: usize,
     capacity: Vec<Rate>,
@@ -19,17 +21,26 @@ impl Network {
     pub fn new(
         hosts: usize,
         capacity: Vec<Rate>,
-        paths: impl Fn(HostId, HostId, &mut Vec<u32>) + Send + 'static,
+        paths: impl Fn(HostId, HostId, &mut Vec<u32>) + Send + Sync + 'static,
     ) -> Network {
-        Network { hosts, capacity, paths: Box::new(paths) }
+        Network { hosts, capacity, paths: Arc::new(paths) }
     }
     /// Number of hosts.
     pub fn hosts(&self) -> usize {
         self.hosts
     }
+    /// The same links with the first `hosts` hosts alone.
+    pub fn first(mut self, hosts: usize) -> Network {
+        self.hosts = self.hosts.min(hosts);
+        self
+    }
     /// Capacity of each directed link.
     pub fn capacity(&self) -> &[Rate] {
         &self.capacity
+    }
+    /// The same with other capacities of its links.
+    pub fn with_capacity(&self, capacity: Vec<Rate>) -> Network {
+        Network { hosts: self.hosts, capacity, paths: Arc::clone(&self.paths) }
     }
     /// Replaces `out` with the links from `src` to `dst`.
     pub fn path(&self, src: HostId, dst: HostId, out: &mut Vec<u32>) {

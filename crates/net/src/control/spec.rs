@@ -1,13 +1,16 @@
 //! Which central scheduler a scheme has, as plain data.
 
+use super::system::System;
+use super::tdma::TdmaSpec;
 use super::xco::spec::XcoSpec;
+use crate::error::SpecError;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// A central scheduler and its options: in a scenario a table, or the name alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(remote = "Self")]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::or_name)]
@@ -19,11 +22,30 @@ pub enum ControlSpec {
     /// Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent
     /// Network Fabric Congestion in Cloud Computing Cluster Platforms", HPDC 2010.
     Xco(XcoSpec),
+    /// TDMA: a fabric manager, on a host of its own, gives hosts slots in which their paths are theirs.
+    ///
+    /// Source: Vattikonda, Porter, Vahdat and Snoeren, "Practical TDMA for Datacenter Ethernet",
+    /// EuroSys 2012.
+    Tdma(TdmaSpec),
 }
 
 impl Default for ControlSpec {
     fn default() -> ControlSpec {
         ControlSpec::None {}
+    }
+}
+
+impl ControlSpec {
+    /// The scheme, checked; `None` without a central scheduler.
+    ///
+    /// # Errors
+    /// An option has a value that makes no sense.
+    pub fn build(&self) -> Result<Option<Box<dyn System>>, SpecError> {
+        match self {
+            ControlSpec::None {} => Ok(None),
+            ControlSpec::Xco(spec) => Ok(Some(Box::new(spec.build()?))),
+            ControlSpec::Tdma(spec) => Ok(Some(Box::new(spec.build()?))),
+        }
     }
 }
 
@@ -46,7 +68,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     type Value = ControlSpec;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a scheduler: \"none\", \"xco\", or a table with that `kind`")
+        f.write_str("a scheduler: \"none\", \"xco\", \"tdma\", or a table with that `kind`")
     }
     /// The name alone is the table that says no more.
     fn visit_str<E: Error>(self, name: &str) -> Result<ControlSpec, E> {

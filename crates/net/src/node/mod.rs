@@ -8,7 +8,12 @@ pub mod coordinator;
 pub mod egress;
 pub mod host;
 pub mod pfc;
+pub mod station;
 pub mod switch;
+pub mod tally;
+pub mod tdma;
+
+pub use tally::Tally;
 
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
@@ -28,16 +33,22 @@ pub enum DropReason {
     NoRoute,
     /// Not addressed to the host that received it.
     Misrouted,
+    /// Lost because the scenario says so.
+    Injected,
+    /// The node that should have handled it had stopped.
+    Stopped,
 }
 
 impl DropReason {
     /// All reasons, in order.
-    pub const ALL: [DropReason; 5] = [
+    pub const ALL: [DropReason; 7] = [
         DropReason::Full,
         DropReason::Early,
         DropReason::LinkDown,
         DropReason::NoRoute,
         DropReason::Misrouted,
+        DropReason::Injected,
+        DropReason::Stopped,
     ];
     /// The name in results.
     pub const fn name(self) -> &'static str {
@@ -47,6 +58,8 @@ impl DropReason {
             DropReason::LinkDown => "link_down",
             DropReason::NoRoute => "no_route",
             DropReason::Misrouted => "misrouted",
+            DropReason::Injected => "injected",
+            DropReason::Stopped => "stopped",
         }
     }
 }
@@ -60,8 +73,15 @@ pub enum Change {
     Down(PortId),
     /// The link at this port now sends at another rate.
     Rate(PortId, crate::units::Rate),
+    /// The link that leaves another node by this port now sends at another rate: for stations that know
+    /// the whole network.
+    Elsewhere(crate::topology::End, crate::units::Rate),
     /// Other routes are in force.
     Routes(std::sync::Arc<crate::route::Routes>),
+    /// A station stops: it forgets everything and answers nobody.
+    Stop,
+    /// A station starts again, without any memory.
+    Restart,
 }
 
 /// Where a node's packets are: every packet is accounted for (checked at the end of each run).
@@ -92,6 +112,8 @@ pub trait Node: Send {
     fn change(&mut self, _change: &Change, _cx: &mut Cx<'_>) {}
     /// Packets created, consumed and held so far.
     fn census(&self) -> Census;
+    /// Adds what it has counted for a central scheme.
+    fn tally(&self, _tally: &mut Tally) {}
     /// Bytes waiting for `port` inside this node, for sampling.
     fn queued(&self, _port: PortId) -> u64 {
         0

@@ -1,7 +1,9 @@
 //! Messages as bytes: one file per protocol, each with parse and emit.
 
 pub mod fcp;
+pub mod mac_control;
 pub mod packet;
+pub mod tdma;
 pub mod xco;
 
 /// Why bytes are not a message.

@@ -20,14 +20,17 @@ pub mod hosts;
 mod hpcc;
 pub mod incast;
 mod job;
+pub mod migration;
 mod options;
 pub mod pairs;
 pub mod poisson;
+pub mod probe;
 #[cfg(test)]
 mod rehearsal;
 pub mod ring;
 pub mod rows;
 pub mod rpc;
+pub mod short_flows;
 pub mod shuffle;
 pub mod spec;
 #[cfg(test)]
@@ -162,6 +165,22 @@ pub enum Carrier {
     },
 }
 
+/// Virtual machines at both ends of a connection, by their numbers on their hosts: one V2V flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Machines {
+    /// On the sending host.
+    pub from: u16,
+    /// On the receiving host.
+    pub to: u16,
+}
+
+impl Machines {
+    /// Of what goes the other way.
+    pub const fn back(self) -> Machines {
+        Machines { from: self.to, to: self.from }
+    }
+}
+
 /// A connection between two different hosts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Conn {
@@ -173,6 +192,8 @@ pub struct Conn {
     pub carrier: Carrier,
     /// Priority class of its packets, 0 to 7 (7 first).
     pub class: u8,
+    /// The virtual machines that it connects.
+    pub machines: Machines,
     /// First flow in [`Traffic::flows`].
     pub first: FlowId,
     /// Number of flows.

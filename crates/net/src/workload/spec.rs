@@ -1,16 +1,20 @@
 //! Every workload a scenario can name.
 
-use super::TrafficBuilder;
 use super::bulk::Bulk;
 use super::incast::Incast;
 use super::job::{Job, Setting};
+use super::migration::Migration;
+use super::options::OnMachines;
 use super::pairs::{HotSpot, Random, RandomBijective, Staggered, Stride};
 use super::poisson::Poisson;
+use super::probe::Probe;
 use super::ring::Ring;
 use super::rpc::RequestResponse;
+use super::short_flows::ShortFlows;
 use super::shuffle::Shuffle;
 use super::trace::Trace;
 use super::udp::Udp;
+use super::{Machines, TrafficBuilder};
 use crate::error::SpecError;
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -72,12 +76,25 @@ pub enum WorkloadSpec {
     Udp(Udp),
     /// Long TCP flows, of given size or as long as the run.
     Bulk(Bulk),
+    /// Small datagrams that come back, at regular times; what is lost stays unanswered.
+    ///
+    /// Source: RFC 862, the echo protocol over UDP.
+    Probe(Probe),
+    /// Sequences of short TCP flows, each on a fresh connection; closed loop.
+    ///
+    /// Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent Network
+    /// Fabric Congestion in Cloud Computing Cluster Platforms", 2010, section 2.3.
+    ShortFlows(ShortFlows),
+    /// Live migration of a virtual machine: its memory in rounds, while it runs, then the rest.
+    ///
+    /// Source: Clark et al., "Live Migration of Virtual Machines", NSDI 2005, section 3.
+    Migration(Migration),
     /// Flows from a file: CSV, htsim .cm, HPCC, GOAL, or a packet capture.
     Trace(Trace),
 }
 
 /// Makes the flows of one workload.
-pub(super) trait Generate {
+pub(super) trait Generate: OnMachines {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError>;
 }
 
@@ -101,8 +118,16 @@ impl WorkloadSpec {
             WorkloadSpec::Poisson(options) => ("poisson", options),
             WorkloadSpec::Udp(options) => ("udp", options),
             WorkloadSpec::Bulk(options) => ("bulk", options),
+            WorkloadSpec::Probe(options) => ("probe", options),
+            WorkloadSpec::ShortFlows(options) => ("short-flows", options),
+            WorkloadSpec::Migration(options) => ("migration", options),
             WorkloadSpec::Trace(options) => ("trace", options),
         }
+    }
+
+    /// The virtual machines that its flows are between.
+    pub fn machines(&self) -> Machines {
+        self.parts().1.machines()
     }
 
     /// Adds this workload's traffic to `out`, as flows of group `index`. The random stream depends on
@@ -116,6 +141,7 @@ impl WorkloadSpec {
         let (kind, options) = self.parts();
         let rng = Stream::named(setting.seed, &format!("workload.{kind}"), index.into());
         let before = out.flows();
+        out.between(options.machines());
         options.generate(&mut Job { setting, group: index, rng, out })?;
         if out.flows() == before {
             return Err(SpecError::new("kind", format!("{kind}: no flow comes of these options")));

@@ -6,7 +6,24 @@
 
 mod active;
 pub mod allocate;
+mod bits;
+mod keys;
+pub mod lanes;
 pub mod paths;
+pub mod routes;
+pub mod select;
+pub mod split;
+mod tenants;
+pub mod tiers;
+mod visit;
+pub mod way;
 
-pub use allocate::{Allocator, DemandError, Grant, Policy};
+pub use allocate::{Allocator, Demand, DemandError, Grant, Policy};
+pub use lanes::Lanes;
 pub use paths::{Choice, PathError, PathSelector, by_slot};
+pub use routes::{RouteError, RouteSelector};
+pub use select::{Network, Part, SelectError, Selector};
+pub use split::{Ways, way_of};
+pub use tenants::Tenant;
+pub use tiers::{FatTree, TierChoice, Tiers};
+pub use way::Way;

@@ -12,7 +12,7 @@ pub use plan::{Plan, Spread, pair_entropy};
 pub use results::{FlowResult, Received, Sent};
 
 use super::agent::AGENT_TOKENS;
-use super::{Census, Change, Cx, DropReason, Node};
+use super::{Census, Change, Cx, DropReason, Node, Tally};
 use crate::frame::{Kind, Packet};
 use crate::id::{FlowId, HostId, NodeId, PortId};
 use crate::rng::{Stream, mix32, mix64};
@@ -289,7 +289,7 @@ impl Host {
         let plan = Arc::clone(&self.plan);
         let info = &plan.traffic.conns[conn as usize];
         let entropy = plan.entropy(conn);
-        let open = self.nic.held_for(info.dst) < udp::SOCKET_BUFFER
+        let open = self.nic.held_for(info.dst, conn) < udp::SOCKET_BUFFER
             && self.nic.has_room(info.dst, entropy, cx.now);
         let Some(sender) = self.udp_senders.get_mut(place).and_then(Option::as_mut) else { return };
         if !open {
@@ -351,6 +351,14 @@ impl Node for Host {
         if packet.dst != self.id && packet.kind != Kind::Pause {
             return cx.drop(&packet, DropReason::Misrouted);
         }
+        if self.nic.loses(&packet) {
+            return cx.drop(&packet, DropReason::Injected);
+        }
+        if let Some(agent) = self.nic.agent_mut()
+            && !agent.arrived(&packet, cx)
+        {
+            return cx.drop(&packet, DropReason::Full);
+        }
         self.consumed += 1;
         self.react(cx);
         match packet.kind {
@@ -399,7 +407,7 @@ impl Node for Host {
             Change::Routes(routes) => self.nic.set_routes(Arc::clone(routes)),
             Change::Rate(port, rate) => self.nic.set_rate(*port, rate.pace()),
             Change::Up(port) => cx.kick(*port),
-            Change::Down(_) => {}
+            Change::Down(_) | Change::Elsewhere(..) | Change::Stop | Change::Restart => {}
         }
     }
 
@@ -409,6 +417,10 @@ impl Node for Host {
             consumed: self.consumed,
             held: self.nic.held(),
         }
+    }
+
+    fn tally(&self, tally: &mut Tally) {
+        self.nic.agent().into_iter().for_each(|agent| agent.tally(tally));
     }
 
     fn queued(&self, port: PortId) -> u64 {

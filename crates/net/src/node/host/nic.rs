@@ -5,6 +5,7 @@ use crate::id::{HostId, NodeId, PortId};
 use crate::node::Cx;
 use crate::node::agent::Agent;
 use crate::node::class_queues::ClassQueues;
+use crate::node::station::Loss;
 use crate::route::Routes;
 use crate::time::Time;
 use crate::units::{Bytes, Pace};
@@ -17,8 +18,8 @@ pub enum Egress {
     Fifo,
     /// In eight priority classes, which pause frames can stop.
     Classes,
-    /// With a central scheduler's agent.
-    Agent(Box<dyn Agent>),
+    /// With a central scheduler's agent, to which messages get lost.
+    Agent(Box<dyn Agent>, Loss),
 }
 
 /// What waits for the network card.
@@ -26,7 +27,7 @@ enum Waiting {
     InDriver,
     /// By port.
     InClasses(Vec<ClassQueues>),
-    WithAgent(Box<dyn Agent>),
+    WithAgent(Box<dyn Agent>, Loss),
 }
 
 /// The network card's ports and what waits for them.
@@ -67,7 +68,7 @@ impl Nic {
             waiting: match config.egress {
                 Egress::Fifo => Waiting::InDriver,
                 Egress::Classes => Waiting::InClasses(paces.iter().map(|_| queues()).collect()),
-                Egress::Agent(agent) => Waiting::WithAgent(agent),
+                Egress::Agent(agent, loss) => Waiting::WithAgent(agent, loss),
             },
             small_queue: config.small_queue.0,
             blocked: VecDeque::new(),
@@ -78,7 +79,7 @@ impl Nic {
     /// The central scheduler's agent, if there is one.
     pub fn agent(&self) -> Option<&dyn Agent> {
         match &self.waiting {
-            Waiting::WithAgent(agent) => Some(&**agent),
+            Waiting::WithAgent(agent, _) => Some(&**agent),
             _ => None,
         }
     }
@@ -86,8 +87,16 @@ impl Nic {
     /// The same, to tell it something.
     pub fn agent_mut(&mut self) -> Option<&mut Box<dyn Agent>> {
         match &mut self.waiting {
-            Waiting::WithAgent(agent) => Some(agent),
+            Waiting::WithAgent(agent, _) => Some(agent),
             _ => None,
+        }
+    }
+
+    /// Whether a message for the agent gets lost now.
+    pub fn loses(&mut self, packet: &Packet) -> bool {
+        match &mut self.waiting {
+            Waiting::WithAgent(_, loss) => loss.takes(packet),
+            _ => false,
         }
     }
 
@@ -115,7 +124,7 @@ impl Nic {
                 uplink.free_at.since(now) < uplink.pace.time_for(self.small_queue)
             }
             Waiting::InClasses(queues) => queues[port].bytes() < self.small_queue,
-            Waiting::WithAgent(_) => true,
+            Waiting::WithAgent(..) => true,
         }
     }
 
@@ -139,7 +148,7 @@ impl Nic {
                 queues[port.at()].push(packet);
                 cx.kick(port);
             }
-            Waiting::WithAgent(agent) => agent.enqueue(packet, cx),
+            Waiting::WithAgent(agent, _) => agent.enqueue(packet, cx),
         }
     }
 
@@ -147,7 +156,7 @@ impl Nic {
         match &mut self.waiting {
             Waiting::InDriver => None,
             Waiting::InClasses(queues) => queues[port.at()].pop(),
-            Waiting::WithAgent(agent) => agent.dequeue(cx),
+            Waiting::WithAgent(agent, _) => agent.dequeue(cx),
         }
     }
 
@@ -167,9 +176,9 @@ impl Nic {
         self.routes = routes;
     }
 
-    /// Bytes that wait for `dst` under a central scheduler.
-    pub fn held_for(&self, dst: HostId) -> u64 {
-        self.agent().map_or(0, |agent| agent.queued(dst))
+    /// Bytes that wait for `dst` under a central scheduler, as connection `conn` sees it.
+    pub fn held_for(&self, dst: HostId, conn: u32) -> u64 {
+        self.agent().map_or(0, |agent| agent.queued_with(dst, conn))
     }
 
     pub fn queued(&self, port: PortId) -> u64 {
@@ -184,7 +193,7 @@ impl Nic {
         match &self.waiting {
             Waiting::InDriver => 0,
             Waiting::InClasses(queues) => queues.iter().map(ClassQueues::packets).sum(),
-            Waiting::WithAgent(agent) => agent.census().held,
+            Waiting::WithAgent(agent, _) => agent.census().held,
         }
     }
 }

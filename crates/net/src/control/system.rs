@@ -1,0 +1,103 @@
+//! What a central scheme brings into a network: stations of its own, and an agent in every host.
+
+use super::Control;
+use super::map::Map;
+use super::network::Network;
+use crate::error::SpecError;
+use crate::id::{HostId, NodeId};
+use crate::node::Node;
+use crate::node::agent::Agent;
+use crate::node::host::Plan;
+use crate::route::{Routes, RoutingSpec};
+use crate::topology::{Graph, Lane, NodeKind, Wiring};
+use std::sync::Arc;
+
+/// Makes a scheduler for a network: one that comes from the calling program.
+pub type Make = dyn Fn(Network) -> Box<dyn Control> + Send + Sync;
+/// Makes a station's node: once at the start, and again each time it restarts, without any memory.
+pub type MakeNode = Box<dyn Fn() -> Box<dyn Node> + Send>;
+
+/// A host of the scheme's own: a controller, arbiter or fabric manager.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Station {
+    /// Its name: scenarios' events name it by this.
+    pub name: String,
+    /// The switch it is attached to.
+    pub switch: NodeId,
+    /// Its link, both ways.
+    pub lane: Lane,
+}
+
+/// The network that a scheme is put into. Stations are attached: they are its last hosts.
+pub struct Surroundings<'a> {
+    /// The network, stations included.
+    pub graph: &'a Graph,
+    /// The same, seen from its ports.
+    pub wiring: &'a Wiring,
+    /// Routes at the start.
+    pub routes: &'a Arc<Routes>,
+    /// Traffic and transport.
+    pub plan: &'a Arc<Plan>,
+    /// The stations, in the order of [`System::stations`].
+    pub stations: &'a [HostId],
+    /// The seed of the run.
+    pub seed: u64,
+    /// A scheduler in place of the scheme's own.
+    pub scheduler: Option<Arc<Make>>,
+}
+
+/// A central scheme, checked and ready to be put into networks.
+pub trait System {
+    /// The stations it needs in `graph`.
+    ///
+    /// # Errors
+    /// The scheme cannot work on this network.
+    fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError>;
+    /// What runs on station number `at`.
+    ///
+    /// # Errors
+    /// The scheme cannot work in these surroundings.
+    fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError>;
+    /// What holds the packets of `host` back, which is no station.
+    ///
+    /// # Errors
+    /// The scheme cannot work in these surroundings.
+    fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError>;
+    /// The routing it needs, where it does not leave the choice to the scenario: one whose agents
+    /// choose paths needs [`RoutingSpec::Pinned`].
+    fn routing(&self) -> Option<RoutingSpec> {
+        None
+    }
+}
+
+impl Station {
+    /// A station at the last switch (in trees, one of the uppermost), with a link like the first host's.
+    pub fn uppermost(name: impl Into<String>, graph: &Graph) -> Result<Station, SpecError> {
+        let lane = graph.links.first().map(|link| link.ab);
+        let switch = graph.nodes.iter().rposition(|node| node.kind == NodeKind::Switch);
+        let (Some(lane), Some(switch)) = (lane, switch) else {
+            return Err(SpecError::new(
+                "control",
+                "a central scheduler needs a fabric with a switch",
+            ));
+        };
+        Ok(Station { name: name.into(), switch: NodeId(switch as u32), lane })
+    }
+}
+
+impl Surroundings<'_> {
+    /// Hosts that are not stations.
+    pub fn hosts(&self) -> usize {
+        self.graph.hosts.len() - self.stations.len()
+    }
+    /// What a scheduler knows, as it is at the start.
+    pub fn map(&self) -> Map {
+        let size = (self.graph.nodes.len(), self.graph.hosts.len());
+        Map::new(size, self.wiring, self.routes, self.seed)
+    }
+    /// What a scheduler knows: directed links, and the path that packets of each pair of hosts take
+    /// where hosts leave it to equal-cost multipath by pairs.
+    pub fn network(&self) -> Network {
+        self.map().network()
+    }
+}

@@ -1,0 +1,123 @@
+//! A station of a central scheme: it can stop and start again, and control messages to it get lost.
+
+use super::{Census, Change, Cx, DropReason, Node, Tally};
+use crate::control::MakeNode;
+use crate::frame::{Kind, Packet};
+use crate::id::PortId;
+use crate::rng::Stream;
+use std::any::Any;
+
+/// How often control messages get lost on arrival; by default never.
+#[derive(Clone, Debug, Default)]
+pub struct Loss(Option<(f64, Stream)>);
+
+impl Loss {
+    /// Loses this share of all messages, from 0 to 1.
+    pub fn new(share: f64, stream: Stream) -> Loss {
+        Loss((share > 0.0).then_some((share, stream)))
+    }
+    /// Whether `packet` gets lost now.
+    pub fn takes(&mut self, packet: &Packet) -> bool {
+        let Some((share, stream)) = &mut self.0 else { return false };
+        packet.kind == Kind::Control && stream.unit() < *share
+    }
+}
+
+/// A node that can be stopped. What it knew is gone when it starts again.
+pub struct StoppableNode {
+    make: MakeNode,
+    node: Option<Box<dyn Node>>,
+    loss: Loss,
+    /// What has changed since the beginning, and the node cannot know when it starts again.
+    changes: Vec<Change>,
+    /// Of the nodes that were stopped.
+    before: Census,
+    tally: Tally,
+}
+
+impl StoppableNode {
+    /// A station, running.
+    pub fn new(make: MakeNode, loss: Loss) -> StoppableNode {
+        let (before, tally) = (Census::default(), Tally::default());
+        StoppableNode { node: Some(make()), make, loss, changes: Vec::new(), before, tally }
+    }
+    /// The node, while it runs.
+    pub fn node(&self) -> Option<&dyn Node> {
+        self.node.as_deref()
+    }
+    /// What it has counted is kept, what it held is lost.
+    fn stop(&mut self, cx: &mut Cx<'_>) {
+        let Some(mut node) = self.node.take() else { return };
+        while let Some(packet) = node.transmit(PortId(0), cx) {
+            cx.drop(&packet, DropReason::Stopped);
+        }
+        let census = node.census();
+        self.before.created += census.created;
+        self.before.consumed += census.consumed;
+        self.before.held += census.held;
+        node.tally(&mut self.tally);
+    }
+    /// The latest routes, and all rates: a station asks the network for them when it starts.
+    fn remember(&mut self, change: &Change) {
+        if matches!(change, Change::Routes(_)) {
+            self.changes.retain(|change| !matches!(change, Change::Routes(_)));
+        }
+        if matches!(change, Change::Routes(_) | Change::Elsewhere(..)) {
+            self.changes.push(change.clone());
+        }
+    }
+    fn restart(&mut self, cx: &mut Cx<'_>) {
+        if self.node.is_none() {
+            let node = self.node.insert((self.make)());
+            node.start(cx);
+            self.changes.iter().for_each(|change| node.change(change, cx));
+        }
+    }
+}
+
+impl Node for StoppableNode {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.node.iter_mut().for_each(|node| node.start(cx));
+    }
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        match &mut self.node {
+            None => cx.drop(&packet, DropReason::Stopped),
+            Some(_) if self.loss.takes(&packet) => cx.drop(&packet, DropReason::Injected),
+            Some(node) => node.receive(port, packet, cx),
+        }
+    }
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.node.as_mut()?.transmit(port, cx)
+    }
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        self.node.iter_mut().for_each(|node| node.expire(token, cx));
+    }
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        match change {
+            Change::Stop => self.stop(cx),
+            Change::Restart => self.restart(cx),
+            _ => {
+                self.remember(change);
+                self.node.iter_mut().for_each(|node| node.change(change, cx));
+            }
+        }
+    }
+    fn census(&self) -> Census {
+        let now = self.node.as_ref().map_or(Census::default(), |node| node.census());
+        Census {
+            created: self.before.created + now.created,
+            consumed: self.before.consumed + now.consumed,
+            held: self.before.held + now.held,
+        }
+    }
+    fn tally(&self, tally: &mut Tally) {
+        self.tally.iter().for_each(|(name, count)| tally.add(name, count));
+        self.node.iter().for_each(|node| node.tally(tally));
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
