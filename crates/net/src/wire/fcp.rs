@@ -20,18 +20,28 @@
 //! | type | record | count entries of |
 //! |---|---|---|
 //! | 1 | reset | none; the only record of its message |
-//! | 2 | demand | destination: u32, total: u64 |
-//! | 3 | grants | first base: u64, then destination: u32, path: u32, slot - base: u16 |
-//! | 4 | report | destination: u32, total: u64 |
+//! | 2 | demand | destination: u32, total: u32 |
+//! | 3 | grants | first base: u64, then destination: u32, path: u16, slots: u64 |
+//! | 4 | report | destination: u32, total: u32 |
 //! | 5 | alive | none |
+//!
+//! Nothing is copied out of a message: [`Message::parse`] looks at all of it once, and its records are
+//! iterators over its bytes. A [`Writer`] puts a message into a buffer of the caller.
 
+mod acks;
+mod records;
 mod siphash;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) use tests::records;
+mod writer;
 
+#[cfg(test)]
+pub(crate) use tests::{Owned, emit, owned};
+
+pub use acks::Acks;
+pub use records::{Grant, Grants, Record, Records, Total, Totals};
 pub use siphash::{Key, siphash};
+pub use writer::Writer;
 
 use super::{ParseError, Reader};
 
@@ -46,9 +56,9 @@ pub const LONGEST: usize = 1_400;
 /// Bytes of a record before its entries; grants have 8 more.
 pub const RECORD: usize = 4;
 /// Bytes of a [`Total`].
-pub const TOTAL: usize = 12;
+pub const TOTAL: usize = 8;
 /// Bytes of a [`Grant`] within its record.
-pub const GRANT: usize = 10;
+pub const GRANT: usize = 14;
 
 /// Why bytes are not accepted as a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -61,14 +71,9 @@ pub enum Invalid {
     Forged,
 }
 
-/// A message whose length does not fit into its 16-bit field.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("a message of {0} bytes, or a record of too many entries; 65535 are possible")]
-pub struct TooLong(pub usize);
-
-/// A message between an endpoint and an arbiter.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Message {
+/// What every message begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
     /// The node that sends it.
     pub source: u32,
     /// The node it is for.
@@ -81,205 +86,23 @@ pub struct Message {
     pub number: u64,
     /// Which packets of the other end the sender has received.
     pub acks: Acks,
-    /// What it says.
-    pub records: Vec<Record>,
 }
 
-/// The packets that were received: a highest number and a vector for those before it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Acks {
-    /// Highest number received; 0: none.
-    pub highest: u64,
-    /// Bit i: number `highest - 1 - i` was received.
-    pub before: u64,
-}
-
-impl Acks {
-    /// Whether this packet was received; one too old for the vector was not.
-    pub const fn has(&self, number: u64) -> bool {
-        match self.highest.checked_sub(number) {
-            _ if number == 0 => false,
-            Some(0) => true,
-            Some(back @ 1..=64) => self.before >> (back - 1) & 1 == 1,
-            _ => false,
-        }
-    }
-    /// Whether this packet is too old for the vector to tell.
-    pub const fn forgot(&self, number: u64) -> bool {
-        self.highest > 64 && number < self.highest - 64
-    }
-    /// Takes note of a packet. False, and nothing noted: it is there already, or too old to tell.
-    pub const fn note(&mut self, number: u64) -> bool {
-        if number == 0 || self.has(number) || self.forgot(number) {
-            return false;
-        }
-        if number < self.highest {
-            self.before |= 1 << (self.highest - 1 - number);
-            return true;
-        }
-        let ahead = number - self.highest;
-        let first = self.highest > 0;
-        self.before = match ahead {
-            1..=63 => self.before << ahead | (first as u64) << (ahead - 1),
-            64 => (first as u64) << 63,
-            _ => 0,
-        };
-        self.highest = number;
-        true
-    }
-}
-
-/// One thing that a message says.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Record {
-    /// The sender has no counts for this pair of ends: begin again, with the nonce of this message.
-    Reset,
-    /// To the arbiter: how many slots to each destination were ever wanted in this epoch.
-    Demand(Vec<Total>),
-    /// To the endpoint: slots in which it may send.
-    Grants {
-        /// Offsets count from this slot.
-        base: u64,
-        /// One for each slot.
-        grants: Vec<Grant>,
-    },
-    /// To the endpoint: how many slots to each destination were ever granted in this epoch, up to and
-    /// including this message.
-    Report(Vec<Total>),
-    /// Nothing to say; asks for an answer.
-    Alive,
-}
-
-/// A count since the epoch began.
+/// A message between an endpoint and an arbiter, in the bytes in which it came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Total {
-    /// Where to.
-    pub dst: u32,
-    /// Timeslots.
-    pub slots: u64,
+pub struct Message<'a> {
+    /// Who, to whom, in which epoch.
+    pub header: Header,
+    records: &'a [u8],
 }
 
-/// A slot in which an endpoint may send.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Grant {
-    /// Where to.
-    pub dst: u32,
-    /// Which of the paths there.
-    pub path: u32,
-    /// The slot, counted from the record's base.
-    pub offset: u16,
-}
-
-impl Record {
-    const fn kind(&self) -> u8 {
-        match self {
-            Record::Reset => 1,
-            Record::Demand(_) => 2,
-            Record::Grants { .. } => 3,
-            Record::Report(_) => 4,
-            Record::Alive => 5,
-        }
-    }
-    const fn count(&self) -> usize {
-        match self {
-            Record::Reset | Record::Alive => 0,
-            Record::Demand(totals) | Record::Report(totals) => totals.len(),
-            Record::Grants { grants, .. } => grants.len(),
-        }
-    }
-    fn emit(&self, out: &mut Vec<u8>) -> Result<(), TooLong> {
-        let count = u16::try_from(self.count()).map_err(|_| TooLong(self.count()))?;
-        out.extend([self.kind(), 0]);
-        out.extend(count.to_be_bytes());
-        match self {
-            Record::Reset | Record::Alive => {}
-            Record::Demand(totals) | Record::Report(totals) => {
-                totals.iter().for_each(|total| total.emit(out));
-            }
-            Record::Grants { base, grants } => {
-                out.extend(base.to_be_bytes());
-                grants.iter().for_each(|grant| grant.emit(out));
-            }
-        }
-        Ok(())
-    }
-    fn parse(reader: &mut Reader<'_>) -> Result<Record, ParseError> {
-        let kind = reader.u8()?;
-        zero("reserved byte of a record", reader.u8()?.into())?;
-        let count = reader.u16()?;
-        Ok(match kind {
-            1 | 5 => {
-                zero("count of a record without entries", count.into())?;
-                if kind == 1 { Record::Reset } else { Record::Alive }
-            }
-            2 => Record::Demand(list(count, reader, Total::parse)?),
-            3 => {
-                let base = reader.u64()?;
-                let grants = list(count, reader, Grant::parse)?;
-                let last = |grant: &Grant| base.checked_add(grant.offset.into()).is_none();
-                if grants.iter().any(last) {
-                    return Err(ParseError::Field { field: "base", value: base });
-                }
-                Record::Grants { base, grants }
-            }
-            4 => Record::Report(list(count, reader, Total::parse)?),
-            _ => return Err(ParseError::Field { field: "record type", value: kind.into() }),
-        })
-    }
-}
-
-impl Total {
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.extend(self.dst.to_be_bytes());
-        out.extend(self.slots.to_be_bytes());
-    }
-    fn parse(reader: &mut Reader<'_>) -> Result<Total, ParseError> {
-        Ok(Total { dst: reader.u32()?, slots: reader.u64()? })
-    }
-}
-
-impl Grant {
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.extend(self.dst.to_be_bytes());
-        out.extend(self.path.to_be_bytes());
-        out.extend(self.offset.to_be_bytes());
-    }
-    fn parse(reader: &mut Reader<'_>) -> Result<Grant, ParseError> {
-        Ok(Grant { dst: reader.u32()?, path: reader.u32()?, offset: reader.u16()? })
-    }
-}
-
-fn zero(field: &'static str, value: u64) -> Result<(), ParseError> {
-    if value == 0 { Ok(()) } else { Err(ParseError::Field { field, value }) }
-}
-
-fn list<'a, T>(
-    count: u16,
-    reader: &mut Reader<'a>,
-    item: impl Fn(&mut Reader<'a>) -> Result<T, ParseError>,
-) -> Result<Vec<T>, ParseError> {
-    (0..count).map(|_| item(reader)).collect()
-}
-
-impl Message {
-    /// As bytes, with the code under `key`.
-    pub fn emit(&self, key: &Key) -> Result<Vec<u8>, TooLong> {
-        let mut out = vec![VERSION, 0, 0, 0];
-        out.extend(self.source.to_be_bytes());
-        out.extend(self.destination.to_be_bytes());
-        let words = [self.from, self.to, self.number, self.acks.highest, self.acks.before];
-        words.iter().for_each(|word| out.extend(word.to_be_bytes()));
-        self.records.iter().try_for_each(|record| record.emit(&mut out))?;
-        let length = out.len() + CODE;
-        let field = u16::try_from(length).map_err(|_| TooLong(length))?;
-        out[2..4].copy_from_slice(&field.to_be_bytes());
-        let code = siphash(key, &out);
-        out.extend(code.to_be_bytes());
-        Ok(out)
-    }
-    /// From bytes; padding after the message is ignored. Nothing behind the header is looked at
-    /// before the code has been found right.
-    pub fn parse(bytes: &[u8], key: &Key) -> Result<Message, Invalid> {
+impl<'a> Message<'a> {
+    /// From bytes; padding after the message is ignored. Nothing behind the length is looked at before
+    /// the code has been found right.
+    ///
+    /// # Errors
+    /// Not a message of this format, or not by who has the key.
+    pub fn parse(bytes: &'a [u8], key: &Key) -> Result<Message<'a>, Invalid> {
         let mut reader = Reader(bytes);
         let (version, reserved, length) = (reader.u8()?, reader.u8()?, reader.u16()?);
         if version != VERSION {
@@ -297,41 +120,46 @@ impl Message {
         }
         Ok(Message::fields(&mut Reader(&signed[4..]))?)
     }
-    fn fields(reader: &mut Reader<'_>) -> Result<Message, ParseError> {
+    fn fields(reader: &mut Reader<'a>) -> Result<Message<'a>, ParseError> {
         let (source, destination) = (reader.u32()?, reader.u32()?);
         let (from, to, number) = (reader.u64()?, reader.u64()?, reader.u64()?);
         let acks = Acks { highest: reader.u64()?, before: reader.u64()? };
-        let mut records = Vec::new();
-        while !reader.0.is_empty() {
-            records.push(Record::parse(reader)?);
-        }
-        let message = Message { source, destination, from, to, number, acks, records };
-        message.sense()
+        let header = Header { source, destination, from, to, number, acks };
+        Message { header, records: reader.0 }.sense()
     }
     /// A reset stands alone and has no number; all else has one and knows both nonces.
-    fn sense(self) -> Result<Message, ParseError> {
+    fn sense(self) -> Result<Message<'a>, ParseError> {
         let field = |field, value| Err(ParseError::Field { field, value });
-        let reset = self.is_reset();
-        if self.from == 0 {
+        let (count, resets) = records::count(self.records)?;
+        let Header { from, to, number, .. } = self.header;
+        if from == 0 {
             return field("epoch of the source", 0);
         }
-        if self.records.contains(&Record::Reset) && !reset {
-            return field("number of records beside a reset", self.records.len() as u64);
+        if resets > 0 && count > 1 {
+            return field("number of records beside a reset", count);
         }
-        if reset != (self.number == 0) {
-            return field("number", self.number);
+        if (resets > 0) != (number == 0) {
+            return field("number", number);
         }
-        if !reset && self.to == 0 {
+        if resets == 0 && to == 0 {
             return field("epoch of the destination", 0);
         }
         Ok(self)
     }
+    /// What it says.
+    pub fn records(&self) -> Records<'a> {
+        Records::new(self.records)
+    }
     /// Whether its sender asks to begin again.
-    pub fn is_reset(&self) -> bool {
-        self.records == [Record::Reset]
+    pub const fn is_reset(&self) -> bool {
+        self.header.number == 0
     }
     /// Whether the other end has to acknowledge it: all but resets and mere acknowledgements.
-    pub fn wants_ack(&self) -> bool {
+    pub const fn wants_ack(&self) -> bool {
         !self.is_reset() && !self.records.is_empty()
     }
+}
+
+fn zero(field: &'static str, value: u64) -> Result<(), ParseError> {
+    if value == 0 { Ok(()) } else { Err(ParseError::Field { field, value }) }
 }

@@ -1,16 +1,12 @@
 //! The arbiter's end towards one endpoint: demand comes in, granted slots go out.
 
-use super::session::{Role, Sent, Session};
-use super::totals::Totals;
-use super::{Config, Refused};
+use super::flows::Flows;
+use super::session::{Accepted, Role, Session};
+use super::{Config, MOST_WANTED, Refused};
 use crate::time::Time;
-use crate::wire::fcp::{CODE, GRANT, Grant, HEADER, LONGEST, RECORD, Record, TOTAL, Total};
-use std::collections::{BTreeMap, VecDeque};
+use crate::wire::fcp::{Grant, Record, Total, Writer};
+use std::collections::VecDeque;
 
-/// Bytes for records in one message.
-const ROOM: usize = LONGEST - HEADER - CODE;
-/// Bytes of grants before their entries.
-const GRANTS: usize = RECORD + 8;
 /// After so many time-outs in silence the endpoint counts as gone: reports wait until it is heard.
 const PATIENCE: u32 = 10;
 
@@ -23,81 +19,89 @@ pub enum ArbiterEvent {
     Demand {
         /// Where to.
         dst: u32,
-        /// How many more than before.
-        slots: u64,
+        /// How many more than before; not 0.
+        slots: u32,
     },
 }
 
-/// A slot that cannot be granted.
+/// Slots that cannot be granted; nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the endpoint has no slot to node {0} outstanding")]
-pub struct Denied(pub u32);
-
-#[derive(Clone, Copy, Default, Debug)]
-struct Flow {
-    demanded: u64,
-    granted: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    dst: u32,
-    slot: u64,
-    path: u32,
+pub enum Denied {
+    /// More than the endpoint waits for in this epoch.
+    #[error("{slots} slots to node {dst}, where {wanted} are wanted")]
+    Unwanted {
+        /// Where to.
+        dst: u32,
+        /// How many.
+        slots: u32,
+        /// How many would have been right.
+        wanted: u32,
+    },
+    /// Slots beyond the last that 64 bits can name.
+    #[error("the last slot of {slots:#x} from {base} on needs more than 64 bits")]
+    TooLate {
+        /// Bit 0 is this slot.
+        base: u64,
+        /// The slots.
+        slots: u64,
+    },
 }
 
 /// An arbiter's state towards one endpoint.
 #[derive(Clone, Debug)]
 pub struct ArbiterSession {
     session: Session,
-    flows: BTreeMap<u32, Flow>,
-    /// Slots granted and not sent yet.
-    queue: VecDeque<Slot>,
-    /// Slots sent since the epoch began.
-    sent: Totals,
+    flows: Flows,
+    /// Granted and not sent yet, with the base of the slots.
+    queue: VecDeque<(u64, Grant)>,
 }
 
 impl ArbiterSession {
     /// An arbiter that has just started, or has not heard of this endpoint.
     pub fn new(config: Config) -> ArbiterSession {
-        ArbiterSession {
-            session: Session::new(config, Role::Arbiter),
-            flows: BTreeMap::new(),
-            queue: VecDeque::new(),
-            sent: Totals::default(),
-        }
+        let session = Session::new(config, Role::Arbiter);
+        ArbiterSession { session, flows: Flows::new(), queue: VecDeque::new() }
     }
     /// Epoch and counters.
     pub const fn session(&self) -> &Session {
         &self.session
     }
-    fn flow(&self, dst: u32) -> Flow {
-        self.flows.get(&dst).copied().unwrap_or_default()
+    /// Slots to `dst` demanded since the epoch began, as far as heard; modulo 2³².
+    pub fn demanded(&self, dst: u32) -> u32 {
+        self.flows.get(dst).demanded
     }
-    /// Slots to `dst` demanded since the epoch began, as far as heard.
-    pub fn demanded(&self, dst: u32) -> u64 {
-        self.flow(dst).demanded
-    }
-    /// Slots to `dst` granted since the epoch began.
-    pub fn granted(&self, dst: u32) -> u64 {
-        self.flow(dst).granted
+    /// Slots to `dst` granted since the epoch began; modulo 2³².
+    pub fn granted(&self, dst: u32) -> u32 {
+        self.flows.get(dst).granted
     }
     /// Slots to `dst` demanded and not granted yet; none without an epoch.
-    pub fn wanted(&self, dst: u32) -> u64 {
-        let Flow { demanded, granted } = self.flow(dst);
-        if self.session.is_open() { demanded.saturating_sub(granted) } else { 0 }
+    pub fn wanted(&self, dst: u32) -> u32 {
+        if self.session.is_open() { self.flows.get(dst).wanted() } else { 0 }
     }
-    /// Grants a slot to `dst` over one of the paths there.
+    /// Grants slots to `dst` over one of the paths there: bit `i` of `slots` is timeslot `base + i`.
+    /// They go out with the next packet; those granted with one base in a row take the least room.
     ///
     /// # Errors
-    /// The endpoint has not asked for it in this epoch, has got all it asked for, or there is no epoch
-    /// at present: this end has left it, and [`ArbiterEvent::Began`] will come.
-    pub fn grant(&mut self, dst: u32, slot: u64, path: u32) -> Result<(), Denied> {
-        let open = self.session.is_open();
-        let flow = self.flows.get_mut(&dst).filter(|flow| open && flow.granted < flow.demanded);
-        flow.ok_or(Denied(dst))?.granted += 1;
-        self.queue.push_back(Slot { dst, slot, path });
+    /// The endpoint does not wait for so many, or they are beyond 64 bits.
+    #[inline]
+    pub fn grant(&mut self, dst: u32, path: u16, base: u64, slots: u64) -> Result<(), Denied> {
+        let Some(last) = slots.checked_ilog2() else { return Ok(()) };
+        if base.checked_add(last.into()).is_none() {
+            return Err(Denied::TooLate { base, slots });
+        }
+        let (count, wanted) = (slots.count_ones(), self.wanted(dst));
+        if count > wanted {
+            return Err(Denied::Unwanted { dst, slots: count, wanted });
+        }
+        let flow = self.flows.entry(dst);
+        flow.granted = flow.granted.wrapping_add(count);
+        self.queue.push_back((base, Grant { dst, path, slots }));
         Ok(())
+    }
+    /// Invites an endpoint to begin an epoch, unless there is one: an arbiter that takes over from
+    /// another need not wait until it is asked.
+    pub const fn announce(&mut self) {
+        self.session.announce();
     }
 
     /// Takes a packet in; appends what it means to `events`.
@@ -107,17 +111,18 @@ impl ArbiterSession {
     pub fn on_message(
         &mut self,
         bytes: &[u8],
+        now: Time,
         events: &mut Vec<ArbiterEvent>,
     ) -> Result<(), Refused> {
-        let accepted = self.session.receive(bytes)?;
-        if accepted.began {
+        let Accepted { began, message } = self.session.receive(bytes, now)?;
+        if began {
             self.flows.clear();
             self.queue.clear();
-            self.sent = Totals::default();
             events.push(ArbiterEvent::Began);
         }
-        accepted.lost.iter().for_each(|sent| self.lost(sent));
-        for record in &accepted.records {
+        // Slots are not granted again: the total says that they were.
+        self.session.window.acknowledge(&message.header.acks, |dst| self.flows.report(dst));
+        for record in message.records() {
             if let Record::Demand(totals) = record {
                 events.extend(totals.iter().filter_map(|total| self.hear(total)));
             }
@@ -125,70 +130,80 @@ impl ArbiterSession {
         Ok(())
     }
     /// A total that is not higher than the known one is an old one.
-    fn hear(&mut self, total: &Total) -> Option<ArbiterEvent> {
-        let flow = self.flows.entry(total.dst).or_default();
-        let slots = total.slots.checked_sub(flow.demanded).filter(|&slots| slots > 0)?;
-        flow.demanded = total.slots;
-        Some(ArbiterEvent::Demand { dst: total.dst, slots })
-    }
-    /// Slots are not granted again: the total says that they were.
-    fn lost(&mut self, sent: &Sent) {
-        sent.totals.iter().for_each(|&dst| self.sent.lost(dst, sent.number));
-        sent.granted.iter().for_each(|&dst| self.sent.report(dst));
+    #[inline]
+    fn hear(&mut self, Total { dst, slots }: Total) -> Option<ArbiterEvent> {
+        let flow = self.flows.entry(dst);
+        let more = slots.wrapping_sub(flow.demanded);
+        let wanted = slots.wrapping_sub(flow.granted);
+        if more == 0 || more > MOST_WANTED || wanted > MOST_WANTED {
+            return None;
+        }
+        flow.demanded = slots;
+        Some(ArbiterEvent::Demand { dst, slots: more })
     }
 
-    /// The next packet to be sent at `now`, if there is one: asked for after every other call, and at
-    /// [`ArbiterSession::deadline`], until there is none.
-    pub fn poll_message(&mut self, now: Time) -> Option<Vec<u8>> {
-        self.session.expire(now).iter().for_each(|sent| self.lost(sent));
-        if let Some(reset) = self.session.poll_reset(false, now) {
-            return Some(reset);
+    /// Puts the next packet to be sent at `now` into `out`, in the place of what is there. False: there
+    /// is none. Asked for after every other call, and at [`ArbiterSession::deadline`], until there is
+    /// none.
+    pub fn poll_message(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.session.expire(now, |dst| self.flows.report(dst));
+        if self.session.poll_reset(false, now, out) {
+            return true;
         }
-        let free = self.session.is_open() && !self.session.is_full();
-        let (mut records, granted, room) = if free { self.grants() } else { Default::default() };
-        let mut totals = Vec::new();
-        if free && self.session.unheard() < PATIENCE && self.sent.is_due() {
-            let most = room.saturating_sub(RECORD) / TOTAL;
-            totals = self.sent.take(most, self.session.next_number());
+        let records = self.has_records() && self.session.may_send(now);
+        if !records && !self.session.must_ack(now) {
+            return false;
         }
-        let about = totals.iter().map(|total| total.dst).collect();
-        if !totals.is_empty() {
-            records.push(Record::Report(totals));
+        let Some(mut writer) = self.session.begin_packet(out) else { return false };
+        if self.session.gate().is_some() {
+            self.write(&mut writer);
         }
-        let needed = !records.is_empty() || self.session.owes_ack();
-        needed.then(|| self.session.send(records, about, granted, now)).flatten()
+        self.session.send(writer, now);
+        true
     }
-    /// As many waiting slots as fit, their destinations, and the room that is left.
-    fn grants(&mut self) -> (Vec<Record>, Vec<u32>, usize) {
-        let (mut records, mut about, mut room) = (Vec::new(), Vec::new(), ROOM);
-        while room >= GRANTS + GRANT && !self.queue.is_empty() {
-            let (base, grants) = self.run(&mut room);
-            about.extend(grants.chunk_by(|a, b| a.dst == b.dst).map(|same| same[0].dst));
-            records.push(Record::Grants { base, grants });
+    fn has_records(&self) -> bool {
+        !self.queue.is_empty() || self.may_report()
+    }
+    fn may_report(&self) -> bool {
+        self.flows.is_due() && self.session.unheard() < PATIENCE
+    }
+    /// As many waiting slots as fit; once there are none left, reports.
+    fn write(&mut self, writer: &mut Writer) {
+        while let Some(&(base, _)) = self.queue.front() {
+            if !writer.grants(base) {
+                return;
+            }
+            self.write_grants(base, writer);
         }
-        about.sort_unstable();
-        about.dedup();
-        (records, about, room)
+        if !self.may_report() || !writer.report() {
+            return;
+        }
+        while writer.room() >= crate::wire::fcp::TOTAL
+            && let Some((dst, flow)) = self.flows.take()
+        {
+            writer.total(Total { dst, slots: flow.granted });
+            self.session.window.note(dst);
+        }
     }
     /// Slots that have a base in common.
-    fn run(&mut self, room: &mut usize) -> (u64, Vec<Grant>) {
-        let base = self.queue.front().map_or(0, |slot| slot.slot);
-        let mut grants = Vec::new();
-        *room -= GRANTS;
-        while *room >= GRANT {
-            let offset = |slot: &Slot| u16::try_from(slot.slot.checked_sub(base)?).ok();
-            let Some(offset) = self.queue.front().and_then(offset) else { break };
-            let Some(Slot { dst, path, .. }) = self.queue.pop_front() else { break };
-            grants.push(Grant { dst, path, offset });
-            *room -= GRANT;
+    fn write_grants(&mut self, base: u64, writer: &mut Writer) {
+        while let Some(&(other, grant)) = self.queue.front()
+            && other == base
+            && writer.grant(grant)
+        {
+            self.queue.pop_front();
+            self.session.window.note(grant.dst);
         }
-        for same in grants.chunk_by(|a, b| a.dst == b.dst) {
-            self.sent.count(same[0].dst, same.len() as u64);
-        }
-        (base, grants)
     }
     /// When [`ArbiterSession::poll_message`] has to be called at the latest.
     pub fn deadline(&self) -> Option<Time> {
-        self.session.deadline(false)
+        let more = if self.has_records() { self.session.gate() } else { None };
+        self.session.deadline(false, more)
+    }
+    /// As if `slots` had been granted and had arrived.
+    #[cfg(test)]
+    pub(super) fn skip(&mut self, dst: u32, slots: u32) {
+        let flow = self.flows.entry(dst);
+        flow.granted = flow.granted.wrapping_add(slots);
     }
 }

@@ -1,54 +1,44 @@
 //! The endpoint's end: demand goes out as totals, slots come in, lost ones are asked for again.
 
-use super::session::{Accepted, Role, Sent, Session};
-use super::totals::Totals;
-use super::{Config, NoSuchNode, Refused};
+use super::arrivals::Arrivals;
+use super::flows::Flows;
+use super::session::{Accepted, Role, Session};
+use super::{Config, DemandError, MOST_WANTED, Refused};
 use crate::time::Time;
-use crate::wire::fcp::{CODE, HEADER, LONGEST, RECORD, Record, TOTAL, Total};
-use std::collections::{BTreeMap, VecDeque};
-
-/// Totals that fit into one message.
-const MOST: usize = (LONGEST - HEADER - CODE - RECORD) / TOTAL;
+use crate::wire::fcp::{Grant, Message, Record, TOTAL, Total, Writer};
 
 /// What an endpoint gets to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndpointEvent {
     /// A new epoch: what was still wanted is wanted again, all of it.
     Began,
-    /// A slot in which to send; it counts against the demand. Who cannot use it adds demand anew.
+    /// Slots in which to send; they count against the demand. Who cannot use one, because it is over,
+    /// demands another.
     Granted {
         /// Where to.
         dst: u32,
-        /// The timeslot.
-        slot: u64,
         /// Which of the paths there.
-        path: u32,
+        path: u16,
+        /// Bit 0 of `slots` is this timeslot.
+        first: u64,
+        /// The slots; at least one, and none beyond 64 bits.
+        slots: u64,
     },
-    /// Slots were granted that never arrived; they have been asked for again.
+    /// Slots were granted that never arrived; they have been demanded again.
     Lost {
         /// Where to.
         dst: u32,
         /// How many.
-        slots: u64,
+        slots: u32,
     },
-}
-
-#[derive(Clone, Copy, Default, Debug)]
-struct Flow {
-    /// Slots that arrived or were given up, in this epoch.
-    granted: u64,
-    /// The latest packet with a report: slots granted up to it have arrived or are given up.
-    reported: u64,
 }
 
 /// An endpoint's state towards one arbiter.
 #[derive(Clone, Debug)]
 pub struct EndpointSession {
     session: Session,
-    demands: Totals,
-    flows: BTreeMap<u32, Flow>,
-    /// Slots that arrived with recent packets: number, destination, slots.
-    arrived: VecDeque<(u64, u32, u64)>,
+    flows: Flows,
+    arrivals: Arrivals,
     /// Slots wanted and not granted yet, over all destinations.
     wanted: u64,
     /// When the arbiter was last heard or asked.
@@ -60,11 +50,10 @@ impl EndpointSession {
     pub fn new(config: Config) -> EndpointSession {
         EndpointSession {
             session: Session::new(config, Role::Endpoint),
-            demands: Totals::default(),
-            flows: BTreeMap::new(),
-            arrived: VecDeque::new(),
+            flows: Flows::new(),
+            arrivals: Arrivals::default(),
             wanted: 0,
-            in_touch: Time::ps(0),
+            in_touch: Time::ZERO,
         }
     }
     /// Epoch and counters.
@@ -74,28 +63,34 @@ impl EndpointSession {
     /// Wants `slots` more timeslots to `dst`.
     ///
     /// # Errors
-    /// The network has no such node.
-    pub fn add_demand(&mut self, dst: u32, slots: u64) -> Result<(), NoSuchNode> {
+    /// The network has no such node, or too many slots would be wanted.
+    pub fn demand(&mut self, dst: u32, slots: u32) -> Result<(), DemandError> {
         if dst >= self.session.config().nodes {
-            return Err(NoSuchNode(dst));
+            return Err(DemandError::NoSuchNode(dst));
         }
-        if slots > 0 {
-            self.demands.raise(dst, slots);
-            self.wanted = self.wanted.saturating_add(slots);
+        if slots == 0 {
+            return Ok(());
         }
+        let flow = self.flows.entry(dst);
+        if MOST_WANTED - flow.wanted() < slots {
+            return Err(DemandError::TooMuch(dst));
+        }
+        flow.demanded = flow.demanded.wrapping_add(slots);
+        self.flows.report(dst);
+        self.wanted += u64::from(slots);
         Ok(())
     }
     /// Slots wanted to `dst` and not granted yet.
-    pub fn wanted(&self, dst: u32) -> u64 {
-        self.demands.get(dst).saturating_sub(self.granted(dst))
+    pub fn wanted(&self, dst: u32) -> u32 {
+        self.flows.get(dst).wanted()
     }
-    /// Slots demanded to `dst` since the epoch began: what the arbiter knows or will be told.
-    pub fn demanded(&self, dst: u32) -> u64 {
-        self.demands.get(dst)
+    /// Slots demanded to `dst` since the epoch began, modulo 2³²: what the arbiter knows or will be told.
+    pub fn demanded(&self, dst: u32) -> u32 {
+        self.flows.get(dst).demanded
     }
-    /// Slots to `dst` that arrived or were given up since the epoch began.
-    pub fn granted(&self, dst: u32) -> u64 {
-        self.flows.get(&dst).map_or(0, |flow| flow.granted)
+    /// Slots to `dst` that arrived or were given up since the epoch began, modulo 2³².
+    pub fn granted(&self, dst: u32) -> u32 {
+        self.flows.get(dst).granted
     }
 
     /// Takes a packet in; appends what it means to `events`.
@@ -108,112 +103,127 @@ impl EndpointSession {
         now: Time,
         events: &mut Vec<EndpointEvent>,
     ) -> Result<(), Refused> {
-        let accepted = self.session.receive(bytes)?;
+        let Accepted { began, message } = self.session.receive(bytes, now)?;
         self.in_touch = now;
-        if accepted.began {
-            self.restart();
+        if began {
+            self.flows.restart();
+            self.arrivals.clear();
             events.push(EndpointEvent::Began);
         }
-        accepted.lost.iter().for_each(|sent| self.lost(sent));
+        self.session.window.acknowledge(&message.header.acks, |dst| self.flows.report(dst));
         // Grants first: a report counts those of its own packet.
-        self.take_grants(&accepted, events);
-        for record in &accepted.records {
+        self.take_grants(&message, events);
+        for record in message.records() {
             if let Record::Report(totals) = record {
-                totals.iter().for_each(|total| self.compare(total, accepted.number, events));
+                totals.iter().for_each(|total| self.compare(total, message.header.number, events));
             }
         }
         Ok(())
     }
-    /// Fresh counts for what is still wanted (§5.3).
-    fn restart(&mut self) {
-        let flows = std::mem::take(&mut self.flows);
-        let granted = |dst| flows.get(&dst).map_or(0, |flow: &Flow| flow.granted);
-        self.demands.restart(|dst, slots| slots.saturating_sub(granted(dst)));
-        self.arrived.clear();
-    }
-    fn lost(&mut self, sent: &Sent) {
-        sent.totals.iter().for_each(|&dst| self.demands.lost(dst, sent.number));
-    }
-    fn take_grants(&mut self, accepted: &Accepted, events: &mut Vec<EndpointEvent>) {
-        for record in &accepted.records {
-            let Record::Grants { base, grants } = record else { continue };
-            for grant in grants {
-                let slot = base.saturating_add(grant.offset.into());
-                if self.take(grant.dst, accepted.number) {
-                    events.push(EndpointEvent::Granted { dst: grant.dst, slot, path: grant.path });
+    fn take_grants(&mut self, message: &Message, events: &mut Vec<EndpointEvent>) {
+        for record in message.records() {
+            let Record::Grants(grants) = record else { continue };
+            let first = grants.base;
+            for Grant { dst, path, slots } in grants.iter() {
+                if self.take(dst, slots.count_ones(), message.header.number) {
+                    events.push(EndpointEvent::Granted { dst, path, first, slots });
                 }
             }
         }
-        let oldest = self.session.highest().saturating_sub(64);
-        while self.arrived.front().is_some_and(|&(number, ..)| number < oldest) {
-            self.arrived.pop_front();
-        }
+        self.arrivals.forget(self.session.highest());
     }
-    /// Counts a slot of packet `number`. False: it is not used, for it was given up before.
-    fn take(&mut self, dst: u32, number: u64) -> bool {
-        let wanted = self.wanted(dst) > 0;
-        let flow = self.flows.entry(dst).or_default();
-        if number <= flow.reported {
+    /// Counts slots of packet `number`. False: they are not used, for they were given up before, or
+    /// never wanted.
+    #[inline]
+    fn take(&mut self, dst: u32, slots: u32, number: u64) -> bool {
+        let flow = self.flows.entry(dst);
+        if slots > flow.wanted() || self.arrivals.is_reported(dst, number) {
             return false;
         }
-        flow.granted = flow.granted.saturating_add(1);
-        self.wanted = self.wanted.saturating_sub(wanted.into());
-        match self.arrived.back_mut() {
-            Some((last, node, slots)) if (*last, *node) == (number, dst) => *slots += 1,
-            _ => self.arrived.push_back((number, dst, 1)),
-        }
+        flow.granted = flow.granted.wrapping_add(slots);
+        self.wanted -= u64::from(slots);
+        self.arrivals.note(number, dst, slots);
         true
     }
     /// Slots that a report knows of and that have not arrived are given up and wanted again. Those of
     /// packets after the report are not in its total.
-    fn compare(&mut self, total: &Total, number: u64, events: &mut Vec<EndpointEvent>) {
+    fn compare(&mut self, total: Total, number: u64, events: &mut Vec<EndpointEvent>) {
         let dst = total.dst;
-        let later = |&&(packet, node, _): &&(u64, u32, u64)| packet > number && node == dst;
-        let later: u64 = self.arrived.iter().filter(later).map(|&(.., slots)| slots).sum();
-        let wanted = self.wanted(dst);
-        let flow = self.flows.entry(dst).or_default();
-        if number <= flow.reported {
+        if self.arrivals.is_reported(dst, number) {
             return;
         }
-        flow.reported = number;
-        let had = flow.granted.saturating_sub(later);
+        self.arrivals.report(dst, number);
+        let later = self.arrivals.after(number, dst);
+        let flow = self.flows.entry(dst);
+        let had = flow.granted.wrapping_sub(later);
+        let missing = total.slots.wrapping_sub(had);
         // No more than is wanted can have been granted.
-        let slots = total.slots.saturating_sub(had).min(wanted);
+        let slots = if missing > MOST_WANTED { 0 } else { missing.min(flow.wanted()) };
         if slots > 0 {
-            flow.granted += slots;
-            self.demands.raise(dst, slots);
+            flow.granted = flow.granted.wrapping_add(slots);
+            flow.demanded = flow.demanded.wrapping_add(slots);
+            self.flows.report(dst);
             events.push(EndpointEvent::Lost { dst, slots });
         }
     }
 
-    /// The next packet to be sent at `now`, if there is one: asked for after every other call, and at
-    /// [`EndpointSession::deadline`], until there is none.
-    pub fn poll_message(&mut self, now: Time) -> Option<Vec<u8>> {
-        self.session.expire(now).iter().for_each(|sent| self.lost(sent));
-        if let Some(reset) = self.session.poll_reset(self.wanted > 0, now) {
-            return Some(reset);
+    /// Puts the next packet to be sent at `now` into `out`, in the place of what is there. False: there
+    /// is none. Asked for after every other call, and at [`EndpointSession::deadline`], until there is
+    /// none.
+    pub fn poll_message(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.session.expire(now, |dst| self.flows.report(dst));
+        if self.session.poll_reset(self.wanted > 0, now, out) {
+            return true;
         }
-        let free = self.session.is_open() && !self.session.is_full();
-        if free && self.demands.is_due() {
-            let totals = self.demands.take(MOST, self.session.next_number());
-            let about = totals.iter().map(|total| total.dst).collect();
+        let may_send = self.session.may_send(now);
+        let ask = may_send && self.ask_at().is_some_and(|at| at <= now);
+        let records = may_send && (self.flows.is_due() || ask);
+        if !records && !self.session.must_ack(now) {
+            return false;
+        }
+        let Some(mut writer) = self.session.begin_packet(out) else { return false };
+        if self.session.gate().is_some() {
+            self.write(ask, &mut writer);
+        }
+        if !writer.is_empty() {
             self.in_touch = now;
-            return self.session.send(vec![Record::Demand(totals)], about, Vec::new(), now);
         }
-        if free && self.ask_at().is_some_and(|at| at <= now) {
-            self.in_touch = now;
-            return self.session.send(vec![Record::Alive], Vec::new(), Vec::new(), now);
+        self.session.send(writer, now);
+        true
+    }
+    /// The totals that are due, as many as fit; without any, a question, if there is one to `ask`.
+    fn write(&mut self, ask: bool, writer: &mut Writer) {
+        if !self.flows.is_due() {
+            let _room = ask && writer.alive();
+            return;
         }
-        let owed = self.session.owes_ack();
-        owed.then(|| self.session.send(Vec::new(), Vec::new(), Vec::new(), now)).flatten()
+        writer.demand();
+        while writer.room() >= TOTAL
+            && let Some((dst, flow)) = self.flows.take()
+        {
+            writer.total(Total { dst, slots: flow.demanded });
+            self.session.window.note(dst);
+        }
     }
     /// When to ask whether the arbiter is there: while slots are wanted and nothing else is on the way.
     fn ask_at(&self) -> Option<Time> {
-        let idle = self.session.is_open() && self.wanted > 0 && !self.session.is_waiting();
+        let idle = self.session.is_open() && self.wanted > 0 && self.session.window.is_empty();
         idle.then(|| self.in_touch.after(self.session.config().alive))
     }
     /// When [`EndpointSession::poll_message`] has to be called at the latest.
     pub fn deadline(&self) -> Option<Time> {
-        self.session.deadline(self.wanted > 0).or(self.ask_at())
+        let more = if self.flows.is_due() {
+            self.session.gate()
+        } else {
+            self.ask_at().max(self.ask_at().and(self.session.gate()))
+        };
+        self.session.deadline(self.wanted > 0, more)
+    }
+    /// As if `slots` had been granted and had arrived.
+    #[cfg(test)]
+    pub(super) fn skip(&mut self, dst: u32, slots: u32) {
+        let flow = self.flows.entry(dst);
+        flow.granted = flow.granted.wrapping_add(slots);
+        self.wanted -= u64::from(slots);
     }
 }

@@ -6,11 +6,13 @@
 //! `docs/protocol/fcp.md` is the specification. No scheme uses it yet.
 
 mod arbiter;
+mod arrivals;
 mod endpoint;
+mod flows;
 mod session;
 #[cfg(test)]
 mod tests;
-mod totals;
+mod window;
 
 pub use arbiter::{ArbiterEvent, ArbiterSession, Denied};
 pub use endpoint::{EndpointEvent, EndpointSession};
@@ -30,13 +32,29 @@ pub struct Config {
     pub peer: u32,
     /// Nodes of the network: a message that names node `nodes` or a higher one is refused.
     pub nodes: u32,
-    /// After this time without an acknowledgement, what a packet said is reported again. More than a
-    /// round trip. Fastpass: 200 µs.
+    /// After this time without an acknowledgement, what a packet said is reported again. The other end
+    /// may wait for a quarter of it before it acknowledges, so it is more than 4/3 of a round trip.
+    /// Fastpass: 200 µs.
     pub timeout: Time,
+    /// At least this long between bursts of packets of one end; what comes up meanwhile goes into the
+    /// next. Fastpass: 20 µs at the arbiter.
+    pub gap: Time,
     /// An endpoint that waits for slots and hears nothing asks for an answer this often.
     pub alive: Time,
     /// The nonces come from this and the key: random, and never the same after a restart.
     pub seed: u64,
+}
+
+impl Config {
+    /// With Fastpass' time-out (200 µs) and gap (20 µs), and 1 ms of silence before an endpoint asks.
+    pub const fn usual(key: Key, me: u32, peer: u32, nodes: u32, seed: u64) -> Config {
+        let (timeout, gap, alive) = (Time::us(200), Time::us(20), Time::ms(1));
+        Config { key, me, peer, nodes, timeout, gap, alive, seed }
+    }
+    /// How long an acknowledgement may wait for a packet that goes the same way.
+    const fn ack_delay(&self) -> Time {
+        Time::ps(self.timeout.as_ps() / 4)
+    }
 }
 
 /// Why a message was not accepted. Nothing of it was used, but that its sender may have to begin again.
@@ -72,7 +90,16 @@ pub enum Refused {
     Repeated(u64),
 }
 
-/// A destination that the network does not have.
+/// The most slots that an endpoint can wait for to one destination.
+pub const MOST_WANTED: u32 = i32::MAX as u32;
+
+/// A demand that is not taken; nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the network has no node {0}")]
-pub struct NoSuchNode(pub u32);
+pub enum DemandError {
+    /// A destination that the network does not have.
+    #[error("the network has no node {0}")]
+    NoSuchNode(u32),
+    /// More than [`MOST_WANTED`] slots.
+    #[error("more than {MOST_WANTED} slots wanted to node {0}")]
+    TooMuch(u32),
+}

@@ -1,14 +1,12 @@
 //! What both ends have in common: epochs, packet numbers, acknowledgements.
 
+use super::window::Window;
 use super::{Config, Refused};
 use crate::time::Time;
-use crate::wire::fcp::{Acks, Key, Message, Record, siphash};
-use std::collections::VecDeque;
+use crate::wire::fcp::{Acks, Header, Invalid, Message, Record, Writer, siphash};
 
 /// Packets of another epoch in a row after which this end begins a new one.
 const STRANGE: u32 = 3;
-/// Packets on the way at most: as many as an acknowledgement can tell of.
-const WINDOW: usize = 64;
 
 /// Which end of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,17 +38,6 @@ pub struct Counters {
     pub repeated: u64,
 }
 
-/// A packet on its way.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Sent {
-    pub(super) number: u64,
-    at: Time,
-    /// Destinations whose totals it reports.
-    pub(super) totals: Vec<u32>,
-    /// Destinations with slots granted in it.
-    pub(super) granted: Vec<u32>,
-}
-
 /// A nonce for whoever proves to be at `theirs`.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
@@ -58,15 +45,12 @@ struct Offer {
     theirs: u64,
 }
 
-/// What an accepted message means for an end.
+/// What an accepted message means for an end, besides its records.
 #[derive(Debug)]
-pub(super) struct Accepted {
+pub(super) struct Accepted<'a> {
     /// It began an epoch: all counts start again, before its records count.
     pub(super) began: bool,
-    pub(super) number: u64,
-    pub(super) records: Vec<Record>,
-    /// Packets that the other end will never acknowledge.
-    pub(super) lost: Vec<Sent>,
+    pub(super) message: Message<'a>,
 }
 
 /// The part of an end that knows about epochs and packets, and nothing of what they say.
@@ -89,10 +73,13 @@ pub struct Session {
     /// A reset to be sent: its two nonces.
     reset: Option<(u64, u64)>,
     next_reset: Time,
-    ack_owed: bool,
+    /// When an acknowledgement is owed at the latest.
+    ack_by: Option<Time>,
     last_number: u64,
+    /// When the last packet of the epoch left.
+    last_sent: Option<Time>,
     received: Acks,
-    on_the_way: VecDeque<Sent>,
+    pub(super) window: Window,
     /// Time-outs since the other end was last heard.
     unheard: u32,
     counters: Counters,
@@ -110,10 +97,11 @@ impl Session {
             strange: 0,
             reset: None,
             next_reset: Time::ps(0),
-            ack_owed: false,
+            ack_by: None,
             last_number: 0,
+            last_sent: None,
             received: Acks::default(),
-            on_the_way: VecDeque::new(),
+            window: Window::default(),
             unheard: 0,
             counters: Counters::default(),
         };
@@ -135,10 +123,6 @@ impl Session {
     pub(super) const fn config(&self) -> &Config {
         &self.config
     }
-    /// The number that the next packet will have.
-    pub(super) const fn next_number(&self) -> u64 {
-        self.last_number + 1
-    }
     /// The highest number received.
     pub(super) const fn highest(&self) -> u64 {
         self.received.highest
@@ -146,14 +130,17 @@ impl Session {
     pub(super) const fn unheard(&self) -> u32 {
         self.unheard
     }
-    pub(super) fn is_full(&self) -> bool {
-        self.on_the_way.len() >= WINDOW
+    /// When a packet with records may leave, as far as time goes: all of a burst leaves at one time,
+    /// the next a gap later. `None`: not before something arrives or its time is over.
+    pub(super) fn gate(&self) -> Option<Time> {
+        let open = self.is_open() && !self.window.is_full();
+        open.then(|| self.last_sent.map_or(Time::ZERO, |at| at.after(self.config.gap)))
     }
-    pub(super) fn is_waiting(&self) -> bool {
-        !self.on_the_way.is_empty()
+    pub(super) fn may_send(&self, now: Time) -> bool {
+        self.gate().is_some_and(|at| at <= now || self.last_sent == Some(now))
     }
-    pub(super) const fn owes_ack(&self) -> bool {
-        self.ack_owed
+    pub(super) fn must_ack(&self, now: Time) -> bool {
+        self.is_open() && self.ack_by.is_some_and(|at| at <= now)
     }
 
     /// A nonce that nobody can guess and that no other start of this end has used.
@@ -161,21 +148,23 @@ impl Session {
         self.drawn += 1;
         let text = [self.config.seed, self.drawn, self.config.me.into()];
         let bytes: Vec<u8> = text.iter().flat_map(|word| word.to_be_bytes()).collect();
-        match siphash(&self.key(), &bytes) {
+        match siphash(&self.config.key, &bytes) {
             0 => self.draw(),
             nonce => nonce,
         }
     }
-    const fn key(&self) -> Key {
-        self.config.key
-    }
 
-    pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<Accepted, Refused> {
-        let result = self.judge(bytes);
+    /// Takes a packet in, apart from its acknowledgements and records.
+    pub(super) fn receive<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        now: Time,
+    ) -> Result<Accepted<'a>, Refused> {
+        let result = self.judge(bytes, now);
         let counters = &mut self.counters;
         *match &result {
             Ok(_) => &mut counters.accepted,
-            Err(Refused::Invalid(crate::wire::fcp::Invalid::Forged)) => &mut counters.forged,
+            Err(Refused::Invalid(Invalid::Forged)) => &mut counters.forged,
             Err(Refused::Invalid(_)) => &mut counters.malformed,
             Err(Refused::Epoch) => &mut counters.epoch,
             Err(Refused::Repeated(_)) => &mut counters.repeated,
@@ -183,33 +172,38 @@ impl Session {
         } += 1;
         result
     }
-    fn judge(&mut self, bytes: &[u8]) -> Result<Accepted, Refused> {
+    fn judge<'a>(&mut self, bytes: &'a [u8], now: Time) -> Result<Accepted<'a>, Refused> {
         let message = Message::parse(bytes, &self.config.key)?;
-        let (sender, receiver) = (message.source, message.destination);
+        let (sender, receiver) = (message.header.source, message.header.destination);
         if (sender, receiver) != (self.config.peer, self.config.me) {
             return Err(Refused::Stranger { sender, receiver });
         }
-        message.records.iter().try_for_each(|record| self.check(record))?;
-        if message.is_reset() { self.hear_reset(&message) } else { self.hear(message) }
+        message.records().try_for_each(|record| self.check(&record))?;
+        let began = match message.is_reset() {
+            true => self.hear_reset(&message.header, now).map(|()| true),
+            false => self.hear(&message, now),
+        }?;
+        Ok(Accepted { began, message })
     }
     fn check(&self, record: &Record) -> Result<(), Refused> {
-        let nodes = self.config.nodes;
-        let known = |node| if node < nodes { Ok(()) } else { Err(Refused::Node { node, nodes }) };
-        match (record, self.role) {
-            (Record::Reset | Record::Alive, _) => Ok(()),
+        let highest = match (record, self.role) {
+            (Record::Reset | Record::Alive, _) => None,
             (Record::Demand(totals), Role::Arbiter) | (Record::Report(totals), Role::Endpoint) => {
-                totals.iter().try_for_each(|total| known(total.dst))
+                totals.iter().map(|total| total.dst).max()
             }
-            (Record::Grants { grants, .. }, Role::Endpoint) => {
-                grants.iter().try_for_each(|grant| known(grant.dst))
-            }
-            _ => Err(Refused::Direction),
+            (Record::Grants(grants), Role::Endpoint) => grants.iter().map(|grant| grant.dst).max(),
+            _ => return Err(Refused::Direction),
+        };
+        let nodes = self.config.nodes;
+        match highest.filter(|&node| node >= nodes) {
+            Some(node) => Err(Refused::Node { node, nodes }),
+            None => Ok(()),
         }
     }
 
     /// The other end has no epoch, or has left it.
-    fn hear_reset(&mut self, message: &Message) -> Result<Accepted, Refused> {
-        let (from, to) = (message.from, message.to);
+    fn hear_reset(&mut self, header: &Header, now: Time) -> Result<(), Refused> {
+        let (from, to) = (header.from, header.to);
         let offered = self.offer.filter(|offer| offer.theirs == from);
         let mine = match self.theirs {
             None if to == self.mine => self.mine,
@@ -219,7 +213,7 @@ impl Session {
             }
             // It does not know yet that the epoch has begun: any packet tells.
             Some(theirs) if theirs == from => {
-                self.ack_owed = true;
+                self.ack_by = Some(now);
                 return Err(Refused::Repeated(0));
             }
             Some(_) if to == self.mine => offered.map_or_else(|| self.draw(), |offer| offer.mine),
@@ -231,9 +225,8 @@ impl Session {
             },
         };
         self.begin(mine, from);
-        self.ack_owed = true;
-        let (number, records, lost) = (0, Vec::new(), Vec::new());
-        Ok(Accepted { began: true, number, records, lost })
+        self.ack_by = Some(now);
+        Ok(())
     }
     /// A reset that proves nothing may be an old one: the epoch goes on until the peer has answered.
     fn make_offer(&mut self, theirs: u64, offered: Option<Offer>) -> Refused {
@@ -243,8 +236,9 @@ impl Session {
         Refused::Epoch
     }
 
-    fn hear(&mut self, message: Message) -> Result<Accepted, Refused> {
-        let (from, to) = (message.from, message.to);
+    /// A packet of an epoch; whether it begins it.
+    fn hear(&mut self, message: &Message, now: Time) -> Result<bool, Refused> {
+        let Header { from, to, number, .. } = message.header;
         let known = self.theirs == Some(from) && self.mine == to;
         let new = self.theirs.is_none() && self.mine == to;
         let offered = self.offer.is_some_and(|offer| (offer.mine, offer.theirs) == (to, from));
@@ -255,12 +249,14 @@ impl Session {
             self.begin(to, from);
         }
         (self.strange, self.unheard) = (0, 0);
-        self.ack_owed |= message.wants_ack();
-        if !self.received.note(message.number) {
-            return Err(Refused::Repeated(message.number));
+        if message.wants_ack() {
+            let by = now.after(self.config.ack_delay());
+            self.ack_by = Some(self.ack_by.map_or(by, |earlier| earlier.min(by)));
         }
-        let lost = self.acknowledged(&message.acks);
-        Ok(Accepted { began: !known, number: message.number, records: message.records, lost })
+        if !self.received.note(number) {
+            return Err(Refused::Repeated(number));
+        }
+        Ok(!known)
     }
     /// A packet of another epoch: an old one, or one end has lost its counts.
     fn wonder(&mut self, from: u64) -> Refused {
@@ -278,66 +274,72 @@ impl Session {
     }
     fn begin(&mut self, mine: u64, theirs: u64) {
         (self.mine, self.theirs) = (mine, Some(theirs));
-        (self.offer, self.reset, self.ack_owed) = (None, None, false);
-        (self.strange, self.unheard, self.last_number) = (0, 0, 0);
+        (self.offer, self.reset, self.ack_by) = (None, None, None);
+        (self.strange, self.unheard) = (0, 0);
+        (self.last_number, self.last_sent) = (0, None);
         self.received = Acks::default();
-        self.on_the_way.clear();
+        self.window.clear();
         self.counters.epochs += 1;
     }
-    fn acknowledged(&mut self, acks: &Acks) -> Vec<Sent> {
-        let sent = std::mem::take(&mut self.on_the_way).into_iter();
-        let (lost, left): (Vec<Sent>, Vec<Sent>) = sent
-            .filter(|packet| !acks.has(packet.number))
-            .partition(|packet| acks.forgot(packet.number));
-        self.on_the_way = left.into();
-        lost
-    }
 
-    /// The packets whose time is over.
-    pub(super) fn expire(&mut self, now: Time) -> Vec<Sent> {
-        let timeout = self.config.timeout;
-        let over = self.on_the_way.iter().take_while(|packet| packet.at.after(timeout) <= now);
-        let over = over.count();
-        self.counters.timeouts += over as u64;
-        self.unheard = self.unheard.saturating_add(u32::from(over > 0));
-        self.on_the_way.drain(..over).collect()
+    /// Calls `lost` with the destinations of packets whose time is over.
+    pub(super) fn expire(&mut self, now: Time, lost: impl FnMut(u32)) {
+        if self.window.oldest().is_none_or(|at| at.after(self.config.timeout) > now) {
+            return;
+        }
+        let by = now.since(self.config.timeout);
+        self.counters.timeouts += self.window.expire(by, lost);
+        self.unheard = self.unheard.saturating_add(1);
     }
     /// A reset, if one is owed, or if there is no epoch and this end is `eager` for one.
-    pub(super) fn poll_reset(&mut self, eager: bool, now: Time) -> Option<Vec<u8>> {
+    pub(super) fn poll_reset(&mut self, eager: bool, now: Time, out: &mut Vec<u8>) -> bool {
         let again = !self.is_open() && eager && self.next_reset <= now;
-        let (from, to) = self.reset.take().or(again.then_some((self.mine, 0)))?;
+        let nonces = self.reset.take().or(again.then_some((self.mine, 0)));
+        let Some((from, to)) = nonces else { return false };
         self.next_reset = now.after(self.config.timeout);
-        Some(self.emit(from, to, 0, vec![Record::Reset]))
+        let mut writer = Writer::new(out, &self.header(from, to, 0, Acks::default()));
+        writer.reset();
+        self.finish(writer);
+        true
     }
-    /// When [`Session::expire`] or [`Session::poll_reset`] has something to do at the latest.
-    pub(super) fn deadline(&self, eager: bool) -> Option<Time> {
-        match self.on_the_way.front() {
-            Some(packet) if self.is_open() => Some(packet.at.after(self.config.timeout)),
-            _ => (eager && !self.is_open()).then_some(self.next_reset),
+    /// Offers this end's nonce to the other one, unasked.
+    pub(super) const fn announce(&mut self) {
+        if self.theirs.is_none() {
+            self.reset = Some((self.mine, 0));
         }
     }
-    /// A packet of the present epoch; none without one.
-    pub(super) fn send(
-        &mut self,
-        records: Vec<Record>,
-        totals: Vec<u32>,
-        granted: Vec<u32>,
-        now: Time,
-    ) -> Option<Vec<u8>> {
-        let theirs = self.theirs?;
+    /// When there is something to send or to give up at the latest, where `more` is when this end has
+    /// records to send.
+    pub(super) fn deadline(&self, eager: bool, more: Option<Time>) -> Option<Time> {
+        if self.reset.is_some() {
+            return Some(Time::ZERO);
+        }
+        if !self.is_open() {
+            return eager.then_some(self.next_reset);
+        }
+        let over = self.window.oldest().map(|at| at.after(self.config.timeout));
+        [over, self.ack_by, more].into_iter().flatten().min()
+    }
+    /// The next packet of the epoch; none without one.
+    pub(super) fn begin_packet<'a>(&self, out: &'a mut Vec<u8>) -> Option<Writer<'a>> {
+        let number = self.last_number + 1;
+        Some(Writer::new(out, &self.header(self.mine, self.theirs?, number, self.received)))
+    }
+    /// Ends a packet and counts it as sent, about what was noted in the window.
+    pub(super) fn send(&mut self, writer: Writer, now: Time) {
         self.last_number += 1;
-        let number = self.last_number;
-        self.ack_owed = false;
-        if !records.is_empty() {
-            self.on_the_way.push_back(Sent { number, at: now, totals, granted });
+        (self.ack_by, self.last_sent) = (None, Some(now));
+        if !writer.is_empty() {
+            self.window.send(self.last_number, now);
         }
-        Some(self.emit(self.mine, theirs, number, records))
+        self.finish(writer);
     }
-    fn emit(&mut self, from: u64, to: u64, number: u64, records: Vec<Record>) -> Vec<u8> {
+    fn finish(&mut self, writer: Writer) {
         self.counters.sent += 1;
-        let Config { me: source, peer: destination, key, .. } = self.config;
-        let acks = if number == 0 { Acks::default() } else { self.received };
-        let message = Message { source, destination, from, to, number, acks, records };
-        message.emit(&key).expect("sessions keep below the longest message")
+        writer.finish(&self.config.key);
+    }
+    const fn header(&self, from: u64, to: u64, number: u64, acks: Acks) -> Header {
+        let Config { me: source, peer: destination, .. } = self.config;
+        Header { source, destination, from, to, number, acks }
     }
 }

@@ -1,0 +1,45 @@
+//! Which packets of an epoch were received.
+
+/// The packets that were received: a highest number and a vector for those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Acks {
+    /// Highest number received; 0: none.
+    pub highest: u64,
+    /// Bit i: number `highest - 1 - i` was received.
+    pub before: u64,
+}
+
+impl Acks {
+    /// Whether this packet was received; one too old for the vector was not.
+    pub const fn has(&self, number: u64) -> bool {
+        match self.highest.checked_sub(number) {
+            _ if number == 0 => false,
+            Some(0) => true,
+            Some(back @ 1..=64) => self.before >> (back - 1) & 1 == 1,
+            _ => false,
+        }
+    }
+    /// Whether this packet is too old for the vector to tell.
+    pub const fn forgot(&self, number: u64) -> bool {
+        self.highest > 64 && number < self.highest - 64
+    }
+    /// Takes note of a packet. False, and nothing noted: it is there already, or too old to tell.
+    pub const fn note(&mut self, number: u64) -> bool {
+        if number == 0 || self.has(number) || self.forgot(number) {
+            return false;
+        }
+        if number < self.highest {
+            self.before |= 1 << (self.highest - 1 - number);
+            return true;
+        }
+        let ahead = number - self.highest;
+        let first = self.highest > 0;
+        self.before = match ahead {
+            1..=63 => self.before << ahead | (first as u64) << (ahead - 1),
+            64 => (first as u64) << 63,
+            _ => 0,
+        };
+        self.highest = number;
+        true
+    }
+}
