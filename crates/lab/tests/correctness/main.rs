@@ -5,6 +5,7 @@ mod brought;
 mod common;
 mod determinism;
 mod failures;
+mod fastpass;
 mod invariants;
 mod lone_flow;
 mod nodes;

@@ -1,5 +1,6 @@
 //! Which central scheduler a scheme has, as plain data.
 
+use super::fastpass::FastpassSpec;
 use super::system::System;
 use super::xco::spec::XcoSpec;
 use crate::error::SpecError;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// A central scheduler and its options: in a scenario a table, or the name alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(remote = "Self")]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::or_name)]
@@ -21,6 +22,11 @@ pub enum ControlSpec {
     /// Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent
     /// Network Fabric Congestion in Cloud Computing Cluster Platforms", HPDC 2010.
     Xco(XcoSpec),
+    /// Fastpass: an arbiter, on a host of its own, gives each packet a timeslot and a path.
+    ///
+    /// Source: Perry, Ousterhout, Balakrishnan, Shah and Fugal, "Fastpass: A Centralized
+    /// "Zero-Queue" Datacenter Network", SIGCOMM 2014.
+    Fastpass(FastpassSpec),
 }
 
 impl Default for ControlSpec {
@@ -38,6 +44,7 @@ impl ControlSpec {
         match self {
             ControlSpec::None {} => Ok(None),
             ControlSpec::Xco(spec) => Ok(Some(Box::new(spec.build()?))),
+            ControlSpec::Fastpass(spec) => Ok(Some(Box::new(spec.build()?))),
         }
     }
 }
@@ -61,7 +68,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     type Value = ControlSpec;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a scheduler: \"none\", \"xco\", or a table with that `kind`")
+        f.write_str("a scheduler: \"none\", \"xco\", \"fastpass\", or a table with that `kind`")
     }
     /// The name alone is the table that says no more.
     fn visit_str<E: Error>(self, name: &str) -> Result<ControlSpec, E> {
