@@ -16,10 +16,12 @@ const LEAF_SPINE: &str =
 const PACKET: u64 = 1_538;
 
 fn scenario(fabric: &str, workload: &str, control: &str, more: &str) -> String {
+    // Datagrams are complete when they are sent: give them time to arrive.
+    let (end, when) = if workload.contains("udp") { ("4ms", "time") } else { ("1s", "flows-done") };
     format!(
         r#"
         name = "fastpass"
-        end = {{ at = "1s" }}
+        end = {{ at = "{end}", when = "{when}" }}
         fabric = {fabric}
         workload = [{workload}]
         {more}
@@ -94,6 +96,9 @@ fn exact_clocks_leave_no_queues_on_paths() {
     let run = one(&scenario(LEAF_SPINE, &all_to_all(16, 4, 8_900), "", ""));
     let (hosts, switches) = peaks(&run);
     eprintln!("leaf-spine {hosts} {switches} {:?}", run.control);
+    for p in run.ports.iter().filter(|p| p.peak_bytes > 1800) {
+        eprintln!("{} {} {}", p.node, p.port, p.peak_bytes);
+    }
     assert!(hosts < 2 * PACKET && switches < 2 * PACKET, "{hosts} B and {switches} B");
     assert_eq!(run.census.dropped, [0; 7]);
     assert!(run.control("slots_used") > 30_000);
@@ -128,11 +133,11 @@ fn clocks_that_differ_cost_a_packet_each_way() {
 /// Flows over a network that is all theirs reach what `reserve` leaves.
 #[test]
 fn long_flows_use_their_timeslots() {
-    let run = one(&scenario(STAR, r#"{ kind = "random-bijective", size = "10MB" }"#, "", ""));
+    let run = one(&scenario(STAR, LONG, "", ""));
     eprintln!("long {:?}", run.control);
     for flow in &run.flows {
         let gbps = flow.bytes as f64 * 8_000.0 / (flow.finish_ps - flow.start_ps) as f64;
-        assert!(gbps > 8.2, "{gbps} Gbit/s: {flow:?}");
+        assert!(gbps > 8.5, "{gbps} Gbit/s: {flow:?}");
         assert_eq!((flow.retransmits, flow.timeouts), (0, 0), "{flow:?}");
     }
     let bytes = run.control("endpoint_message_bytes") + run.control("arbiter_message_bytes");

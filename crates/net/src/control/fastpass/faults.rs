@@ -4,9 +4,11 @@
 //! The arbiter knows how many timeslots it has allocated over each link and switch, endpoints say which
 //! packets were lost. Both are counted in windows; the last and the present one count. A component that
 //! loses more than a share of what is sent over it, and some packets at least, is faulty: sporadic
-//! losses never come to such a share. One fault makes its neighbours look bad, too; so the worst
-//! component is named first, the losses on paths through it are then explained and do not count against
-//! others. Where a switch and its links look alike, the switch explains more losses.
+//! losses never come to such a share. One fault makes its neighbours look bad, too; so the component
+//! with the largest share is named first, and the losses on paths through it are then explained and do
+//! not count against others. If it is part of another one (a link, of its switch) that loses much of
+//! what goes past it as well, that one is named instead. As reports come one by one, a suspicion has to
+//! last for a quarter of a window.
 //!
 //! Two components that no traffic tells apart cannot be told apart here either: with two racks, a spine
 //! and its two links.
@@ -44,6 +46,8 @@ pub struct Faults {
     sent: [Vec<u32>; 2],
     losses: Vec<Loss>,
     window_ends: Time,
+    /// Since when something has been suspected.
+    suspected: Option<Time>,
     /// Scratch, by component.
     lost: Vec<u32>,
     named: Vec<bool>,
@@ -57,6 +61,7 @@ impl Faults {
             sent: [vec![0; components], vec![0; components]],
             losses: Vec::new(),
             window_ends: Time::ZERO,
+            suspected: None,
             lost: vec![0; components],
             named: vec![false; components],
         }
@@ -67,7 +72,7 @@ impl Faults {
     }
     /// So many packets may be sent over these components.
     #[inline]
-    pub fn sent(&mut self, path: &[Component], packets: u32) {
+    pub fn count(&mut self, path: &[Component], packets: u32) {
         path.iter().for_each(|&at| self.sent[0][at as usize] += packets);
     }
     /// So many packets were lost on a path over these components.
@@ -95,38 +100,63 @@ impl Faults {
     pub fn clear(&mut self, component: Component) {
         self.named[component as usize] = false;
     }
-    /// Appends the components that are found to be faulty now; each is named once until it is cleared.
-    pub fn judge(&mut self, out: &mut Vec<Component>) {
+    /// Appends the components that are found to be faulty at `now`; each is named once until it is
+    /// cleared.
+    pub fn judge(&mut self, now: Time, out: &mut Vec<Component>) {
         while let Some(worst) = self.worst() {
+            let since = *self.suspected.get_or_insert(now);
+            if now.since(since) < self.settles() {
+                return;
+            }
             self.named[worst as usize] = true;
             self.losses.retain(|loss| !loss.path.contains(&worst));
             out.push(worst);
         }
+        self.suspected = None;
     }
-    /// Of all components that lose about as large a share as the worst, the one with the most losses.
+    fn settles(&self) -> Time {
+        Time::ps(self.thresholds.window.as_ps() / 4)
+    }
+    /// The component that explains the most.
     fn worst(&mut self) -> Option<Component> {
         self.lost.fill(0);
         for loss in &self.losses {
             loss.path.iter().for_each(|&at| self.lost[at as usize] += loss.packets);
         }
         let Thresholds { share: least, losses, .. } = self.thresholds;
-        let share = |at: usize| {
-            let sent = self.sent[0][at] + self.sent[1][at];
-            f64::from(self.lost[at]) / f64::from(sent.max(self.lost[at]).max(1))
-        };
         let enough = losses.max(1);
-        let suspects = |at: &usize| self.lost[*at] >= enough.div_ceil(2) && share(*at) > least;
-        let suspects: Vec<usize> = (0..self.lost.len()).filter(suspects).collect();
-        let most = suspects.iter().map(|&at| share(at)).fold(0.0, f64::max);
-        let alike = suspects.into_iter().filter(|&at| share(at) >= ALIKE * most);
-        // The first of equals. One that has not lost enough yet may still be why others have.
-        let worst = alike.rev().max_by_key(|&at| self.lost[at]);
-        worst.filter(|&at| self.lost[at] >= enough).map(|at| at as Component)
+        let suspects = |at: &usize| {
+            self.lost[*at] >= enough.div_ceil(2) && share(self.lost[*at], self.sent(*at)) > least
+        };
+        let shares = |at: usize| (share(self.lost[at], self.sent(at)), at);
+        let suspects = (0..self.lost.len()).filter(suspects).map(shares);
+        // The first of equals.
+        let first = suspects.reduce(|best, next| if next.0 > best.0 { next } else { best })?.1;
+        let part_of = (0..self.lost.len()).filter(|&at| self.goes_beyond(at, first));
+        let worst =
+            part_of.fold(first, |best, at| if self.lost[at] > self.lost[best] { at } else { best });
+        // One that has not lost enough yet may still be why others have.
+        (self.lost[worst] >= enough).then_some(worst as Component)
+    }
+    fn sent(&self, at: usize) -> u32 {
+        self.sent[0][at] + self.sent[1][at]
+    }
+    /// Whether all losses of `part` are losses of `whole`, too, which has many more.
+    fn goes_beyond(&self, whole: usize, part: usize) -> bool {
+        let more = self.lost[whole].saturating_sub(self.lost[part]);
+        let rest = self.sent(whole).saturating_sub(self.sent(part));
+        let Thresholds { share: least, losses, .. } = self.thresholds;
+        let has = |loss: &Loss, at: usize| loss.path.contains(&(at as Component));
+        more >= losses.div_ceil(2).max(1)
+            && share(more, rest) > least / 2.0
+            && self.losses.iter().all(|loss| !has(loss, part) || has(loss, whole))
     }
 }
 
-/// Shares that differ by less than this factor count as equal.
-const ALIKE: f64 = 0.8;
+/// Of what was sent; what is reported lost was sent.
+fn share(lost: u32, sent: u32) -> f64 {
+    f64::from(lost) / f64::from(sent.max(lost).max(1))
+}
 
 #[cfg(test)]
 mod tests {
@@ -161,10 +191,10 @@ mod tests {
                 if a == b || path.iter().any(|&at| faults.is_named(at)) {
                     continue;
                 }
-                faults.sent(&path, 1);
+                faults.count(&path, 1);
                 if path.iter().any(|at| dead.contains(at)) || random.unit() < chance {
                     faults.lost(&path, 1);
-                    faults.judge(&mut named);
+                    faults.judge(Time::us(step), &mut named);
                 }
             }
             (faults, named)
@@ -206,10 +236,10 @@ mod tests {
         let mut faults = Faults::new(1, thresholds);
         for ms in 0..40 {
             faults.pass(Time::ms(ms));
-            faults.sent(&[0], 5);
+            faults.count(&[0], 5);
             faults.lost(&[0], 4);
             let mut named = Vec::new();
-            faults.judge(&mut named);
+            faults.judge(Time::ms(ms), &mut named);
             assert_eq!(named, [0; 0], "8 of 10 in two windows");
         }
     }

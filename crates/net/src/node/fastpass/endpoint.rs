@@ -69,6 +69,8 @@ pub struct Endpoint {
     talk: Timer,
     wait: Timer,
     events: Vec<EndpointEvent>,
+    /// Destinations of timeslots that could not be kept.
+    again: Vec<HostId>,
     buffer: Vec<u8>,
     counters: Counters,
 }
@@ -87,13 +89,14 @@ impl Endpoint {
             queues: Queues::new(timing.capacity),
             slots: Slots::new(2 * ahead + AHEAD),
             open: VecDeque::new(),
-            losses: LossTrace::new(),
+            losses: LossTrace::new(spec.fault_window),
             next_report: Time::ZERO,
             messages: VecDeque::new(),
             outbox: Outbox::new(host),
             talk: Timer::new(TALK),
             wait: Timer::new(SLOT),
             events: Vec::new(),
+            again: Vec::new(),
             buffer: Vec::new(),
             counters: Counters::default(),
             common,
@@ -164,6 +167,10 @@ impl Endpoint {
         }
         events.drain(..).for_each(|event| self.obey(at, event, now));
         self.events = events;
+        // Not before all timeslots of a message are kept.
+        while let Some(dst) = self.again.pop() {
+            self.request(dst);
+        }
     }
     fn obey(&mut self, at: usize, event: EndpointEvent, now: Time) {
         match event {
@@ -176,7 +183,6 @@ impl Endpoint {
                     rest &= rest - 1;
                     self.keep(Granted { slot, dst: HostId(dst), path }, now);
                 }
-                self.request(HostId(dst));
             }
             EndpointEvent::Lost { slots, .. } => self.counters.lost += u64::from(slots),
         }
@@ -186,7 +192,10 @@ impl Endpoint {
         let over = self.is_late(granted.slot, now);
         match self.queues.get_mut(granted.dst) {
             Some(queue) if !over && self.slots.put(granted) => queue.granted += 1,
-            _ => self.counters.late += 1,
+            _ => {
+                self.counters.late += 1;
+                self.again.push(granted.dst);
+            }
         }
     }
     fn is_late(&self, slot: u64, now: Time) -> bool {
@@ -231,7 +240,7 @@ impl Endpoint {
         }
         open.begun = true;
         open.room = open.room.saturating_sub(packet.len.into());
-        self.losses.leaves(&packet, path);
+        self.losses.leaves(&packet, path, cx.now);
         Packet { entropy: path, ..packet }
     }
     /// The first open timeslot is over.
@@ -272,7 +281,7 @@ impl Agent for Endpoint {
         if self.queues.packets() == 0 {
             self.peers.heard = cx.now;
         }
-        self.losses.comes(&packet);
+        self.losses.comes(&packet, cx.now);
         if self.queues.push(packet) {
             self.request(packet.dst);
             self.talk(cx);

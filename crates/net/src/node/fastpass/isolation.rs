@@ -54,7 +54,7 @@ impl Isolation {
     /// Timeslots are given out.
     pub fn sent(&mut self, placed: &Placed) {
         self.fabric.on_path(placed.src.into(), placed.dst.into(), placed.path, &mut self.way);
-        self.faults.sent(&self.way, placed.slots.count_ones());
+        self.faults.count(&self.way, placed.slots.count_ones());
     }
     /// Time passes.
     pub fn pass(&mut self, now: Time) {
@@ -67,7 +67,7 @@ impl Isolation {
             self.faults.lost(&self.way, loss.packets.into());
         }
         self.named.clear();
-        self.faults.judge(&mut self.named);
+        self.faults.judge(now, &mut self.named);
         for &component in &self.named {
             self.found.push((now, component));
             self.excluded.push(Excluded { component, echoes: 0, answered: true });
