@@ -33,7 +33,7 @@ pub enum Command {
     Diff(crate::diff::DiffOptions),
     /// Rebuild the page of a result, or compare several results on one page.
     Report(crate::report::ReportOptions),
-    /// Run a published experiment and print the paper's values beside ours.
+    /// Run published experiments: the paper's values beside ours, and a page with the figures.
     Reproduce(ReproduceOptions),
     /// Turn a file of another program (traffic, captures) into a part of a scenario.
     Import(crate::import::ImportOptions),
@@ -119,12 +119,21 @@ pub struct RunOptions {
 
 #[derive(Args)]
 pub struct ReproduceOptions {
-    /// The experiment, for example xco-2.
-    #[arg(required_unless_present = "list")]
-    pub id: Option<String>,
+    /// The experiments, for example xco-2.
+    #[arg(required_unless_present_any = ["list", "paper"], conflicts_with = "paper")]
+    pub id: Vec<String>,
+    /// All experiments of a paper, for example xco; or all of all.
+    #[arg(long)]
+    pub paper: Option<String>,
     /// List the experiments.
     #[arg(long)]
     pub list: bool,
+    /// Print Markdown tables instead, for documents.
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+    /// Folder in which each experiment gets a folder of its own, with a page.
+    #[arg(long, value_name = "DIR", default_value = "results/reproduce")]
+    pub out: PathBuf,
     #[command(flatten)]
     pub common: Common,
 }
@@ -153,4 +162,6 @@ pub enum Bench {
     Report,
     /// The arbiter of Fastpass: time per slot, of allocation and of path selection.
     Arbiter,
+    /// Planning a round of TDMA among 1,024 hosts, all pairs backlogged.
+    Tdma,
 }

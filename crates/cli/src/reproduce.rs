@@ -2,52 +2,118 @@
 
 use crate::arguments::ReproduceOptions;
 use crate::progress;
-use anyhow::{Context, Result};
-use slotline_lab::reproduce::{self, EXPERIMENTS, Experiment, Measured};
-use slotline_lab::run::Jobs;
+use crate::run::{keeper, to_do};
+use anyhow::{Result, bail};
+use slotline_lab::output::Place;
+use slotline_lab::record::RunRecord;
+use slotline_lab::reproduce::{self, Experiment, Findings, PAPERS, Paper, Study, Work};
+use slotline_lab::scenario::Loaded;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::Mutex;
 
 pub fn reproduce(options: &ReproduceOptions) -> Result<ExitCode> {
-    match &options.id {
-        Some(id) if !options.list => one(id, options),
-        _ => Ok(list()),
+    if options.list {
+        PAPERS.iter().for_each(|paper| say(&listed(paper)));
+        return Ok(ExitCode::SUCCESS);
     }
+    chosen(options)?.into_iter().try_for_each(|experiment| one(experiment, options))?;
+    Ok(ExitCode::SUCCESS)
 }
 
-fn list() -> ExitCode {
-    EXPERIMENTS.iter().for_each(|experiment| say(&line(experiment)));
-    ExitCode::SUCCESS
+/// A paper with its experiments.
+fn listed(paper: &Paper) -> String {
+    let lines = paper.experiments.iter().map(|experiment| line(experiment) + "\n");
+    format!("{}\n{}", paper.title, lines.collect::<String>())
 }
 
 fn line(experiment: &Experiment) -> String {
     format!("{:<8}{}", experiment.id, experiment.about)
 }
 
-fn one(id: &str, options: &ReproduceOptions) -> Result<ExitCode> {
-    let experiment = reproduce::find(id).with_context(|| {
-        let ids: Vec<&str> = EXPERIMENTS.iter().map(|experiment| experiment.id).collect();
-        format!("no experiment `{id}`: there are {}", ids.join(", "))
-    })?;
-    let rows = experiment.rows(&measure(experiment, options.common.threads())?);
-    if options.common.json {
-        rows.iter().for_each(|row| say(&row.json(id)));
-    } else {
-        say(&format!("{}\n{}\n", line(experiment), experiment.file));
-        say(&reproduce::table(&rows));
+/// What is asked for; whatever is not there is refused before anything runs.
+fn chosen(options: &ReproduceOptions) -> Result<Vec<&'static Experiment>> {
+    match options.paper.as_deref() {
+        None => options.id.iter().map(|id| known(id)).collect(),
+        Some("all") => Ok(reproduce::experiments().collect()),
+        Some(key) => match PAPERS.iter().find(|paper| paper.key == key) {
+            Some(paper) => Ok(paper.experiments.iter().collect()),
+            None => {
+                let keys: Vec<&str> = PAPERS.iter().map(|paper| paper.key).collect();
+                bail!("no paper `{key}`: there are {}, all", keys.join(", "))
+            }
+        },
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn measure(experiment: &Experiment, threads: usize) -> Result<Vec<Measured>> {
-    let mut done = Vec::new();
-    for point in experiment.points()? {
-        let jobs = Arc::new(Jobs::of(&point.loaded));
-        let end = point.loaded.scenario.end.at.map(|at| at.as_ps());
-        done.push(progress::watched(&jobs, end, || point.run(&jobs, threads))?);
+fn known(id: &str) -> Result<&'static Experiment> {
+    if let Some(experiment) = reproduce::find(id) {
+        return Ok(experiment);
     }
-    Ok(done)
+    let ids: Vec<&str> = reproduce::experiments().map(|experiment| experiment.id).collect();
+    bail!("no experiment `{id}`: there are {}", ids.join(", "))
+}
+
+/// Runs an experiment, prints the comparison and writes the page.
+fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<()> {
+    let threads = options.common.threads();
+    let (mut findings, places) = match &experiment.work {
+        Work::Computed { find, .. } => (find(threads), vec![]),
+        Work::Runs(study) => measured(study, options)?,
+    };
+    let folder = reproduce::write(&options.out, experiment, &mut findings)?;
+    // Only now nothing is lost with the single runs.
+    drop(places);
+    print(experiment, &findings, options);
+    if !options.common.json && !options.markdown {
+        say(&format!("Page: {}\n", folder.join("report.html").display()));
+    }
+    Ok(())
+}
+
+fn print(experiment: &Experiment, findings: &Findings, options: &ReproduceOptions) {
+    let rows = &findings.rows;
+    if options.common.json {
+        rows.iter().for_each(|row| say(&row.json(experiment.id)));
+    } else if options.markdown {
+        say(&format!("## {}: {}\n", experiment.id, experiment.about));
+        say(&reproduce::markdown(rows));
+    } else {
+        let file = experiment.study().map_or(String::new(), |study| format!("{}\n", study.file));
+        say(&format!("{}\n{file}", line(experiment)));
+        say(&reproduce::table(rows));
+    }
+}
+
+/// All points of a study, and the places that keep their runs in case this is killed.
+fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<Place>)> {
+    let (mut done, mut places) = (vec![], vec![]);
+    for point in study.points()? {
+        let loaded = &point.loaded;
+        let place = Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), false)?;
+        done.push(point.with(runs(loaded, &place, options.common.threads())?));
+        places.push(place);
+    }
+    Ok((study.findings(&done), places))
+}
+
+/// All runs of a scenario; each is kept in `place` as soon as it is done.
+fn runs(loaded: &Loaded, place: &Place, threads: usize) -> Result<Vec<RunRecord>> {
+    let (jobs, mut records) = to_do(loaded, place);
+    let end = loaded.scenario.end.at.map(|at| at.as_ps());
+    let (keep, kept) = (keeper(loaded, place), Mutex::new(BTreeSet::new()));
+    let name = |run: &RunRecord| (run.scheme.clone(), run.seed);
+    let noted = |run: &mut RunRecord| {
+        keep(run);
+        kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name(run));
+    };
+    let mut fresh = progress::watched(&jobs, end, || jobs.run_keeping(loaded, threads, &noted))?;
+    let kept = kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    // The last of a scenario is not kept by itself: usually a result follows at once.
+    fresh.iter_mut().filter(|run| !kept.contains(&name(run))).for_each(&keep);
+    records.append(&mut fresh);
+    Ok(records)
 }
 
 /// Prints; a reader that went away is no error.

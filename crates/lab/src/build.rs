@@ -363,21 +363,22 @@ impl Builder<'_> {
     fn timeline(&self, events: &[EventSpec]) -> Result<Vec<(Time, NodeId, Change)>, SpecError> {
         let mut out = Vec::new();
         let mut down = Down::default();
-        let mut ordered: Vec<&EventSpec> = events.iter().collect();
-        ordered.sort_by_key(|event| event.at);
-        for event in ordered {
+        let moments = |event| EventSpec::moments(event).map(move |at| (at, event));
+        let mut ordered: Vec<(Time, &EventSpec)> = events.iter().flat_map(moments).collect();
+        ordered.sort_by_key(|(at, _)| *at);
+        for (at, event) in ordered {
             if let EventKind::ControllerDown { controller }
             | EventKind::ControllerUp { controller } = &event.kind
             {
                 out.extend(
                     self.station_named(controller)
-                        .map(|node| (event.at, node, change(&event.kind, PortId(0)))),
+                        .map(|node| (at, node, change(&event.kind, PortId(0)))),
                 );
                 continue;
             }
             let links = touched(&self.graph, event)?;
             for end in links.iter().flat_map(|&link| self.graph.links[link].ends()) {
-                out.push((event.at, end.node, change(&event.kind, end.port)));
+                out.push((at, end.node, change(&event.kind, end.port)));
             }
             if !event.kind.changes_routes() {
                 continue;
@@ -394,7 +395,7 @@ impl Builder<'_> {
             let routes = Arc::new(Routes::build(&self.graph, self.routing, &down, self.seed));
             for node in 0..self.graph.nodes.len() as u32 {
                 let change = Change::Routes(Arc::clone(&routes));
-                out.push((event.at.after(event.reroute_after), NodeId(node), change));
+                out.push((at.after(event.reroute_after), NodeId(node), change));
             }
         }
         Ok(out)

@@ -2,9 +2,13 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod arbiter_quality;
 pub mod benchmark;
 pub mod benchmark_arbiter;
+pub mod benchmark_fcp;
+pub mod benchmark_pipeline;
 pub mod benchmark_report;
+pub mod benchmark_tdma;
 pub mod build;
 pub mod catalogue;
 pub mod change;

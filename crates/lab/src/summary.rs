@@ -25,6 +25,8 @@ pub struct SchemeSummary {
     pub runs: usize,
     /// By position in [`Summary::metrics`].
     pub cells: Vec<Option<Cell>>,
+    /// What its central scheme has counted, by name: the mean of a run.
+    pub control: Vec<(String, f64)>,
     /// What the engine did for it.
     pub engine: EngineTotal,
 }
@@ -66,6 +68,7 @@ impl Summary {
                 name: name.clone(),
                 runs: runs.len(),
                 cells: kept.iter().map(cell).collect(),
+                control: control(&runs),
                 engine: EngineTotal::of(&runs),
             }
         };
@@ -102,6 +105,16 @@ impl Summary {
         let cells = (0..self.schemes.len()).filter_map(|at| self.cell(at, metric));
         cells.map(|cell| cell.estimate.mean).all(|mean| mean == 0.0)
     }
+}
+
+/// What central schemes have counted in `runs`: means.
+fn control(runs: &[&RunRecord]) -> Vec<(String, f64)> {
+    let mut names: Vec<&str> =
+        runs.iter().flat_map(|run| run.control.iter().map(|row| row.count.as_str())).collect();
+    names.sort_unstable();
+    names.dedup();
+    let sum = |name: &str| runs.iter().map(|run| run.control(name) as f64).sum::<f64>();
+    names.into_iter().map(|name| (name.into(), sum(name) / runs.len() as f64)).collect()
 }
 
 /// The values of `scheme` by seed, for each of [`Metric::ALL`] in order.

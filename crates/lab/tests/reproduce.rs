@@ -1,6 +1,6 @@
 //! The published experiments at a fraction of their length: not their numbers, but their shape.
 
-use slotline_lab::reproduce::{EXPERIMENTS, Experiment, Measured, Row, Stated, find};
+use slotline_lab::reproduce::{Measured, PAPERS, Row, Stated, Study, experiments, find};
 use slotline_lab::run::Jobs;
 use slotline_lab::statistics::Estimate;
 use slotline_net::time::Time;
@@ -9,8 +9,8 @@ use std::path::Path;
 
 /// The rows of `id` at these points of its axis, with one seed and in little time.
 fn brief(id: &str, axis: &[u32], end: Time, blocks: u32) -> Vec<Row> {
-    let experiment = find(id).expect("a known experiment");
-    let mut points = experiment.points().expect("a valid scenario");
+    let study = find(id).and_then(|experiment| experiment.study()).expect("a study");
+    let mut points = study.points().expect("a valid scenario");
     points.retain(|point| axis.contains(&point.x));
     let mut measured = Vec::new();
     for point in &mut points {
@@ -24,11 +24,11 @@ fn brief(id: &str, axis: &[u32], end: Time, blocks: u32) -> Vec<Row> {
         point.loaded.reseed(None, Some(1)).expect("a valid scenario");
         measured.push(point.run(&Jobs::of(&point.loaded), 2).expect("it runs"));
     }
-    experiment.rows(&measured)
+    study.findings(&measured).rows
 }
 
 fn of(rows: &[Row], setup: &str, quantity: &str) -> f64 {
-    let row = rows.iter().find(|row| row.setup == setup && row.quantity == quantity);
+    let row = rows.iter().find(|row| row.setup() == setup && row.quantity == quantity);
     row.unwrap_or_else(|| panic!("no {quantity} for {setup}")).ours.mean
 }
 
@@ -78,7 +78,9 @@ fn work_conservation_gives_the_rest_to_the_greedy() {
 #[test]
 fn a_json_line_has_exactly_the_named_keys() {
     let row = |paper| Row {
-        setup: "N=8, tcp".into(),
+        x: Some(8.0),
+        point: "N=8".into(),
+        scheme: "tcp".into(),
         quantity: "goodput",
         unit: "Mbit/s",
         paper,
@@ -109,26 +111,47 @@ fn every_row_is_a_line_of_json() {
 
 #[test]
 fn every_experiment_is_a_scenario_of_that_name() {
-    for experiment in &EXPERIMENTS {
+    for experiment in experiments() {
+        let Some(study) = experiment.study() else { continue };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let file = root.join(experiment.file);
-        let loaded = slotline_lab::scenario::Scenario::load(&file).expect("a valid scenario");
+        let loaded = slotline_lab::scenario::Scenario::load(&root.join(study.file));
+        let loaded = loaded.unwrap_or_else(|error| panic!("{}: {error}", experiment.id));
         assert_eq!(loaded.scenario.name, experiment.id);
-        assert!(points(experiment).iter().all(|point| !point.1.is_empty()));
+        assert!(points(study).iter().all(|point| !point.1.is_empty()));
     }
     assert!(find("xco-77").is_none());
 }
 
 #[test]
 fn nothing_measured_is_nothing_to_compare() {
-    for experiment in &EXPERIMENTS {
+    for study in experiments().filter_map(|experiment| experiment.study()) {
         let empty = |(x, setup)| Measured { x, setup, runs: vec![] };
-        let points: Vec<Measured> = points(experiment).into_iter().map(empty).collect();
-        assert!(experiment.rows(&points).is_empty());
+        let points: Vec<Measured> = points(study).into_iter().map(empty).collect();
+        assert!(study.findings(&points).rows.is_empty());
     }
 }
 
-fn points(experiment: &Experiment) -> Vec<(u32, String)> {
-    let points = experiment.points().expect("a valid scenario");
+/// Names begin with that of the paper, and no two are alike; each has a section in the paper's page of the
+/// documentation, and nothing else has.
+#[test]
+fn every_experiment_is_documented() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction");
+    for paper in PAPERS {
+        let ids: Vec<&str> = paper.experiments.iter().map(|experiment| experiment.id).collect();
+        assert!(
+            ids.iter().all(|id| id.strip_prefix(paper.key).is_some_and(|n| n.starts_with('-')))
+        );
+        let page = std::fs::read_to_string(root.join(format!("{}.md", paper.key)));
+        let page = page.unwrap_or_else(|error| panic!("{}: {error}", paper.key));
+        let heads = page.lines().filter_map(|line| line.strip_prefix("## "));
+        let heads = heads.filter_map(|head| Some(head.split_once(": ")?.0));
+        let prefix = format!("{}-", paper.key);
+        let said: Vec<&str> = heads.filter(|head| head.starts_with(&prefix)).collect();
+        assert_eq!(said, ids, "sections of docs/reproduction/{}.md", paper.key);
+    }
+}
+
+fn points(study: &Study) -> Vec<(u32, String)> {
+    let points = study.points().expect("a valid scenario");
     points.into_iter().map(|point| (point.x, point.setup)).collect()
 }

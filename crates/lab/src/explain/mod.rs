@@ -103,7 +103,10 @@ fn about(kind: Kind, name: &str) -> String {
 }
 
 fn event(event: &EventSpec) -> String {
-    let at = span(event.at);
+    let at = match event.times {
+        1 => span(event.at),
+        n => format!("{}, and {} times more every {},", span(event.at), n - 1, span(event.every)),
+    };
     let what = match &event.kind {
         EventKind::LinkDown { link } => format!("link {link} goes down"),
         EventKind::LinkUp { link } => format!("link {link} carries again"),

@@ -10,6 +10,12 @@ use slotline_net::node::DropReason;
 /// An object whose keys keep their order.
 struct Ordered<'a, T>(Vec<(&'a str, T)>);
 
+impl<T> Ordered<'_, T> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl<T: Serialize> Serialize for Ordered<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
@@ -33,16 +39,13 @@ struct File<'a> {
 struct Scheme<'a> {
     runs: usize,
     metrics: Ordered<'a, Value>,
+    #[serde(skip_serializing_if = "Ordered::is_empty")]
+    control: Ordered<'a, f64>,
     engine: Value,
 }
 
 /// The text of the file.
 pub fn text(id: &str, set: &RunSet, summary: &Summary) -> String {
-    let scheme = |s: &'_ SchemeSummary| Scheme {
-        runs: s.runs,
-        metrics: metrics(s, summary),
-        engine: engine(&s.engine),
-    };
     let file = File {
         id,
         name: &set.name,
@@ -51,11 +54,23 @@ pub fn text(id: &str, set: &RunSet, summary: &Summary) -> String {
         complete: set.complete(),
         seeds: &set.seeds,
         baseline: set.schemes.first(),
-        schemes: Ordered(summary.schemes.iter().map(|s| (s.name.as_str(), scheme(s))).collect()),
+        schemes: Ordered(
+            summary.schemes.iter().map(|s| (s.name.as_str(), scheme(s, summary))).collect(),
+        ),
         engine: engine(&EngineTotal::of(&set.in_order())),
     };
     // Plain data with text keys always has a JSON form.
     serde_json::to_string_pretty(&file).expect("plain data") + "\n"
+}
+
+fn scheme<'a>(scheme: &'a SchemeSummary, summary: &Summary) -> Scheme<'a> {
+    let control = scheme.control.iter().map(|(name, mean)| (name.as_str(), *mean));
+    Scheme {
+        runs: scheme.runs,
+        metrics: metrics(scheme, summary),
+        control: Ordered(control.collect()),
+        engine: engine(&scheme.engine),
+    }
 }
 
 fn metrics<'a>(scheme: &SchemeSummary, summary: &Summary) -> Ordered<'a, Value> {

@@ -135,6 +135,18 @@ fn notes(set: &RunSet, summary: &Summary, width: usize) -> String {
     lines(&known) + gap + &lines(&trust)
 }
 
+/// What the central scheme of each scheme has counted, if it has one.
+fn counted(summary: &Summary) -> impl Iterator<Item = String> {
+    let schemes = summary.schemes.iter().filter(|scheme| !scheme.control.is_empty());
+    schemes.map(|scheme| {
+        let count = |(name, mean): &(String, f64)| {
+            format!("{} {}", words::grouped(mean.round() as u64), name.replace('_', " "))
+        };
+        let counts: Vec<String> = scheme.control.iter().map(count).collect();
+        format!("{} counted in a run: {}.", scheme.name, counts.join(", "))
+    })
+}
+
 fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
     let mut out = Vec::new();
     if !set.complete() {
@@ -151,6 +163,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
             "≥ lower bound: unfinished flows count with the time they had when the run ended.";
         out.push(bound.into());
     }
+    out.extend(counted(summary));
     if summary.is_fixed() {
         out.push("All seeds gave the same numbers: nothing in this scenario is random.".into());
     }

@@ -21,7 +21,7 @@ pub fn table(rows: &[Row]) -> String {
 }
 
 /// Different notes, in the order of the rows.
-fn notes(rows: &[Row]) -> Vec<&str> {
+pub(super) fn notes(rows: &[Row]) -> Vec<&str> {
     let mut notes: Vec<&str> = Vec::new();
     for row in rows.iter().filter(|row| !row.note.is_empty()) {
         if !notes.contains(&row.note.as_str()) {
@@ -34,25 +34,46 @@ fn notes(rows: &[Row]) -> Vec<&str> {
 fn cells(row: &Row, notes: &[&str]) -> [String; 7] {
     let number = notes.iter().position(|note| *note == row.note);
     [
-        row.setup.clone(),
+        row.setup(),
         row.quantity.into(),
         row.paper.map_or("-".into(), stated),
         short(row.ours.mean),
-        row.ours.half.map_or(String::new(), |half| format!("± {}", short(half))),
+        half(row),
         row.unit.into(),
         number.map_or(String::new(), |at| format!("[{}]", at + 1)),
     ]
 }
 
-fn stated(stated: Stated) -> String {
-    match stated {
-        Stated::About(value) => format!("~ {}", short(value)),
-        Stated::Over(value) => format!("> {}", short(value)),
-    }
+/// What the paper says, as `> 900`.
+pub(super) fn stated(stated: Stated) -> String {
+    format!("{} {}", stated.sign(), short(stated.value()))
 }
 
-fn short(value: f64) -> String {
-    if value.abs() < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+/// Our value, as `925 ± 1.2`.
+pub(super) fn estimate(row: &Row) -> String {
+    let half = half(row);
+    short(row.ours.mean) + if half.is_empty() { "" } else { " " } + &half
+}
+
+/// Half of the interval, as `± 1.2`. What is nothing beside the value is rounding.
+fn half(row: &Row) -> String {
+    let rounding = row.ours.mean.abs() * 1e-9;
+    let zero = |half: f64| if half > rounding { half } else { 0.0 };
+    row.ours.half.map_or(String::new(), |half| format!("± {}", short(zero(half))))
+}
+
+/// No more digits than say something; two at least.
+pub(super) fn short(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        size if size < 1e-6 => format!("{value:.0e}"),
+        size if size < 1.0 => {
+            let digits = (1.0 - size.log10().floor()) as usize;
+            format!("{value:.digits$}")
+        }
+        size if size < 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
 }
 
 /// Numbers to the right, text to the left.
@@ -77,7 +98,9 @@ mod tests {
     #[test]
     fn notes_are_said_once() {
         let row = |setup: &str, paper, mean, note: &str| Row {
-            setup: setup.into(),
+            x: None,
+            point: setup.split(", ").next().unwrap_or("").into(),
+            scheme: setup.split(", ").nth(1).unwrap_or("").into(),
             quantity: "goodput",
             unit: "Mbit/s",
             paper,
@@ -98,5 +121,11 @@ N=10, xco  goodput   ~ 200   200 ± 1.2  Mbit/s
 [1] lost figure
 ";
         assert_eq!(table(&rows), expected);
+    }
+
+    #[test]
+    fn small_numbers_keep_two_digits() {
+        let shown = [0.0, 0.015_23, 0.4, 0.96, 5.25, 99.6, 123_456.7, -0.05].map(short);
+        assert_eq!(shown, ["0", "0.015", "0.40", "0.96", "5.2", "100", "123457", "-0.050"]);
     }
 }

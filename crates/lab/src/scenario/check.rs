@@ -269,6 +269,13 @@ fn event(event: &EventSpec, graph: &Graph, stations: &[String], end: Option<Time
     ensure(event.at <= end, "at", || {
         format!("`at` is {}, but the run ends at {end}: it would not happen", event.at)
     })?;
+    ensure(event.last() <= end, "times", || {
+        format!(
+            "`times` is {}: the last is at {}, but the run ends at {end}",
+            event.times,
+            event.last()
+        )
+    })?;
     match &event.kind {
         EventKind::LinkDown { link } | EventKind::LinkUp { link } => known_link(graph, link),
         EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } => {

@@ -24,6 +24,10 @@ pub struct EventSpec {
     pub kind: EventKind,
     /// How long it takes until routes follow; zero: at once.
     pub reroute_after: Time,
+    /// How often it happens; at least once.
+    pub times: u32,
+    /// From one time to the next; zero where it happens once.
+    pub every: Time,
 }
 
 /// What happens.
@@ -68,14 +72,36 @@ pub enum EventKind {
     },
 }
 
+/// Most repetitions of an event.
+const MOST_TIMES: u32 = 100_000;
+
+impl EventSpec {
+    /// When it happens.
+    pub fn moments(&self) -> impl Iterator<Item = Time> + use<> {
+        let (at, every) = (self.at, self.every);
+        (0..u64::from(self.times)).map(move |n| at.after(every.times(n)))
+    }
+    /// When it happens for the last time.
+    pub fn last(&self) -> Time {
+        self.at.after(self.every.times(u64::from(self.times - 1)))
+    }
+}
+
 /// The form in a scenario file.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_net::schema::by_kind)]
 struct Table {
-    /// When.
+    /// When; the first time, where it is repeated.
     at: Time,
     kind: Kind,
+    /// How often it happens. More than once needs `every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000), extend("default" = 1))]
+    times: Option<u32>,
+    /// From one time to the next. Only with `times`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    every: Option<Time>,
     /// The link: the names of its two ends, as in `overrides` of the fabric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["link-down", "link-up", "rate"]))]
@@ -168,7 +194,8 @@ impl TryFrom<Table> for EventSpec {
     type Error = SpecError;
 
     fn try_from(table: Table) -> Result<EventSpec, SpecError> {
-        let Table { at, kind, link, switch, controller, rate, reroute_after } = table;
+        let Table { at, kind, link, switch, controller, rate, reroute_after, times, every } = table;
+        let (times, every) = repetition(times, every)?;
         let stays = reroute_after.is_none();
         let kind = match (kind, link, switch, controller, rate) {
             (Kind::LinkDown, Some(link), None, None, None) => EventKind::LinkDown { link },
@@ -186,7 +213,29 @@ impl TryFrom<Table> for EventSpec {
             }
             (kind, ..) => return Err(SpecError::new("kind", needs(kind))),
         };
-        Ok(EventSpec { at, kind, reroute_after: reroute_after.unwrap_or_default() })
+        Ok(EventSpec { at, kind, reroute_after: reroute_after.unwrap_or_default(), times, every })
+    }
+}
+
+/// `times` and `every`, which go together.
+fn repetition(times: Option<u32>, every: Option<Time>) -> Result<(u32, Time), SpecError> {
+    let wrong = |key, message: String| Err(SpecError::new(key, message));
+    match (times, every) {
+        (None | Some(1), None) => Ok((1, Time::ZERO)),
+        (Some(times @ 2..=MOST_TIMES), Some(every)) if every > Time::ZERO => Ok((times, every)),
+        (Some(times), _) if !(1..=MOST_TIMES).contains(&times) => {
+            wrong("times", format!("`times` is {times}: it has to be 1 to {MOST_TIMES}"))
+        }
+        (Some(times), None) => wrong(
+            "every",
+            format!("`times` is {times}: `every` is needed, the time from one to the next"),
+        ),
+        (Some(_), Some(_)) => {
+            wrong("every", "`every` has to be more than 0, and `times` more than 1".into())
+        }
+        (None, Some(_)) => {
+            wrong("times", "`every` is given: `times` is needed, how often it happens".into())
+        }
     }
 }
 
@@ -218,6 +267,8 @@ impl From<EventSpec> for Table {
             controller: None,
             rate: None,
             reroute_after: event.kind.changes_routes().then_some(event.reroute_after),
+            times: (event.times > 1).then_some(event.times),
+            every: (event.times > 1).then_some(event.every),
         };
         (table.kind, *table.named(&event.kind)) = (event.kind.kind(), Some(event.kind.name()));
         if let EventKind::Rate { rate, .. } = event.kind {

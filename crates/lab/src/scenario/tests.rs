@@ -163,6 +163,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "[[workload]]",
         "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"h0-s0\"\nrate = \"1Gbps\"\n[[workload]]",
     ),
+    (
+        "a controller that no scheme has",
+        "[[workload]]",
+        "[[event]]\nat = \"1ms\"\nkind = \"controller-down\"\ncontroller = \"contoller\"\n[[workload]]",
+    ),
 ];
 
 #[test]

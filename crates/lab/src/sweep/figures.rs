@@ -198,6 +198,7 @@ fn lines(sweep: &Sweep, places: &Places, metric: Metric) -> Vec<StudyLine> {
             high: entries().map(|entry| entry.ci_high.unwrap_or(f64::NAN)).collect(),
             seeds: entries().map(|entry| entry.n).collect(),
             least: entries().map(|entry| entry.lower_bound).collect(),
+            stated: vec![],
         }
     };
     let all = (0..places.lines.len().min(MOST_LINES)).map(of_line);

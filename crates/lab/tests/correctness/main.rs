@@ -3,6 +3,7 @@
 
 mod brought;
 mod common;
+mod controllers;
 mod determinism;
 mod failures;
 mod fastpass;

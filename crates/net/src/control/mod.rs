@@ -8,6 +8,7 @@ pub mod fcp;
 pub mod network;
 pub mod spec;
 pub mod system;
+pub mod tdma;
 pub mod xco;
 
 pub use network::Network;

@@ -2,7 +2,9 @@
 
 pub mod fastpass;
 pub mod fcp;
+pub mod mac_control;
 pub mod packet;
+pub mod tdma;
 pub mod xco;
 
 /// Why bytes are not a message.

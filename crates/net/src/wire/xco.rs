@@ -134,7 +134,7 @@ fn duration(ns: u64) -> Result<Time, ParseError> {
     Ok(Time::ps(ps))
 }
 
-fn list<'a, T>(
+pub(super) fn list<'a, T>(
     reader: &mut Reader<'a>,
     item: impl Fn(&mut Reader<'a>) -> Result<T, ParseError>,
 ) -> Result<Vec<T>, ParseError> {

@@ -20,14 +20,17 @@ pub mod hosts;
 mod hpcc;
 pub mod incast;
 mod job;
+pub mod migration;
 mod options;
 pub mod pairs;
 pub mod poisson;
+pub mod probe;
 #[cfg(test)]
 mod rehearsal;
 pub mod ring;
 pub mod rows;
 pub mod rpc;
+pub mod short_flows;
 pub mod shuffle;
 pub mod spec;
 #[cfg(test)]

@@ -4,10 +4,13 @@ use super::TrafficBuilder;
 use super::bulk::Bulk;
 use super::incast::Incast;
 use super::job::{Job, Setting};
+use super::migration::Migration;
 use super::pairs::{HotSpot, Random, RandomBijective, Staggered, Stride};
 use super::poisson::Poisson;
+use super::probe::Probe;
 use super::ring::Ring;
 use super::rpc::RequestResponse;
+use super::short_flows::ShortFlows;
 use super::shuffle::Shuffle;
 use super::trace::Trace;
 use super::udp::Udp;
@@ -72,6 +75,19 @@ pub enum WorkloadSpec {
     Udp(Udp),
     /// Long TCP flows, of given size or as long as the run.
     Bulk(Bulk),
+    /// Small datagrams that come back, at regular times; what is lost stays unanswered.
+    ///
+    /// Source: RFC 862, the echo protocol over UDP.
+    Probe(Probe),
+    /// Sequences of short TCP flows, each on a fresh connection; closed loop.
+    ///
+    /// Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent Network
+    /// Fabric Congestion in Cloud Computing Cluster Platforms", 2010, section 2.3.
+    ShortFlows(ShortFlows),
+    /// Live migration of a virtual machine: its memory in rounds, while it runs, then the rest.
+    ///
+    /// Source: Clark et al., "Live Migration of Virtual Machines", NSDI 2005, section 3.
+    Migration(Migration),
     /// Flows from a file: CSV, htsim .cm, HPCC, GOAL, or a packet capture.
     Trace(Trace),
 }
@@ -101,6 +117,9 @@ impl WorkloadSpec {
             WorkloadSpec::Poisson(options) => ("poisson", options),
             WorkloadSpec::Udp(options) => ("udp", options),
             WorkloadSpec::Bulk(options) => ("bulk", options),
+            WorkloadSpec::Probe(options) => ("probe", options),
+            WorkloadSpec::ShortFlows(options) => ("short-flows", options),
+            WorkloadSpec::Migration(options) => ("migration", options),
             WorkloadSpec::Trace(options) => ("trace", options),
         }
     }

@@ -63,7 +63,7 @@ fn distribution(
 }
 
 /// The shares at which `values` lie among themselves and `open` others that never came.
-fn cumulative(scheme: usize, mut values: Vec<f64>, open: usize) -> Series {
+pub(crate) fn cumulative(scheme: usize, mut values: Vec<f64>, open: usize) -> Series {
     values.sort_unstable_by(f64::total_cmp);
     let total = (values.len() + open) as f64;
     let kept = thin::ranks(values.len());

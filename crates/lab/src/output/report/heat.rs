@@ -112,6 +112,7 @@ fn totals(view: &View<'_>) -> Figure {
         row: "port",
         rows: ports.iter().map(|(_, port)| name(port)).collect(),
         values: (0..view.runs.len()).map(row).collect(),
+        stated: vec![],
     };
     let caption = format!(
         "Bytes sent over what the link could have carried during the whole run, all seeds together: the \

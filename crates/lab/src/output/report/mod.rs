@@ -2,7 +2,7 @@
 //! the page's own script; words and tables are HTML, and stay where there is no script.
 
 mod fabric;
-mod flows;
+pub(crate) mod flows;
 pub(crate) mod frame;
 mod groups;
 mod heat;
@@ -12,7 +12,7 @@ pub(crate) mod plot;
 mod ports;
 mod schedule;
 mod sequence;
-mod thin;
+pub(crate) mod thin;
 mod view;
 mod why;
 

@@ -144,6 +144,20 @@ pub struct Series {
     /// Flows that a point stands for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<usize>,
+    /// What others say of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stated: Vec<Mark>,
+}
+
+/// A value that somebody else states.
+#[derive(Serialize, Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    /// Its place from left to right.
+    pub x: f64,
+    /// The value.
+    pub y: f64,
+    /// `about` this value, `over` or `under` it.
+    pub sense: &'static str,
 }
 
 /// What a parameter study found: a metric against one of the parameters, with intervals.
@@ -185,6 +199,9 @@ pub struct StudyLine {
     pub seeds: Vec<usize>,
     /// Whether unfinished flows make a point a lower bound.
     pub least: Vec<bool>,
+    /// What others say of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stated: Vec<Mark>,
 }
 
 /// Horizontal bars.
@@ -198,6 +215,9 @@ pub struct Bars {
     pub rows: Vec<String>,
     /// By scheme, then by row.
     pub values: Vec<Row>,
+    /// What others say of them, not a number where they do not; empty where they say nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stated: Vec<Row>,
 }
 
 /// Numbers in a row.

@@ -100,6 +100,7 @@ fn places(told: &[Vec<Told<'_>>]) -> Figure {
         row: "port",
         values: (0..told.len()).map(values).collect(),
         rows: rows.into_iter().map(|(name, _)| name).collect(),
+        stated: vec![],
     };
     let caption = format!(
         "Mean time that a followed flow waited to leave a port: in the queue of a switch, or in a host for \

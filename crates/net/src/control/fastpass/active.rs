@@ -1,56 +1,142 @@
 //! Which pairs of endpoints have demand, in memory that grows with their number alone.
 
-/// No pair: an endpoint never asks for itself.
-const FREE: u64 = u64::MAX;
+/// Up to so many endpoints there are two bits for each pair: 4 MiB at most, and only what was touched.
+const DENSE: usize = 4_096;
 
-/// A table of active pairs with open addressing and linear probing, at most a quarter full. An entry is the
-/// pair (upper half) and the slots that it asked for since it became active (lower half). It is looked
-/// up when a pair asks and when it is done, never for a single slot.
+/// The pairs that are active, and what they asked for since. It is looked at when a pair asks and when it
+/// is done, never for a single slot.
 #[derive(Clone, Debug)]
 pub(super) struct ActivePairs {
-    entries: Vec<u64>,
-    used: usize,
-    shift: u32,
+    /// With few endpoints, for 64 destinations of a source each: which are active, and which asked for
+    /// more since; the table has how much. Empty with many: then all active pairs are in the table.
+    dense: Vec<[u64; 2]>,
+    /// Words per source.
+    words: usize,
+    table: PairTable,
+    active: usize,
 }
 
 impl ActivePairs {
-    pub(super) fn new() -> ActivePairs {
-        ActivePairs { entries: vec![FREE; 16], used: 0, shift: 60 }
+    pub(super) fn new(endpoints: usize) -> ActivePairs {
+        let words = if endpoints <= DENSE { endpoints.div_ceil(64) } else { 0 };
+        let dense = vec![[0; 2]; words * endpoints];
+        ActivePairs { dense, words, table: PairTable::new(), active: 0 }
     }
     /// Adds demand to an active pair, or makes the pair active. Returns whether it is new; `None`, and
     /// nothing changed, where the pair waits for more slots than can be counted.
+    #[inline]
     pub(super) fn ask(&mut self, pair: u32, slots: u32) -> Option<bool> {
-        let at = self.find(pair);
-        if self.entries[at] != FREE {
-            let more = (self.entries[at] as u32).checked_add(slots)?;
-            self.entries[at] = u64::from(pair) << 32 | u64::from(more);
-            return Some(false);
+        let (at, bit) = self.place(pair);
+        let new = match self.dense.get_mut(at) {
+            Some(row) if row[0] & bit == 0 => {
+                row[0] |= bit;
+                true
+            }
+            _ => self.ask_table(pair, slots, at, bit)?,
+        };
+        self.active += usize::from(new);
+        Some(new)
+    }
+    fn ask_table(&mut self, pair: u32, slots: u32, at: usize, bit: u64) -> Option<bool> {
+        let row = self.dense.get_mut(at);
+        let since = self.table.get(pair);
+        let new = since.is_none() && row.is_none();
+        self.table.set(pair, if new { 0 } else { since.unwrap_or(0).checked_add(slots)? });
+        if let Some(row) = row {
+            row[1] |= bit;
         }
-        self.entries[at] = u64::from(pair) << 32;
-        self.used += 1;
-        if self.used * 4 > self.entries.len() {
-            self.grow();
-        }
-        Some(true)
+        Some(new)
     }
     /// The slots that an active pair asked for since: it stays active if there are any.
+    #[inline]
     pub(super) fn done(&mut self, pair: u32) -> u32 {
-        let at = self.find(pair);
-        let more = self.entries[at] as u32;
-        if more > 0 {
-            self.entries[at] = u64::from(pair) << 32;
+        let (at, bit) = self.place(pair);
+        let more = match self.dense.get_mut(at) {
+            Some(row) if row[1] & bit == 0 => {
+                row[0] ^= bit;
+                0
+            }
+            _ => self.done_table(pair, at, bit),
+        };
+        self.active -= usize::from(more == 0);
+        more
+    }
+    fn done_table(&mut self, pair: u32, at: usize, bit: u64) -> u32 {
+        let more = self.table.take(pair).unwrap_or(0);
+        match self.dense.get_mut(at) {
+            Some(row) => row[1] ^= bit,
+            None if more > 0 => self.table.set(pair, 0),
+            None => {}
+        }
+        more
+    }
+    /// Takes the slots that an active pair asked for since; none of them if there are more than `most`.
+    pub(super) fn join(&mut self, pair: u32, most: u32) -> u32 {
+        let more = self.asked_since(pair);
+        if more == 0 || more > most {
+            return 0;
+        }
+        let (at, bit) = self.place(pair);
+        if let Some(row) = self.dense.get_mut(at) {
+            row[1] ^= bit;
+            self.table.take(pair);
         } else {
-            self.remove(at);
+            self.table.set(pair, 0);
         }
         more
     }
     /// Pairs that are active.
     pub(super) fn len(&self) -> usize {
-        self.used
+        self.active
     }
     /// What [`ActivePairs::done`] would return.
     pub(super) fn asked_since(&self, pair: u32) -> u32 {
-        Some(self.entries[self.find(pair)]).filter(|&e| e != FREE).map_or(0, |entry| entry as u32)
+        self.table.get(pair).unwrap_or(0)
+    }
+    /// Memory in bytes.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.dense.capacity() * 16 + self.table.entries.capacity() * 8
+    }
+    /// The word of a pair, beyond the end where there are none, and its bit.
+    fn place(&self, pair: u32) -> (usize, u64) {
+        let (src, dst) = ((pair >> 16) as usize, (pair & 0xffff) as usize);
+        (src * self.words + dst / 64, 1 << (dst % 64))
+    }
+}
+
+/// No pair: an endpoint never asks for itself.
+const FREE: u64 = u64::MAX;
+
+/// Numbers by pair: open addressing with linear probing, at most a quarter full. An entry is the pair
+/// (upper half) and its number.
+#[derive(Clone, Debug)]
+pub(super) struct PairTable {
+    entries: Vec<u64>,
+    used: usize,
+    shift: u32,
+}
+
+impl PairTable {
+    pub(super) fn new() -> PairTable {
+        PairTable { entries: vec![FREE; 16], used: 0, shift: 60 }
+    }
+    pub(super) fn get(&self, pair: u32) -> Option<u32> {
+        Some(self.entries[self.find(pair)]).filter(|&e| e != FREE).map(|entry| entry as u32)
+    }
+    pub(super) fn set(&mut self, pair: u32, number: u32) {
+        let at = self.find(pair);
+        self.used += usize::from(self.entries[at] == FREE);
+        self.entries[at] = u64::from(pair) << 32 | u64::from(number);
+        if self.used * 4 > self.entries.len() {
+            self.grow();
+        }
+    }
+    pub(super) fn take(&mut self, pair: u32) -> Option<u32> {
+        let at = self.find(pair);
+        let entry = Some(self.entries[at]).filter(|&entry| entry != FREE)?;
+        self.remove(at);
+        Some(entry as u32)
     }
     fn home(&self, pair: u32) -> usize {
         (u64::from(pair).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
@@ -101,25 +187,31 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Few different pairs, so that entries collide, move and come back.
+        /// Few different pairs, so that entries collide, move and come back; with bits and without.
         #[test]
-        fn behaves_like_a_map(steps in prop::collection::vec((0u32..200, 0u32..4), 0..2_000)) {
-            let (mut table, mut map) = (ActivePairs::new(), BTreeMap::new());
+        fn behaves_like_a_map(
+            few: bool, steps in prop::collection::vec((0u32..200, 0u32..4), 0..2_000)
+        ) {
+            let endpoints = if few { 256 } else { 65_536 };
+            let (mut active, mut map) = (ActivePairs::new(endpoints), BTreeMap::new());
             for (pair, slots) in steps {
-                let pair = pair * 0x0101_0001;
-                if slots > 0 {
-                    prop_assert_eq!(table.ask(pair, slots), Some(!map.contains_key(&pair)));
+                let pair = pair << 16 | (pair * 7 + 1) % 256;
+                if slots == 3 && let Some(more) = map.get_mut(&pair) {
+                    let joins = if *more <= 5 { std::mem::take(more) } else { 0 };
+                    prop_assert_eq!(active.join(pair, 5), joins);
+                } else if slots > 0 {
+                    prop_assert_eq!(active.ask(pair, slots), Some(!map.contains_key(&pair)));
                     map.entry(pair).and_modify(|more| *more += slots).or_insert(0);
                 } else if let Some(more) = map.remove(&pair) {
-                    prop_assert_eq!(table.done(pair), more);
+                    prop_assert_eq!(active.done(pair), more);
                     if more > 0 {
                         map.insert(pair, 0);
                     }
                 }
-                prop_assert_eq!(table.len(), map.len());
+                prop_assert_eq!(active.len(), map.len());
             }
             for (pair, more) in map {
-                prop_assert_eq!(table.asked_since(pair), more);
+                prop_assert_eq!(active.asked_since(pair), more);
             }
         }
     }

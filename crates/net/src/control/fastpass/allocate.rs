@@ -7,19 +7,35 @@
 //! granted, or when its ends have no free slot in common: words only lose slots, so no later visit in
 //! the batch could succeed, and each slot that stays free is one that no waiting pair can use.
 //!
+//! **What round robin gives in any case is given at once.** Max-min fairness gives a pair an equal share
+//! of the busier one of its ends at least: 64 slots over the number of pairs there. As long as
+//! endpoints have few pairs (16 on average), its first visit takes that much, or all that it wants
+//! where the demand of both ends fits into the batch. What is left goes slot by slot.
+//!
 //! **Nobody starves** under [`Policy::MaxMin`]. Who got nothing in a batch comes first in the next, in
 //! the old order, and new pairs come last. A pair goes without only if pairs ahead of it took all 64
-//! slots from its two ends; they are behind it afterwards. With `n` endpoints at most 2n - 4 pairs can
-//! be ahead at these ends, and each takes a quantum `q`: after ⌈(2n - 4) q / 64⌉ batches without a slot
-//! it gets one. [`Policy::ShortestFirst`] gives no such promise, as its name says.
+//! slots from its two ends, so 32 or more from one; they are behind it afterwards. These are 32 over the
+//! quantum `q`, or, where a share is larger than that, half of the pairs at that end. With `n` endpoints
+//! at most 2n - 4 pairs can be ahead: after ⌈(2n - 4) q / 32⌉ + 14 batches without a slot a pair gets
+//! one. [`Policy::ShortestFirst`] gives no such promise, nor do the lower classes of
+//! [`Allocator::with_tenants`].
+//!
+//! **Two allocators** can own alternating batches, each with a part of the pairs: after its batch each
+//! hands what is left to the other ([`Allocator::take_waiting`], [`Allocator::put_first`]), so that a
+//! pair is not bound to one of them.
 
 use super::active::ActivePairs;
-use std::cell::Cell;
+use super::bits::{lowest, lowest_four, lowest_one};
+use super::tenants::{Tenant, Tenants};
+use super::visit::{Ends, Head, Pair, Side, fair_share, first_visits, key, visits};
+use std::ops::Range;
 
 /// Timeslots in a batch.
 pub const BATCH: u32 = 64;
 /// The largest number of endpoints: numbers have 16 bits.
 pub const MOST_ENDPOINTS: usize = 1 << 16;
+/// So many pairs per endpoint are a crowd.
+const CROWD: usize = 16;
 
 /// Who is served first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +62,17 @@ pub struct Grant {
     pub slots: u64,
 }
 
+/// Slots that a pair waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// The sending endpoint.
+    pub src: u16,
+    /// The receiving endpoint.
+    pub dst: u16,
+    /// How many.
+    pub slots: u32,
+}
+
 /// Why an allocator cannot be made, or a demand not be taken. A refused demand changes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DemandError {
@@ -55,6 +82,24 @@ pub enum DemandError {
     /// A quantum outside the batch.
     #[error("a quantum of {0} slots; it is from 1 to 64")]
     Quantum(u32),
+    /// A weight outside the batch.
+    #[error("a weight of {0}; it is from 1 to 64 slots per visit")]
+    Weight(u32),
+    /// An endpoint of a tenant that does not exist.
+    #[error(
+        "endpoint {endpoint} belongs to tenant {tenant}, which does not exist; there are {tenants}"
+    )]
+    Tenant {
+        /// The endpoint.
+        endpoint: usize,
+        /// Its tenant.
+        tenant: u16,
+        /// How many tenants there are.
+        tenants: usize,
+    },
+    /// An endpoint that can neither send nor receive.
+    #[error("endpoint {0} has a rate of 0; it is one packet per slot at least")]
+    NoLane(usize),
     /// A number that no endpoint has.
     #[error("endpoint {endpoint} does not exist; there are {endpoints}, counted from 0")]
     Unknown {
@@ -76,59 +121,19 @@ pub enum DemandError {
     },
 }
 
-/// An active pair and what is granted to it in this batch. Two words, as a visit reads and writes it whole.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pair {
-    /// From the top: 32 bits of slots left, 16 of source, 16 of destination.
-    head: u64,
-    granted: u64,
-}
-
-impl Pair {
-    const fn new(key: u32, left: u32) -> Pair {
-        Pair { head: (left as u64) << 32 | key as u64, granted: 0 }
-    }
-    const fn key(&self) -> u32 {
-        self.head as u32
-    }
-    const fn src(&self) -> u16 {
-        (self.head >> 16) as u16
-    }
-    const fn dst(&self) -> u16 {
-        self.head as u16
-    }
-    const fn left(&self) -> u32 {
-        (self.head >> 32) as u32
-    }
-    #[inline]
-    const fn grant(&mut self, slots: u64, count: u32) {
-        self.head -= (count as u64) << 32;
-        self.granted |= slots;
-    }
-}
-
-const fn key(src: u16, dst: u16) -> u32 {
-    (src as u32) << 16 | dst as u32
-}
-
-/// Free slots of each endpoint in one direction. As long as there are numbers, so that no access needs
-/// a check; what no endpoint uses is never touched and takes no memory.
-type Words = Box<[u64; MOST_ENDPOINTS]>;
-
 /// The timeslot allocator. It takes no memory for pairs without demand.
 #[derive(Clone, Debug)]
 pub struct Allocator {
-    endpoints: usize,
-    policy: Policy,
-    free_src: Words,
-    free_dst: Words,
-    active: ActivePairs,
-    /// Waiting for the next batch, in order.
-    waiting: Vec<Pair>,
+    pub(super) endpoints: usize,
+    pub(super) policy: Policy,
+    pub(super) ends: Ends,
+    pub(super) active: ActivePairs,
+    /// Waiting for the next batch, in order, by class.
+    pub(super) waiting: Vec<Vec<Head>>,
+    tenants: Option<Tenants>,
     /// In this batch: first those that may still get slots, then those that cannot.
-    batch: Vec<Pair>,
-    served: Vec<Pair>,
-    done: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
+    done: Vec<u32>,
 }
 
 impl Allocator {
@@ -148,19 +153,31 @@ impl Allocator {
         Ok(Allocator {
             endpoints,
             policy,
-            free_src: words(),
-            free_dst: words(),
-            active: ActivePairs::new(),
-            waiting: Vec::new(),
-            batch: Vec::new(),
-            served: Vec::new(),
+            ends: Ends { src: Side::new(), dst: Side::new() },
+            active: ActivePairs::new(endpoints),
+            waiting: vec![Vec::new()],
+            tenants: None,
+            pairs: Vec::new(),
             done: Vec::new(),
         })
+    }
+    /// An allocator whose sources belong to tenants: `of_endpoint[i]` is the number of endpoint `i`'s.
+    /// Classes are served strictly one after another, 0 first; within a class, a visit takes as many
+    /// slots as the tenant's weight, so that pairs that compete share in proportion.
+    ///
+    /// # Errors
+    /// A number of endpoints or a weight out of range; a tenant that does not exist.
+    pub fn with_tenants(tenants: &[Tenant], of_endpoint: &[u16]) -> Result<Allocator, DemandError> {
+        let plain = Allocator::new(of_endpoint.len(), Policy::MaxMin { quantum: 1 })?;
+        let tenants = Tenants::new(tenants, of_endpoint)?;
+        let waiting = vec![Vec::new(); tenants.classes()];
+        Ok(Allocator { waiting, tenants: Some(tenants), ..plain })
     }
     /// `src` wants to send to `dst` in so many slots more.
     ///
     /// # Errors
     /// Endpoints that do not exist or are the same; more slots than can be counted.
+    #[inline]
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
         let endpoints = self.endpoints;
         if let Some(&endpoint) = [src, dst].iter().find(|&&e| usize::from(e) >= endpoints) {
@@ -174,7 +191,10 @@ impl Allocator {
         }
         let new = self.active.ask(key(src, dst), slots);
         if new.ok_or(DemandError::TooMuch { src, dst })? {
-            self.waiting.push(Pair::new(key(src, dst), slots));
+            self.ends.src.join(src, slots);
+            self.ends.dst.join(dst, slots);
+            let class = self.tenants.as_ref().map_or(0, |tenants| tenants.class(src));
+            self.waiting[class].push(Head::new(key(src, dst), slots));
         }
         Ok(())
     }
@@ -184,159 +204,172 @@ impl Allocator {
     }
     /// What each active pair waits for: source, destination, slots.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
-        self.waiting.iter().map(|pair| {
-            let since = self.active.asked_since(pair.key());
-            (pair.src(), pair.dst(), u64::from(pair.left()) + u64::from(since))
+        self.waiting.iter().flatten().map(|head| {
+            let since = self.active.asked_since(head.key());
+            (head.src(), head.dst(), u64::from(head.left()) + u64::from(since))
         })
     }
     /// Allocates the next 64 timeslots and appends them to `out`.
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
-        self.free_src[..self.endpoints].fill(!0);
-        self.free_dst[..self.endpoints].fill(!0);
+        self.open();
+        for class in 0..self.waiting.len() {
+            // Taken out for the time of its service.
+            let mut waiting = std::mem::take(&mut self.waiting[class]);
+            self.serve(&mut waiting, out);
+            self.waiting[class] = waiting;
+        }
+        self.ends.src.relieve(self.endpoints);
+        self.ends.dst.relieve(self.endpoints);
+    }
+    /// All slots of the batch are free.
+    pub(super) fn open(&mut self) {
+        self.ends.src.renew(self.endpoints);
+        self.ends.dst.renew(self.endpoints);
+    }
+    /// Room for so many pairs, and for them again when they are gone.
+    pub(super) fn make_room(&mut self, pairs: usize) {
+        if self.pairs.len() <= 2 * pairs {
+            self.pairs.resize(2 * pairs + 1, Pair::default());
+        }
+    }
+    /// Serves these pairs with what is free.
+    pub(super) fn serve(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
         if self.policy == Policy::ShortestFirst {
-            self.waiting.sort_unstable_by_key(|pair| pair.head);
+            waiting.sort_unstable();
         }
-        std::mem::swap(&mut self.waiting, &mut self.batch);
-        while !self.batch.is_empty() {
-            let pairs = self.batch.len();
-            self.batch.resize(2 * pairs + 1, Pair::default());
-            self.rounds(pairs);
-            self.settle(pairs, out);
-            self.resume();
+        let mut from = 0;
+        while from < waiting.len() {
+            let pairs = waiting.len() - from;
+            self.make_room(pairs);
+            let [none, live, gone] = self.first(&mut waiting[from..]);
+            let gone = self.rounds(live, gone);
+            from = self.settle(waiting, from + none, pairs..gone, out);
+        }
+        if let Some(tenants) = &self.tenants {
+            waiting.sort_by_key(|&head| !tenants.was_cut_short(head));
         }
     }
-    fn rounds(&mut self, pairs: usize) {
+    /// The first visit to the pairs that wait.
+    fn first(&mut self, waiting: &mut [Head]) -> [usize; 3] {
+        let Allocator { pairs, ends, tenants, .. } = self;
+        if let Some(tenants) = tenants {
+            return first_visits(waiting, pairs, ends, |free, head, _| tenants.take(free, head));
+        }
+        // Where most endpoints have many pairs, an equal share is a slot or two: not worth a search.
+        let crowd = waiting.len() / self.endpoints;
         match self.policy {
-            Policy::MaxMin { quantum: 1 } => self.rounds_of(pairs, |free, _| lowest_one(free)),
-            Policy::MaxMin { quantum: 4 } => self.rounds_of(pairs, lowest_four),
-            Policy::MaxMin { quantum } => {
-                self.rounds_of(pairs, |free, left| lowest(free, left.min(quantum)));
+            Policy::MaxMin { quantum } if crowd < CROWD => {
+                first_visits(waiting, pairs, ends, |free, head, ends| {
+                    lowest(free, fair_share(head, ends).max(quantum).min(head.left()))
+                })
             }
-            Policy::ShortestFirst => self.rounds_of(pairs, lowest),
+            Policy::MaxMin { quantum: 1 } => {
+                first_visits(waiting, pairs, ends, |free, _, _| lowest_one(free))
+            }
+            Policy::MaxMin { quantum: 4 } => {
+                first_visits(waiting, pairs, ends, |free, head, _| lowest_four(free, head.left()))
+            }
+            Policy::MaxMin { quantum } => first_visits(waiting, pairs, ends, |free, head, _| {
+                lowest(free, head.left().min(quantum))
+            }),
+            Policy::ShortestFirst => {
+                first_visits(waiting, pairs, ends, |free, head, _| lowest(free, head.left()))
+            }
         }
     }
-    /// Visits the pairs until all are gone. `take` picks from the free slots as many as may be granted.
-    fn rounds_of(&mut self, pairs: usize, take: impl Fn(u64, u32) -> (u64, u32)) {
-        let Allocator { free_src, free_dst, batch, .. } = self;
-        let (mut live, mut gone) = (pairs, pairs);
+    /// Visits pairs until all are gone. Returns where they end.
+    pub(super) fn rounds(&mut self, mut live: usize, mut gone: usize) -> usize {
+        let Allocator { pairs, ends, tenants, .. } = self;
         while live > 0 {
-            (live, gone) = round(batch, live, gone, free_src, free_dst, &take);
+            if let Some(tenants) = tenants {
+                let take = |free, head| tenants.take(free, head);
+                (live, gone) = visits(pairs, live, gone, ends, take);
+                continue;
+            }
+            (live, gone) = match self.policy {
+                Policy::MaxMin { quantum: 1 } => {
+                    visits(pairs, live, gone, ends, |free, _| lowest_one(free))
+                }
+                Policy::MaxMin { quantum: 4 } => {
+                    visits(pairs, live, gone, ends, |free, head| lowest_four(free, head.left()))
+                }
+                Policy::MaxMin { quantum } => visits(pairs, live, gone, ends, |free, head| {
+                    lowest(free, head.left().min(quantum))
+                }),
+                Policy::ShortestFirst => {
+                    visits(pairs, live, gone, ends, |free, head| lowest(free, head.left()))
+                }
+            };
+        }
+        gone
+    }
+    /// Writes the grants of those that are gone; who waits on does so from place `to` on, in the order of
+    /// service. Pairs that are done stop being active, or wait on, in this batch, for what they asked for
+    /// since. Returns where these are.
+    pub(super) fn settle(
+        &mut self,
+        waiting: &mut Vec<Head>,
+        to: usize,
+        gone: Range<usize>,
+        out: &mut Vec<Grant>,
+    ) -> usize {
+        let gone = &self.pairs[gone];
+        out.extend(gone.iter().map(Pair::grant));
+        waiting.resize(to + gone.len() + 1, Head::default());
+        self.done.resize(self.done.len().max(gone.len() + 1), 0);
+        let (places, done) = (&mut waiting[to..], &mut self.done[..]);
+        let (mut wait, mut ended) = (0, 0);
+        for Pair { head, .. } in gone {
+            let ends = head.left() == 0;
+            places[wait] = *head;
+            wait += usize::from(!ends);
+            done[ended] = head.key();
+            ended += usize::from(ends);
+        }
+        waiting.truncate(to + wait);
+        for at in 0..ended {
+            self.resume(self.done[at], waiting);
+        }
+        to + wait
+    }
+    /// A pair that is done stops being active, or waits on for what it asked for since.
+    pub(super) fn resume(&mut self, key: u32, waiting: &mut Vec<Head>) {
+        let head = Head::new(key, self.active.done(key));
+        if head.left() == 0 {
+            self.ends.src.leave(head.src());
+            self.ends.dst.leave(head.dst());
+        } else {
+            self.ends.src.ask_more(head.src(), head.left());
+            self.ends.dst.ask_more(head.dst(), head.left());
+            waiting.push(head);
         }
     }
-    /// Writes the grants of those that are gone; who waits on does so in the order of service. Free of
-    /// branches, as a visit.
-    fn settle(&mut self, pairs: usize, out: &mut Vec<Grant>) {
-        let (start, first) = (out.len(), self.waiting.len());
-        out.resize(start + pairs + 1, Grant::default());
-        let sorted = [(first, &mut self.waiting), (0, &mut self.served), (0, &mut self.done)];
-        let [mut waiting, mut served, mut done] = sorted.map(|(from, places)| {
-            places.resize(from + pairs + 1, Pair::default());
-            Filler { places: &mut places[from..], filled: 0 }
-        });
-        let mut grants = Filler { places: &mut out[start..], filled: 0 };
-        for pair in &self.batch[pairs..2 * pairs] {
-            let (slots, head) = (pair.granted, pair.head);
-            let (got, wants) = (slots != 0, pair.left() != 0);
-            grants.put(Grant { src: pair.src(), dst: pair.dst(), slots }, got);
-            waiting.put(Pair { head, granted: 0 }, !got);
-            served.put(Pair { head, granted: 0 }, got & wants);
-            done.put(*pair, !wants);
-        }
-        let filled = [grants.filled, waiting.filled, served.filled, done.filled];
-        out.truncate(start + filled[0]);
-        self.waiting.truncate(first + filled[1]);
-        self.waiting.extend_from_slice(&self.served[..filled[2]]);
-        self.done.truncate(filled[3]);
-    }
-    /// Pairs that are done stop being active, or go on in this batch with what they asked for since.
-    fn resume(&mut self) {
-        self.batch.clear();
-        for pair in &self.done {
-            let left = self.active.done(pair.key());
-            if left > 0 {
-                self.batch.push(Pair::new(pair.key(), left));
+    /// Takes all that waits out, in the order of service, and appends it to `out`: for another allocator.
+    pub fn take_waiting(&mut self, out: &mut Vec<Demand>) {
+        for head in self.waiting.iter_mut().flat_map(|class| class.drain(..)) {
+            let (src, dst) = (head.src(), head.dst());
+            out.push(Demand { src, dst, slots: head.left() });
+            let since = self.active.done(head.key());
+            if since > 0 {
+                self.active.done(head.key());
+                out.push(Demand { src, dst, slots: since });
             }
         }
+        self.tenants.iter_mut().for_each(Tenants::forget);
+        self.ends.src.forget(self.endpoints);
+        self.ends.dst.forget(self.endpoints);
     }
-}
-
-fn words() -> Words {
-    vec![0; MOST_ENDPOINTS].into_boxed_slice().try_into().expect("it has that length")
-}
-
-/// One visit to each of the first `live` pairs. Those that can get more are moved to the front, the
-/// others to `gone` and behind; returns how many can, and where the next one that is gone belongs. Free
-/// of branches that depend on the data: half of them would be mispredicted.
-#[inline(never)]
-fn round(
-    batch: &mut [Pair],
-    live: usize,
-    mut gone: usize,
-    free_src: &mut [u64; MOST_ENDPOINTS],
-    free_dst: &mut [u64; MOST_ENDPOINTS],
-    take: &impl Fn(u64, u32) -> (u64, u32),
-) -> (usize, usize) {
-    let places = Cell::from_mut(batch).as_slice_of_cells();
-    let mut kept = 0;
-    for place in &places[..live] {
-        let mut pair = place.get();
-        let src = &mut free_src[usize::from(pair.src())];
-        let dst = &mut free_dst[usize::from(pair.dst())];
-        let free = *src & *dst;
-        let (taken, count) = take(free, pair.left());
-        *src ^= taken;
-        *dst ^= taken;
-        pair.grant(taken, count);
-        let stays = (free != taken) & (pair.left() != 0);
-        places[if stays { kept } else { gone }].set(pair);
-        kept += usize::from(stays);
-        gone += usize::from(!stays);
+    /// Puts demand that waited elsewhere before all that waits here, in its order. Demand of a pair that
+    /// waits here joins it.
+    ///
+    /// # Errors
+    /// As [`Allocator::add_demand`]; what comes before the refused one is taken.
+    pub fn put_first(&mut self, demands: &[Demand]) -> Result<(), DemandError> {
+        let before: Vec<usize> = self.waiting.iter().map(Vec::len).collect();
+        let taken = demands.iter().try_for_each(|d| self.add_demand(d.src, d.dst, d.slots));
+        self.waiting.iter_mut().zip(before).for_each(|(class, old)| class.rotate_left(old));
+        taken
     }
-    (kept, gone)
-}
-
-/// Fills places one after another, without a branch: the last place, at least, stays unused.
-struct Filler<'a, T> {
-    places: &'a mut [T],
-    filled: usize,
-}
-
-impl<T> Filler<'_, T> {
-    /// Appends the value if it is to be kept.
-    #[inline]
-    fn put(&mut self, value: T, keep: bool) {
-        self.places[self.filled] = value;
-        self.filled += usize::from(keep);
-    }
-}
-
-/// The lowest free slot, and how many that is.
-#[inline]
-const fn lowest_one(free: u64) -> (u64, u32) {
-    (free & free.wrapping_neg(), (free != 0) as u32)
-}
-
-/// The lowest four free slots, at most `most`, and how many these are; without a branch.
-#[inline]
-fn lowest_four(free: u64, most: u32) -> (u64, u32) {
-    let (mut rest, mut count) = (free, 0);
-    for i in 0..4 {
-        let without = rest & rest.wrapping_sub(1);
-        count += u32::from((rest != 0) & (i < most));
-        rest = if i < most { without } else { rest };
-    }
-    (free ^ rest, count)
-}
-
-/// The lowest free slots, at most `most`, and how many these are.
-#[inline]
-fn lowest(free: u64, most: u32) -> (u64, u32) {
-    let (mut rest, mut count) = (free, 0);
-    while rest != 0 && count < most {
-        rest &= rest - 1;
-        count += 1;
-    }
-    (free ^ rest, count)
 }
 
 #[cfg(test)]

@@ -6,17 +6,34 @@
 
 mod active;
 pub mod allocate;
+mod bits;
 pub mod fabric;
 pub mod faults;
+mod keys;
+pub mod lanes;
 pub mod paths;
+pub mod routes;
 pub mod schedule;
+pub mod select;
 pub mod spec;
+pub mod split;
 mod system;
+mod tenants;
+pub mod tiers;
 pub mod timing;
+mod visit;
 pub mod watchdog;
+pub mod way;
 
-pub use allocate::{Allocator, DemandError, Grant, Policy};
+pub use allocate::{Allocator, Demand, DemandError, Grant, Policy};
+pub use lanes::Lanes;
 pub use paths::{Choice, PathError, PathSelector, by_slot};
+pub use routes::{RouteError, RouteSelector};
 pub use schedule::Schedule;
+pub use select::{Network, Part, SelectError, Selector};
 pub use spec::{Fastpass, FastpassSpec};
+pub use split::{Ways, way_of};
+pub use tenants::Tenant;
+pub use tiers::{FatTree, TierChoice, Tiers};
 pub use timing::Timing;
+pub use way::Way;

@@ -30,6 +30,14 @@ pub enum PathError {
         /// Packets per slot.
         room: u16,
     },
+    /// More edge switches than have numbers.
+    #[error("{pods} pods of {edges} edge switches; 65,535 switches have numbers")]
+    Racks {
+        /// Pods.
+        pods: u16,
+        /// Edge switches in each.
+        edges: u16,
+    },
     /// A path that does not exist.
     #[error("path {path} does not exist; there are {paths}, counted from 0")]
     Path {

@@ -2,10 +2,10 @@
 
 use super::flows::Flows;
 use super::session::{Accepted, Role, Session};
+use super::waiting::Waiting;
 use super::{Config, MOST_WANTED, Refused};
 use crate::time::Time;
 use crate::wire::fcp::{Grant, Record, Total, Writer};
-use std::collections::VecDeque;
 
 /// After so many time-outs in silence the endpoint counts as gone: reports wait until it is heard.
 const PATIENCE: u32 = 10;
@@ -52,15 +52,15 @@ pub enum Denied {
 pub struct ArbiterSession {
     session: Session,
     flows: Flows,
-    /// Granted and not sent yet, with the base of the slots.
-    queue: VecDeque<(u64, Grant)>,
+    /// Granted and not sent yet.
+    queue: Waiting,
 }
 
 impl ArbiterSession {
     /// An arbiter that has just started, or has not heard of this endpoint.
     pub fn new(config: Config) -> ArbiterSession {
-        let session = Session::new(config, Role::Arbiter);
-        ArbiterSession { session, flows: Flows::new(), queue: VecDeque::new() }
+        let (session, flows) = (Session::new(config, Role::Arbiter), Flows::new(config.nodes));
+        ArbiterSession { session, flows, queue: Waiting::default() }
     }
     /// Epoch and counters.
     pub const fn session(&self) -> &Session {
@@ -89,13 +89,17 @@ impl ArbiterSession {
         if base.checked_add(last.into()).is_none() {
             return Err(Denied::TooLate { base, slots });
         }
-        let (count, wanted) = (slots.count_ones(), self.wanted(dst));
-        if count > wanted {
-            return Err(Denied::Unwanted { dst, slots: count, wanted });
+        let count = slots.count_ones();
+        let wanted = |wanted| Denied::Unwanted { dst, slots: count, wanted };
+        if !self.session.is_open() || dst >= self.session.config().nodes {
+            return Err(wanted(0));
         }
         let flow = self.flows.entry(dst);
+        if count > flow.wanted() {
+            return Err(wanted(flow.wanted()));
+        }
         flow.granted = flow.granted.wrapping_add(count);
-        self.queue.push_back((base, Grant { dst, path, slots }));
+        self.queue.push(base, Grant { dst, path, slots });
         Ok(())
     }
     /// Invites an endpoint to begin an epoch, unless there is one: an arbiter that takes over from
@@ -169,30 +173,22 @@ impl ArbiterSession {
     }
     /// As many waiting slots as fit; once there are none left, reports.
     fn write(&mut self, writer: &mut Writer) {
-        while let Some(&(base, _)) = self.queue.front() {
-            if !writer.grants(base) {
+        while let Some((base, grants)) = self.queue.front() {
+            let written = writer.grants(base, grants);
+            if written == 0 {
                 return;
             }
-            self.write_grants(base, writer);
+            self.session.window.note(grants[..written].iter().map(|grant| grant.dst));
+            self.queue.take(written);
         }
         if !self.may_report() || !writer.report() {
             return;
         }
-        while writer.room() >= crate::wire::fcp::TOTAL
+        while writer.has_room()
             && let Some((dst, flow)) = self.flows.take()
         {
             writer.total(Total { dst, slots: flow.granted });
-            self.session.window.note(dst);
-        }
-    }
-    /// Slots that have a base in common.
-    fn write_grants(&mut self, base: u64, writer: &mut Writer) {
-        while let Some(&(other, grant)) = self.queue.front()
-            && other == base
-            && writer.grant(grant)
-        {
-            self.queue.pop_front();
-            self.session.window.note(grant.dst);
+            self.session.window.note([dst].into_iter());
         }
     }
     /// When [`ArbiterSession::poll_message`] has to be called at the latest.

@@ -5,7 +5,7 @@ use super::flows::Flows;
 use super::session::{Accepted, Role, Session};
 use super::{Config, DemandError, MOST_WANTED, Refused};
 use crate::time::Time;
-use crate::wire::fcp::{Grant, Message, Record, TOTAL, Total, Writer};
+use crate::wire::fcp::{Grant, Message, Record, Total, Writer};
 
 /// What an endpoint gets to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ impl EndpointSession {
     pub fn new(config: Config) -> EndpointSession {
         EndpointSession {
             session: Session::new(config, Role::Endpoint),
-            flows: Flows::new(),
+            flows: Flows::new(config.nodes),
             arrivals: Arrivals::default(),
             wanted: 0,
             in_touch: Time::ZERO,
@@ -198,11 +198,11 @@ impl EndpointSession {
             return;
         }
         writer.demand();
-        while writer.room() >= TOTAL
+        while writer.has_room()
             && let Some((dst, flow)) = self.flows.take()
         {
             writer.total(Total { dst, slots: flow.demanded });
-            self.session.window.note(dst);
+            self.session.window.note([dst].into_iter());
         }
     }
     /// When to ask whether the arbiter is there: while slots are wanted and nothing else is on the way.

@@ -1,23 +1,18 @@
-//! One entry per destination, and which of them the other end still has to be told of.
+//! What is counted per destination, and which destinations the other end still has to be told of.
 
 use std::collections::VecDeque;
 
 /// No destination: a network has fewer nodes.
 const NONE: u32 = u32::MAX;
 
-/// What is counted for a destination. Counts are modulo 2³².
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What is counted for a destination, modulo 2³².
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Flow {
-    dst: u32,
     /// Slots demanded in this epoch.
     pub(super) demanded: u32,
     /// Slots granted in this epoch; at the endpoint, those that arrived or were given up.
     pub(super) granted: u32,
-    /// Waits to be reported.
-    due: bool,
 }
-
-const EMPTY: Flow = Flow { dst: NONE, demanded: 0, granted: 0, due: false };
 
 impl Flow {
     /// Slots demanded and not granted.
@@ -26,66 +21,102 @@ impl Flow {
     }
 }
 
-/// A table with open addressing and linear probing, at most half full, that only grows; and the queue of
-/// what is due. Four entries share a cache line.
+/// The counts, and the queue of what is due. A table with open addressing and linear probing, at most
+/// half full; as soon as it would have as many places as the network has nodes, each node has its place,
+/// eight to a cache line. So memory grows with the destinations that were ever named in an epoch.
 #[derive(Clone, Debug)]
 pub(super) struct Flows {
-    entries: Vec<Flow>,
+    nodes: usize,
+    /// Whose place it is; empty where each node has its own.
+    owners: Vec<u32>,
+    flows: Vec<Flow>,
+    /// Places that are in the queue.
+    marked: Vec<bool>,
     used: usize,
     shift: u32,
     due: VecDeque<u32>,
 }
 
 impl Flows {
-    pub(super) fn new() -> Flows {
-        Flows { entries: vec![EMPTY; 4], used: 0, shift: 62, due: VecDeque::new() }
+    /// For a network of so many nodes.
+    pub(super) fn new(nodes: u32) -> Flows {
+        let mut flows = Flows {
+            nodes: nodes as usize,
+            owners: Vec::new(),
+            flows: Vec::new(),
+            marked: Vec::new(),
+            used: 0,
+            shift: 64,
+            due: VecDeque::new(),
+        };
+        flows.resize(4);
+        flows
+    }
+    fn resize(&mut self, places: usize) {
+        let dense = places >= self.nodes;
+        let places = places.min(self.nodes);
+        self.owners = if dense { Vec::new() } else { vec![NONE; places] };
+        self.flows = vec![Flow::default(); places];
+        self.marked = vec![false; places];
+        self.shift = 64 - places.trailing_zeros();
     }
     /// Where the destination is, or would be.
     #[inline]
     fn find(&self, dst: u32) -> usize {
-        let mask = self.entries.len() - 1;
+        if self.owners.is_empty() {
+            return dst as usize;
+        }
+        let mask = self.owners.len() - 1;
         let mut at = (u64::from(dst).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
-        while self.entries[at & mask].dst != dst && self.entries[at & mask].dst != NONE {
+        while self.owners[at & mask] != dst && self.owners[at & mask] != NONE {
             at += 1;
         }
         at & mask
     }
     /// What is counted for `dst`: nothing, if it was never named.
     pub(super) fn get(&self, dst: u32) -> Flow {
-        self.entries[self.find(dst)]
+        self.flows.get(self.find(dst)).copied().unwrap_or_default()
     }
-    /// To count something for `dst`.
+    /// To count something for `dst`, a node of the network.
     #[inline]
     pub(super) fn entry(&mut self, dst: u32) -> &mut Flow {
-        let mut at = self.find(dst);
-        if self.entries[at].dst == NONE {
-            at = self.add(dst);
-        }
-        &mut self.entries[at]
+        let at = self.place(dst);
+        &mut self.flows[at]
     }
-    fn add(&mut self, dst: u32) -> usize {
-        self.used += 1;
-        if self.used * 2 > self.entries.len() {
-            self.grow();
-        }
+    #[inline]
+    fn place(&mut self, dst: u32) -> usize {
         let at = self.find(dst);
-        self.entries[at].dst = dst;
-        at
+        if self.owners.get(at) == Some(&NONE) { self.add(dst, at) } else { at }
     }
-    fn grow(&mut self) {
-        let twice = vec![EMPTY; self.entries.len() * 2];
-        let old = std::mem::replace(&mut self.entries, twice);
-        self.shift -= 1;
-        for flow in old.into_iter().filter(|flow| flow.dst != NONE) {
-            let at = self.find(flow.dst);
-            self.entries[at] = flow;
+    fn add(&mut self, dst: u32, at: usize) -> usize {
+        self.used += 1;
+        if self.used * 2 <= self.owners.len() {
+            self.owners[at] = dst;
+            return at;
         }
+        let (owners, flows) = (std::mem::take(&mut self.owners), std::mem::take(&mut self.flows));
+        let marked = std::mem::take(&mut self.marked);
+        self.resize(owners.len() * 2);
+        for ((owner, flow), mark) in owners.into_iter().zip(flows).zip(marked) {
+            if owner != NONE {
+                let at = self.own(owner);
+                (self.flows[at], self.marked[at]) = (flow, mark);
+            }
+        }
+        self.own(dst)
+    }
+    fn own(&mut self, dst: u32) -> usize {
+        let at = self.find(dst);
+        if let Some(owner) = self.owners.get_mut(at) {
+            *owner = dst;
+        }
+        at
     }
     /// Has this destination reported, once.
     #[inline]
     pub(super) fn report(&mut self, dst: u32) {
-        let flow = self.entry(dst);
-        if !std::mem::replace(&mut flow.due, true) {
+        let at = self.place(dst);
+        if !std::mem::replace(&mut self.marked[at], true) {
             self.due.push_back(dst);
         }
     }
@@ -97,26 +128,64 @@ impl Flows {
     #[inline]
     pub(super) fn take(&mut self) -> Option<(u32, Flow)> {
         let dst = self.due.pop_front()?;
-        let flow = self.entry(dst);
-        flow.due = false;
-        Some((dst, *flow))
+        let at = self.find(dst);
+        self.marked[at] = false;
+        Some((dst, self.flows[at]))
     }
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        self.entries.fill(EMPTY);
+        self.owners.fill(NONE);
+        self.flows.fill(Flow::default());
+        self.marked.fill(false);
         self.used = 0;
         self.due.clear();
     }
     /// A new epoch: what is wanted becomes the demand, all of it due.
     pub(super) fn restart(&mut self) {
-        let wanted = self.entries.iter().filter(|flow| flow.wanted() > 0);
-        let mut wanted: Vec<(u32, u32)> = wanted.map(|flow| (flow.dst, flow.wanted())).collect();
+        let owner = |at| self.owners.get(at).copied().unwrap_or(at as u32);
+        let flows = self.flows.iter().enumerate().filter(|(_, flow)| flow.wanted() > 0);
+        let mut wanted: Vec<_> = flows.map(|(at, flow)| (owner(at), flow.wanted())).collect();
         // Not in the order of the table.
         wanted.sort_unstable();
         self.clear();
         for (dst, slots) in wanted {
             self.entry(dst).demanded = slots;
             self.report(dst);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// Sparse or dense, the table is a map, and the queue has each destination once.
+        #[test]
+        fn the_table_is_a_map(
+            nodes in 1u32..2_000, stride in 1u32..64, names in prop::collection::vec((0u32..500, any::<bool>()), 0..400)
+        ) {
+            let (mut flows, mut map, mut due) = (Flows::new(nodes), BTreeMap::new(), Vec::new());
+            for (name, report) in names {
+                let dst = name * stride % nodes;
+                flows.entry(dst).demanded += 1;
+                *map.entry(dst).or_insert(0) += 1;
+                if report {
+                    flows.report(dst);
+                    due.extend((!due.contains(&dst)).then_some(dst));
+                }
+            }
+            for dst in 0..nodes {
+                prop_assert_eq!(flows.get(dst).demanded, map.get(&dst).copied().unwrap_or(0));
+            }
+            let mut other = flows.clone();
+            other.restart();
+            let all: Vec<_> = std::iter::from_fn(|| other.take()).map(|(dst, f)| (dst, f.wanted())).collect();
+            prop_assert_eq!(all, map.into_iter().collect::<Vec<_>>());
+            let queue: Vec<_> = std::iter::from_fn(|| flows.take()).map(|(dst, _)| dst).collect();
+            prop_assert_eq!(queue, due);
         }
     }
 }

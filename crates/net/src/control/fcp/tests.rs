@@ -36,7 +36,8 @@ enum Step {
     Grant(usize),
     Wait(u64),
     RestartEndpoint,
-    RestartArbiter,
+    /// Another arbiter takes over; whether it says so.
+    RestartArbiter(bool),
 }
 
 /// The slots of a mask.
@@ -229,7 +230,13 @@ impl Pair {
             Step::Grant(most) => self.grant(most),
             Step::Wait(us) => self.wait(Time::us(us)),
             Step::RestartEndpoint => self.restart_endpoint(),
-            Step::RestartArbiter => self.restart_arbiter(),
+            Step::RestartArbiter(announced) => {
+                self.restart_arbiter();
+                if announced {
+                    self.arbiter.announce();
+                }
+                self.flush();
+            }
         }
     }
 }
@@ -240,7 +247,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0usize..60).prop_map(Step::Grant),
         8 => (0u64..600).prop_map(Step::Wait),
         1 => Just(Step::RestartEndpoint),
-        1 => Just(Step::RestartArbiter),
+        1 => any::<bool>().prop_map(Step::RestartArbiter),
     ]
 }
 
@@ -406,6 +413,27 @@ fn an_endpoint_that_lost_its_state_is_in_an_epoch_after_one_round_trip() {
     pair.wait(DELAY);
     assert_eq!(pair.arbiter.demanded(3), 5);
     assert!(pair.agrees());
+}
+
+/// An arbiter that takes over need not wait for endpoints: two round trips after it says so, it has all
+/// demand, and the endpoint waits for nothing that was granted by the other.
+#[test]
+fn an_arbiter_that_takes_over_announces_itself() {
+    let mut pair = Pair::opened();
+    pair.demand(3, 5);
+    pair.wait(Time::us(100));
+    pair.grant(2);
+    pair.wait(Time::us(100));
+    pair.restart_arbiter();
+    pair.arbiter.announce();
+    pair.wait(DELAY.times(4));
+    assert_eq!((pair.arbiter.demanded(3), pair.arbiter.wanted(3)), (3, 3));
+    assert!(pair.agrees());
+    // It changes nothing that goes on.
+    let epoch = pair.endpoint.session().epoch();
+    pair.arbiter.announce();
+    pair.wait(Time::ms(1));
+    assert_eq!(pair.endpoint.session().epoch(), epoch);
 }
 
 #[test]

@@ -43,13 +43,11 @@ impl Window {
         self.about.clear();
         self.noted = 0;
     }
-    /// The next packet is about this destination.
+    /// The next packet is about these destinations.
     #[inline]
-    pub(super) fn note(&mut self, dst: u32) {
-        if self.noted == 0 || self.about.back() != Some(&dst) {
-            self.about.push_back(dst);
-            self.noted += 1;
-        }
+    pub(super) fn note(&mut self, dsts: impl ExactSizeIterator<Item = u32>) {
+        self.noted += dsts.len() as u32;
+        self.about.extend(dsts);
     }
     /// A packet leaves, about all that was noted since the one before.
     pub(super) fn send(&mut self, number: u64, at: Time) {
@@ -77,6 +75,10 @@ impl Window {
                 count += 1;
                 about.for_each(&mut lost);
             }
+        }
+        if self.sent.is_empty() && self.noted == 0 {
+            // From the start again: the same few cache lines serve each packet.
+            self.clear();
         }
         count
     }

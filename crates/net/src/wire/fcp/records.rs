@@ -105,14 +105,15 @@ impl<'a> Record<'a> {
         let &[kind, reserved, count @ ..] = take::<RECORD>(reader, 1)?.first().expect("one");
         zero("reserved byte of a record", reserved.into())?;
         let count = u16::from_be_bytes(count).into();
+        if (count == 0) != matches!(kind, 1 | 5) {
+            return Err(ParseError::Field { field: "count", value: count as u64 });
+        }
         Ok(match kind {
-            1 | 5 => {
-                zero("count of a record without entries", count as u64)?;
-                if kind == 1 { Record::Reset } else { Record::Alive }
-            }
+            1 => Record::Reset,
             2 => Record::Demand(Totals(take(reader, count)?)),
             3 => Record::Grants(Grants { base: reader.u64()?, entries: take(reader, count)? }),
             4 => Record::Report(Totals(take(reader, count)?)),
+            5 => Record::Alive,
             _ => return Err(ParseError::Field { field: "record type", value: kind.into() }),
         })
     }

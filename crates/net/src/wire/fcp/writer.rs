@@ -8,7 +8,7 @@ use super::{CODE, GRANT, Grant, HEADER, Header, Key, LONGEST, RECORD, TOTAL, Tot
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// Where the open record's count is, which its entries raise.
+    /// Where the count of the open record of totals is, and how many it has.
     open: usize,
     count: u16,
 }
@@ -34,55 +34,64 @@ impl<'a> Writer<'a> {
     pub fn room(&self) -> usize {
         (LONGEST - CODE).saturating_sub(self.out.len())
     }
+    /// Whether there is room for one more total in the record begun last.
+    pub fn has_room(&self) -> bool {
+        self.room() >= TOTAL
+    }
     /// Whether there is no record yet.
     pub fn is_empty(&self) -> bool {
         self.out.len() == HEADER
     }
     /// A record for a message of its own: begin again.
     pub fn reset(&mut self) {
-        self.begin(1, &[], 0);
+        self.begin(1, 0);
     }
     /// A record that asks for an answer. False: no room.
     pub fn alive(&mut self) -> bool {
-        self.begin(5, &[], 0)
+        self.begin(5, 0)
     }
-    /// Begins a record of demand. False: no room for it and one entry.
+    /// Begins a record of demand. False: no room for it and one total.
     pub fn demand(&mut self) -> bool {
-        self.begin(2, &[], TOTAL)
+        self.begin(2, TOTAL)
     }
-    /// Begins a record of grants. False: no room for it and one entry.
-    pub fn grants(&mut self, base: u64) -> bool {
-        self.begin(3, &base.to_be_bytes(), GRANT)
-    }
-    /// Begins a report. False: no room for it and one entry.
+    /// Begins a report. False: no room for it and one total.
     pub fn report(&mut self) -> bool {
-        self.begin(4, &[], TOTAL)
+        self.begin(4, TOTAL)
+    }
+    fn begin(&mut self, kind: u8, more: usize) -> bool {
+        let fits = self.room() >= RECORD + more;
+        if fits {
+            self.close();
+            self.open = self.out.len() + 2;
+            self.out.extend_from_slice(&[kind, 0, 0, 0]);
+        }
+        fits
     }
     /// An entry of the demand or report begun last. False: no room.
+    #[inline]
     pub fn total(&mut self, total: Total) -> bool {
-        self.entry(&total.bytes())
-    }
-    /// An entry of the grants begun last. False: no room.
-    pub fn grant(&mut self, grant: Grant) -> bool {
-        self.entry(&grant.bytes())
-    }
-    fn begin(&mut self, kind: u8, more: &[u8], entry: usize) -> bool {
-        if self.room() < RECORD + more.len() + entry {
-            return false;
-        }
-        self.close();
-        self.open = self.out.len() + 2;
-        self.out.extend_from_slice(&[kind, 0, 0, 0]);
-        self.out.extend_from_slice(more);
-        true
-    }
-    fn entry(&mut self, bytes: &[u8]) -> bool {
-        let fits = self.room() >= bytes.len();
+        let fits = self.has_room();
         if fits {
-            self.out.extend_from_slice(bytes);
+            self.out.extend_from_slice(&total.bytes());
             self.count += 1;
         }
         fits
+    }
+    /// A record of as many of these grants as there is room for. Returns how many.
+    pub fn grants(&mut self, base: u64, grants: &[Grant]) -> usize {
+        let most = self.room().saturating_sub(RECORD + 8) / GRANT;
+        let count = most.min(grants.len());
+        if count > 0 {
+            self.close();
+            self.out.extend_from_slice(&[3, 0, (count >> 8) as u8, count as u8]);
+            self.out.extend_from_slice(&base.to_be_bytes());
+            let start = self.out.len();
+            self.out.resize(start + count * GRANT, 0);
+            for (place, grant) in self.out[start..].as_chunks_mut().0.iter_mut().zip(grants) {
+                *place = grant.bytes();
+            }
+        }
+        count
     }
     fn close(&mut self) {
         if self.count > 0 {

@@ -9,7 +9,8 @@ function drawBars(plot, state, width) {
   const right = width - MARGIN.right - 46;
   const top = 8;
   const floor = top + plot.rows.length * rowHeight;
-  const values = schemes.flatMap(scheme => plot.values[scheme]);
+  const stated = (scheme, row) => plot.stated && Number.isFinite(plot.stated[scheme][row]) ? plot.stated[scheme][row] : null;
+  const values = schemes.flatMap(scheme => [...plot.values[scheme], ...plot.rows.map((_, row) => stated(scheme, row))]);
   const across = barScale(plot.x, state.log.x, values, room, right, width);
   const parts = [axisBelow(plot.x, across, floor, top, room, right)];
   const rowTop = row => top + row * rowHeight + (rowHeight - schemes.length * BAR) / 2;
@@ -24,12 +25,17 @@ function drawBars(plot, state, width) {
       if (plot.values[scheme][row] > 0) {
         parts.push(text(end + 4, rowTop(row) + rank * BAR + 8, shown(plot.x.unit, plot.values[scheme][row]), { class: 'mini' }));
       }
+      if (stated(scheme, row) !== null) {
+        parts.push(svg('path', {
+          class: `stated ${colour(scheme)}`, d: STAR, transform: `translate(${px(across.at(stated(scheme, row)))} ${px(rowTop(row) + rank * BAR + BAR / 2 - 1)})`,
+        }));
+      }
     });
   });
   const tell = row => ({
     box: [0, top + row * rowHeight, width, rowHeight], x: across.at(largest(schemes.map(s => plot.values[s][row]))),
     title: plot.rows[row],
-    rows: schemes.map(scheme => ({ scheme, name: '', value: shown(plot.x.unit, plot.values[scheme][row]) })),
+    rows: schemes.map(scheme => ({ scheme, name: '', value: barWords(plot.x.unit, plot.values[scheme][row], stated(scheme, row)) })),
   });
   const inside = row => row >= 0 && row < plot.rows.length ? row : null;
   return {
@@ -37,6 +43,11 @@ function drawBars(plot, state, width) {
     near: (x, y) => inside(Math.floor((y - top) / rowHeight)),
     step: (row, dx, dy) => row === null ? 0 : clamp(row + Math.sign(dx + dy), 0, plot.rows.length - 1),
   };
+}
+
+function barWords(unit, value, stated) {
+  const ours = Number.isFinite(value) ? shown(unit, value) : '–';
+  return stated === null ? ours : `${ours}; stated: ${shown(unit, stated)}`;
 }
 
 function barScale(axis, log, values, from, to, width) {
@@ -53,8 +64,8 @@ const BARS = {
   schemes: plot => range(plot.values.length).map(scheme => ({ scheme })),
   axes: plot => ({ x: plot.x }),
   table: (plot, schemes) => ({
-    columns: ['scheme', plot.row, barColumn(plot)],
-    rows: plot.values.flatMap((values, at) => values.map((value, row) => [schemes[at], plot.rows[row], value])),
+    columns: ['scheme', plot.row, barColumn(plot), ...(plot.stated ? ['stated'] : [])],
+    rows: plot.values.flatMap((values, at) => values.map((value, row) => [schemes[at], plot.rows[row], value, ...(plot.stated ? [plot.stated[at][row]] : [])])),
   }),
   vega: plot => ({
     mark: 'bar',

@@ -23,7 +23,7 @@ function linesLayout(plot, state, width) {
   const lines = plot.series.filter(line => line.x.length && !state.hidden.has(line.scheme)).map(line => upTo(line, state.until));
   const height = width < 520 ? 250 : 330;
   const floor = height - MARGIN.bottom;
-  const ys = lines.flatMap(line => line.low ? [...line.low, ...line.high] : line.y);
+  const ys = lines.flatMap(line => (line.low ? [...line.low, ...line.high] : line.y).concat(statedOf(line, 'y')));
   let up = scaleFor(plot.y, state.log.y, ys, floor, MARGIN.top, 6);
   if (!state.log.y && plot.y.unit !== 'share') {
     const high = roundUp(plot.y.unit, largest(ys.concat(0)), 6);
@@ -31,10 +31,27 @@ function linesLayout(plot, state, width) {
   }
   const left = labelRoom(up);
   const right = width - MARGIN.right;
-  const across = scaleFor(plot.x, state.log.x, lines.flatMap(line => line.x), left, right,
+  const across = scaleFor(plot.x, state.log.x, lines.flatMap(line => line.x.concat(statedOf(line, 'x'))), left, right,
     Math.max(3, Math.floor(width / 80)));
   return { lines, height, floor, left, right, up, across };
 }
+
+// What others state of a line.
+const statedOf = (line, axis) => (line.stated || []).map(mark => mark[axis]);
+
+// A hollow star at what is stated; a stroke says which side of it.
+function statedMarks(line, across, up) {
+  return (line.stated || []).map(({ x, y, sense }) => {
+    const [left, top] = [across.at(x), up.at(y)];
+    const stroke = { over: 'M0 -7V-15M-3 -12L0 -15L3 -12', under: 'M0 7V15M-3 12L0 15L3 12' }[sense] || '';
+    return svg('path', { class: `stated ${colour(line.scheme)}`, d: `${STAR}${stroke}`, transform: `translate(${px(left)} ${px(top)})` });
+  });
+}
+const STAR = `M${range(10).map(at => {
+  const [far, turn] = [at % 2 ? 2.8 : 6.5, Math.PI * (at / 5 - 0.5)];
+  return `${px(far * Math.cos(turn))} ${px(far * Math.sin(turn))}`;
+}).join('L')}Z`;
+const SENSE = { about: '~', over: '>', under: '<' };
 
 // The path of a line, without points that would move it by less than a third of a pixel.
 function linePath(line, across, up) {
@@ -87,6 +104,7 @@ function drawLines(plot, state, width) {
     for (const at of marksAlong(line, across)) {
       parts.push(mark(line.scheme, across.at(line.x[at]), up.at(line.y[at]), 3.2, line.part === 'median'));
     }
+    parts.push(...statedMarks(line, across, up));
   }
   return { height, parts, ...lineCursor(plot, view) };
 }
@@ -127,12 +145,14 @@ const column = axis => `${axis.label.replace(/,.*/, '').replace(/\W+/g, '_')}_${
 function linesTable(plot, schemes) {
   const has = name => plot.series.some(line => line[name] && line[name].length);
   const extra = ['low', 'high', 'count'].filter(has);
-  const parts = has('part');
+  const parts = has('part') || has('stated');
   const columns = ['scheme', ...(parts ? ['part'] : []), column(plot.x), column(plot.y), ...extra];
   const rows = plot.series.flatMap(line => line.x.map((x, at) => [
-    schemes[line.scheme], ...(parts ? [line.part] : []), x, line.y[at],
+    schemes[line.scheme], ...(parts ? [line.part || ''] : []), x, line.y[at],
     ...extra.map(name => line[name] ? line[name][at] : null)]));
-  return { columns, rows };
+  const stated = plot.series.flatMap(line => (line.stated || []).map(({ x, y, sense }) => [
+    schemes[line.scheme], `stated ${SENSE[sense]}`, x, y, ...extra.map(() => null)]));
+  return { columns, rows: rows.concat(stated) };
 }
 
 function linesVega(plot, { columns }) {

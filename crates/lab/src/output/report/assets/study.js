@@ -14,7 +14,7 @@ function studyLayout(plot, state, width) {
   const lines = plot.series.filter(line => line.x.length && !state.hidden.has(line.scheme));
   const height = width < 520 ? 270 : 330;
   const floor = height - MARGIN.bottom;
-  const ys = lines.flatMap(line => [...line.y, ...line.low, ...line.high]).filter(Number.isFinite);
+  const ys = lines.flatMap(line => [...line.y, ...line.low, ...line.high, ...statedOf(line, 'y')]).filter(Number.isFinite);
   const up = state.log.y ? scaleFor(plot.y, true, ys, floor, MARGIN.top, 6)
     : linearScale(plot.y.unit, 0, roundUp(plot.y.unit, largest(ys.concat(0)), 6), floor, MARGIN.top, 6);
   const [left, right] = [labelRoom(up), width - MARGIN.right];
@@ -52,10 +52,16 @@ function drawStudy(plot, state, width) {
     point.classList.add('data');
     parts.push(whisker(line, at, x, view), point);
   }));
+  lines.forEach(line => parts.push(...statedMarks(line, across, up)));
   return { height, parts: parts.filter(Boolean), ...studyCursor(plot, view) };
 }
 
 function studyWords(unit, line, at) {
+  const said = (line.stated || []).filter(({ x }) => x === line.x[at]).map(({ y, sense }) => `; stated: ${SENSE[sense]} ${shown(unit, y)}`).join('');
+  return ourWords(unit, line, at) + said;
+}
+
+function ourWords(unit, line, at) {
   const value = `${line.least[at] ? '≥\u00a0' : ''}${shown(unit, line.y[at])}`;
   return Number.isFinite(line.low[at]) ? `${value} (${shown(unit, line.low[at])} to ${shown(unit, line.high[at])})` : value;
 }
@@ -81,10 +87,12 @@ const studyColumns = plot => [...plot.settings, plot.x.label, `mean${plot.y.unit
 
 function studyTable(plot) {
   const known = value => Number.isFinite(value) ? value : null;
-  const columns = [...studyColumns(plot), 'ci_low', 'ci_high', 'n', 'lower_bound'];
+  const said = plot.series.some(line => line.stated);
+  const columns = [...studyColumns(plot), 'ci_low', 'ci_high', 'n', 'lower_bound', ...(said ? ['stated'] : [])];
+  const statedAt = (line, x) => (line.stated || []).filter(mark => mark.x === x).map(({ y, sense }) => `${SENSE[sense]} ${y}`).join(' ');
   const rows = plot.series.flatMap(line => line.x.map((x, at) => [
     ...line.settings, plot.names ? plot.names[x] : x, line.y[at],
-    known(line.low[at]), known(line.high[at]), line.seeds[at], line.least[at]]));
+    known(line.low[at]), known(line.high[at]), line.seeds[at], line.least[at], ...(said ? [statedAt(line, x)] : [])]));
   return { columns, rows };
 }
 

@@ -1,0 +1,244 @@
+//! Figures of experiments, in the shape of the papers': the usual cases. What fits none of them is put
+//! together from [`crate::output::report::plot`].
+
+use super::quantity::scale;
+use super::{Measured, Quantity, Row, Stated};
+use crate::output::report::flows::cumulative;
+use crate::output::report::plot::{
+    Axis, Bars, Division, Figure, Lines, Mark, Measure, Plot, Row as Bar, Series, Shape, Study,
+    StudyLine,
+};
+use crate::output::report::thin::{self, Moment, envelope};
+use crate::record::RunRecord;
+
+/// Points that were run, the comparison made of them, and the names of the schemes in both.
+#[derive(Debug)]
+pub struct View<'a> {
+    /// The points, along the axis.
+    pub points: &'a [Measured],
+    /// The comparison.
+    pub rows: &'a [Row],
+    /// All schemes, in the order in which they come: those of the runs, then those of rows alone.
+    pub names: Vec<String>,
+}
+
+/// What a figure shows of single values or of a course over time.
+#[derive(Clone, Copy, Debug)]
+pub struct Values {
+    /// Name in the page and in the names of saved files.
+    pub id: &'static str,
+    /// Heading.
+    pub title: &'static str,
+    /// What the axis of the values shows.
+    pub label: &'static str,
+    /// How they are written.
+    pub unit: Measure,
+    /// How their axis can be divided.
+    pub scale: Division,
+}
+
+const TIME: Axis = Axis { label: "time", unit: Measure::Seconds, scale: Division::Linear };
+const SHARE: Division = Division::Tail;
+const PAPER: &str =
+    " Stars: what the paper's text says; with a stroke up or down: more, or less, than that.";
+
+impl<'a> View<'a> {
+    /// Collects the names.
+    pub fn of(points: &'a [Measured], rows: &'a [Row]) -> View<'a> {
+        let ran = points.iter().flat_map(|point| point.runs.iter().map(|run| &run.scheme));
+        let mut names: Vec<String> = Vec::new();
+        for scheme in ran.chain(rows.iter().map(|row| &row.scheme)) {
+            if !names.contains(scheme) {
+                names.push(scheme.clone());
+            }
+        }
+        View { points, rows, names }
+    }
+
+    /// `quantity` against the axis, which shows `label`: a line for each scheme, with 95 % intervals over
+    /// seeds. What the rows have from the paper is marked.
+    pub fn against(&self, label: &str, quantity: &Quantity) -> Figure {
+        self.against_in(label, Measure::Number, 1.0, quantity)
+    }
+
+    /// [`View::against`], where a step of the axis is `step` of `unit`.
+    pub fn against_in(&self, label: &str, unit: Measure, step: f64, quantity: &Quantity) -> Figure {
+        let wanted = |scheme: &&String| self.rows.iter().any(|row| is(row, quantity, scheme));
+        let lines = self.names.iter().enumerate().filter(|(_, scheme)| wanted(scheme));
+        let series: Vec<StudyLine> = lines
+            .map(|(at, scheme)| self.line(at, scheme, step, quantity))
+            .filter(|line| !line.x.is_empty())
+            .collect();
+        let stated = series.iter().any(|line| !line.stated.is_empty());
+        let y = Axis {
+            label: quantity.name.to_string(),
+            unit: quantity.scale().0,
+            scale: Division::LinearFirst,
+        };
+        let x = Axis { label: label.to_string(), unit, scale: Division::Linear };
+        let study = Study { x, names: vec![], y, settings: vec!["scheme".into()], series };
+        Ok(Plot {
+            id: quantity.key,
+            title: capital(&format!("{} by {label}", quantity.name)).into(),
+            caption: caption(self.seeds(), stated),
+            shape: Shape::Study(study),
+        })
+    }
+
+    fn line(&self, at: usize, scheme: &str, step: f64, quantity: &Quantity) -> StudyLine {
+        let (_, times) = quantity.scale();
+        let found = |point: &Measured| {
+            let row =
+                self.rows.iter().find(|r| r.point == point.setup && is(r, quantity, scheme))?;
+            Some((f64::from(point.x) * step, row))
+        };
+        let points: Vec<(f64, &Row)> = self.points.iter().filter_map(found).collect();
+        let bound = |of: fn(&Row) -> Option<f64>| {
+            points.iter().map(|(_, row)| of(row).map_or(f64::NAN, |v| v * times)).collect()
+        };
+        let mark = |(x, row): &(f64, &Row)| Some(stated(*x, row.paper?, times));
+        StudyLine {
+            scheme: at,
+            settings: vec![scheme.into()],
+            x: points.iter().map(|point| point.0).collect(),
+            y: points.iter().map(|(_, row)| row.ours.mean * times).collect(),
+            low: bound(|row| row.ours.low()),
+            high: bound(|row| row.ours.high()),
+            seeds: points.iter().map(|(_, row)| row.ours.n).collect(),
+            least: vec![false; points.len()],
+            stated: points.iter().filter_map(mark).collect(),
+        }
+    }
+
+    /// Bars for each scheme: a row for each of `quantities` (of one unit) at each point.
+    pub fn bars(&self, id: &'static str, title: &'static str, quantities: &[Quantity]) -> Figure {
+        let unit = quantities.first().map_or("", |quantity| quantity.unit);
+        let (measure, times) = scale(unit);
+        let several = self.points.len() > 1;
+        let places = || self.points.iter().flat_map(|p| quantities.iter().map(move |q| (p, q)));
+        let name = |(point, quantity): (&Measured, &Quantity)| match several {
+            true => format!("{}: {}", point.setup, quantity.name),
+            false => quantity.name.to_string(),
+        };
+        let row_of = |scheme: &str, (point, quantity): (&Measured, &Quantity)| {
+            self.rows.iter().find(|row| row.point == point.setup && is(row, quantity, scheme))
+        };
+        let values = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<Bar> {
+            let value = |scheme: &str, place| {
+                row_of(scheme, place).and_then(of).map_or(f64::NAN, |value| value * times)
+            };
+            let bar = |scheme: &String| Bar(places().map(|place| value(scheme, place)).collect());
+            self.names.iter().map(bar).collect()
+        };
+        let bars = Bars {
+            x: Axis { label: "mean", unit: measure, scale: Division::Linear },
+            row: "quantity",
+            rows: places().map(name).collect(),
+            values: values(&|row| Some(row.ours.mean)),
+            stated: values(&|row| row.paper.map(Stated::value)),
+        };
+        let caption = caption(0, bars.stated.iter().any(|bar| bar.0.iter().any(|v| v.is_finite())));
+        Ok(Plot { id, title: title.into(), caption, shape: Shape::Bars(bars) })
+    }
+
+    /// The distribution of what `of` finds in the runs of the point at `x`, all seeds together. `paper`:
+    /// scheme, share and value that the paper's text has, in the unit of `values`.
+    pub fn distribution(
+        &self,
+        x: u32,
+        values: &Values,
+        of: impl Fn(&RunRecord) -> Vec<f64>,
+        paper: &[(&str, f64, f64)],
+    ) -> Figure {
+        let mut most = 0;
+        let line = |(at, scheme): (usize, &String)| {
+            let all: Vec<f64> = self.at(x, scheme).flat_map(&of).collect();
+            most = most.max(all.len());
+            let own = paper.iter().filter(|(named, ..)| named == scheme);
+            let stated = own.map(|&(_, share, value)| Mark { x: value, y: share, sense: "about" });
+            Series { stated: stated.collect(), ..cumulative(at, all, 0) }
+        };
+        let series = self.names.iter().enumerate().map(line).collect();
+        let caption = format!(
+            "Share of values that are this large or smaller, all seeds together.{}{}",
+            thin::said(most),
+            if paper.is_empty() { "" } else { PAPER }
+        );
+        let y = Axis { label: "share", unit: Measure::Share, scale: SHARE };
+        values.figure(caption, Lines { x: values.axis(), y, series })
+    }
+
+    /// The course over time (in seconds) of what `of` finds in the first run of each scheme at `x`.
+    pub fn course(
+        &self,
+        x: u32,
+        values: &Values,
+        of: impl Fn(&RunRecord) -> Vec<(f64, f64)>,
+    ) -> Figure {
+        let mut each = 1;
+        let line = |(at, scheme): (usize, &String)| {
+            let run = self.at(x, scheme).next()?;
+            let moment = |(at, value)| Moment { at, weight: 1.0, value };
+            let thin = envelope(&of(run).into_iter().map(moment).collect::<Vec<_>>());
+            each = each.max(thin.each);
+            let (x, y) = (thin.at, thin.mean);
+            Some(Series { scheme: at, x, y, low: thin.low, high: thin.high, ..Series::default() })
+        };
+        let series = self.names.iter().enumerate().filter_map(line).collect();
+        let caption = match each {
+            1 => "First seed.".into(),
+            n => format!(
+                "First seed. Each point of a line is the mean of {n} values; the band reaches from the \
+                 lowest to the highest of them."
+            ),
+        };
+        values.figure(caption, Lines { x: TIME, y: values.axis(), series })
+    }
+
+    fn at(&self, x: u32, scheme: &str) -> impl Iterator<Item = &'a RunRecord> {
+        let points = self.points.iter().filter(move |point| point.x == x);
+        points.flat_map(move |point| &point.runs).filter(move |run| run.scheme == scheme)
+    }
+
+    fn seeds(&self) -> usize {
+        self.rows.iter().map(|row| row.ours.n).max().unwrap_or(0)
+    }
+}
+
+impl Values {
+    fn axis(&self) -> Axis {
+        Axis { label: self.label, unit: self.unit, scale: self.scale }
+    }
+    fn figure(&self, caption: String, lines: Lines) -> Figure {
+        Ok(Plot { id: self.id, title: self.title.into(), caption, shape: Shape::Lines(lines) })
+    }
+}
+
+fn is(row: &Row, quantity: &Quantity, scheme: &str) -> bool {
+    row.quantity == quantity.name && row.scheme == scheme
+}
+
+/// What the paper says at `x`, drawn.
+fn stated(x: f64, paper: Stated, times: f64) -> Mark {
+    let sense = match paper {
+        Stated::About(_) => "about",
+        Stated::Over(_) => "over",
+        Stated::Under(_) => "under",
+    };
+    Mark { x, y: paper.value() * times, sense }
+}
+
+fn caption(seeds: usize, stated: bool) -> String {
+    let seeds = match seeds {
+        0 => "Means over seeds.".into(),
+        1 => "One seed.".into(),
+        n => format!("Means over {n} seeds, with 95 % confidence intervals."),
+    };
+    seeds + if stated { PAPER } else { "" }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
