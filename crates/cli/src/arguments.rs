@@ -164,4 +164,6 @@ pub enum Bench {
     Arbiter,
     /// Planning a round of TDMA among 1,024 hosts, all pairs backlogged.
     Tdma,
+    /// XCo's controller: time per scheduling event, with 4,800 and 19,200 hosts.
+    Xco,
 }

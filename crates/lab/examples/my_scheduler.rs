@@ -55,7 +55,7 @@ impl Control for Turns {
         match *news {
             News::Joined(host) | News::Left(host) => self.forget(|(src, _)| src == host),
             News::Released { host, dst } => self.forget(|pair| pair == (host, dst)),
-            News::Backlog { host, destinations } => {
+            News::Backlog { host, destinations, .. } => {
                 self.waiting.retain(|(src, dst)| *src != host || destinations.contains(dst));
                 let new = destinations.iter().map(|dst| (host, *dst));
                 let new: Vec<Pair> = new.filter(|pair| !self.is_known(*pair)).collect();
@@ -129,7 +129,7 @@ mod tests {
         let mut turns = Turns::new(Time::us(100));
         for (host, destinations) in [(0, vec![H(5), H(6)]), (1, vec![H(5), H(6)]), (2, vec![H(5)])]
         {
-            let news = News::Backlog { host: H(host), destinations: &destinations };
+            let news = News::backlog(H(host), &destinations);
             turns.observe(&news, Time::ZERO);
         }
         assert_eq!(windows(&mut turns, Time::ZERO), [(0, Some(5)), (1, Some(6)), (2, None)]);

@@ -15,6 +15,7 @@ use slotline_net::rng::Stream;
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
+use slotline_net::units::Rate;
 use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
 use slotline_sim::{Follow, Network, Place, Queue};
 use std::sync::Arc;
@@ -380,6 +381,11 @@ impl Builder<'_> {
             for end in links.iter().flat_map(|&link| self.graph.links[link].ends()) {
                 out.push((at, end.node, change(&event.kind, end.port)));
             }
+            if let EventKind::Rate { rate, .. } = event.kind {
+                out.extend(
+                    self.told_rates(&links, rate).map(|(node, change)| (event.at, node, change)),
+                );
+            }
             if !event.kind.changes_routes() {
                 continue;
             }
@@ -399,6 +405,17 @@ impl Builder<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// That links have another rate, told to all stations.
+    fn told_rates(&self, links: &[usize], rate: Rate) -> impl Iterator<Item = (NodeId, Change)> {
+        let ends: Vec<End> = links.iter().flat_map(|&at| self.graph.links[at].ends()).collect();
+        let nodes: Vec<NodeId> =
+            self.stations.iter().map(|host| self.graph.hosts[host.at()]).collect();
+        nodes.into_iter().flat_map(move |node| {
+            let ends = ends.clone();
+            ends.into_iter().map(move |end| (node, Change::Elsewhere(end, rate)))
+        })
     }
 
     /// The node of a station; a scheme without it has nothing to stop.

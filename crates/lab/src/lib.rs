@@ -9,6 +9,7 @@ pub mod benchmark_fcp;
 pub mod benchmark_pipeline;
 pub mod benchmark_report;
 pub mod benchmark_tdma;
+pub mod benchmark_xco;
 pub mod build;
 pub mod catalogue;
 pub mod change;

@@ -85,6 +85,24 @@ fn explanations_are_these() {
     assert_eq!(said, golden, "got:\n{said}");
 }
 
+/// What one fabric manager cannot do in a guard time, controllers near the hosts can.
+#[test]
+fn guard_times_that_are_too_short_are_named() {
+    let said = |options: &str| {
+        let scenario = format!(
+            "name = \"slots\"\nend = {{ at = \"5ms\" }}\n\
+             fabric = {{ kind = \"leaf-spine\", leaves = 20, spines = 2, hosts-per-leaf = 20 }}\n\
+             [[workload]]\nkind = \"shuffle\"\nhosts = \"0-3\"\nsize = \"1KB\"\n\
+             [[scheme]]\nname = \"tdma\"\ncontrol = {{ kind = \"tdma\"{options} }}\n"
+        );
+        let loaded = Scenario::parse(Path::new("slots.toml"), scenario);
+        text(&loaded.unwrap_or_else(|error| panic!("{error}")))
+    };
+    assert!(said("").contains("the guard time, 15 µs, is shorter"), "{}", said(""));
+    let near = said(", controllers = \"per-switch\"");
+    assert!(near.contains("fabric manager") && !near.contains("the guard time"), "{near}");
+}
+
 /// Of the scenarios that run in a moment: hops are within a factor of two of what was estimated.
 #[test]
 fn estimates_are_within_a_factor_of_two() {

@@ -17,7 +17,7 @@ use slotline_net::topology::{Graph, NodeKind, StarSpec, TopologySpec};
 use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
-use slotline_net::workload::{Carrier, Conn, Flow, Role, Start, Traffic};
+use slotline_net::workload::{Carrier, Conn, Flow, Machines, Role, Start, Traffic};
 use slotline_sim::{Options, Place, Queue, Watch};
 use std::any::Any;
 use std::sync::Arc;
@@ -84,6 +84,7 @@ fn traffic() -> Traffic {
         dst: RECEIVER,
         carrier,
         class: 0,
+        machines: Machines::default(),
         first: FlowId(src),
         count: 1,
     };

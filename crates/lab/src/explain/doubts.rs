@@ -90,7 +90,9 @@ fn of_scheme(survey: &Survey<'_>, scheme: &SchemeSpec) -> Vec<String> {
         window(scheme, product),
         time_out(survey, scheme),
     ];
-    doubts.into_iter().flatten().map(|doubt| format!("{}: {doubt}", scheme.name)).collect()
+    let slots = super::tdma::sentences(survey, scheme, packet.0);
+    let all = doubts.into_iter().flatten().chain(slots);
+    all.map(|doubt| format!("{}: {doubt}", scheme.name)).collect()
 }
 
 /// A buffer below the bandwidth-delay product starves a loss-based flow (Villamizar and Song, 1994).

@@ -8,6 +8,7 @@ mod doubts;
 mod fabric;
 mod schemes;
 mod survey;
+mod tdma;
 mod traffic;
 
 pub use cost::{Estimate, calibrate};

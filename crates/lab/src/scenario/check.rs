@@ -13,7 +13,9 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
-use slotline_net::workload::{Carrier, Setting, Shape, Traffic, TrafficBuilder};
+use slotline_net::workload::{
+    Carrier, Machines, Setting, Shape, Traffic, TrafficBuilder, WorkloadSpec,
+};
 
 type Fit = Result<(), SpecError>;
 
@@ -39,6 +41,7 @@ pub struct Checked {
 /// Checks everything, up to making the traffic of the first seed.
 pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut checks = vec![general(scenario)];
+    checks.extend(machines(scenario));
     let mut notes = vec![];
     let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
     checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
@@ -102,6 +105,21 @@ fn general(scenario: &Scenario) -> Fit {
     ensure(scenario.end.when == EndWhen::FlowsDone || scenario.end.at.is_some(), "end", || {
         "a run that ends by time needs `at`, for example at = \"100ms\"".into()
     })
+}
+
+/// Virtual machines mean something to XCo alone.
+fn machines(scenario: &Scenario) -> Vec<Fit> {
+    let known = scenario.scheme.iter().any(|scheme| matches!(scheme.control, ControlSpec::Xco(_)));
+    let one = |(at, workload): (usize, &WorkloadSpec)| {
+        let Machines { from, to } = workload.machines();
+        let key = if from > 0 { "vm" } else { "to-vm" };
+        ensure(known || (from, to) == (0, 0), &format!("workload[{at}].{key}"), || {
+            format!(
+                "`{key}` does nothing: no scheme has control = \"xco\", which tells virtual machines apart"
+            )
+        })
+    };
+    scenario.workload.iter().enumerate().map(one).collect()
 }
 
 fn measure(spec: &MeasureSpec, end: Option<Time>) -> Fit {

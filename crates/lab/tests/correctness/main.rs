@@ -4,6 +4,7 @@
 mod brought;
 mod common;
 mod controllers;
+mod coordination;
 mod determinism;
 mod failures;
 mod fastpass;
@@ -15,3 +16,4 @@ mod peers;
 mod ports;
 mod queueing;
 mod sharing;
+mod tdma;

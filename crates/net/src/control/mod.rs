@@ -5,12 +5,14 @@
 
 pub mod fastpass;
 pub mod fcp;
+mod map;
 pub mod network;
 pub mod spec;
 pub mod system;
 pub mod tdma;
 pub mod xco;
 
+pub use map::Map;
 pub use network::Network;
 pub use spec::ControlSpec;
 pub use system::{MakeNode, Station, Surroundings, System};
@@ -32,6 +34,17 @@ pub enum News<'a> {
         host: HostId,
         /// The complete set of destinations, each once; may be empty.
         destinations: &'a [HostId],
+        /// For each of these, how many flows between virtual machines wait; empty: one each.
+        flows: &'a [u32],
+    },
+    /// What a host has sent.
+    Load {
+        /// The sending host.
+        host: HostId,
+        /// How long was measured.
+        span: Time,
+        /// Destinations and bytes on the wire; those with none are left out.
+        loads: &'a [(HostId, u64)],
     },
     /// A host gives back what it was permitted: nothing is left for this destination.
     Released {
@@ -40,6 +53,23 @@ pub enum News<'a> {
         /// The destination.
         dst: HostId,
     },
+}
+
+impl<'a> News<'a> {
+    /// A backlog of one flow for each destination.
+    pub const fn backlog(host: HostId, destinations: &'a [HostId]) -> News<'a> {
+        News::Backlog { host, destinations, flows: &[] }
+    }
+    /// The host that it is about.
+    pub const fn host(&self) -> HostId {
+        match *self {
+            News::Joined(host)
+            | News::Left(host)
+            | News::Backlog { host, .. }
+            | News::Load { host, .. }
+            | News::Released { host, .. } => host,
+        }
+    }
 }
 
 /// Something a central scheduler wants a host to do. It replaces what the host was told before.
@@ -65,13 +95,23 @@ pub enum Decision {
         /// Wire bytes over time.
         rate: Rate,
     },
+    /// `src` needs permission to send to `dst`. Those of one host that follow each other are all that
+    /// it needs permission for; `None`: for nobody.
+    Controlled {
+        /// The sending host.
+        src: HostId,
+        /// The destination.
+        dst: Option<HostId>,
+    },
 }
 
 impl Decision {
     /// The host that has to be told.
     pub const fn host(&self) -> HostId {
         match *self {
-            Decision::Window { src, .. } | Decision::Rate { src, .. } => src,
+            Decision::Window { src, .. }
+            | Decision::Rate { src, .. }
+            | Decision::Controlled { src, .. } => src,
         }
     }
 }
@@ -86,4 +126,12 @@ pub trait Control: Send {
     /// Appends what has to be told to `plan`. Asked for after news, and at the time returned by the
     /// call before: always later than `now`.
     fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time>;
+    /// Paths or rates of the network have changed; links and hosts have the numbers they had. What no
+    /// longer fits has to be told in the next decision. A scheduler that does not look at paths has
+    /// nothing to do.
+    fn rewire(&mut self, _network: &Network, _now: Time) {}
+    /// How many flows wait at a directed link, for controllers that share links with others.
+    fn flows(&self, _link: u32) -> u64 {
+        0
+    }
 }

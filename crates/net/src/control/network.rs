@@ -29,9 +29,18 @@ impl Network {
     pub fn hosts(&self) -> usize {
         self.hosts
     }
+    /// The same links with the first `hosts` hosts alone.
+    pub fn first(mut self, hosts: usize) -> Network {
+        self.hosts = self.hosts.min(hosts);
+        self
+    }
     /// Capacity of each directed link.
     pub fn capacity(&self) -> &[Rate] {
         &self.capacity
+    }
+    /// The same with other capacities of its links.
+    pub fn with_capacity(&self, capacity: Vec<Rate>) -> Network {
+        Network { hosts: self.hosts, capacity, paths: Arc::clone(&self.paths) }
     }
     /// Replaces `out` with the links from `src` to `dst`.
     pub fn path(&self, src: HostId, dst: HostId, out: &mut Vec<u32>) {

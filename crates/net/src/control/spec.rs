@@ -2,6 +2,7 @@
 
 use super::fastpass::FastpassSpec;
 use super::system::System;
+use super::tdma::TdmaSpec;
 use super::xco::spec::XcoSpec;
 use crate::error::SpecError;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
@@ -22,6 +23,11 @@ pub enum ControlSpec {
     /// Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent
     /// Network Fabric Congestion in Cloud Computing Cluster Platforms", HPDC 2010.
     Xco(XcoSpec),
+    /// TDMA: a fabric manager, on a host of its own, gives hosts slots in which their paths are theirs.
+    ///
+    /// Source: Vattikonda, Porter, Vahdat and Snoeren, "Practical TDMA for Datacenter Ethernet",
+    /// EuroSys 2012.
+    Tdma(TdmaSpec),
     /// Fastpass: an arbiter, on a host of its own, gives each packet a timeslot and a path.
     ///
     /// Source: Perry, Ousterhout, Balakrishnan, Shah and Fugal, "Fastpass: A Centralized
@@ -44,6 +50,7 @@ impl ControlSpec {
         match self {
             ControlSpec::None {} => Ok(None),
             ControlSpec::Xco(spec) => Ok(Some(Box::new(spec.build()?))),
+            ControlSpec::Tdma(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Fastpass(spec) => Ok(Some(Box::new(spec.build()?))),
         }
     }
@@ -68,7 +75,9 @@ impl<'de> Visitor<'de> for NameOrTable {
     type Value = ControlSpec;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a scheduler: \"none\", \"xco\", \"fastpass\", or a table with that `kind`")
+        f.write_str(
+            "a scheduler: \"none\", \"xco\", \"tdma\", \"fastpass\", or a table with that `kind`",
+        )
     }
     /// The name alone is the table that says no more.
     fn visit_str<E: Error>(self, name: &str) -> Result<ControlSpec, E> {

@@ -1,12 +1,13 @@
 //! What a central scheme brings into a network: stations of its own, and an agent in every host.
 
 use super::Control;
+use super::map::Map;
 use super::network::Network;
 use crate::error::SpecError;
 use crate::id::{HostId, NodeId};
 use crate::node::Node;
 use crate::node::agent::Agent;
-use crate::node::host::{Plan, pair_entropy};
+use crate::node::host::Plan;
 use crate::route::{Routes, RoutingSpec};
 use crate::topology::{Graph, Lane, NodeKind, Wiring};
 use std::sync::Arc;
@@ -89,21 +90,14 @@ impl Surroundings<'_> {
     pub fn hosts(&self) -> usize {
         self.graph.hosts.len() - self.stations.len()
     }
+    /// What a scheduler knows, as it is at the start.
+    pub fn map(&self) -> Map {
+        let size = (self.graph.nodes.len(), self.graph.hosts.len());
+        Map::new(size, self.wiring, self.routes, self.seed)
+    }
     /// What a scheduler knows: directed links, and the path that packets of each pair of hosts take
     /// where hosts leave it to equal-cost multipath by pairs.
     pub fn network(&self) -> Network {
-        let mut first = vec![0u32];
-        let mut capacity = Vec::new();
-        for node in (0..self.graph.nodes.len() as u32).map(NodeId) {
-            capacity.extend(self.wiring.of(node).iter().map(|wire| wire.lane.rate));
-            first.push(capacity.len() as u32);
-        }
-        let (wiring, routes, seed) = (self.wiring.clone(), Arc::clone(self.routes), self.seed);
-        Network::new(self.graph.hosts.len(), capacity, move |src, dst, out| {
-            let path = routes.path(&wiring, src, dst, pair_entropy(seed, src, dst));
-            out.extend(
-                path.iter().flatten().map(|end| first[end.node.at()] + u32::from(end.port.0)),
-            );
-        })
+        self.map().network()
     }
 }

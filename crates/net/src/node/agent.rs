@@ -22,8 +22,17 @@ pub trait Agent: Send {
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>);
     /// One of the agent's wake-ups is due.
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>);
+    /// A packet for the host's transports has arrived. Whether there is room for it.
+    fn arrived(&mut self, _packet: &Packet, _cx: &mut Cx<'_>) -> bool {
+        true
+    }
     /// Bytes waiting for `dst`: what a blocking socket looks at.
     fn queued(&self, dst: HostId) -> u64;
+    /// The same of the virtual machines that connection `conn` connects, where the agent tells them
+    /// apart: each has its own sockets.
+    fn queued_with(&self, dst: HostId, _conn: u32) -> u64 {
+        self.queued(dst)
+    }
     /// Control packets created, and all packets now held; `consumed` stays zero (the host counts).
     fn census(&self) -> Census;
     /// Adds what it has counted.

@@ -1,11 +1,16 @@
 //! The host on which a central scheduler runs.
 
-use super::{Census, Cx, DropReason, Node, Tally};
-use crate::control::{Control, Decision, News, Plan};
+pub mod hierarchy;
+pub mod standby;
+
+use super::{Census, Change, Cx, DropReason, Node, Tally};
+use crate::control::{Control, Decision, Map, Network, News, Plan};
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
 use crate::time::Time;
-use crate::wire::xco::{Body, MAX_RATES, Message, OVERHEAD, newer};
+use crate::wire::xco::{Body, MAX_DESTINATIONS, MAX_RATES, Message, OVERHEAD, V2v, newer};
+use hierarchy::Hierarchy;
+use standby::{Beat, Standby};
 use std::any::Any;
 
 /// Priority class of control messages.
@@ -13,6 +18,8 @@ pub const CONTROL_CLASS: u8 = 7;
 
 const DECIDE: u32 = 0;
 const SWEEP: u32 = 1;
+const BEAT: u32 = 2;
+const SPEAK: u32 = 3;
 
 /// What a controller has done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,6 +36,12 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Messages that could not be understood, or came late.
     pub ignored: u64,
+    /// Hosts that were taken to be gone because they were silent.
+    pub silent: u64,
+    /// Times that it took over from another controller.
+    pub takeovers: u64,
+    /// Changes of the network that it has heard of.
+    pub rewirings: u64,
 }
 
 #[derive(Clone, Default)]
@@ -52,6 +65,13 @@ pub struct Controller {
     control: Box<dyn Control>,
     peers: Vec<Peer>,
     plan: Plan,
+    /// Which of several controllers it is, from below.
+    level: u8,
+    standby: Option<Standby>,
+    /// Its place among controllers of other levels, and the network of which it uses a part.
+    hierarchy: Option<(Hierarchy, Network)>,
+    /// From routes to what a scheduler knows.
+    map: Option<Map>,
     /// When the scheduler is asked next; [`Time::MAX`]: when there are news.
     due: Time,
     sweeping: bool,
@@ -76,21 +96,46 @@ impl Controller {
             control,
             peers: vec![Peer::default(); hosts],
             plan: Plan::new(),
+            level: 0,
+            standby: None,
+            hierarchy: None,
+            map: None,
             due: Time::MAX,
             sweeping: false,
             census: Census::default(),
             counters: Counters::default(),
         }
     }
+    /// One of two controllers.
+    pub fn with_standby(self, standby: Standby) -> Controller {
+        Controller { standby: Some(standby), ..self }
+    }
+    /// One of several controllers in a tree, that of `level` from below; after [`Controller::with_map`].
+    /// Each decides about other pairs of hosts, with its share of the links.
+    pub fn in_tree(self, level: u8, hierarchy: Hierarchy) -> Controller {
+        let network = self.map.as_ref().map(Map::network);
+        Controller { level, hierarchy: network.map(|network| (hierarchy, network)), ..self }
+    }
+    /// Has the scheduler know when routes and rates change.
+    pub fn with_map(self, map: Map) -> Controller {
+        Controller { map: Some(map), ..self }
+    }
     /// What it has done so far.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+    /// Whether it is the one that hosts obey.
+    pub fn is_active(&self) -> bool {
+        self.standby.is_none_or(|standby| standby.active)
+    }
+    fn term(&self) -> u16 {
+        self.standby.map_or(0, |standby| standby.term)
     }
 
     /// Asks the scheduler `decision_time` after an event at `event`.
     fn ask(&mut self, event: Time, cx: &mut Cx<'_>) {
         let at = event.after(self.decision_time);
-        if at < self.due {
+        if at < self.due && self.is_active() {
             self.due = at;
             cx.wake(at, DECIDE);
         }
@@ -103,30 +148,60 @@ impl Controller {
         }
     }
     fn accept(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
-        let Message { host, seq, body, .. } = message;
+        let Message { host, seq, level, term, ref body, .. } = message;
+        match *body {
+            Body::Want { flows, share } => return self.lend(host, (flows, share), cx),
+            Body::Share(share) => return self.borrow(host, share, cx),
+            _ if level != self.level => return None,
+            _ => {}
+        }
+        if *body == Body::Alive {
+            let standby = self.standby.as_mut().filter(|standby| standby.peer == host)?;
+            let retires = standby.hears_peer(term, cx.now);
+            self.retire(retires, cx);
+            return Some(());
+        }
         let peer = self.peers.get_mut(host.at())?;
-        let restarted = body == Body::Hello;
+        let restarted = *body == Body::Hello;
         if !restarted && peer.heard.is_some_and(|last| !newer(seq, last)) {
             return None;
         }
-        let news = match &body {
-            Body::Hello => News::Joined(host),
-            Body::Leave => News::Left(host),
-            Body::Backlog(destinations) => News::Backlog { host, destinations },
-            Body::Release(dst) => News::Released { host, dst: *dst },
-            Body::Window { .. } | Body::Rates(_) => return None,
-        };
+        if !matches!(
+            body,
+            Body::Hello | Body::Leave | Body::Backlog(_) | Body::Release(_) | Body::Load { .. }
+        ) {
+            return None;
+        }
         peer.heard = Some(seq);
         peer.at = cx.now;
-        match &body {
-            Body::Backlog(destinations) => peer.busy = !destinations.is_empty(),
-            Body::Release(_) => {}
+        match body {
+            Body::Backlog(flows) => peer.busy = !flows.is_empty(),
+            Body::Release(_) | Body::Load { .. } => {}
             _ => peer.busy = false,
         }
-        self.control.observe(&news, cx.now);
-        self.ask(cx.now, cx);
+        let retires = self.standby.as_mut().is_some_and(|s| s.hears_host(term, cx.now));
+        self.retire(retires, cx);
+        if self.is_active() {
+            self.report(host, body, cx.now);
+            self.ask(cx.now, cx);
+        }
         self.watch(cx);
         Some(())
+    }
+    /// Tells the scheduler what a host says.
+    fn report(&mut self, host: HostId, body: &Body, now: Time) {
+        let mut see = |news: News<'_>| self.control.observe(&news, now);
+        match body {
+            Body::Hello => see(News::Joined(host)),
+            Body::Leave => see(News::Left(host)),
+            Body::Release(dst) => see(News::Released { host, dst: *dst }),
+            Body::Load { span, loads } => see(News::Load { host, span: *span, loads }),
+            Body::Backlog(flows) => {
+                let (destinations, flows) = by_destination(flows);
+                see(News::Backlog { host, destinations: &destinations, flows: &flows });
+            }
+            _ => {}
+        }
     }
     /// Looks for silent hosts from time to time, while there are busy ones.
     fn watch(&mut self, cx: &mut Cx<'_>) {
@@ -140,6 +215,7 @@ impl Controller {
         for (at, peer) in self.peers.iter_mut().enumerate() {
             if peer.busy && cx.now.since(peer.at) > self.timeout {
                 peer.busy = false;
+                self.counters.silent += 1;
                 self.control.observe(&News::Left(HostId(at as u32)), cx.now);
             }
         }
@@ -152,7 +228,7 @@ impl Controller {
         let mut plan = std::mem::take(&mut self.plan);
         let again = self.control.decide(cx.now, &mut plan);
         for directive in plan.chunk_by(joined) {
-            directive.chunks(MAX_RATES).for_each(|part| self.direct(part, cx));
+            directive.chunks(most(&directive[0])).for_each(|part| self.direct(part, cx));
         }
         plan.clear();
         self.plan = plan;
@@ -166,38 +242,136 @@ impl Controller {
         let Some(peer) = self.peers.get_mut(host.at()) else {
             return;
         };
-        let body = body(decisions, cx.now);
-        let seq = peer.next;
+        let (seq, heard) = (peer.next, peer.heard.unwrap_or(0));
         peer.next = seq.wrapping_add(1);
-        let heard = peer.heard.unwrap_or(0);
-        let bytes = Message { host, seq, heard, body }.emit();
-        let packet = cx.attach((self.host, host), bytes, OVERHEAD, CONTROL_CLASS);
-        self.census.created += 1;
         self.counters.directives += 1;
+        self.send(host, host, (seq, heard), body(decisions, cx.now), cx);
+    }
+    fn send(
+        &mut self,
+        to: HostId,
+        about: HostId,
+        (seq, heard): (u32, u32),
+        body: Body,
+        cx: &mut Cx<'_>,
+    ) {
+        let (level, term) = (self.level, self.term());
+        let bytes = Message { host: about, seq, heard, level, term, body }.emit();
+        let packet = cx.attach((self.host, to), bytes, OVERHEAD, CONTROL_CLASS);
+        self.census.created += 1;
         self.counters.bytes_sent += u64::from(packet.len);
         cx.send(PortId(0), packet);
     }
+
+    /// A beat of two controllers.
+    fn beat(&mut self, cx: &mut Cx<'_>) {
+        let Some(standby) = &mut self.standby else { return };
+        let (beat, peer, every) = (standby.beat(cx.now), standby.peer, standby.beat);
+        if beat == Beat::TakeOver {
+            self.counters.takeovers += 1;
+        }
+        if beat != Beat::Wait {
+            self.send(peer, self.host, (0, 0), Body::Alive, cx);
+        }
+        cx.wake(cx.now.after(every), BEAT);
+    }
+    /// A controller above wants a share of this one's links.
+    fn lend(&mut self, by: HostId, wants: (u32, u32), cx: &mut Cx<'_>) -> Option<()> {
+        let (hierarchy, _) = self.hierarchy.as_mut()?;
+        let (share, changed) = hierarchy.wanted(by, wants, &*self.control, cx.now)?;
+        self.send(by, self.host, (0, 0), Body::Share(share), cx);
+        self.rescale(changed, cx);
+        Some(())
+    }
+    /// A controller below grants a share of its links.
+    fn borrow(&mut self, by: HostId, share: u32, cx: &mut Cx<'_>) -> Option<()> {
+        let (hierarchy, _) = self.hierarchy.as_mut()?;
+        let changed = hierarchy.granted(by, share, cx.now)?;
+        self.rescale(changed, cx);
+        Some(())
+    }
+    /// A beat of several controllers.
+    fn speak(&mut self, cx: &mut Cx<'_>) {
+        let Some((hierarchy, _)) = &mut self.hierarchy else { return };
+        let every = hierarchy.beat;
+        let (changed, wants) = hierarchy.beat(&*self.control, cx.now);
+        for (station, flows, share) in wants {
+            self.send(station, self.host, (0, 0), Body::Want { flows, share }, cx);
+        }
+        self.rescale(changed, cx);
+        cx.wake(cx.now.after(every), SPEAK);
+    }
+    /// Its shares of links are others now.
+    fn rescale(&mut self, changed: bool, cx: &mut Cx<'_>) {
+        if let Some((hierarchy, network)) = self.hierarchy.as_ref().filter(|_| changed) {
+            let network = hierarchy.scale(network);
+            self.control.rewire(&network, cx.now);
+            self.ask(cx.now, cx);
+        }
+    }
+    /// Another controller has taken over: this one forgets what hosts wanted.
+    fn retire(&mut self, retires: bool, cx: &mut Cx<'_>) {
+        if retires {
+            self.due = Time::MAX;
+            for host in (0..self.peers.len() as u32).map(HostId) {
+                self.control.observe(&News::Left(host), cx.now);
+            }
+        }
+    }
+}
+
+/// V2V flows counted by destination. Those for one destination follow each other.
+fn by_destination(flows: &[V2v]) -> (Vec<HostId>, Vec<u32>) {
+    let groups = flows.chunk_by(|a, b| a.dst == b.dst);
+    groups.map(|group| (group[0].dst, group.len() as u32)).unzip()
 }
 
 /// Whether two decisions go into one message.
 fn joined(a: &Decision, b: &Decision) -> bool {
-    let rates = |d: &Decision| matches!(d, Decision::Rate { .. });
-    rates(a) && rates(b) && a.host() == b.host()
+    let kind = std::mem::discriminant::<Decision>;
+    kind(a) == kind(b) && a.host() == b.host() && !matches!(a, Decision::Window { .. })
+}
+
+/// How many decisions of this kind fit into one message.
+fn most(decision: &Decision) -> usize {
+    match decision {
+        Decision::Window { .. } | Decision::Rate { .. } => MAX_RATES,
+        Decision::Controlled { .. } => MAX_DESTINATIONS,
+    }
 }
 
 fn body(decisions: &[Decision], now: Time) -> Body {
-    if let Decision::Window { dst, until, rate, .. } = decisions[0] {
-        return Body::Window { dst, duration: until.since(now), rate };
-    }
     let rate = |decision: &Decision| match *decision {
         Decision::Rate { dst, rate, .. } => Some((dst, rate)),
-        Decision::Window { .. } => None,
+        _ => None,
     };
-    Body::Rates(decisions.iter().filter_map(rate).collect())
+    let controlled = |decision: &Decision| match *decision {
+        Decision::Controlled { dst, .. } => dst,
+        _ => None,
+    };
+    match decisions[0] {
+        Decision::Window { dst, until, rate, .. } => {
+            Body::Window { dst, duration: until.since(now), rate }
+        }
+        Decision::Rate { .. } => Body::Rates(decisions.iter().filter_map(rate).collect()),
+        Decision::Controlled { .. } => {
+            Body::Controlled(decisions.iter().filter_map(controlled).collect())
+        }
+    }
 }
 
 impl Node for Controller {
-    fn start(&mut self, _cx: &mut Cx<'_>) {}
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        if let Some(standby) = &mut self.standby {
+            standby.start(cx.now);
+            self.beat(cx);
+        }
+        if let Some((hierarchy, _)) = &mut self.hierarchy {
+            hierarchy.start(cx.now);
+            self.rescale(true, cx);
+            self.speak(cx);
+        }
+    }
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         if packet.dst != self.host {
             cx.drop(&packet, DropReason::Misrouted);
@@ -216,9 +390,27 @@ impl Node for Controller {
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         match token {
             SWEEP => self.sweep(cx),
+            BEAT => self.beat(cx),
+            SPEAK => self.speak(cx),
             _ if cx.now >= self.due => self.decide(cx),
             _ => {}
         }
+    }
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        let Some(map) = &mut self.map else { return };
+        match change {
+            Change::Routes(routes) => map.reroute(routes),
+            Change::Elsewhere(end, rate) => map.set_rate(*end, *rate),
+            _ => return,
+        }
+        self.counters.rewirings += 1;
+        let network = map.network();
+        if let Some((_, whole)) = &mut self.hierarchy {
+            *whole = network;
+            return self.rescale(true, cx);
+        }
+        self.control.rewire(&network, cx.now);
+        self.ask(cx.now, cx);
     }
     fn census(&self) -> Census {
         self.census
@@ -231,6 +423,9 @@ impl Node for Controller {
         tally.add("reports", reports);
         tally.add("control_bytes_received", self.counters.bytes_received);
         tally.add("ignored_messages", ignored);
+        tally.add("silent_hosts", self.counters.silent);
+        tally.add("takeovers", self.counters.takeovers);
+        tally.add("rewirings", self.counters.rewirings);
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -241,125 +436,4 @@ impl Node for Controller {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::control::network::Network;
-    use crate::control::xco::spec::{Mode, XcoSpec};
-    use crate::node::Effects;
-    use crate::units::Rate;
-
-    const HERE: HostId = HostId(3);
-
-    struct Bench {
-        controller: Controller,
-        effects: Effects,
-    }
-
-    impl Bench {
-        /// Three hosts and the controller at one switch.
-        fn new(mode: Mode) -> Bench {
-            let star = Network::new(4, vec![Rate(1_000_000_000); 8], |src, dst, out| {
-                out.extend([src.0, 4 + dst.0]);
-            });
-            let spec = XcoSpec { mode, ..XcoSpec::default() };
-            let controller = spec.build().unwrap().controller(HERE, star);
-            Bench { controller, effects: Effects::default() }
-        }
-        fn say(&mut self, us: u64, host: u32, seq: u32, body: Body) {
-            self.bytes(us, Message { host: HostId(host), seq, heard: 0, body }.emit());
-        }
-        fn bytes(&mut self, us: u64, bytes: Vec<u8>) {
-            let mut cx = Cx::new(Time::us(us), &mut self.effects);
-            let packet = cx.attach((HostId(1), HERE), bytes, OVERHEAD, CONTROL_CLASS);
-            self.controller.receive(PortId(0), packet, &mut cx);
-        }
-        /// Has wake-ups up to a time come, and returns what is sent then.
-        fn until(&mut self, us: u64) -> Vec<(u32, u32, Body)> {
-            while let Some(at) = self.effects.wakes.iter().map(|(at, _)| *at).min() {
-                if at > Time::us(us) {
-                    break;
-                }
-                let first = self.effects.wakes.iter().position(|wake| wake.0 == at);
-                let (at, token) = self.effects.wakes.remove(first.unwrap());
-                self.controller.expire(token, &mut Cx::new(at, &mut self.effects));
-            }
-            let sends = std::mem::take(&mut self.effects.sends);
-            let read = |(_, packet): (PortId, Packet)| {
-                let message = Message::parse(&self.effects.release(packet.seq)).unwrap();
-                assert_eq!((message.host, packet.class), (packet.dst, CONTROL_CLASS));
-                (message.host.0, message.seq, message.body)
-            };
-            sends.into_iter().map(read).collect()
-        }
-    }
-
-    fn backlog(dst: u32) -> Body {
-        Body::Backlog(vec![HostId(dst)])
-    }
-    fn window(dst: Option<u32>, us: u64) -> Body {
-        Body::Window { dst: dst.map(HostId), duration: Time::us(us), rate: None }
-    }
-
-    #[test]
-    fn directives_take_the_decision_time() {
-        let mut bench = Bench::new(Mode::Timeslice);
-        bench.say(0, 0, 0, backlog(2));
-        bench.say(4, 1, 0, backlog(2));
-        assert_eq!(bench.until(9), []);
-        assert_eq!(bench.until(10), [(0, 0, window(Some(2), 10_000)), (1, 0, window(None, 0))]);
-        // The slice ends at 10,010 us.
-        assert_eq!(bench.until(10_019), []);
-        assert_eq!(bench.until(10_020), [(1, 1, window(Some(2), 10_000))]);
-        let counters = bench.controller.counters();
-        assert_eq!((counters.decisions, counters.directives, counters.reports), (2, 3, 2));
-        assert_eq!((counters.bytes_sent, counters.bytes_received), (3 * 84, 2 * 84));
-        assert_eq!(bench.controller.census(), Census { created: 3, consumed: 2, held: 0 });
-    }
-
-    #[test]
-    fn late_and_broken_messages_do_not_count() {
-        let mut bench = Bench::new(Mode::Timeslice);
-        bench.say(0, 0, 5, Body::Backlog(Vec::new()));
-        bench.say(1, 0, 4, backlog(2));
-        bench.say(2, 77, 0, backlog(2));
-        bench.say(3, 0, 6, window(None, 0));
-        bench.bytes(4, vec![1, 2, 3]);
-        assert_eq!(bench.until(20), [(0, 0, window(None, 0))]);
-        assert_eq!(bench.controller.counters().ignored, 4);
-        bench.say(30, 0, 0, Body::Hello);
-        bench.say(31, 0, 1, backlog(2));
-        assert_eq!(bench.until(50), [(0, 1, window(Some(2), 10_000))], "it has started again");
-    }
-
-    #[test]
-    fn silent_hosts_are_forgotten() {
-        let mut bench = Bench::new(Mode::RateLimit);
-        let rates = |rate| Body::Rates(vec![(HostId(2), Rate(rate))]);
-        bench.say(0, 0, 0, backlog(2));
-        bench.say(0, 1, 0, backlog(2));
-        let half = [(0, 0, rates(500_000_000)), (1, 0, rates(500_000_000))];
-        assert_eq!(bench.until(20), half);
-        // Only host 1 goes on, up to 100 ms.
-        let mut said = Vec::new();
-        for beat in 1..=10 {
-            bench.say(beat * 10_000, 1, beat as u32, backlog(2));
-            said.extend(bench.until(beat * 10_000 + 20));
-        }
-        assert_eq!(
-            said.last().map(|(host, _, body)| (*host, body)),
-            Some((1, &rates(1_000_000_000)))
-        );
-        bench.until(1_000_000);
-        assert!(bench.effects.wakes.is_empty(), "no sweeps when nobody is busy");
-    }
-
-    #[test]
-    fn packets_for_others_are_dropped() {
-        let mut bench = Bench::new(Mode::Timeslice);
-        let mut cx = Cx::new(Time::ZERO, &mut bench.effects);
-        let packet = cx.attach((HERE, HostId(1)), vec![0; 12], OVERHEAD, CONTROL_CLASS);
-        bench.controller.receive(PortId(0), packet, &mut cx);
-        assert_eq!(bench.effects.dropped[DropReason::Misrouted as usize], 1);
-        assert_eq!(bench.controller.census(), Census::default());
-    }
-}
+mod tests;

@@ -1,29 +1,39 @@
 //! XCo's local coordinator (§3.1): holds a host's packets back until the controller permits them.
 //!
-//! Packets wait in one FIFO per destination. A queue that fills is reported; a directive opens the
-//! queue of a destination for a while, or at a rate; one that stays empty is given back. Acknowledgements
-//! and small flows are exempt. Whoever hears nothing from the controller for too long sends uncontrolled
-//! until it is back (§7).
+//! Packets wait in one FIFO per V2V flow. A queue that fills is reported; a directive opens the queues of
+//! a destination for a while, or at a rate, and its V2V flows take turns; one that stays empty is given
+//! back. Acknowledgements and small flows are exempt. Whoever hears nothing from the controller for too
+//! long sends uncontrolled until it is back (§7).
+//!
+//! On demand (§7) destinations are free at first: the host reports what it sends, and holds back what
+//! the controller names.
 
+mod flows;
 mod queues;
+mod superior;
 
 use super::agent::{AGENT_TOKENS, Agent};
 use super::controller::CONTROL_CLASS;
-use super::{Census, Cx, Note};
+use super::host::Plan;
+use super::{Census, Cx, Note, Tally};
 use crate::control::xco::Xco;
+use crate::control::xco::levels::Levels;
 use crate::control::xco::spec::{Mode, XcoSpec};
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
 use crate::time::Time;
 use crate::units::Rate;
-use crate::wire::xco::{Body, MAX_DESTINATIONS, Message, OVERHEAD, newer};
+use crate::wire::xco::{Body, MAX_FLOWS, MAX_RATES, Message, OVERHEAD};
+use crate::workload::Machines;
+use flows::Arrival;
 use queues::Queues;
 use std::collections::VecDeque;
+use std::sync::Arc;
+use superior::Superior;
 
 /// The agent of a host under XCo.
 pub struct Coordinator {
     host: HostId,
-    controller: HostId,
     slice: Time,
     /// After how long an unused permission is given back.
     hysteresis: Time,
@@ -31,103 +41,160 @@ pub struct Coordinator {
     exempt_acks: bool,
     timeout: Time,
     report_interval: Time,
+    /// How long it takes to set up a V2V flow's queue.
+    setup: Time,
+    /// How often the load is measured, on demand.
+    measure: Option<Time>,
 
+    /// Which of the controllers decides about a destination.
+    levels: Option<Arc<Levels>>,
+    /// Which virtual machines a connection has, where there are several.
+    plan: Option<Arc<Plan>>,
+    superiors: Vec<Superior>,
     queues: Queues,
-    /// Messages to the controller, except reports.
+    /// Messages to the controllers, except reports.
     messages: VecDeque<Packet>,
     /// Packets that need no permission.
     exempt: VecDeque<Packet>,
-    /// Whether the controller is silent, so that everything may leave.
-    uncontrolled: bool,
-    /// Whether a report has to be sent. It is written when it leaves: always up to date.
-    report: bool,
-    /// When the next report is due even if nothing changes; [`Time::MAX`] while there is nothing to do.
-    beat: Time,
-    /// When the controller was last heard, or from when on it had something to answer.
-    heard: Time,
-    directive: Option<u32>,
-    next: u32,
+    /// Destinations that need permission, where others do not.
+    controlled: Vec<HostId>,
+    /// V2V flows that are being set up, and when they will be.
+    setting_up: VecDeque<(Time, HostId, Machines)>,
+    /// When the load is to be reported; [`Time::MAX`] while there is none.
+    load_due: Time,
     created: u64,
+    counters: Counters,
+}
+
+/// What a coordinator has counted.
+#[derive(Clone, Copy, Default)]
+struct Counters {
+    /// V2V flows for which a queue was set up.
+    flows: u64,
+    /// Times that a controller was given up.
+    silences: u64,
 }
 
 impl Coordinator {
     /// The coordinator of `host`, whose controller sits on `controller`.
     pub fn new(options: &Xco, host: HostId, controller: HostId) -> Coordinator {
+        Coordinator::below(options, host, vec![vec![controller]])
+    }
+    /// The same below several controllers, one for each level, each with its standby, if it has one.
+    pub fn below(options: &Xco, host: HostId, controllers: Vec<Vec<HostId>>) -> Coordinator {
         let spec = options.spec();
         Coordinator {
             host,
-            controller,
             slice: spec.slice,
             hysteresis: hysteresis(spec),
             small_flow: spec.small_flow.0,
             exempt_acks: spec.exempt_acks,
             timeout: spec.timeout(),
             report_interval: spec.report_interval(),
+            setup: spec.setup,
+            measure: spec.on_demand.as_ref().map(|demand| demand.interval),
+            levels: None,
+            plan: None,
+            superiors: controllers.into_iter().map(Superior::new).collect(),
             queues: Queues::default(),
             messages: VecDeque::new(),
             exempt: VecDeque::new(),
-            uncontrolled: false,
-            report: false,
-            beat: Time::MAX,
-            heard: Time::ZERO,
-            directive: None,
-            next: 0,
+            controlled: Vec::new(),
+            setting_up: VecDeque::new(),
+            load_due: Time::MAX,
             created: 0,
+            counters: Counters::default(),
         }
     }
-    /// Whether the controller has been silent for too long, so that packets leave uncontrolled.
-    pub fn uncontrolled(&self) -> bool {
-        self.uncontrolled
+    /// Tells V2V flows apart: those of the connections of `plan`.
+    pub fn with_machines(self, plan: &Arc<Plan>) -> Coordinator {
+        let several = plan.traffic.conns.iter().any(|conn| conn.machines != Machines::default());
+        Coordinator { plan: several.then(|| Arc::clone(plan)), ..self }
     }
-    /// Tells the controller that the host will send no more (§3.5, dynamic leave).
+    /// Has the controllers of several levels decide, each about its destinations.
+    pub fn with_levels(self, levels: Arc<Levels>) -> Coordinator {
+        Coordinator { levels: Some(levels), ..self }
+    }
+    /// Whether a controller has been silent for too long, so that packets leave uncontrolled.
+    pub fn uncontrolled(&self) -> bool {
+        self.superiors.iter().any(|superior| superior.uncontrolled)
+    }
+    /// Tells the controllers that the host will send no more (§3.5, dynamic leave), until it has something
+    /// to send again.
     pub fn leave(&mut self, cx: &mut Cx<'_>) {
-        self.tell(Body::Leave, cx);
+        for level in 0..self.superiors.len() as u8 {
+            if std::mem::take(&mut self.superiors[usize::from(level)].joined) {
+                self.tell(level, Body::Leave, cx);
+            }
+        }
         self.kick(cx);
     }
 
-    fn message(&mut self, body: Body, cx: &mut Cx<'_>) -> Packet {
-        let seq = self.next;
-        self.next = seq.wrapping_add(1);
-        self.created += 1;
-        let bytes =
-            Message { host: self.host, seq, heard: self.directive.unwrap_or(0), body }.emit();
-        cx.attach((self.host, self.controller), bytes, OVERHEAD, CONTROL_CLASS)
+    fn superior(&mut self, level: u8) -> &mut Superior {
+        &mut self.superiors[usize::from(level)]
     }
-    fn tell(&mut self, body: Body, cx: &mut Cx<'_>) {
-        let packet = self.message(body, cx);
-        self.messages.push_back(packet);
+    fn level(&self, dst: HostId) -> u8 {
+        self.levels.as_ref().map_or(0, |levels| levels.of(self.host, dst))
     }
-    fn write_report(&mut self, cx: &mut Cx<'_>) -> Packet {
-        self.report = false;
-        let backlog = self.queues.backlog(MAX_DESTINATIONS);
-        self.message(Body::Backlog(backlog), cx)
+    /// The V2V flow that `packet` is part of. Acknowledgements go back.
+    fn machines(&self, packet: &Packet) -> Machines {
+        let conn = self.plan.as_ref().and_then(|plan| plan.traffic.conns.get(packet.flow as usize));
+        let machines = conn.map_or(Machines::default(), |conn| conn.machines);
+        if packet.kind == Kind::Ack { machines.back() } else { machines }
+    }
+
+    /// Queues a message for the controller of a level, and for its standby.
+    fn tell(&mut self, level: u8, body: Body, cx: &mut Cx<'_>) {
+        let (seq, heard, term) = self.superior(level).number();
+        let bytes = Message { host: self.host, seq, heard, level, term, body }.emit();
+        for station in self.superiors[usize::from(level)].stations.clone() {
+            self.created += 1;
+            let packet = cx.attach((self.host, station), bytes.clone(), OVERHEAD, CONTROL_CLASS);
+            self.messages.push_back(packet);
+        }
+    }
+    /// Makes sure that a controller knows of this host: it joins with its first message (§3.5).
+    fn join(&mut self, level: u8, cx: &mut Cx<'_>) {
+        if !std::mem::replace(&mut self.superior(level).joined, true) {
+            self.tell(level, Body::Hello, cx);
+        }
+    }
+    /// Writes a report that is due.
+    fn write_report(&mut self, cx: &mut Cx<'_>) {
+        let due = self.superiors.iter().position(|superior| superior.report);
+        let Some(level) = due.map(|level| level as u8) else { return };
+        self.superior(level).report = false;
+        self.join(level, cx);
+        let backlog = self.queues.backlog(level, MAX_FLOWS);
+        self.tell(level, Body::Backlog(backlog), cx);
     }
     /// Has reports sent from time to time, while there is something to report.
-    fn begin(&mut self, cx: &mut Cx<'_>) {
-        if self.beat == Time::MAX {
-            self.heard = cx.now;
-            self.set_beat(cx);
+    fn begin(&mut self, level: u8, cx: &mut Cx<'_>) {
+        if self.superior(level).beat == Time::MAX {
+            self.superior(level).heard = cx.now;
+            self.set_beat(level, cx);
         }
     }
-    fn set_beat(&mut self, cx: &mut Cx<'_>) {
-        self.beat = cx.now.after(self.report_interval);
-        cx.wake(self.beat, AGENT_TOKENS);
+    fn set_beat(&mut self, level: u8, cx: &mut Cx<'_>) {
+        let beat = cx.now.after(self.report_interval);
+        self.superior(level).beat = beat;
+        cx.wake(beat, AGENT_TOKENS);
     }
-    fn beat(&mut self, cx: &mut Cx<'_>) {
-        if cx.now < self.beat {
+    fn beat(&mut self, level: u8, cx: &mut Cx<'_>) {
+        if cx.now < self.superior(level).beat {
             return;
         }
-        if self.queues.idle() {
-            self.beat = Time::MAX;
+        if self.queues.idle(level) {
+            self.superior(level).beat = Time::MAX;
             return;
         }
-        if cx.now.since(self.heard) >= self.timeout {
-            self.uncontrolled = true;
-            self.queues.revoke_all();
-            cx.note(Note::AllWithdrawn { host: self.host, except: None });
+        if cx.now.since(self.superior(level).heard) >= self.timeout {
+            let silent = std::mem::replace(&mut self.superior(level).uncontrolled, true);
+            self.counters.silences += u64::from(!silent);
+            self.revoke_others(level, None, cx);
         }
-        self.report = true;
-        self.set_beat(cx);
+        self.superior(level).report = true;
+        self.set_beat(level, cx);
     }
 
     /// Small flows (§4.4): acknowledgements, and a few bytes per slice to each destination. Never
@@ -142,17 +209,53 @@ impl Coordinator {
             }
         }
     }
+    /// Queues a packet that needs permission.
     fn hold(&mut self, packet: Packet, cx: &mut Cx<'_>) {
-        let begins = self.queues.push(packet);
-        if begins && !self.queues.is_permitted(packet.dst) {
-            self.report |= !self.uncontrolled;
-            self.begin(cx);
+        let machines = self.machines(&packet);
+        match self.queues.push(packet, machines, self.setup == Time::ZERO) {
+            Arrival::First => self.wait(packet.dst, cx),
+            Arrival::Further => {}
+            Arrival::Unknown => {
+                let at = cx.now.after(self.setup);
+                self.setting_up.push_back((at, packet.dst, machines));
+                cx.wake(at, AGENT_TOKENS);
+            }
         }
+    }
+    /// A V2V flow for `dst` waits from now on.
+    fn wait(&mut self, dst: HostId, cx: &mut Cx<'_>) {
+        let level = self.queues.level(dst);
+        if !self.queues.is_permitted(dst) {
+            let superior = self.superior(level);
+            superior.report |= !superior.uncontrolled;
+            self.begin(level, cx);
+        }
+    }
+    /// V2V flows whose queues are set up now.
+    fn set_up(&mut self, cx: &mut Cx<'_>) {
+        while let Some((_, dst, machines)) =
+            self.setting_up.pop_front_if(|(at, _, _)| *at <= cx.now)
+        {
+            self.counters.flows += 1;
+            if self.queues.set_up(dst, machines) {
+                self.wait(dst, cx);
+            }
+        }
+    }
+    /// A packet that waits for the port alone.
+    fn pass(&mut self, packet: Packet) {
+        self.queues.count(&packet);
+        self.exempt.push_back(packet);
     }
     /// Takes the next permitted packet.
     fn release(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.uncontrolled {
-            return self.queues.pop_any();
+        if self.uncontrolled() {
+            let superiors = &self.superiors;
+            let open = |level: u8| superiors[usize::from(level)].uncontrolled;
+            let packet = self.queues.pop_any(open);
+            if packet.is_some() || self.superiors.len() == 1 {
+                return packet;
+            }
         }
         let Some(dst) = self.queues.next(cx.now) else {
             if let Some(at) = self.queues.wait(cx.now) {
@@ -171,21 +274,31 @@ impl Coordinator {
     }
     /// Work conservation (§3.1): gives back what has been unused for the hysteresis delay.
     fn give_back(&mut self, cx: &mut Cx<'_>) {
-        while let Some(dst) = self.queues.revoke_unused(cx.now, self.hysteresis, self.next) {
+        loop {
+            let superiors = &self.superiors;
+            let next = |level: u8| superiors[usize::from(level)].next;
+            let Some(dst) = self.queues.revoke_unused(cx.now, self.hysteresis, next) else {
+                return;
+            };
             cx.note(Note::Withdrawn { host: self.host, dst });
-            self.tell(Body::Release(dst), cx);
+            self.tell(self.queues.level(dst), Body::Release(dst), cx);
+        }
+    }
+    /// Permissions that have ended: a controller learns of those that were of no use.
+    fn end(&mut self, now: Time) {
+        loop {
+            let superiors = &self.superiors;
+            let next = |level: u8| superiors[usize::from(level)].next;
+            let Some((level, unused)) = self.queues.revoke_ended(now, next) else { return };
+            self.superior(level).report |= unused;
         }
     }
 
-    /// Whether a directive is the latest; after a silence, any is.
-    fn is_news(&self, seq: u32) -> bool {
-        self.uncontrolled || self.directive.is_none_or(|last| newer(seq, last))
-    }
     /// A permission that has crossed its own return is void: the controller counts on nothing being
     /// sent, and may have permitted others instead.
     fn open(&mut self, to: (HostId, Option<Rate>), until: Time, heard: u32, cx: &mut Cx<'_>) {
         let (dst, rate) = to;
-        if self.queues.returned_since(dst, heard) {
+        if self.queues.returned_since(dst, heard) || self.queues.is_free(dst) {
             return;
         }
         self.queues.permit(dst, until, rate, cx.now);
@@ -197,11 +310,22 @@ impl Coordinator {
             self.give_back_later(cx);
         }
     }
-    fn obey(&mut self, body: Body, heard: u32, cx: &mut Cx<'_>) {
+    /// Withdraws what the controller of `level` has permitted, but for `dst`.
+    fn revoke_others(&mut self, level: u8, dst: Option<HostId>, cx: &mut Cx<'_>) {
+        let others: Vec<HostId> =
+            self.queues.permitted(level).filter(|other| Some(*other) != dst).collect();
+        self.queues.revoke_these(&others);
+        if self.superiors.len() == 1 {
+            return cx.note(Note::AllWithdrawn { host: self.host, except: dst });
+        }
+        for dst in others {
+            cx.note(Note::Withdrawn { host: self.host, dst });
+        }
+    }
+    fn obey(&mut self, level: u8, body: Body, heard: u32, cx: &mut Cx<'_>) {
         match body {
             Body::Window { dst, duration, rate } => {
-                self.queues.revoke_others(dst);
-                cx.note(Note::AllWithdrawn { host: self.host, except: dst });
+                self.revoke_others(level, dst, cx);
                 if let Some(dst) = dst {
                     self.open((dst, rate), cx.now.after(duration), heard, cx);
                 }
@@ -211,15 +335,44 @@ impl Coordinator {
                     .into_iter()
                     .for_each(|(dst, rate)| self.open((dst, Some(rate)), Time::MAX, heard, cx));
             }
-            Body::Hello | Body::Leave | Body::Backlog(_) | Body::Release(_) => {}
+            Body::Controlled(destinations) if self.measure.is_some() => {
+                self.queues.control(&destinations).into_iter().for_each(|packet| self.pass(packet));
+                self.controlled = destinations;
+            }
+            _ => {}
         }
     }
     fn kick(&self, cx: &mut Cx<'_>) {
-        let waiting = self.report || !self.messages.is_empty() || !self.exempt.is_empty();
-        let open = self.uncontrolled && !self.queues.idle();
+        let report = self.superiors.iter().any(|superior| superior.report);
+        let waiting = report || !self.messages.is_empty() || !self.exempt.is_empty();
+        let open =
+            |level: usize| self.superiors[level].uncontrolled && !self.queues.idle(level as u8);
+        let open = (0..self.superiors.len()).any(open);
         if waiting || open || self.queues.next(cx.now).is_some() {
             cx.kick(PortId(0));
         }
+    }
+
+    /// Has the load reported soon, on demand.
+    fn measure(&mut self, cx: &mut Cx<'_>) {
+        if let Some(interval) = self.measure.filter(|_| self.load_due == Time::MAX) {
+            self.load_due = cx.now.after(interval);
+            cx.wake(self.load_due, AGENT_TOKENS);
+        }
+    }
+    /// Reports the load, the largest first where there are too many, and again later unless there is none.
+    fn report_load(&mut self, cx: &mut Cx<'_>) {
+        let Some(span) = self.measure.filter(|_| cx.now >= self.load_due) else { return };
+        self.load_due = Time::MAX;
+        let mut loads = self.queues.take_loads();
+        if loads.is_empty() && self.controlled.is_empty() {
+            return;
+        }
+        loads.sort_by_key(|&(_, bytes)| std::cmp::Reverse(bytes));
+        loads.truncate(MAX_RATES);
+        self.join(0, cx);
+        self.tell(0, Body::Load { span, loads }, cx);
+        self.measure(cx);
     }
 }
 
@@ -234,25 +387,26 @@ fn hysteresis(spec: &XcoSpec) -> Time {
 }
 
 impl Agent for Coordinator {
-    fn start(&mut self, cx: &mut Cx<'_>) {
-        self.tell(Body::Hello, cx);
-        self.kick(cx);
-    }
+    fn start(&mut self, _cx: &mut Cx<'_>) {}
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
-        if self.is_exempt(&packet, cx.now) {
-            self.queues.count(&packet);
-            self.exempt.push_back(packet);
+        if !self.queues.is_known(packet.dst) {
+            let free = self.measure.is_some() && !self.controlled.contains(&packet.dst);
+            self.queues.introduce(packet.dst, self.level(packet.dst), free);
+        }
+        if self.queues.is_free(packet.dst) || self.is_exempt(&packet, cx.now) {
+            self.pass(packet);
         } else {
             self.hold(packet, cx);
         }
+        self.measure(cx);
         self.kick(cx);
     }
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        if self.messages.is_empty() {
+            self.write_report(cx);
+        }
         if let Some(message) = self.messages.pop_front() {
             return Some(message);
-        }
-        if self.report {
-            return Some(self.write_report(cx));
         }
         if let Some(packet) = self.exempt.pop_front() {
             self.queues.discount(&packet);
@@ -261,30 +415,44 @@ impl Agent for Coordinator {
         self.release(cx)
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
-        let Ok(Message { host, seq, heard, body }) = Message::parse(message) else {
+        let Ok(message) = Message::parse(message) else {
             return;
         };
-        if host != self.host || !self.is_news(seq) {
+        let own = message.host == self.host;
+        let superior = self.superiors.get_mut(usize::from(message.level)).filter(|_| own);
+        if !superior.is_some_and(|superior| superior.hears(&message, cx.now)) {
             return;
         }
-        self.directive = Some(seq);
-        self.heard = cx.now;
-        self.uncontrolled = false;
-        self.obey(body, heard, cx);
+        self.obey(message.level, message.body, message.heard, cx);
         self.kick(cx);
     }
     fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
-        self.report |= self.queues.revoke_ended(cx.now, self.next);
+        self.set_up(cx);
+        self.end(cx.now);
         self.give_back(cx);
-        self.beat(cx);
+        (0..self.superiors.len() as u8).for_each(|level| self.beat(level, cx));
+        self.report_load(cx);
         self.kick(cx);
     }
     fn queued(&self, dst: HostId) -> u64 {
         self.queues.bytes(dst)
     }
+    fn queued_with(&self, dst: HostId, conn: u32) -> u64 {
+        let packet = Packet { dst, flow: conn, ..Packet::default() };
+        match &self.plan {
+            None => self.queues.bytes(dst),
+            Some(_) => self.queues.bytes_of(dst, self.machines(&packet)),
+        }
+    }
     fn census(&self) -> Census {
         let held = self.messages.len() + self.exempt.len() + self.queues.packets();
         Census { created: self.created, consumed: 0, held: held as u64 }
+    }
+    fn tally(&self, tally: &mut Tally) {
+        tally.add("silences", self.counters.silences);
+        if self.setup > Time::ZERO {
+            tally.add("flows_set_up", self.counters.flows);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ pub mod pfc;
 pub mod station;
 pub mod switch;
 pub mod tally;
+pub mod tdma;
 
 pub use tally::Tally;
 
@@ -73,6 +74,9 @@ pub enum Change {
     Down(PortId),
     /// The link at this port now sends at another rate.
     Rate(PortId, crate::units::Rate),
+    /// The link that leaves another node by this port now sends at another rate: for stations that know
+    /// the whole network.
+    Elsewhere(crate::topology::End, crate::units::Rate),
     /// Other routes are in force.
     Routes(std::sync::Arc<crate::route::Routes>),
     /// A station stops: it forgets everything and answers nobody.

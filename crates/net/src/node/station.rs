@@ -28,6 +28,8 @@ pub struct StoppableNode {
     make: MakeNode,
     node: Option<Box<dyn Node>>,
     loss: Loss,
+    /// What has changed since the beginning, and the node cannot know when it starts again.
+    changes: Vec<Change>,
     /// Of the nodes that were stopped.
     before: Census,
     tally: Tally,
@@ -37,7 +39,7 @@ impl StoppableNode {
     /// A station, running.
     pub fn new(make: MakeNode, loss: Loss) -> StoppableNode {
         let (before, tally) = (Census::default(), Tally::default());
-        StoppableNode { node: Some(make()), make, loss, before, tally }
+        StoppableNode { node: Some(make()), make, loss, changes: Vec::new(), before, tally }
     }
     /// The node, while it runs.
     pub fn node(&self) -> Option<&dyn Node> {
@@ -55,9 +57,20 @@ impl StoppableNode {
         self.before.held += census.held;
         node.tally(&mut self.tally);
     }
+    /// The latest routes, and all rates: a station asks the network for them when it starts.
+    fn remember(&mut self, change: &Change) {
+        if matches!(change, Change::Routes(_)) {
+            self.changes.retain(|change| !matches!(change, Change::Routes(_)));
+        }
+        if matches!(change, Change::Routes(_) | Change::Elsewhere(..)) {
+            self.changes.push(change.clone());
+        }
+    }
     fn restart(&mut self, cx: &mut Cx<'_>) {
         if self.node.is_none() {
-            self.node.insert((self.make)()).start(cx);
+            let node = self.node.insert((self.make)());
+            node.start(cx);
+            self.changes.iter().for_each(|change| node.change(change, cx));
         }
     }
 }
@@ -83,7 +96,10 @@ impl Node for StoppableNode {
         match change {
             Change::Stop => self.stop(cx),
             Change::Restart => self.restart(cx),
-            _ => self.node.iter_mut().for_each(|node| node.change(change, cx)),
+            _ => {
+                self.remember(change);
+                self.node.iter_mut().for_each(|node| node.change(change, cx));
+            }
         }
     }
     fn census(&self) -> Census {

@@ -2,6 +2,7 @@
 
 use super::{End, Graph, Lane, Link};
 use crate::id::NodeId;
+use std::sync::Arc;
 
 /// One direction of a link, as the port that sends into it sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,11 +15,11 @@ pub struct Wire {
     pub lane: Lane,
 }
 
-/// The wires of every node, by port.
+/// The wires of every node, by port. Copies share them.
 #[derive(Clone, Debug)]
 pub struct Wiring {
-    first: Vec<usize>,
-    wires: Vec<Wire>,
+    first: Arc<[usize]>,
+    wires: Arc<[Wire]>,
 }
 
 impl Wiring {
@@ -34,7 +35,7 @@ impl Wiring {
         for (node, ports) in graph.ports().into_iter().enumerate() {
             first[node + 1] = first[node] + usize::from(ports);
         }
-        Wiring { first, wires: ends.into_iter().map(|(_, wire)| wire).collect() }
+        Wiring { first: first.into(), wires: ends.into_iter().map(|(_, wire)| wire).collect() }
     }
 
     /// The wires of `node`, indexed by [`crate::id::PortId`].

@@ -17,7 +17,7 @@
 //! | 2 | leave | host | |
 //! | 3 | demand | host | report: u32, part: u16, parts: u16, round: u32, slot: u16, whole: u8, 0: u8, free: u64, count: u16, count of (destination: u32, bytes: u64) |
 //! | 4 | reported | manager | report: u32 |
-//! | 5 | classes | manager | round: u32, part: u16, parts: u16, count: u16, count of (class: u16, from: u16, destination: u32, rate: u64, bytes: u64) |
+//! | 5 | classes | manager | round: u32, part: u16, parts: u16, next: u16, slots: u16, begins: u32, slot: u32, guard: u32, count: u16, count of (class: u16, from: u16, destination: u32, rate: u64, bytes: u64) |
 //! | 6 | ready | host | round: u32 |
 //! | 7 | slots | manager | round: u32, part: u16, parts: u16, count: u16, count of (slot: u16, host: u32, class: u16) |
 //! | 8 | trigger | manager | round: u32, slot: u16, edge: u8 (1: begins, 2: ends), 0: u8 |
@@ -28,6 +28,7 @@ mod tests;
 use super::xco::list;
 use super::{ParseError, Reader};
 use crate::id::HostId;
+use crate::time::Time;
 use crate::units::Rate;
 
 pub use super::xco::newer;
@@ -39,7 +40,7 @@ pub const OVERHEAD: u16 = 38;
 /// Destinations that fit into one [`Demand`] within a 1500-byte frame.
 pub const MAX_DEMANDS: usize = 120;
 /// Classes that fit into one [`Body::Classes`].
-pub const MAX_CLASSES: usize = 61;
+pub const MAX_CLASSES: usize = 60;
 /// Entries that fit into one [`Body::Slots`].
 pub const MAX_SLOTS: usize = 184;
 
@@ -91,6 +92,21 @@ pub struct Demand {
     pub free: u64,
     /// Destinations and all bytes waiting for them, as on the wire; at most [`MAX_DEMANDS`].
     pub waiting: Vec<(HostId, u64)>,
+}
+
+/// When the slots of a round are: nanoseconds on the wire, so that times are below 4.2 s.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// The slot that begins next when this is sent.
+    pub next: u16,
+    /// How many slots the round has.
+    pub slots: u16,
+    /// How long it takes until slot `next` begins: until the first frame that opens it is sent.
+    pub begins: Time,
+    /// How long a slot is.
+    pub slot: Time,
+    /// How long the silence after a slot is.
+    pub guard: Time,
 }
 
 /// A class of a host's link in one round.
@@ -145,6 +161,8 @@ pub enum Body {
         round: u32,
         /// Which part this is.
         part: Part,
+        /// When slots are.
+        timing: Timing,
         /// The classes.
         classes: Vec<Class>,
     },
@@ -181,6 +199,22 @@ impl Part {
             return Err(ParseError::Field { field: "part", value: part.into() });
         }
         Ok(Part { part, parts })
+    }
+}
+
+impl Timing {
+    fn emit(self, out: &mut Vec<u8>) {
+        out.extend(self.next.to_be_bytes());
+        out.extend(self.slots.to_be_bytes());
+        for time in [self.begins, self.slot, self.guard] {
+            let ns = u32::try_from(time.as_ns()).unwrap_or(u32::MAX);
+            out.extend(ns.to_be_bytes());
+        }
+    }
+    fn parse(reader: &mut Reader<'_>) -> Result<Timing, ParseError> {
+        let (next, slots) = (reader.u16()?, reader.u16()?);
+        let mut time = || reader.u32().map(|ns| Time::ns(ns.into()));
+        Ok(Timing { next, slots, begins: time()?, slot: time()?, guard: time()? })
     }
 }
 
@@ -268,12 +302,17 @@ impl Body {
             Body::Hello | Body::Leave => {}
             Body::Demand(demand) => demand.emit(out),
             Body::Reported(number) | Body::Ready(number) => out.extend(number.to_be_bytes()),
-            Body::Classes { round, part, classes } => {
-                parts(*round, *part, classes.len(), out);
+            Body::Classes { round, part, timing, classes } => {
+                out.extend(round.to_be_bytes());
+                part.emit(out);
+                timing.emit(out);
+                out.extend((classes.len() as u16).to_be_bytes());
                 classes.iter().for_each(|class| class.emit(out));
             }
             Body::Slots { round, part, open } => {
-                parts(*round, *part, open.len(), out);
+                out.extend(round.to_be_bytes());
+                part.emit(out);
+                out.extend((open.len() as u16).to_be_bytes());
                 open.iter().for_each(|open| open.emit(out));
             }
             Body::Trigger { round, slot, edge } => {
@@ -292,6 +331,7 @@ impl Body {
             5 => Body::Classes {
                 round: reader.u32()?,
                 part: Part::parse(reader)?,
+                timing: Timing::parse(reader)?,
                 classes: list(reader, Class::parse)?,
             },
             6 => Body::Ready(reader.u32()?),
@@ -304,12 +344,6 @@ impl Body {
             _ => return Err(ParseError::Field { field: "type", value: kind.into() }),
         })
     }
-}
-
-fn parts(round: u32, part: Part, count: usize, out: &mut Vec<u8>) {
-    out.extend(round.to_be_bytes());
-    part.emit(out);
-    out.extend((count as u16).to_be_bytes());
 }
 
 fn trigger(reader: &mut Reader<'_>) -> Result<Body, ParseError> {

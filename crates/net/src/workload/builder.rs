@@ -1,7 +1,7 @@
 //! Collects connections and flows from generators and puts them into the order [`Traffic`] promises.
 
 use super::check::check;
-use super::{Carrier, Conn, Flow, Role, Start, Step, Traffic, Trigger, When};
+use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
 use crate::error::SpecError;
 use crate::frame::CLASSES;
 use crate::id::{ConnId, FlowId, HostId};
@@ -23,6 +23,7 @@ pub struct TrafficBuilder {
     triggers: Vec<Trigger>,
     steps: Vec<Step>,
     exchanges: u32,
+    machines: Machines,
     notes: Vec<String>,
 }
 
@@ -40,8 +41,14 @@ impl TrafficBuilder {
             triggers: Vec::new(),
             steps: Vec::new(),
             exchanges: 0,
+            machines: Machines::default(),
             notes: Vec::new(),
         }
+    }
+
+    /// The virtual machines of all connections from now on.
+    pub fn between(&mut self, machines: Machines) {
+        self.machines = machines;
     }
 
     /// A new connection from `src` to `dst`.
@@ -61,7 +68,8 @@ impl TrafficBuilder {
             wrong("class", format!("class {class}: there are classes 0 to {}", CLASSES - 1))?;
         }
         let handle = ConnHandle(self.conns.len() as u32);
-        self.conns.push(Conn { src, dst, carrier, class, first: FlowId(0), count: 0 });
+        let machines = self.machines;
+        self.conns.push(Conn { src, dst, carrier, class, machines, first: FlowId(0), count: 0 });
         Ok(handle)
     }
 

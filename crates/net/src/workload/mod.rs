@@ -165,6 +165,22 @@ pub enum Carrier {
     },
 }
 
+/// Virtual machines at both ends of a connection, by their numbers on their hosts: one V2V flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Machines {
+    /// On the sending host.
+    pub from: u16,
+    /// On the receiving host.
+    pub to: u16,
+}
+
+impl Machines {
+    /// Of what goes the other way.
+    pub const fn back(self) -> Machines {
+        Machines { from: self.to, to: self.from }
+    }
+}
+
 /// A connection between two different hosts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Conn {
@@ -176,6 +192,8 @@ pub struct Conn {
     pub carrier: Carrier,
     /// Priority class of its packets, 0 to 7 (7 first).
     pub class: u8,
+    /// The virtual machines that it connects.
+    pub machines: Machines,
     /// First flow in [`Traffic::flows`].
     pub first: FlowId,
     /// Number of flows.

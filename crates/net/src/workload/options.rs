@@ -11,12 +11,34 @@ macro_rules! options {
         #[schemars(transform = crate::schema::keep_comment)]
         pub struct $name {
             $($(#[$field_meta])* pub $field: $type,)*
+            /// The virtual machine that its flows leave from, by its number on each sending host. What
+            /// one machine sends to another is one V2V flow for XCo.
+            #[serde(skip_serializing_if = "crate::workload::options::is_first")]
+            pub vm: u16,
+            /// The virtual machine that they go to, by its number on each receiving host.
+            #[serde(skip_serializing_if = "crate::workload::options::is_first")]
+            pub to_vm: u16,
+        }
+        impl crate::workload::options::OnMachines for $name {
+            fn machines(&self) -> crate::workload::Machines {
+                crate::workload::Machines { from: self.vm, to: self.to_vm }
+            }
         }
         impl Default for $name {
             fn default() -> $name {
-                $name { $($field: $default,)* }
+                $name { $($field: $default,)* vm: 0, to_vm: 0 }
             }
         }
     };
 }
 pub(super) use options;
+
+/// Options of a workload, all of whose flows are between machines of these numbers.
+pub(super) trait OnMachines {
+    fn machines(&self) -> super::Machines;
+}
+
+/// Whether a virtual machine is the one that hosts have anyway.
+pub(super) fn is_first(vm: &u16) -> bool {
+    *vm == 0
+}

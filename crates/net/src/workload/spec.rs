@@ -1,10 +1,10 @@
 //! Every workload a scenario can name.
 
-use super::TrafficBuilder;
 use super::bulk::Bulk;
 use super::incast::Incast;
 use super::job::{Job, Setting};
 use super::migration::Migration;
+use super::options::OnMachines;
 use super::pairs::{HotSpot, Random, RandomBijective, Staggered, Stride};
 use super::poisson::Poisson;
 use super::probe::Probe;
@@ -14,6 +14,7 @@ use super::short_flows::ShortFlows;
 use super::shuffle::Shuffle;
 use super::trace::Trace;
 use super::udp::Udp;
+use super::{Machines, TrafficBuilder};
 use crate::error::SpecError;
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -93,7 +94,7 @@ pub enum WorkloadSpec {
 }
 
 /// Makes the flows of one workload.
-pub(super) trait Generate {
+pub(super) trait Generate: OnMachines {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError>;
 }
 
@@ -124,6 +125,11 @@ impl WorkloadSpec {
         }
     }
 
+    /// The virtual machines that its flows are between.
+    pub fn machines(&self) -> Machines {
+        self.parts().1.machines()
+    }
+
     /// Adds this workload's traffic to `out`, as flows of group `index`. The random stream depends on
     /// the seed, the kind and `index` alone: other workloads of the scenario do not change it.
     pub fn generate(
@@ -135,6 +141,7 @@ impl WorkloadSpec {
         let (kind, options) = self.parts();
         let rng = Stream::named(setting.seed, &format!("workload.{kind}"), index.into());
         let before = out.flows();
+        out.between(options.machines());
         options.generate(&mut Job { setting, group: index, rng, out })?;
         if out.flows() == before {
             return Err(SpecError::new("kind", format!("{kind}: no flow comes of these options")));

@@ -57,6 +57,11 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str() + "."
 }
 
+/// Whether a host is a scheme's own: `controller`, or one of several.
+fn is_station(node: &str) -> bool {
+    node.strip_prefix(CONTROLLER).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 /// Nodes as the ports name them.
 struct Graph<'a> {
     /// In the order in which ports name them.
@@ -76,7 +81,7 @@ impl<'a> Graph<'a> {
             graph.near[far].push(node);
         }
         let mut is_host = vec![false; graph.names.len()];
-        for port in ports.iter().filter(|port| port.host && port.node != CONTROLLER) {
+        for port in ports.iter().filter(|port| port.host && !is_station(&port.node)) {
             is_host[graph.index[port.node.as_str()]] = true;
         }
         graph.tier = tiers(&graph.near, &is_host);

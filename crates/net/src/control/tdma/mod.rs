@@ -7,16 +7,19 @@
 mod classes;
 mod demand;
 mod links;
+pub mod options;
 mod paths;
 mod planner;
 mod round;
 mod set;
 mod slot_length;
 pub mod spec;
+mod system;
 mod tree;
 
 pub use classes::{ClassMap, Classes, TooManyClasses};
 pub use demand::Demand;
+pub use options::{Tdma, TdmaSpec};
 pub use round::{Assignment, Round};
 pub use spec::{RoundSpec, Rounds, SchedulerKind};
 

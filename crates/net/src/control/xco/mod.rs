@@ -1,15 +1,21 @@
 //! XCo, explicit coordination of transmissions (Rajanna, Shah, Jahagirdar, Gopalan, 2010).
 //!
 //! Hosts report for whom they have packets waiting; a controller temporally separates (§3.2) or
-//! rate-limits (§3.3) those that would together overload a link. A flow is a pair of hosts: what the
-//! paper calls a V2V flow, with one virtual machine per host.
+//! rate-limits (§3.3) those that would together overload a link. Hosts have virtual machines; what one
+//! sends to another is a V2V flow. A pair of hosts is permitted as a whole, for all its V2V flows.
 
+mod affected;
 mod demand;
+mod fair;
+pub mod lending;
+pub mod levels;
+mod on_demand;
 mod rate_limit;
 pub mod spec;
 mod system;
 mod timeslice;
 
+pub use on_demand::OnDemand;
 pub use rate_limit::RateLimit;
 pub use timeslice::Timeslice;
 
@@ -17,12 +23,14 @@ use super::Control;
 use super::network::Network;
 use crate::id::HostId;
 use crate::node::controller::Controller;
+use crate::node::controller::standby::Standby;
 use crate::node::coordinator::Coordinator;
 use spec::{Mode, XcoSpec};
+use std::sync::{Arc, OnceLock};
 
 /// Checked options, from which XCo's parts are made.
 #[derive(Clone, Debug)]
-pub struct Xco(XcoSpec);
+pub struct Xco(XcoSpec, OnceLock<Arc<levels::Levels>>);
 
 impl Xco {
     /// The options, defaults filled in.
@@ -31,9 +39,13 @@ impl Xco {
     }
     /// The scheduler alone.
     pub fn control(&self, network: Network) -> Box<dyn Control> {
-        match self.0.mode {
-            Mode::Timeslice => Box::new(Timeslice::new(self, network)),
-            Mode::RateLimit => Box::new(RateLimit::new(network)),
+        let all: Box<dyn Control> = match self.0.mode {
+            Mode::Timeslice => Box::new(Timeslice::new(self, network.clone())),
+            Mode::RateLimit => Box::new(RateLimit::new(self, network.clone())),
+        };
+        match &self.0.on_demand {
+            None => all,
+            Some(options) => Box::new(OnDemand::new(options, network, all)),
         }
     }
     /// The node that runs the scheduler on `host`, a host of its own in `network`.
@@ -50,8 +62,15 @@ impl Xco {
     ) -> Controller {
         Controller::new(host, hosts, self.0.decision_time, self.0.timeout(), control)
     }
+    /// One of two controllers, beside `peer`; `active`: the one that begins.
+    pub fn standby(&self, peer: HostId, active: bool) -> Standby {
+        Standby::new(peer, self.0.beat(), self.0.takeover(), active)
+    }
     /// The agent of `host`, whose controller sits on `controller`.
     pub fn coordinator(&self, host: HostId, controller: HostId) -> Coordinator {
         Coordinator::new(self, host, controller)
     }
 }
+
+#[cfg(test)]
+mod fairness_tests;

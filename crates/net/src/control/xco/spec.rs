@@ -5,6 +5,7 @@ use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 
 /// What a directive says.
 #[derive(
@@ -19,13 +20,64 @@ pub enum Mode {
     RateLimit,
 }
 
+/// How turns, or rates, are shared.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fairness {
+    /// As in the paper: pairs of hosts take turns; a rate is the bottleneck's over the flows through it.
+    #[default]
+    RoundRobin,
+    /// Max-min fair among V2V flows, in any network: what some cannot use is left to the others.
+    MaxMin,
+}
+
+/// Coordination on demand (§7): only pairs of hosts whose path has a link near saturation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct OnDemandSpec {
+    /// A link that several hosts load with this share of its rate, or more, is near saturation.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub threshold: f64,
+    /// It is calm again when its load has been below this share for three intervals.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub release: f64,
+    /// How often hosts measure and report what they send.
+    pub interval: Time,
+}
+
+impl Default for OnDemandSpec {
+    fn default() -> OnDemandSpec {
+        OnDemandSpec { threshold: 0.9, release: 0.6, interval: Time::ms(10) }
+    }
+}
+
+/// How many controllers there are.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Controllers {
+    /// One, at an uppermost switch.
+    #[default]
+    Single,
+    /// Two at the same switch: one stands by and takes over when the other is silent (§7).
+    Standby,
+    /// One at each switch of a tree (§7): it decides about those pairs of hosts below it that do not
+    /// meet below a lower one, and lends what it does not need of its links to those above.
+    Hierarchical,
+}
+
 /// Section numbers are those of the paper.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
 pub struct XcoSpec {
     /// Timeslices or rates.
     pub mode: Mode,
+    /// Who gets how much.
+    pub fairness: Fairness,
     /// Length of a timeslice; the paper uses 2 ms and 10 ms (§4).
     pub slice: Time,
     /// Whether a host gives the rest of a timeslice back when it has nothing left to send (§3.1).
@@ -55,12 +107,25 @@ pub struct XcoSpec {
     /// not matter for longer. Default: a slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_interval: Option<Time>,
+    /// How long it takes to set up a queue for a V2V flow, from its first packet; packets wait meanwhile.
+    /// 75 ms in the paper (§4.8), where a script does it.
+    pub setup: Time,
+    /// How many controllers there are, and what each decides about.
+    pub controllers: Controllers,
+    /// With a standby: how long the other has to be silent before it takes over. Default: a slice and a
+    /// half, so that what was permitted before is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub takeover: Option<Time>,
+    /// Coordinate only where and when a link nears saturation; without it: always and everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_demand: Option<OnDemandSpec>,
 }
 
 impl Default for XcoSpec {
     fn default() -> XcoSpec {
         XcoSpec {
             mode: Mode::Timeslice,
+            fairness: Fairness::RoundRobin,
             slice: Time::ms(10),
             work_conserving: true,
             hysteresis: Time::us(50),
@@ -71,6 +136,10 @@ impl Default for XcoSpec {
             decision_time: Time::us(10),
             timeout: None,
             report_interval: None,
+            setup: Time::ZERO,
+            controllers: Controllers::Single,
+            takeover: None,
+            on_demand: None,
         }
     }
 }
@@ -89,6 +158,14 @@ impl XcoSpec {
     pub fn report_interval(&self) -> Time {
         self.report_interval.unwrap_or(self.slice)
     }
+    /// [`XcoSpec::takeover`] or its default: a slice and two beats.
+    pub fn takeover(&self) -> Time {
+        self.takeover.unwrap_or_else(|| self.slice + self.beat().times(2))
+    }
+    /// How often a controller says that it is alive: four times a slice.
+    pub fn beat(&self) -> Time {
+        Time::ps(self.slice.as_ps() / 4)
+    }
     /// Checks the options and fills the defaults in.
     pub fn build(&self) -> Result<Xco, SpecError> {
         let (slice, interval) = (self.slice, self.report_interval());
@@ -101,12 +178,59 @@ impl XcoSpec {
         check("timeout", self.timeout(), self.timeout() > interval, || {
             format!("above the report interval, {interval}")
         })?;
-        Ok(Xco(XcoSpec {
+        self.check_controllers()?;
+        self.on_demand.as_ref().map_or(Ok(()), |demand| demand.check(self.controllers))?;
+        let spec = XcoSpec {
             protect: Some(self.protect()),
             timeout: Some(self.timeout()),
             report_interval: Some(interval),
             ..self.clone()
-        }))
+        };
+        Ok(Xco(spec, OnceLock::new()))
+    }
+    fn check_controllers(&self) -> Result<(), SpecError> {
+        let two = self.controllers == Controllers::Standby;
+        if self.takeover.is_some() && !two {
+            let message = "`takeover` needs controllers = \"standby\": nobody else takes over";
+            return Err(SpecError::new("takeover", message));
+        }
+        let (silence, least, most) = (self.takeover(), self.slice + self.beat(), self.timeout());
+        check("takeover", silence, !two || (silence >= least && silence < most), || {
+            format!("at least {least}, a slice and a quarter, and below the `timeout`, {most}")
+        })?;
+        if self.controllers == Controllers::Hierarchical && self.mode == Mode::RateLimit {
+            let message = "hierarchical controllers give timeslices: set mode = \"timeslice\"";
+            return Err(SpecError::new("controllers", message));
+        }
+        Ok(())
+    }
+}
+
+impl OnDemandSpec {
+    fn check(&self, controllers: Controllers) -> Result<(), SpecError> {
+        let wrong =
+            |key: &str, message: String| Err(SpecError::new(format!("on-demand.{key}"), message));
+        let OnDemandSpec { threshold, release, interval } = *self;
+        if !(threshold > 0.0 && threshold <= 1.0) {
+            return wrong(
+                "threshold",
+                format!("`threshold` is {threshold}: a share above 0, at most 1"),
+            );
+        }
+        if !(0.0..threshold).contains(&release) {
+            let message =
+                format!("`release` is {release}: it has to be below `threshold`, {threshold}");
+            return wrong("release", message);
+        }
+        if interval < Time::us(10) {
+            return wrong("interval", format!("`interval` is {interval}: at least 10us"));
+        }
+        if controllers == Controllers::Hierarchical {
+            let message = "coordination on demand needs one controller that hears of all loads: leave \
+                           controllers = \"hierarchical\" out";
+            return Err(SpecError::new("on-demand", message));
+        }
+        Ok(())
     }
 }
 
@@ -138,17 +262,40 @@ mod tests {
     #[test]
     fn wrong_values_are_named() {
         let base = XcoSpec::default();
+        let demand = OnDemandSpec::default();
+        let on = |demand| XcoSpec { on_demand: Some(demand), ..XcoSpec::default() };
+        let takeover = |after| XcoSpec {
+            takeover: Some(after),
+            controllers: Controllers::Standby,
+            ..XcoSpec::default()
+        };
+        let hierarchical = |mode, on_demand| XcoSpec {
+            controllers: Controllers::Hierarchical,
+            mode,
+            on_demand,
+            ..XcoSpec::default()
+        };
         let wrong = [
             ("slice", XcoSpec { slice: Time::ZERO, ..base.clone() }),
             ("guard", XcoSpec { guard: Time::ms(10), ..base.clone() }),
             ("hysteresis", XcoSpec { hysteresis: Time::s(1), ..base.clone() }),
             ("report-interval", XcoSpec { report_interval: Some(Time::ZERO), ..base.clone() }),
-            ("timeout", XcoSpec { timeout: Some(Time::ms(3)), ..base }),
+            ("timeout", XcoSpec { timeout: Some(Time::ms(3)), ..base.clone() }),
+            ("takeover", XcoSpec { takeover: Some(Time::ms(30)), ..base.clone() }),
+            ("takeover", takeover(Time::ms(10))),
+            ("takeover", takeover(Time::ms(50))),
+            ("controllers", hierarchical(Mode::RateLimit, None)),
+            ("on-demand", hierarchical(Mode::Timeslice, Some(demand.clone()))),
+            ("on-demand.threshold", on(OnDemandSpec { threshold: 1.1, ..demand.clone() })),
+            ("on-demand.release", on(OnDemandSpec { release: 0.9, ..demand.clone() })),
+            ("on-demand.interval", on(OnDemandSpec { interval: Time::us(1), ..demand.clone() })),
         ];
         for (key, spec) in wrong {
             let error = spec.build().unwrap_err();
             assert_eq!(error.key, key);
-            assert!(error.message.contains("has to be"), "{error}");
+            let said = |words: &str| error.message.contains(words);
+            let right = ["has to be", "needs", "a share", "at least", "set mode"];
+            assert!(right.into_iter().any(said), "{error}");
         }
     }
 }

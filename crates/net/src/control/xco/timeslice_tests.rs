@@ -24,7 +24,7 @@ fn dumbbell(senders: u32, receivers: u32, middle: u64) -> Network {
 
 fn report(control: &mut Timeslice, src: u32, dsts: &[u32], now: Time) {
     let destinations: Vec<HostId> = dsts.iter().copied().map(HostId).collect();
-    control.observe(&News::Backlog { host: HostId(src), destinations: &destinations }, now);
+    control.observe(&News::backlog(HostId(src), &destinations), now);
 }
 
 /// The senders permitted in each of `slices` successive schedules.

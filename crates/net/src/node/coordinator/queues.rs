@@ -1,10 +1,12 @@
-//! One queue per destination, and who may leave it.
+//! One queue per destination, with a FIFO per V2V flow, and who may leave it.
 
+use super::flows::{Arrival, Flows};
 use crate::frame::Packet;
 use crate::id::HostId;
 use crate::time::Time;
 use crate::units::{Pace, Rate};
-use crate::wire::xco::newer;
+use crate::wire::xco::{V2v, newer};
+use crate::workload::Machines;
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy)]
@@ -19,7 +21,9 @@ struct Permit {
 
 #[derive(Default)]
 struct Queue {
-    packets: VecDeque<Packet>,
+    /// The level of the controller that permits it.
+    level: u8,
+    flows: Flows,
     /// Bytes waiting for this destination, exempt packets included.
     bytes: u64,
     permit: Option<Permit>,
@@ -28,6 +32,10 @@ struct Queue {
     /// Exempt bytes in the current slice, which ends at `renewal`.
     spent: u64,
     renewal: Time,
+    /// Whether it needs no permission.
+    free: bool,
+    /// Bytes that have left since the load was last reported.
+    sent: u64,
 }
 
 /// The queues of one host. A destination gets its queue with its first packet.
@@ -51,6 +59,7 @@ impl Queues {
         let slot = self.slots.get(dst.at()).copied().unwrap_or(0);
         self.queues.get_mut((slot as usize).wrapping_sub(1))
     }
+    /// The queue for `dst`, made where there is none.
     fn make(&mut self, dst: HostId) -> &mut Queue {
         if self.slots.len() <= dst.at() {
             self.slots.resize(dst.at() + 1, 0);
@@ -63,6 +72,27 @@ impl Queues {
         &mut self.queues[*slot as usize - 1]
     }
 
+    /// A destination that is permitted by the controller of that level, if at all, or `free`; whether
+    /// it was not known before.
+    pub fn introduce(&mut self, dst: HostId, level: u8, free: bool) -> bool {
+        let unknown = self.get(dst).is_none();
+        if unknown {
+            let queue = self.make(dst);
+            (queue.level, queue.free) = (level, free);
+        }
+        unknown
+    }
+    pub fn is_known(&self, dst: HostId) -> bool {
+        self.get(dst).is_some()
+    }
+    pub fn level(&self, dst: HostId) -> u8 {
+        self.get(dst).map_or(0, |queue| queue.level)
+    }
+    /// Whether `dst` needs no permission.
+    pub fn is_free(&self, dst: HostId) -> bool {
+        self.get(dst).is_some_and(|queue| queue.free)
+    }
+
     /// Packets waiting for permission.
     pub fn packets(&self) -> usize {
         self.packets
@@ -71,23 +101,39 @@ impl Queues {
     pub fn bytes(&self, dst: HostId) -> u64 {
         self.get(dst).map_or(0, |queue| queue.bytes)
     }
+    /// Bytes of one V2V flow; exempt packets do not count.
+    pub fn bytes_of(&self, dst: HostId, machines: Machines) -> u64 {
+        self.get(dst).map_or(0, |queue| queue.flows.bytes_of(machines))
+    }
     pub fn is_empty(&self, dst: HostId) -> bool {
-        self.get(dst).is_none_or(|queue| queue.packets.is_empty())
+        self.get(dst).is_none_or(|queue| queue.flows.is_empty())
     }
     pub fn is_permitted(&self, dst: HostId) -> bool {
         self.get(dst).is_some_and(|queue| queue.permit.is_some())
     }
-    /// Whether nothing waits and nothing is permitted.
-    pub fn idle(&self) -> bool {
-        self.waiting.is_empty() && self.permitted.is_empty()
+    /// Whether nothing waits and nothing is permitted that the controller of `level` decides about.
+    pub fn idle(&self, level: u8) -> bool {
+        self.waiting.iter().chain(&self.permitted).all(|&dst| self.level(dst) != level)
     }
-    /// The backlog group: what is permitted, then what waits, `max` at most. Where there are more,
-    /// the next call begins with those left out.
-    pub fn backlog(&mut self, max: usize) -> Vec<HostId> {
-        let waiting = self.waiting.iter().filter(|dst| !self.is_permitted(**dst));
-        let group: Vec<HostId> = self.permitted.iter().chain(waiting).take(max).copied().collect();
-        if self.waiting.len() > max {
-            self.waiting.rotate_left(max);
+    /// The permitted destinations of a level.
+    pub fn permitted(&self, level: u8) -> impl Iterator<Item = HostId> + '_ {
+        self.permitted.iter().copied().filter(move |&dst| self.level(dst) == level)
+    }
+    /// The backlog group: what is permitted, then what waits, `max` V2V flows at most. Where there are
+    /// more, the next call begins with those left out.
+    pub fn backlog(&mut self, level: u8, max: usize) -> Vec<V2v> {
+        let waiting = self.waiting.iter().copied();
+        let waiting = waiting.filter(|&dst| self.level(dst) == level && !self.is_permitted(dst));
+        let flows = |dst: HostId| {
+            let machines = self.get(dst).into_iter().flat_map(|queue| queue.flows.machines());
+            machines.map(move |machines| V2v { dst, machines })
+        };
+        let group: Vec<V2v> =
+            self.permitted(level).chain(waiting).flat_map(flows).take(max).collect();
+        if group.len() == max {
+            let told = |dst: &HostId| group.iter().any(|flow| flow.dst == *dst);
+            let told = self.waiting.iter().take_while(|&dst| told(dst)).count();
+            self.waiting.rotate_left(told);
         }
         group
     }
@@ -99,7 +145,7 @@ impl Queues {
             (queue.spent, queue.renewal) = (0, now.after(slice));
         }
         let spent = queue.spent + u64::from(packet.len);
-        let small = spent <= allowance && queue.packets.is_empty() && queue.permit.is_none();
+        let small = spent <= allowance && queue.flows.packets() == 0 && queue.permit.is_none();
         if small {
             queue.spent = spent;
         }
@@ -111,27 +157,37 @@ impl Queues {
     }
     /// An exempt packet leaves.
     pub fn discount(&mut self, packet: &Packet) {
-        self.make(packet.dst).bytes -= u64::from(packet.len);
+        let queue = self.make(packet.dst);
+        queue.bytes -= u64::from(packet.len);
+        queue.sent += u64::from(packet.len);
     }
 
-    /// Queues a packet; whether it is the first for its destination.
-    pub fn push(&mut self, packet: Packet) -> bool {
+    /// Queues a packet of a V2V flow, which can leave at once, or only when it is set up.
+    pub fn push(&mut self, packet: Packet, machines: Machines, ready: bool) -> Arrival {
         let queue = self.make(packet.dst);
-        let first = queue.packets.is_empty();
-        queue.packets.push_back(packet);
+        let idle = queue.flows.is_empty();
         queue.bytes += u64::from(packet.len);
+        let arrival = queue.flows.push(packet, machines, ready);
+        let begins = idle && !queue.flows.is_empty();
         self.packets += 1;
-        if first {
-            self.waiting.push_back(packet.dst);
-        }
-        first
+        self.waiting.extend(begins.then_some(packet.dst));
+        arrival
+    }
+    /// A V2V flow can leave from now on; whether it has something to send.
+    pub fn set_up(&mut self, dst: HostId, machines: Machines) -> bool {
+        let Some(queue) = self.get_mut(dst) else { return false };
+        let idle = queue.flows.is_empty();
+        let waits = queue.flows.set_up(machines);
+        self.waiting.extend((idle && waits).then_some(dst));
+        waits
     }
     /// Takes the first packet for `dst` out.
     pub fn pop(&mut self, dst: HostId, now: Time) -> Option<Packet> {
         let queue = self.get_mut(dst)?;
-        let packet = queue.packets.pop_front()?;
+        let packet = queue.flows.pop()?;
         queue.bytes -= u64::from(packet.len);
-        let empty = queue.packets.is_empty();
+        queue.sent += u64::from(packet.len);
+        let empty = queue.flows.is_empty();
         if let Some(permit) = &mut queue.permit {
             permit.unused = now;
             let spent = permit.pace.map_or(Time::ZERO, |pace| pace.time_for(packet.len.into()));
@@ -143,11 +199,43 @@ impl Queues {
         }
         Some(packet)
     }
-    /// Takes a packet out without permission; destinations take turns.
-    pub fn pop_any(&mut self) -> Option<Packet> {
+    /// Takes a packet out without permission; destinations whose level is `open` take turns.
+    pub fn pop_any(&mut self, open: impl Fn(u8) -> bool) -> Option<Packet> {
+        let at = self.waiting.iter().position(|&dst| open(self.level(dst)))?;
+        self.waiting.rotate_left(at);
         let dst = *self.waiting.front()?;
         self.waiting.rotate_left(1);
         self.pop(dst, Time::ZERO)
+    }
+    /// What has left since the last call, by destination.
+    pub fn take_loads(&mut self) -> Vec<(HostId, u64)> {
+        let Queues { slots, queues, .. } = self;
+        let known = (0..).zip(slots.iter()).filter(|(_, slot)| **slot > 0);
+        let load = |(dst, slot): (u32, &u32)| {
+            (HostId(dst), std::mem::take(&mut queues[*slot as usize - 1].sent))
+        };
+        known.map(load).filter(|(_, sent)| *sent > 0).collect()
+    }
+    /// Only these destinations need permission from now on; takes out what waits for others.
+    pub fn control(&mut self, controlled: &[HostId]) -> Vec<Packet> {
+        let known = (0..self.slots.len() as u32).map(HostId).filter(|&dst| self.is_known(dst));
+        let known: Vec<HostId> = known.collect();
+        let mut out = Vec::new();
+        for dst in known {
+            let free = !controlled.contains(&dst);
+            self.make(dst).free = free;
+            if free {
+                self.revoke(None, |other, _| other == dst);
+                out.extend(std::iter::from_fn(|| self.drain(dst)));
+            }
+        }
+        out
+    }
+    /// A packet for `dst` that leaves these queues without having been sent.
+    fn drain(&mut self, dst: HostId) -> Option<Packet> {
+        let packet = self.pop(dst, Time::ZERO)?;
+        self.make(dst).sent -= u64::from(packet.len);
+        Some(packet)
     }
     /// The permitted destination whose packet is due first, if one is due.
     pub fn next(&self, now: Time) -> Option<HostId> {
@@ -161,7 +249,7 @@ impl Queues {
     }
     fn earliest(&self) -> Option<(Time, Time, HostId)> {
         let queues = self.permitted.iter().filter_map(|&dst| Some((dst, self.get(dst)?)));
-        let full = queues.filter(|(_, queue)| !queue.packets.is_empty());
+        let full = queues.filter(|(_, queue)| !queue.flows.is_empty());
         let due = full.filter_map(|(dst, queue)| queue.permit.map(|p| (p.next, p.until, dst)));
         due.min_by_key(|&(next, _, _)| next)
     }
@@ -197,7 +285,7 @@ impl Queues {
             let ends = queue.permit.is_some_and(|permit| condition(dst, &permit));
             if ends {
                 queue.permit = None;
-                if queue.packets.is_empty() {
+                if queue.flows.is_empty() {
                     queue.returned = teller;
                     unused = true;
                 }
@@ -207,27 +295,35 @@ impl Queues {
         self.permitted = permitted;
         unused
     }
-    pub fn revoke_all(&mut self) {
-        self.revoke(None, |_, _| true);
+    /// Revokes these permissions.
+    pub fn revoke_these(&mut self, these: &[HostId]) {
+        self.revoke(None, |dst, _| these.contains(&dst));
     }
-    /// Revokes all permissions but that for `dst`.
-    pub fn revoke_others(&mut self, dst: Option<HostId>) {
-        self.revoke(None, |other, _| Some(other) != dst);
+    /// Revokes one permission that has ended, if any has; whether it had nothing to send, which
+    /// message `teller` of its level has to tell.
+    pub fn revoke_ended(&mut self, now: Time, teller: impl Fn(u8) -> u32) -> Option<(u8, bool)> {
+        let over = |dst: &HostId| {
+            self.get(*dst).and_then(|queue| queue.permit).is_some_and(|permit| permit.until <= now)
+        };
+        let dst = self.permitted.iter().copied().find(over)?;
+        let level = self.level(dst);
+        Some((level, self.revoke(Some(teller(level)), |other, _| other == dst)))
     }
-    /// Revokes permissions that have ended; whether one of these had nothing to send, which message
-    /// `teller` has to tell.
-    pub fn revoke_ended(&mut self, now: Time, teller: u32) -> bool {
-        self.revoke(Some(teller), |_, permit| permit.until <= now)
-    }
-    /// Revokes one permission that has not been used for `hysteresis`, which message `teller` has to
-    /// tell.
-    pub fn revoke_unused(&mut self, now: Time, hysteresis: Time, teller: u32) -> Option<HostId> {
+    /// Revokes one permission that has not been used for `hysteresis`, which message `teller` of its level
+    /// has to tell.
+    pub fn revoke_unused(
+        &mut self,
+        now: Time,
+        hysteresis: Time,
+        teller: impl Fn(u8) -> u32,
+    ) -> Option<HostId> {
         let unused = |dst: &HostId| {
             let queue = self.get(*dst)?;
             let since = queue.permit?.unused;
-            (queue.packets.is_empty() && now.since(since) >= hysteresis).then_some(*dst)
+            (queue.flows.is_empty() && now.since(since) >= hysteresis).then_some(*dst)
         };
         let dst = self.permitted.iter().find_map(unused)?;
+        let teller = teller(self.level(dst));
         self.revoke(Some(teller), |other, _| other == dst);
         Some(dst)
     }

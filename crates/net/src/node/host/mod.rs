@@ -289,7 +289,7 @@ impl Host {
         let plan = Arc::clone(&self.plan);
         let info = &plan.traffic.conns[conn as usize];
         let entropy = plan.entropy(conn);
-        let open = self.nic.held_for(info.dst) < udp::SOCKET_BUFFER
+        let open = self.nic.held_for(info.dst, conn) < udp::SOCKET_BUFFER
             && self.nic.has_room(info.dst, entropy, cx.now);
         let Some(sender) = self.udp_senders.get_mut(place).and_then(Option::as_mut) else { return };
         if !open {
@@ -354,6 +354,11 @@ impl Node for Host {
         if self.nic.loses(&packet) {
             return cx.drop(&packet, DropReason::Injected);
         }
+        if let Some(agent) = self.nic.agent_mut()
+            && !agent.arrived(&packet, cx)
+        {
+            return cx.drop(&packet, DropReason::Full);
+        }
         self.consumed += 1;
         self.react(cx);
         match packet.kind {
@@ -402,7 +407,7 @@ impl Node for Host {
             Change::Routes(routes) => self.nic.set_routes(Arc::clone(routes)),
             Change::Rate(port, rate) => self.nic.set_rate(*port, rate.pace()),
             Change::Up(port) => cx.kick(*port),
-            Change::Down(_) | Change::Stop | Change::Restart => {}
+            Change::Down(_) | Change::Elsewhere(..) | Change::Stop | Change::Restart => {}
         }
     }
 

@@ -176,9 +176,9 @@ impl Nic {
         self.routes = routes;
     }
 
-    /// Bytes that wait for `dst` under a central scheduler.
-    pub fn held_for(&self, dst: HostId) -> u64 {
-        self.agent().map_or(0, |agent| agent.queued(dst))
+    /// Bytes that wait for `dst` under a central scheduler, as connection `conn` sees it.
+    pub fn held_for(&self, dst: HostId, conn: u32) -> u64 {
+        self.agent().map_or(0, |agent| agent.queued_with(dst, conn))
     }
 
     pub fn queued(&self, port: PortId) -> u64 {

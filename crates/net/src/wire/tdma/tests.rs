@@ -29,16 +29,23 @@ fn demand() -> impl Strategy<Value = Demand> {
 
 fn class() -> impl Strategy<Value = Class> {
     let rate = prop::option::of((1..u64::MAX).prop_map(Rate));
-    let class = (0..2_048u16, any::<u16>(), host(), rate, any::<u64>());
-    class.prop_map(|(class, from, dst, rate, bytes)| Class { class, from, dst, rate, bytes })
+    (0..2_048u16, any::<u16>(), host(), rate, any::<u64>()).prop_map(
+        |(class, from, dst, rate, bytes)| Class { class, from, dst, rate, bytes },
+    )
 }
 
 fn open() -> impl Strategy<Value = Open> {
     (any::<u16>(), host(), 0..2_048u16).prop_map(|(slot, host, class)| Open { slot, host, class })
 }
 
+fn timing() -> impl Strategy<Value = Timing> {
+    let time = || any::<u32>().prop_map(|ns| Time::ns(ns.into()));
+    (any::<u16>(), any::<u16>(), time(), time(), time())
+        .prop_map(|(next, slots, begins, slot, guard)| Timing { next, slots, begins, slot, guard })
+}
+
 fn body() -> impl Strategy<Value = Body> {
-    let classes = (any::<u32>(), part(), prop::collection::vec(class(), 0..=MAX_CLASSES));
+    let classes = (any::<u32>(), part(), timing(), prop::collection::vec(class(), 0..=MAX_CLASSES));
     let slots = (any::<u32>(), part(), prop::collection::vec(open(), 0..=MAX_SLOTS));
     let edge = prop_oneof![Just(Edge::Begins), Just(Edge::Ends)];
     let trigger = (any::<u32>(), any::<u16>(), edge);
@@ -47,7 +54,9 @@ fn body() -> impl Strategy<Value = Body> {
         Just(Body::Leave),
         demand().prop_map(Body::Demand),
         any::<u32>().prop_map(Body::Reported),
-        classes.prop_map(|(round, part, classes)| Body::Classes { round, part, classes }),
+        classes.prop_map(|(round, part, timing, classes)| {
+            Body::Classes { round, part, timing, classes }
+        }),
         any::<u32>().prop_map(Body::Ready),
         slots.prop_map(|(round, part, open)| Body::Slots { round, part, open }),
         trigger.prop_map(|(round, slot, edge)| Body::Trigger { round, slot, edge }),
@@ -99,10 +108,14 @@ fn bytes_are_where_the_table_says() {
     ];
     assert_eq!(message.emit(), expected);
     let classes = vec![Class { class: 2_047, from: 6, dst: HostId(1), rate: None, bytes: 9 }];
-    let body = Body::Classes { round: 1, part: Part::ALONE, classes };
+    let (begins, slot, guard) = (Time::ns(9), Time::us(300), Time::us(15));
+    let timing = Timing { next: 2, slots: 31, begins, slot, guard };
+    let body = Body::Classes { round: 1, part: Part::ALONE, timing, classes };
     let bytes = Message { host: HostId(0), seq: 1, heard: 0, body }.emit();
     let expected = [
-        0, 0, 0, 1, 0, 0, 0, 1, 0, 1, // round, part, parts, count
+        0, 0, 0, 1, 0, 0, 0, 1, // round, part, parts
+        0, 2, 0, 31, 0, 0, 0, 9, 0, 4, 0x93, 0xe0, 0, 0, 0x3a, 0x98, // timing
+        0, 1, // count
         0x07, 0xff, 0, 6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9,
     ];
     assert_eq!(bytes[16..], expected);

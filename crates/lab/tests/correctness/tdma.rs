@@ -1,0 +1,252 @@
+//! TDMA: nobody sends in another's slot, whatever is lost or fails, and slots are used.
+
+use crate::common::{assemble, records, results};
+use slotline_lab::build::Assembly;
+use slotline_lab::record::RunRecord;
+use slotline_net::frame::Kind;
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::time::Time;
+use slotline_sim::{Follow, Options, Outcome, Watch, run};
+use std::collections::BTreeMap;
+
+const STAR: &str = r#"{ kind = "star", hosts = 8, rate = "10Gbps", delay = "1us" }"#;
+const TREE: &str = r#"{ kind = "tree", racks = 3, hosts-per-rack = 4, rate = "10Gbps",
+    rack-uplink = "10Gbps", delay = "1us" }"#;
+
+/// Every host sends datagrams to every other as fast as it can, until 30 ms.
+fn all_to_all(fabric: &str, hosts: usize, options: &str, rest: &str) -> String {
+    let all: Vec<String> = (0..hosts).map(|host| host.to_string()).collect();
+    let workload = |by: usize| {
+        let mut receivers = all.clone();
+        receivers.rotate_left(by);
+        format!(
+            "[[workload]]\nkind = \"udp\"\nsenders = \"{}\"\nreceivers = \"{}\"\nmessage = \"1472B\"\n\
+             until = \"30ms\"\n",
+            all.join(","),
+            receivers.join(",")
+        )
+    };
+    let workloads: String = (1..hosts).map(workload).collect();
+    format!(
+        "name = \"all-to-all\"\nend = {{ at = \"40ms\" }}\nmeasure = {{ ideal = false, sample = \"50us\" }}\n\
+         fabric = {fabric}\n{workloads}\n[[scheme]]\nname = \"tdma\"\n\
+         control = {{ kind = \"tdma\"{options} }}\n{rest}"
+    )
+}
+
+/// Goodput as a share of what the hosts' links carry, from 10 to 30 ms of a run of `hosts` hosts.
+fn share(run: &RunRecord, hosts: usize) -> f64 {
+    let bytes: u64 = run.flows.iter().map(|flow| flow.delivered_bytes).sum();
+    bytes as f64 * 8.0 * 1_538.0 / 1_472.0 / (hosts as f64 * 10e9 * 0.03)
+}
+
+fn one(text: &str) -> RunRecord {
+    records(text, 1).remove(0)
+}
+
+/// All ports captured, for 40 ms.
+fn captured(text: &str) -> (Assembly, Outcome) {
+    let assembly = assemble(text, 1);
+    let Assembly { mut network, plan, routes, wiring, flows } = assembly;
+    let nodes = (0..network.graph.nodes.len() as u32).map(NodeId);
+    let ports = |node: NodeId| (0..wiring.of(node).len() as u16).map(move |at| (node, PortId(at)));
+    let ports = nodes.flat_map(ports).collect();
+    network.follow = Follow { conns: Vec::new(), ports, limit: 1_000_000 };
+    let end = Time::ms(40);
+    let options = Options { threads: 1, end, completions: u64::MAX };
+    let again = assemble(text, 1);
+    let outcome = run(network, options, &Watch::default());
+    (Assembly { network: again.network, plan, routes, wiring, flows }, outcome)
+}
+
+/// The least time between the packets of two pairs of hosts on one link, over all links, and how often
+/// a link goes from one pair to another. For half a millisecond after routes have changed nothing counts.
+fn least_gap(assembly: &Assembly, outcome: &Outcome, changed: Time) -> (u64, u64) {
+    let (mut least, mut changes) = (u64::MAX, 0);
+    for (hops, _) in &outcome.journal.captures {
+        let data = hops.iter().filter(|hop| matches!(hop.packet.kind, Kind::Data | Kind::Datagram));
+        let pair = |flow: u32| {
+            let conn = &assembly.plan.traffic.conns[flow as usize];
+            (conn.src, conn.dst)
+        };
+        let times: Vec<_> = data.map(|hop| (pair(hop.packet.flow), hop.start, hop.leave)).collect();
+        let settled = |at: u64| at < changed.as_ps() || at > changed.after(Time::us(500)).as_ps();
+        for two in times.windows(2).filter(|two| two[0].0 != two[1].0 && settled(two[1].1)) {
+            least = least.min(two[1].1 - two[0].2);
+            changes += 1;
+        }
+    }
+    (least, changes)
+}
+
+/// No link carries two flows in a slot: from one to the next, the link is silent for the guard time, 15 us,
+/// less what cards' reactions differ by (5 us), the packet in transmission and the one before the pause
+/// frame (3 us), and what the ways of the two flows to the link differ by (`ways`).
+fn nobody_shares_a_slot(text: &str, ways: Time) {
+    let (assembly, outcome) = captured(text);
+    assert!(outcome.conservation.holds(), "{:?}", outcome.conservation);
+    let (gap, changes) = least_gap(&assembly, &outcome, Time::MAX);
+    assert!(changes > 300, "{changes} changes");
+    let least = Time::us(7) - ways;
+    assert!(gap >= least.as_ps(), "{} between two flows, of {least}", Time::ps(gap));
+}
+
+/// In a tree, two hops more of 1 us and a packet each.
+const FAR: Time = Time::us(5);
+const NEAR: Time = Time::ZERO;
+
+#[test]
+fn links_carry_one_flow_in_a_slot() {
+    nobody_shares_a_slot(&all_to_all(STAR, 8, "", ""), NEAR);
+    nobody_shares_a_slot(&all_to_all(TREE, 12, "", ""), FAR);
+    let near = all_to_all(TREE, 12, ", controllers = 'per-switch'", "");
+    nobody_shares_a_slot(&near, FAR);
+    let few = all_to_all(STAR, 8, ", signalling = 'pause'", "");
+    nobody_shares_a_slot(&few, NEAR);
+    // Eleven destinations and seven classes: these change their meaning within rounds.
+    let mapped = all_to_all(TREE, 12, ", signalling = 'pfc', clock-drift = '1ms'", "");
+    nobody_shares_a_slot(&mapped, FAR);
+}
+
+#[test]
+fn slots_are_used() {
+    let run = one(&all_to_all(STAR, 8, "", ""));
+    assert!(share(&run, 8) > 0.75, "{}", share(&run, 8));
+    let queue = run.samples.iter().map(|sample| sample.queue_bytes).max();
+    assert!(queue.is_some_and(|bytes| bytes <= 3 * 1_538), "{queue:?}");
+    assert_eq!((run.control("overruns"), run.control("late_frames")), (0, 0));
+    assert!(run.control("slots") > 80, "{}", run.control("slots"));
+}
+
+/// Lost messages and frames: slots are lost, nothing else.
+#[test]
+fn lost_frames_do_no_harm() {
+    let lossy = |options: &str| all_to_all(STAR, 8, options, "control-loss = 0.05\n");
+    nobody_shares_a_slot(&lossy(""), NEAR);
+    let run = one(&lossy(""));
+    assert_eq!(run.control("overruns"), 0);
+    assert!(share(&run, 8) > 0.5, "{}", share(&run, 8));
+    // Without an end of its own, a host goes on after a lost pause frame, and it is reported.
+    let run = one(&lossy(", self-ending = false"));
+    assert!(run.control("overruns") > 0 && run.control("longest_overrun_ns") > 100_000);
+}
+
+fn event(at: &str, kind: &str, what: &str) -> String {
+    format!("[[event]]\nat = \"{at}\"\nkind = \"{kind}\"\n{what}\n")
+}
+
+/// A host that is gone does not keep the others from their slots, and gets none after a while.
+#[test]
+fn a_dead_host_is_left_out() {
+    let gone = event("10ms", "link-down", "link = \"h3-s0\"\nreroute-after = \"100s\"");
+    let text = all_to_all(STAR, 8, ", host-timeout = '10.1ms'", &gone);
+    nobody_shares_a_slot(&text, NEAR);
+    let run = one(&text);
+    assert_eq!((run.control("silent_hosts"), run.control("overruns")), (1, 0));
+    let whole = one(&all_to_all(STAR, 8, "", ""));
+    let others = |run: &RunRecord| -> u64 {
+        let among = run.flows.iter().filter(|flow| flow.src != 3 && flow.dst != 3);
+        among.map(|flow| flow.delivered_bytes).sum()
+    };
+    assert!(others(&run) > others(&whole), "{} and {}", others(&run), others(&whole));
+}
+
+/// A link that fails takes the schedule with it; the next round goes around it.
+#[test]
+fn a_dead_link_is_gone_around() {
+    let fabric = r#"{ kind = "leaf-spine", leaves = 2, spines = 2, hosts-per-leaf = 3, host-rate = "10Gbps",
+        delay = "1us" }"#;
+    let gone = event("12ms", "link-down", "link = \"leaf0-spine0\"\nreroute-after = \"1ms\"");
+    let text = all_to_all(fabric, 6, "", &gone);
+    let (assembly, outcome) = captured(&text);
+    let (gap, _) = least_gap(&assembly, &outcome, Time::ms(13));
+    assert!(gap >= Time::us(2).as_ps(), "{}", Time::ps(gap));
+    let run = one(&text);
+    assert_eq!((run.control("aborted_rounds"), run.control("overruns")), (1, 0));
+    assert!(share(&run, 6) > 0.5, "{}", share(&run, 6));
+}
+
+/// A fabric manager that stops and starts again, sooner or later than hosts lose patience.
+#[test]
+fn a_restarted_manager_takes_over() {
+    let restart = |options: &str, up: &str| {
+        let who = "controller = \"fabric-manager\"";
+        let events = event("10ms", "controller-down", who) + &event(up, "controller-up", who);
+        all_to_all(STAR, 8, options, &events)
+    };
+    nobody_shares_a_slot(&restart("", "15ms"), NEAR);
+    let run = one(&restart("", "15ms"));
+    assert_eq!((run.control("overruns"), run.control("packets_without_slot")), (0, 0));
+    // Slots again within a round of the restart: as much as in 22 of 30 ms.
+    assert!(share(&run, 8) > 0.5, "{}", share(&run, 8));
+    let run = one(&restart(", manager-timeout = '11.1ms'", "35ms"));
+    assert!(run.control("packets_without_slot") > 0);
+}
+
+/// Receivers that read slowly get no more than they have room for.
+#[test]
+fn receive_buffers_never_overflow() {
+    let run = one(&all_to_all(STAR, 8, ", receive-buffer = '500KB', drain = '4Gbps'", ""));
+    assert_eq!(run.control("receive_buffer_overflows"), 0);
+    assert!(run.control("receive_buffer_peak_bytes") > 100_000);
+    assert!((0.2..0.41).contains(&share(&run, 8)), "{}", share(&run, 8));
+}
+
+/// Reports in a slot of their own, and round after round without overlap.
+#[test]
+fn other_ways_to_collect_demand() {
+    for options in [", reports = 'slot'", ", pipelined = false", ", min-slot = '50us'"] {
+        let text = all_to_all(STAR, 8, options, "");
+        nobody_shares_a_slot(&text, NEAR);
+        let run = one(&text);
+        assert!(share(&run, 8) > 0.55, "{options}: {}", share(&run, 8));
+    }
+}
+
+fn shuffle(fabric: &str, options: &str) -> String {
+    format!(
+        "name = \"shuffle\"\nend = {{ at = \"4s\" }}\nfabric = {fabric}\n[[workload]]\n\
+         kind = \"shuffle\"\nsize = \"2MB\"\n[[scheme]]\nname = \"tdma\"\n\
+         control = {{ kind = \"tdma\"{options} }}\n"
+    )
+}
+
+/// TCP on top: acknowledgements have slots, or the share of short flows.
+#[test]
+fn tcp_works() {
+    for options in ["", ", short-share = 0.05"] {
+        let run = one(&shuffle(STAR, options));
+        assert!(run.flows.iter().all(|flow| flow.finished()), "{options}");
+        assert_eq!(run.flows.iter().map(|flow| flow.timeouts).sum::<u32>(), 0, "{options}");
+        assert_eq!(run.control("overruns"), 0);
+    }
+}
+
+/// Hosts below one switch are done earlier: they have more bandwidth (§6.1.2).
+#[test]
+fn near_hosts_are_done_earlier() {
+    let run = one(&shuffle(TREE, ", scheduler = 'tree', short-share = 0.05"));
+    let mean = |near: bool| {
+        let flows = run.flows.iter().filter(|flow| (flow.src / 4 == flow.dst / 4) == near);
+        crate::common::mean(flows.map(|flow| flow.finish_ps as f64))
+    };
+    assert!(mean(true) < 0.8 * mean(false), "{} and {}", mean(true), mean(false));
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    for options in ["", ", controllers = 'per-switch'"] {
+        let text = all_to_all(TREE, 12, options, "control-loss = 0.01\n");
+        let first = records(&text, 1).remove(0);
+        for threads in [2, 3] {
+            let again = records(&text, threads).remove(0);
+            assert_eq!(again.engine.digest, first.engine.digest, "{threads} threads");
+            let counts = |run: &RunRecord| -> BTreeMap<String, u64> {
+                run.control.iter().map(|row| (row.count.to_string(), row.value)).collect()
+            };
+            assert_eq!(counts(&again), counts(&first), "{threads} threads");
+        }
+    }
+    let (_, outcome) = captured(&all_to_all(STAR, 8, "", ""));
+    assert!(!results(&outcome).is_empty());
+}

@@ -1,0 +1,68 @@
+//! From routes and rates to what a central scheduler knows of a network.
+
+use super::network::Network;
+use crate::id::{NodeId, PortId};
+use crate::node::host::pair_entropy;
+use crate::route::Routes;
+use crate::topology::{End, Wiring};
+use crate::units::Rate;
+use std::sync::Arc;
+
+/// The network as it is now, from which a [`Network`] is made whenever it changes.
+#[derive(Clone)]
+pub struct Map {
+    hosts: usize,
+    wiring: Wiring,
+    routes: Arc<Routes>,
+    seed: u64,
+    /// Number of the first directed link that leaves each node: one per port, in order.
+    first: Arc<[u32]>,
+    capacity: Vec<Rate>,
+}
+
+impl Map {
+    /// A network of `nodes` nodes, `hosts` of them hosts, whose hosts choose paths by pairs.
+    pub fn new(
+        (nodes, hosts): (usize, usize),
+        wiring: &Wiring,
+        routes: &Arc<Routes>,
+        seed: u64,
+    ) -> Map {
+        let mut first = vec![0u32];
+        let mut capacity = Vec::new();
+        for node in (0..nodes as u32).map(NodeId) {
+            capacity.extend(wiring.of(node).iter().map(|wire| wire.lane.rate));
+            first.push(capacity.len() as u32);
+        }
+        let (wiring, routes) = (wiring.clone(), Arc::clone(routes));
+        Map { hosts, wiring, routes, seed, first: first.into(), capacity }
+    }
+    /// The number of the directed link that leaves by `port`.
+    pub fn link(&self, node: NodeId, port: PortId) -> u32 {
+        self.first[node.at()] + u32::from(port.0)
+    }
+    /// Other routes are in force.
+    pub fn reroute(&mut self, routes: &Arc<Routes>) {
+        self.routes = Arc::clone(routes);
+    }
+    /// The same under other routes.
+    pub fn rerouted(&self, routes: &Arc<Routes>) -> Map {
+        Map { routes: Arc::clone(routes), ..self.clone() }
+    }
+    /// The link that leaves by `end` has another rate.
+    pub fn set_rate(&mut self, end: End, rate: Rate) {
+        let link = self.link(end.node, end.port);
+        self.capacity[link as usize] = rate;
+    }
+    /// Directed links, and the path that packets of each pair of hosts take where hosts leave it to
+    /// equal-cost multipath by pairs.
+    pub fn network(&self) -> Network {
+        let Map { wiring, routes, seed, first, .. } = self.clone();
+        Network::new(self.hosts, self.capacity.clone(), move |src, dst, out| {
+            let path = routes.path(&wiring, src, dst, pair_entropy(seed, src, dst));
+            out.extend(
+                path.iter().flatten().map(|end| first[end.node.at()] + u32::from(end.port.0)),
+            );
+        })
+    }
+}
