@@ -20,6 +20,27 @@ pub enum Order {
     ShortestFirst,
 }
 
+/// Hosts with a right of their own to timeslots.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TenantSpec {
+    /// The hosts, by index: single ones and ranges, both ends included, as `"0-3,7"`. What they send
+    /// counts, not what they receive.
+    pub hosts: String,
+    /// Where pairs of hosts compete, timeslots per turn: 1 to 64.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub weight: u32,
+    /// Class 0 is served before class 1, class 1 before class 2, and so on. Hosts of no tenant have
+    /// weight 1 and class 0.
+    #[serde(default)]
+    pub class: u8,
+}
+
+fn one() -> u32 {
+    1
+}
+
 /// Section numbers are those of the paper. Hosts' clocks are exact unless `clock-offset` or `jitter`
 /// says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -35,6 +56,9 @@ pub struct FastpassSpec {
     /// an arbiter.
     #[schemars(range(min = 1, max = 64))]
     pub quantum: u32,
+    /// Groups of hosts with a weight and a class; only under `max-min`, where all hosts have one rate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<TenantSpec>,
     /// How long before it begins a timeslot is allocated; 65 µs in the paper (§5.1). Timeslots are
     /// allocated 64 at a time, so a packet waits for up to 64 timeslots more.
     pub lead: Time,
@@ -89,6 +113,7 @@ impl Default for FastpassSpec {
             slot: None,
             policy: Order::MaxMin,
             quantum: 1,
+            tenants: Vec::new(),
             lead: Time::us(65),
             reserve: 0.01,
             processing: Time::us(5),
@@ -126,6 +151,43 @@ impl Fastpass {
             Order::ShortestFirst => Policy::ShortestFirst,
         }
     }
+    /// By host, the number of its tenant from 1; 0: none.
+    ///
+    /// # Errors
+    /// Hosts that do not exist, or have two tenants.
+    pub fn tenants_of(&self, hosts: usize) -> Result<Vec<u16>, SpecError> {
+        let mut of_host = vec![0; hosts];
+        for (tenant, number) in self.0.tenants.iter().zip(1..) {
+            for host in ranges(&tenant.hosts)?.into_iter().flatten() {
+                let Some(of) = of_host.get_mut(host as usize) else {
+                    return Err(hosts_error(&tenant.hosts, &format!("there are {hosts} hosts")));
+                };
+                if *of != 0 {
+                    return Err(hosts_error(
+                        &tenant.hosts,
+                        &format!("{host} has a tenant already"),
+                    ));
+                }
+                *of = number;
+            }
+        }
+        Ok(of_host)
+    }
+}
+
+/// Ranges of hosts, as `0-3,7`.
+fn ranges(text: &str) -> Result<Vec<std::ops::RangeInclusive<u32>>, SpecError> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
+        (!range.is_empty()).then_some(range)
+    };
+    let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
+    ranges.ok_or_else(|| hosts_error(text, "it has to be hosts and ranges of them, as \"0-3,7\""))
+}
+
+fn hosts_error(text: &str, why: &str) -> SpecError {
+    SpecError::new("tenants", format!("`hosts` = \"{text}\" of a tenant: {why}"))
 }
 
 impl FastpassSpec {
@@ -160,6 +222,12 @@ impl FastpassSpec {
         check("fault-share", self.fault_share, (0.0..=1.0).contains(&self.fault_share), || {
             "from 0 to 1".into()
         })?;
+        for tenant in &self.tenants {
+            ranges(&tenant.hosts)?;
+            check("tenants", tenant.weight, (1..=BATCH).contains(&tenant.weight), || {
+                format!("a weight from 1 to {BATCH}")
+            })?;
+        }
         let rate = self.arbiter_rate.unwrap_or(Rate(1));
         check("arbiter-rate", rate, rate.0 > 0, || "above zero".into())?;
         Ok(Fastpass(self.clone()))
@@ -182,6 +250,21 @@ fn check(
 mod tests {
     use super::*;
 
+    fn tenants(groups: &[(&str, u32)]) -> FastpassSpec {
+        let tenant =
+            |&(hosts, weight): &(&str, u32)| TenantSpec { hosts: hosts.into(), weight, class: 0 };
+        FastpassSpec { tenants: groups.iter().map(tenant).collect(), ..FastpassSpec::default() }
+    }
+
+    #[test]
+    fn hosts_have_one_tenant_at_most() {
+        let of = |groups| tenants(groups).build().unwrap().tenants_of(5);
+        assert_eq!(of(&[("1-2", 3), ("4", 1)]), Ok(vec![0, 1, 1, 0, 2]));
+        for wrong in [&[("1-5", 1)][..], &[("1-2", 1), ("2", 1)]] {
+            assert_eq!(of(wrong).unwrap_err().key, "tenants");
+        }
+    }
+
     #[test]
     fn wrong_values_are_named() {
         let base = FastpassSpec::default();
@@ -195,7 +278,10 @@ mod tests {
             ("watchdog-timeout", FastpassSpec { watchdog_timeout: Time::us(150), ..base.clone() }),
             ("fault-share", FastpassSpec { fault_share: 1.5, ..base.clone() }),
             ("probe-interval", FastpassSpec { probe_interval: Time::ZERO, ..base.clone() }),
-            ("arbiter-rate", FastpassSpec { arbiter_rate: Some(Rate(0)), ..base }),
+            ("arbiter-rate", FastpassSpec { arbiter_rate: Some(Rate(0)), ..base.clone() }),
+            ("tenants", tenants(&[("0-", 1)])),
+            ("tenants", tenants(&[("3-1", 1)])),
+            ("tenants", tenants(&[("3", 65)])),
         ];
         for (key, spec) in wrong {
             let error = spec.build().unwrap_err();

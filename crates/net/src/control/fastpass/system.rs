@@ -3,7 +3,7 @@
 use super::fabric::Fabric;
 use super::schedule::Schedule;
 use super::spec::Fastpass;
-use super::timing::Timing;
+use super::timing::{Timing, lanes};
 use crate::control::system::{MakeNode, Station, Surroundings, System};
 use crate::error::SpecError;
 use crate::id::{HostId, NodeId};
@@ -54,7 +54,7 @@ impl System for Fastpass {
         }
         let common = self.common(around)?;
         let fabric = Arc::new(Fabric::new(around, common.timing.slowest)?);
-        let empty = Schedule::new(self, &fabric, around.hosts())?;
+        let empty = Schedule::new(self, &fabric, &lanes(around)?)?;
         let rank = at as u8;
         Ok(Box::new(move || {
             let (fabric, empty) = (Arc::clone(&fabric), empty.clone());
@@ -62,7 +62,8 @@ impl System for Fastpass {
         }))
     }
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
-        Ok(Box::new(Endpoint::new(self.common(around)?, host)))
+        let lanes = lanes(around)?[host.at()];
+        Ok(Box::new(Endpoint::new(self.common(around)?, host, lanes)))
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)

@@ -4,7 +4,6 @@ use super::allocate::BATCH;
 use super::spec::Fastpass;
 use crate::control::Surroundings;
 use crate::error::SpecError;
-use crate::id::HostId;
 use crate::time::Time;
 use crate::units::Rate;
 
@@ -25,10 +24,11 @@ impl Timing {
     /// For a network and its largest packet.
     ///
     /// # Errors
-    /// Hosts with several network cards or of different rates; a timeslot too short for a packet.
+    /// Hosts with several network cards, or that receive faster than they send; a timeslot too short for a packet.
     pub fn new(options: &Fastpass, around: &Surroundings<'_>) -> Result<Timing, SpecError> {
         let spec = options.spec();
-        let slowest = host_rate(around)?;
+        let slowest = host_rates(around)?.into_iter().min();
+        let slowest = slowest.ok_or_else(|| SpecError::new("control", "no hosts"))?;
         let packet = largest(around);
         let shares = 1.0 - spec.reserve;
         let needed = Time::from_secs_f64(slowest.pace().time_for(packet).as_secs_f64() / shares);
@@ -80,31 +80,43 @@ fn largest(around: &Surroundings<'_>) -> u64 {
     u64::from(transport.data_len(transport.mss()))
 }
 
-/// The rate that all hosts have.
-fn host_rate(around: &Surroundings<'_>) -> Result<Rate, SpecError> {
-    let mut known: Option<(HostId, Rate)> = None;
-    let name = |host: HostId| &around.graph.nodes[around.graph.hosts[host.at()].at()].name;
-    for host in (0..around.hosts() as u32).map(HostId) {
-        let wires = around.wiring.of(around.graph.hosts[host.at()]);
-        let [wire] = wires else {
+/// The rate of each host's link, which is the same both ways.
+fn host_rates(around: &Surroundings<'_>) -> Result<Vec<Rate>, SpecError> {
+    let rate = |host: usize| {
+        let node = around.graph.hosts[host];
+        let name = &around.graph.nodes[node.at()].name;
+        let [wire] = around.wiring.of(node) else {
+            let cards = around.wiring.of(node).len();
             let message = format!(
-                "fastpass schedules hosts with one network card, but {} has {}: set nics = 1 in the \
-                 fabric",
-                name(host),
-                wires.len()
+                "fastpass schedules hosts with one network card, but {name} has {cards}: set nics = 1 \
+                 in the fabric"
             );
             return Err(SpecError::new("control", message));
         };
         let back = around.wiring.of(wire.far.node)[wire.far.port.at()].lane.rate;
-        let (first, rate) = *known.get_or_insert((host, wire.lane.rate));
-        if let Some(other) = [wire.lane.rate, back].into_iter().find(|&other| other != rate) {
+        if back != wire.lane.rate {
             let message = format!(
-                "fastpass needs hosts of one rate, but {} has {rate} and {} has {other}",
-                name(first),
-                name(host)
+                "fastpass needs hosts that receive as fast as they send, but {name} sends at {} and \
+                 receives at {back}",
+                wire.lane.rate
             );
             return Err(SpecError::new("control", message));
         }
-    }
-    known.map(|(_, rate)| rate).ok_or_else(|| SpecError::new("control", "no hosts"))
+        Ok(back)
+    };
+    (0..around.hosts()).map(rate).collect()
+}
+
+/// By host, packets per timeslot: how often the slowest host's rate goes into its own.
+///
+/// # Errors
+/// As [`Timing::new`]; a host that is more than 65,535 times as fast.
+pub fn lanes(around: &Surroundings<'_>) -> Result<Vec<u16>, SpecError> {
+    let rates = host_rates(around)?;
+    let slowest = rates.iter().min().map_or(1, |rate| rate.0.max(1));
+    let lanes = |rate: &Rate| {
+        let message = format!("{rate} is too fast beside the slowest host");
+        u16::try_from(rate.0 / slowest).map_err(|_| SpecError::new("control", message))
+    };
+    rates.iter().map(lanes).collect()
 }

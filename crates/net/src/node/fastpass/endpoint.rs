@@ -54,6 +54,8 @@ pub struct Endpoint {
     common: Common,
     host: HostId,
     clock: Clock,
+    /// Packets per timeslot.
+    lanes: u64,
     late: Time,
     /// How long no arbiter may say anything before another one is tried.
     patience: Time,
@@ -76,18 +78,19 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint of `host`.
-    pub fn new(common: Common, host: HostId) -> Endpoint {
+    /// The endpoint of `host`, which can send `lanes` packets per timeslot.
+    pub fn new(common: Common, host: HostId, lanes: u16) -> Endpoint {
         let (spec, timing) = (common.options.spec(), common.timing);
         let ahead = timing.lead.as_ps() / timing.slot.as_ps().max(1);
         Endpoint {
             host,
             clock: Clock::new(&common, host.0),
+            lanes: lanes.into(),
             late: spec.late.unwrap_or(timing.slot.times(4)),
             patience: spec.watchdog_timeout.times(2),
             peers: Peers::new(&common, host),
             queues: Queues::new(timing.capacity),
-            slots: Slots::new(2 * ahead + AHEAD),
+            slots: Slots::new((2 * ahead + AHEAD) * u64::from(lanes)),
             open: VecDeque::new(),
             losses: LossTrace::new(spec.fault_window),
             next_report: Time::ZERO,
@@ -190,8 +193,12 @@ impl Endpoint {
     /// Keeps a timeslot, unless it is over, or there is one at that time already.
     fn keep(&mut self, granted: Granted, now: Time) {
         let over = self.is_late(granted.slot, now);
-        match self.queues.get_mut(granted.dst) {
-            Some(queue) if !over && self.slots.put(granted) => queue.granted += 1,
+        let Endpoint { queues, slots, lanes, .. } = self;
+        let mut places = (granted.slot * *lanes..).take(*lanes as usize);
+        match queues.get_mut(granted.dst) {
+            Some(queue) if !over && places.any(|slot| slots.put(Granted { slot, ..granted })) => {
+                queue.granted += 1;
+            }
             _ => {
                 self.counters.late += 1;
                 self.again.push(granted.dst);
@@ -204,6 +211,7 @@ impl Endpoint {
     /// Opens the timeslots whose time has come.
     fn advance(&mut self, cx: &mut Cx<'_>) {
         while let Some(next) = self.slots.next() {
+            let next = Granted { slot: next.slot / self.lanes, ..next };
             let fire = self.clock.fire(next.slot);
             if fire > cx.now {
                 return self.wait.set_exactly(fire, cx);

@@ -71,7 +71,7 @@ impl Isolation {
         for &component in &self.named {
             self.found.push((now, component));
             self.excluded.push(Excluded { component, echoes: 0, answered: true });
-            schedule.set_works(self.fabric.place(component), false);
+            schedule.set_works(component, false);
         }
     }
     /// Whether something is out of use.
@@ -117,10 +117,10 @@ impl Isolation {
         self.excluded.remove(at);
         self.cleared += 1;
         self.faults.clear(token);
-        schedule.set_works(self.fabric.place(token), true);
+        schedule.set_works(token, true);
         // What is bad about a path as a whole is not said by one link, nor the other way round.
         for out in &self.excluded {
-            schedule.set_works(self.fabric.place(out.component), false);
+            schedule.set_works(out.component, false);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The timeslots that a host was granted and that have not begun.
+//! The timeslots that a host was granted and that have not begun. A host that sends several packets per
+//! timeslot has several numbers in a row for each.
 
 use crate::id::HostId;
 
