@@ -5,6 +5,7 @@
 //! measurement of this program. Nothing is tuned to match.
 
 pub mod draw;
+mod fastpass;
 mod markdown;
 mod page;
 pub mod quantity;
@@ -80,7 +81,7 @@ pub struct Study {
 }
 
 /// All papers.
-pub static PAPERS: [&Paper; 2] = [&tdma::PAPER, &xco::PAPER];
+pub static PAPERS: [&Paper; 3] = [&tdma::PAPER, &fastpass::PAPER, &xco::PAPER];
 
 /// What came of an experiment.
 #[derive(Debug, Default)]
