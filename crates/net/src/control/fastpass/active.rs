@@ -180,7 +180,7 @@ mod tests {
             let endpoints = if few { 256 } else { 65_536 };
             let (mut active, mut map) = (ActivePairs::new(endpoints), BTreeMap::new());
             for (pair, slots) in steps {
-                let pair = pair << 16 | (pair * 7 + 1) % 256;
+                let pair = (pair << 16) | ((pair * 7 + 1) % 256);
                 if slots > 0 {
                     prop_assert_eq!(active.ask(pair, slots), Some(!map.contains_key(&pair)));
                     map.entry(pair).and_modify(|more| *more += slots).or_insert(0);
