@@ -2,6 +2,7 @@
 
 use crate::arguments::BenchOptions;
 use anyhow::{Result, bail};
+use slotline_lab::arbiter_quality;
 use slotline_lab::benchmark::Row;
 use slotline_lab::benchmark_arbiter::{USUAL, cases};
 use slotline_lab::benchmark_pipeline;
@@ -17,7 +18,9 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     if options.case.is_some() {
         bail!("`bench arbiter` runs all cases in this process: leave --case out");
     }
-    for row in cases().iter().flat_map(|case| case.run(USUAL)).chain(benchmark_pipeline::rows()) {
+    let cases = cases();
+    let one_thread = cases.iter().flat_map(|case| case.run(USUAL)).chain(arbiter_quality::rows());
+    for row in one_thread.chain(benchmark_pipeline::rows()) {
         println!("{}", if options.common.json { serde_json::to_string(&row)? } else { line(&row) });
     }
     Ok(ExitCode::SUCCESS)
@@ -25,7 +28,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
 
 fn line(row: &Row) -> String {
     format!(
-        "{:<15} {:<10} {:>22} {:>10.3} {}",
+        "{:<18} {:<10} {:>23} {:>10.3} {}",
         row.scenario, row.scheme, row.name, row.value, row.unit
     )
 }

@@ -50,7 +50,7 @@ const RACK_HOSTS: u16 = 32;
 
 /// The cases of `slotline bench arbiter`.
 pub fn cases() -> Vec<Case> {
-    let allocate = [1, 4].into_iter().flat_map(|quantum| {
+    let allocate = [1, 4, 64].into_iter().flat_map(|quantum| {
         let sizes = [256, 1_024, 2_048].into_iter();
         sizes.flat_map(move |endpoints| {
             [0.5, 0.9, 0.99].map(|load| Case::Allocate { endpoints, load, quantum })
@@ -245,6 +245,6 @@ mod tests {
     fn each_case_is_measured() {
         let rows = Case::Paths { paths: 32, load: 0.9 }.run(Length { warm_up: 0, blocks: 1 });
         assert!(rows[0].value > 0.0);
-        assert_eq!(cases().len(), 26);
+        assert_eq!(cases().len(), 35);
     }
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod arbiter_quality;
 pub mod benchmark;
 pub mod benchmark_arbiter;
 pub mod benchmark_pipeline;

@@ -93,6 +93,11 @@ impl ActivePairs {
     pub(super) fn asked_since(&self, pair: u32) -> u32 {
         self.table.get(pair).unwrap_or(0)
     }
+    /// Memory in bytes.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.dense.capacity() * 16 + self.table.entries.capacity() * 8
+    }
     /// The word of a pair, beyond the end where there are none, and its bit.
     fn place(&self, pair: u32) -> (usize, u64) {
         let (src, dst) = ((pair >> 16) as usize, (pair & 0xffff) as usize);
@@ -190,7 +195,7 @@ mod tests {
             let endpoints = if few { 256 } else { 65_536 };
             let (mut active, mut map) = (ActivePairs::new(endpoints), BTreeMap::new());
             for (pair, slots) in steps {
-                let pair = pair << 16 | (pair * 7 + 1) % 256;
+                let pair = (pair << 16) | ((pair * 7 + 1) % 256);
                 if slots == 3 && let Some(more) = map.get_mut(&pair) {
                     let joins = if *more <= 5 { std::mem::take(more) } else { 0 };
                     prop_assert_eq!(active.join(pair, 5), joins);

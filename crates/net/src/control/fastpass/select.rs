@@ -1,0 +1,243 @@
+//! Paths for the grants of a batch, in whatever network: two tiers, three, or any topology.
+
+use super::allocate::{BATCH, Grant};
+use super::paths::{Choice, PathError, PathSelector};
+use super::routes::{RouteError, RouteSelector};
+use super::tiers::{FatTree, TierChoice};
+
+/// The network that paths lead through, as its selector.
+#[derive(Clone, Debug)]
+pub enum Network {
+    /// Racks joined by spines. A path is the number of a spine.
+    TwoTiers(PathSelector),
+    /// Pods of edge switches. A path is the index of the aggregation switch, within a pod, or that index
+    /// times the cores above a switch plus the core's number, between pods.
+    FatTree(FatTree, u16),
+    /// Any topology. A path is the number of a candidate: `candidates[src * racks + dst]` are routes, each
+    /// a list of links, from rack to rack.
+    Any {
+        /// The links.
+        links: RouteSelector,
+        /// Racks.
+        racks: u16,
+        /// The routes to choose from.
+        candidates: Vec<Vec<Vec<u32>>>,
+    },
+}
+
+/// Slots of a pair that go over one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The pair and the slots.
+    pub grant: Grant,
+    /// The path; `None` where both ends are in one rack.
+    pub path: Option<u32>,
+}
+
+/// Why no paths can be chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SelectError {
+    /// A rack or path is wrong.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A link or route is wrong.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// An endpoint in no rack.
+    #[error("endpoint {endpoint} is in no rack; racks of {endpoints} endpoints are known")]
+    Endpoint {
+        /// Its number.
+        endpoint: u16,
+        /// Endpoints whose racks are known.
+        endpoints: usize,
+    },
+    /// Two racks without an entry.
+    #[error("there is no list of routes from rack {0} to rack {1}")]
+    NoCandidates(u16, u16),
+}
+
+/// A place in a batch and its choice: the number of the grant, the path (no path: local), the slot.
+type Placed = (u32, Option<u32>, u32);
+
+/// Packets of a slot: racks of source and destination, and the number of the grant.
+type Packets = (Vec<(u16, u16)>, Vec<u32>);
+
+/// Chooses paths for whole batches.
+#[derive(Clone, Debug)]
+pub struct Selector {
+    network: Network,
+    rack_of: Vec<u16>,
+    /// By slot.
+    slots: Vec<Packets>,
+    placed: Vec<Placed>,
+    choices: Vec<Choice>,
+    tier_choices: Vec<TierChoice>,
+    routed: Vec<(u32, u64)>,
+}
+
+impl Selector {
+    /// A selector for a network and endpoints in these racks (edge switches).
+    pub fn new(network: Network, rack_of: Vec<u16>) -> Selector {
+        Selector {
+            network,
+            rack_of,
+            slots: vec![Default::default(); BATCH as usize],
+            placed: Vec::new(),
+            choices: Vec::new(),
+            tier_choices: Vec::new(),
+            routed: Vec::new(),
+        }
+    }
+    /// The network, to say what fails and what works again.
+    pub fn network(&mut self) -> &mut Network {
+        &mut self.network
+    }
+    /// Chooses paths for the grants of a batch. Appends to `parts` what is placed, the parts of a grant one
+    /// after another, and to `rest` what no path has room for: it is to be asked for again.
+    ///
+    /// # Errors
+    /// Endpoints, racks or links that do not exist; nothing is appended then.
+    pub fn select(
+        &mut self,
+        grants: &[Grant],
+        parts: &mut Vec<Part>,
+        rest: &mut Vec<Grant>,
+    ) -> Result<(), SelectError> {
+        let (places, left) = (parts.len(), rest.len());
+        let chosen = match self.network {
+            Network::Any { .. } => self.by_grant(grants, parts, rest),
+            _ => self.by_slot(grants, parts, rest),
+        };
+        if chosen.is_err() {
+            parts.truncate(places);
+            rest.truncate(left);
+        }
+        chosen
+    }
+    fn racks(&self, grant: &Grant) -> Result<(u16, u16), SelectError> {
+        let endpoints = self.rack_of.len();
+        let rack = |endpoint: u16| {
+            let known = self.rack_of.get(usize::from(endpoint)).copied();
+            known.ok_or(SelectError::Endpoint { endpoint, endpoints })
+        };
+        Ok((rack(grant.src)?, rack(grant.dst)?))
+    }
+    fn by_grant(
+        &mut self,
+        grants: &[Grant],
+        parts: &mut Vec<Part>,
+        rest: &mut Vec<Grant>,
+    ) -> Result<(), SelectError> {
+        if let Network::Any { links, .. } = &mut self.network {
+            links.begin_batch();
+        }
+        for &grant in grants {
+            let (src, dst) = self.racks(&grant)?;
+            if src == dst {
+                parts.push(Part { grant, path: None });
+                continue;
+            }
+            let Network::Any { links, racks, candidates } = &mut self.network else { break };
+            let at = usize::from(src) * usize::from(*racks) + usize::from(dst);
+            let routes = candidates.get(at).filter(|_| dst < *racks);
+            let routes = routes.ok_or(SelectError::NoCandidates(src, dst))?;
+            self.routed.clear();
+            let unplaced = links.place(routes, grant.slots, &mut self.routed)?;
+            parts.extend(
+                self.routed.iter().map(|&(path, slots)| Part {
+                    grant: Grant { slots, ..grant },
+                    path: Some(path),
+                }),
+            );
+            if unplaced != 0 {
+                rest.push(Grant { slots: unplaced, ..grant });
+            }
+        }
+        Ok(())
+    }
+    fn by_slot(
+        &mut self,
+        grants: &[Grant],
+        parts: &mut Vec<Part>,
+        rest: &mut Vec<Grant>,
+    ) -> Result<(), SelectError> {
+        for (packets, numbers) in &mut self.slots {
+            packets.clear();
+            numbers.clear();
+        }
+        for (number, grant) in (0..).zip(grants) {
+            let racks = self.racks(grant)?;
+            let mut slots = grant.slots;
+            while slots != 0 {
+                let (packets, numbers) = &mut self.slots[slots.trailing_zeros() as usize];
+                packets.push(racks);
+                numbers.push(number);
+                slots &= slots - 1;
+            }
+        }
+        self.placed.clear();
+        (0..BATCH).try_for_each(|slot| self.select_slot(slot))?;
+        self.gather(grants, parts, rest);
+        Ok(())
+    }
+    /// Chooses for the packets of one slot, and notes for which grant.
+    fn select_slot(&mut self, slot: u32) -> Result<(), SelectError> {
+        let (packets, numbers) = &self.slots[slot as usize];
+        match &mut self.network {
+            Network::TwoTiers(selector) => {
+                selector.select(packets, &mut self.choices)?;
+                let paths = self.choices.iter().map(|choice| match *choice {
+                    Choice::Local => Some(None),
+                    Choice::Over(path) => Some(Some(u32::from(path))),
+                    Choice::Unplaced => None,
+                });
+                note(&mut self.placed, slot, numbers, paths);
+            }
+            Network::FatTree(selector, cores) => {
+                selector.select(packets, &mut self.tier_choices)?;
+                let paths = self.tier_choices.iter().map(|choice| match *choice {
+                    TierChoice::Local => Some(None),
+                    TierChoice::Pod(index) => Some(Some(u32::from(index))),
+                    TierChoice::Core { aggregation, core } => {
+                        Some(Some(u32::from(aggregation) * u32::from(*cores) + u32::from(core)))
+                    }
+                    TierChoice::Unplaced => None,
+                });
+                note(&mut self.placed, slot, numbers, paths);
+            }
+            Network::Any { .. } => {}
+        }
+        Ok(())
+    }
+    /// Joins what was placed slot by slot: one part per grant and path.
+    fn gather(&mut self, grants: &[Grant], parts: &mut Vec<Part>, rest: &mut Vec<Grant>) {
+        self.placed.sort_unstable();
+        let mut groups = self.placed.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).peekable();
+        for (number, grant) in (0..).zip(grants) {
+            let mut left = grant.slots;
+            while let Some(group) = groups.next_if(|group| group[0].0 == number) {
+                let slots = group.iter().fold(0, |slots, &(_, _, slot)| slots | 1u64 << slot);
+                parts.push(Part { grant: Grant { slots, ..*grant }, path: group[0].1 });
+                left ^= slots;
+            }
+            if left != 0 {
+                rest.push(Grant { slots: left, ..*grant });
+            }
+        }
+    }
+}
+
+/// Notes the packets of a slot that have a path, or need none.
+fn note(
+    placed: &mut Vec<Placed>,
+    slot: u32,
+    numbers: &[u32],
+    paths: impl Iterator<Item = Option<Option<u32>>>,
+) {
+    let known = numbers.iter().zip(paths);
+    placed.extend(known.filter_map(|(&number, path)| path.map(|path| (number, path, slot))));
+}
+
+#[cfg(test)]
+#[path = "select_tests.rs"]
+mod tests;
