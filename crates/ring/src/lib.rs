@@ -58,6 +58,25 @@ impl<const W: usize> Shared<W> {
     }
 }
 
+/// Fills the places with the first records.
+#[inline]
+fn write<const W: usize>(places: &[[AtomicU64; W]], records: &[[u64; W]]) {
+    for (place, record) in places.iter().zip(records) {
+        for i in 0..W {
+            place[i].store(record[i], Ordering::Relaxed);
+        }
+    }
+}
+
+#[inline]
+fn read<const W: usize>(place: &[AtomicU64; W]) -> [u64; W] {
+    let mut record = [0; W];
+    for i in 0..W {
+        record[i] = place[i].load(Ordering::Relaxed);
+    }
+    record
+}
+
 /// The end that puts records in.
 pub struct Producer<const W: usize> {
     shared: Arc<Shared<W>>,
@@ -96,11 +115,8 @@ impl<const W: usize> Producer<W> {
             return 0;
         }
         let (first, second) = self.shared.places(self.position, count);
-        for (place, record) in first.iter().chain(second).zip(records) {
-            for (place, &word) in place.iter().zip(record) {
-                place.store(word, Ordering::Relaxed);
-            }
-        }
+        write(first, records);
+        write(second, &records[first.len()..]);
         self.position = self.position.wrapping_add(count);
         self.shared.producer.0.position.store(self.position, Ordering::Release);
         count
@@ -129,10 +145,8 @@ impl<const W: usize> Consumer<W> {
             return 0;
         }
         let (first, second) = self.shared.places(self.position, count);
-        let record =
-            |place: &[AtomicU64; W]| std::array::from_fn(|i| place[i].load(Ordering::Relaxed));
-        out.extend(first.iter().map(record));
-        out.extend(second.iter().map(record));
+        out.extend(first.iter().map(read));
+        out.extend(second.iter().map(read));
         self.position = self.position.wrapping_add(count);
         self.shared.consumer.0.position.store(self.position, Ordering::Release);
         count

@@ -195,7 +195,7 @@ mod tests {
             let endpoints = if few { 256 } else { 65_536 };
             let (mut active, mut map) = (ActivePairs::new(endpoints), BTreeMap::new());
             for (pair, slots) in steps {
-                let pair = pair << 16 | (pair * 7 + 1) % 256;
+                let pair = (pair << 16) | ((pair * 7 + 1) % 256);
                 if slots == 3 && let Some(more) = map.get_mut(&pair) {
                     let joins = if *more <= 5 { std::mem::take(more) } else { 0 };
                     prop_assert_eq!(active.join(pair, 5), joins);

@@ -177,7 +177,7 @@ fn memory_grows_with_active_pairs() {
         (0..3).for_each(|_| allocator.allocate_batch(&mut grants));
         allocator.bytes()
     };
-    // Four words for each endpoint, whatever the demand.
+    // Two words and two numbers for each endpoint, whatever the demand.
     let fixed = bytes(MOST_ENDPOINTS, 0);
     assert!(fixed < 4 << 20, "{fixed} bytes without demand");
     for pairs in [1_000, 10_000, 100_000] {
@@ -229,7 +229,7 @@ impl Allocator {
     /// Memory in bytes.
     fn bytes(&self) -> usize {
         let heads: usize = self.waiting.iter().map(Vec::capacity).sum();
-        let words = 4 * MOST_ENDPOINTS * 8;
+        let words = 2 * MOST_ENDPOINTS * (8 + 4);
         words
             + self.active.bytes()
             + heads * size_of::<Head>()

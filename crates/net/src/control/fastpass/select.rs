@@ -59,13 +59,16 @@ pub enum SelectError {
 /// A place in a batch and its choice: the number of the grant, the path (no path: local), the slot.
 type Placed = (u32, Option<u32>, u32);
 
+/// Packets of a slot: racks of source and destination, and the number of the grant.
+type Packets = (Vec<(u16, u16)>, Vec<u32>);
+
 /// Chooses paths for whole batches.
 #[derive(Clone, Debug)]
 pub struct Selector {
     network: Network,
     rack_of: Vec<u16>,
-    /// By slot: racks of source and destination, and the number of the grant.
-    slots: Vec<(Vec<(u16, u16)>, Vec<u32>)>,
+    /// By slot.
+    slots: Vec<Packets>,
     placed: Vec<Placed>,
     choices: Vec<Choice>,
     tier_choices: Vec<TierChoice>,

@@ -2,8 +2,8 @@
 //!
 //! In `n` *ways*, each pair belongs to one of `n` sets, and way `i` has batches `i`, `i + n`, `i + 2n`,
 //! ... A *round* allocates the `n` batches of all ways, in phases. First each way serves its own set, but
-//! only with what is harmless for the pairs of all sets: an equal share of the busier end
-//! ([`Way::begin`]). In phase `p`, way `i` serves set `(i + p) mod n`, which way `i + 1` has just
+//! only once: with what max-min fairness gives a pair among those of all sets at least, an equal share of
+//! its busier end ([`Way::begin`]). In phase `p`, way `i` serves set `(i + p) mod n`, which way `i + 1` has just
 //! served, with all that is free in its batch; so each way always hands sets on to way `i - 1`. After `n`
 //! phases each set is at home again, and gets what is left there. Within a phase the ways have nothing in
 //! common: they can be served in any order, or at once.

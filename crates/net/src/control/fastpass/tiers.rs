@@ -43,6 +43,9 @@ pub enum TierChoice {
     Unplaced,
 }
 
+/// Packets between pods: these, and the packets' numbers.
+type Between = (Vec<(u16, u16)>, Vec<u32>);
+
 /// Chooses paths in a fat-tree, one timeslot at a time.
 #[derive(Clone, Debug)]
 pub struct FatTree {
@@ -50,8 +53,8 @@ pub struct FatTree {
     lower: PathSelector,
     /// By index of the aggregation switch.
     upper: Vec<PathSelector>,
-    /// Packets between pods by index: pods, and the packets' numbers.
-    between: Vec<(Vec<(u16, u16)>, Vec<u32>)>,
+    /// By index too.
+    between: Vec<Between>,
     choices: Vec<Choice>,
 }
 

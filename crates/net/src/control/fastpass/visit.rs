@@ -50,8 +50,8 @@ impl Pair {
 /// uses is never touched and takes no memory.
 type Words = Box<[u64; MOST_ENDPOINTS]>;
 
-fn words() -> Words {
-    vec![0; MOST_ENDPOINTS].into_boxed_slice().try_into().expect("it has that length")
+fn words<T: Clone + Default + std::fmt::Debug>() -> Box<[T; MOST_ENDPOINTS]> {
+    vec![T::default(); MOST_ENDPOINTS].into_boxed_slice().try_into().expect("it has that length")
 }
 
 /// One side of the network: all sources, or all destinations.
@@ -59,55 +59,23 @@ fn words() -> Words {
 pub(super) struct Side {
     /// Slots of the batch in which the endpoint is free.
     free: Words,
-    /// Active pairs (upper 16 bits) and the slots that they waited for when the batch began.
-    load: Words,
+    /// Active pairs of the endpoint.
+    pub(super) pairs: Box<[u32; MOST_ENDPOINTS]>,
 }
-
-/// One pair in a load.
-const ONE: u64 = 1 << 48;
 
 impl Side {
     pub(super) fn new() -> Side {
-        Side { free: words(), load: words() }
+        Side { free: words(), pairs: words() }
     }
     /// All slots of the batch are free, at so many endpoints.
     pub(super) fn renew(&mut self, endpoints: usize) {
         self.free[..endpoints].fill(!0);
     }
-    /// The slots that were granted are waited for no longer.
-    pub(super) fn relieve(&mut self, endpoints: usize) {
-        for (load, free) in self.load.iter_mut().zip(self.free[..endpoints].iter()) {
-            *load -= u64::from(free.count_zeros());
-        }
-    }
-    /// Nothing is waited for.
-    pub(super) fn forget(&mut self, endpoints: usize) {
-        self.load[..endpoints].fill(0);
-    }
-    /// Of each of so many endpoints.
-    pub(super) fn loads(&self, endpoints: usize) -> &[u64] {
-        &self.load[..endpoints]
-    }
-    /// Adds the loads of others.
-    pub(super) fn add(&mut self, loads: &[u64]) {
-        self.load.iter_mut().zip(loads).for_each(|(load, other)| *load += other);
-    }
-    /// Takes them off again.
-    pub(super) fn take_off(&mut self, loads: &[u64]) {
-        self.load.iter_mut().zip(loads).for_each(|(load, other)| *load -= other);
-    }
-    /// Pairs stay, but wait for nothing.
-    pub(super) fn forget_slots(&mut self, endpoints: usize) {
-        self.load[..endpoints].iter_mut().for_each(|load| *load &= !(ONE - 1));
-    }
-    pub(super) fn join(&mut self, end: u16, slots: u32) {
-        self.load[usize::from(end)] += ONE + u64::from(slots);
-    }
-    pub(super) fn ask_more(&mut self, end: u16, slots: u32) {
-        self.load[usize::from(end)] += u64::from(slots);
+    pub(super) fn join(&mut self, end: u16) {
+        self.pairs[usize::from(end)] += 1;
     }
     pub(super) fn leave(&mut self, end: u16) {
-        self.load[usize::from(end)] -= ONE;
+        self.pairs[usize::from(end)] -= 1;
     }
 }
 
@@ -131,17 +99,12 @@ const fn shares() -> [u8; 64] {
     shares
 }
 
-/// What a pair may have of a batch whatever the others do, at most what it wants. If all that its two ends
-/// wait for fits into the batch, any order serves it wholly: all of it. Else what max-min fairness gives
-/// it at least: an equal share of the end that has more pairs.
+/// What max-min fairness gives a pair of a batch at least: an equal share of the end that has more pairs.
 #[inline]
 pub(super) fn fair_share(head: Head, ends: &Ends) -> u32 {
-    let src = ends.src.load[usize::from(head.src())];
-    let dst = ends.dst.load[usize::from(head.dst())];
-    let slots = (src & (ONE - 1)) + (dst & (ONE - 1));
-    let pairs = (src.max(dst) / ONE).min(63) as usize;
-    let fits = slots <= u64::from(BATCH) + u64::from(head.left());
-    if fits { head.left() } else { u32::from(SHARES[pairs]) }
+    let src = ends.src.pairs[usize::from(head.src())];
+    let dst = ends.dst.pairs[usize::from(head.dst())];
+    SHARES[src.max(dst).min(63) as usize].into()
 }
 
 /// The first visit to pairs that wait. The heads of those that get nothing stay, in order, at the

@@ -3,9 +3,8 @@
 
 use super::active::ActivePairs;
 use super::allocate::{Allocator, DemandError, Grant, Policy};
-use super::bits::lowest;
 use super::keys::Keys;
-use super::visit::{Head, Pair, fair_share, first_visits, key};
+use super::visit::{Head, Pair, key};
 
 /// A way.
 #[derive(Clone, Debug)]
@@ -13,6 +12,10 @@ pub struct Way {
     allocator: Allocator,
     /// Pairs that demand joined since they were last lent.
     joined: Keys,
+    /// What other ways' pairs ask for in this batch.
+    others: Vec<u64>,
+    /// Other ways' pairs, while they are served.
+    guests: Vec<Head>,
 }
 
 impl Way {
@@ -21,7 +24,8 @@ impl Way {
     /// # Errors
     /// As [`Allocator::new`].
     pub fn new(endpoints: usize, policy: Policy) -> Result<Way, DemandError> {
-        Ok(Way { allocator: Allocator::new(endpoints, policy)?, joined: Keys::new() })
+        let allocator = Allocator::new(endpoints, policy)?;
+        Ok(Way { allocator, joined: Keys::new(), others: Vec::new(), guests: Vec::new() })
     }
     /// As [`Allocator::add_demand`]; not between [`Way::begin`] and [`Way::finish`].
     ///
@@ -43,70 +47,63 @@ impl Way {
     pub fn allocate_alone(&mut self, out: &mut Vec<Grant>) {
         self.allocator.allocate_batch(out);
     }
-    /// Appends what this way's pairs ask of each source, then of each destination. The loads of several
-    /// ways may be added up, word by word.
+    /// Appends how many pairs this way has at each endpoint: as a source (upper half), as a destination.
+    /// The loads of several ways may be added up, word by word.
     pub fn loads(&self, out: &mut Vec<u64>) {
         let Allocator { ends, endpoints, .. } = &self.allocator;
-        out.extend_from_slice(ends.src.loads(*endpoints));
-        out.extend_from_slice(ends.dst.loads(*endpoints));
+        out.extend(
+            (0..*endpoints)
+                .map(|end| u64::from(ends.src.pairs[end]) << 32 | u64::from(ends.dst.pairs[end])),
+        );
     }
-    /// Begins a batch: each pair gets its share, or one visit's worth. `others` is what the pairs of all
-    /// other ways ask for ([`Way::loads`]).
+    /// Begins a batch: each pair gets an equal share of its busier end, or one visit's worth. `others` is
+    /// the loads of all other ways ([`Way::loads`]).
     ///
     /// All pairs that still wait are lent to `lent`, in order, each as a word: from the top 32 bits of slots,
     /// 16 of source, 16 of destination. They have to come back ([`Way::finish`]) before the next batch.
     pub fn begin(&mut self, others: &[u64], out: &mut Vec<Grant>, lent: &mut Vec<u64>) {
-        let (sources, destinations) = others.split_at(others.len() / 2);
-        self.allocator.open();
-        self.allocator.ends.src.add(sources);
-        self.allocator.ends.dst.add(destinations);
-        let mut waiting = std::mem::take(&mut self.allocator.waiting[0]);
-        self.shares(&mut waiting, out);
-        self.allocator.ends.src.take_off(sources);
-        self.allocator.ends.dst.take_off(destinations);
-        let Way { allocator: Allocator { active, .. }, joined } = self;
-        lent.extend(waiting.drain(..).map(|head| with_joined(head, joined, active)));
-        joined.clear();
-        self.allocator.waiting[0] = waiting;
-    }
-    /// One visit to each pair.
-    fn shares(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
-        let least = match self.allocator.policy {
-            Policy::MaxMin { quantum } => quantum,
-            Policy::ShortestFirst => u32::MAX,
-        };
+        self.others.extend_from_slice(others);
+        self.for_others(|pairs, more| *pairs += more);
+        let Way { allocator, joined, .. } = self;
+        allocator.open();
+        let mut waiting = std::mem::take(&mut allocator.waiting[0]);
+        if allocator.policy == Policy::ShortestFirst {
+            waiting.sort_unstable();
+        }
         let count = waiting.len();
-        self.allocator.make_room(count);
-        let Allocator { pairs, ends, .. } = &mut self.allocator;
-        let [none, live, gone] = first_visits(waiting, pairs, ends, |free, head, ends| {
-            lowest(free, fair_share(head, ends).max(least).min(head.left()))
-        });
+        allocator.make_room(count);
+        let [none, live, gone] = allocator.first(&mut waiting);
         // No second visit now, not even where there is more to get.
-        pairs.copy_within(..live, gone);
-        self.allocator.settle(waiting, none, count..gone + live, out);
+        allocator.pairs.copy_within(..live, gone);
+        allocator.settle(&mut waiting, none, count..gone + live, out);
+        lent.extend(waiting.drain(..).map(|head| with_joined(head, joined, &mut allocator.active)));
+        joined.clear();
+        allocator.waiting[0] = waiting;
     }
     /// Serves pairs of another way with what is free in this one's batch. Those with all slots granted
     /// come first, with none left; the others stay in the order of service.
-    pub fn serve(&mut self, guests: &mut Vec<u64>, out: &mut Vec<Grant>) {
-        let done = granted(guests);
-        if self.allocator.policy == Policy::ShortestFirst {
-            guests[done..].sort_unstable();
+    pub fn serve(&mut self, pairs: &mut Vec<u64>, out: &mut Vec<Grant>) {
+        let Way { allocator, guests, .. } = self;
+        guests.clear();
+        guests.extend(pairs.drain(granted(pairs)..).map(Head));
+        if allocator.policy == Policy::ShortestFirst {
+            guests.sort_unstable();
         }
-        let count = guests.len() - done;
-        self.allocator.make_room(count);
-        for (place, head) in self.allocator.pairs.iter_mut().zip(guests.drain(done..)) {
-            *place = Pair { head: Head(head), granted: 0 };
-        }
-        let gone = self.allocator.rounds(count, count);
-        let gone = &self.allocator.pairs[count..gone];
-        out.extend(gone.iter().filter(|pair| pair.granted != 0).map(Pair::grant));
+        allocator.make_room(guests.len());
+        let [none, live, gone] = allocator.first(guests);
+        let gone = allocator.rounds(live, gone);
+        let gone = &allocator.pairs[guests.len()..gone];
+        out.extend(gone.iter().map(Pair::grant));
         let heads = gone.iter().map(|pair| pair.head);
-        guests.extend(heads.clone().filter(|head| head.left() == 0).map(|head| head.0));
-        guests.extend(heads.filter(|head| head.left() != 0).map(|head| head.0));
+        pairs.extend(heads.clone().filter(|head| head.left() == 0).map(|head| head.0));
+        pairs.extend(guests[..none].iter().map(|head| head.0));
+        pairs.extend(heads.filter(|head| head.left() != 0).map(|head| head.0));
     }
     /// Takes back what was lent, and serves it with what is left of the batch. Pairs that go on with
     /// demand that joined them come last.
     pub fn finish(&mut self, pairs: &[u64], out: &mut Vec<Grant>) {
+        self.for_others(|pairs, less| *pairs -= less);
+        self.others.clear();
         let allocator = &mut self.allocator;
         let (done, left) = pairs.split_at(granted(pairs));
         let mut waiting = std::mem::take(&mut allocator.waiting[0]);
@@ -114,14 +111,16 @@ impl Way {
         waiting.extend(left.iter().map(|&head| Head(head)));
         done.iter().for_each(|&head| allocator.resume(head as u32, &mut waiting));
         allocator.serve(&mut waiting, out);
-        // What was granted elsewhere is waited for no longer.
-        allocator.ends.src.forget_slots(allocator.endpoints);
-        allocator.ends.dst.forget_slots(allocator.endpoints);
-        for head in &waiting {
-            allocator.ends.src.ask_more(head.src(), head.left());
-            allocator.ends.dst.ask_more(head.dst(), head.left());
-        }
         allocator.waiting[0] = waiting;
+    }
+    /// Changes the pairs at each endpoint by those of others.
+    fn for_others(&mut self, change: impl Fn(&mut u32, u32)) {
+        let Way { allocator: Allocator { ends, .. }, others, .. } = self;
+        let ends = ends.src.pairs.iter_mut().zip(ends.dst.pairs.iter_mut());
+        for ((src, dst), &load) in ends.zip(others.iter()) {
+            change(src, (load >> 32) as u32);
+            change(dst, load as u32);
+        }
     }
 }
 
