@@ -6,7 +6,7 @@ use crate::run::{keeper, to_do};
 use anyhow::{Result, bail};
 use slotline_lab::output::Place;
 use slotline_lab::record::RunRecord;
-use slotline_lab::reproduce::{self, Experiment, Findings, PAPERS, Paper, Study, Work};
+use slotline_lab::reproduce::{self, Experiment, Findings, Measured, PAPERS, Paper, Study, Work};
 use slotline_lab::scenario::Loaded;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -88,12 +88,22 @@ fn print(experiment: &Experiment, findings: &Findings, options: &ReproduceOption
 
 /// All points of a study, and the places that keep their runs in case this is killed.
 fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<Place>)> {
-    let (mut done, mut places) = (vec![], vec![]);
+    let (mut done, mut texts, mut places) = (Vec::<Measured>::new(), vec![], vec![]);
     for point in study.points()? {
-        let loaded = &point.loaded;
-        let place = Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), false)?;
-        done.push(point.with(runs(loaded, &place, options.common.threads())?));
-        places.push(place);
+        let (loaded, text) = (&point.loaded, point.loaded.resolved());
+        // Axes of different figures may have a point in common.
+        let same = texts.iter().position(|other| *other == text);
+        let runs = match same {
+            Some(at) => done[at].runs.clone(),
+            None => {
+                let place = Place::claim(&options.out, &loaded.scenario.name, &text, false)?;
+                let runs = runs(loaded, &place, options.common.threads())?;
+                places.push(place);
+                runs
+            }
+        };
+        done.push(point.with(runs));
+        texts.push(text);
     }
     Ok((study.findings(&done), places))
 }

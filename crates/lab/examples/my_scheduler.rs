@@ -53,6 +53,7 @@ impl Turns {
 impl Control for Turns {
     fn observe(&mut self, news: &News<'_>, _now: Time) {
         match *news {
+            News::Load { .. } => {}
             News::Joined(host) | News::Left(host) => self.forget(|(src, _)| src == host),
             News::Released { host, dst } => self.forget(|pair| pair == (host, dst)),
             News::Backlog { host, destinations, .. } => {
@@ -119,7 +120,7 @@ mod tests {
         turns.decide(now, &mut plan);
         let window = |decision: &Decision| match *decision {
             Decision::Window { src, dst, .. } => (src.0, dst.map(|dst| dst.0)),
-            Decision::Rate { .. } => panic!("a rate"),
+            _ => panic!("no window"),
         };
         plan.iter().map(window).collect()
     }

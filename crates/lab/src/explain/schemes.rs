@@ -23,9 +23,24 @@ fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<S
     ];
     if control.0 != "none" {
         out.push(format!("  Control {}.", sentence(Kind::Control, &control)));
+        out.extend(controllers(survey, scheme));
     }
     out
 }
+
+/// Several controllers, by name.
+fn controllers(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
+    let system = scheme.control.build().ok().flatten()?;
+    let names = system.stations(&survey.graph).ok()?.into_iter().map(|station| station.name);
+    let names: Vec<String> = names.collect();
+    let more = if names.len() > MOST_NAMED { ", ..." } else { "" };
+    let some = names[..names.len().min(MOST_NAMED)].join(", ");
+    let several = super::several(names.len() as u64, "controller");
+    (names.len() > 1).then(|| format!("  {several}, each a host of its own: {some}{more}."))
+}
+
+/// Controllers whose names are said.
+const MOST_NAMED: usize = 4;
 
 /// Name, and the table it came with.
 type Named = (String, toml::Value);

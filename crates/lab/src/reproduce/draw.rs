@@ -39,8 +39,8 @@ pub struct Values {
 
 const TIME: Axis = Axis { label: "time", unit: Measure::Seconds, scale: Division::Linear };
 const SHARE: Division = Division::Tail;
-const PAPER: &str =
-    " Stars: what the paper's text says; with a stroke up or down: more, or less, than that.";
+const PAPER: &str = " Stars: what the paper's text says.";
+const BOUND: &str = " With a stroke up or down: more, or less, than that.";
 
 impl<'a> View<'a> {
     /// Collects the names.
@@ -69,7 +69,8 @@ impl<'a> View<'a> {
             .map(|(at, scheme)| self.line(at, scheme, step, quantity))
             .filter(|line| !line.x.is_empty())
             .collect();
-        let stated = series.iter().any(|line| !line.stated.is_empty());
+        let stated: Vec<&'static str> =
+            series.iter().flat_map(|line| &line.stated).map(|mark| mark.sense).collect();
         let y = Axis {
             label: quantity.name.to_string(),
             unit: quantity.scale().0,
@@ -80,19 +81,17 @@ impl<'a> View<'a> {
         Ok(Plot {
             id: quantity.key,
             title: capital(&format!("{} by {label}", quantity.name)).into(),
-            caption: caption(self.seeds(), stated),
+            caption: caption(self.seeds(), &stated),
             shape: Shape::Study(study),
         })
     }
 
     fn line(&self, at: usize, scheme: &str, step: f64, quantity: &Quantity) -> StudyLine {
         let (_, times) = quantity.scale();
-        let found = |point: &Measured| {
-            let row =
-                self.rows.iter().find(|r| r.point == point.setup && is(r, quantity, scheme))?;
-            Some((f64::from(point.x) * step, row))
-        };
-        let points: Vec<(f64, &Row)> = self.points.iter().filter_map(found).collect();
+        let own = self.rows.iter().filter(|row| is(row, quantity, scheme));
+        let mut points: Vec<(f64, &Row)> =
+            own.filter_map(|row| Some((row.x? * step, row))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let bound = |of: fn(&Row) -> Option<f64>| {
             points.iter().map(|(_, row)| of(row).map_or(f64::NAN, |v| v * times)).collect()
         };
@@ -137,7 +136,8 @@ impl<'a> View<'a> {
             values: values(&|row| Some(row.ours.mean)),
             stated: values(&|row| row.paper.map(Stated::value)),
         };
-        let caption = caption(0, bars.stated.iter().any(|bar| bar.0.iter().any(|v| v.is_finite())));
+        let said = bars.stated.iter().any(|bar| bar.0.iter().any(|value| value.is_finite()));
+        let caption = caption(0, if said { &["about"] } else { &[] });
         Ok(Plot { id, title: title.into(), caption, shape: Shape::Bars(bars) })
     }
 
@@ -228,17 +228,115 @@ fn stated(x: f64, paper: Stated, times: f64) -> Mark {
     Mark { x, y: paper.value() * times, sense }
 }
 
-fn caption(seeds: usize, stated: bool) -> String {
+/// `stated`: the senses of what is marked.
+fn caption(seeds: usize, stated: &[&str]) -> String {
     let seeds = match seeds {
         0 => "Means over seeds.".into(),
         1 => "One seed.".into(),
         n => format!("Means over {n} seeds, with 95 % confidence intervals."),
     };
-    seeds + if stated { PAPER } else { "" }
+    let paper = if stated.is_empty() { "" } else { PAPER };
+    let bound = if stated.iter().any(|sense| *sense != "about") { BOUND } else { "" };
+    seeds + paper + bound
 }
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fake;
+    use crate::record::RunSet;
+    use crate::reproduce::quantity::{completion_times, goodput, rates, samples};
+
+    const GOODPUT: Quantity = Quantity {
+        key: "goodput",
+        name: "goodput",
+        unit: "Mbit/s",
+        of: |run| goodput(run, |_| true),
+    };
+
+    fn points() -> Vec<Measured> {
+        let RunSet { runs, .. } = fake(2);
+        let point = |x: u32| Measured { x, setup: format!("N={x}"), runs: runs.clone() };
+        vec![point(8), point(2)]
+    }
+    fn rows(points: &[Measured]) -> Vec<Row> {
+        let paper = |point: &Measured| (point.x == 8).then_some(Stated::Over(305.0));
+        points.iter().flat_map(|p| p.row("tcp", &GOODPUT, paper(p), "")).collect()
+    }
+    fn shape(figure: Figure) -> Shape {
+        figure.expect("a figure").shape
+    }
+
+    #[test]
+    fn a_quantity_goes_from_left_to_right_with_the_papers_values() {
+        let points = points();
+        let rows = rows(&points);
+        let view = View::of(&points, &rows);
+        assert_eq!(view.names, ["tcp", "dctcp", "xco, <slices>"]);
+        let Shape::Study(study) = shape(view.against("servers", &GOODPUT)) else { panic!() };
+        assert_eq!(study.series.len(), 1, "only what is in the rows is drawn");
+        let line = &study.series[0];
+        assert_eq!((&line.x, line.scheme), (&vec![2.0, 8.0], 0));
+        assert!((line.y[0] / (rows[1].ours.mean * 1e6) - 1.0).abs() < 1e-12, "bit/s, not Mbit/s");
+        assert_eq!(line.stated, [Mark { x: 8.0, y: 305e6, sense: "over" }]);
+        let wide = view.against_in("machines", Measure::Number, 200.0, &GOODPUT);
+        let Shape::Study(study) = shape(wide) else { panic!() };
+        assert_eq!(study.series[0].x, [400.0, 1_600.0]);
+    }
+
+    #[test]
+    fn rows_alone_make_curves_of_their_own() {
+        let points = points();
+        let mut rows = rows(&points);
+        rows.iter_mut().for_each(|row| row.scheme = "UDP, tcp".into());
+        let view = View::of(&points, &rows);
+        let Shape::Study(study) = shape(view.against("servers", &GOODPUT)) else { panic!() };
+        assert_eq!(view.names[study.series[0].scheme], "UDP, tcp");
+    }
+
+    #[test]
+    fn bars_have_a_row_for_each_quantity_and_gaps_where_nothing_is() {
+        let points = points();
+        let rows = rows(&points);
+        let Shape::Bars(bars) = shape(View::of(&points, &rows).bars("b", "Bars", &[GOODPUT]))
+        else {
+            panic!()
+        };
+        assert_eq!(bars.rows, ["N=8: goodput", "N=2: goodput"]);
+        assert_eq!((bars.values.len(), bars.stated.len()), (3, 3));
+        assert!(bars.values[0].0.iter().all(|value| *value > 0.0));
+        assert!(bars.values[1].0.iter().all(|value| value.is_nan()));
+        assert_eq!(bars.stated[0].0[0], 305e6);
+        assert!(bars.stated[0].0[1].is_nan());
+    }
+
+    #[test]
+    fn distributions_and_courses_are_of_one_point() {
+        let points = points();
+        let view = View::of(&points, &[]);
+        let values = Values {
+            id: "v",
+            title: "Values",
+            label: "time",
+            unit: Measure::Seconds,
+            scale: Division::LogFirst,
+        };
+        let paper = [("dctcp", 0.5, 0.01)];
+        let all = view.distribution(8, &values, |run| completion_times(run, |_| true), &paper);
+        let Shape::Lines(lines) = shape(all) else { panic!() };
+        assert_eq!(lines.series[0].x.len(), 16, "8 flows of 2 seeds");
+        assert_eq!(lines.series[1].stated, [Mark { x: 0.01, y: 0.5, sense: "about" }]);
+        assert!(lines.series[0].stated.is_empty() && lines.series[0].x.is_sorted());
+        let course = view.course(2, &values, |run| rates(&samples(run, "s0", "0")));
+        let Shape::Lines(lines) = shape(course) else { panic!() };
+        // 9,000 bytes each 10 us.
+        assert!(lines.series.iter().all(|line| line.y.iter().all(|y| (y - 7.2e9).abs() < 1.0)));
+        assert_eq!(lines.series.len(), 3);
+    }
 }

@@ -124,3 +124,48 @@ pub fn loss(run: &RunRecord) -> f64 {
     let full = run.census.dropped[DropReason::Full as usize];
     100.0 * full as f64 / run.census.sent.max(1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_by_nearest_rank() {
+        let values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        let found = [0.0, 50.0, 99.0, 99.6, 100.0].map(|percent| percentile(&values, percent));
+        assert_eq!(found, [1.0, 100.0, 198.0, 200.0, 200.0]);
+        assert_eq!(percentile(&[], 50.0), 0.0);
+    }
+
+    #[test]
+    fn a_round_trip_needs_its_answer() {
+        let flow = |exchange, request, start_ps, finish_ps| FlowRow {
+            exchange: Some(exchange),
+            request,
+            start_ps,
+            finish_ps,
+            group: 3,
+            ..FlowRow::default()
+        };
+        let run = RunRecord {
+            flows: vec![
+                flow(0, true, 1_000, 2_000),
+                flow(0, false, 2_000, 5_000),
+                flow(1, true, 7_000, NEVER),
+                flow(1, false, NEVER, NEVER),
+                flow(2, true, 8_000, 9_000),
+                FlowRow { group: 1, ..flow(3, false, 0, 1) },
+            ],
+            ..RunRecord::default()
+        };
+        assert_eq!(round_trips_over_time(&run, 3), [(1e-9, 4e-9)]);
+        assert_eq!(round_trips(&run, 3), [4e-9]);
+    }
+
+    #[test]
+    fn units_that_figures_know_have_multiples() {
+        assert_eq!(scale("Mbit/s"), (Measure::BitsPerSecond, 1e6));
+        assert_eq!(scale("%"), (Measure::Share, 1e-2));
+        assert_eq!(scale("time-outs"), (Measure::Number, 1.0));
+    }
+}

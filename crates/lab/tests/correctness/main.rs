@@ -7,6 +7,7 @@ mod controllers;
 mod coordination;
 mod determinism;
 mod failures;
+mod fastpass;
 mod invariants;
 mod lone_flow;
 mod nodes;

@@ -2,6 +2,7 @@
 //! pressed does what it says. Without a browser these tests say so and check nothing.
 
 mod data;
+mod reproduce;
 mod sweep;
 
 use data::{Size, set};

@@ -11,6 +11,8 @@ type Paths = Arc<dyn Fn(HostId, HostId, &mut Vec<u32>) + Send + Sync>;
 pub struct Network {
     hosts: usize,
     capacity: Vec<Rate>,
+    /// What links send at, of which a scheduler may use `capacity`.
+    lines: Arc<[Rate]>,
     paths: Paths,
 }
 
@@ -23,7 +25,8 @@ impl Network {
         capacity: Vec<Rate>,
         paths: impl Fn(HostId, HostId, &mut Vec<u32>) + Send + Sync + 'static,
     ) -> Network {
-        Network { hosts, capacity, paths: Arc::new(paths) }
+        let lines = capacity.as_slice().into();
+        Network { hosts, capacity, lines, paths: Arc::new(paths) }
     }
     /// Number of hosts.
     pub fn hosts(&self) -> usize {
@@ -34,13 +37,18 @@ impl Network {
         self.hosts = self.hosts.min(hosts);
         self
     }
-    /// Capacity of each directed link.
+    /// The rate at which each directed link sends.
+    pub fn lines(&self) -> &[Rate] {
+        &self.lines
+    }
+    /// Capacity of each directed link: what a scheduler may use of it.
     pub fn capacity(&self) -> &[Rate] {
         &self.capacity
     }
-    /// The same with other capacities of its links.
+    /// The same for a scheduler that may use this much of each link.
     pub fn with_capacity(&self, capacity: Vec<Rate>) -> Network {
-        Network { hosts: self.hosts, capacity, paths: Arc::clone(&self.paths) }
+        let (lines, paths) = (Arc::clone(&self.lines), Arc::clone(&self.paths));
+        Network { hosts: self.hosts, capacity, lines, paths }
     }
     /// Replaces `out` with the links from `src` to `dst`.
     pub fn path(&self, src: HostId, dst: HostId, out: &mut Vec<u32>) {

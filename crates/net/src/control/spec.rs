@@ -1,5 +1,6 @@
 //! Which central scheduler a scheme has, as plain data.
 
+use super::fastpass::FastpassSpec;
 use super::system::System;
 use super::tdma::TdmaSpec;
 use super::xco::spec::XcoSpec;
@@ -27,6 +28,11 @@ pub enum ControlSpec {
     /// Source: Vattikonda, Porter, Vahdat and Snoeren, "Practical TDMA for Datacenter Ethernet",
     /// EuroSys 2012.
     Tdma(TdmaSpec),
+    /// Fastpass: an arbiter, on a host of its own, gives each packet a timeslot and a path.
+    ///
+    /// Source: Perry, Ousterhout, Balakrishnan, Shah and Fugal, "Fastpass: A Centralized
+    /// "Zero-Queue" Datacenter Network", SIGCOMM 2014.
+    Fastpass(FastpassSpec),
 }
 
 impl Default for ControlSpec {
@@ -45,6 +51,7 @@ impl ControlSpec {
             ControlSpec::None {} => Ok(None),
             ControlSpec::Xco(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Tdma(spec) => Ok(Some(Box::new(spec.build()?))),
+            ControlSpec::Fastpass(spec) => Ok(Some(Box::new(spec.build()?))),
         }
     }
 }
@@ -68,7 +75,9 @@ impl<'de> Visitor<'de> for NameOrTable {
     type Value = ControlSpec;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a scheduler: \"none\", \"xco\", \"tdma\", or a table with that `kind`")
+        f.write_str(
+            "a scheduler: \"none\", \"xco\", \"tdma\", \"fastpass\", or a table with that `kind`",
+        )
     }
     /// The name alone is the table that says no more.
     fn visit_str<E: Error>(self, name: &str) -> Result<ControlSpec, E> {

@@ -6,6 +6,7 @@ pub mod class_queues;
 pub mod controller;
 pub mod coordinator;
 pub mod egress;
+pub mod fastpass;
 pub mod host;
 pub mod pfc;
 pub mod station;

@@ -4,7 +4,7 @@ use super::PER_TCP_FLOW;
 use crate::output::report::plot::Figure;
 use crate::record::RunRecord;
 use crate::reproduce::draw::View;
-use crate::reproduce::quantity::{each, goodput};
+use crate::reproduce::quantity::{each, goodput, mbit_per_s};
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Study, Work};
 
 /// Figure 20.
@@ -48,12 +48,14 @@ fn of_flow(run: &RunRecord, src: u32) -> f64 {
     bytes as f64 * 8e6 / run.engine.sim_time_ps.max(1) as f64
 }
 
+/// Bytes of a full segment on a link, and its payload.
+const SEGMENT: [f64; 2] = [1_538.0, 1_448.0];
+
 /// Of all that the receiver got on its link, what was not TCP: UDP counts with what came in pieces, too.
 fn udp_share(run: &RunRecord) -> f64 {
     let link = run.ports.iter().filter(|port| !port.host && port.port == "h5");
-    let seconds = run.engine.sim_time_ps.max(1) as f64 / 1e12;
-    let all = link.map(|port| port.tx_bytes).sum::<u64>() as f64 * 8e-6 / seconds;
-    let tcp = goodput(run, |flow| !flow.udp);
+    let all = mbit_per_s(link.map(|port| port.tx_bytes).sum(), run);
+    let tcp = goodput(run, |flow| !flow.udp) * SEGMENT[0] / SEGMENT[1];
     100.0 * (1.0 - tcp / all.max(1e-9))
 }
 

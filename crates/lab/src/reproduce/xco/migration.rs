@@ -77,19 +77,26 @@ fn rows(point: &Measured, scheme: &str) -> Vec<Row> {
     let open = point.of(scheme).any(|run| downtime(run) == 0.0);
     let (udp, senders) = (point.x > UDP, point.x % UDP);
     let time = match (scheme, udp, open) {
-        (_, _, true) => "a lower bound: not over when the run ended, in some seed at least",
-        ("without", true, _) => "no number in the text: \"increases exponentially\"",
+        ("without", true, _) => {
+            "no number in the text: \"increases exponentially\" with UDP; ours is not over when the run ends, as UDP \
+             leaves nothing: a lower bound"
+        }
+        (_, _, true) => {
+            "a lower bound, not over when the run ends: in ours one of three flows has nearly all of the link, \
+             it keeps the full queue full, packet by packet, as in xco-3 with K = 0"
+        }
         ("without", false, _) => {
-            "no number in the text: \"still a significant increase\"; in ours TCP shares \
-                                  the link without idling, in the paper the link was used by less than half"
+            "no number in the text: \"still a significant increase\"; in ours TCP fills the link, in the paper it \
+             used less than half"
         }
         _ => {
-            "no number in the text: linear, and almost no difference between TCP and UDP; a slice of each round"
+            "no number in the text: linear, and almost no difference between TCP and UDP; so is ours, each \
+             sender has an equal part of the time"
         }
     };
     let (time, down) = match senders {
         0 => ("256 MiB at what headers and framing leave of 1 Gbit/s", ""),
-        _ => (time, "not in the text"),
+        _ => (time, "not in the text; with timeslices the last page waits for its turn"),
     };
     let down = point.row(scheme, &DOWN, None, down).filter(|_| !open);
     let curves: &[&str] = if senders == 0 {
@@ -102,6 +109,7 @@ fn rows(point: &Measured, scheme: &str) -> Vec<Row> {
     let of = |row: Row| {
         let curve = move |kind: &&str| Row {
             x: Some(f64::from(senders)),
+            point: format!("{senders} senders"),
             scheme: format!("{kind}, {}", row.scheme),
             ..row.clone()
         };

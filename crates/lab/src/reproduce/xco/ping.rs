@@ -61,7 +61,7 @@ fn figures(view: &View) -> Vec<Figure> {
         title: "Round trips over time, beside 13 senders",
         label: "round trip",
         unit: Measure::Seconds,
-        scale: Division::LogFirst,
+        scale: Division::LinearFirst,
     };
     let all = Values { id: "cdf", title: "Round trips beside 13 senders", ..time };
     let loaded = 13;
@@ -87,7 +87,12 @@ fn compare(points: &[Measured]) -> Vec<Row> {
             point.row("without", &LEAST, Some(Stated::About(100.0)), least),
             point.row("without", &MEDIAN, None, none),
             point.row("without", &MOST, Some(Stated::About(20_000.0)), most),
-            point.row("without", &LOST, None, "not in the text; a ping is lost like any packet"),
+            point.row(
+                "without",
+                &LOST,
+                None,
+                "not in the text; a small packet often finds room where a full one does not",
+            ),
             point.row("timeslice", &LEAST, Some(Stated::About(100.0)), slices),
             point.row("timeslice", &MEDIAN, None, none),
             point.row("timeslice", &MOST, Some(Stated::About(2_000.0)), slices),

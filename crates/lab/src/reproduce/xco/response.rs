@@ -9,7 +9,7 @@ use crate::reproduce::{Experiment, Measured, Quantity, Row, Stated, Study, Work}
 /// Figure 22.
 pub(super) const RESPONSE: Experiment = Experiment {
     id: "xco-10",
-    about: "Figure 22: two sets of three UDP flows of a node take turns every 2 s",
+    about: "Figure 22: two sets of three UDP senders take turns every 2 s",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/xco-10.toml",
         text: include_str!("../../../../../scenarios/reproduce/xco-10.toml"),
@@ -33,7 +33,7 @@ const PEAK: Quantity =
 
 /// Throughput of the receiver's link over time.
 fn course(run: &RunRecord) -> Vec<(f64, f64)> {
-    rates(&samples(run, "tor1", "h5"))
+    rates(&samples(run, "tor1", "h6"))
 }
 
 fn usual(run: &RunRecord) -> f64 {

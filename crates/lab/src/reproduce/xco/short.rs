@@ -58,14 +58,14 @@ fn compare(points: &[Measured]) -> Vec<Row> {
     let last = points.last().map_or(0, |point| point.x);
     let none = "no number in the text";
     let alone = "what headers and framing leave of 1000";
-    let long = "the long flow loses to the short ones, as in the paper; how much is left to it hangs on the \
-                switch's buffer, which the paper does not give";
-    let total = "our total does not fall as the paper's does: our short flows fill the link whatever is lost, as \
-                 others of the K sequences always have something to send; in the paper something else held them \
-                 back, perhaps the 3 s that Linux waits for a lost handshake (here 200 ms) and its processors";
+    let long = "the long flow loses to the short ones, as in the paper, and more: in ours the second sender keeps \
+                the full queue full, packet by packet, and the long flow finds no gap";
+    let total = "our total does not fall: what 400 sequences have to send waits in the sender's own card, whose \
+                 link is as fast as the bottleneck; few time-outs, and always somebody who has something to send. \
+                 What held the paper's short flows back is not in its text";
     let slices = "half of what headers and framing leave: each of the two senders has half of the time; in the \
                   paper \"slightly less than half\"";
-    let rise = "no number in the text: more than without";
+    let rise = "no number in the text: more than without; ours has nothing to gain";
     let at = |point: &Measured, value: f64, x: u32| (point.x == x).then_some(Stated::About(value));
     let of = |point: &Measured| {
         let long_alone = at(point, 940.0, 0).or(at(point, 89.0, last));

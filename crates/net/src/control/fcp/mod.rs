@@ -3,7 +3,7 @@
 //!
 //! Neither clock nor socket: bytes and the time come in, bytes and a deadline go out. Nothing is ever
 //! sent twice: what was not acknowledged in time is reported anew, as it is by then.
-//! `docs/protocol/fcp.md` is the specification. No scheme uses it yet.
+//! `docs/protocol/fcp.md` is the specification.
 
 mod arbiter;
 mod arrivals;

@@ -13,6 +13,8 @@ pub(super) struct Affected {
     begun: bool,
     /// By host: the round in which it was considered.
     considered: Vec<u64>,
+    /// How many were.
+    count: usize,
     round: u64,
 }
 
@@ -23,22 +25,31 @@ impl Affected {
             later: BinaryHeap::new(),
             begun: false,
             considered: vec![0; hosts],
+            count: 0,
             round: 0,
         }
     }
     /// Begins a decision. All nodes of the one before were taken out.
     pub fn clear(&mut self) {
         self.round += 1;
+        self.count = 0;
         self.begun = false;
     }
     /// Whether a node has not been considered in this decision; from now on it has.
     #[inline]
     pub fn begin(&mut self, host: HostId) -> bool {
-        std::mem::replace(&mut self.considered[host.at()], self.round) != self.round
+        let new = std::mem::replace(&mut self.considered[host.at()], self.round) != self.round;
+        self.count += usize::from(new);
+        new
+    }
+    /// How many nodes have been considered.
+    pub fn considered(&self) -> usize {
+        self.count
     }
     /// A node may be considered again.
     pub fn allow(&mut self, host: HostId) {
         self.considered[host.at()] = 0;
+        self.count -= 1;
     }
     pub fn add(&mut self, ticket: u64, host: HostId) {
         if self.begun {

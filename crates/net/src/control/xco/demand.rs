@@ -97,6 +97,8 @@ pub(super) struct Demand {
     links: Vec<Link>,
     touched: Vec<u32>,
     touched_hosts: Vec<HostId>,
+    /// Hosts with a backlog.
+    busy: usize,
     /// By destination of the report being read: its place there plus one, until it is found.
     marked: Vec<u32>,
     path: Vec<u32>,
@@ -120,6 +122,7 @@ impl Demand {
             links: network.capacity().iter().map(link).collect(),
             touched: Vec::new(),
             touched_hosts: Vec::new(),
+            busy: 0,
             marked: vec![0; network.hosts()],
             path: Vec::new(),
             version: 0,
@@ -129,6 +132,10 @@ impl Demand {
     }
     pub fn hosts(&self) -> usize {
         self.of.len()
+    }
+    /// Hosts with a backlog.
+    pub fn busy(&self) -> usize {
+        self.busy
     }
     pub fn links(&self) -> &[Link] {
         &self.links
@@ -206,6 +213,7 @@ impl Demand {
         let pair = &mut self.pairs[id as usize];
         (pair.flows, pair.ticket, pair.since) = (flows, ticket, now);
         self.link(id);
+        self.busy += usize::from(self.of[src.at()].is_empty());
         self.enqueue(id);
         self.touch(id);
         self.version += 1;
@@ -286,6 +294,7 @@ impl Demand {
         self.unlink(id);
         let src = self.pairs[id as usize].src;
         self.of[src.at()].retain(|&other| other != id);
+        self.busy -= usize::from(self.of[src.at()].is_empty());
         self.idle[src.at()].push(id);
         if self.idle[src.at()].len() > REMEMBERED {
             self.free.push(self.idle[src.at()].remove(0));

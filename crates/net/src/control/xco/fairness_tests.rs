@@ -199,9 +199,13 @@ fn obey(active: &mut [Option<(u32, Option<Rate>, Time)>], plan: &mut Plan) {
 fn affected_nodes_come_by_ticket() {
     let mut affected = Affected::new(9);
     affected.clear();
-    [(5, 1), (3, 2), (9, 3)].map(|(ticket, host)| affected.add(ticket, HostId(host)));
+    let mut add = |ticket, host| affected.add(ticket, HostId(host));
+    add(5, 1);
+    add(3, 2);
+    add(9, 3);
     assert_eq!(affected.next(), Some(HostId(2)));
-    [(4, 4), (7, 5)].map(|(ticket, host)| affected.add(ticket, HostId(host)));
+    affected.add(4, HostId(4));
+    affected.add(7, HostId(5));
     let rest: Vec<u32> = std::iter::from_fn(|| affected.next()).map(|host| host.0).collect();
     assert_eq!(rest, [4, 1, 5, 3]);
     assert!(affected.begin(HostId(1)) && !affected.begin(HostId(1)));

@@ -45,11 +45,23 @@ struct Node {
 
 #[derive(Clone, Copy)]
 struct Link {
+    /// What it sends at.
+    line: u64,
     capacity: u64,
     /// Sum of the rates of its active contention group.
     load: u64,
     /// What the claim keeps free.
     kept: u64,
+}
+
+impl Link {
+    /// The idle links of a network.
+    fn all(network: &Network) -> Vec<Link> {
+        let rates = network.lines().iter().zip(network.capacity());
+        rates
+            .map(|(line, rate)| Link { line: line.0, capacity: rate.0, load: 0, kept: 0 })
+            .collect()
+    }
 }
 
 /// XCo's timeslice scheduler.
@@ -85,13 +97,12 @@ impl Timeslice {
     /// A scheduler for `network`.
     pub fn new(options: &Xco, network: Network) -> Timeslice {
         let spec = options.spec();
-        let link = |rate: &Rate| Link { capacity: rate.0, load: 0, kept: 0 };
         Timeslice {
             slice: spec.slice,
             guard: spec.guard,
             protect: spec.protect(),
             nodes: vec![Node::default(); network.hosts()],
-            links: network.capacity().iter().map(link).collect(),
+            links: Link::all(&network),
             claim: None,
             look: Time::ZERO,
             unanswered: Vec::new(),
@@ -145,7 +156,7 @@ impl Timeslice {
         // A link that may not be used at all has no rate.
         rate > 0
             && self.demand.path(id).all(|at| {
-                let Link { capacity, load, kept } = self.links[at];
+                let Link { capacity, load, kept, .. } = self.links[at];
                 let kept = if claimant { 0 } else { kept };
                 load + kept + rate <= capacity
             })
@@ -195,9 +206,16 @@ impl Timeslice {
     /// that are scheduled already, and those that are active since too short a time.
     fn affect(&mut self, now: Time) {
         while let Some(host) = self.demand.untouch_host() {
-            self.consider(host, now);
+            // A host may have been touched for what it does not want any more.
+            if !self.demand.backlog(host).is_empty() {
+                self.consider(host, now);
+            }
         }
         while let Some(link) = self.demand.untouch() {
+            // Often the first of many links has everybody.
+            if self.affected.considered() == self.demand.busy() {
+                continue;
+            }
             for at in 0..self.demand.links()[link].contenders.len() {
                 self.consider(self.demand.links()[link].contenders[at].src, now);
             }
@@ -256,7 +274,7 @@ impl Timeslice {
             return Decision::Window { src, dst: None, until: now, rate: None };
         };
         let pair = self.demand.pair(id);
-        let uplink = self.demand.path(id).next().map(|link| self.links[link].capacity);
+        let uplink = self.demand.path(id).next().map(|link| self.links[link].line);
         let rate = (uplink > Some(pair.rate)).then_some(Rate(pair.rate));
         let until = now.after(node.ends.since(now).since(self.guard));
         Decision::Window { src, dst: Some(pair.dst), until, rate }
@@ -389,9 +407,7 @@ impl Control for Timeslice {
             .collect();
         self.claim.into_iter().for_each(|id| self.settle(id));
         self.demand.rewire(network);
-        for (link, rate) in self.links.iter_mut().zip(network.capacity()) {
-            *link = Link { capacity: rate.0, load: 0, kept: 0 };
-        }
+        self.links = Link::all(network);
         for ((src, dst), rate, path) in before {
             let found = self.demand.find(src, dst);
             let same = |&id: &u32| self.demand.path(id).eq(path.iter().copied()) && self.fits(id);

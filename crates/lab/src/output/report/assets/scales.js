@@ -37,7 +37,7 @@ function logScale(unit, low, high, from, to, parts) {
   if (!(low > 0)) { low = 1; high = 10; }
   if (!(high > low * 1.0001)) { low /= 2; high *= 2; }
   const decades = Math.log10(high / low);
-  const digits = decades * 3 <= parts * 1.2 ? [1, 2, 5] : [1];
+  const digits = decades * 9 <= parts * 1.2 ? range(9).map(at => at + 1) : decades * 3 <= parts * 1.2 ? [1, 2, 5] : [1];
   const every = Math.max(1, Math.ceil(decades / parts));
   const ticks = [];
   for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e += 1) {

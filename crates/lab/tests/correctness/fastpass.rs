@@ -1,0 +1,317 @@
+//! Fastpass as a whole: queues, timeslots and links, fail-over, faults, lost messages.
+
+use crate::common::{assemble, drain, node, records};
+use slotline_lab::record::RunRecord;
+use slotline_net::node::DropReason;
+use slotline_net::node::fastpass::Arbiter;
+use slotline_net::node::station::StoppableNode;
+use slotline_net::time::Time;
+use slotline_sim::Outcome;
+
+const STAR: &str = r#"{ kind = "star", hosts = 8, delay = "500ns" }"#;
+const LEAF_SPINE: &str =
+    r#"{ kind = "leaf-spine", leaves = 4, spines = 4, hosts-per-leaf = 4, delay = "500ns" }"#;
+
+/// Bytes of a full packet on the wire.
+const PACKET: u64 = 1_538;
+
+fn scenario(fabric: &str, workload: &str, control: &str, more: &str) -> String {
+    // Datagrams are complete when they are sent: give them time to arrive.
+    let (end, when) = if workload.contains("udp") { ("4ms", "time") } else { ("1s", "flows-done") };
+    format!(
+        r#"
+        name = "fastpass"
+        end = {{ at = "{end}", when = "{when}" }}
+        fabric = {fabric}
+        workload = [{workload}]
+        {more}
+        [[scheme]]
+        name = "scheme"
+        transport = {{ kind = "newreno", min-rto = "2ms" }}
+        control = {{ kind = "fastpass", {control} }}
+        "#
+    )
+}
+
+fn one(text: &str) -> RunRecord {
+    records(text, 1).remove(0)
+}
+fn event(at: &str, what: &str) -> String {
+    format!("[[event]]\nat = \"{at}\"\n{what}\n")
+}
+
+/// Poisson datagrams from each of `hosts` to each that is `apart` or more further on, in a circle, and
+/// again not nearer than that from behind; altogether at `rate` Mbit/s per host.
+fn all_to_all(hosts: u32, apart: u32, rate: u32) -> String {
+    let shifts: Vec<u32> = (apart..=hosts - apart).collect();
+    let each = rate / shifts.len() as u32;
+    let stream = |&by: &u32| {
+        let receivers: Vec<String> =
+            (0..hosts).map(|host| ((host + by) % hosts).to_string()).collect();
+        format!(
+            r#"{{ kind = "udp", senders = "0-{}", receivers = "{}", rate = "{each}Mbps",
+                message = "1472B", poisson = true, until = "3ms" }}"#,
+            hosts - 1,
+            receivers.join(",")
+        )
+    };
+    shifts.iter().map(stream).collect::<Vec<_>>().join(",").replace('\n', " ")
+}
+
+/// The longest queues at switches towards hosts and towards switches, stations left out.
+fn peaks(run: &RunRecord) -> (u64, u64) {
+    let ports = || run.ports.iter().filter(|port| !port.host && !port.port.starts_with("arbiter"));
+    let to_host = |name: &str| name.starts_with('h');
+    let peak = |hosts: bool| {
+        let of = ports().filter(|port| to_host(&port.port) == hosts);
+        of.map(|port| port.peak_bytes).max().unwrap_or(0)
+    };
+    (peak(true), peak(false))
+}
+
+fn arbiter(outcome: &Outcome, at: usize) -> &Arbiter {
+    let station: &StoppableNode = node(outcome, at);
+    let arbiter = station.node().and_then(|node| node.as_any().downcast_ref());
+    arbiter.expect("it runs at the end")
+}
+
+/// With exact clocks a packet finds no other packet in its way, only messages to and from the arbiter.
+#[test]
+fn exact_clocks_leave_no_queues() {
+    let run = one(&scenario(STAR, &all_to_all(8, 1, 8_900), "", ""));
+    let (hosts, _) = peaks(&run);
+    assert!(hosts < 2 * PACKET, "{hosts} B: a packet, and less than another one of messages");
+    let used = run.control("slots_used");
+    // 3 ms are 2,413 timeslots: 0.9 of those of eight hosts.
+    assert!((15_500..18_500).contains(&used), "{used}");
+    assert_eq!(run.control("slots_late") + run.control("slots_lost"), 0);
+    assert_eq!(run.census.dropped, [0; 7]);
+    assert!(run.flows.iter().all(|flow| flow.finished()));
+}
+
+/// The same where packets take paths: between racks all ways are equally long. The arbiter's messages of
+/// a batch come one by one from a slow link; back to back they would hold up packets in its rack.
+#[test]
+fn exact_clocks_leave_no_queues_on_paths() {
+    let control = r#"arbiter-rate = "2500Mbps", lead = "100us""#;
+    let run = one(&scenario(LEAF_SPINE, &all_to_all(16, 4, 8_900), control, ""));
+    let (hosts, switches) = peaks(&run);
+    assert!(hosts < 2 * PACKET && switches < 2 * PACKET, "{hosts} B and {switches} B");
+    assert_eq!(run.census.dropped, [0; 7]);
+    assert!(run.control("slots_used") > 30_000);
+    assert!(run.control("slots_unused") + run.control("slots_late") < 10, "{:?}", run.control);
+    assert!(run.flows.iter().all(|flow| flow.finished()));
+}
+
+/// A fast host sends to several slow ones in one timeslot, and receives from several.
+#[test]
+fn hosts_of_different_rates_use_them() {
+    let fabric = r#"{ kind = "star", hosts = 5, delay = "500ns",
+        overrides = [{ link = "h0-s0", rate = "40Gbps" }] }"#
+        .replace('\n', " ");
+    let flow = |(src, dst): (u32, u32)| {
+        format!(r#"{{ kind = "bulk", senders = "{src}", receivers = "{dst}", size = "20MB" }}"#)
+    };
+    for pairs in [[(0, 1), (0, 2), (0, 3), (0, 4)], [(1, 0), (2, 0), (3, 0), (4, 0)]] {
+        let workload = pairs.map(flow).join(",");
+        let run = one(&scenario(&fabric, &workload, "", ""));
+        let last = run.flows.iter().map(|flow| flow.finish_ps).max().unwrap_or(u64::MAX);
+        let gbps = 4.0 * 20e6 * 8_000.0 / last as f64;
+        assert!(gbps > 32.0, "{gbps} Gbit/s {pairs:?}");
+        assert_eq!(run.census.dropped, [0; 7]);
+        assert!(peaks(&run).0 < 4 * PACKET, "{:?}", peaks(&run));
+    }
+}
+
+/// Three tiers: paths are chosen over any links.
+#[test]
+fn a_fat_tree_has_paths_too() {
+    let fabric = r#"{ kind = "fat-tree", k = 4, delay = "500ns" }"#;
+    let run = one(&scenario(fabric, LONG, "", ""));
+    assert!(run.flows.iter().all(|flow| flow.finished() && flow.retransmits == 0));
+    assert_eq!(run.census.dropped, [0; 7]);
+    let mean = run.flows.iter().map(|flow| flow.bytes as f64 * 8_000.0 / flow.finish_ps as f64);
+    let mean = mean.sum::<f64>() / run.flows.len() as f64;
+    assert!(mean > 6.0, "{mean} Gbit/s");
+}
+
+/// Transmissions that begin late by up to `jitter` meet others: at most as many as there are timeslots
+/// in that time, and one.
+#[test]
+fn queues_grow_with_jitter() {
+    let longest = |jitter: u64| {
+        let control = format!(r#"jitter = "{jitter}us", late = "100us""#);
+        peaks(&one(&scenario(STAR, &all_to_all(8, 1, 8_900), &control, ""))).0
+    };
+    let measured = [0, 3, 10, 30].map(|us| (us, longest(us)));
+    assert!(measured.is_sorted_by(|a, b| a.1 < b.1), "{measured:?}");
+    for (us, bytes) in measured {
+        let slots = us * 1_000 / 1_243 + 2;
+        assert!(bytes <= (slots + 1) * PACKET, "{us} us: {bytes} B");
+    }
+}
+
+#[test]
+fn clocks_that_differ_cost_a_packet_each_way() {
+    let control = r#"clock-offset = "1us""#;
+    let (hosts, _) = peaks(&one(&scenario(STAR, &all_to_all(8, 1, 8_900), control, "")));
+    assert!((2 * PACKET..=5 * PACKET).contains(&hosts), "{hosts}");
+}
+
+/// Flows over a network that is all theirs reach what `reserve` leaves.
+#[test]
+fn long_flows_use_their_timeslots() {
+    let run = one(&scenario(STAR, LONG, "", ""));
+    for flow in &run.flows {
+        let gbps = flow.bytes as f64 * 8_000.0 / (flow.finish_ps - flow.start_ps) as f64;
+        assert!(gbps > 8.4, "{gbps} Gbit/s: {flow:?}");
+        assert_eq!((flow.retransmits, flow.timeouts), (0, 0), "{flow:?}");
+    }
+    let bytes = run.control("endpoint_message_bytes") + run.control("arbiter_message_bytes");
+    let data: u64 = run.flows.iter().map(|flow| flow.bytes).sum();
+    assert!(bytes * 40 < data, "{bytes} B of messages for {data} B");
+}
+
+/// Whatever messages get lost, every packet is sent in the end, and none is lost.
+#[test]
+fn lost_messages_cost_time_only() {
+    for (share, seed) in [("0.01", 1), ("0.1", 2), ("0.1", 3)] {
+        for fabric in [STAR, LEAF_SPINE] {
+            let text = scenario(fabric, r#"{ kind = "random-bijective", size = "2MB" }"#, "", "");
+            let text = format!("seed = {seed}\n{text}\ncontrol-loss = {share}\n");
+            let run = one(&text);
+            assert!(run.flows.iter().all(|flow| flow.finished()), "{share} {fabric}");
+            let mut dropped = run.census.dropped;
+            assert!(std::mem::take(&mut dropped[DropReason::Injected as usize]) > 0);
+            assert_eq!(dropped, [0; 7], "{share} {fabric}");
+            assert!(run.control("slots_lost") > 0);
+        }
+    }
+}
+
+const LONG: &str = r#"{ kind = "random-bijective", size = "20MB" }"#;
+
+/// The primary stops at 3 ms and comes back at 9 ms.
+fn fail_over(fabric: &str, threads: usize) -> RunRecord {
+    let down = event("3ms", "kind = \"controller-down\"\ncontroller = \"arbiter\"");
+    let up = event("9ms", "kind = \"controller-up\"\ncontroller = \"arbiter\"");
+    let text = scenario(fabric, LONG, "secondary = true", &format!("{down}{up}"));
+    records(&text, threads).remove(0)
+}
+
+#[test]
+fn the_secondary_takes_over_without_a_loss() {
+    for fabric in [STAR, LEAF_SPINE] {
+        let run = fail_over(fabric, 1);
+        assert!(run.flows.iter().all(|flow| flow.finished()), "{fabric}");
+        let mut dropped = run.census.dropped;
+        assert!(std::mem::take(&mut dropped[DropReason::Stopped as usize]) > 0);
+        assert_eq!(dropped, [0; 7], "messages to the one that stopped are all that is lost");
+        assert_eq!((run.control("take_overs"), run.control("step_backs")), (1, 1), "{fabric}");
+        let detected = run.control("take_over_at_ns") - 3_000_000;
+        assert!(detected < 1_000_000, "{detected} ns");
+        // Three messages, the lead, and at most a batch.
+        let granted = run.control("take_over_to_grant_ns");
+        assert!(granted < 150_000, "{granted} ns");
+        assert_eq!(run.control("arbiter_changes"), run.flows.len() as u64, "once per endpoint");
+    }
+}
+
+/// Nobody at all answers for a while: packets wait, and all are sent in the end.
+#[test]
+fn packets_outlast_both_arbiters() {
+    let down = |name| event("2ms", &format!("kind = \"controller-down\"\ncontroller = \"{name}\""));
+    let up = event("9ms", "kind = \"controller-up\"\ncontroller = \"arbiter\"");
+    let events = [down("arbiter"), down("arbiter-secondary"), up].concat();
+    let run = one(&scenario(STAR, LONG, "secondary = true", &events));
+    assert!(run.flows.iter().all(|flow| flow.finished()));
+    assert_eq!(run.control("take_overs"), 0);
+    let alone = event("2ms", "kind = \"controller-down\"\ncontroller = \"arbiter\"");
+    let back = event("5ms", "kind = \"controller-up\"\ncontroller = \"arbiter\"");
+    let run = one(&scenario(STAR, LONG, "", &format!("{alone}{back}")));
+    assert!(run.flows.iter().all(|flow| flow.finished()), "a lone arbiter comes back");
+}
+
+/// A link or switch fails and nobody but Fastpass notices; it works again later.
+fn fault(kind: &str, what: &str, name: &str) -> (RunRecord, Vec<(Time, u32)>) {
+    let line = format!("{what} = \"{name}\"\nreroute-after = \"1s\"");
+    let down = event("2ms", &format!("kind = \"{kind}-down\"\n{line}"));
+    let up = event("12ms", &format!("kind = \"{kind}-up\"\n{line}"));
+    let workload = r#"{ kind = "stride", by = 4, size = "20MB" }"#;
+    let text = scenario(LEAF_SPINE, workload, "", &format!("{down}{up}"));
+    let network = assemble(&text, 1).network;
+    let graph = &network.graph;
+    let station = graph.node_named("arbiter").expect("there is one").at();
+    let outcome = drain(network, 1);
+    let found = arbiter(&outcome, station).found();
+    (one(&text), found)
+}
+
+#[test]
+fn a_faulty_link_is_found_avoided_and_brought_back() {
+    let graph = assemble(&scenario(LEAF_SPINE, LONG, "", ""), 1).network.graph;
+    for link in ["leaf1-spine2", "leaf0-spine0"] {
+        let (run, found) = fault("link", "link", link);
+        let number = graph.link_named(link).expect("there is one") as u32;
+        assert_eq!(found.iter().map(|(_, at)| *at).collect::<Vec<_>>(), [number], "{found:?}");
+        assert!(found[0].0 < Time::ms(5), "{found:?}");
+        assert_eq!(run.control("faults_cleared"), 1);
+        assert!(run.flows.iter().all(|flow| flow.finished()));
+    }
+}
+
+#[test]
+fn a_faulty_switch_is_found_avoided_and_brought_back() {
+    let graph = assemble(&scenario(LEAF_SPINE, LONG, "", ""), 1).network.graph;
+    let (run, found) = fault("switch", "switch", "spine1");
+    let number = graph.links.len() + graph.node_named("spine1").expect("there is one").at();
+    assert_eq!(found.iter().map(|(_, at)| *at).collect::<Vec<_>>(), [number as u32], "{found:?}");
+    assert!(found[0].0 < Time::ms(5), "{found:?}");
+    assert_eq!(run.control("faults_cleared"), 1);
+    assert!(run.flows.iter().all(|flow| flow.finished()));
+}
+
+#[test]
+fn on_any_number_of_threads() {
+    let first = fail_over(LEAF_SPINE, 1);
+    let control =
+        r#"jitter = "3us", clock-offset = "1us", policy = "shortest-first", secondary = true"#;
+    let mixed = scenario(LEAF_SPINE, &all_to_all(16, 1, 5_000), control, "");
+    let mixed = format!("{mixed}\ncontrol-loss = 0.05\n");
+    let one = records(&mixed, 1).remove(0);
+    for threads in [2, 3] {
+        assert_eq!(fail_over(LEAF_SPINE, threads).engine.digest, first.engine.digest);
+        let again = records(&mixed, threads).remove(0);
+        assert_eq!((again.engine.digest, again.control), (one.engine.digest, one.control.clone()));
+    }
+}
+
+#[test]
+fn what_cannot_be_scheduled_is_refused() {
+    let refusal = |fabric: &str, control: &str| {
+        let loaded = crate::common::load(&scenario(fabric, LONG, control, ""));
+        let files = |name: &str| loaded.file(name);
+        slotline_lab::build::build(&loaded.scenario, 0, 1, &files).err().map(|e| e.to_string())
+    };
+    for (fabric, control, expected) in [
+        (r#"{ kind = "fat-tree", k = 4 }"#, "", ""),
+        (r#"{ kind = "star", hosts = 4, nics = 2 }"#, "", "nics = 1"),
+        (
+            r#"{ kind = "star", hosts = 4, overrides = [{ link = "h1-s0", rate = "1Gbps", reverse-rate = "2Gbps" }] }"#,
+            "",
+            "receive as fast as they send",
+        ),
+        (
+            r#"{ kind = "tree", racks = 2, hosts-per-rack = 2, rack-uplink = "5Gbps" }"#,
+            "",
+            "at least as fast as the slowest",
+        ),
+        (STAR, r#"tenants = [{ hosts = "3-9" }]"#, "there are 8 hosts"),
+        (STAR, r#"slot = "1us""#, "a full packet of 1538 B takes"),
+        (STAR, r#"slot = "2us", processing = "64us", lead = "1ms""#, ""),
+    ] {
+        let found = refusal(fabric, control).unwrap_or_default();
+        assert_eq!(found.is_empty(), expected.is_empty(), "{fabric} {control}: {found}");
+        assert!(found.contains(expected), "{fabric} {control}: {found}");
+    }
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::control::fastpass::FastpassSpec;
+use crate::control::fastpass::spec::TenantSpec;
+use crate::control::fastpass::timing::lanes;
+use crate::control::system::Surroundings;
+use crate::id::HostId;
+use crate::node::host::{Plan, Spread};
+use crate::route::{Down, Routes, RoutingSpec};
+use crate::topology::TopologySpec;
+use crate::transport::TransportSpec;
+use crate::transport::congestion::AlgorithmKind;
+use crate::units::Rate;
+use crate::workload::Traffic;
+use proptest::prelude::*;
+
+/// A network, its fabric, and by host the packets that it can send per timeslot.
+struct Bench {
+    fabric: Arc<Fabric>,
+    rates: Vec<u16>,
+    graph: crate::topology::Graph,
+}
+
+const TEN: Rate = Rate(10_000_000_000);
+
+impl Bench {
+    fn new(text: &str) -> Bench {
+        let graph = toml::from_str::<TopologySpec>(text).unwrap().build().unwrap();
+        let routes = Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1);
+        let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
+        let plan =
+            Plan::new(Traffic::default(), transport, Spread::Pinned, graph.hosts.len(), 1).unwrap();
+        let around = Surroundings {
+            wiring: &graph.wiring(),
+            routes: &Arc::new(routes),
+            plan: &Arc::new(plan),
+            stations: &[],
+            seed: 1,
+            scheduler: None,
+            graph: &graph,
+        };
+        let fabric = Arc::new(Fabric::new(&around, TEN).unwrap());
+        let rates = lanes(&around).unwrap();
+        Bench { fabric, rates, graph }
+    }
+    fn schedule(&self, spec: &FastpassSpec) -> Schedule {
+        Schedule::new(&spec.build().unwrap(), &self.fabric, &self.rates).unwrap()
+    }
+    /// By slot and directed link (a host's links as well), how much is sent there.
+    fn check(&self, placed: &[Placed], broken: &[Component]) {
+        let routes = Routes::build(&self.graph, RoutingSpec::Pinned, &Down::default(), 1);
+        let wiring = self.graph.wiring();
+        let mut used: BTreeMap<(u32, u32, u16), u64> = BTreeMap::new();
+        for placed in placed {
+            let (src, dst) = (HostId(placed.src.into()), HostId(placed.dst.into()));
+            let hops = routes.path(&wiring, src, dst, placed.path).unwrap();
+            for slot in (0..64).filter(|slot| placed.slots >> slot & 1 != 0) {
+                for end in &hops {
+                    let wire = wiring.of(end.node)[end.port.at()];
+                    assert!(!broken.contains(&(wire.link as Component)), "{placed:?}");
+                    let count = used.entry((slot, end.node.0, end.port.0)).or_default();
+                    *count += 1;
+                    assert!(
+                        *count <= wire.lane.rate.0 / TEN.0,
+                        "{placed:?} at {end:?}, slot {slot}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+const FABRICS: [&str; 6] = [
+    "kind = 'star'\nhosts = 6",
+    "kind = 'leaf-spine'\nleaves = 3\nspines = 3\nhosts-per-leaf = 3",
+    "kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts-per-leaf = 4\nuplink-rate = '25Gbps'",
+    "kind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts-per-leaf = 3\nuplink-rate = '40Gbps'\n\
+     overrides = [{ link = 'h0-leaf0', rate = '40Gbps' }, { link = 'h4-leaf1', rate = '20Gbps' }]",
+    "kind = 'fat-tree'\nk = 4",
+    "kind = 'star'\nhosts = 5\noverrides = [{ link = 'h1-s0', rate = '100Gbps' }]",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    /// No link twice in a slot (or more often than it is faster), none that is broken, and in the end all
+    /// that was demanded, and no more.
+    #[test]
+    fn schedules_are_valid_and_complete(
+        which in 0usize..6, shortest: bool, break_one: bool,
+        demands in prop::collection::vec((0u16..16, 0u16..16, 1u32..90), 1..60)
+    ) {
+        let bench = Bench::new(FABRICS[which]);
+        let policy = if shortest { Order::ShortestFirst } else { Order::MaxMin };
+        let mut schedule = bench.schedule(&FastpassSpec { policy, ..FastpassSpec::default() });
+        let mut broken = Vec::new();
+        if break_one && bench.fabric.paths() > 1 {
+            // A link between switches: there is another way.
+            let name = if which == 4 { "edge0.0-agg0.1" } else { "leaf0-spine1" };
+            broken.extend(bench.graph.link_named(name).map(|link| link as Component));
+        }
+        broken.iter().for_each(|&link| schedule.set_works(link, false));
+        let mut open: BTreeMap<(u16, u16), u64> = BTreeMap::new();
+        let hosts = bench.rates.len() as u16;
+        for (src, dst, slots) in demands {
+            let (src, dst) = (src % hosts, dst % hosts);
+            if src != dst {
+                prop_assert!(schedule.demand(src, dst, slots));
+                *open.entry((src, dst)).or_default() += u64::from(slots);
+            }
+        }
+        for _ in 0..500 {
+            if schedule.is_idle() {
+                break;
+            }
+            let placed = schedule.batch();
+            bench.check(placed, &broken);
+            for Placed { src, dst, slots, .. } in placed {
+                let left = open.get_mut(&(*src, *dst)).unwrap();
+                prop_assert!(*left >= u64::from(slots.count_ones()));
+                *left -= u64::from(slots.count_ones());
+            }
+        }
+        prop_assert!(schedule.is_idle() && open.values().all(|&left| left == 0), "{open:?}");
+    }
+}
+
+/// A host that begins again and names the same demand, or less, is not served twice for it.
+#[test]
+fn demand_named_again_counts_once() {
+    let bench = Bench::new(FABRICS[0]);
+    let mut schedule = bench.schedule(&FastpassSpec::default());
+    assert!(schedule.demand(0, 1, 100) && schedule.demand(2, 3, 10));
+    schedule.restart(0);
+    assert!(schedule.demand(0, 1, 70) && schedule.demand(0, 1, 40));
+    let mut granted = 0;
+    while !schedule.is_idle() {
+        granted += schedule.batch().iter().map(|placed| placed.slots.count_ones()).sum::<u32>();
+    }
+    assert_eq!(granted, 110 + 10);
+}
+
+#[test]
+fn tenants_have_weights_and_classes() {
+    let bench = Bench::new(FABRICS[0]);
+    let tenant = |hosts: &str, weight, class| TenantSpec { hosts: hosts.into(), weight, class };
+    let tenants = vec![tenant("1", 3, 0), tenant("2-3", 1, 1)];
+    let mut schedule = bench.schedule(&FastpassSpec { tenants, ..FastpassSpec::default() });
+    (0..4).for_each(|src| assert!(schedule.demand(src, 5, 320)));
+    let mut got = [0; 4];
+    for _ in 0..5 {
+        schedule.batch().iter().for_each(|p| got[usize::from(p.src)] += p.slots.count_ones());
+    }
+    assert_eq!(got, [80, 240, 0, 0], "one to three, and nothing for the lower class");
+    let spec = FastpassSpec { tenants: vec![tenant("7", 1, 0)], ..FastpassSpec::default() };
+    let refused = Schedule::new(&spec.build().unwrap(), &bench.fabric, &bench.rates).unwrap_err();
+    assert!(refused.message.contains("6 hosts"), "{refused}");
+}

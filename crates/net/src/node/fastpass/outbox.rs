@@ -1,0 +1,41 @@
+//! Messages that are on their way to the wire.
+
+use super::{Common, OVERHEAD};
+use crate::frame::Packet;
+use crate::id::HostId;
+use crate::node::Cx;
+use crate::node::controller::CONTROL_CLASS;
+use crate::wire::fastpass::{Body, Message};
+
+/// Makes packets of messages, and counts them.
+pub(super) struct Outbox {
+    me: HostId,
+    pub messages: u64,
+    pub bytes: u64,
+}
+
+impl Outbox {
+    pub const fn new(me: HostId) -> Outbox {
+        Outbox { me, messages: 0, bytes: 0 }
+    }
+    /// A message as a packet over a path.
+    pub fn packet(&mut self, to: HostId, path: u16, bytes: Vec<u8>, cx: &mut Cx<'_>) -> Packet {
+        let packet = cx.attach((self.me, to), bytes, OVERHEAD, CONTROL_CLASS);
+        self.messages += 1;
+        self.bytes += u64::from(packet.len);
+        Packet { entropy: path, ..packet }
+    }
+    /// The same for what is not FCP.
+    pub fn say(
+        &mut self,
+        to: HostId,
+        path: u16,
+        body: Body,
+        common: &Common,
+        cx: &mut Cx<'_>,
+    ) -> Packet {
+        let (source, destination) = (self.me.0, to.0);
+        let bytes = Message { source, destination, body }.emit(&common.key(source, destination));
+        self.packet(to, path, bytes, cx)
+    }
+}
