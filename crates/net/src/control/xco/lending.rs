@@ -172,6 +172,7 @@ mod tests {
         assert_eq!(divide(9, 1_000, [1_000, 1]), [7, 8, 0]);
         assert_eq!(divide(20, 1_000, [1_000, 1]), [7, 8, 1], "nobody gets nothing");
         divide(21, 0, [0, 7]);
+        divide(22, 0, [0, 7]);
         assert_eq!(divide(30, 0, [0, 7]), [0, 0, 16]);
     }
 

@@ -186,6 +186,9 @@ impl Control for OnDemand {
             News::Load { span, loads, .. } => return self.measure(host, span, loads, now),
             News::Joined(_) | News::Left(_) => self.forget(host),
             News::Backlog { destinations, flows, .. } => {
+                if !self.of(host).any(|(_, flow)| flow.controlled) {
+                    return;
+                }
                 let (mut own, mut counts) = (Vec::new(), Vec::new());
                 for (at, &dst) in destinations.iter().enumerate() {
                     if self.is_controlled(host, dst) {

@@ -273,11 +273,15 @@ impl Timeslice {
         let Some(id) = node.active else {
             return Decision::Window { src, dst: None, until: now, rate: None };
         };
-        let pair = self.demand.pair(id);
-        let uplink = self.demand.path(id).next().map(|link| self.links[link].line);
-        let rate = (uplink > Some(pair.rate)).then_some(Rate(pair.rate));
         let until = now.after(node.ends.since(now).since(self.guard));
-        Decision::Window { src, dst: Some(pair.dst), until, rate }
+        let dst = Some(self.demand.pair(id).dst);
+        Decision::Window { src, dst, until, rate: self.limit(id) }
+    }
+    /// What has to be said of a pair's rate: nothing, where it is that of its host's link.
+    fn limit(&self, id: u32) -> Option<Rate> {
+        let rate = self.demand.pair(id).rate;
+        let uplink = self.demand.path(id).next().map(|link| self.links[link].line);
+        (uplink > Some(rate)).then_some(Rate(rate))
     }
     /// Every report is answered, so that silence means that the controller is gone (§7).
     fn answer(&mut self, now: Time, plan: &mut Plan) {
@@ -402,19 +406,19 @@ impl Control for Timeslice {
             .iter()
             .map(|&id| {
                 let pair = self.demand.pair(id);
-                ((pair.src, pair.dst), pair.rate, path(&self.demand, id))
+                ((pair.src, pair.dst), self.limit(id), path(&self.demand, id))
             })
             .collect();
         self.claim.into_iter().for_each(|id| self.settle(id));
         self.demand.rewire(network);
         self.links = Link::all(network);
-        for ((src, dst), rate, path) in before {
+        for ((src, dst), limit, path) in before {
             let found = self.demand.find(src, dst);
             let same = |&id: &u32| self.demand.path(id).eq(path.iter().copied()) && self.fits(id);
             let still = found.filter(same);
             self.nodes[src.at()].active = still;
             still.into_iter().for_each(|id| self.place(id));
-            if still.is_none_or(|id| self.demand.pair(id).rate != rate) {
+            if still.is_none_or(|id| self.limit(id) != limit) {
                 self.ask(src);
             }
         }
