@@ -277,3 +277,36 @@ impl From<EventSpec> for Table {
         table
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(more: &str) -> Result<EventSpec, String> {
+        let text = format!("at = '1ms'\nkind = 'link-down'\nlink = 'a-b'\n{more}");
+        toml::from_str(&text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_event_repeats() {
+        let event = read("times = 3\nevery = '20us'").expect("an event");
+        assert_eq!(event.moments().collect::<Vec<_>>(), [1_000, 1_020, 1_040].map(Time::us));
+        assert_eq!(event.last(), Time::us(1_040));
+        let text = toml::to_string(&event).expect("plain data");
+        assert_eq!(toml::from_str(&text), Ok(event), "{text}");
+        let once = read("").expect("an event");
+        assert_eq!((once.moments().count(), once.last()), (1, Time::ms(1)));
+        assert!(!toml::to_string(&once).expect("plain data").contains("times"));
+    }
+
+    #[test]
+    fn half_of_a_repetition_is_refused() {
+        let no = |more: &str| read(more).expect_err(more);
+        assert!(no("times = 3").contains("`every` is needed"));
+        assert!(no("every = '1ms'").contains("`times` is needed"));
+        assert!(no("times = 0").contains("1 to 100000"));
+        assert!(no("times = 100001\nevery = '1ms'").contains("1 to 100000"));
+        assert!(no("times = 2\nevery = '0s'").contains("more than 0"));
+        assert!(no("times = 1\nevery = '1ms'").contains("more than 1"));
+    }
+}

@@ -92,6 +92,26 @@ fn a_rate_changes_at_its_time() {
     assert!(full.windows(2).all(|pair| pair[1] - pair[0] == slow), "not back to back: {after:?}");
 }
 
+/// Two events that repeat, in turn, are the same as each of them written out.
+#[test]
+fn a_rate_goes_up_and_down() {
+    let event = |at: &str, rate: &str, more: &str| {
+        format!(
+            "[[event]]\nat = \"{at}\"\nkind = \"rate\"\nlink = \"s0-h1\"\nrate = \"{rate}\"\n{more}\n"
+        )
+    };
+    let again = "times = 3\nevery = \"1ms\"";
+    let short = event("500us", "1Gbps", again) + &event("1ms", "10Gbps", again);
+    let times = [("500us", "1ms"), ("1500us", "2ms"), ("2500us", "3ms")];
+    let long: String =
+        times.map(|(down, up)| event(down, "1Gbps", "") + &event(up, "10Gbps", "")).concat();
+    let (short, long) = (watch("1us", &short), watch("1us", &long));
+    assert_eq!(short.0, long.0);
+    let slow = short.0.windows(2).filter(|pair| pair[1].at - pair[0].at == Time::ps(1_538 * 8_000));
+    // 1.5 ms at 12.3 us each.
+    assert!((110..=125).contains(&slow.count()));
+}
+
 /// Long flows through a fabric of which a part fails at 2 ms and comes back at 8 ms.
 fn through_a_failure(
     fabric: &str,
