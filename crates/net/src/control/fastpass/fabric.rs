@@ -6,6 +6,7 @@ use super::faults::Component;
 use super::paths::PathSelector;
 use super::routes::RouteSelector;
 use super::select::{Network, Selector};
+use super::tiers::{FatTree, Tiers};
 use crate::control::Surroundings;
 use crate::error::SpecError;
 use crate::id::{HostId, NodeId};
@@ -42,8 +43,10 @@ pub struct Fabric {
 enum Joined {
     /// Not at all: there is one.
     One,
-    /// By one switch on each path: links and switches by rack and path.
-    Spines { uplink: Vec<Component>, spine: Vec<Component>, room: u16 },
+    /// By one switch on each path: links by rack and path.
+    Spines { uplinks: Vec<Component>, room: u16 },
+    /// As in a fat-tree: links by rack and aggregation switch; by pod, aggregation switch and core.
+    Pods { tiers: Tiers, edges: Vec<Component>, cores: Vec<Component> },
     /// In any other way: by pair of racks, the entropies of its paths and their links.
     Any(Vec<Vec<(u16, Vec<u32>)>>),
 }
@@ -107,8 +110,8 @@ impl Fabric {
         self.routes.path(&self.wiring, src, dst, path).unwrap_or_default()
     }
     /// Between two racks, each path once: its lowest entropy, and its hops between switches.
-    fn ways(&self, src: HostId, dst: HostId) -> Vec<(u16, Vec<End>)> {
-        let mut found: Vec<(u16, Vec<End>)> = Vec::new();
+    fn ways(&self, src: HostId, dst: HostId) -> Ways {
+        let mut found = Ways::new();
         for path in 0..MOST_PATHS {
             if usize::from(path) > 4 * found.len() + 16 {
                 break; // nothing new for a long time: numbers of paths repeat
@@ -145,21 +148,19 @@ impl Fabric {
             ));
         }
         self.paths = ways.iter().flatten().map(|(path, _)| path + 1).max().unwrap_or(1);
-        self.joined = self.by_spines(&ways).unwrap_or_else(|| {
+        self.joined = self.by_spines(&ways).or_else(|| self.by_pods(&ways)).unwrap_or_else(|| {
             let links = |hops: &Vec<End>| hops.iter().map(|&end| self.directed(end)).collect();
-            let of_pair = |ways: &Vec<(u16, Vec<End>)>| {
-                ways.iter().map(|(path, hops)| (*path, links(hops))).collect()
-            };
+            let of_pair =
+                |ways: &Ways| ways.iter().map(|(path, hops)| (*path, links(hops))).collect();
             Joined::Any(ways.iter().map(of_pair).collect())
         });
         Ok(())
     }
     /// The same where each path is a switch that all racks have a link to.
-    fn by_spines(&self, ways: &[Vec<(u16, Vec<End>)>]) -> Option<Joined> {
+    fn by_spines(&self, ways: &[Ways]) -> Option<Joined> {
         let (racks, paths) = (usize::from(self.racks), usize::from(self.paths));
-        let mut uplink = vec![Component::MAX; racks * paths];
-        let mut spine = vec![Component::MAX; paths];
-        let mut room = u16::MAX;
+        let mut uplinks = Links::new(racks * paths);
+        let mut spines = Links::new(paths);
         for (pair, ways) in ways.iter().enumerate() {
             let (a, b) = (pair / racks, pair % racks);
             if a != b && ways.len() != paths {
@@ -168,15 +169,57 @@ impl Fabric {
             for (path, hops) in ways {
                 let [up, down] = hops[..] else { return None };
                 let path = usize::from(*path);
-                let link = |end: End| self.wiring.of(end.node)[end.port.at()].link as Component;
-                fix(&mut uplink[a * paths + path], link(up))?;
-                fix(&mut uplink[b * paths + path], link(down))?;
-                fix(&mut spine[path], (self.links + down.node.at()) as Component)?;
-                let rooms = [up, down].map(|end| self.rooms[self.directed(end) as usize]);
-                room = room.min(rooms[0]).min(rooms[1]);
+                uplinks.fix(a * paths + path, self, up)?;
+                uplinks.fix(b * paths + path, self, down)?;
+                spines.set(path, down.node.0)?;
             }
         }
-        Some(Joined::Spines { uplink, spine, room })
+        Some(Joined::Spines { uplinks: uplinks.links, room: uplinks.room })
+    }
+    /// The same in a fat-tree. The lower digit of a path is that of the aggregation switch.
+    fn by_pods(&self, ways: &[Ways]) -> Option<Joined> {
+        let racks = usize::from(self.racks);
+        let near = |way: &&Ways| way.first().is_none_or(|(_, hops)| hops.len() == 2);
+        let size = ways[..racks].iter().take_while(near).count();
+        if size < 2 || size == racks || !racks.is_multiple_of(size) {
+            return None;
+        }
+        let aggregations = ways[1].len();
+        let above = ways[size].len() / aggregations;
+        let mut edges = Links::new(racks * aggregations);
+        let mut cores = Links::new(racks / size * aggregations * above);
+        for (pair, ways) in ways.iter().enumerate() {
+            let (a, b) = (pair / racks, pair % racks);
+            let (from, to) = (a / size, b / size);
+            let paths = if from == to { aggregations } else { aggregations * above };
+            if a != b && ways.len() != paths {
+                return None;
+            }
+            for (path, hops) in ways {
+                let (index, core) = (*path as usize % aggregations, *path as usize / aggregations);
+                let link = |pod: usize| (pod * aggregations + index) * above + core;
+                let (up, down) = match (hops[..].as_ref(), from == to) {
+                    ([up, down], true) => (*up, *down),
+                    ([up, first, second, down], false) => {
+                        cores.fix(link(from), self, *first)?;
+                        cores.fix(link(to), self, *second)?;
+                        (*up, *down)
+                    }
+                    _ => return None,
+                };
+                edges.fix(a * aggregations + index, self, up)?;
+                edges.fix(b * aggregations + index, self, down)?;
+            }
+        }
+        let tiers = Tiers {
+            pods: (racks / size) as u16,
+            edges: size as u16,
+            aggregations: aggregations as u16,
+            cores: above as u16,
+            edge_room: edges.room,
+            core_room: cores.room,
+        };
+        Some(Joined::Pods { tiers, edges: edges.links, cores: cores.links })
     }
 
     /// Hosts that are not stations.
@@ -203,6 +246,10 @@ impl Fabric {
                 PathSelector::new(self.racks, self.paths, *room)
                     .map_err(|error| wrong(error.to_string()))?,
             ),
+            Joined::Pods { tiers, .. } => Network::FatTree(
+                FatTree::new(*tiers).map_err(|error| wrong(error.to_string()))?,
+                tiers.cores,
+            ),
             Joined::Any(candidates) => {
                 // Links that no path uses may have any room.
                 let rooms: Vec<u16> = self.rooms.iter().map(|&room| room.max(1)).collect();
@@ -216,31 +263,59 @@ impl Fabric {
         };
         Ok(Some(Selector::new(network, self.rack[..self.hosts].to_vec())))
     }
-    /// The entropy of what a selector of this fabric calls a path.
-    pub fn entropy(&self, src: u16, dst: u16, path: Option<u32>) -> u16 {
+    /// The entropy of what a selector of this fabric calls a path. Where all paths are alike, `turn` of
+    /// them are skipped: selectors prefer the lowest, and packets should not always go there.
+    pub fn entropy(&self, src: u16, dst: u16, path: Option<u32>, turn: u32) -> u16 {
         let Some(path) = path else { return 0 };
-        let Joined::Any(candidates) = &self.joined else { return path as u16 };
-        let [a, b] = [src, dst].map(|host| usize::from(self.rack[usize::from(host)]));
-        candidates[a * usize::from(self.racks) + b][path as usize].0
+        let rack = |host: u16| self.rack[usize::from(host)];
+        match &self.joined {
+            Joined::One => 0,
+            Joined::Spines { .. } => ((path + turn) % u32::from(self.paths)) as u16,
+            Joined::Pods { tiers, .. } => {
+                let [edges, aggregations, cores] =
+                    [tiers.edges, tiers.aggregations, tiers.cores].map(u32::from);
+                let inside = u32::from(rack(src)) / edges == u32::from(rack(dst)) / edges;
+                let (index, core) = if inside { (path, 0) } else { (path / cores, path % cores) };
+                let core = if inside { 0 } else { (core + turn) % cores };
+                ((index + turn) % aggregations + aggregations * core) as u16
+            }
+            Joined::Any(candidates) => {
+                let pair =
+                    usize::from(rack(src)) * usize::from(self.racks) + usize::from(rack(dst));
+                candidates[pair][path as usize].0
+            }
+        }
     }
     /// Has a selector of this fabric avoid a link or switch, or use it again.
     pub fn set_works(&self, selector: &mut Selector, component: Component, works: bool) {
+        const KNOWN: &str = "a link of this fabric";
+        let directed = &self.directed[component as usize];
+        let among = |links: &[Component]| {
+            let is = |(_, link): &(usize, &Component)| directed.contains(&(2 * **link));
+            links.iter().enumerate().filter(is).map(|(at, _)| at).collect::<Vec<usize>>()
+        };
         match (selector.network(), &self.joined) {
-            (Network::TwoTiers(selector), Joined::Spines { uplink, spine, .. }) => {
+            (Network::TwoTiers(selector), Joined::Spines { uplinks, .. }) => {
                 let paths = usize::from(self.paths);
-                let links = uplink
-                    .iter()
-                    .enumerate()
-                    .filter(|&(at, &link)| link == component || spine[at % paths] == component);
-                for (at, _) in links {
+                for at in among(uplinks) {
                     let (rack, path) = ((at / paths) as u16, (at % paths) as u16);
-                    selector.set_link(rack, path, works).expect("a link of this fabric");
+                    selector.set_link(rack, path, works).expect(KNOWN);
+                }
+            }
+            (Network::FatTree(selector, _), Joined::Pods { tiers, edges, cores }) => {
+                let (indices, above) = (usize::from(tiers.aggregations), usize::from(tiers.cores));
+                for at in among(edges) {
+                    let (rack, index) = ((at / indices) as u16, (at % indices) as u16);
+                    selector.set_edge_link(rack, index, works).expect(KNOWN);
+                }
+                for at in among(cores) {
+                    let (switch, core) = (at / above, (at % above) as u16);
+                    let (pod, index) = ((switch / indices) as u16, (switch % indices) as u16);
+                    selector.set_core_link(pod, index, core, works).expect(KNOWN);
                 }
             }
             (Network::Any { links, .. }, Joined::Any(_)) => {
-                for &link in &self.directed[component as usize] {
-                    links.set_link(link, works).expect("a link of this fabric");
-                }
+                directed.iter().for_each(|&link| links.set_link(link, works).expect(KNOWN));
             }
             _ => {}
         }
@@ -274,11 +349,31 @@ impl Fabric {
     }
 }
 
-/// Notes what a place is; `None`: it is something else already.
-fn fix(place: &mut Component, is: Component) -> Option<()> {
-    if *place != Component::MAX && *place != is {
-        return None;
+/// Paths from rack to rack: their lowest entropies, and their hops between switches.
+type Ways = Vec<(u16, Vec<End>)>;
+
+/// The links of places that paths go through, and the room of the narrowest.
+struct Links {
+    links: Vec<Component>,
+    room: u16,
+}
+
+impl Links {
+    fn new(places: usize) -> Links {
+        Links { links: vec![Component::MAX; places], room: u16::MAX }
     }
-    *place = is;
-    Some(())
+    /// Notes what a place is; `None`: there is no such place, or it is something else already.
+    fn set(&mut self, place: usize, is: Component) -> Option<()> {
+        let known = self.links.get_mut(place)?;
+        if *known != Component::MAX && *known != is {
+            return None;
+        }
+        *known = is;
+        Some(())
+    }
+    /// The same for the link by which packets leave a port.
+    fn fix(&mut self, place: usize, fabric: &Fabric, end: End) -> Option<()> {
+        self.room = self.room.min(fabric.rooms[fabric.directed(end) as usize]);
+        self.set(place, fabric.wiring.of(end.node)[end.port.at()].link as Component)
+    }
 }

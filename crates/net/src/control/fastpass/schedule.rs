@@ -8,7 +8,7 @@ use super::select::{Part, Selector};
 use super::spec::{Fastpass, Order};
 use super::tenants::Tenant;
 use crate::error::SpecError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Timeslots of one batch for one pair of hosts over one path.
@@ -82,6 +82,8 @@ pub struct Schedule {
     slots: Slots,
     selector: Option<Selector>,
     fabric: Arc<Fabric>,
+    /// Out of use.
+    broken: BTreeSet<Component>,
     /// What hosts demanded before they began again and the allocator still knows: such demand is there
     /// already when they name it again.
     before: BTreeMap<(u16, u16), u64>,
@@ -106,6 +108,7 @@ impl Schedule {
             slots: slots(options, rates)?,
             selector: fabric.selector()?,
             fabric: Arc::clone(fabric),
+            broken: BTreeSet::new(),
             before: BTreeMap::new(),
             grants: Vec::new(),
             parts: Vec::new(),
@@ -140,8 +143,15 @@ impl Schedule {
     /// Has timeslots avoid a link or switch from the next batch on, as far as there is a way around it,
     /// or use it again.
     pub fn set_works(&mut self, component: Component, works: bool) {
-        if let Some(selector) = &mut self.selector {
-            self.fabric.set_works(selector, component, works);
+        match works {
+            true => self.broken.remove(&component),
+            false => self.broken.insert(component),
+        };
+        let Some(selector) = &mut self.selector else { return };
+        self.fabric.set_works(selector, component, works);
+        // One of those may be a part of what works again.
+        for &other in &self.broken {
+            self.fabric.set_works(selector, other, false);
         }
     }
     /// Decides about the next batch: timeslots by source, destination and path.
@@ -163,12 +173,14 @@ impl Schedule {
     fn place(&mut self) {
         let Schedule { selector, parts, rest, fabric, grants, .. } = self;
         let Some(selector) = selector else { return };
+        // Paths are alike as long as nothing is broken.
+        let turn = if self.broken.is_empty() { self.counters.batches as u32 % 4_096 } else { 0 };
         parts.clear();
         rest.clear();
         selector.select(grants, parts, rest).expect("hosts, racks and links are the fabric's");
         let place = |part: &Part| {
             let Grant { src, dst, .. } = part.grant;
-            placed(&part.grant, fabric.entropy(src, dst, part.path))
+            placed(&part.grant, fabric.entropy(src, dst, part.path, turn))
         };
         self.placed.extend(parts.iter().map(place));
         for &Grant { src, dst, slots } in &self.rest {

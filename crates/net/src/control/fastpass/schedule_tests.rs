@@ -69,13 +69,16 @@ impl Bench {
     }
 }
 
-const FABRICS: [&str; 6] = [
+const FABRICS: [&str; 8] = [
     "kind = 'star'\nhosts = 6",
     "kind = 'leaf-spine'\nleaves = 3\nspines = 3\nhosts-per-leaf = 3",
     "kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts-per-leaf = 4\nuplink-rate = '25Gbps'",
     "kind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts-per-leaf = 3\nuplink-rate = '40Gbps'\n\
      overrides = [{ link = 'h0-leaf0', rate = '40Gbps' }, { link = 'h4-leaf1', rate = '20Gbps' }]",
     "kind = 'fat-tree'\nk = 4",
+    "kind = 'fat-tree'\nk = 6",
+    // Neither racks under spines nor a fat-tree.
+    "kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts-per-leaf = 3\nuplinks-per-spine = 2",
     "kind = 'star'\nhosts = 5\noverrides = [{ link = 'h1-s0', rate = '100Gbps' }]",
 ];
 
@@ -85,7 +88,7 @@ proptest! {
     /// that was demanded, and no more.
     #[test]
     fn schedules_are_valid_and_complete(
-        which in 0usize..6, shortest: bool, break_one: bool,
+        which in 0usize..8, shortest: bool, break_one: bool,
         demands in prop::collection::vec((0u16..16, 0u16..16, 1u32..90), 1..60)
     ) {
         let bench = Bench::new(FABRICS[which]);
@@ -94,7 +97,7 @@ proptest! {
         let mut broken = Vec::new();
         if break_one && bench.fabric.paths() > 1 {
             // A link between switches: there is another way.
-            let name = if which == 4 { "edge0.0-agg0.1" } else { "leaf0-spine1" };
+            let name = if (4..6).contains(&which) { "edge0.0-agg0.1" } else { "leaf0-spine1" };
             broken.extend(bench.graph.link_named(name).map(|link| link as Component));
         }
         broken.iter().for_each(|&link| schedule.set_works(link, false));
@@ -120,6 +123,29 @@ proptest! {
             }
         }
         prop_assert!(schedule.is_idle() && open.values().all(|&left| left == 0), "{open:?}");
+    }
+}
+
+/// A fat-tree has a path for every packet of a matching, and all paths are used alike.
+#[test]
+fn a_whole_fat_tree_places_everything() {
+    for fabric in [FABRICS[1], FABRICS[4], FABRICS[5]] {
+        let bench = Bench::new(fabric);
+        let mut schedule = bench.schedule(&FastpassSpec::default());
+        let hosts = bench.rates.len() as u16;
+        for (src, dst) in (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst))) {
+            if src != dst {
+                assert!(schedule.demand(src, dst, 64));
+            }
+        }
+        let mut used = vec![0; usize::from(bench.fabric.paths())];
+        while !schedule.is_idle() {
+            for placed in schedule.batch() {
+                used[usize::from(placed.path)] += placed.slots.count_ones();
+            }
+        }
+        assert_eq!(schedule.counters().unplaced, 0, "{fabric}");
+        assert!(used.iter().all(|&slots| slots > 0), "{fabric}: {used:?}");
     }
 }
 

@@ -118,9 +118,5 @@ impl Isolation {
         self.cleared += 1;
         self.faults.clear(token);
         schedule.set_works(token, true);
-        // What is bad about a path as a whole is not said by one link, nor the other way round.
-        for out in &self.excluded {
-            schedule.set_works(out.component, false);
-        }
     }
 }

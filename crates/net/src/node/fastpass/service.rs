@@ -161,7 +161,9 @@ impl Service {
         self.counters.denied += u64::from(placed.slots.count_ones() - slots.count_ones());
         if slots != 0 && session.grant(dst.into(), path, self.base, slots).is_ok() {
             self.given_at.get_or_insert(now);
-            self.isolation.sent(&Placed { slots, ..*placed });
+            if self.common.options.spec().isolate_faults {
+                self.isolation.sent(&Placed { slots, ..*placed });
+            }
         }
     }
     /// Asks endpoints for echoes over what is out of use.
