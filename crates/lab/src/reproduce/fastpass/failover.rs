@@ -11,7 +11,7 @@ pub(super) const FAIL_OVER: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/fp-I.toml"),
         axis: &[1],
         set: |_, _| "killed at 5 ms".into(),
-        compare: compare,
+        compare,
         figures: |view| vec![view.bars("times", "Take-over", &[SILENCE, GRANT])],
     }),
 };

@@ -15,8 +15,8 @@ pub(super) const FAIRNESS: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/fp-C.toml"),
         axis: &[5],
         set: |_, senders| format!("{senders} senders"),
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

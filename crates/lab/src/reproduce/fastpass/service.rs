@@ -15,8 +15,8 @@ pub(super) const SERVICE: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/fp-H.toml"),
         axis: &[32],
         set: |_, hosts| format!("{hosts} hosts"),
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

@@ -15,8 +15,8 @@ pub(super) const FLAPPING: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/tdma-8.toml"),
         axis: &[10],
         set: |_, ms| format!("every {ms} ms"),
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

@@ -18,8 +18,8 @@ pub(super) const NEIGHBOURS: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/tdma-7.toml"),
         axis: &[100, 200, 375, 750, 1_500, 3_000],
         set: set_block,
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

@@ -17,8 +17,8 @@ pub(super) const PING: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/tdma-6.toml"),
         axis: &[0, 2],
         set: set_transfers,
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

@@ -19,7 +19,7 @@ pub(super) const ONE_SWITCH: Experiment = Experiment {
         axis: &[2, 10],
         set: set_size,
         compare: |points| compare(points, &Paper { tcp: 225.0, tdma: 194.0, ideal: 184.0 }),
-        figures: figures,
+        figures,
     }),
 };
 
@@ -33,7 +33,7 @@ pub(super) const TREE: Experiment = Experiment {
         axis: &[2, 10],
         set: set_size,
         compare: |points| compare(points, &Paper { tcp: 1225.0, tdma: 1075.0, ideal: 1024.0 }),
-        figures: figures,
+        figures,
     }),
 };
 

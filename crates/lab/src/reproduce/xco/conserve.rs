@@ -16,7 +16,7 @@ pub(super) const WORK_CONSERVATION: Experiment = Experiment {
         axis: &[5],
         set: |_, senders| format!("{senders} UDP senders"),
         compare: work_conservation,
-        figures: figures,
+        figures,
     }),
 };
 

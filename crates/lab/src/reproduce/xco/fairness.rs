@@ -16,8 +16,8 @@ pub(super) const FAIRNESS: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/xco-8.toml"),
         axis: &[5],
         set: |_, senders| format!("{senders} senders"),
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

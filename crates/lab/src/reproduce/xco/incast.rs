@@ -17,7 +17,7 @@ pub(super) const STRIPED: Experiment = Experiment {
         axis: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
         set: set_servers,
         compare: striped,
-        figures: figures,
+        figures,
     }),
 };
 
@@ -31,7 +31,7 @@ pub(super) const BLOCKS: Experiment = Experiment {
         axis: &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
         set: set_servers,
         compare: incast,
-        figures: figures,
+        figures,
     }),
 };
 

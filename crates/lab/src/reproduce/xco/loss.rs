@@ -18,8 +18,8 @@ pub(super) const BOTTLENECK: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/xco-11.toml"),
         axis: &[1, 2, 3, 4, 5, 101, 104, 107, 110, 111, 112, 113, 200, 201, 202, 203, 204, 205],
         set: set_senders,
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

@@ -16,8 +16,8 @@ pub(super) const MIGRATION: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/xco-7.toml"),
         axis: &[0, 1, 2, 3, 4, 101, 102, 103, 104],
         set: set_senders,
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

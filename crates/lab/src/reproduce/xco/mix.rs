@@ -19,7 +19,7 @@ pub(super) const ONE_GIGABIT: Experiment = Experiment {
         axis: &[0, 1, 2, 3, 4, 5],
         set: set_udp_senders,
         compare: mix,
-        figures: figures,
+        figures,
     }),
 };
 

@@ -17,8 +17,8 @@ pub(super) const PING: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/xco-6.toml"),
         axis: &[0, 13],
         set: set_senders,
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

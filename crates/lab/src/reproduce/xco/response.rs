@@ -15,8 +15,8 @@ pub(super) const RESPONSE: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/xco-10.toml"),
         axis: &[2],
         set: |_, seconds| format!("every {seconds} s"),
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 

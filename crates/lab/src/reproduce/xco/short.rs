@@ -17,8 +17,8 @@ pub(super) const SHORT_FLOWS: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/xco-5.toml"),
         axis: &[0, 10, 25, 50, 100, 200, 300, 400],
         set: set_sequences,
-        compare: compare,
-        figures: figures,
+        compare,
+        figures,
     }),
 };
 
