@@ -80,8 +80,9 @@ impl Case {
         self.report(&turns)
     }
     fn report(&self, turns: &[[Took; 3]]) -> Vec<Row> {
-        let fastest =
-            |i: usize, of: fn(&Took) -> f64| least(turns.iter().map(|turn| of(&turn[i]) / turn[i].slots));
+        let fastest = |i: usize, of: fn(&Took) -> f64| {
+            least(turns.iter().map(|turn| of(&turn[i]) / turn[i].slots))
+        };
         let forms = [(0, ONE), (1, SPLIT), (2, TWO)].into_iter();
         let times = forms.flat_map(|(i, form)| {
             let per_slot =
