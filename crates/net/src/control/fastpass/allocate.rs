@@ -240,7 +240,7 @@ impl Allocator {
         while from < waiting.len() {
             let pairs = waiting.len() - from;
             self.make_room(pairs);
-            let [none, live, gone] = self.first(&mut waiting[from..]);
+            let [none, live, gone] = self.first(&mut waiting[from..], pairs);
             let gone = self.rounds(live, gone);
             from = self.settle(waiting, from + none, pairs..gone, out);
         }
@@ -248,14 +248,14 @@ impl Allocator {
             waiting.sort_by_key(|&head| !tenants.was_cut_short(head));
         }
     }
-    /// The first visit to the pairs that wait.
-    pub(super) fn first(&mut self, waiting: &mut [Head]) -> [usize; 3] {
+    /// The first visit to these pairs, where so many compete for slots.
+    pub(super) fn first(&mut self, waiting: &mut [Head], competing: usize) -> [usize; 3] {
         let Allocator { pairs, ends, tenants, .. } = self;
         if let Some(tenants) = tenants {
             return first_visits(waiting, pairs, ends, |free, head, _| tenants.take(free, head));
         }
         // Where most endpoints have many pairs, an equal share is a slot or two: not worth a search.
-        let crowd = waiting.len() / self.endpoints;
+        let crowd = competing / self.endpoints;
         match self.policy {
             Policy::MaxMin { quantum } if crowd < CROWD => {
                 first_visits(waiting, pairs, ends, |free, head, ends| {

@@ -6,6 +6,9 @@ use super::allocate::{Allocator, DemandError, Grant, Policy};
 use super::keys::Keys;
 use super::visit::{Head, Pair, key};
 
+/// So much less are pairs a crowd where their sets must not harm each other.
+const EQUAL: usize = 2;
+
 /// A way.
 #[derive(Clone, Debug)]
 pub struct Way {
@@ -14,6 +17,8 @@ pub struct Way {
     joined: Keys,
     /// What other ways' pairs ask for in this batch.
     others: Vec<u64>,
+    /// Pairs of all ways when it began.
+    all: usize,
     /// Other ways' pairs, while they are served.
     guests: Vec<Head>,
 }
@@ -25,7 +30,8 @@ impl Way {
     /// As [`Allocator::new`].
     pub fn new(endpoints: usize, policy: Policy) -> Result<Way, DemandError> {
         let allocator = Allocator::new(endpoints, policy)?;
-        Ok(Way { allocator, joined: Keys::new(), others: Vec::new(), guests: Vec::new() })
+        let (joined, others, guests) = (Keys::new(), Vec::new(), Vec::new());
+        Ok(Way { allocator, joined, others, all: 0, guests })
     }
     /// As [`Allocator::add_demand`]; not between [`Way::begin`] and [`Way::finish`].
     ///
@@ -64,7 +70,9 @@ impl Way {
     pub fn begin(&mut self, others: &[u64], out: &mut Vec<Grant>, lent: &mut Vec<u64>) {
         self.others.extend_from_slice(others);
         self.for_others(|pairs, more| *pairs += more);
-        let Way { allocator, joined, .. } = self;
+        let theirs = others.iter().map(|load| (load >> 32) as usize);
+        self.all = self.allocator.active_pairs() + theirs.sum::<usize>();
+        let Way { allocator, joined, all, .. } = self;
         allocator.open();
         let mut waiting = std::mem::take(&mut allocator.waiting[0]);
         if allocator.policy == Policy::ShortestFirst {
@@ -72,7 +80,8 @@ impl Way {
         }
         let count = waiting.len();
         allocator.make_room(count);
-        let [none, live, gone] = allocator.first(&mut waiting);
+        // An equal share is what keeps sets from harming each other: looked for as long as it is two slots.
+        let [none, live, gone] = allocator.first(&mut waiting, *all / EQUAL);
         // No second visit now, not even where there is more to get.
         allocator.pairs.copy_within(..live, gone);
         allocator.settle(&mut waiting, none, count..gone + live, out);
@@ -83,14 +92,14 @@ impl Way {
     /// Serves pairs of another way with what is free in this one's batch. Those with all slots granted
     /// come first, with none left; the others stay in the order of service.
     pub fn serve(&mut self, pairs: &mut Vec<u64>, out: &mut Vec<Grant>) {
-        let Way { allocator, guests, .. } = self;
+        let Way { allocator, guests, all, .. } = self;
         guests.clear();
         guests.extend(pairs.drain(granted(pairs)..).map(Head));
         if allocator.policy == Policy::ShortestFirst {
             guests.sort_unstable();
         }
         allocator.make_room(guests.len());
-        let [none, live, gone] = allocator.first(guests);
+        let [none, live, gone] = allocator.first(guests, *all);
         let gone = allocator.rounds(live, gone);
         let gone = &allocator.pairs[guests.len()..gone];
         out.extend(gone.iter().map(Pair::grant));
