@@ -58,13 +58,14 @@ fn gap(run: &RunRecord) -> f64 {
     TURNS.map(longest).into_iter().fold(0.0, f64::max)
 }
 
-/// Around the first turn, in milliseconds as the paper has it.
+/// Around the first turn, counted from it; means over milliseconds, as the paper has it.
 fn first_turn(run: &RunRecord) -> Vec<(f64, f64)> {
     let near = |(at, _): &(f64, f64)| (at - TURNS[0]).abs() < AROUND;
     let fine: Vec<(f64, f64)> = course(run).into_iter().filter(near).collect();
     let mean = |part: &[(f64, f64)]| {
         let n = part.len() as f64;
-        (part.iter().map(|p| p.0).sum::<f64>() / n, part.iter().map(|p| p.1).sum::<f64>() / n)
+        let (at, rate) = part.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
+        (at / n - TURNS[0], rate / n)
     };
     fine.chunks(10).map(mean).collect()
 }
@@ -72,7 +73,7 @@ fn first_turn(run: &RunRecord) -> Vec<(f64, f64)> {
 fn figures(view: &View) -> Vec<Figure> {
     let turn = Values {
         id: "turn",
-        title: "Throughput of the receiver's link around the first turn, 1 ms means",
+        title: "Throughput of the receiver's link, 1 ms means; the first turn is at 0",
         label: "throughput",
         unit: Measure::BitsPerSecond,
         scale: Division::Linear,
