@@ -44,7 +44,10 @@ const SLOT_BITS: f64 = 12_000.0;
 
 /// All rows that `slotline bench arbiter` has of the pipeline.
 pub fn rows() -> Vec<Row> {
-    cases().iter().flat_map(|case| case.run(BATCHES * 256 / usize::from(case.endpoints), REPETITIONS)).collect()
+    cases()
+        .iter()
+        .flat_map(|case| case.run(BATCHES * 256 / usize::from(case.endpoints), REPETITIONS))
+        .collect()
 }
 
 fn cases() -> Vec<Case> {

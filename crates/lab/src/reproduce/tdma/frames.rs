@@ -149,20 +149,35 @@ const SILENCE_PS: u64 = 4_000_000;
 /// Shorter than a slot: what a frame at its end has to do with.
 const SLOT_PS: u64 = 280_000_000;
 
-/// For each two frames in a row, how far the hosts' gaps between them are apart: us.
-fn gaps(run: &RunRecord) -> Vec<f64> {
-    let of_host = |host: usize| -> Vec<u64> {
+/// Frames so close to one another, over all hosts, are of one edge of a slot.
+const EDGE_PS: u64 = 5_000_000;
+const HOSTS: usize = 24;
+
+/// When each host got its frame, for each edge at which every host got one.
+fn edges(run: &RunRecord) -> Vec<[u64; HOSTS]> {
+    let of_host = |host: usize| {
         let name = format!("h{host}");
-        captured(run, "s0", &name).iter().filter(|p| is_frame(p)).map(|p| p.t_ps).collect()
+        let frames = captured(run, "s0", &name).iter().filter(|p| is_frame(p));
+        frames.map(move |frame| (frame.t_ps, host)).collect::<Vec<_>>()
     };
-    let hosts: Vec<Vec<u64>> = (0..24).map(of_host).collect();
-    let pairs = hosts.iter().map(Vec::len).min().unwrap_or(0).saturating_sub(1);
-    let apart = |at: usize| {
-        let gaps = hosts.iter().map(|times| times[at + 1] - times[at]);
+    let mut frames: Vec<(u64, usize)> = (0..HOSTS).flat_map(of_host).collect();
+    frames.sort_unstable();
+    let edge = |frames: &[(u64, usize)]| {
+        let mut times = [0; HOSTS];
+        frames.iter().for_each(|&(at, host)| times[host] = at);
+        (frames.len() == HOSTS && !times.contains(&0)).then_some(times)
+    };
+    frames.chunk_by(|a, b| b.0 - a.0 < EDGE_PS).filter_map(edge).collect()
+}
+
+/// For each two such edges in a row, how far the hosts' gaps between them are apart: us.
+fn gaps(run: &RunRecord) -> Vec<f64> {
+    let apart = |pair: &[[u64; HOSTS]]| {
+        let gaps = pair[1].iter().zip(pair[0]).map(|(late, early)| late - early);
         let (low, high) = gaps.fold((u64::MAX, 0), |(l, h), gap| (l.min(gap), h.max(gap)));
         (high - low) as f64 / 1e6
     };
-    (0..pairs).map(apart).collect()
+    edges(run).windows(2).map(apart).collect()
 }
 
 fn delays(view: &View) -> Vec<Figure> {

@@ -11,7 +11,9 @@ struct Queue {
     packets: VecDeque<Packet>,
     /// Bytes in `packets`.
     bytes: u64,
-    /// Bytes for this destination that wait as short flows.
+    /// Packets of short flows, which are before the others, whether they leave by slot or not.
+    shorts: VecDeque<Packet>,
+    /// Bytes in `shorts`.
     short: u64,
     /// What was short since the last renewal, which ends at `renewal`.
     spent: u64,
@@ -24,8 +26,10 @@ pub(super) struct Queues {
     /// Index into `queues` plus one, by destination; zero: none yet.
     places: Vec<u32>,
     queues: Vec<Queue>,
-    /// Short flows' packets, in order.
-    short: VecDeque<Packet>,
+    /// Places of `queues` in the order in which short flows' packets came. Some of these may have left by
+    /// slot since.
+    order: VecDeque<u32>,
+    shorts: u64,
     packets: u64,
     /// Where packets that need no slots are looked for first.
     turn: usize,
@@ -49,7 +53,7 @@ impl Queues {
     }
     /// Packets that wait, short flows' included.
     pub fn held(&self) -> u64 {
-        self.packets + self.short.len() as u64
+        self.packets + self.shorts
     }
     /// Whether packets wait for slots.
     pub fn any(&self) -> bool {
@@ -66,7 +70,8 @@ impl Queues {
     }
     /// Length of the next packet for `dst`.
     pub fn next_len(&self, dst: HostId) -> Option<u16> {
-        self.get(dst)?.packets.front().map(|packet| packet.len)
+        let queue = self.get(dst)?;
+        queue.shorts.front().or(queue.packets.front()).map(|packet| packet.len)
     }
     /// Queues a packet that needs a slot.
     pub fn push(&mut self, packet: Packet) {
@@ -75,13 +80,23 @@ impl Queues {
         queue.packets.push_back(packet);
         self.packets += 1;
     }
-    /// Takes the next packet for `dst`.
+    /// Takes the next packet for `dst`: short flows' first, so that none overtakes another.
     pub fn pop(&mut self, dst: HostId) -> Option<Packet> {
-        self.get(dst)?;
-        let queue = self.make(dst);
+        let place = self.places.get(dst.at()).copied().unwrap_or(0).checked_sub(1)?;
+        self.take_short(place).or_else(|| self.take(place))
+    }
+    fn take(&mut self, place: u32) -> Option<Packet> {
+        let queue = &mut self.queues[place as usize];
         let packet = queue.packets.pop_front()?;
         queue.bytes -= u64::from(packet.len);
         self.packets -= 1;
+        Some(packet)
+    }
+    fn take_short(&mut self, place: u32) -> Option<Packet> {
+        let queue = &mut self.queues[place as usize];
+        let packet = queue.shorts.pop_front()?;
+        queue.short -= u64::from(packet.len);
+        self.shorts -= 1;
         Some(packet)
     }
     /// Takes a packet without any slot; destinations take turns.
@@ -111,18 +126,25 @@ impl Queues {
     }
     /// Queues a short flow's packet.
     pub fn push_short(&mut self, packet: Packet) {
-        self.make(packet.dst).short += u64::from(packet.len);
-        self.short.push_back(packet);
+        let queue = self.make(packet.dst);
+        queue.short += u64::from(packet.len);
+        queue.shorts.push_back(packet);
+        self.order.push_back(self.places[packet.dst.at()] - 1);
+        self.shorts += 1;
     }
     /// Whether short flows' packets wait.
     pub fn has_short(&self) -> bool {
-        !self.short.is_empty()
+        self.shorts > 0
     }
     /// Takes the next short flow's packet.
     pub fn pop_short(&mut self) -> Option<Packet> {
-        let packet = self.short.pop_front()?;
-        self.make(packet.dst).short -= u64::from(packet.len);
-        Some(packet)
+        while let Some(place) = self.order.pop_front() {
+            let packet = self.take_short(place);
+            if packet.is_some() {
+                return packet;
+            }
+        }
+        None
     }
 }
 
@@ -136,6 +158,10 @@ mod tests {
         fn queues_are_like_a_list_of_packets(steps in prop::collection::vec((0u8..5, 0u32..6), 1..200)) {
             let mut queues = Queues::default();
             let (mut list, mut short): (Vec<Packet>, Vec<Packet>) = Default::default();
+            let mut order: VecDeque<u32> = VecDeque::new();
+            let take = |list: &mut Vec<Packet>, dst: u32| {
+                list.iter().position(|other| other.dst.0 == dst).map(|at| list.remove(at))
+            };
             for (seq, (step, dst)) in (0..).zip(steps) {
                 let packet = Packet { dst: HostId(dst), seq, len: 100 + dst as u16, ..Packet::default() };
                 match step {
@@ -144,15 +170,19 @@ mod tests {
                         list.push(packet);
                     }
                     2 => {
-                        let first = list.iter().position(|other| other.dst == packet.dst);
-                        prop_assert_eq!(queues.pop(packet.dst), first.map(|at| list.remove(at)));
+                        let first = take(&mut short, dst).or_else(|| take(&mut list, dst));
+                        prop_assert_eq!(queues.pop(packet.dst), first);
                     }
                     3 => {
                         queues.push_short(packet);
                         short.push(packet);
+                        order.push_back(dst);
                     }
                     _ => {
-                        let expected = (!short.is_empty()).then(|| short.remove(0));
+                        let mut expected = None;
+                        while expected.is_none() && let Some(dst) = order.pop_front() {
+                            expected = take(&mut short, dst);
+                        }
                         prop_assert_eq!(queues.pop_short(), expected);
                     }
                 }
@@ -164,6 +194,7 @@ mod tests {
                 let waiting = queues.waiting().find(|(host, _)| *host == packet.dst);
                 prop_assert_eq!(waiting.map_or(0, |(_, bytes)| bytes), of(&list));
             }
+            while queues.pop_short().is_some() {}
             let mut left: Vec<u32> = std::iter::from_fn(|| queues.pop_any()).map(|p| p.seq).collect();
             left.sort_unstable();
             prop_assert_eq!(left, list.iter().map(|p| p.seq).collect::<Vec<_>>());
