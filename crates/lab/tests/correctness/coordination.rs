@@ -21,7 +21,7 @@ fn scenario(fabric: &str, workloads: &[&str], options: &str, events: &str) -> Ru
         {workloads}
         [[scheme]]
         name = "xco"
-        queue = {{ limit = "64KB" }}
+        queue = {{ limit = "64KB", priorities = true }}
         {options}
         {events}
         "#
