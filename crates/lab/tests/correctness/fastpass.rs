@@ -100,7 +100,6 @@ fn exact_clocks_leave_no_queues_on_paths() {
     assert_eq!(run.census.dropped, [0; 7]);
     assert!(run.control("slots_used") > 30_000);
     assert!(run.control("slots_unused") + run.control("slots_late") < 10, "{:?}", run.control);
-    assert!(run.flows.iter().all(|flow| flow.finished()));
 }
 
 /// A fast host sends to several slow ones in one timeslot, and receives from several.
