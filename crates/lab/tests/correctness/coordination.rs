@@ -163,7 +163,7 @@ fn on_demand_there_is_control_only_where_it_is_needed() {
 }
 
 /// Controllers at racks, rows and the core: hosts send within their rack, their row, and beyond, all at once;
-/// every link is shared and next to nothing is lost: less than one packet in 200, in buffers of 43 packets.
+/// every link is shared and none is overloaded.
 #[test]
 fn controllers_of_three_levels_share_links() {
     let fabric = r#"{ kind = "tree", rows = 2, racks = 2, hosts-per-rack = 4, rate = "1Gbps", rack-uplink = "2Gbps", row-uplink = "2Gbps" }"#;
@@ -173,18 +173,17 @@ fn controllers_of_three_levels_share_links() {
     let all: Vec<String> = [1, 4, 8].into_iter().flat_map(pairs).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let run = scenario(fabric, &all, &xco("controllers = \"hierarchical\""), "");
-    let few = |run: &RunRecord| run.census.dropped[FULL] * 200 < run.census.sent;
-    assert!(few(&run), "{:?}", run.census);
+    assert_eq!(run.census.dropped[FULL], 0, "{:?}", run.census);
     for (level, flows) in run.flows.chunks(16).enumerate() {
         let sum: f64 = flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / 0.1).sum();
         assert!(sum > 0.5e9, "level {level}: {sum}");
     }
     let free = scenario(fabric, &all, "", "");
-    assert!(free.census.dropped[FULL] > 1_000, "{:?}", free.census);
+    assert!(free.census.dropped[FULL] > 0, "{:?}", free.census);
     // All traffic at one level gets everything.
     let beyond = pairs(8);
     let beyond: Vec<&str> = beyond.iter().map(String::as_str).collect();
     let run = scenario(fabric, &beyond, &xco("controllers = \"hierarchical\""), "");
-    assert!(few(&run), "{:?}", run.census);
+    assert_eq!(run.census.dropped[FULL], 0, "{:?}", run.census);
     assert!(goodput(&run, |_| true) > 0.8 * 4e9, "{}", goodput(&run, |_| true));
 }

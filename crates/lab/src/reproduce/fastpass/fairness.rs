@@ -32,7 +32,7 @@ const DEVIATION: Quantity = Quantity {
 
 /// Throughput of one sender's rack over time.
 fn course(run: &RunRecord, sender: usize) -> Vec<(f64, f64)> {
-    rates(&samples(run, &format!("tor{sender}"), "core0"))
+    rates(&samples(run, &format!("tor{sender}"), "core"))
 }
 
 /// Of the five senders' rates in an interval, on average over the intervals in which all send.
