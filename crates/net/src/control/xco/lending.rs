@@ -187,7 +187,7 @@ mod tests {
             let mut borrowers = vec![Borrower::default(); 4];
             let mut now = Time::ZERO;
             for (own, wants, chance, restarts) in steps {
-                now = now + BEAT;
+                now += BEAT;
                 for (at, borrower) in borrowers.iter_mut().enumerate().skip(1) {
                     if now.since(borrower.heard) > TIMEOUT || usize::from(restarts) == at {
                         borrower.has(0, now);

@@ -267,7 +267,7 @@ mod tests {
         }
         /// Hosts report the megabits per second that they send to host 3.
         fn interval(&mut self, loads: &[(u32, u64)]) -> Vec<String> {
-            self.now = self.now + INTERVAL;
+            self.now += INTERVAL;
             for &(host, mbps) in loads {
                 let loads = [(DST, mbps * 1_250)];
                 let loads = if mbps > 0 { &loads[..] } else { &[] };

@@ -114,7 +114,7 @@ mod tests {
         let last = Time::ms(9);
         let mut now = last;
         while pair[1].beat(now) == Beat::Wait {
-            now = now + BEAT;
+            now += BEAT;
         }
         assert_eq!(now.since(last), SILENCE);
         // The first starts again, believes that it is in control, and learns better.
@@ -136,7 +136,7 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Beat(arrives) => {
-                        now = now + BEAT;
+                        now += BEAT;
                         beat(&mut pair, now, arrives);
                     }
                     Step::Restart(at) => {
@@ -146,7 +146,7 @@ mod tests {
                 }
             }
             for _ in 0..12 {
-                now = now + BEAT;
+                now += BEAT;
                 beat(&mut pair, now, true);
                 // Hosts obey the latest term.
                 let latest = pair.map(|one| one.term).into_iter().max().unwrap_or(0);

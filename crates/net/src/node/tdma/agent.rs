@@ -202,10 +202,10 @@ impl TdmaAgent {
                 self.reports.due = true;
             }
             Body::Reported(number) => self.reports.arrived = number,
-            Body::Classes { round, part, timing, classes } => {
-                if self.card.tell((round, part), timing, &classes, cx.now) {
-                    self.tell(Body::Ready(round), cx);
-                }
+            Body::Classes { round, part, timing, classes }
+                if self.card.tell((round, part), timing, &classes, cx.now) =>
+            {
+                self.tell(Body::Ready(round), cx);
             }
             _ => {}
         }
