@@ -1,5 +1,5 @@
 //! Figures of experiments, in the shape of the papers': the usual cases. What fits none of them is put
-//! together from [`crate::output::report::plot`].
+//! together from the shapes of the report.
 
 use super::quantity::scale;
 use super::{Measured, Quantity, Row, Stated};
