@@ -142,8 +142,9 @@ fn counted(summary: &Summary) -> impl Iterator<Item = String> {
         let count = |(name, mean): &(String, f64)| {
             format!("{} {}", words::grouped(mean.round() as u64), name.replace('_', " "))
         };
-        let counts: Vec<String> = scheme.control.iter().map(count).collect();
-        format!("{} counted in a run: {}.", scheme.name, counts.join(", "))
+        let some = scheme.control.iter().filter(|(_, mean)| *mean > 0.0);
+        let counts: Vec<String> = some.map(count).collect();
+        format!("{} counted in a run, zeros left out: {}.", scheme.name, counts.join(", "))
     })
 }
 

@@ -106,8 +106,7 @@ fn made(experiment: &Experiment) -> String {
     let how = match &experiment.work {
         Work::Runs(study) => format!(
             "The scenario {} at the points of the axis. The command: slotline run {} runs the one that is \
-             written there. Each setting comes from the paper, from the systems it names, or was chosen before the \
-             result was known.",
+             written there. Where settings come from is in the documentation's page on the paper.",
             study.file, study.file
         ),
         Work::Computed { how, .. } => how.to_string(),
