@@ -140,6 +140,7 @@ impl Service {
         self.base = batch * u64::from(BATCH);
         self.pending.clear();
         self.pending.extend_from_slice(self.schedule.batch());
+        self.isolation.avoids(timing.start(self.base));
         Some(now.after(self.common.options.spec().processing))
     }
     /// Gives out what was allocated.
