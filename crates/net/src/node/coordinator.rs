@@ -103,7 +103,7 @@ impl Coordinator {
             levels: None,
             plan: None,
             superiors: controllers.into_iter().map(Superior::new).collect(),
-            queues: Queues::default(),
+            queues: Queues::new(Time::ps(spec.slice.as_ps() / 2)),
             messages: VecDeque::new(),
             exempt: VecDeque::new(),
             controlled: Vec::new(),
@@ -123,6 +123,11 @@ impl Coordinator {
     pub fn with_phase(self, mut stream: Stream) -> Coordinator {
         let phase = Time::ps(stream.below(self.report_interval.as_ps()));
         Coordinator { phase, ..self }
+    }
+    /// Sends at `line`: a packet has to be over when its timeslice is.
+    pub fn with_line(mut self, line: Rate) -> Coordinator {
+        self.queues.line = Some(line.pace());
+        self
     }
     /// Has the controllers of several levels decide, each about its destinations.
     pub fn with_levels(self, levels: Arc<Levels>) -> Coordinator {
@@ -308,7 +313,7 @@ impl Coordinator {
         if self.queues.returned_since(dst, heard) || self.queues.is_free(dst) {
             return;
         }
-        self.queues.permit(dst, until, rate, cx.now);
+        let until = self.queues.permit(dst, until, rate, cx.now);
         cx.note(Note::Permitted { host: self.host, dst, until, rate });
         if until < Time::MAX {
             cx.wake(until, AGENT_TOKENS);

@@ -65,7 +65,10 @@ impl System for Xco {
             }
         };
         let phase = Stream::named(around.seed, "xco.report", host.0.into());
-        Ok(Box::new(coordinator.with_machines(around.plan).with_phase(phase)))
+        let node = around.graph.hosts[host.at()];
+        let line = around.wiring.of(node).first().map(|wire| wire.lane.rate);
+        let coordinator = coordinator.with_machines(around.plan).with_phase(phase);
+        Ok(Box::new(line.into_iter().fold(coordinator, Coordinator::with_line)))
     }
 }
 

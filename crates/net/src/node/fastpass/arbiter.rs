@@ -213,8 +213,14 @@ impl Arbiter {
         let Some(service) = &mut self.service else { return };
         match service.allocate(cx.now) {
             Some(at) if at > cx.now => cx.wake(at, GIVE),
-            Some(_) => service.give_out(&mut self.outbox, cx),
+            Some(_) => self.give_out(cx),
             None => {}
+        }
+    }
+    fn give_out(&mut self, cx: &mut Cx<'_>) {
+        let Some(service) = &mut self.service else { return };
+        if let Some(at) = service.give_out(&mut self.outbox, cx) {
+            cx.wake(at, GIVE);
         }
     }
 }
@@ -260,11 +266,7 @@ impl Node for Arbiter {
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         match token {
             BATCH if self.batch.ring(cx.now) => self.allocate(cx),
-            GIVE => {
-                if let Some(service) = &mut self.service {
-                    service.give_out(&mut self.outbox, cx);
-                }
-            }
+            GIVE => self.give_out(cx),
             TALK if self.talk.ring(cx.now) => {
                 if let Some(service) = &mut self.service {
                     service.poll_due(&mut self.outbox, cx);
