@@ -162,6 +162,32 @@ fn on_demand_there_is_control_only_where_it_is_needed() {
     assert!(goodput(&run, |_| true) > 0.85e9, "{}", goodput(&run, |_| true));
 }
 
+/// A host that leaves is scheduled no more at once, one whose link fails only after the time-out; who is
+/// there again is scheduled again.
+#[test]
+fn hosts_leave_and_join() {
+    let event = |at: u32, kind: &str, what: &str| {
+        format!("[[event]]\nat = \"{at}ms\"\nkind = \"{kind}\"\n{what}\n")
+    };
+    let host = "host = \"h0\"";
+    let link = "link = \"h0-s0\"";
+    let leaves = event(30, "leave", host) + &event(60, "join", host);
+    let fails = event(30, "link-down", link) + &event(60, "link-up", link);
+    let [left, failed] = [leaves, fails].map(|events| scenario(STAR, &[INCAST], &xco(""), &events));
+    let silent = [&left, &failed].map(|run| count(run, "silent_hosts"));
+    assert_eq!(silent, [0, 1]);
+    let all = [&left, &failed].map(|run| goodput(run, |_| true) / 1e6);
+    let one = [&left, &failed].map(|run| goodput(run, |host| host == 0) / 1e6);
+    println!("{all:?} {one:?}");
+    // The failed host's slices are lost until the time-out, five slices later.
+    assert!(all[0] > 900.0 && all[0] > all[1] + 10.0, "{all:?}");
+    // A fifth for 70 ms, less a slice or two.
+    assert!((90.0..135.0).contains(&one[0]), "{one:?}");
+    assert_eq!(left.census.dropped[FULL], 0);
+    let nobody = scenario(STAR, &[INCAST], "", &event(30, "leave", host));
+    assert!(nobody.census.lost() > 0, "without a scheduler its link goes down, and that is all");
+}
+
 /// Controllers at racks, rows and the core: hosts send within their rack, their row, and beyond, all at once;
 /// every link is shared and none is overloaded.
 #[test]

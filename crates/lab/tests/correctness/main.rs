@@ -17,3 +17,4 @@ mod ports;
 mod queueing;
 mod sharing;
 mod tdma;
+mod zero_queue;

@@ -41,6 +41,8 @@ pub struct EndpointSession {
     arrivals: Arrivals,
     /// Slots wanted and not granted yet, over all destinations.
     wanted: u64,
+    /// Something is wanted to a destination to which nothing was: that is not to wait for more.
+    urgent: bool,
     /// When the arbiter was last heard or asked.
     in_touch: Time,
 }
@@ -53,6 +55,7 @@ impl EndpointSession {
             flows: Flows::new(config.nodes),
             arrivals: Arrivals::default(),
             wanted: 0,
+            urgent: false,
             in_touch: Time::ZERO,
         }
     }
@@ -75,6 +78,7 @@ impl EndpointSession {
         if MOST_WANTED - flow.wanted() < slots {
             return Err(DemandError::TooMuch(dst));
         }
+        self.urgent |= flow.wanted() == 0;
         flow.demanded = flow.demanded.wrapping_add(slots);
         self.flows.report(dst);
         self.wanted += u64::from(slots);
@@ -107,6 +111,7 @@ impl EndpointSession {
         self.in_touch = now;
         if began {
             self.flows.restart();
+            self.urgent = true;
             self.arrivals.clear();
             events.push(EndpointEvent::Began);
         }
@@ -177,7 +182,9 @@ impl EndpointSession {
         }
         let may_send = self.session.may_send(now);
         let ask = may_send && self.ask_at().is_some_and(|at| at <= now);
-        let records = may_send && (self.flows.is_due() || ask);
+        let due = self.flows.is_due() && self.demand_at().is_some_and(|at| at <= now);
+        let more = self.session.last_sent() == Some(now) && self.flows.is_due();
+        let records = may_send && (due || more || ask);
         if !records && !self.session.must_ack(now) {
             return false;
         }
@@ -197,6 +204,7 @@ impl EndpointSession {
             let _room = ask && writer.alive();
             return;
         }
+        self.urgent = false;
         writer.demand();
         while writer.has_room()
             && let Some((dst, flow)) = self.flows.take()
@@ -204,6 +212,15 @@ impl EndpointSession {
             writer.total(Total { dst, slots: flow.demanded });
             self.session.window.note([dst].into_iter());
         }
+    }
+    /// When totals that are due may leave, as far as time goes.
+    fn demand_at(&self) -> Option<Time> {
+        let lull = match self.urgent || self.session.window.is_empty() {
+            true => Time::ZERO,
+            false => self.session.config().lull,
+        };
+        let quiet = self.session.last_sent().map_or(Time::ZERO, |at| at.after(lull));
+        Some(self.session.gate()?.max(quiet))
     }
     /// When to ask whether the arbiter is there: while slots are wanted and nothing else is on the way.
     fn ask_at(&self) -> Option<Time> {
@@ -213,7 +230,7 @@ impl EndpointSession {
     /// When [`EndpointSession::poll_message`] has to be called at the latest.
     pub fn deadline(&self) -> Option<Time> {
         let more = if self.flows.is_due() {
-            self.session.gate()
+            self.demand_at()
         } else {
             self.ask_at().max(self.ask_at().and(self.session.gate()))
         };

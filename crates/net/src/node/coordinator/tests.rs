@@ -263,10 +263,19 @@ fn leaving_is_said() {
     let mut bench = Bench::new(strict());
     bench.coordinator.leave(&mut Cx::new(Time::us(5), &mut bench.effects));
     assert_eq!(bench.drain(5), [""; 0], "it has not joined");
+    bench.coordinator.join(&mut Cx::new(Time::us(5), &mut bench.effects));
     bench.enqueue(6, 1, Kind::Data);
     assert_eq!(bench.drain(6), ["backlog [1]"]);
+    bench.window(6, Some(1), 100);
     bench.coordinator.leave(&mut Cx::new(Time::us(7), &mut bench.effects));
-    assert_eq!(bench.drain(7), ["leave"]);
+    bench.enqueue(8, 2, Kind::Data);
+    bench.enqueue(8, 2, Kind::Ack);
+    bench.window(9, Some(2), 100);
+    assert_eq!(bench.drain(9), ["leave"], "and nothing else, permitted or not");
+    bench.expire(5_000);
+    assert_eq!(bench.drain(5_000), [""; 0]);
+    bench.coordinator.join(&mut Cx::new(Time::us(6_000), &mut bench.effects));
+    assert_eq!(bench.drain(6_000), ["backlog [1, 2]", "Ack to 2"]);
 }
 
 /// The kinds of control messages that leave now, with their stations.
