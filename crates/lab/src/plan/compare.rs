@@ -104,19 +104,7 @@ impl Comparison {
             .iter()
             .filter_map(|(name, plan)| Some(format!("{name}: {}", plan.as_ref().err()?)));
         all.extend(missing);
-        let mut unknown: Vec<String> = Vec::new();
-        for (_, bill) in self.costed() {
-            for (what, sum) in [
-                ("price", &bill.switches),
-                ("price", &bill.cables),
-                ("power", &bill.power),
-                ("heat", &bill.heat),
-            ] {
-                let line = sum.missing.as_ref().map(|item| format!("-: no {what} of {item}"));
-                unknown.extend(line.filter(|line| !unknown.contains(line)));
-            }
-        }
-        all.extend(unknown.into_iter().take(3));
+        all.extend(self.unknown());
         let sums = |bill: &Bill| [bill.cost(), bill.power.clone(), bill.heat.clone()];
         if self.costed().flat_map(|(_, bill)| sums(bill)).any(|sum| sum.example) {
             all.push(
@@ -125,6 +113,24 @@ impl Comparison {
             );
         }
         all
+    }
+}
+
+impl Comparison {
+    /// What the table lacks: for each kind of figure one part.
+    fn unknown(&self) -> Vec<String> {
+        type Of = fn(&Bill) -> &Sum;
+        let kinds: [(&str, Of); 4] = [
+            ("price", |bill| &bill.switches),
+            ("price", |bill| &bill.cables),
+            ("power", |bill| &bill.power),
+            ("heat", |bill| &bill.heat),
+        ];
+        let lack = |(what, of): (&str, Of)| {
+            let item = self.costed().find_map(|(_, bill)| of(bill).missing.clone())?;
+            Some(format!("-: the table has no {what} of all, as of {item}"))
+        };
+        kinds.into_iter().filter_map(lack).collect()
     }
 }
 

@@ -101,11 +101,11 @@ fn bundles(out: &mut String, design: &Design, scale: Scale) {
         let _ = writeln!(out, "<g stroke=\"{colour}\" stroke-width=\"{width}\" fill=\"none\">");
     };
     if runs.len() <= MANY {
-        style(out, "#1f293714", 0.6);
+        style(out, "#9ca3af", 0.6);
         runs.iter().filter(|run| !first(run)).for_each(|run| bundle(out, design, run, scale));
         out.push_str("</g>\n");
     }
-    style(out, "#b91c1cb0", 1.2);
+    style(out, "#b91c1c", 1.2);
     runs.iter().filter(first).for_each(|run| bundle(out, design, run, scale));
     out.push_str("</g>\n");
 }

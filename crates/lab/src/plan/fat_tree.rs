@@ -144,7 +144,7 @@ fn in_pod(wish: &Wish, counts: &Counts, hall: &Hall, pod: u64, together: bool) -
     let mut runs: Vec<Run> = hall.host_racks(block).map(rack).collect();
     if !wish.pod_switch {
         let (_, edge) = counts.pod(pod);
-        runs.push(run("edge-aggregation", edge * counts.k / 2, near(hall, together)));
+        runs.push(run("edge-aggregation", edge * counts.k / 2, near(hall, block, together)));
     }
     runs
 }
@@ -159,7 +159,7 @@ fn to_core<'a>(
 ) -> impl Iterator<Item = Run> + 'a {
     let run = move |to: u64| {
         let (here, there) = (pod as usize, to as usize);
-        let length = if pod == to { near(hall, alone) } else { hall.between(here, there) };
+        let length = if pod == to { near(hall, here, alone) } else { hall.between(here, there) };
         Run {
             link: "aggregation-core",
             rate: wish.nic,
@@ -171,9 +171,10 @@ fn to_core<'a>(
     (0..counts.pods).map(run).filter(|run| run.count > 0)
 }
 
-/// Between switches of a pod: within a rack, or to the rack beside it.
-fn near(hall: &Hall, together: bool) -> Length {
-    if together { hall.within() } else { hall.beside(1) }
+/// Between switches of a pod: within a rack, or from the first to the last of those for switches.
+fn near(hall: &Hall, block: usize, together: bool) -> Length {
+    let apart = hall.blocks[block].network as u64 - 1;
+    if together { hall.within() } else { hall.beside(apart.max(1)) }
 }
 
 fn remarks(counts: &Counts, wish: &Wish, hall: &Hall) -> Vec<String> {

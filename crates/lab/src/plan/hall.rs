@@ -97,8 +97,11 @@ impl Hall {
             riser: floor.riser,
         };
         for ((block, grid), seat) in blocks.into_iter().zip(grids).zip(order) {
-            let corner = (seat % columns) as u64 * pitch.0;
-            hall.put(block, grid, (corner, (seat / columns) as u64 * pitch.1));
+            // A small block, as the core's, has the middle of its place.
+            let spare = |pitch: u64, cells: usize, cell: u64| (pitch - cells as u64 * cell) / 2;
+            let x = (seat % columns) as u64 * pitch.0 + spare(pitch.0, grid.columns, cell.0);
+            let y = (seat / columns) as u64 * pitch.1 + spare(pitch.1, grid.rows, cell.1);
+            hall.put(block, grid, (x, y));
         }
         hall
     }
@@ -116,7 +119,8 @@ impl Hall {
             block: at,
             hosts,
         };
-        self.racks.extend(inside_out(grid, cell, count).into_iter().zip(hosts).map(rack));
+        self.racks
+            .extend(inside_out(grid, cell, block.network, count).into_iter().zip(hosts).map(rack));
         let size = (grid.columns as u64 * cell.0, grid.rows as u64 * cell.1);
         let middle = match block.network {
             0 => (x + size.0 / 2, y + size.1 / 2),
@@ -175,16 +179,23 @@ fn near_square(count: usize, cell: (u64, u64)) -> Grid {
     best.unwrap_or(Grid { columns: 0, rows: 0 })
 }
 
-/// The first `count` cells of `grid` by distance from its middle.
-fn inside_out(grid: Grid, cell: (u64, u64), count: usize) -> Vec<(usize, usize)> {
+/// `count` cells of `grid`: first `network` of them side by side in its middle, then the nearest to it.
+fn inside_out(grid: Grid, cell: (u64, u64), network: usize, count: usize) -> Vec<(usize, usize)> {
     let from = |at: usize, of: usize, size: u64| (2 * at + 1).abs_diff(of) as u64 * size;
-    let distance = |&(column, row): &(usize, usize)| {
-        from(column, grid.columns, cell.0) + from(row, grid.rows, cell.1)
+    let apart = |&(column, row): &(usize, usize)| {
+        (from(row, grid.rows, cell.1), from(column, grid.columns, cell.0))
     };
     let rows = 0..grid.rows;
     let mut cells: Vec<(usize, usize)> =
         rows.flat_map(|row| (0..grid.columns).map(move |column| (column, row))).collect();
-    cells.sort_by_key(distance);
+    cells.sort_by_key(|place| {
+        let (rows, columns) = apart(place);
+        (rows, place.1, columns)
+    });
+    cells[network..].sort_by_key(|place| {
+        let (rows, columns) = apart(place);
+        rows + columns
+    });
     cells.truncate(count);
     cells
 }

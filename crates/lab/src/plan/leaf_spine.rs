@@ -8,7 +8,7 @@ use super::amount::{Money, Ratio};
 use super::hall::{Block, Hall};
 use super::parts::Parts;
 use super::tree::{host_runs, racks};
-use super::{Design, PlanError, Run, Switches, Wish, network_racks, worth};
+use super::{Design, PlanError, Run, Switches, Wish, network_racks, several, worth};
 use slotline_net::units::Rate;
 
 /// Numbers of a leaf-spine.
@@ -76,6 +76,11 @@ impl Counts {
         ]
     }
 
+    /// What its switches cost; more than all money where one has no price.
+    pub fn cost(&self, parts: &Parts) -> Money {
+        worth(&self.switches(), parts)
+    }
+
     fn oversubscription(&self, nic: Rate) -> Ratio {
         let wanted = 1_000 * u128::from(self.hosts_each) * u128::from(nic.0);
         let ratio = wanted.div_ceil(u128::from(self.uplinks) * u128::from(self.rate.0));
@@ -86,9 +91,8 @@ impl Counts {
 /// The numbers of the cheapest leaf-spine for `wish`.
 pub fn cheapest(wish: &Wish, parts: &Parts) -> Result<Counts, PlanError> {
     wish.check(parts)?;
-    let score = |counts: &Counts| -> (Money, u64) {
-        (worth(&counts.switches(), parts), counts.leaves + counts.spines)
-    };
+    let score =
+        |counts: &Counts| -> (Money, u64) { (counts.cost(parts), counts.leaves + counts.spines) };
     candidates(wish, parts).min_by_key(score).ok_or_else(|| PlanError::Impossible {
         what: "leaf-spine",
         oversubscription: wish.oversubscription,
@@ -148,7 +152,7 @@ pub fn design(wish: &Wish, parts: &Parts) -> Result<Design, PlanError> {
     let filled = racks(&hosts, counts.hosts_each, parts.floor.hosts_per_rack);
     let units = parts.switches[counts.spine_part].units;
     let block = Block {
-        label: "spine".into(),
+        label: "leaves around the spine".into(),
         hosts: filled.iter().map(|rack| rack.0).collect(),
         network: network_racks(counts.spines, units, parts.floor.rack_units),
     };
@@ -165,8 +169,11 @@ pub fn design(wish: &Wish, parts: &Parts) -> Result<Design, PlanError> {
     runs.extend(above.filter(|run| run.count > 0 && counts.spines > 0));
     let (leaf, spine) = (&parts.switches[counts.leaf_part], &parts.switches[counts.spine_part]);
     let remark = format!(
-        "leaves ({}) with {} hosts and {} uplinks; spine switches ({})",
-        leaf.name, counts.hosts_each, counts.uplinks, spine.name
+        "leaves ({}) with {} and {}; spine switches ({})",
+        leaf.name,
+        several(counts.hosts_each, "host"),
+        several(counts.uplinks, "uplink"),
+        spine.name
     );
     Ok(Design {
         name: format!("leaf-spine {}", wish.oversubscription),

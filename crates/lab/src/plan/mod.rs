@@ -15,7 +15,7 @@ pub mod parts;
 pub mod tree;
 
 #[cfg(test)]
-mod floor_tests;
+mod hall_tests;
 #[cfg(test)]
 mod parts_tests;
 #[cfg(test)]
@@ -228,4 +228,9 @@ fn racks_of(hosts: u64, each: u64) -> Vec<u64> {
 /// Racks for `count` switches of `units` each.
 fn network_racks(count: u64, units: u64, rack_units: u64) -> usize {
     count.div_ceil((rack_units / units).max(1)) as usize
+}
+
+/// `1 pod`, `2 pods`.
+fn several(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

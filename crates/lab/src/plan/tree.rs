@@ -10,7 +10,8 @@
 use super::amount::{Money, Ratio};
 use super::hall::{Block, Hall};
 use super::parts::{Parts, Switch};
-use super::{Design, PlanError, Run, Switches, Wish, network_racks, worth};
+use super::{Design, PlanError, Run, Switches, Wish, network_racks, several, worth};
+use slotline_net::units::Rate;
 
 /// Numbers of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,6 +91,11 @@ impl Counts {
         ]
     }
 
+    /// What its switches cost; more than all money where one has no price.
+    pub fn cost(&self, parts: &Parts) -> Money {
+        worth(&self.switches(), parts)
+    }
+
     /// Hosts of edge switch `edge`: all have their share, the last has the rest.
     fn hosts_of(&self, hosts: u64, edge: u64) -> u64 {
         (hosts - edge * self.hosts_each).min(self.hosts_each)
@@ -118,8 +124,7 @@ impl Counts {
 pub fn cheapest(wish: &Wish, parts: &Parts) -> Result<Counts, PlanError> {
     wish.check(parts)?;
     let score = |counts: &Counts| -> (Money, u64) {
-        let switches = counts.switches();
-        (worth(&switches, parts), switches.iter().map(|kind| kind.count).sum())
+        (counts.cost(parts), counts.edge + counts.aggregation + counts.core)
     };
     let found = pairs(wish, parts).flat_map(|pair| candidates(wish, parts, pair)).min_by_key(score);
     found.ok_or_else(|| PlanError::Impossible {
@@ -234,14 +239,20 @@ pub fn design(wish: &Wish, parts: &Parts) -> Result<Design, PlanError> {
 }
 
 fn remark(counts: &Counts, edge: &Switch, upper: &Switch) -> String {
-    let Counts { hosts_each, uplinks, down, up, pods, .. } = counts;
-    let above = match up {
+    let above = match counts.up {
         0 => "without a core".into(),
-        _ => format!("aggregation switches with {down} ports down and {up} up"),
+        up => {
+            let down = several(counts.down, "port");
+            format!("aggregation switches with {down} down and {up} up")
+        }
     };
     format!(
-        "{pods} pods; edge switches ({}) with {hosts_each} hosts and {uplinks} uplinks, {above} ({})",
-        edge.name, upper.name
+        "{}; edge switches ({}) with {} and {}, {above} ({})",
+        several(counts.pods, "pod"),
+        edge.name,
+        several(counts.hosts_each, "host"),
+        several(counts.uplinks, "uplink"),
+        upper.name
     )
 }
 
@@ -288,7 +299,7 @@ fn in_pod(
     parts: &Parts,
     hall: &Hall,
     pod: u64,
-    uplink: slotline_net::units::Rate,
+    uplink: Rate,
 ) -> Vec<Run> {
     let block = pod as usize;
     let filled = pod_racks(wish, counts, parts, pod);
@@ -328,7 +339,7 @@ pub(super) fn host_runs(
 }
 
 /// From the aggregation switches of a pod to the core.
-fn to_core(counts: &Counts, hall: &Hall, pod: u64, rate: slotline_net::units::Rate) -> Option<Run> {
+fn to_core(counts: &Counts, hall: &Hall, pod: u64, rate: Rate) -> Option<Run> {
     let edges = counts.edges_of(pod);
     let count = counts.uplinks * ((edges.end - edges.start) * counts.up).div_ceil(counts.down);
     let core = counts.pods as usize;
