@@ -1,0 +1,36 @@
+//! The fat-tree: a scalable, commodity data center network architecture (Al-Fares, 2012, chapters 2 and 3).
+
+mod cost;
+mod packaging;
+mod power;
+
+use super::{Paper, Row, Stated};
+use crate::statistics::Estimate;
+
+/// The paper.
+pub(super) static PAPER: Paper = Paper {
+    key: "ft",
+    title: "A Scalable, Adaptive, and Extensible Data Center Network Architecture, chapters 2 and 3: the fat-tree \
+            (Al-Fares, 2012)",
+    experiments: &[cost::COST, power::POWER, packaging::PACKAGING],
+};
+
+/// A value that is computed, not drawn.
+fn computed(
+    (point, scheme): (&str, &str),
+    (quantity, unit): (&'static str, &'static str),
+    paper: Option<f64>,
+    ours: f64,
+    note: &str,
+) -> Option<Row> {
+    Some(Row {
+        x: None,
+        point: point.into(),
+        scheme: scheme.into(),
+        quantity,
+        unit,
+        paper: paper.map(Stated::About),
+        ours: Estimate::of(&[ours])?,
+        note: note.into(),
+    })
+}
