@@ -7,13 +7,16 @@ use slotline_net::node::Change;
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Lane, NodeKind};
 
+/// Changes of nodes, with their time and place.
+type Changes = Vec<(Time, NodeId, Change)>;
+
 /// What it means for nodes that a host leaves or joins at `at`: a host that leaves has the time of two
 /// packets of `largest` bytes to say so. `None`: the event is about something else.
 pub(super) fn presence(
     graph: &Graph,
     (at, kind): (Time, &EventKind),
     largest: u64,
-) -> Option<Result<Vec<(Time, NodeId, Change)>, SpecError>> {
+) -> Option<Result<Changes, SpecError>> {
     let (host, leaves) = match kind {
         EventKind::Leave { host } => (host, true),
         EventKind::Join { host } => (host, false),
