@@ -41,8 +41,6 @@ pub struct EndpointSession {
     arrivals: Arrivals,
     /// Slots wanted and not granted yet, over all destinations.
     wanted: u64,
-    /// Something is wanted to a destination to which nothing was: that is not to wait for more.
-    urgent: bool,
     /// When the arbiter was last heard or asked.
     in_touch: Time,
 }
@@ -55,7 +53,6 @@ impl EndpointSession {
             flows: Flows::new(config.nodes),
             arrivals: Arrivals::default(),
             wanted: 0,
-            urgent: false,
             in_touch: Time::ZERO,
         }
     }
@@ -78,7 +75,6 @@ impl EndpointSession {
         if MOST_WANTED - flow.wanted() < slots {
             return Err(DemandError::TooMuch(dst));
         }
-        self.urgent |= flow.wanted() == 0;
         flow.demanded = flow.demanded.wrapping_add(slots);
         self.flows.report(dst);
         self.wanted += u64::from(slots);
@@ -111,7 +107,6 @@ impl EndpointSession {
         self.in_touch = now;
         if began {
             self.flows.restart();
-            self.urgent = true;
             self.arrivals.clear();
             events.push(EndpointEvent::Began);
         }
@@ -204,7 +199,6 @@ impl EndpointSession {
             let _room = ask && writer.alive();
             return;
         }
-        self.urgent = false;
         writer.demand();
         while writer.has_room()
             && let Some((dst, flow)) = self.flows.take()
@@ -215,7 +209,7 @@ impl EndpointSession {
     }
     /// When totals that are due may leave, as far as time goes.
     fn demand_at(&self) -> Option<Time> {
-        let lull = match self.urgent || self.session.window.is_empty() {
+        let lull = match self.session.window.is_empty() {
             true => Time::ZERO,
             false => self.session.config().lull,
         };

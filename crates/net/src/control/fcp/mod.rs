@@ -40,8 +40,8 @@ pub struct Config {
     /// At least this long between bursts of packets of one end; what comes up meanwhile goes into the
     /// next. Fastpass: 20 µs at the arbiter.
     pub gap: Time,
-    /// An endpoint whose last demand is not acknowledged yet waits for so long before it says how much more
-    /// it wants where it wants something already. Zero: as long as `gap` says.
+    /// An endpoint whose last demand is not acknowledged yet waits for so long before it says what more it
+    /// wants. Zero: as long as `gap` says.
     pub lull: Time,
     /// An endpoint that waits for slots and hears nothing asks for an answer this often.
     pub alive: Time,

@@ -58,7 +58,7 @@ impl Common {
         Config {
             timeout: spec.timeout,
             gap: spec.gap,
-            lull: self.timing.slot.times(u64::from(BATCH) / 2),
+            lull: self.timing.slot.times(BATCH.into()),
             alive: crate::time::Time::ps(spec.watchdog_timeout.as_ps() / 2),
             ..Config::usual(self.key(me, peer), me, peer, self.hosts, seed)
         }
