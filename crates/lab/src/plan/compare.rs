@@ -128,7 +128,7 @@ impl Comparison {
         ];
         let lack = |(what, of): (&str, Of)| {
             let item = self.costed().find_map(|(_, bill)| of(bill).missing.clone())?;
-            Some(format!("-: the table has no {what} of all, as of {item}"))
+            Some(format!("-: the table has no {what} of some parts, as {item}"))
         };
         kinds.into_iter().filter_map(lack).collect()
     }

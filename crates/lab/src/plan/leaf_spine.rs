@@ -48,7 +48,8 @@ struct Pair {
 impl Counts {
     fn of(wish: &Wish, pair: &Pair, uplinks: u64) -> Option<Counts> {
         let allowed = u128::from(wish.oversubscription.0 * uplinks) * u128::from(pair.rate.0);
-        let fast = (allowed / (1_000 * u128::from(wish.nic.0))) as u64;
+        let fast = allowed / (1_000 * u128::from(wish.nic.0));
+        let fast = u64::try_from(fast).unwrap_or(u64::MAX);
         let hosts_each = fast.min(if pair.shared { pair.ports - uplinks } else { pair.ports });
         if hosts_each == 0 {
             return None;

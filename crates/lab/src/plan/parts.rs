@@ -215,6 +215,13 @@ impl Parts {
     }
 }
 
+/// No switch has more ports: all ways to divide them are tried.
+const MOST_PORTS: u64 = 4_096;
+/// Nor more uplinks.
+const MOST_UPLINKS: u64 = 1_024;
+/// No rack, row or riser is longer.
+const FAR: Length = Length(100_000);
+
 impl FloorSpec {
     fn fault(&self) -> Option<(&'static str, String)> {
         let none = |key, what: &str| Some((key, format!("{what} must be larger than zero")));
@@ -223,16 +230,26 @@ impl FloorSpec {
             FloorSpec { rack_units: 0, .. } => none("rack-units", "units of a rack"),
             FloorSpec { rack_width: Length(0), .. } => none("rack-width", "the width"),
             FloorSpec { row_depth: Length(0), .. } => none("row-depth", "the depth"),
-            _ => None,
+            _ => [
+                ("rack-width", self.rack_width),
+                ("row-depth", self.row_depth),
+                ("riser", self.riser),
+            ]
+            .into_iter()
+            .find(|(_, length)| *length > FAR)
+            .map(|(key, length)| (key, format!("{length}; expected at most {FAR}"))),
         }
     }
 }
 
 impl Switch {
     fn fault(&self, floor: &FloorSpec) -> Option<(&'static str, String)> {
-        let most = u64::from(u16::MAX);
-        if !(2..=most).contains(&self.ports) || self.uplinks > most {
-            return Some(("ports", format!("{} ports; 2 to {most} are usual", self.ports)));
+        if !(2..=MOST_PORTS).contains(&self.ports) {
+            return Some(("ports", format!("{} ports; expected 2 to {MOST_PORTS}", self.ports)));
+        }
+        if self.uplinks > MOST_UPLINKS {
+            let message = format!("{} uplinks; expected at most {MOST_UPLINKS}", self.uplinks);
+            return Some(("uplinks", message));
         }
         if self.rate == Rate(0) || self.uplink_rate == Some(Rate(0)) {
             return Some(("rate", "a port needs a rate above zero".into()));

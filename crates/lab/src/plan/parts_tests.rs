@@ -61,6 +61,8 @@ fn what_is_wrong_is_said_with_its_place() {
     refused("rate = \"1Gbps\"", "rate = \"1Gb\"", &["Gbps"]);
     refused("hosts-per-rack = 48", "hosts-per-rack = 0", &["floor.hosts-per-rack"]);
     refused("rack-width = \"0.6m\"", "rack-width = \"0m\"", &["floor.rack-width"]);
+    refused("riser = \"2m\"", "riser = \"200m\"", &["floor.riser", "at most 100 m"]);
+    refused("uplinks = 4\n", "uplinks = 5000\n", &["switch[1].uplinks", "at most 1024"]);
     refused("examples = [\"power\"]", "examples = [\"colour\"]", &["`colour`", "price"]);
     refused("name = \"48-port 10GigE\"", "name = \"48-port GigE\"", &["two switches"]);
     assert!(read("switch = 3").is_err() && read("[[").is_err() && read("").is_err());

@@ -108,15 +108,15 @@ impl Counts {
 
     /// Worst demand over what is carried, in thousandths, rounded up.
     fn oversubscription(&self, nic: u64, uplink: u64) -> Ratio {
-        let wanted = u128::from(self.hosts_each * nic);
-        let carried = u128::from(self.uplinks * uplink);
+        let wanted = u128::from(self.hosts_each) * u128::from(nic);
+        let carried = u128::from(self.uplinks) * u128::from(uplink);
         let edge = (1_000 * wanted).div_ceil(carried);
         let above = match self.up {
             0 => edge,
             up => (1_000 * wanted * u128::from(self.down)).div_ceil(carried * u128::from(up)),
         };
         let alone = if self.edge == 1 { 1_000 } else { edge.max(above) };
-        Ratio(alone.max(1_000) as u64)
+        Ratio(u64::try_from(alone.max(1_000)).unwrap_or(u64::MAX))
     }
 }
 
@@ -171,7 +171,7 @@ fn within(wish: &Wish, edge: &Switch, counts: &Counts) -> bool {
 
 /// The most of an aggregation switch's ports that may go to edge switches; at least one goes up.
 fn most_down(wish: &Wish, edge: &Switch, ports: u64, hosts: u64, uplinks: u64) -> Option<u64> {
-    let wanted = 1_000 * u128::from(hosts * wish.nic.0);
+    let wanted = 1_000 * u128::from(hosts) * u128::from(wish.nic.0);
     let uplink = u128::from(edge.uplink_rate?.0);
     let allowed = u128::from(wish.oversubscription.0 * uplinks) * uplink;
     let down = u128::from(ports) * allowed / (allowed + wanted);

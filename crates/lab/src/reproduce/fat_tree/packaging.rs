@@ -21,7 +21,7 @@ pub(super) const PACKAGING: Experiment = Experiment {
     },
 };
 
-const FULL: &str = "27648 hosts";
+const COUNT: (&str, &str) = ("count", "1");
 const HALL: &str = "ours: racks of 0.6 m, rows 2.4 m apart, 2 m up and 2 m down at the ends; the thesis has no lengths";
 
 fn findings() -> Findings {
@@ -46,8 +46,8 @@ fn findings() -> Findings {
     }
 }
 
-fn fact(quantity: &'static str, unit: &'static str, paper: f64, ours: u64) -> Option<Row> {
-    computed((FULL, ""), (quantity, unit), Some(paper), ours as f64, "")
+fn fact(what: &str, paper: f64, ours: u64) -> Option<Row> {
+    computed((what, ""), COUNT, Some(paper), ours as f64, "")
 }
 
 fn of_pod(design: &Design) -> Vec<Option<Row>> {
@@ -61,17 +61,17 @@ fn of_pod(design: &Design) -> Vec<Option<Row>> {
     let core = design.switches.iter().filter(|kind| kind.role == "core");
     let hosts = own("host-edge", 0);
     vec![
-        fact("pods", "1", 48.0, pods),
-        fact("pods in a row of the hall", "1", 7.0, columns.count() as u64),
-        fact("hosts of a pod", "1", 576.0, hosts),
-        fact("racks with hosts of a pod", "1", 12.0, design.hall.host_racks(0).len() as u64),
-        fact("core switches in a pod", "1", 12.0, core.map(|kind| kind.count).sum::<u64>() / pods),
-        fact("ports of a pod switch to the outside", "1", 1_152.0, hosts + to_core),
-        fact("ports within a pod switch", "1", 1_152.0, 2 * design.inside / pods),
-        fact("cables from a pod to the core", "1", 576.0, to_core),
-        fact("of these, to core switches in the same pod", "1", 12.0, own("aggregation-core", 0)),
-        fact("cables of a bundle from pod to pod", "1", 12.0, own("aggregation-core", 1)),
-        fact("cables of a bundle from a rack", "1", 48.0, largest(design, "host-edge")),
+        fact("pods", 48.0, pods),
+        fact("pods in a row of the hall", 7.0, columns.count() as u64),
+        fact("hosts of a pod", 576.0, hosts),
+        fact("racks with hosts of a pod", 12.0, design.hall.host_racks(0).len() as u64),
+        fact("core switches in a pod", 12.0, core.map(|kind| kind.count).sum::<u64>() / pods),
+        fact("ports of a pod switch to the outside", 1_152.0, hosts + to_core),
+        fact("ports within a pod switch", 1_152.0, 2 * design.inside / pods),
+        fact("cables from a pod to the core", 576.0, to_core),
+        fact("of these, to core switches in the same pod", 12.0, own("aggregation-core", 0)),
+        fact("cables of a bundle from pod to pod", 12.0, own("aggregation-core", 1)),
+        fact("cables of a bundle from a rack", 48.0, largest(design, "host-edge")),
     ]
 }
 
@@ -83,7 +83,7 @@ fn largest(design: &Design, link: &str) -> u64 {
 fn of_cables(packed: &Design, loose: &Design) -> Vec<Option<Row>> {
     let external: u64 =
         packed.runs.iter().filter(|run| run.blocks.0 != run.blocks.1).map(|run| run.count).sum();
-    let plain = |quantity, ours: u64| computed((FULL, ""), (quantity, "1"), None, ours as f64, "");
+    let plain = |what, ours: u64| computed((what, ""), COUNT, None, ours as f64, "");
     vec![
         plain("cables, with separate switches", loose.cables()),
         plain("cables, with pod switches", packed.cables()),
@@ -100,8 +100,9 @@ fn of_lengths(packed: &Design, row: &[Run]) -> Vec<Option<Row>> {
         runs.iter().map(|run| run.count as f64 * run.length.metres()).sum::<f64>() / 1e3
     };
     let longest = |runs: &[Run]| runs.iter().map(|run| run.length.metres()).fold(0.0, f64::max);
-    let line = |scheme, quantity, ours| computed((FULL, scheme), quantity, None, ours, HALL);
-    let (all, most) = (("length of all cables", "km"), ("longest cable", "m"));
+    let line =
+        |scheme, (what, unit), ours| computed((what, scheme), ("length", unit), None, ours, HALL);
+    let (all, most) = (("all cables", "km"), ("longest cable", "m"));
     vec![
         line("grid", all, kilometres(&packed.runs)),
         line("row", all, kilometres(row)),

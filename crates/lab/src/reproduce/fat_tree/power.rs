@@ -27,7 +27,7 @@ pub(super) const POWER: Experiment = Experiment {
 const TIMES: (f64, f64) = (2.0, 3.0);
 /// What the paper says is saved, in percent: power and heat.
 const SAVED: (f64, f64) = (56.6, 56.5);
-const COUNT: (&str, &str) = ("switches", "1");
+const COUNT: (&str, &str) = ("count", "1");
 
 const RATIOS: &str = "from the text's ratios per Gbit/s (10GigE switches roughly double the power and three times the \
                       heat of GigE); the paper's watts are only in its figures, and its two statements do not meet";
@@ -69,27 +69,34 @@ fn counts(tree: &Design, fat_tree: &Design) -> Vec<Option<Row>> {
     };
     let row = |point, paper, ours| computed((point, "tree 1.2:1"), COUNT, Some(paper), ours, "");
     vec![
-        row("edge", 576.0, of(tree, "edge")),
-        row("aggregation", 36.0, of(tree, "aggregation")),
-        row("core", 18.0, of(tree, "core")),
-        computed(("all", "fat-tree"), COUNT, Some(2_880.0), fat_tree.switch_count() as f64, ""),
+        row("edge switches", 576.0, of(tree, "edge")),
+        row("aggregation switches", 36.0, of(tree, "aggregation")),
+        row("core switches", 18.0, of(tree, "core")),
+        computed(
+            ("all switches", "fat-tree"),
+            COUNT,
+            Some(2_880.0),
+            fat_tree.switch_count() as f64,
+            "",
+        ),
     ]
 }
 
 fn savings(tree: &Costed, fat_tree: &Costed, parts: &Parts) -> Vec<Option<Row>> {
     let saved = |of: fn(&Bill) -> u128| 100.0 - 100.0 * share(&tree.1, &fat_tree.1, of);
-    let row = |quantity, paper, ours| {
-        computed(("27648 hosts", "fat-tree"), (quantity, "%"), Some(paper), ours, RATIOS)
+    let less = |what, paper, ours| {
+        computed((what, "fat-tree"), ("less than the tree", "%"), Some(paper), ours, RATIOS)
     };
-    let times = |quantity, paper, saved| {
+    let times = |what, paper, saved| {
         let ours = needed(tree, fat_tree, parts, saved);
-        computed(("27648 hosts", "tree 1.2:1"), (quantity, "times"), Some(paper), ours, NEEDED)
+        let quantity = ("per Gbit/s over that of GigE", "times");
+        computed((what, "tree 1.2:1"), quantity, Some(paper), ours, NEEDED)
     };
     vec![
-        row("less power than the tree", SAVED.0, saved(power)),
-        row("less heat than the tree", SAVED.1, saved(heat)),
-        times("power per Gbit/s over GigE's", TIMES.0, SAVED.0),
-        times("heat per Gbit/s over GigE's", TIMES.1, SAVED.1),
+        less("power", SAVED.0, saved(power)),
+        less("heat", SAVED.1, saved(heat)),
+        times("power", TIMES.0, SAVED.0),
+        times("heat", TIMES.1, SAVED.1),
     ]
 }
 
