@@ -90,11 +90,14 @@ struct Stay {
     data: bool,
 }
 
+/// A packet left: when, by which port, and how long it is.
+type Hop = (u64, u32, u64);
+
 /// By port, the packets that were there, in the order they left. Those of control messages are taken to
 /// have come when they left.
 fn stays(run: &RunRecord) -> BTreeMap<u32, Vec<Stay>> {
     // By packet: when it left which port.
-    let mut ways: BTreeMap<(u32, u32), Vec<(u64, u32, u64)>> = BTreeMap::new();
+    let mut ways: BTreeMap<(u32, u32), Vec<Hop>> = BTreeMap::new();
     let mut out: BTreeMap<u32, Vec<Stay>> = BTreeMap::new();
     for capture in &run.captures {
         for packet in &capture.packets {

@@ -9,6 +9,9 @@ use super::load::{Item, Load, Terrain};
 use super::quality::max_min;
 use crate::rng::Stream;
 
+/// A way to place flows; `None` where it does not fit them.
+type Way = fn(&mut Fabric, &[Flow]) -> Option<Vec<Flow>>;
+
 /// How often flows on full links are looked at again.
 const ROUNDS: usize = 16;
 
@@ -25,7 +28,7 @@ pub fn best(fabric: &mut Fabric, flows: &mut [Flow]) -> i64 {
     if contest.flows.iter().all(|flow| flow.path.is_some()) {
         contest.enter(fabric, contest.flows.to_vec());
     }
-    let ways: [fn(&mut Fabric, &[Flow]) -> Option<Vec<Flow>>; 4] = [exact, fit, halved, annealed];
+    let ways: [Way; 4] = [exact, fit, halved, annealed];
     for way in ways {
         if !contest.is_over()
             && let Some(placed) = way(fabric, contest.flows)
