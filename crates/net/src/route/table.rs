@@ -20,7 +20,18 @@ pub struct Routes {
     pub(super) sets: Vec<u16>,
     /// The ports of hosts with several switches, at each of these.
     pub(super) homes: Vec<Cell>,
-    pub(super) pinned: bool,
+    pub(super) choice: Choice,
+}
+
+/// What says which of several equal ports is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Choice {
+    /// A hash of the packet's entropy with the node's key.
+    Hashed,
+    /// The packet's entropy divided by the node's key.
+    Numbered,
+    /// The destination's port at its switch, and the node's key added to it.
+    Suffix,
 }
 
 /// What a lookup needs to know of the node it is made at.
@@ -28,7 +39,8 @@ pub struct Routes {
 pub(super) struct NodeEntry {
     /// Its row's first cell.
     pub row: u32,
-    /// What the entropy is hashed with, or where paths are pinned, divided by.
+    /// What the entropy is hashed with, or where paths are pinned, divided by; two-level: the node's
+    /// place among those of its tier and pod.
     pub key: u32,
 }
 
@@ -64,6 +76,42 @@ pub struct TableSizes {
     pub bytes: usize,
 }
 
+/// Equal ports, in ascending order.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices<'a> {
+    first: u16,
+    len: u16,
+    /// Where they are no range.
+    set: &'a [u16],
+}
+
+impl<'a> Choices<'a> {
+    fn range(cell: Cell) -> Choices<'a> {
+        Choices { first: cell as u16, len: (cell >> 16) as u16, set: &[] }
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.len.into()
+    }
+    /// Whether there is none: the destination cannot be reached.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = PortId> + use<'a> {
+        (0..self.len).map(move |at| {
+            PortId(self.set.get(usize::from(at)).copied().unwrap_or(self.first + at))
+        })
+    }
+    /// Whether `port` is one of them.
+    pub fn contains(&self, port: PortId) -> bool {
+        match self.set {
+            [] => (self.first..self.first + self.len).contains(&port.0),
+            set => set.binary_search(&port.0).is_ok(),
+        }
+    }
+}
+
 /// The routes of one node.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
@@ -82,7 +130,8 @@ impl Row<'_> {
         if cell >= SETS {
             return self.routes.uncommon(cell, self.key, host.home, entropy);
         }
-        Some(PortId(cell as u16 + self.routes.choose(cell >> 16, self.key, entropy)))
+        let chosen = self.routes.choose(cell >> 16, self.key, entropy, host.home);
+        Some(PortId(cell as u16 + chosen))
     }
 }
 
@@ -92,6 +141,24 @@ impl Routes {
     #[inline]
     pub fn next(&self, at: NodeId, dst: HostId, entropy: u16) -> Option<PortId> {
         self.row(at).next(dst, entropy)
+    }
+
+    /// All ports by which a packet for `dst` may leave `at`.
+    pub fn choices(&self, at: NodeId, dst: HostId) -> Choices<'_> {
+        let host = &self.hosts[dst.at()];
+        let cell = match self.row(at).cells[host.group as usize] {
+            NONE => return Choices::range(0),
+            HOME => host.home,
+            cell @ HOMES.. => self.homes[(host.home + (cell - HOMES)) as usize],
+            cell => cell,
+        };
+        match cell.checked_sub(SETS) {
+            None => Choices::range(cell),
+            Some(set) => {
+                let (len, ports) = (self.sets[set as usize], &self.sets[set as usize + 1..]);
+                Choices { first: 0, len, set: &ports[..usize::from(len)] }
+            }
+        }
     }
 
     /// What `at` needs for many lookups.
@@ -104,12 +171,17 @@ impl Routes {
 
     /// A choice among `len`.
     #[inline]
-    fn choose(&self, len: u32, key: u32, entropy: u16) -> u16 {
-        if self.pinned {
-            return (u32::from(entropy) / key % len) as u16;
+    fn choose(&self, len: u32, key: u32, entropy: u16, home: Cell) -> u16 {
+        if self.choice == Choice::Hashed {
+            let hash = mix32(u32::from(entropy) ^ key);
+            return ((u64::from(hash) * u64::from(len)) >> 32) as u16;
         }
-        let hash = mix32(u32::from(entropy) ^ key);
-        ((u64::from(hash) * u64::from(len)) >> 32) as u16
+        let number = match self.choice {
+            // The low half of a host's only home is its port there.
+            Choice::Suffix => (home & 0xffff) + key,
+            _ => u32::from(entropy) / key,
+        };
+        (number % len) as u16
     }
 
     /// Where ports are no range, the destination has several switches, or there is no way.
@@ -120,10 +192,10 @@ impl Routes {
             _ => cell,
         };
         let Some(set) = cell.checked_sub(SETS) else {
-            return Some(PortId(cell as u16 + self.choose(cell >> 16, key, entropy)));
+            return Some(PortId(cell as u16 + self.choose(cell >> 16, key, entropy, home)));
         };
         let ports = &self.sets[set as usize..];
-        Some(PortId(ports[1 + usize::from(self.choose(ports[0].into(), key, entropy))]))
+        Some(PortId(ports[1 + usize::from(self.choose(ports[0].into(), key, entropy, home))]))
     }
 
     /// The ports by which a packet leaves each node on its way from `src` to `dst`, the sending host's
