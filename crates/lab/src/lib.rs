@@ -23,6 +23,7 @@ pub mod import;
 pub mod metrics;
 pub mod output;
 pub mod record;
+pub mod recovery;
 pub mod reference;
 pub mod reproduce;
 pub mod run;
