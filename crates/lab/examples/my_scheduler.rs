@@ -53,7 +53,7 @@ impl Turns {
 impl Control for Turns {
     fn observe(&mut self, news: &News<'_>, _now: Time) {
         match *news {
-            News::Load { .. } => {}
+            News::Load { .. } | News::Flows { .. } => {}
             News::Joined(host) | News::Left(host) => self.forget(|(src, _)| src == host),
             News::Released { host, dst } => self.forget(|pair| pair == (host, dst)),
             News::Backlog { host, destinations, .. } => {

@@ -51,14 +51,22 @@ impl Map {
         self.capacity[link as usize] = rate;
     }
     /// Directed links, and the path that packets of each pair of hosts take where hosts leave it to
-    /// equal-cost multipath by pairs.
+    /// equal-cost multipath by pairs; where routes are pinned, all equal paths by their numbers.
     pub fn network(&self) -> Network {
         let Map { wiring, routes, seed, first, .. } = self.clone();
-        Network::new(self.hosts, self.capacity.clone(), move |src, dst, out| {
-            let path = routes.path(&wiring, src, dst, pair_entropy(seed, src, dst));
-            out.extend(
-                path.iter().flatten().map(|end| first[end.node.at()] + u32::from(end.port.0)),
-            );
-        })
+        let links = move |src, dst, entropy, out: &mut Vec<u32>| {
+            routes.visit(&wiring, (src, dst), entropy, |end| {
+                out.push(first[end.node.at()] + u32::from(end.port.0));
+            });
+        };
+        let numbered = links.clone();
+        let network = Network::new(self.hosts, self.capacity.clone(), move |src, dst, out| {
+            links(src, dst, pair_entropy(seed, src, dst), out);
+        });
+        if !self.routes.is_pinned() {
+            return network;
+        }
+        let Map { wiring, routes, .. } = self.clone();
+        network.with_ways(move |src, dst| routes.numbers(&wiring, src, dst), numbered)
     }
 }

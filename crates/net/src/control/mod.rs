@@ -15,9 +15,9 @@ pub mod xco;
 pub use map::Map;
 pub use network::Network;
 pub use spec::ControlSpec;
-pub use system::{MakeNode, Station, Surroundings, System};
+pub use system::{MakeNode, PerFlow, Station, Surroundings, System};
 
-use crate::id::HostId;
+use crate::id::{ConnId, HostId};
 use crate::time::Time;
 use crate::units::Rate;
 
@@ -53,6 +53,26 @@ pub enum News<'a> {
         /// The destination.
         dst: HostId,
     },
+    /// What the edge switch of a host has counted of the host's large flows.
+    Flows {
+        /// The sending host.
+        host: HostId,
+        /// How long was counted.
+        span: Time,
+        /// The complete set of its large flows, each connection once; may be empty.
+        flows: &'a [FlowCount],
+    },
+}
+
+/// What a switch has counted of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowCount {
+    /// The connection.
+    pub conn: ConnId,
+    /// Where its packets go.
+    pub dst: HostId,
+    /// Bytes on the wire during the span that was counted.
+    pub bytes: u64,
 }
 
 impl<'a> News<'a> {
@@ -67,7 +87,8 @@ impl<'a> News<'a> {
             | News::Left(host)
             | News::Backlog { host, .. }
             | News::Load { host, .. }
-            | News::Released { host, .. } => host,
+            | News::Released { host, .. }
+            | News::Flows { host, .. } => host,
         }
     }
 }
@@ -103,6 +124,18 @@ pub enum Decision {
         /// The destination.
         dst: Option<HostId>,
     },
+    /// Packets of a connection take this one of the equal paths, until told otherwise or until the
+    /// connection is idle for so long that switches forget it.
+    Path {
+        /// The sending host.
+        src: HostId,
+        /// The connection.
+        conn: ConnId,
+        /// Where its packets go.
+        dst: HostId,
+        /// Number of the path, as [`Network::way`] has it: what packets carry as their entropy.
+        path: u16,
+    },
 }
 
 impl Decision {
@@ -111,7 +144,8 @@ impl Decision {
         match *self {
             Decision::Window { src, .. }
             | Decision::Rate { src, .. }
-            | Decision::Controlled { src, .. } => src,
+            | Decision::Controlled { src, .. }
+            | Decision::Path { src, .. } => src,
         }
     }
 }

@@ -5,6 +5,8 @@ use crate::units::Rate;
 use std::sync::Arc;
 
 type Paths = Arc<dyn Fn(HostId, HostId, &mut Vec<u32>) + Send + Sync>;
+type Count = Arc<dyn Fn(HostId, HostId) -> u32 + Send + Sync>;
+type Numbered = Arc<dyn Fn(HostId, HostId, u16, &mut Vec<u32>) + Send + Sync>;
 
 /// Directed links with a capacity each, and the path between any two hosts.
 #[derive(Clone)]
@@ -14,6 +16,8 @@ pub struct Network {
     /// What links send at, of which a scheduler may use `capacity`.
     lines: Arc<[Rate]>,
     paths: Paths,
+    /// How many paths have numbers, and which these are; where routes are pinned.
+    numbered: Option<(Count, Numbered)>,
 }
 
 impl Network {
@@ -26,7 +30,16 @@ impl Network {
         paths: impl Fn(HostId, HostId, &mut Vec<u32>) + Send + Sync + 'static,
     ) -> Network {
         let lines = capacity.as_slice().into();
-        Network { hosts, capacity, lines, paths: Arc::new(paths) }
+        Network { hosts, capacity, lines, paths: Arc::new(paths), numbered: None }
+    }
+    /// The same where packets choose their path by its number ([`crate::route::RoutingSpec::Pinned`]).
+    /// `count` and `way` are what [`Network::ways`] and [`Network::way`] answer; `way` appends.
+    pub fn with_ways(
+        self,
+        count: impl Fn(HostId, HostId) -> u32 + Send + Sync + 'static,
+        way: impl Fn(HostId, HostId, u16, &mut Vec<u32>) + Send + Sync + 'static,
+    ) -> Network {
+        Network { numbered: Some((Arc::new(count), Arc::new(way))), ..self }
     }
     /// Number of hosts.
     pub fn hosts(&self) -> usize {
@@ -47,13 +60,34 @@ impl Network {
     }
     /// The same for a scheduler that may use this much of each link.
     pub fn with_capacity(&self, capacity: Vec<Rate>) -> Network {
-        let (lines, paths) = (Arc::clone(&self.lines), Arc::clone(&self.paths));
-        Network { hosts: self.hosts, capacity, lines, paths }
+        Network { capacity, ..self.clone() }
     }
     /// Replaces `out` with the links from `src` to `dst`.
     pub fn path(&self, src: HostId, dst: HostId, out: &mut Vec<u32>) {
         out.clear();
         (self.paths)(src, dst, out);
+    }
+    /// How many numbers of paths there are from `src` to `dst`: those below it name all equal paths
+    /// of a tree, each once where all its links work, else some of them several times. One where
+    /// paths are not chosen by number; zero where there is no way, or `src` is `dst`.
+    pub fn ways(&self, src: HostId, dst: HostId) -> u32 {
+        match &self.numbered {
+            Some((count, _)) => count(src, dst),
+            None => {
+                let mut out = Vec::new();
+                self.path(src, dst, &mut out);
+                u32::from(!out.is_empty())
+            }
+        }
+    }
+    /// Replaces `out` with the links of path number `path` from `src` to `dst`, the host's own link
+    /// first; nothing where there is no way. Larger numbers than [`Network::ways`] repeat paths.
+    pub fn way(&self, src: HostId, dst: HostId, path: u16, out: &mut Vec<u32>) {
+        out.clear();
+        match &self.numbered {
+            Some((_, way)) => way(src, dst, path, out),
+            None => (self.paths)(src, dst, out),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::node::Node;
 use crate::node::agent::Agent;
 use crate::node::host::Plan;
 use crate::route::{Routes, RoutingSpec};
+use crate::time::Time;
 use crate::topology::{Graph, Lane, NodeKind, Wiring};
 use std::sync::Arc;
 
@@ -68,6 +69,31 @@ pub trait System {
     fn routing(&self) -> Option<RoutingSpec> {
         None
     }
+    /// What an engine without packets needs to run the scheme on `network`, whose routes are those of
+    /// [`System::routing`]; `None` for a scheme that decides about packets.
+    ///
+    /// # Errors
+    /// The scheme cannot work on this network.
+    fn per_flow(&self, _network: &Network, _seed: u64) -> Result<Option<PerFlow>, SpecError> {
+        Ok(None)
+    }
+}
+
+/// A scheme that decides about flows alone, for an engine without packets. Every `poll` the engine
+/// says [`super::News::Flows`] for each host that has large flows, or had some in the poll before, then
+/// calls [`Control::decide`] once; each [`super::Decision::Path`] is in force `computing` plus
+/// `install` later. A connection without a decision takes the path of its hash.
+pub struct PerFlow {
+    /// The scheduler.
+    pub control: Box<dyn Control>,
+    /// Time between two polls of the edge switches.
+    pub poll: Time,
+    /// From which share of its host's link on a flow is large, by the bytes of a poll.
+    pub threshold: f64,
+    /// What deciding takes.
+    pub computing: Time,
+    /// From a decision that is known until switches follow it.
+    pub install: Time,
 }
 
 impl Station {

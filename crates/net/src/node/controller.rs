@@ -34,7 +34,8 @@ pub struct Counters {
     pub reports: u64,
     /// Bytes of these on the wire.
     pub bytes_received: u64,
-    /// Messages that could not be understood, or came late.
+    /// Messages that could not be understood, or came late; decisions about paths, which coordinators
+    /// do not choose.
     pub ignored: u64,
     /// Hosts that were taken to be gone because they were silent.
     pub silent: u64,
@@ -227,6 +228,9 @@ impl Controller {
         self.counters.decisions += 1;
         let mut plan = std::mem::take(&mut self.plan);
         let again = self.control.decide(cx.now, &mut plan);
+        let all = plan.len();
+        plan.retain(|decision| !matches!(decision, Decision::Path { .. }));
+        self.counters.ignored += (all - plan.len()) as u64;
         for directive in plan.chunk_by(joined) {
             directive.chunks(most(&directive[0])).for_each(|part| self.direct(part, cx));
         }
@@ -336,7 +340,7 @@ fn joined(a: &Decision, b: &Decision) -> bool {
 fn most(decision: &Decision) -> usize {
     match decision {
         Decision::Window { .. } | Decision::Rate { .. } => MAX_RATES,
-        Decision::Controlled { .. } => MAX_DESTINATIONS,
+        Decision::Controlled { .. } | Decision::Path { .. } => MAX_DESTINATIONS,
     }
 }
 
@@ -354,7 +358,7 @@ fn body(decisions: &[Decision], now: Time) -> Body {
             Body::Window { dst, duration: until.since(now), rate }
         }
         Decision::Rate { .. } => Body::Rates(decisions.iter().filter_map(rate).collect()),
-        Decision::Controlled { .. } => {
+        Decision::Controlled { .. } | Decision::Path { .. } => {
             Body::Controlled(decisions.iter().filter_map(controlled).collect())
         }
     }

@@ -133,6 +133,21 @@ impl Row<'_> {
         let chosen = self.routes.choose(cell >> 16, self.key, entropy, host.home);
         Some(PortId(cell as u16 + chosen))
     }
+
+    /// Among how many ports packets for `dst` choose here; zero where there is no way.
+    pub fn choices(&self, dst: HostId) -> u32 {
+        let host = &self.routes.hosts[dst.at()];
+        let cell = match self.cells[host.group as usize] {
+            NONE => return 0,
+            HOME => host.home,
+            cell @ HOMES.. => self.routes.homes[(host.home + (cell - HOMES)) as usize],
+            cell => cell,
+        };
+        match cell.checked_sub(SETS) {
+            None => cell >> 16,
+            Some(set) => self.routes.sets[set as usize].into(),
+        }
+    }
 }
 
 impl Routes {
@@ -208,14 +223,44 @@ impl Routes {
         dst: HostId,
         entropy: u16,
     ) -> Option<Vec<End>> {
-        let (mut node, goal) = (self.host_nodes[src.at()], self.host_nodes[dst.at()]);
         let mut hops = Vec::new();
+        self.visit(wiring, (src, dst), entropy, |end| hops.push(end)).then_some(hops)
+    }
+
+    /// Tells `visit` by which port a packet leaves each node on its way, the sending host's first.
+    /// Whether there is a way; nothing is told where there is none.
+    pub fn visit(
+        &self,
+        wiring: &Wiring,
+        (src, dst): (HostId, HostId),
+        entropy: u16,
+        mut visit: impl FnMut(End),
+    ) -> bool {
+        let (mut node, goal) = (self.host_nodes[src.at()], self.host_nodes[dst.at()]);
         while node != goal {
-            let port = self.next(node, dst, entropy)?;
-            hops.push(End { node, port });
+            // Where the first hop knows a way, all that follow do.
+            let Some(port) = self.next(node, dst, entropy) else { return false };
+            visit(End { node, port });
             node = wiring.of(node)[port.at()].far.node;
         }
-        Some(hops)
+        true
+    }
+
+    /// Whether packets name their path: [`super::RoutingSpec::Pinned`].
+    pub fn is_pinned(&self) -> bool {
+        self.pinned
+    }
+
+    /// Where paths are pinned, from which number on they repeat between two hosts; those below it
+    /// name all equal paths of a tree. Zero where there is no way, or both are the same host.
+    pub fn numbers(&self, wiring: &Wiring, src: HostId, dst: HostId) -> u32 {
+        let mut most = 0;
+        let mut widest = |end: End| {
+            let node = self.row(end.node);
+            most = most.max(node.key.saturating_mul(node.choices(dst)));
+        };
+        self.visit(wiring, (src, dst), 0, &mut widest);
+        most.min(1 << u16::BITS)
     }
 
     /// How large the tables are.

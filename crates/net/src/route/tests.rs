@@ -157,6 +157,38 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Numbers below the limit name every path there is; without failures each once.
+    #[test]
+    fn numbers_name_all_pinned_paths(
+        k in proptest::sample::select(vec![4u32, 6]),
+        links in proptest::collection::vec(any::<proptest::sample::Index>(), 0..4),
+        ends: (proptest::sample::Index, proptest::sample::Index),
+    ) {
+        let (graph, last) = (fat_tree(k), k * k * k / 4);
+        let wiring = graph.wiring();
+        let links = links.iter().map(|i| i.index(graph.links.len())).collect();
+        let down = Down { links, ..Down::default() };
+        let routes = Routes::build(&graph, RoutingSpec::Pinned, &down, 1);
+        let [src, dst] = [ends.0, ends.1].map(|end| HostId(end.index(last as usize) as u32));
+        let named = |n: u32| -> BTreeSet<Vec<(NodeId, PortId)>> {
+            (0..n)
+                .filter_map(|e| routes.path(&wiring, src, dst, e as u16))
+                .map(|path| path.iter().map(|h| (h.node, h.port)).collect())
+                .filter(|path: &Vec<_>| !path.is_empty())
+                .collect()
+        };
+        let numbers = routes.numbers(&wiring, src, dst);
+        let all = named(1 << 10);
+        prop_assert_eq!(named(numbers).len(), all.len());
+        if down.links.is_empty() {
+            prop_assert_eq!(numbers as usize, all.len());
+        }
+    }
+}
+
 /// Chi-squared of `counts` against all being equal.
 fn chi_squared(counts: &[u32]) -> f64 {
     let mean = counts.iter().sum::<u32>() as f64 / counts.len() as f64;

@@ -199,7 +199,7 @@ impl Control for OnDemand {
                 let news = News::Backlog { host, destinations: &own, flows: &counts };
                 return self.inner.observe(&news, now);
             }
-            News::Released { .. } => {}
+            News::Released { .. } | News::Flows { .. } => {}
         }
         self.inner.observe(news, now);
     }
@@ -286,7 +286,7 @@ mod tests {
                 Decision::Window { src, dst, .. } => {
                     format!("{} {}", src.0, if dst.is_some() { "sends" } else { "waits" })
                 }
-                Decision::Rate { .. } => panic!("a rate"),
+                Decision::Rate { .. } | Decision::Path { .. } => panic!("{decision:?}"),
             };
             plan.iter().map(word).collect()
         }

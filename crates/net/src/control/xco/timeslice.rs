@@ -365,7 +365,7 @@ impl Control for Timeslice {
             return;
         }
         match *news {
-            News::Load { .. } => {}
+            News::Load { .. } | News::Flows { .. } => {}
             News::Joined(_) | News::Left(_) => self.report(host, &[], &[], now),
             News::Backlog { destinations, flows, .. } => {
                 self.report(host, destinations, flows, now);
