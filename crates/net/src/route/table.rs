@@ -120,7 +120,7 @@ pub struct Row<'a> {
     key: u32,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     /// As [`Routes::next`].
     #[inline]
     pub fn next(&self, dst: HostId, entropy: u16) -> Option<PortId> {
@@ -134,18 +134,23 @@ impl Row<'_> {
         Some(PortId(cell as u16 + chosen))
     }
 
-    /// Among how many ports packets for `dst` choose here; zero where there is no way.
-    pub fn choices(&self, dst: HostId) -> u32 {
+    /// All ports by which a packet for `dst` may leave.
+    pub fn choices(&self, dst: HostId) -> Choices<'a> {
         let host = &self.routes.hosts[dst.at()];
         let cell = match self.cells[host.group as usize] {
-            NONE => return 0,
+            NONE => return Choices::range(0),
             HOME => host.home,
             cell @ HOMES.. => self.routes.homes[(host.home + (cell - HOMES)) as usize],
             cell => cell,
         };
         match cell.checked_sub(SETS) {
-            None => cell >> 16,
-            Some(set) => self.routes.sets[set as usize].into(),
+            None => Choices::range(cell),
+            Some(set) => {
+                let set = set as usize;
+                let len = self.routes.sets[set];
+                let ports = &self.routes.sets[set + 1..];
+                Choices { first: 0, len, set: &ports[..usize::from(len)] }
+            }
         }
     }
 }
@@ -160,20 +165,7 @@ impl Routes {
 
     /// All ports by which a packet for `dst` may leave `at`.
     pub fn choices(&self, at: NodeId, dst: HostId) -> Choices<'_> {
-        let host = &self.hosts[dst.at()];
-        let cell = match self.row(at).cells[host.group as usize] {
-            NONE => return Choices::range(0),
-            HOME => host.home,
-            cell @ HOMES.. => self.homes[(host.home + (cell - HOMES)) as usize],
-            cell => cell,
-        };
-        match cell.checked_sub(SETS) {
-            None => Choices::range(cell),
-            Some(set) => {
-                let (len, ports) = (self.sets[set as usize], &self.sets[set as usize + 1..]);
-                Choices { first: 0, len, set: &ports[..usize::from(len)] }
-            }
-        }
+        self.row(at).choices(dst)
     }
 
     /// What `at` needs for many lookups.
@@ -228,7 +220,8 @@ impl Routes {
     }
 
     /// Tells `visit` by which port a packet leaves each node on its way, the sending host's first.
-    /// Whether there is a way; nothing is told where there is none.
+    /// Whether there is a way. Where there is none, nothing is told, unless switches do not know of it yet:
+    /// then the way as far as it goes.
     pub fn visit(
         &self,
         wiring: &Wiring,
@@ -238,7 +231,6 @@ impl Routes {
     ) -> bool {
         let (mut node, goal) = (self.host_nodes[src.at()], self.host_nodes[dst.at()]);
         while node != goal {
-            // Where the first hop knows a way, all that follow do.
             let Some(port) = self.next(node, dst, entropy) else { return false };
             visit(End { node, port });
             node = wiring.of(node)[port.at()].far.node;
@@ -248,7 +240,7 @@ impl Routes {
 
     /// Whether packets name their path: [`super::RoutingSpec::Pinned`].
     pub fn is_pinned(&self) -> bool {
-        self.pinned
+        self.choice == Choice::Numbered
     }
 
     /// Where paths are pinned, from which number on they repeat between two hosts; those below it
@@ -257,7 +249,7 @@ impl Routes {
         let mut most = 0;
         let mut widest = |end: End| {
             let node = self.row(end.node);
-            most = most.max(node.key.saturating_mul(node.choices(dst)));
+            most = most.max(node.key.saturating_mul(node.choices(dst).len() as u32));
         };
         self.visit(wiring, (src, dst), 0, &mut widest);
         most.min(1 << u16::BITS)

@@ -80,14 +80,12 @@ fn set(scenario: &mut Scenario, x: u32) -> String {
 
 /// The same traffic from each host to the one that is `by` further.
 fn strided(one: &WorkloadSpec, by: u32) -> WorkloadSpec {
-    match one {
-        WorkloadSpec::Udp(udp) => {
-            let to = (0..HOSTS).map(|host| (host + by) % HOSTS);
-            let receivers = Hosts::List(to.map(|dst| (dst, dst)).collect());
-            WorkloadSpec::Udp(slotline_net::workload::Udp { receivers, ..udp.clone() })
-        }
-        other => other.clone(),
+    let mut spec = one.clone();
+    if let WorkloadSpec::Udp(udp) = &mut spec {
+        let to = (0..HOSTS).map(|host| (host + by) % HOSTS);
+        udp.receivers = Hosts::List(to.map(|dst| (dst, dst)).collect());
     }
+    spec
 }
 
 const LONGEST: Quantity = Quantity {
