@@ -3,7 +3,7 @@
 use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand};
 use slotline_lab::export::{
-    self, ExportError, containerlab, hpcc_fct, openmetrics, pcapng, perfetto,
+    self, ExportError, containerlab, hpcc_fct, openmetrics, pcapng, perfetto, routes,
 };
 use slotline_lab::output;
 use slotline_lab::record::{RunRecord, RunSet};
@@ -32,6 +32,8 @@ enum Format {
     HpccFct(Source),
     /// The fabric of a scenario as a containerlab topology.
     Containerlab(ContainerlabOptions),
+    /// The two-level routing tables of a scenario's fat-tree, for switches.
+    Routes(RoutesOptions),
 }
 
 /// What is exported, and where to.
@@ -63,6 +65,32 @@ struct ContainerlabOptions {
 }
 
 #[derive(Args)]
+struct RoutesOptions {
+    /// The scenario file.
+    file: PathBuf,
+    /// File to write; it must not exist [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// What to write: prefixes and suffixes, or routes for each host where a suffix stands.
+    #[arg(long = "as", value_name = "FORMAT", default_value = "table")]
+    format: RouteSyntax,
+    /// Only the switch of this name, as agg0.1.
+    #[arg(long, value_name = "NAME")]
+    switch: Option<String>,
+}
+
+/// What routing tables are written as.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum RouteSyntax {
+    /// Prefixes, suffixes and sizes.
+    Table,
+    /// Commands of iproute2.
+    Linux,
+    /// Static routes for FRR.
+    Frr,
+}
+
+#[derive(Args)]
 struct PcapngOptions {
     #[command(flatten)]
     source: Source,
@@ -87,6 +115,7 @@ pub fn export(options: &ExportOptions) -> Result<ExitCode> {
         })?,
         Format::HpccFct(source) => completion_times(source)?,
         Format::Containerlab(options) => lab(options)?,
+        Format::Routes(options) => tables(options)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -95,6 +124,17 @@ fn lab(options: &ContainerlabOptions) -> Result<()> {
     let loaded = Scenario::load(&options.file)?;
     let text = containerlab::containerlab(&loaded, &options.image).map_err(Error::msg)?;
     written(options.output.as_deref(), |out| Ok(out.write_all(text.as_bytes())?))
+}
+
+fn tables(options: &RoutesOptions) -> Result<()> {
+    let loaded = Scenario::load(&options.file)?;
+    let tables = routes::Tables::of(&loaded, options.switch.as_deref()).map_err(Error::msg)?;
+    let format = match options.format {
+        RouteSyntax::Table => routes::RouteFormat::Table,
+        RouteSyntax::Linux => routes::RouteFormat::Linux,
+        RouteSyntax::Frr => routes::RouteFormat::Frr,
+    };
+    written(options.output.as_deref(), |out| Ok(tables.write(format, out)?))
 }
 
 fn captured(options: &PcapngOptions) -> Result<()> {

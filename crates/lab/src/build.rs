@@ -2,6 +2,7 @@
 
 mod presence;
 
+use crate::recovery::{self, Ground};
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
 use presence::presence;
@@ -15,6 +16,7 @@ use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
 use slotline_net::node::station::{Loss, StoppableNode};
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::rng::Stream;
+use slotline_net::route::recovery::LinkChange;
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
@@ -102,7 +104,7 @@ pub fn build_with(
         stations,
         graph,
     };
-    let timeline = builder.timeline(&scenario.event)?;
+    let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
     let queues = builder.queues();
     let places = builder.places().map_err(in_scheme)?;
@@ -207,7 +209,8 @@ impl Builder<'_> {
     /// Whether a switch can be the engine's own plain one. A rate that changes needs a queue of packets
     /// that have not left yet.
     fn is_plain(&self, wires: &[Wire]) -> bool {
-        self.scheme.queue.is_plain() && !self.changes(wires)
+        let queue = &self.scheme.queue;
+        queue.is_plain() && !self.changes(wires) && self.scheme.classifies().is_none()
     }
 
     /// Whether hosts decide packet by packet what to send: under a scheduler, pause frames, classes,
@@ -289,6 +292,7 @@ impl Builder<'_> {
             ports: SwitchPort::all_of(&self.wiring, node),
             mtu: self.largest(),
             seed: self.seed,
+            classifier: self.scheme.classifies(),
         };
         Place::Node(Box::new(Switch::new(config)))
     }
@@ -367,9 +371,10 @@ impl Builder<'_> {
     }
 
     /// What the scenario's events mean for nodes, and the routes that follow them.
-    fn timeline(&self, events: &[EventSpec]) -> Result<Vec<(Time, NodeId, Change)>, SpecError> {
-        let mut out = Vec::new();
+    fn timeline(&self, scenario: &Scenario) -> Result<Vec<(Time, NodeId, Change)>, SpecError> {
+        let (mut out, mut changes) = (Vec::new(), Vec::new());
         let mut down = Down::default();
+        let events = &scenario.event;
         let moments = |event| EventSpec::moments(event).map(move |at| (at, event));
         let mut ordered: Vec<(Time, &EventSpec)> = events.iter().flat_map(moments).collect();
         ordered.sort_by_key(|(at, _)| *at);
@@ -399,6 +404,10 @@ impl Builder<'_> {
             }
             let fails =
                 matches!(event.kind, EventKind::LinkDown { .. } | EventKind::SwitchDown { .. });
+            if self.scheme.recovery.is_some() {
+                changes.extend(links.into_iter().map(|link| LinkChange { at, link, up: !fails }));
+                continue;
+            }
             for link in links {
                 if fails {
                     down.links.insert(link)
@@ -411,6 +420,11 @@ impl Builder<'_> {
                 let change = Change::Routes(Arc::clone(&routes));
                 out.push((at.after(event.reroute_after), NodeId(node), change));
             }
+        }
+        if let Some(spec) = &self.scheme.recovery {
+            let end = scenario.end.at.unwrap_or(Time::MAX);
+            let ground = Ground { graph: &self.graph, routing: self.routing, seed: self.seed, end };
+            out.extend(recovery::follow(&ground, spec, &changes));
         }
         Ok(out)
     }

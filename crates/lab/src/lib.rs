@@ -24,6 +24,7 @@ pub mod metrics;
 pub mod output;
 pub mod plan;
 pub mod record;
+pub mod recovery;
 pub mod reference;
 pub mod reproduce;
 pub mod run;

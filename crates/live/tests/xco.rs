@@ -136,6 +136,7 @@ fn setup() -> Setup {
             ports: SwitchPort::all_of(&graph.wiring(), node),
             mtu: 1_538,
             seed: 1,
+            classifier: None,
         };
         Box::new(Switch::new(config))
     };

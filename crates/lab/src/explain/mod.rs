@@ -40,7 +40,7 @@ pub fn explain(loaded: &Loaded, slower: f64) -> Result<Explanation, ScenarioErro
         ("Fabric", fabric::sentences(&survey, loaded.fabric())),
         ("Traffic", traffic::sentences(&survey)),
         ("Schemes", schemes::sentences(&survey)),
-        ("Events", scenario.event.iter().map(event).collect()),
+        ("Events", scenario.event.iter().map(|e| event(scenario, e)).collect()),
         ("End and measurement", end(scenario)),
         ("Cost", cost::sentences(&survey, &estimates)),
         ("Doubts", doubts::sentences(&survey)),
@@ -103,7 +103,7 @@ fn about(kind: Kind, name: &str) -> String {
     }
 }
 
-fn event(event: &EventSpec) -> String {
+fn event(scenario: &Scenario, event: &EventSpec) -> String {
     let at = match event.times {
         1 => span(event.at),
         n => format!("{}, and {} times more every {},", span(event.at), n - 1, span(event.every)),
@@ -126,7 +126,14 @@ fn event(event: &EventSpec) -> String {
     } else {
         format!("{} later", span(event.reroute_after))
     };
-    format!("At {at} {what}; routes follow {routes}.")
+    let alone = scenario.scheme.iter().filter(|scheme| scheme.recovery.is_some()).count();
+    match alone {
+        0 => format!("At {at} {what}; routes follow {routes}."),
+        n if n == scenario.scheme.len() => format!("At {at} {what}."),
+        _ => format!(
+            "At {at} {what}; routes follow {routes}, or as switches find out by themselves."
+        ),
+    }
 }
 
 fn end(scenario: &Scenario) -> Vec<String> {

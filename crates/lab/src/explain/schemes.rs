@@ -21,11 +21,31 @@ fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<S
         format!("  Queues: {}.", queue(survey, &scheme.queue, packet(scheme))),
         format!("  Routing {}.", sentence(Kind::Routing, &name_of(&scheme.routing))),
     ];
+    out.extend(rearranging(scheme));
+    out.extend(recovery(scheme));
     if control.0 != "none" {
         out.push(format!("  Control {}.", sentence(Kind::Control, &control)));
         out.extend(controllers(survey, scheme));
     }
     out
+}
+
+/// How switches move flows among equal ports.
+fn rearranging(scheme: &SchemeSpec) -> Option<String> {
+    let spec = scheme.classifies()?;
+    let flows = super::several(spec.moves.into(), "flow");
+    Some(format!("  Each switch moves at most {flows} every {}.", span(spec.period)))
+}
+
+/// How switches find out about failures, if by themselves.
+fn recovery(scheme: &SchemeSpec) -> Option<String> {
+    let spec = scheme.recovery.as_ref()?;
+    let missing = super::several(spec.multiplier.into(), "hello packet");
+    Some(format!(
+        "  Switches find out about failures by themselves: {missing} missing, one each {}; then they tell \
+         each other.",
+        span(spec.interval)
+    ))
 }
 
 /// Several controllers, by name.

@@ -6,6 +6,7 @@ pub mod hpcc_fct;
 pub mod openmetrics;
 pub mod pcapng;
 pub mod perfetto;
+pub mod routes;
 
 use crate::record::{PortRow, RunRecord, RunSet};
 use std::collections::BTreeMap;

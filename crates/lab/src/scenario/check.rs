@@ -2,6 +2,7 @@
 
 use super::error::nearest;
 use super::event::{EventKind, EventSpec};
+use super::paths;
 use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
 use crate::build::{ports_named, switch_ports_named};
 use crate::metrics::Metric;
@@ -53,6 +54,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     }
     if let Ok(graph) = &graph {
         checks.extend(on_fabric(scenario, graph));
+        checks.extend(paths::check(scenario, graph));
         checks.extend(traffic(scenario, graph, files, &mut notes));
     }
     let faults = checks.into_iter().filter_map(Result::err).collect();

@@ -9,6 +9,7 @@ pub mod extends;
 pub mod keys;
 pub mod load;
 pub mod merge;
+mod paths;
 mod shape;
 mod shape_words;
 mod spec;

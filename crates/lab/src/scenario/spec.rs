@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::route::RoutingSpec;
+use slotline_net::route::classifier::ClassifierSpec;
+use slotline_net::route::recovery::RecoverySpec;
 use slotline_net::time::Time;
 use slotline_net::topology::TopologySpec;
 use slotline_net::transport::TransportSpec;
@@ -58,6 +60,13 @@ pub struct SchemeSpec {
     /// How packets choose among paths.
     #[serde(default)]
     pub routing: RoutingSpec,
+    /// How often switches under `routing = "classifier"` move flows, and how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classifier: Option<ClassifierSpec>,
+    /// How switches route around failures by themselves; without it, all follow `reroute-after` of the
+    /// event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoverySpec>,
     /// The switches' queues.
     #[serde(default)]
     pub queue: QueueSpec,
@@ -148,6 +157,14 @@ impl Default for MeasureSpec {
             metrics: vec![],
             ideal: true,
         }
+    }
+}
+
+impl SchemeSpec {
+    /// How its switches move flows among equal ports, where they do.
+    pub fn classifies(&self) -> Option<ClassifierSpec> {
+        let does = self.routing == RoutingSpec::Classifier;
+        does.then(|| self.classifier.clone().unwrap_or_default())
     }
 }
 

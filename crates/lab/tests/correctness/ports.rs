@@ -30,6 +30,7 @@ fn generalise(network: &mut Network, queue: &QueueSpec, mtu: u64, seed: u64) {
             ports: SwitchPort::all_of(&wiring, node),
             mtu,
             seed,
+            classifier: None,
         };
         network.places[at] = Place::Node(Box::new(Switch::new(config)));
         pull(network, at);

@@ -55,9 +55,13 @@ impl Map {
     pub fn network(&self) -> Network {
         let Map { wiring, routes, seed, first, .. } = self.clone();
         let links = move |src, dst, entropy, out: &mut Vec<u32>| {
-            routes.visit(&wiring, (src, dst), entropy, |end| {
+            let before = out.len();
+            let arrives = routes.visit(&wiring, (src, dst), entropy, |end| {
                 out.push(first[end.node.at()] + u32::from(end.port.0));
             });
+            if !arrives {
+                out.truncate(before);
+            }
         };
         let numbered = links.clone();
         let network = Network::new(self.hosts, self.capacity.clone(), move |src, dst, out| {

@@ -12,6 +12,7 @@ use crate::aqm::spec::QueueSpec;
 use crate::frame::{Kind, Packet};
 use crate::id::{NodeId, PortId};
 use crate::route::Routes;
+use crate::route::classifier::{Classifier, ClassifierSpec};
 use crate::topology::{Lane, Wire, Wiring};
 use std::any::Any;
 use std::sync::Arc;
@@ -51,6 +52,8 @@ pub struct SwitchConfig {
     pub mtu: u64,
     /// The run's seed.
     pub seed: u64,
+    /// Whether, and how often, it moves flows among equal ports; none: routes choose alone.
+    pub classifier: Option<ClassifierSpec>,
 }
 
 /// A switch.
@@ -61,13 +64,15 @@ pub struct Switch {
     ingress: Vec<Ingress>,
     buffer: Buffer,
     obeys_pause: bool,
+    classifier: Option<(ClassifierSpec, Classifier)>,
     census: Census,
 }
 
 impl Switch {
     /// An empty switch with all links up.
     pub fn new(config: SwitchConfig) -> Switch {
-        let SwitchConfig { node, routes, queue, ports, mtu, seed } = config;
+        let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier } = config;
+        let classifier = classifier.map(|spec| (spec, Classifier::new(ports.len())));
         let egress = ports.iter().zip(0..).map(|(link, port)| {
             let place = Place { node, port: PortId(port), mtu, seed };
             Egress::new(&queue, link.tx.rate.pace(), &place)
@@ -81,6 +86,7 @@ impl Switch {
             ingress: ingress.collect(),
             buffer: Buffer::new(queue.shared),
             obeys_pause: queue.pfc.is_some(),
+            classifier,
             census: Census::default(),
         }
     }
@@ -131,8 +137,15 @@ impl Switch {
         }
     }
 
+    fn route(&mut self, packet: &Packet) -> Option<PortId> {
+        match &mut self.classifier {
+            None => self.routes.next(self.node, packet.dst, packet.entropy),
+            Some((_, state)) => state.port(packet, self.routes.choices(self.node, packet.dst)),
+        }
+    }
+
     fn forward(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let Some(out) = self.routes.next(self.node, packet.dst, packet.entropy) else {
+        let Some(out) = self.route(&packet) else {
             return cx.drop(&packet, DropReason::NoRoute);
         };
         match self.admit(from, out, &packet, cx) {
@@ -157,6 +170,12 @@ impl Switch {
         }
     }
 
+    fn plan_rearranging(&self, cx: &mut Cx<'_>) {
+        if let Some((spec, _)) = &self.classifier {
+            cx.wake(cx.now.after(spec.period), 0);
+        }
+    }
+
     fn go_down(&mut self, port: PortId, cx: &mut Cx<'_>) {
         for stored in self.egress[port.at()].go_down(cx.now) {
             self.egress[port.at()].drop(&stored.packet, DropReason::LinkDown, cx);
@@ -172,7 +191,9 @@ impl Switch {
 }
 
 impl Node for Switch {
-    fn start(&mut self, _cx: &mut Cx<'_>) {}
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.plan_rearranging(cx);
+    }
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         match packet.kind {
@@ -196,7 +217,13 @@ impl Node for Switch {
         Some(stored.packet)
     }
 
-    fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
+    fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
+        if let Some((spec, state)) = &mut self.classifier {
+            let (routes, node) = (&self.routes, self.node);
+            state.rearrange(spec.moves, |dst| routes.choices(node, dst));
+        }
+        self.plan_rearranging(cx);
+    }
 
     fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
         match change {

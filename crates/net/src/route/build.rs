@@ -1,7 +1,9 @@
 //! Computes routes: one breadth-first search per group of destinations.
 
-use super::table::{Cell, HOME, HOMES, HostEntry, NONE, NodeEntry, Routes, SETS};
+use super::recovery::Avoid;
+use super::table::{Cell, Choice, HOME, HOMES, HostEntry, NONE, NodeEntry, Routes, SETS};
 use super::{Down, RoutingSpec};
+use crate::id::{NodeId, PortId};
 use crate::rng::Stream;
 use crate::topology::{End, Graph, NodeInfo, NodeKind};
 use std::collections::BTreeMap;
@@ -20,11 +22,26 @@ impl Routes {
     /// Shortest paths by number of hops over what is not down; hosts never forward. `seed` varies the
     /// hash from switch to switch, so that one tier's choice does not determine the next one's.
     ///
+    /// Two-level: the suffix tables of [`super::two_level`], where `graph` is a fat-tree. Among equal
+    /// ports, the destination's port at its switch and the place of the switch in its pod choose.
+    ///
     /// Pinned: a packet's entropy is read as a number in mixed radix whose lowest digit chooses at the
     /// sending host, the next at switches of tier 1, and so on upwards. Entropies from 0 to the number
     /// of paths less one name each path once where hosts have one NIC and all choices are made on the
     /// way up.
     pub fn build(graph: &Graph, mode: RoutingSpec, down: &Down, seed: u64) -> Routes {
+        Routes::build_avoiding(graph, mode, down, &Avoid::default(), seed)
+    }
+
+    /// The same, less the ports that switches avoid: what is left are shortest paths of the network that
+    /// is not `down`, or none where all of them are avoided.
+    pub fn build_avoiding(
+        graph: &Graph,
+        mode: RoutingSpec,
+        down: &Down,
+        avoid: &Avoid,
+        seed: u64,
+    ) -> Routes {
         let near = links_up(graph, down);
         let mut sets = Sets { lowest: mode == RoutingSpec::Shortest, ..Sets::default() };
         let homes = Homes::new(graph, &near, &mut sets);
@@ -32,7 +49,8 @@ impl Routes {
         let switches: Vec<Vec<u32>> = (homes.groups.iter())
             .map(|group| group.iter().map(|&node| row_of[node as usize]).collect())
             .collect();
-        let cells = fill(&rows, &switches, &mut sets);
+        let avoiding = Avoiding { avoid, nodes: switch_nodes(graph) };
+        let cells = fill(&rows, &switches, &avoiding, &mut sets);
         let (cells, row_start) = share_rows(&cells, rows.len(), switches.len());
         let entry = |&row: &u32| NodeEntry { row: row_start[row as usize], key: 0 };
         let mut routes = Routes {
@@ -43,12 +61,16 @@ impl Routes {
             cells,
             sets: sets.flat,
             homes: homes.cells,
-            pinned: mode == RoutingSpec::Pinned,
+            choice: match mode {
+                RoutingSpec::Pinned => Choice::Numbered,
+                RoutingSpec::TwoLevel => Choice::Suffix,
+                _ => Choice::Hashed,
+            },
         };
-        let keys = if routes.pinned {
-            divisors(graph, &routes, &homes.groups)
-        } else {
-            salts(graph, seed)
+        let keys = match routes.choice {
+            Choice::Numbered => divisors(graph, &routes, &homes.groups),
+            Choice::Suffix => places(graph),
+            Choice::Hashed => salts(graph, seed),
         };
         routes.nodes.iter_mut().zip(keys).for_each(|(node, key)| node.key = key);
         routes
@@ -175,14 +197,42 @@ fn assign_rows(graph: &Graph, near: Vec<Vec<Near>>) -> (Vec<u32>, Vec<Vec<Near>>
     (row_of, rows)
 }
 
+/// Ports that switches avoid, by row.
+struct Avoiding<'a> {
+    avoid: &'a Avoid,
+    /// The switch of each row; rows of hosts have none.
+    nodes: Vec<NodeId>,
+}
+
+impl Avoiding<'_> {
+    /// Takes out what `row` avoids on the way to those attached to `homes`.
+    fn thin(&self, row: usize, homes: &[u32], ports: &mut Vec<u16>) {
+        let Some(own) = self.nodes.get(row).and_then(|node| self.avoid.of(*node)) else { return };
+        let usable =
+            |port: PortId| homes.iter().any(|home| own.usable(port, self.nodes[*home as usize]));
+        ports.retain(|port| usable(PortId(*port)));
+    }
+}
+
+fn switch_nodes(graph: &Graph) -> Vec<NodeId> {
+    let nodes = (0..).map(NodeId).zip(&graph.nodes);
+    nodes.filter(|(_, info)| info.kind == NodeKind::Switch).map(|(node, _)| node).collect()
+}
+
 /// The cells of all rows, row by row.
-fn fill(rows: &[Vec<Near>], groups: &[Vec<u32>], sets: &mut Sets) -> Vec<Cell> {
+fn fill(
+    rows: &[Vec<Near>],
+    groups: &[Vec<u32>],
+    avoiding: &Avoiding<'_>,
+    sets: &mut Sets,
+) -> Vec<Cell> {
     let mut cells = vec![NONE; rows.len() * groups.len()];
     let (mut distance, mut queue, mut ports) = (Vec::new(), Vec::new(), Vec::new());
     for (group, homes) in groups.iter().enumerate() {
         search(rows, homes, &mut distance, &mut queue);
         for (row, links) in rows.iter().enumerate() {
             nearest(links, &distance, &mut ports);
+            avoiding.thin(row, homes, &mut ports);
             cells[row * groups.len() + group] = sets.cell(&ports);
         }
         let first = if homes.len() == 1 { HOME } else { HOMES };
@@ -248,6 +298,17 @@ fn share_rows(cells: &[Cell], rows: usize, width: usize) -> (Vec<Cell>, Vec<u32>
 fn salts(graph: &Graph, seed: u64) -> Vec<u32> {
     let salt = |node| (Stream::named(seed, "route.salt", node).bits() >> 32) as u32;
     (0..graph.nodes.len() as u64).map(salt).collect()
+}
+
+/// By node, its place among those of its tier and pod.
+fn places(graph: &Graph) -> Vec<u32> {
+    let mut seen = BTreeMap::new();
+    let mut place = |node: &NodeInfo| {
+        let next = seen.entry((node.tier, node.pod)).or_insert(0);
+        *next += 1;
+        *next - 1
+    };
+    graph.nodes.iter().map(&mut place).collect()
 }
 
 /// By node, the product of the most choices there are at any node of each lower tier.

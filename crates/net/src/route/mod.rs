@@ -1,9 +1,12 @@
 //! Which port leads to a destination: equal-cost shortest paths by number of hops.
 
 mod build;
+pub mod classifier;
+pub mod recovery;
 mod table;
+pub mod two_level;
 
-pub use table::{Routes, TableSizes};
+pub use table::{Choices, Routes, TableSizes};
 
 use crate::id::NodeId;
 use serde::{Deserialize, Serialize};
@@ -29,6 +32,16 @@ pub enum RoutingSpec {
     Spray,
     /// A host's n-th connection goes on path n of those that are equal.
     Pinned,
+    /// Two-level tables of a fat-tree: down by prefix, up by the destination's number at its switch.
+    ///
+    /// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
+    /// Architecture", SIGCOMM 2008, section 3.
+    TwoLevel,
+    /// Switches put each flow on the least loaded of equal ports, and move some of them every second.
+    ///
+    /// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
+    /// Architecture", SIGCOMM 2008, sections 3.6 and 4.2.
+    Classifier,
 }
 
 /// What routes must avoid.

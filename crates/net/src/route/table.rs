@@ -20,7 +20,18 @@ pub struct Routes {
     pub(super) sets: Vec<u16>,
     /// The ports of hosts with several switches, at each of these.
     pub(super) homes: Vec<Cell>,
-    pub(super) pinned: bool,
+    pub(super) choice: Choice,
+}
+
+/// What says which of several equal ports is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Choice {
+    /// A hash of the packet's entropy with the node's key.
+    Hashed,
+    /// The packet's entropy divided by the node's key.
+    Numbered,
+    /// The destination's port at its switch, and the node's key added to it.
+    Suffix,
 }
 
 /// What a lookup needs to know of the node it is made at.
@@ -28,7 +39,8 @@ pub struct Routes {
 pub(super) struct NodeEntry {
     /// Its row's first cell.
     pub row: u32,
-    /// What the entropy is hashed with, or where paths are pinned, divided by.
+    /// What the entropy is hashed with, or where paths are pinned, divided by; two-level: the node's
+    /// place among those of its tier and pod.
     pub key: u32,
 }
 
@@ -64,6 +76,42 @@ pub struct TableSizes {
     pub bytes: usize,
 }
 
+/// Equal ports, in ascending order.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices<'a> {
+    first: u16,
+    len: u16,
+    /// Where they are no range.
+    set: &'a [u16],
+}
+
+impl<'a> Choices<'a> {
+    fn range(cell: Cell) -> Choices<'a> {
+        Choices { first: cell as u16, len: (cell >> 16) as u16, set: &[] }
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.len.into()
+    }
+    /// Whether there is none: the destination cannot be reached.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = PortId> + use<'a> {
+        (0..self.len).map(move |at| {
+            PortId(self.set.get(usize::from(at)).copied().unwrap_or(self.first + at))
+        })
+    }
+    /// Whether `port` is one of them.
+    pub fn contains(&self, port: PortId) -> bool {
+        match self.set {
+            [] => (self.first..self.first + self.len).contains(&port.0),
+            set => set.binary_search(&port.0).is_ok(),
+        }
+    }
+}
+
 /// The routes of one node.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
@@ -72,7 +120,7 @@ pub struct Row<'a> {
     key: u32,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     /// As [`Routes::next`].
     #[inline]
     pub fn next(&self, dst: HostId, entropy: u16) -> Option<PortId> {
@@ -82,21 +130,27 @@ impl Row<'_> {
         if cell >= SETS {
             return self.routes.uncommon(cell, self.key, host.home, entropy);
         }
-        Some(PortId(cell as u16 + self.routes.choose(cell >> 16, self.key, entropy)))
+        let chosen = self.routes.choose(cell >> 16, self.key, entropy, host.home);
+        Some(PortId(cell as u16 + chosen))
     }
 
-    /// Among how many ports packets for `dst` choose here; zero where there is no way.
-    pub fn choices(&self, dst: HostId) -> u32 {
+    /// All ports by which a packet for `dst` may leave.
+    pub fn choices(&self, dst: HostId) -> Choices<'a> {
         let host = &self.routes.hosts[dst.at()];
         let cell = match self.cells[host.group as usize] {
-            NONE => return 0,
+            NONE => return Choices::range(0),
             HOME => host.home,
             cell @ HOMES.. => self.routes.homes[(host.home + (cell - HOMES)) as usize],
             cell => cell,
         };
         match cell.checked_sub(SETS) {
-            None => cell >> 16,
-            Some(set) => self.routes.sets[set as usize].into(),
+            None => Choices::range(cell),
+            Some(set) => {
+                let set = set as usize;
+                let len = self.routes.sets[set];
+                let ports = &self.routes.sets[set + 1..];
+                Choices { first: 0, len, set: &ports[..usize::from(len)] }
+            }
         }
     }
 }
@@ -109,6 +163,11 @@ impl Routes {
         self.row(at).next(dst, entropy)
     }
 
+    /// All ports by which a packet for `dst` may leave `at`.
+    pub fn choices(&self, at: NodeId, dst: HostId) -> Choices<'_> {
+        self.row(at).choices(dst)
+    }
+
     /// What `at` needs for many lookups.
     #[inline]
     pub fn row(&self, at: NodeId) -> Row<'_> {
@@ -119,12 +178,17 @@ impl Routes {
 
     /// A choice among `len`.
     #[inline]
-    fn choose(&self, len: u32, key: u32, entropy: u16) -> u16 {
-        if self.pinned {
-            return (u32::from(entropy) / key % len) as u16;
+    fn choose(&self, len: u32, key: u32, entropy: u16, home: Cell) -> u16 {
+        if self.choice == Choice::Hashed {
+            let hash = mix32(u32::from(entropy) ^ key);
+            return ((u64::from(hash) * u64::from(len)) >> 32) as u16;
         }
-        let hash = mix32(u32::from(entropy) ^ key);
-        ((u64::from(hash) * u64::from(len)) >> 32) as u16
+        let number = match self.choice {
+            // The low half of a host's only home is its port there.
+            Choice::Suffix => (home & 0xffff) + key,
+            _ => u32::from(entropy) / key,
+        };
+        (number % len) as u16
     }
 
     /// Where ports are no range, the destination has several switches, or there is no way.
@@ -135,10 +199,10 @@ impl Routes {
             _ => cell,
         };
         let Some(set) = cell.checked_sub(SETS) else {
-            return Some(PortId(cell as u16 + self.choose(cell >> 16, key, entropy)));
+            return Some(PortId(cell as u16 + self.choose(cell >> 16, key, entropy, home)));
         };
         let ports = &self.sets[set as usize..];
-        Some(PortId(ports[1 + usize::from(self.choose(ports[0].into(), key, entropy))]))
+        Some(PortId(ports[1 + usize::from(self.choose(ports[0].into(), key, entropy, home))]))
     }
 
     /// The ports by which a packet leaves each node on its way from `src` to `dst`, the sending host's
@@ -156,7 +220,8 @@ impl Routes {
     }
 
     /// Tells `visit` by which port a packet leaves each node on its way, the sending host's first.
-    /// Whether there is a way; nothing is told where there is none.
+    /// Whether there is a way. Where there is none, nothing is told, unless switches do not know of it yet:
+    /// then the way as far as it goes.
     pub fn visit(
         &self,
         wiring: &Wiring,
@@ -166,7 +231,6 @@ impl Routes {
     ) -> bool {
         let (mut node, goal) = (self.host_nodes[src.at()], self.host_nodes[dst.at()]);
         while node != goal {
-            // Where the first hop knows a way, all that follow do.
             let Some(port) = self.next(node, dst, entropy) else { return false };
             visit(End { node, port });
             node = wiring.of(node)[port.at()].far.node;
@@ -176,7 +240,7 @@ impl Routes {
 
     /// Whether packets name their path: [`super::RoutingSpec::Pinned`].
     pub fn is_pinned(&self) -> bool {
-        self.pinned
+        self.choice == Choice::Numbered
     }
 
     /// Where paths are pinned, from which number on they repeat between two hosts; those below it
@@ -185,7 +249,7 @@ impl Routes {
         let mut most = 0;
         let mut widest = |end: End| {
             let node = self.row(end.node);
-            most = most.max(node.key.saturating_mul(node.choices(dst)));
+            most = most.max(node.key.saturating_mul(node.choices(dst).len() as u32));
         };
         self.visit(wiring, (src, dst), 0, &mut widest);
         most.min(1 << u16::BITS)

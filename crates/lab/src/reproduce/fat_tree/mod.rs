@@ -1,8 +1,14 @@
 //! The fat-tree: a scalable, commodity data center network architecture (Al-Fares, 2012, chapters 2 and 3).
 
+mod bandwidth;
 mod cost;
+mod ecmp_loss;
+mod failures;
 mod packaging;
+mod patterns;
 mod power;
+mod scheduler_cost;
+mod water;
 
 use super::{Paper, Row, Stated};
 use crate::statistics::Estimate;
@@ -12,7 +18,15 @@ pub(super) static PAPER: Paper = Paper {
     key: "ft",
     title: "A Scalable, Adaptive, and Extensible Data Center Network Architecture, chapters 2 and 3: the fat-tree \
             (Al-Fares, 2012)",
-    experiments: &[cost::COST, power::POWER, packaging::PACKAGING],
+    experiments: &[
+        cost::COST,
+        ecmp_loss::LOSS,
+        bandwidth::BANDWIDTH,
+        scheduler_cost::COST,
+        failures::FAILURES,
+        power::POWER,
+        packaging::PACKAGING,
+    ],
 };
 
 /// A value that is computed, not drawn.

@@ -191,6 +191,7 @@ fn switch(graph: &Graph, node: u32, queue: &QueueSpec) -> Switch {
         ports: SwitchPort::all_of(&graph.wiring(), NodeId(node)),
         mtu: MTU,
         seed: SEED,
+        classifier: None,
     })
 }
 

@@ -1,0 +1,72 @@
+//! Whether a scheme's way of choosing paths fits its fabric.
+
+use super::spec::{Scenario, SchemeSpec};
+use slotline_net::error::SpecError;
+use slotline_net::route::RoutingSpec;
+use slotline_net::route::two_level::Plan;
+use slotline_net::time::Time;
+use slotline_net::topology::{Graph, NodeKind, TopologySpec};
+
+type Fit = Result<(), SpecError>;
+
+/// What is wrong with the paths of any scheme, with the path of its key.
+pub(super) fn check(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
+    let one = |(at, scheme): (usize, &SchemeSpec)| {
+        fits(&scenario.fabric, scheme)
+            .and_then(|()| classifies(scheme))
+            .and_then(|()| recovers(scheme, graph))
+            .map_err(|e| SpecError::new(format!("scheme[{at}].{}", e.key), e.message))
+    };
+    let schemes = scenario.scheme.iter().enumerate().map(one);
+    schemes.chain([rerouted(scenario)]).collect()
+}
+
+/// Two-level routing is for fat-trees.
+fn fits(fabric: &TopologySpec, scheme: &SchemeSpec) -> Fit {
+    if scheme.routing == RoutingSpec::TwoLevel {
+        Plan::of(fabric).map_err(|error| {
+            let message = format!("`routing` = \"two-level\" does not fit: {}", error.message);
+            SpecError::new("routing", message)
+        })?;
+    }
+    Ok(())
+}
+
+/// The options of classifying switches, where there are some.
+fn classifies(scheme: &SchemeSpec) -> Fit {
+    let Some(spec) = &scheme.classifier else { return Ok(()) };
+    if scheme.routing != RoutingSpec::Classifier {
+        let message = "`classifier` does nothing: it needs routing = \"classifier\"";
+        return Err(SpecError::new("classifier", message));
+    }
+    spec.check().map_err(|e| SpecError::new(format!("classifier.{}", e.key), e.message))
+}
+
+/// Switches that route around failures by themselves know where a host is: at one of them.
+fn recovers(scheme: &SchemeSpec, graph: &Graph) -> Fit {
+    let Some(spec) = &scheme.recovery else { return Ok(()) };
+    spec.check().map_err(|e| SpecError::new(format!("recovery.{}", e.key), e.message))?;
+    let ports = graph.ports();
+    let several = graph.nodes.iter().zip(&ports).find(|(n, p)| n.kind == NodeKind::Host && **p > 1);
+    several.map_or(Ok(()), |(host, ports)| {
+        let message = format!(
+            "`recovery` is for hosts with one card, but `{}` has {ports}: leave it out, or give each \
+             host one",
+            host.name
+        );
+        Err(SpecError::new("recovery", message))
+    })
+}
+
+/// Where all schemes find out by themselves, nothing follows an event.
+fn rerouted(scenario: &Scenario) -> Fit {
+    let all = scenario.scheme.iter().all(|scheme| scheme.recovery.is_some());
+    let told = scenario.event.iter().position(|event| event.reroute_after > Time::ZERO);
+    match told {
+        Some(at) if all && !scenario.scheme.is_empty() => Err(SpecError::new(
+            format!("event[{at}].reroute-after"),
+            "`reroute-after` does nothing: all schemes have `recovery`, and find out by themselves",
+        )),
+        _ => Ok(()),
+    }
+}

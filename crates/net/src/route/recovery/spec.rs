@@ -1,0 +1,61 @@
+//! How fast switches find out about failures.
+
+use crate::error::SpecError;
+use crate::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// Switches keep sessions with their neighbours, tell each other what they cannot reach, and route around
+/// failures by themselves.
+///
+/// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network Architecture",
+/// SIGCOMM 2008, section 3.8; RFC 5880.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RecoverySpec {
+    /// From one hello packet to the next while a session is up.
+    pub interval: Time,
+    /// So many hello packets have to be missing until a session goes down.
+    #[schemars(range(min = 1, max = 255))]
+    pub multiplier: u32,
+    /// From one hello packet to the next while a session is not up.
+    pub down_interval: Time,
+    /// From a session's change, or a tag's arrival, until the switch's table has changed and its own tags
+    /// leave.
+    pub processing: Time,
+}
+
+impl Default for RecoverySpec {
+    fn default() -> RecoverySpec {
+        RecoverySpec {
+            interval: Time::ms(10),
+            multiplier: 3,
+            down_interval: Time::ms(1_000),
+            processing: Time::us(100),
+        }
+    }
+}
+
+impl RecoverySpec {
+    /// Whether it makes sense.
+    ///
+    /// # Errors
+    /// An interval is zero, or no packet may be missing.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let wrong = |key, message: String| Err(SpecError::new(key, message));
+        let RecoverySpec { interval, multiplier, down_interval, .. } = *self;
+        if interval == Time::ZERO {
+            return wrong("interval", "`interval` is 0: for example \"10ms\"".into());
+        }
+        if down_interval < interval {
+            let message = format!(
+                "`down-interval` is {down_interval}: it cannot be shorter than `interval`, {interval}"
+            );
+            return wrong("down-interval", message);
+        }
+        if !(1..=255).contains(&multiplier) {
+            let message = format!("`multiplier` is {multiplier}: it has to be 1 to 255");
+            return wrong("multiplier", message);
+        }
+        Ok(())
+    }
+}
