@@ -33,6 +33,8 @@ pub enum Command {
     Diff(crate::diff::DiffOptions),
     /// Rebuild the page of a result, or compare several results on one page.
     Report(crate::report::ReportOptions),
+    /// Plan a network: switches, cables, racks, cost, power and heat of fat-tree, tree and leaf-spine.
+    Plan(crate::plan::PlanOptions),
     /// Run published experiments: the paper's values beside ours, and a page with the figures.
     Reproduce(ReproduceOptions),
     /// Turn a file of another program (traffic, captures) into a part of a scenario.

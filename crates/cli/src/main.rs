@@ -14,6 +14,7 @@ mod import;
 mod list;
 mod manual;
 mod new;
+mod plan;
 mod progress;
 mod reference;
 mod report;
@@ -41,6 +42,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline diff OLD NEW       what changed between two results; exit code 1 on a regression
   slotline import KIND FILE   turn a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
+  slotline plan SHAPE         what a network of so many hosts takes: switches, cables, racks, cost, power
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`, `report`, `arbiter`, `tdma`, `xco`
   slotline list [KIND]        name everything a scenario can name, with its parameters
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Import(options) => import::import(options),
         Command::Diff(options) => diff::diff(options),
         Command::Report(options) => report::report(options),
+        Command::Plan(options) => plan::plan(options),
         Command::Bench(options) => bench::bench(options),
         Command::Check(options) => check::check(options),
         Command::Explain(options) => explain::explain(options),

@@ -1,8 +1,11 @@
 //! From a scenario to a network: one scheme, one seed.
 
+mod presence;
+
 use crate::recovery::{self, Ground};
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
+use presence::presence;
 use slotline_net::aqm::spec::Policy;
 use slotline_net::aqm::{Red, queue_stream};
 use slotline_net::control::{ControlSpec, Station, Surroundings, System};
@@ -176,7 +179,10 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
             let at = |link: &usize| graph.links[*link].ends().iter().any(|end| end.node == node);
             Ok((0..graph.links.len()).filter(at).collect())
         }
-        EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. } => Ok(Vec::new()),
+        EventKind::ControllerDown { .. }
+        | EventKind::ControllerUp { .. }
+        | EventKind::Leave { .. }
+        | EventKind::Join { .. } => Ok(Vec::new()),
     }
 }
 
@@ -382,6 +388,10 @@ impl Builder<'_> {
                 );
                 continue;
             }
+            if let Some(changes) = presence(&self.graph, (at, &event.kind), self.largest()) {
+                out.extend(changes?);
+                continue;
+            }
             let links = touched(&self.graph, event)?;
             for end in links.iter().flat_map(|&link| self.graph.links[link].ends()) {
                 out.push((at, end.node, change(&event.kind, end.port)));
@@ -461,5 +471,7 @@ fn change(kind: &EventKind, port: PortId) -> Change {
         EventKind::Rate { rate, .. } => Change::Rate(port, *rate),
         EventKind::ControllerDown { .. } => Change::Stop,
         EventKind::ControllerUp { .. } => Change::Restart,
+        EventKind::Leave { .. } => Change::Leave,
+        EventKind::Join { .. } => Change::Join,
     }
 }

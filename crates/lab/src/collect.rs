@@ -2,13 +2,14 @@
 
 use crate::ideal::Ideal;
 use crate::record::{
-    Conservation, ControlRow, EngineStats, FlowRow, NEVER, PortRow, RunRecord, SampleRow,
+    Conservation, ControlRow, EngineStats, FaultRow, FlowRow, NEVER, PortRow, RunRecord, SampleRow,
 };
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::{FlowResult, Plan};
 use slotline_net::node::switch::Switch;
-use slotline_net::node::{Node, Tally};
+use slotline_net::node::{Fault, Node, Part, Tally};
 use slotline_net::route::Routes;
+use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind, Wiring};
 use slotline_net::workload::{Carrier, Flow, Role};
 use slotline_sim::{Outcome, Place};
@@ -41,16 +42,29 @@ impl Scene {
         }
         let ports = self.ports(outcome);
         let census = census(outcome);
+        let tally = tally(outcome);
         assert!(census.holds(), "packets were lost or invented: {census:?}");
         RunRecord {
             samples: self.samples(outcome, &self.rows()),
-            control: control(outcome),
+            control: control(&tally),
+            faults: tally.faults().iter().map(|fault| self.fault(fault)).collect(),
             engine: engine(outcome),
             flows,
             ports,
             census,
             ..RunRecord::default()
         }
+    }
+
+    /// A fault by name.
+    fn fault(&self, fault: &Fault) -> FaultRow {
+        let ps = |time: Option<Time>| time.map_or(NEVER, Time::as_ps);
+        let (name, switch) = match fault.part {
+            Part::Link(link) => (self.graph.link_name(link as usize), false),
+            Part::Switch(node) => (self.graph.nodes[node.at()].name.clone(), true),
+        };
+        let (avoided_ps, cleared_ps) = (ps(fault.avoided), ps(fault.cleared));
+        FaultRow { name, switch, found_ps: fault.found.as_ps(), avoided_ps, cleared_ps }
     }
 
     /// The place of each port in [`RunRecord::ports`].
@@ -160,8 +174,8 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
     row
 }
 
-/// What the parts of a central scheme have counted.
-fn control(outcome: &Outcome) -> Vec<ControlRow> {
+/// What the parts of a central scheme have counted and found.
+fn tally(outcome: &Outcome) -> Tally {
     let mut tally = Tally::default();
     for place in &outcome.places {
         match place {
@@ -170,6 +184,10 @@ fn control(outcome: &Outcome) -> Vec<ControlRow> {
             Place::Switch => {}
         }
     }
+    tally
+}
+
+fn control(tally: &Tally) -> Vec<ControlRow> {
     let row = |(count, value): (&'static str, u64)| ControlRow { count: count.into(), value };
     tally.iter().map(row).collect()
 }

@@ -22,6 +22,7 @@ pub mod ideal;
 pub mod import;
 pub mod metrics;
 pub mod output;
+pub mod plan;
 pub mod record;
 pub mod recovery;
 pub mod reference;

@@ -12,6 +12,7 @@ pub mod error;
 pub mod frame;
 pub mod id;
 pub mod node;
+pub mod placement;
 pub mod rng;
 pub mod route;
 pub mod schema;

@@ -14,6 +14,7 @@
 
 mod calendar;
 mod engine;
+pub mod flow;
 mod journal;
 mod line;
 mod network;

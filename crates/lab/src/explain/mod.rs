@@ -115,6 +115,8 @@ fn event(scenario: &Scenario, event: &EventSpec) -> String {
         EventKind::SwitchUp { switch } => format!("all links of {switch} carry again"),
         EventKind::ControllerDown { controller } => format!("{controller} stops"),
         EventKind::ControllerUp { controller } => format!("{controller} starts again"),
+        EventKind::Leave { host } => return format!("At {at} {host} leaves."),
+        EventKind::Join { host } => return format!("At {at} {host} is there again."),
         EventKind::Rate { link, rate } => {
             return format!("At {at} link {link} gets {}, both ways.", survey::rate(*rate));
         }

@@ -14,7 +14,10 @@ const FRAME: u64 = 84;
 
 pub(super) fn sentences(survey: &Survey<'_>, scheme: &SchemeSpec, packet: u64) -> Vec<String> {
     match &scheme.control {
-        ControlSpec::Tdma(spec) => guard(survey, spec, packet).into_iter().collect(),
+        ControlSpec::Tdma(spec) => {
+            let short = shorts(survey, scheme, spec);
+            guard(survey, spec, packet).into_iter().chain(short).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -37,6 +40,20 @@ fn guard(survey: &Survey<'_>, spec: &TdmaSpec, packet: u64) -> Option<String> {
             span(needed),
             span(serial),
             span(spec.jitter())
+        )
+    })
+}
+
+/// What all hosts together may send to one without slots in a round waits at its port.
+fn shorts(survey: &Survey<'_>, scheme: &SchemeSpec, spec: &TdmaSpec) -> Option<String> {
+    let (hosts, limit) = (survey.graph.hosts.len(), scheme.queue.limit);
+    let each = spec.build().ok()?.short_flow(hosts, hosts_rate(survey)?)?;
+    let all = Bytes(each.0 * (hosts as u64).saturating_sub(1));
+    (all > limit).then(|| {
+        format!(
+            "short flows of all hosts to one may bring {} in a round beyond its slots, more than a port's \
+             {limit}: a larger queue, a shorter round or a smaller short-flow keeps them.",
+            super::survey::size(all.0 as f64)
         )
     })
 }

@@ -5,8 +5,8 @@ use super::tests::{fake, scratch};
 use super::{index, written};
 use crate::metrics::Metric;
 use crate::record::{
-    Capture, CapturedPacket, Conservation, ControlRow, EngineStats, FlowRow, NEVER, PortRow,
-    RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, WhyRow, Window,
+    Capture, CapturedPacket, Conservation, ControlRow, EngineStats, FaultRow, FlowRow, NEVER,
+    PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, WhyRow, Window,
 };
 use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet, Span};
@@ -148,6 +148,7 @@ prop_compose! {
         ports in prop::collection::vec(port(), 0..4),
         samples in prop::collection::vec((number(), any::<u32>(), number(), number()), 0..5),
         control in prop::collection::vec((text(), number()), 0..3),
+        faults in prop::collection::vec(fault(), 0..3),
         why in prop::collection::vec(why(), 0..3),
         sequence in prop::collection::vec(sequence(), 0..3),
         schedule in prop::collection::vec(schedule(), 0..3),
@@ -161,8 +162,14 @@ prop_compose! {
         let control = control.into_iter().map(|(count, value)| ControlRow { count, value }).collect();
         let (scheme, seed) = (String::new(), 0);
         RunRecord {
-            scheme, seed, flows, ports, samples, control, why, sequence, schedule, captures, engine, census,
+            scheme, seed, flows, ports, samples, control, faults, why, sequence, schedule, captures, engine, census,
         }
+    }
+}
+
+prop_compose! {
+    fn fault()(name in text(), switch: bool, found_ps in number(), avoided_ps in time(), cleared_ps in time()) -> FaultRow {
+        FaultRow { name, switch, found_ps, avoided_ps, cleared_ps }
     }
 }
 

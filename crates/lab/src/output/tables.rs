@@ -1,5 +1,6 @@
 //! The tables of a result.
 
+use super::faults::FAULTS;
 use super::table::{Cell, Column, Table, TableAbout, fit, or_never, set};
 use super::tables_story::{CAPTURES, SCHEDULE, SEQUENCE, WHY};
 use crate::record::{ControlRow, FlowRow, NEVER, PortRow, RunRecord, RunSet, SampleRow};
@@ -40,8 +41,8 @@ impl<R: Clone + Sync> AnyTable for Table<R> {
 }
 
 /// All tables.
-pub(super) static ALL: [&dyn AnyTable; 8] =
-    [&FLOWS, &SAMPLES, &PORTS, &CONTROL, &WHY, &SEQUENCE, &SCHEDULE, &CAPTURES];
+pub(super) static ALL: [&dyn AnyTable; 9] =
+    [&FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &WHY, &SEQUENCE, &SCHEDULE, &CAPTURES];
 
 /// A column of [`Cell::Count`], [`Cell::Maybe`] or [`Cell::Flag`] that is a field of its row.
 macro_rules! field {

@@ -1,6 +1,7 @@
 //! The answer on the screen: a table of schemes and metrics, then a verdict on each.
 
 use crate::metrics::Metric;
+use crate::output::faults;
 use crate::output::words::{self, Scale};
 use crate::record::RunSet;
 use crate::statistics::{Comparison, Verdict};
@@ -165,6 +166,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
         out.push(bound.into());
     }
     out.extend(counted(summary));
+    out.extend(faults::told(set));
     if summary.is_fixed() {
         out.push("All seeds gave the same numbers: nothing in this scenario is random.".into());
     }

@@ -1,8 +1,10 @@
 //! What runs leave behind: plain data, the same whatever engine made it.
 
+mod fault;
 mod story;
 mod why;
 
+pub use fault::FaultRow;
 pub use story::{Capture, CapturedPacket, ScheduleRow, SequenceRow, Step};
 pub use why::{Part, WORST_PORTS, WhyRow};
 
@@ -162,6 +164,8 @@ pub struct RunRecord {
     pub samples: Vec<SampleRow>,
     /// What a central scheme has counted, by name; empty without one.
     pub control: Vec<ControlRow>,
+    /// What a central scheme has found to be faulty, in that order.
+    pub faults: Vec<FaultRow>,
     /// Where the time of followed flows went, by flow number; empty where none was followed.
     pub why: Vec<WhyRow>,
     /// The course of a few flows, in order of flow and time.

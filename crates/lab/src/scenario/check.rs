@@ -309,6 +309,7 @@ fn event(event: &EventSpec, graph: &Graph, stations: &[String], end: Option<Time
                 )
             })
         }
+        EventKind::Leave { host } | EventKind::Join { host } => known_host(graph, host),
         EventKind::Rate { link, rate } => {
             ensure(*rate > Rate(0), "rate", || {
                 "`rate` is 0: use kind = \"link-down\" for a link that carries nothing".into()
@@ -342,6 +343,19 @@ fn known_switch(graph: &Graph, switch: &str) -> Fit {
             "`switch` = \"{switch}\" is not in this fabric: switches here are called {}{}",
             some.join(", "),
             perhaps(switch, &names)
+        )
+    })
+}
+
+fn known_host(graph: &Graph, host: &str) -> Fit {
+    let names: Vec<String> =
+        graph.hosts.iter().map(|node| graph.nodes[node.at()].name.clone()).collect();
+    ensure(names.iter().any(|name| name == host), "host", || {
+        let some: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
+        format!(
+            "`host` = \"{host}\" is not in this fabric: hosts here are called {}{}",
+            some.join(", "),
+            perhaps(host, &names)
         )
     })
 }

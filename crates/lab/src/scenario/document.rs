@@ -91,6 +91,20 @@ impl Document {
     /// What serde or the TOML parser found, at the right place: an enum told apart by its `kind` is
     /// blamed as a whole, so the culprit is looked for inside.
     pub fn fault_of(&self, error: &toml::de::Error) -> ScenarioError {
+        self.fault_worded(error, with_file_keys)
+    }
+
+    /// As [`Document::fault_of`], for a file that is no scenario.
+    pub fn plain_fault_of(&self, error: &toml::de::Error) -> ScenarioError {
+        self.fault_worded(error, |_, message| message)
+    }
+
+    /// `more`: what else an unknown key at a path could have been, added to the message.
+    fn fault_worded(
+        &self,
+        error: &toml::de::Error,
+        more: fn(&str, String) -> String,
+    ) -> ScenarioError {
         let span = error.span().unwrap_or(0..0);
         let message = error.message().trim_end().to_string();
         let spots = self.spots();
@@ -98,7 +112,7 @@ impl Document {
         let within = blamed.map_or(String::new(), |spot| spot.path.clone());
         match culprit(&spots, &within, &message) {
             Some(spot) if unknown_key(&message) => {
-                self.fault(&spot.path, spot.key.clone(), with_file_keys(&spot.path, message))
+                self.fault(&spot.path, spot.key.clone(), more(&spot.path, message))
             }
             Some(spot) => self.fault(&spot.path, spot.value.clone(), message),
             None => self.fault(&within, span, message),

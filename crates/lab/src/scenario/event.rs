@@ -70,6 +70,16 @@ pub enum EventKind {
         /// Its name.
         controller: String,
     },
+    /// A host leaves the network, after saying so to a central scheduler that wants to know.
+    Leave {
+        /// Its name.
+        host: String,
+    },
+    /// A host is there again.
+    Join {
+        /// Its name.
+        host: String,
+    },
 }
 
 /// Most repetitions of an event.
@@ -114,6 +124,10 @@ struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["controller-down", "controller-up"]))]
     controller: Option<String>,
+    /// The host's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-needed-by" = ["leave", "join"]))]
+    host: Option<String>,
     /// The new rate, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["rate"]))]
@@ -142,6 +156,10 @@ enum Kind {
     ControllerDown,
     /// A controller starts again, without any memory.
     ControllerUp,
+    /// A host leaves: it says so to XCo's controller, which schedules it no more, and then its links go down.
+    Leave,
+    /// A host is there again: its links carry, and it registers with XCo's controller.
+    Join,
 }
 
 impl Table {
@@ -155,6 +173,7 @@ impl Table {
             EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. } => {
                 &mut self.controller
             }
+            EventKind::Leave { .. } | EventKind::Join { .. } => &mut self.host,
         }
     }
 }
@@ -162,7 +181,7 @@ impl Table {
 impl EventKind {
     /// Whether routes follow it.
     pub fn changes_routes(&self) -> bool {
-        !matches!(self.kind(), Kind::Rate | Kind::ControllerDown | Kind::ControllerUp)
+        matches!(self.kind(), Kind::LinkDown | Kind::LinkUp | Kind::SwitchDown | Kind::SwitchUp)
     }
     fn kind(&self) -> Kind {
         match self {
@@ -173,9 +192,11 @@ impl EventKind {
             EventKind::Rate { .. } => Kind::Rate,
             EventKind::ControllerDown { .. } => Kind::ControllerDown,
             EventKind::ControllerUp { .. } => Kind::ControllerUp,
+            EventKind::Leave { .. } => Kind::Leave,
+            EventKind::Join { .. } => Kind::Join,
         }
     }
-    /// The name of the link, switch or controller that it is about.
+    /// The name of the link, switch, controller or host that it is about.
     fn name(&self) -> String {
         match self {
             EventKind::LinkDown { link }
@@ -185,6 +206,7 @@ impl EventKind {
             EventKind::ControllerDown { controller } | EventKind::ControllerUp { controller } => {
                 controller
             }
+            EventKind::Leave { host } | EventKind::Join { host } => host,
         }
         .clone()
     }
@@ -194,23 +216,30 @@ impl TryFrom<Table> for EventSpec {
     type Error = SpecError;
 
     fn try_from(table: Table) -> Result<EventSpec, SpecError> {
-        let Table { at, kind, link, switch, controller, rate, reroute_after, times, every } = table;
+        let Table { at, kind, link, switch, controller, host, rate, reroute_after, times, every } =
+            table;
         let (times, every) = repetition(times, every)?;
         let stays = reroute_after.is_none();
-        let kind = match (kind, link, switch, controller, rate) {
-            (Kind::LinkDown, Some(link), None, None, None) => EventKind::LinkDown { link },
-            (Kind::LinkUp, Some(link), None, None, None) => EventKind::LinkUp { link },
-            (Kind::SwitchDown, None, Some(switch), None, None) => EventKind::SwitchDown { switch },
-            (Kind::SwitchUp, None, Some(switch), None, None) => EventKind::SwitchUp { switch },
-            (Kind::Rate, Some(link), None, None, Some(rate)) if stays => {
+        let kind = match (kind, link, switch, controller, host, rate) {
+            (Kind::LinkDown, Some(link), None, None, None, None) => EventKind::LinkDown { link },
+            (Kind::LinkUp, Some(link), None, None, None, None) => EventKind::LinkUp { link },
+            (Kind::SwitchDown, None, Some(switch), None, None, None) => {
+                EventKind::SwitchDown { switch }
+            }
+            (Kind::SwitchUp, None, Some(switch), None, None, None) => {
+                EventKind::SwitchUp { switch }
+            }
+            (Kind::Rate, Some(link), None, None, None, Some(rate)) if stays => {
                 EventKind::Rate { link, rate }
             }
-            (Kind::ControllerDown, None, None, Some(controller), None) if stays => {
+            (Kind::ControllerDown, None, None, Some(controller), None, None) if stays => {
                 EventKind::ControllerDown { controller }
             }
-            (Kind::ControllerUp, None, None, Some(controller), None) if stays => {
+            (Kind::ControllerUp, None, None, Some(controller), None, None) if stays => {
                 EventKind::ControllerUp { controller }
             }
+            (Kind::Leave, None, None, None, Some(host), None) if stays => EventKind::Leave { host },
+            (Kind::Join, None, None, None, Some(host), None) if stays => EventKind::Join { host },
             (kind, ..) => return Err(SpecError::new("kind", needs(kind))),
         };
         Ok(EventSpec { at, kind, reroute_after: reroute_after.unwrap_or_default(), times, every })
@@ -254,6 +283,8 @@ fn needs(kind: Kind) -> &'static str {
         Kind::ControllerUp => {
             "a `controller-up` event needs `at` and `controller`, and takes nothing else"
         }
+        Kind::Leave => "a `leave` event needs `at` and `host`, and takes nothing else",
+        Kind::Join => "a `join` event needs `at` and `host`, and takes nothing else",
     }
 }
 
@@ -265,6 +296,7 @@ impl From<EventSpec> for Table {
             link: None,
             switch: None,
             controller: None,
+            host: None,
             rate: None,
             reroute_after: event.kind.changes_routes().then_some(event.reroute_after),
             times: (event.times > 1).then_some(event.times),
@@ -297,6 +329,24 @@ mod tests {
         let once = read("").expect("an event");
         assert_eq!((once.moments().count(), once.last()), (1, Time::ms(1)));
         assert!(!toml::to_string(&once).expect("plain data").contains("times"));
+    }
+
+    #[test]
+    fn hosts_leave_and_join() {
+        let of = |kind: &str, more: &str| {
+            toml::from_str::<EventSpec>(&format!("at = '1ms'\nkind = '{kind}'\n{more}"))
+                .map_err(|error| error.to_string())
+        };
+        let event = of("leave", "host = 'h3'").expect("an event");
+        assert_eq!(event.kind, EventKind::Leave { host: "h3".into() });
+        let text = toml::to_string(&event).expect("plain data");
+        assert_eq!(toml::from_str(&text), Ok(event), "{text}");
+        for wrong in ["", "controller = 'h3'", "host = 'h3'\nreroute-after = '1ms'"] {
+            assert!(
+                of("join", wrong).expect_err(wrong).contains("needs `at` and `host`"),
+                "{wrong}"
+            );
+        }
     }
 
     #[test]

@@ -144,7 +144,7 @@ fn queue() -> impl Strategy<Value = Queue> {
 }
 
 fn transport() -> impl Strategy<Value = String> {
-    let kind = prop::sample::select(vec!["newreno", "cubic", "dctcp"]);
+    let kind = prop::sample::select(vec!["newreno", "cubic", "dctcp", "fixed"]);
     let options = prop::sample::select(vec![
         "",
         r#", delayed-ack = "40us""#,

@@ -235,6 +235,114 @@ fn near_hosts_are_done_earlier() {
     assert!(mean(true) < 0.8 * mean(false), "{} and {}", mean(true), mean(false));
 }
 
+/// Everybody sends to everybody in `senders` x `receivers` for 30 ms.
+fn streams(fabric: &str, streams: &[(&str, &str)], options: &str) -> RunRecord {
+    let workload = |(senders, receivers): &(&str, &str)| {
+        format!(
+            "[[workload]]\nkind = \"udp\"\nsenders = \"{senders}\"\nreceivers = \"{receivers}\"\n\
+             message = \"1472B\"\nuntil = \"30ms\"\n"
+        )
+    };
+    let workloads: String = streams.iter().map(workload).collect();
+    one(&format!(
+        "name = \"streams\"\nend = {{ at = \"40ms\" }}\nmeasure = {{ ideal = false, sample = \"50us\" }}\n\
+         {workloads}\n[[scheme]]\nname = \"tdma\"\ncontrol = {{ kind = \"tdma\"{options} }}\n{fabric}\n"
+    ))
+}
+
+fn bytes_from(run: &RunRecord, src: u32) -> f64 {
+    let own = run.flows.iter().filter(|flow| u64::from(flow.src) == u64::from(src));
+    own.map(|flow| flow.delivered_bytes).sum::<u64>() as f64
+}
+
+/// A host with weight 3 gets three of four slots of a receiver that two contend for, and all of a
+/// receiver's slots that nobody else wants.
+#[test]
+fn weights_share_out_slots() {
+    let star =
+        format!("[fabric]\n{}", "kind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\ndelay = \"1us\"");
+    let ratio = |options: &str| {
+        let run = streams(&star, &[("1", "0"), ("2", "0"), ("3", "1")], options);
+        assert_eq!(run.ports.iter().map(|port| port.drops).sum::<u64>(), 0);
+        assert!(bytes_from(&run, 3) > 0.75 * 10e9 / 8.0 * 0.03, "{}", bytes_from(&run, 3));
+        bytes_from(&run, 1) / bytes_from(&run, 2)
+    };
+    let (equal, three) = (ratio(""), ratio(", weights = { h1 = 3 }"));
+    assert!((0.95..1.05).contains(&equal), "{equal}");
+    assert!((2.7..3.3).contains(&three), "{three}");
+}
+
+/// One host with 10 Gbit/s and ten with 1 Gbit/s at a switch.
+fn mixed() -> String {
+    let names: Vec<String> = (0..11).map(|host| format!("\"h{host}\"")).collect();
+    let link = |host: usize| {
+        let rate = if host == 0 { "10Gbps" } else { "1Gbps" };
+        format!("{{ a = \"h{host}\", b = \"s\", rate = \"{rate}\" }}")
+    };
+    let links: Vec<String> = (0..11).map(link).collect();
+    format!(
+        "[fabric]\nkind = \"graph\"\nhosts = [{}]\nswitches = [\"s\"]\nrate = \"10Gbps\"\ndelay = \"1us\"\n\
+         link = [{}]",
+        names.join(", "),
+        links.join(", ")
+    )
+}
+
+/// A fast sender shares its slots over slow receivers, and slow senders share a fast receiver's (§4.3):
+/// its link is as full as between equals, and nothing waits in the switch.
+#[test]
+fn fast_and_slow_hosts_share_slots() {
+    for stream in [("0", "1-10"), ("1-10", "0")] {
+        let run = streams(&mixed(), &[stream], "");
+        let bytes: u64 = run.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        let share = bytes as f64 * 8.0 * 1_538.0 / 1_472.0 / (10e9 * 0.03);
+        assert!(share > 0.75, "{stream:?}: {share}");
+        assert_eq!((run.control("overruns"), run.control("late_frames")), (0, 0), "{stream:?}");
+        assert_eq!(run.ports.iter().map(|port| port.drops).sum::<u64>(), 0, "{stream:?}");
+        let each: Vec<u64> = run.flows.iter().map(|flow| flow.delivered_bytes).collect();
+        let (least, most) = (each.iter().min(), each.iter().max());
+        assert!(least.zip(most).is_some_and(|(l, m)| *l * 10 > *m * 9), "{stream:?}: {each:?}");
+        let queue = run.samples.iter().map(|sample| sample.queue_bytes).max();
+        assert!(queue.is_some_and(|bytes| bytes <= 12 * 1_538), "{stream:?}: {queue:?}");
+    }
+}
+
+/// Raw frames fill slots, need no time-out, and leave nothing in queues.
+#[test]
+fn raw_frames_fill_slots() {
+    let text = shuffle(STAR, ", short-share = 0.01")
+        .replace("size = \"2MB\"", "size = \"6MB\"\norder = \"simultaneous\"")
+        .replace("name = \"tdma\"", "name = \"tdma\"\ntransport = \"fixed\"");
+    let run = one(&text);
+    assert!(run.flows.iter().all(|flow| flow.finished() && flow.timeouts == 0));
+    assert_eq!(run.ports.iter().map(|port| port.drops).sum::<u64>(), 0);
+    let used = run.control("slot_used_ns") as f64 / run.control("slot_time_ns") as f64;
+    assert!((0.9..=1.0).contains(&used), "{used}");
+    // 17.03 slots for each of seven pairs, in whole slots, and no more than a tenth beyond that.
+    assert!((126..=139).contains(&run.control("slots")), "{}", run.control("slots"));
+}
+
+/// An incast of short flows does not overflow its port: what hosts send without slots fits into the
+/// reserved share.
+#[test]
+fn short_flows_do_not_overflow_a_port() {
+    let text = |options: &str| {
+        format!(
+            "name = \"incast\"\nend = {{ at = \"1s\" }}\nfabric = {{ kind = \"star\", hosts = 129, rate = \"10Gbps\", \
+             delay = \"1us\" }}\n[[workload]]\nkind = \"bulk\"\nsenders = \"1-128\"\nreceivers = \"0\"\n\
+             size = \"10KB\"\n[[scheme]]\nname = \"tdma\"\nqueue = {{ kind = \"drop-tail\", limit = \"400KB\" }}\n\
+             control = {{ kind = \"tdma\", short-share = 0.03{options} }}\n"
+        )
+    };
+    let drops = |options: &str| {
+        let run = one(&text(options));
+        assert!(run.flows.iter().all(|flow| flow.finished()));
+        run.ports.iter().map(|port| port.drops).sum::<u64>()
+    };
+    assert_eq!(drops(""), 0);
+    assert!(drops(", short-flow = '10KB'") > 0);
+}
+
 #[test]
 fn results_do_not_depend_on_threads() {
     for options in ["", ", controllers = 'per-switch'"] {

@@ -26,6 +26,11 @@ pub trait Agent: Send {
     fn arrived(&mut self, _packet: &Packet, _cx: &mut Cx<'_>) -> bool {
         true
     }
+    /// The host is about to leave the network: a scheduler that wants to know can be told. It has the time
+    /// of a few packets.
+    fn leave(&mut self, _cx: &mut Cx<'_>) {}
+    /// The host is there again.
+    fn join(&mut self, _cx: &mut Cx<'_>) {}
     /// Bytes waiting for `dst`: what a blocking socket looks at.
     fn queued(&self, dst: HostId) -> u64;
     /// The same of the virtual machines that connection `conn` connects, where the agent tells them

@@ -37,7 +37,7 @@ pub struct Counters {
     /// Messages that could not be understood, or came late; decisions about paths, which coordinators
     /// do not choose.
     pub ignored: u64,
-    /// Hosts that were taken to be gone because they were silent.
+    /// Hosts that were taken to be gone because they were silent although they had something to send.
     pub silent: u64,
     /// Times that it took over from another controller.
     pub takeovers: u64,
@@ -53,8 +53,28 @@ struct Peer {
     next: u32,
     /// When it was last heard.
     at: Time,
-    /// Whether it has something waiting.
-    busy: bool,
+    /// The destinations for which it has something waiting, as far as it has said.
+    waiting: Vec<HostId>,
+}
+
+impl Peer {
+    /// Takes note of what it says about its packets.
+    fn says(&mut self, body: &Body) {
+        match body {
+            Body::Backlog(flows) => {
+                self.waiting.clear();
+                self.waiting.extend(flows.chunk_by(|a, b| a.dst == b.dst).map(|of| of[0].dst));
+            }
+            Body::Release(dst) => self.waiting.retain(|other| other != dst),
+            Body::Load { .. } => {}
+            _ => self.waiting.clear(),
+        }
+    }
+    /// Needs permission for these destinations alone.
+    fn is_controlled(&mut self, decisions: &[Decision]) {
+        let named = |dst: HostId| move |decision: &Decision| matches!(decision, Decision::Controlled { dst: Some(other), .. } if *other == dst);
+        self.waiting.retain(|&dst| decisions.iter().any(named(dst)));
+    }
 }
 
 /// Translates messages into news for a [`Control`], and its decisions into directives. Sends by its
@@ -175,11 +195,7 @@ impl Controller {
         }
         peer.heard = Some(seq);
         peer.at = cx.now;
-        match body {
-            Body::Backlog(flows) => peer.busy = !flows.is_empty(),
-            Body::Release(_) | Body::Load { .. } => {}
-            _ => peer.busy = false,
-        }
+        peer.says(body);
         let retires = self.standby.as_mut().is_some_and(|s| s.hears_host(term, cx.now));
         self.retire(retires, cx);
         if self.is_active() {
@@ -206,7 +222,7 @@ impl Controller {
     }
     /// Looks for silent hosts from time to time, while there are busy ones.
     fn watch(&mut self, cx: &mut Cx<'_>) {
-        if !self.sweeping && self.peers.iter().any(|peer| peer.busy) {
+        if !self.sweeping && self.peers.iter().any(|peer| !peer.waiting.is_empty()) {
             self.sweeping = true;
             cx.wake(cx.now.after(self.timeout), SWEEP);
         }
@@ -214,8 +230,8 @@ impl Controller {
     fn sweep(&mut self, cx: &mut Cx<'_>) {
         self.sweeping = false;
         for (at, peer) in self.peers.iter_mut().enumerate() {
-            if peer.busy && cx.now.since(peer.at) > self.timeout {
-                peer.busy = false;
+            if !peer.waiting.is_empty() && cx.now.since(peer.at) > self.timeout {
+                peer.waiting.clear();
                 self.counters.silent += 1;
                 self.control.observe(&News::Left(HostId(at as u32)), cx.now);
             }
@@ -232,6 +248,7 @@ impl Controller {
         plan.retain(|decision| !matches!(decision, Decision::Path { .. }));
         self.counters.ignored += (all - plan.len()) as u64;
         for directive in plan.chunk_by(joined) {
+            self.follow(directive);
             directive.chunks(most(&directive[0])).for_each(|part| self.direct(part, cx));
         }
         plan.clear();
@@ -239,6 +256,12 @@ impl Controller {
         if let Some(at) = again {
             self.ask(at, cx);
         }
+    }
+    /// What a host may do without permission it does not wait for.
+    fn follow(&mut self, directive: &[Decision]) {
+        let controlled = matches!(directive[0], Decision::Controlled { .. });
+        let peer = self.peers.get_mut(directive[0].host().at()).filter(|_| controlled);
+        peer.into_iter().for_each(|peer| peer.is_controlled(directive));
     }
     /// Sends one message: a window, or the rates of one host.
     fn direct(&mut self, decisions: &[Decision], cx: &mut Cx<'_>) {

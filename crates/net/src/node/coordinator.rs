@@ -21,6 +21,7 @@ use crate::control::xco::levels::Levels;
 use crate::control::xco::spec::{Mode, XcoSpec};
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
+use crate::rng::Stream;
 use crate::time::Time;
 use crate::units::Rate;
 use crate::wire::xco::{Body, MAX_FLOWS, MAX_RATES, Message, OVERHEAD};
@@ -41,6 +42,9 @@ pub struct Coordinator {
     exempt_acks: bool,
     timeout: Time,
     report_interval: Time,
+    /// When its reports are due within an interval that begins with the clock's zero: hosts that begin to
+    /// wait at the same time do not all report at the same times for ever.
+    phase: Time,
     /// How long it takes to set up a V2V flow's queue.
     setup: Time,
     /// How often the load is measured, on demand.
@@ -62,6 +66,8 @@ pub struct Coordinator {
     setting_up: VecDeque<(Time, HostId, Machines)>,
     /// When the load is to be reported; [`Time::MAX`] while there is none.
     load_due: Time,
+    /// Whether the host has left: nothing leaves but the message that says so.
+    away: bool,
     created: u64,
     counters: Counters,
 }
@@ -91,17 +97,19 @@ impl Coordinator {
             exempt_acks: spec.exempt_acks,
             timeout: spec.timeout(),
             report_interval: spec.report_interval(),
+            phase: Time::ZERO,
             setup: spec.setup,
             measure: spec.on_demand.as_ref().map(|demand| demand.interval),
             levels: None,
             plan: None,
             superiors: controllers.into_iter().map(Superior::new).collect(),
-            queues: Queues::default(),
+            queues: Queues::new(Time::ps(spec.slice.as_ps() / 2)),
             messages: VecDeque::new(),
             exempt: VecDeque::new(),
             controlled: Vec::new(),
             setting_up: VecDeque::new(),
             load_due: Time::MAX,
+            away: false,
             created: 0,
             counters: Counters::default(),
         }
@@ -111,6 +119,16 @@ impl Coordinator {
         let several = plan.traffic.conns.iter().any(|conn| conn.machines != Machines::default());
         Coordinator { plan: several.then(|| Arc::clone(plan)), ..self }
     }
+    /// Repeats its reports at times of its own, drawn from `stream`.
+    pub fn with_phase(self, mut stream: Stream) -> Coordinator {
+        let phase = Time::ps(stream.below(self.report_interval.as_ps()));
+        Coordinator { phase, ..self }
+    }
+    /// Sends at `line`: a packet has to be over when its timeslice is.
+    pub fn with_line(mut self, line: Rate) -> Coordinator {
+        self.queues.line = Some(line.pace());
+        self
+    }
     /// Has the controllers of several levels decide, each about its destinations.
     pub fn with_levels(self, levels: Arc<Levels>) -> Coordinator {
         Coordinator { levels: Some(levels), ..self }
@@ -119,17 +137,6 @@ impl Coordinator {
     pub fn uncontrolled(&self) -> bool {
         self.superiors.iter().any(|superior| superior.uncontrolled)
     }
-    /// Tells the controllers that the host will send no more (§3.5, dynamic leave), until it has something
-    /// to send again.
-    pub fn leave(&mut self, cx: &mut Cx<'_>) {
-        for level in 0..self.superiors.len() as u8 {
-            if std::mem::take(&mut self.superiors[usize::from(level)].joined) {
-                self.tell(level, Body::Leave, cx);
-            }
-        }
-        self.kick(cx);
-    }
-
     fn superior(&mut self, level: u8) -> &mut Superior {
         &mut self.superiors[usize::from(level)]
     }
@@ -154,7 +161,7 @@ impl Coordinator {
         }
     }
     /// Makes sure that a controller knows of this host: it joins with its first message (§3.5).
-    fn join(&mut self, level: u8, cx: &mut Cx<'_>) {
+    fn register(&mut self, level: u8, cx: &mut Cx<'_>) {
         if !std::mem::replace(&mut self.superior(level).joined, true) {
             self.tell(level, Body::Hello, cx);
         }
@@ -164,7 +171,7 @@ impl Coordinator {
         let due = self.superiors.iter().position(|superior| superior.report);
         let Some(level) = due.map(|level| level as u8) else { return };
         self.superior(level).report = false;
-        self.join(level, cx);
+        self.register(level, cx);
         let backlog = self.queues.backlog(level, MAX_FLOWS);
         self.tell(level, Body::Backlog(backlog), cx);
     }
@@ -176,9 +183,14 @@ impl Coordinator {
         }
     }
     fn set_beat(&mut self, level: u8, cx: &mut Cx<'_>) {
-        let beat = cx.now.after(self.report_interval);
+        let beat = self.next_beat(cx.now);
         self.superior(level).beat = beat;
         cx.wake(beat, AGENT_TOKENS);
+    }
+    /// The first time of its own after `now`.
+    fn next_beat(&self, now: Time) -> Time {
+        let into = now.after(self.report_interval).since(self.phase).as_ps();
+        now.after(Time::ps(self.report_interval.as_ps() - into % self.report_interval.as_ps()))
     }
     fn beat(&mut self, level: u8, cx: &mut Cx<'_>) {
         if cx.now < self.superior(level).beat {
@@ -225,7 +237,7 @@ impl Coordinator {
     /// A V2V flow for `dst` waits from now on.
     fn wait(&mut self, dst: HostId, cx: &mut Cx<'_>) {
         let level = self.queues.level(dst);
-        if !self.queues.is_permitted(dst) {
+        if !self.away && !self.queues.is_permitted(dst) {
             let superior = self.superior(level);
             superior.report |= !superior.uncontrolled;
             self.begin(level, cx);
@@ -301,7 +313,7 @@ impl Coordinator {
         if self.queues.returned_since(dst, heard) || self.queues.is_free(dst) {
             return;
         }
-        self.queues.permit(dst, until, rate, cx.now);
+        let until = self.queues.permit(dst, until, rate, cx.now);
         cx.note(Note::Permitted { host: self.host, dst, until, rate });
         if until < Time::MAX {
             cx.wake(until, AGENT_TOKENS);
@@ -355,7 +367,7 @@ impl Coordinator {
 
     /// Has the load reported soon, on demand.
     fn measure(&mut self, cx: &mut Cx<'_>) {
-        if let Some(interval) = self.measure.filter(|_| self.load_due == Time::MAX) {
+        if let Some(interval) = self.measure.filter(|_| self.load_due == Time::MAX && !self.away) {
             self.load_due = cx.now.after(interval);
             cx.wake(self.load_due, AGENT_TOKENS);
         }
@@ -370,7 +382,7 @@ impl Coordinator {
         }
         loads.sort_by_key(|&(_, bytes)| std::cmp::Reverse(bytes));
         loads.truncate(MAX_RATES);
-        self.join(0, cx);
+        self.register(0, cx);
         self.tell(0, Body::Load { span, loads }, cx);
         self.measure(cx);
     }
@@ -408,6 +420,9 @@ impl Agent for Coordinator {
         if let Some(message) = self.messages.pop_front() {
             return Some(message);
         }
+        if self.away {
+            return None;
+        }
         if let Some(packet) = self.exempt.pop_front() {
             self.queues.discount(&packet);
             return Some(packet);
@@ -418,7 +433,7 @@ impl Agent for Coordinator {
         let Ok(message) = Message::parse(message) else {
             return;
         };
-        let own = message.host == self.host;
+        let own = message.host == self.host && !self.away;
         let superior = self.superiors.get_mut(usize::from(message.level)).filter(|_| own);
         if !superior.is_some_and(|superior| superior.hears(&message, cx.now)) {
             return;
@@ -432,6 +447,31 @@ impl Agent for Coordinator {
         self.give_back(cx);
         (0..self.superiors.len() as u8).for_each(|level| self.beat(level, cx));
         self.report_load(cx);
+        self.kick(cx);
+    }
+    /// Dynamic leave (§3.5): the controllers hear of it, and schedule the host no more.
+    fn leave(&mut self, cx: &mut Cx<'_>) {
+        self.away = true;
+        self.load_due = Time::MAX;
+        for level in 0..self.superiors.len() as u8 {
+            self.revoke_others(level, None, cx);
+            if self.superior(level).leaves() {
+                self.tell(level, Body::Leave, cx);
+            }
+        }
+        self.kick(cx);
+    }
+    /// Dynamic join (§3.5): the host registers, and reports what waits.
+    fn join(&mut self, cx: &mut Cx<'_>) {
+        self.away = false;
+        for level in 0..self.superiors.len() as u8 {
+            self.register(level, cx);
+            if !self.queues.idle(level) {
+                self.superior(level).report = true;
+                self.begin(level, cx);
+            }
+        }
+        self.measure(cx);
         self.kick(cx);
     }
     fn queued(&self, dst: HostId) -> u64 {

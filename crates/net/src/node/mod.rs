@@ -7,6 +7,7 @@ pub mod controller;
 pub mod coordinator;
 pub mod egress;
 pub mod fastpass;
+pub mod fault;
 pub mod host;
 pub mod pfc;
 pub mod station;
@@ -14,6 +15,7 @@ pub mod switch;
 pub mod tally;
 pub mod tdma;
 
+pub use fault::{Fault, Part};
 pub use tally::Tally;
 
 use crate::frame::{Kind, Packet};
@@ -79,6 +81,10 @@ pub enum Change {
     Elsewhere(crate::topology::End, crate::units::Rate),
     /// Other routes are in force.
     Routes(std::sync::Arc<crate::route::Routes>),
+    /// A host is about to leave the network, and says so to a central scheduler.
+    Leave,
+    /// A host is there again.
+    Join,
     /// A station stops: it forgets everything and answers nobody.
     Stop,
     /// A station starts again, without any memory.

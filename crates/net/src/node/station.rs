@@ -112,6 +112,7 @@ impl Node for StoppableNode {
     }
     fn tally(&self, tally: &mut Tally) {
         self.tally.iter().for_each(|(name, count)| tally.add(name, count));
+        self.tally.faults().into_iter().for_each(|fault| tally.fault(fault));
         self.node.iter().for_each(|node| node.tally(tally));
     }
     fn as_any(&self) -> &dyn Any {

@@ -231,7 +231,11 @@ impl Node for Switch {
             Change::Down(port) => self.go_down(*port, cx),
             Change::Rate(port, rate) => self.egress[port.at()].set_pace(rate.pace()),
             Change::Routes(routes) => self.routes = Arc::clone(routes),
-            Change::Elsewhere(..) | Change::Stop | Change::Restart => {}
+            Change::Elsewhere(..)
+            | Change::Leave
+            | Change::Join
+            | Change::Stop
+            | Change::Restart => {}
         }
     }
 

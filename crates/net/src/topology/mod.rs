@@ -139,6 +139,16 @@ impl Graph {
         self.links_named(name).first().map(|&(link, _)| link)
     }
 
+    /// The name of a link, by which [`Graph::link_named`] finds it: its two nodes', and its number
+    /// among parallel ones where there are several.
+    pub fn link_name(&self, link: usize) -> String {
+        let [a, b] = [self.links[link].a.node, self.links[link].b.node];
+        let pair = format!("{}-{}", self.nodes[a.at()].name, self.nodes[b.at()].name);
+        let parallel = self.links_between(a, b);
+        let nth = parallel.iter().position(|&(other, _)| other == link).unwrap_or(0);
+        if parallel.len() > 1 { format!("{pair}#{nth}") } else { pair }
+    }
+
     /// All parallel links between the two nodes named in `"leaf0-spine1"`, in either order, or only
     /// the n-th of them (from 0) for `"leaf0-spine1#n"`. Each with whether the name runs from the
     /// link's `b` to its `a`.

@@ -84,7 +84,7 @@ impl Receiver {
             self.stamp = packet.stamp;
             return Some(self.reply());
         }
-        self.delay(packet, in_order, before, transport.delayed_ack(), now)
+        self.delay(packet, in_order, before, transport, now)
     }
 
     /// Notes congestion marks; returns what to acknowledge at once where the echo changes (RFC 8257 §3.2).
@@ -100,25 +100,30 @@ impl Receiver {
         before
     }
 
-    /// Acknowledges every second segment, and at once whatever is out of the ordinary. Where the
+    /// Acknowledges every second segment or so, and at once whatever is out of the ordinary. Where the
     /// segments before had to be acknowledged apart (`before`), this one's turn comes right after.
     fn delay(
         &mut self,
         packet: &Packet,
         in_order: bool,
         before: Option<Reply>,
-        by: Time,
+        transport: &Transport,
         now: Time,
     ) -> Option<Reply> {
         self.pending = if before.is_some() { 1 } else { self.pending + 1 };
         if self.pending == 1 {
             self.stamp = packet.stamp;
         }
-        let at_once = self.pending >= 2 || !in_order || packet.flags & PUSH != 0;
+        let enough = self.pending >= transport.ack_every();
+        let at_once = enough || !in_order || packet.flags & PUSH != 0;
         if at_once && before.is_none() {
             return Some(self.acknowledge());
         }
-        self.deadline = if at_once { now } else { now + by };
+        if at_once {
+            self.deadline = now;
+        } else if self.pending == 1 {
+            self.deadline = now + transport.delayed_ack();
+        }
         before
     }
 

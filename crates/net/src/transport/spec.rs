@@ -8,13 +8,13 @@ use crate::time::Time;
 use crate::units::Bytes;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// A TCP-like transport.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(deny_unknown_fields, transform = by_kind, transform = defaults, transform = or_name)]
+#[derive(Clone, Copy, PartialEq, Debug, schemars::JsonSchema)]
+#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = by_kind, transform = defaults, transform = or_name)]
 pub struct TransportSpec {
     /// Congestion control.
     pub kind: AlgorithmKind,
@@ -30,7 +30,7 @@ pub struct TransportSpec {
     /// Initial window in segments.
     ///
     /// Source: RFC 6928.
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = 1000), extend("x-only" = ["newreno", "cubic", "dctcp"]))]
     pub initial_window: u32,
     /// Least retransmission time-out; Linux' default is 200 ms.
     ///
@@ -38,24 +38,28 @@ pub struct TransportSpec {
     pub min_rto: Time,
     /// Largest retransmission time-out.
     pub max_rto: Time,
-    /// Most unacknowledged payload of a connection: the receive window.
+    /// Most unacknowledged payload of a connection: the receive window, and all the window that `fixed`
+    /// has. At most 60,000 segments count.
     pub max_window: Bytes,
-    /// Delays acknowledgements by up to this time or every second segment; zero acknowledges each.
+    /// Delays acknowledgements by up to this time or every second segment (with `fixed`, every
+    /// sixteenth); zero acknowledges each.
     ///
     /// Source: RFC 5681, section 4.2.
     pub delayed_ack: Time,
     /// After an idle time-out the window falls back to the initial one, as in Linux.
     ///
     /// Source: RFC 2861.
+    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp"]))]
     pub idle_restart: bool,
     /// Negotiates ECN; DCTCP cannot do without.
     ///
     /// Source: RFC 3168.
+    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp"]))]
     pub ecn: bool,
     /// DCTCP's gain g is 2 to the power of minus this.
     ///
     /// Source: RFC 8257, which recommends 4.
-    #[schemars(range(min = 1, max = 10))]
+    #[schemars(range(min = 1, max = 10), extend("x-only" = ["newreno", "cubic", "dctcp"]))]
     pub gain_shift: u8,
     /// Most bytes that wait in the host's network card before connections take turns.
     pub small_queue: Bytes,
@@ -86,6 +90,7 @@ fn defaults(schema: &mut schemars::Schema) {
 impl TransportSpec {
     /// The defaults of `kind`.
     pub fn of(kind: AlgorithmKind) -> TransportSpec {
+        let fixed = kind == AlgorithmKind::Fixed;
         TransportSpec {
             kind,
             mtu: Bytes(1500),
@@ -94,9 +99,9 @@ impl TransportSpec {
             initial_window: 10,
             min_rto: Time::ms(200),
             max_rto: Time::s(120),
-            max_window: Bytes(2_000_000),
-            delayed_ack: Time::ZERO,
-            idle_restart: true,
+            max_window: Bytes(if fixed { 80_000_000 } else { 2_000_000 }),
+            delayed_ack: if fixed { Time::ms(1) } else { Time::ZERO },
+            idle_restart: !fixed,
             ecn: kind == AlgorithmKind::Dctcp,
             gain_shift: 4,
             small_queue: Bytes(64_000),
@@ -174,13 +179,23 @@ impl<'de> Visitor<'de> for NameOrTable {
     type Value = TransportSpec;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a transport: \"newreno\", \"cubic\", \"dctcp\", or a table with that `kind`")
+        f.write_str(
+            "a transport: \"newreno\", \"cubic\", \"dctcp\", \"fixed\", or a table with that `kind`",
+        )
     }
     fn visit_str<E: Error>(self, name: &str) -> Result<TransportSpec, E> {
         AlgorithmKind::deserialize(name.into_deserializer()).map(TransportSpec::of)
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TransportSpec, A::Error> {
-        Table::deserialize(MapAccessDeserializer::new(map)).map(TransportSpec::from)
+        let table = Table::deserialize(MapAccessDeserializer::new(map))?;
+        table.refuse_foreign_keys().map_err(A::Error::custom)?;
+        Ok(TransportSpec::from(table))
+    }
+}
+
+impl Serialize for TransportSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Table::from(*self).serialize(serializer)
     }
 }
 
@@ -190,23 +205,69 @@ impl<'de> Deserialize<'de> for TransportSpec {
     }
 }
 
-#[derive(Deserialize)]
+/// The keys of a table. Those that a kind does not know are not written.
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Table {
     kind: AlgorithmKind,
     mtu: Option<Bytes>,
     framing: Option<Bytes>,
     headers: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     initial_window: Option<u32>,
     min_rto: Option<Time>,
     max_rto: Option<Time>,
     max_window: Option<Bytes>,
     delayed_ack: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     idle_restart: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     ecn: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     gain_shift: Option<u8>,
     small_queue: Option<Bytes>,
     processing: Option<Time>,
+}
+
+impl Table {
+    /// What a fixed window does not know.
+    fn refuse_foreign_keys(&self) -> Result<(), String> {
+        let keys = [
+            ("initial-window", self.initial_window.is_some()),
+            ("idle-restart", self.idle_restart.is_some()),
+            ("ecn", self.ecn.is_some()),
+            ("gain-shift", self.gain_shift.is_some()),
+        ];
+        let foreign = keys.iter().find(|(_, given)| *given);
+        match foreign.filter(|_| self.kind == AlgorithmKind::Fixed) {
+            Some((key, _)) => Err(format!(
+                "`{key}` has no meaning for `fixed`, whose window is always `max-window`"
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<TransportSpec> for Table {
+    fn from(spec: TransportSpec) -> Table {
+        let controlled = spec.kind != AlgorithmKind::Fixed;
+        Table {
+            kind: spec.kind,
+            mtu: Some(spec.mtu),
+            framing: Some(spec.framing),
+            headers: Some(spec.headers),
+            initial_window: controlled.then_some(spec.initial_window),
+            min_rto: Some(spec.min_rto),
+            max_rto: Some(spec.max_rto),
+            max_window: Some(spec.max_window),
+            delayed_ack: Some(spec.delayed_ack),
+            idle_restart: controlled.then_some(spec.idle_restart),
+            ecn: controlled.then_some(spec.ecn),
+            gain_shift: controlled.then_some(spec.gain_shift),
+            small_queue: Some(spec.small_queue),
+            processing: Some(spec.processing),
+        }
+    }
 }
 
 impl From<Table> for TransportSpec {
@@ -257,9 +318,12 @@ impl Transport {
     pub fn max_window(&self) -> u32 {
         self.max_window
     }
-    /// Initial window in segments.
+    /// Initial window in segments; all of it where the window is fixed.
     pub fn initial_window(&self) -> u32 {
-        self.spec.initial_window.min(self.max_window)
+        match self.spec.kind {
+            AlgorithmKind::Fixed => self.max_window,
+            _ => self.spec.initial_window.min(self.max_window),
+        }
     }
     /// Whether packets are ECN-capable.
     pub fn ecn(&self) -> bool {
@@ -283,6 +347,11 @@ impl Transport {
     #[inline]
     pub fn delayed_ack(&self) -> Time {
         self.spec.delayed_ack
+    }
+    /// So many segments are acknowledged at a time where acknowledgements are delayed.
+    #[inline]
+    pub fn ack_every(&self) -> u32 {
+        if self.spec.kind == AlgorithmKind::Fixed { 16 } else { 2 }
     }
     /// Whether an idle connection starts again from the initial window.
     pub fn idle_restart(&self) -> bool {

@@ -65,6 +65,39 @@ loss %  newreno         cubic           dctcp           Mbit/s (retransmissions,
 5         45 (402, 14)    40 (416, 24)    45 (402, 14)
 ";
 
+/// A fixed window takes the whole link from the first round trip on, and repairs what is lost; one
+/// acknowledgement in sixteen segments will do.
+#[test]
+fn a_fixed_window_fills_the_link_and_repairs_losses() {
+    let bytes = 10_000_000;
+    let spec = TransportSpec::of(AlgorithmKind::Fixed);
+    let lanes = [lane("1Gbps", Time::us(500))];
+    for (loss, least) in [(0.0, 930.0), (0.01, 200.0), (0.05, 100.0)] {
+        let mut world = World::new(&transport(spec), &lanes, &lanes)
+            .seeded(1, Faults { loss, ..Faults::default() });
+        world.ways[0][0].limit = 10_000;
+        let outcome = world.run(&[bytes], 1_000_000).unwrap();
+        assert!(goodput(bytes, &outcome) > least, "{loss}: {outcome:?}");
+        assert_eq!(loss == 0.0, outcome.retransmissions == 0, "{loss}: {outcome:?}");
+    }
+}
+
+/// Tables are read as they are written, and a fixed window has no keys that do nothing.
+#[test]
+fn a_table_says_what_its_kind_knows() {
+    for kind in KINDS.into_iter().chain([AlgorithmKind::Fixed]) {
+        let spec = TransportSpec { mtu: Bytes(9_000), ..TransportSpec::of(kind) };
+        let text = toml::to_string(&spec).unwrap();
+        assert_eq!(toml::from_str::<TransportSpec>(&text).unwrap(), spec, "{text}");
+        for key in ["initial-window = 5", "idle-restart = true", "ecn = true", "gain-shift = 3"] {
+            let text = format!("kind = \"{}\"\n{key}", transport(spec).congestion().name());
+            let read = toml::from_str::<TransportSpec>(&text);
+            let refused = read.is_err_and(|error| error.message().contains("no meaning"));
+            assert_eq!(refused, kind == AlgorithmKind::Fixed, "{text}");
+        }
+    }
+}
+
 /// Ott, Kemperman and Mathis 1996: with independent losses of probability p, NewReno's window is
 /// 1.31/√p on average.
 #[test]

@@ -21,6 +21,9 @@ pub enum Order {
     /// To `concurrency` of them at a time, in random order.
     #[default]
     Sequential,
+    /// To `concurrency` of them at a time: the host behind it first, then the one behind that, and so on.
+    /// Where hosts are in step, nobody has two senders.
+    Neighbours,
 }
 
 options! {
@@ -32,7 +35,7 @@ options! {
         size: Bytes = Bytes(1_000_000),
         /// All at once, or some at a time.
         order: Order = Order::Sequential,
-        /// Where sequential: flows of one host under way. Its destinations are dealt out to this many
+        /// Unless simultaneous: flows of one host under way. Its destinations are dealt out to this many
         /// chains; in each, a flow starts when the one before is acknowledged.
         concurrency: u32 = 1,
         /// How often all of it is done; a host starts again when its own flows are acknowledged.
@@ -49,10 +52,10 @@ impl Shuffle {
     fn lanes(&self, others: usize) -> Result<usize, SpecError> {
         match (self.order, self.concurrency) {
             (Order::Simultaneous, _) => Ok(others),
-            (Order::Sequential, 0) => {
+            (Order::Sequential | Order::Neighbours, 0) => {
                 Err(SpecError::new("concurrency", "`concurrency` = 0: at least 1 is needed"))
             }
-            (Order::Sequential, n) => Ok(others.min(n as usize)),
+            (Order::Sequential | Order::Neighbours, n) => Ok(others.min(n as usize)),
         }
     }
 
@@ -85,10 +88,15 @@ impl Generate for Shuffle {
         let lanes = self.lanes(others)?;
         let pairs = (hosts.len() * others) as u64;
         job.out.check_room("hosts", pairs.saturating_mul(self.repeats.into()))?;
-        for &host in &hosts {
-            let mut to: Vec<HostId> =
-                hosts.iter().copied().filter(|&other| other != host).collect();
-            job.rng.shuffle(&mut to);
+        for (at, &host) in hosts.iter().enumerate() {
+            let (before, behind) = (&hosts[..at], &hosts[at + 1..]);
+            let mut to;
+            if self.order == Order::Neighbours {
+                to = [behind, before].concat();
+            } else {
+                to = [before, behind].concat();
+                job.rng.shuffle(&mut to);
+            }
             let mut dealt = vec![Vec::new(); lanes];
             for (at, &dst) in to.iter().enumerate() {
                 dealt[at % lanes].push(job.tcp(host, dst, self.class)?);
@@ -118,7 +126,7 @@ mod tests {
     #[test]
     fn every_pair_once_per_round() {
         for (order, concurrency) in
-            [(Order::Simultaneous, 1), (Order::Sequential, 1), (Order::Sequential, 3)]
+            [(Order::Simultaneous, 1), (Order::Sequential, 1), (Order::Neighbours, 3)]
         {
             let traffic = made(&shuffle(order, concurrency, 2), &fabric());
             let mut pairs: Vec<_> = traffic.conns.iter().map(|c| (c.src.0, c.dst.0)).collect();
@@ -127,6 +135,20 @@ mod tests {
             assert_eq!(pairs, all.collect::<Vec<_>>());
             assert!(traffic.conns.iter().all(|conn| conn.count == 2));
         }
+    }
+
+    /// In each step every host has one sender.
+    #[test]
+    fn neighbours_take_turns() {
+        let traffic = made(&shuffle(Order::Neighbours, 1, 1), &fabric());
+        for step in 0..8 {
+            let of = |host: usize| traffic.conns[host * 8 + step];
+            let to: Vec<u32> = (0..9).map(|host| of(host).dst.0).collect();
+            assert_eq!(to, (0..9u32).map(|host| (host + step as u32 + 1) % 9).collect::<Vec<_>>());
+        }
+        let first =
+            |host: u32| traffic.flows.iter().find(|f| traffic.conns[f.conn.at()].src.0 == host);
+        assert!((0..9).all(|host| matches!(first(host).map(|f| f.start), Some(Start::At(_)))));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub(crate) mod thin;
 mod view;
 mod why;
 
+use crate::output::faults;
 use crate::record::RunSet;
 use crate::summary::Summary;
 use frame::{Page, Section};
@@ -40,7 +41,8 @@ fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
     let words = |id, title, text| Section { id, title, text, figures: vec![] };
     let drawn = |id, title, figures| Section { id, title, text: String::new(), figures };
     let schedule = vec![schedule::figure(&view), sequence::figure(&view)];
-    vec![
+    let faults = faults::page(set).map(|text| words("faults", "Faults", text));
+    let mut all = vec![
         words("comparison", "Comparison", html::comparison(set, summary)),
         drawn("flows", "Flows", flows::figures(&view, summary)),
         drawn("reasons", "Why", why::figures(&view)),
@@ -48,7 +50,10 @@ fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
         drawn("network", "Network", vec![heat::figure(&view), fabric::figure(&view)]),
         drawn("slots", "Schedule", schedule),
         words("made", "How it was made", html::trust(set)),
-    ]
+    ];
+    // Before the last one.
+    faults.into_iter().for_each(|faults| all.insert(all.len() - 1, faults));
+    all
 }
 
 #[cfg(test)]

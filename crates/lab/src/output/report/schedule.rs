@@ -35,7 +35,8 @@ pub fn figure(view: &View<'_>) -> Figure {
         n => format!(" {n} hosts with fewer windows are not drawn."),
     };
     let caption = format!(
-        "When each host was permitted to send, and to whom, in the first seed.{how}{left_out}"
+        "When each host was permitted to send, and to whom, in the first seed. These are permissions, not \
+         packets: a host may have sent less within one, or nothing.{how}{left_out}"
     );
     let gantt = Gantt { hosts: hosts(one), panels };
     Ok(Plot { id: "schedule", title: TITLE.into(), caption, shape: Shape::Gantt(gantt) })

@@ -167,8 +167,7 @@ fn scale(points: &[Measured]) -> Vec<Row> {
         "no number in the text; of 200 machines of a row ten can send at a time, so 1 - 10/200";
     let slices = "the paper: almost none; ours are lost in the first millisecond, when each machine sends the two \
                   packets that need no permission, all at the same time";
-    let told = "not in the text: all machines begin to report at the same time, and the port to the controller has \
-                room for 1,500 reports; who is not heard tries again";
+    let told = "not in the text: all machines first report at the same time, and again at times of their own";
     let paper = 24;
     let of = |point: &Measured| {
         let within = point.x <= paper;

@@ -10,6 +10,7 @@ use super::tiers::{FatTree, Tiers};
 use crate::control::Surroundings;
 use crate::error::SpecError;
 use crate::id::{HostId, NodeId};
+use crate::node::Part;
 use crate::route::Routes;
 use crate::topology::{End, Wiring};
 use crate::units::Rate;
@@ -233,6 +234,11 @@ impl Fabric {
     /// Links and nodes.
     pub fn components(&self) -> usize {
         self.directed.len()
+    }
+    /// What a component is.
+    pub fn part(&self, component: Component) -> Part {
+        let node = (component as usize).checked_sub(self.links);
+        node.map_or(Part::Link(component), |node| Part::Switch(NodeId(node as u32)))
     }
     /// A selector for its paths; `None` where there is nothing to select.
     ///

@@ -41,8 +41,8 @@ fn one() -> u32 {
     1
 }
 
-/// Section numbers are those of the paper. Hosts' clocks are exact unless `clock-offset` or `jitter`
-/// says otherwise.
+/// Section numbers are those of the paper. Hosts' clocks are exact unless `clock-offset`,
+/// `clock-drift` or `jitter` says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
@@ -71,6 +71,12 @@ pub struct FastpassSpec {
     /// Hosts' clocks are off by up to this much, early or late, each by a fixed amount drawn at the
     /// start. With PTP it is below 1 µs (§6.3).
     pub clock_offset: Time,
+    /// By how much hosts' clocks part in a second, beside `clock-offset`: each is fast or slow by half of
+    /// it at most, drawn at the start. Quartz clocks part by 100 µs. Zero: not at all.
+    pub clock_drift: Time,
+    /// How often a host's clock is set right, up to `clock-offset`; each host at times of its own. Of
+    /// PTP's intervals the usual one.
+    pub clock_resync: Time,
     /// Each timeslot's transmission begins late by up to this much, drawn anew each time: timers, locks
     /// (§6.3).
     pub jitter: Time,
@@ -118,6 +124,8 @@ impl Default for FastpassSpec {
             reserve: 0.01,
             processing: Time::us(5),
             clock_offset: Time::ZERO,
+            clock_drift: Time::ZERO,
+            clock_resync: Time::s(1),
             jitter: Time::ZERO,
             late: None,
             timeout: Time::us(200),
@@ -203,11 +211,15 @@ impl FastpassSpec {
             ("probe-interval", self.probe_interval),
             ("watchdog-interval", self.watchdog_interval),
             ("slot", self.slot.unwrap_or(least)),
+            ("clock-resync", self.clock_resync),
         ] {
             check(key, value, value >= least, || "at least 1ns".into())?;
         }
         check("lead", self.lead, self.lead > self.processing, || {
             format!("above `processing`, {}", self.processing)
+        })?;
+        check("clock-drift", self.clock_drift, self.clock_drift <= Time::ms(100), || {
+            "at most 100ms".into()
         })?;
         let (timeout, interval) = (self.watchdog_timeout, self.watchdog_interval);
         check("watchdog-timeout", timeout, timeout >= interval.times(2), || {
@@ -272,6 +284,8 @@ mod tests {
         let wrong = [
             ("slot", FastpassSpec { slot: Some(Time::ZERO), ..base.clone() }),
             ("lead", FastpassSpec { lead: Time::us(5), ..base.clone() }),
+            ("clock-drift", FastpassSpec { clock_drift: Time::s(1), ..base.clone() }),
+            ("clock-resync", FastpassSpec { clock_resync: Time::ZERO, ..base.clone() }),
             ("quantum", FastpassSpec { quantum: 65, ..base.clone() }),
             ("reserve", FastpassSpec { reserve: f64::NAN, ..base.clone() }),
             ("timeout", FastpassSpec { timeout: Time::ZERO, ..base.clone() }),

@@ -16,6 +16,8 @@ pub struct Timing {
     pub capacity: u32,
     /// How long before it begins a batch of timeslots is allocated.
     pub lead: Time,
+    /// Over how long hosts are told one after the other.
+    pub telling: Time,
     /// The slowest host's rate.
     pub slowest: Rate,
 }
@@ -56,7 +58,10 @@ impl Timing {
         }
         let share = Time::ps((slot.as_ps() as f64 * shares) as u64);
         let capacity = slowest.pace().bytes_in(share).max(packet).min(u32::MAX.into()) as u32;
-        Ok(Timing { slot, capacity, lead: spec.lead, slowest })
+        // Half of the time that there is before the batch begins, and before the next one is allocated.
+        let room = spec.lead.min(slot.times(BATCH.into())).since(spec.processing);
+        let telling = Time::ps(room.as_ps() / 2);
+        Ok(Timing { slot, capacity, lead: spec.lead, telling, slowest })
     }
     /// When a timeslot begins.
     #[inline]

@@ -177,7 +177,9 @@ impl EndpointSession {
         }
         let may_send = self.session.may_send(now);
         let ask = may_send && self.ask_at().is_some_and(|at| at <= now);
-        let records = may_send && (self.flows.is_due() || ask);
+        let due = self.flows.is_due() && self.demand_at().is_some_and(|at| at <= now);
+        let more = self.session.last_sent() == Some(now) && self.flows.is_due();
+        let records = may_send && (due || more || ask);
         if !records && !self.session.must_ack(now) {
             return false;
         }
@@ -205,6 +207,15 @@ impl EndpointSession {
             self.session.window.note([dst].into_iter());
         }
     }
+    /// When totals that are due may leave, as far as time goes.
+    fn demand_at(&self) -> Option<Time> {
+        let lull = match self.session.window.is_empty() {
+            true => Time::ZERO,
+            false => self.session.config().lull,
+        };
+        let quiet = self.session.last_sent().map_or(Time::ZERO, |at| at.after(lull));
+        Some(self.session.gate()?.max(quiet))
+    }
     /// When to ask whether the arbiter is there: while slots are wanted and nothing else is on the way.
     fn ask_at(&self) -> Option<Time> {
         let idle = self.session.is_open() && self.wanted > 0 && self.session.window.is_empty();
@@ -213,7 +224,7 @@ impl EndpointSession {
     /// When [`EndpointSession::poll_message`] has to be called at the latest.
     pub fn deadline(&self) -> Option<Time> {
         let more = if self.flows.is_due() {
-            self.session.gate()
+            self.demand_at()
         } else {
             self.ask_at().max(self.ask_at().and(self.session.gate()))
         };

@@ -40,6 +40,9 @@ pub struct Config {
     /// At least this long between bursts of packets of one end; what comes up meanwhile goes into the
     /// next. Fastpass: 20 µs at the arbiter.
     pub gap: Time,
+    /// An endpoint whose last demand is not acknowledged yet waits for so long before it says what more it
+    /// wants. Zero: as long as `gap` says.
+    pub lull: Time,
     /// An endpoint that waits for slots and hears nothing asks for an answer this often.
     pub alive: Time,
     /// The nonces come from this and the key: random, and never the same after a restart.
@@ -50,7 +53,7 @@ impl Config {
     /// With Fastpass' time-out (200 µs) and gap (20 µs), and 1 ms of silence before an endpoint asks.
     pub const fn usual(key: Key, me: u32, peer: u32, nodes: u32, seed: u64) -> Config {
         let (timeout, gap, alive) = (Time::us(200), Time::us(20), Time::ms(1));
-        Config { key, me, peer, nodes, timeout, gap, alive, seed }
+        Config { key, me, peer, nodes, timeout, gap, lull: Time::ZERO, alive, seed }
     }
     /// How long an acknowledgement may wait for a packet that goes the same way.
     const fn ack_delay(&self) -> Time {

@@ -136,6 +136,10 @@ impl Session {
         let open = self.is_open() && !self.window.is_full();
         open.then(|| self.last_sent.map_or(Time::ZERO, |at| at.after(self.config.gap)))
     }
+    /// When the last packet of the epoch left.
+    pub(super) const fn last_sent(&self) -> Option<Time> {
+        self.last_sent
+    }
     pub(super) fn may_send(&self, now: Time) -> bool {
         self.gate().is_some_and(|at| at <= now || self.last_sent == Some(now))
     }

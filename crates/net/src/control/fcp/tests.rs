@@ -9,6 +9,7 @@ const NODES: u32 = 6;
 const DELAY: Time = Time::us(20);
 const TIMEOUT: Time = Time::us(200);
 const GAP: Time = Time::us(10);
+const LULL: Time = Time::us(35);
 const ALIVE: Time = Time::ms(1);
 
 const KEY: Key = Key(*b"a shared secret!");
@@ -16,7 +17,9 @@ const KEY: Key = Key(*b"a shared secret!");
 fn config(me: u32, seed: u64) -> Config {
     let peer = 1 - me;
     let usual = Config::usual(KEY, me, peer, NODES, seed);
-    Config { timeout: TIMEOUT, gap: GAP, alive: ALIVE, ..usual }
+    // Endpoints that have started again, every other time.
+    let lull = LULL.times(if me == 0 && seed > 1 { seed % 2 } else { 0 });
+    Config { timeout: TIMEOUT, gap: GAP, lull, alive: ALIVE, ..usual }
 }
 
 /// What the channel does to one packet.
@@ -303,6 +306,33 @@ proptest! {
         prop_assert_eq!(pair.sent, sent, "satisfied ends go on sending");
     }
 
+    /// The same where an endpoint lets demand gather.
+    #[test]
+    fn after_faults_counts_agree_within_a_timeout_and_a_lull(
+        steps in prop::collection::vec((0..NODES, 0u32..30, 0usize..60), 1..8),
+        fates in prop::collection::vec(brief(), 0..40),
+    ) {
+        let mut pair = Pair::opened();
+        pair.restart_endpoint();
+        prop_assert_eq!(pair.seed % 2, 1, "one with a lull");
+        pair.demand(0, 1);
+        pair.wait(Time::ms(3));
+        let quiet = pair.sent;
+        pair.fates = vec![Fate::Deliver; quiet];
+        pair.fates.extend(fates);
+        for (dst, slots, most) in steps {
+            pair.demand(dst, slots);
+            pair.wait(DELAY);
+            pair.grant(most);
+            pair.wait(DELAY);
+        }
+        pair.fates.clear();
+        pair.wait(BRIEF);
+        pair.wait(TIMEOUT.after(DELAY.times(2)).after(LULL.times(2)));
+        prop_assert!(pair.agrees(), "{:?} {:?}", pair.endpoint, pair.arbiter);
+        pair.check_user()?;
+    }
+
     #[test]
     fn after_faults_counts_agree_within_a_timeout(
         steps in prop::collection::vec((0..NODES, 0u32..30, 0usize..60), 1..8),
@@ -535,4 +565,30 @@ fn an_arbiter_without_an_answer_falls_silent() {
     pair.fates.clear();
     pair.wait(ALIVE.after(TIMEOUT));
     assert_eq!(pair.arbiter.wanted(3), 5, "lost slots are wanted again");
+}
+
+/// More demand waits for the acknowledgement of what was said before, but not longer than the lull.
+#[test]
+fn demand_gathers() {
+    let mut pair = Pair::opened();
+    pair.restart_endpoint();
+    pair.demand(3, 1);
+    pair.wait(Time::ms(3));
+    let sent = |pair: &Pair| pair.endpoint.session().counters().sent;
+    // Nothing is on the way: it leaves.
+    let first = sent(&pair);
+    pair.demand(3, 1);
+    pair.wait(GAP);
+    assert_eq!(sent(&pair), first + 1);
+    for _ in 0..2 {
+        pair.demand(3, 1);
+        pair.wait(GAP);
+    }
+    assert_eq!(sent(&pair), first + 1, "more of the same");
+    pair.wait(LULL);
+    assert_eq!(sent(&pair), first + 2, "all of it after the lull");
+    pair.wait(Time::ms(1));
+    pair.demand(4, 1);
+    pair.wait(GAP);
+    assert_eq!(sent(&pair), first + 3, "all of that is acknowledged");
 }

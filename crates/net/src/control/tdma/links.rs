@@ -26,6 +26,7 @@ impl Links {
         Links { left: full.clone(), user, down, full }
     }
     /// The place of a link; the last one for what is never full.
+    #[inline]
     pub fn at(&self, link: u32) -> usize {
         (link as usize).min(self.full.len() - 1)
     }
@@ -40,12 +41,17 @@ impl Links {
         self.left.copy_from_slice(&self.full);
     }
     /// The rate of a path: that of its narrowest link; zero where one is down.
+    #[inline]
     pub fn rate(&self, path: Path<'_>) -> u64 {
-        path.links().map(|link| self.full[self.at(link)]).min().unwrap_or(0)
+        let full = |link: u32| self.full[self.at(link)];
+        path.inner.iter().fold(full(path.up).min(full(path.down)), |rate, &l| rate.min(full(l)))
     }
+    #[inline]
     pub fn fits(&self, path: Path<'_>, rate: u64) -> bool {
-        path.links().all(|link| self.left[self.at(link)] >= rate)
+        let free = |link: u32| self.left[self.at(link)] >= rate;
+        free(path.down) && free(path.up) && path.inner.iter().all(|&link| free(link))
     }
+    #[inline]
     pub fn take(&mut self, path: Path<'_>, rate: u64, user: u32) {
         for link in path.links() {
             let at = self.at(link);

@@ -7,6 +7,7 @@
 mod classes;
 mod demand;
 mod links;
+mod lists;
 pub mod options;
 mod paths;
 mod planner;

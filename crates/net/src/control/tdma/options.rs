@@ -107,7 +107,8 @@ pub struct TdmaSpec {
     #[schemars(range(min = 0, max = 1))]
     pub short_share: f64,
     /// What is short: this many bytes to each destination in each `round`, as long as nothing waits for
-    /// it, and pure acknowledgements. Default: 10 KB.
+    /// it, and pure acknowledgements. Default: 10 KB, or less where all hosts together would send one
+    /// more in a round than `short-share` of the slowest host's link carries in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_flow: Option<Bytes>,
     /// What each host can receive before its applications read it (§4.2); nobody gets a slot for more.
@@ -217,10 +218,9 @@ impl TdmaSpec {
     pub fn manager_timeout(&self) -> Time {
         self.manager_timeout.unwrap_or(self.round.times(5))
     }
-    /// [`TdmaSpec::short_flow`] or its default; none where there is no share for short flows.
-    pub fn short_flow(&self) -> Option<Bytes> {
-        let bytes = self.short_flow.unwrap_or(Bytes(10_000));
-        (self.short_share > 0.0).then_some(bytes)
+    /// Whether there is a share for short flows.
+    pub fn has_short(&self) -> bool {
+        self.short_share > 0.0
     }
     fn round_spec(&self) -> RoundSpec {
         RoundSpec {
@@ -230,7 +230,7 @@ impl TdmaSpec {
             guard: self.guard,
             round: self.round,
             reserve: self.short_share,
-            classes: self.signalling.classes(self.short_share > 0.0),
+            classes: self.signalling.classes(self.has_short()),
         }
     }
     /// Checks the options.
@@ -324,6 +324,15 @@ impl Tdma {
     pub fn rounds(&self) -> &Rounds {
         &self.rounds
     }
+    /// What is short to each destination in a round among so many `hosts`, the slowest with this link:
+    /// [`TdmaSpec::short_flow`] or its default. By default, what all others together send to a host in a
+    /// round without slots fits into the share of its link in that time.
+    pub fn short_flow(&self, hosts: usize, slowest: Rate) -> Option<Bytes> {
+        let share = self.rounds.reserved(slowest).pace().bytes_in(self.spec.round);
+        let each = share / (hosts as u64).saturating_sub(1).max(1);
+        let bytes = self.spec.short_flow.unwrap_or(Bytes(each.min(10_000)));
+        self.spec.has_short().then_some(bytes)
+    }
 }
 
 fn check(key: &str, value: Time, right: bool, expected: impl Display) -> Result<(), SpecError> {
@@ -345,8 +354,25 @@ mod tests {
         };
         assert_eq!(of(Signalling::Pause), (Time::us(2), Time::us(4)));
         assert_eq!(of(Signalling::Extended), (Time::us(150), Time::us(5)));
-        assert_eq!(TdmaSpec::default().short_flow(), None);
+        assert!(!TdmaSpec::default().has_short());
         assert_eq!(TdmaSpec::default().report_slot(), None);
+    }
+
+    /// However many hosts there are, they do not send one more than its share carries.
+    #[test]
+    fn short_flows_fit_into_their_share() {
+        let spec = TdmaSpec { short_share: 0.03, ..TdmaSpec::default() };
+        let line = Rate(10_000_000_000);
+        let short = |spec: &TdmaSpec, hosts| spec.build().unwrap().short_flow(hosts, line);
+        assert_eq!(short(&TdmaSpec::default(), 24), None);
+        assert_eq!(short(&spec, 24), Some(Bytes(10_000)));
+        for hosts in [1u64, 2, 129, 1_025] {
+            let Bytes(each) = short(&spec, hosts as usize).unwrap();
+            assert!(each * (hosts - 1) <= 375_000 && each <= 10_000, "{hosts}: {each}");
+        }
+        assert_eq!(short(&spec, 129), Some(Bytes(2_929)));
+        let given = TdmaSpec { short_flow: Some(Bytes(20_000)), ..spec };
+        assert_eq!(short(&given, 1_025), Some(Bytes(20_000)));
     }
 
     #[test]

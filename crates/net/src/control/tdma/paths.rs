@@ -1,9 +1,9 @@
 //! Which links a pair of hosts needs: any topology, found out pair by pair and kept.
 
+use super::lists::Lists;
 use crate::control::network::Network;
 use crate::error::SpecError;
 use crate::id::HostId;
-use std::collections::BTreeMap;
 
 /// A link that is never full: in the place of a host's own where it has several.
 pub(super) const FREE: u32 = u32::MAX;
@@ -53,9 +53,8 @@ pub(super) struct PathTable {
     of: Vec<Vec<u32>>,
     /// By which link each host reaches whom.
     by: Vec<By>,
-    known: BTreeMap<Vec<u32>, u32>,
-    paths: Vec<Stored>,
-    links: Vec<u32>,
+    /// All paths; those with the hosts' own links, because these have several, are marked.
+    lists: Lists,
     up: Vec<u32>,
     down: Vec<u32>,
     /// Hosts from which paths begin with different links.
@@ -64,15 +63,6 @@ pub(super) struct PathTable {
     several: Vec<bool>,
     scratch: Vec<u32>,
     reach: Vec<u64>,
-}
-
-/// Where a path is among the links.
-#[derive(Clone, Copy)]
-struct Stored {
-    start: u32,
-    end: u32,
-    /// It has the hosts' own links, too, because they have several.
-    whole: bool,
 }
 
 /// So many paths from and to each host are looked at to know whether it has several links. A host that shows
@@ -106,21 +96,18 @@ impl By {
     }
 }
 
-const UNKNOWN: u32 = 0;
-const NONE: u32 = 1;
+const UNKNOWN: u32 = u32::MAX;
+const NONE: u32 = u32::MAX - 1;
 
 impl Paths for PathTable {
     fn new(network: Network) -> Result<PathTable, SpecError> {
         let hosts = network.hosts();
-        let nothing = Stored { start: 0, end: 0, whole: false };
         let mut table = PathTable {
             network,
             of: vec![Vec::new(); hosts],
             by: vec![By::default(); hosts],
             reach: Vec::new(),
-            known: BTreeMap::new(),
-            paths: vec![nothing; 2],
-            links: Vec::new(),
+            lists: Lists::new(),
             up: vec![FREE; hosts],
             down: vec![FREE; hosts],
             starts: vec![false; hosts],
@@ -140,14 +127,19 @@ impl Paths for PathTable {
         if links.is_empty() {
             return;
         }
+        // Each known destination is in one set, so whichever are fewer will do.
+        let open = |link: u32| left.get(link as usize).is_none_or(|&left| left > 0);
+        let keep = 2 * links.iter().filter(|&&link| open(link)).count() < links.len();
         self.reach.clear();
-        self.reach.extend_from_slice(unknown);
+        self.reach.resize(set.len(), 0);
         for (&link, hosts) in links.iter().zip(sets.chunks_exact(set.len())) {
-            if left.get(link as usize).is_none_or(|&left| left > 0) {
+            if open(link) == keep {
                 self.reach.iter_mut().zip(hosts).for_each(|(reach, hosts)| *reach |= hosts);
             }
         }
-        set.iter_mut().zip(&self.reach).for_each(|(set, reach)| *set &= reach);
+        for ((set, reach), unknown) in set.iter_mut().zip(&self.reach).zip(unknown) {
+            *set &= if keep { reach | unknown } else { !reach };
+        }
     }
     fn own_link(&self, src: usize) -> Option<u32> {
         Some(self.up[src]).filter(|_| !self.starts[src])
@@ -158,31 +150,37 @@ impl Paths for PathTable {
     fn network(&self) -> &Network {
         &self.network
     }
+    #[inline]
     fn path(&mut self, src: usize, dst: usize) -> Option<Path<'_>> {
-        let row = &mut self.of[src];
-        if row.is_empty() {
-            row.resize(self.network.hosts(), UNKNOWN);
-        }
-        if row[dst] == UNKNOWN {
-            let found = self.find(src, dst);
-            self.of[src][dst] = found;
-            if let Some(path) = self.path(src, dst) {
-                let first = path.inner.first().copied().unwrap_or(FREE);
-                self.by[src].add(dst, first, self.of.len());
-            }
-        }
-        let id = self.of[src][dst];
-        if id == NONE {
+        let number = match self.of[src].get(dst) {
+            Some(&number) if number != UNKNOWN => number,
+            _ => self.ask(src, dst),
+        };
+        if number == NONE {
             return None;
         }
-        let stored = self.paths[id as usize];
-        let inner = &self.links[stored.start as usize..stored.end as usize];
-        let (up, down) = if stored.whole { (FREE, FREE) } else { (self.up[src], self.down[dst]) };
+        let (inner, whole) = self.lists.get(number);
+        let (up, down) = if whole { (FREE, FREE) } else { (self.up[src], self.down[dst]) };
         Some(Path { up, inner, down })
     }
 }
 
 impl PathTable {
+    /// A pair is looked at for the first time.
+    fn ask(&mut self, src: usize, dst: usize) -> u32 {
+        let hosts = self.of.len();
+        let number = self.find(src, dst);
+        let row = &mut self.of[src];
+        if row.is_empty() {
+            row.resize(hosts, UNKNOWN);
+        }
+        row[dst] = number;
+        if number != NONE {
+            let first = self.lists.get(number).0.first().copied().unwrap_or(FREE);
+            self.by[src].add(dst, first, hosts);
+        }
+        number
+    }
     fn find(&mut self, src: usize, dst: usize) -> u32 {
         let mut path = std::mem::take(&mut self.scratch);
         self.network.path(HostId(src as u32), HostId(dst as u32), &mut path);
@@ -208,15 +206,6 @@ impl PathTable {
         self.several[dst] |= !one_down;
         let single = path.len() > 1 && one_up && one_down;
         let kept = if single { &path[1..path.len() - 1] } else { path };
-        let key: Vec<u32> = [u32::from(!single)].into_iter().chain(kept.iter().copied()).collect();
-        if let Some(&id) = self.known.get(&key) {
-            return id;
-        }
-        let start = self.links.len() as u32;
-        self.links.extend_from_slice(kept);
-        let id = self.paths.len() as u32;
-        self.paths.push(Stored { start, end: self.links.len() as u32, whole: !single });
-        self.known.insert(key, id);
-        id
+        self.lists.number(kept, !single)
     }
 }

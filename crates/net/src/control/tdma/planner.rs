@@ -25,6 +25,8 @@ use crate::units::Rate;
 
 /// Destinations that a host which got nothing tries to take from another, in each slot.
 const TRIES: usize = 8;
+/// Paths that are looked at before those are left out that cannot be free.
+const DIRECT: usize = 8;
 /// Paths looked at in each slot for hosts to change places, for each host of the network.
 const LOOKS: usize = 4;
 
@@ -126,6 +128,7 @@ impl<P: Paths> Planner<P> {
         }
     }
     /// The pair of `src` and `dst`, if its path is free in this slot.
+    #[inline]
     fn fit(&mut self, src: usize, dst: usize) -> Option<Fit> {
         let path = self.paths.path(src, dst)?;
         let rate = self.links.rate(path);
@@ -169,21 +172,29 @@ impl<P: Paths> Planner<P> {
         own.is_none_or(|link| self.links.left[self.links.at(link)] > 0)
             && usize::from(self.hosts[src].sends) < usize::from(self.rounds.spec().classes)
     }
-    /// The head of `src`: the next destination that it could reach in an empty network.
-    fn head(&mut self, src: usize, demand: &Demand) -> Option<usize> {
+    /// The head of `src`: the next destination that it could reach in an empty network; and whether its
+    /// path is free in this slot.
+    fn head(&mut self, src: usize, demand: &Demand) -> Option<Fit> {
         let (paths, links) = (&mut self.paths, &self.links);
         let from = self.hosts[src].head as usize % self.hosts.len();
+        let mut fit = None;
         find(demand.waiting(src), from, |dst| {
-            demand.room(HostId(dst as u32)) > 0
-                && paths.path(src, dst).is_some_and(|path| links.rate(path) > 0)
-        })
+            if demand.room(HostId(dst as u32)) == 0 {
+                return false;
+            }
+            let Some(path) = paths.path(src, dst) else { return false };
+            let rate = links.rate(path);
+            fit = links.fits(path, rate).then_some(Fit { src, dst, rate });
+            rate > 0
+        })?;
+        fit
     }
     /// Every host in line gets its head, if it is free.
     fn turns(&mut self, demand: &mut Demand, round: &mut Round) {
         for place in 0..self.line.len() {
             let src = self.line[place] as usize;
-            let Some(dst) = self.head(src, demand) else { continue };
-            let Some(fit) = self.fit(src, dst) else { continue };
+            let Some(fit) = self.head(src, demand) else { continue };
+            let dst = fit.dst;
             let turn = self.serve(fit, demand, round);
             let host = &mut self.hosts[src];
             host.turn = turn;
@@ -215,15 +226,34 @@ impl<P: Paths> Planner<P> {
         let mut set = std::mem::take(&mut self.set);
         set.clear();
         set.extend(waiting.iter().zip(&self.open).map(|(waits, open)| waits & open));
-        self.paths.prune(src, &self.links.left, &mut set);
-        let mut found = None;
         let from = self.hosts[src].next as usize % self.hosts.len();
-        find(&set, from, |dst| {
-            found = self.fit(src, dst);
-            *looks = looks.saturating_sub(1);
-            found.is_some() || *looks == 0
-        });
+        let most = DIRECT.min(*looks);
+        let mut direct = most;
+        let mut found = self.first_fit(src, (&set, from), &mut direct);
+        *looks -= most - direct;
+        if found.is_none() && direct == 0 {
+            self.paths.prune(src, &self.links.left, &mut set);
+            found = self.first_fit(src, (&set, from), looks);
+        }
         self.set = set;
+        found
+    }
+    /// The first destination of a set, from one on, whose path is free, if so many looks will do.
+    fn first_fit(
+        &mut self,
+        src: usize,
+        (set, from): (&[u64], usize),
+        looks: &mut usize,
+    ) -> Option<Fit> {
+        let mut found = None;
+        find(set, from, |dst| {
+            if *looks > 0 {
+                found = self.fit(src, dst);
+            }
+            let over = found.is_some() || *looks == 0;
+            *looks -= usize::from(*looks > 0);
+            over
+        });
         found
     }
     /// Who got nothing takes a destination from another that can go elsewhere. Says whether anybody

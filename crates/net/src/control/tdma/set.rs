@@ -2,6 +2,7 @@
 
 /// The first member of a set, 64 to a word, at or after `from`, and then round from the beginning; for
 /// which `take` holds.
+#[inline]
 pub(super) fn find(set: &[u64], from: usize, mut take: impl FnMut(usize) -> bool) -> Option<usize> {
     let words = set.len();
     if words == 0 {
@@ -27,6 +28,7 @@ pub(super) fn find(set: &[u64], from: usize, mut take: impl FnMut(usize) -> bool
     None
 }
 
+#[inline]
 pub(super) fn set_bit(set: &mut [u64], at: usize, value: bool) {
     let bit = 1 << (at % 64);
     set[at / 64] = if value { set[at / 64] | bit } else { set[at / 64] & !bit };

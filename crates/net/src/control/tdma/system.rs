@@ -89,6 +89,11 @@ fn rate_of(around: &Surroundings<'_>, host: HostId) -> Rate {
     wires.first().map_or(Rate::default(), |wire| wire.lane.rate)
 }
 
+/// The rate of the slowest host's link.
+fn slowest(around: &Surroundings<'_>) -> Rate {
+    (0..around.hosts() as u32).map(|host| rate_of(around, HostId(host))).min().unwrap_or_default()
+}
+
 /// The switches that have hosts, in order, each with the link of its first host.
 fn edges(graph: &Graph) -> Vec<(NodeId, crate::topology::Lane)> {
     let wiring = graph.wiring();
@@ -138,6 +143,8 @@ impl System for Tdma {
     }
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
         let line = rate_of(around, host);
-        Ok(Box::new(TdmaAgent::new(self, host, around.stations[0], line, around.seed)))
+        let short = self.short_flow(around.hosts(), slowest(around));
+        let manager = around.stations[0];
+        Ok(Box::new(TdmaAgent::new(self, host, manager, line, short, around.seed)))
     }
 }

@@ -10,6 +10,7 @@ use crate::node::agent::Agent;
 use crate::node::controller::Controller;
 use crate::node::controller::hierarchy::{Below, Hierarchy};
 use crate::node::coordinator::Coordinator;
+use crate::rng::Stream;
 use crate::topology::{Graph, NodeKind};
 use std::sync::Arc;
 
@@ -63,7 +64,11 @@ impl System for Xco {
                 Coordinator::below(self, host, above.collect()).with_levels(levels)
             }
         };
-        Ok(Box::new(coordinator.with_machines(around.plan)))
+        let phase = Stream::named(around.seed, "xco.report", host.0.into());
+        let node = around.graph.hosts[host.at()];
+        let line = around.wiring.of(node).first().map(|wire| wire.lane.rate);
+        let coordinator = coordinator.with_machines(around.plan).with_phase(phase);
+        Ok(Box::new(line.into_iter().fold(coordinator, Coordinator::with_line)))
     }
 }
 

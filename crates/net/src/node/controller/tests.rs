@@ -109,6 +109,22 @@ fn silent_hosts_are_forgotten() {
     assert_eq!(said.last().map(|(host, _, body)| (*host, body)), Some((1, &rates(1_000_000_000))));
     bench.until(1_000_000);
     assert!(bench.effects.wakes.is_empty(), "no sweeps when nobody is busy");
+    assert_eq!(bench.controller.counters().silent, 2);
+}
+
+#[test]
+fn who_has_nothing_left_is_not_silent() {
+    let mut bench = Bench::new(Mode::Timeslice);
+    let both = [0, 1].map(|dst| V2v { dst: HostId(dst), machines: Machines::default() });
+    // Host 0 gives back all that it waited for, host 1 leaves, host 2 gives back one of two.
+    bench.say(0, 0, 0, backlog(2));
+    bench.say(0, 1, 0, backlog(2));
+    bench.say(0, 2, 0, Body::Backlog(both.to_vec()));
+    bench.say(9, 0, 1, Body::Release(HostId(2)));
+    bench.say(9, 1, 1, Body::Leave);
+    bench.say(9, 2, 1, Body::Release(HostId(1)));
+    bench.until(1_000_000);
+    assert_eq!(bench.controller.counters().silent, 1);
 }
 
 #[test]

@@ -92,6 +92,11 @@ impl Flows {
         let last = self.fifos.iter().take(usize::from(idle)).map(|fifo| fifo.machines);
         self.waiting().map(|fifo| fifo.machines).chain(last)
     }
+    /// The length of the packet that is next.
+    pub fn next_len(&self) -> Option<u16> {
+        let fifo = self.waiting().min_by_key(|fifo| fifo.served)?;
+        fifo.packets.front().map(|packet| packet.len)
+    }
     /// Takes a packet of the flow that was served least.
     pub fn pop(&mut self) -> Option<Packet> {
         let waiting = self.fifos.iter_mut().filter(|fifo| fifo.ready && !fifo.packets.is_empty());

@@ -17,6 +17,16 @@ struct Permit {
     next: Time,
     /// Since when there has been nothing to send, if there is nothing.
     unused: Time,
+    /// Whether a packet has left.
+    begun: bool,
+}
+
+impl Permit {
+    /// Whether a packet that takes `span` may begin at `now`: it has to be over by the end. The first one
+    /// may not be, or what is shorter than a packet would be of no use.
+    fn holds(&self, now: Time, span: Time) -> bool {
+        now < self.until && (!self.begun || now.after(span) <= self.until)
+    }
 }
 
 #[derive(Default)]
@@ -48,9 +58,17 @@ pub(super) struct Queues {
     waiting: VecDeque<HostId>,
     permitted: Vec<HostId>,
     packets: usize,
+    /// What the network card sends at, if that is known: packets have to be over when a timeslice is.
+    pub line: Option<Pace>,
+    /// Timeslices are at least this far apart: an end that moves by less is the same one, told later.
+    apart: Time,
 }
 
 impl Queues {
+    /// No queues yet; successive timeslices end at least `apart` from each other.
+    pub fn new(apart: Time) -> Queues {
+        Queues { apart, ..Queues::default() }
+    }
     fn get(&self, dst: HostId) -> Option<&Queue> {
         let slot = self.slots.get(dst.at()).copied().unwrap_or(0);
         self.queues.get((slot as usize).wrapping_sub(1))
@@ -189,7 +207,7 @@ impl Queues {
         queue.sent += u64::from(packet.len);
         let empty = queue.flows.is_empty();
         if let Some(permit) = &mut queue.permit {
-            permit.unused = now;
+            (permit.unused, permit.begun) = (now, true);
             let spent = permit.pace.map_or(Time::ZERO, |pace| pace.time_for(packet.len.into()));
             permit.next = permit.next.max(now).after(spent);
         }
@@ -239,19 +257,20 @@ impl Queues {
     }
     /// The permitted destination whose packet is due first, if one is due.
     pub fn next(&self, now: Time) -> Option<HostId> {
-        self.earliest()
-            .filter(|&(next, until, _)| next <= now && now < until)
-            .map(|(_, _, dst)| dst)
+        self.earliest(now).filter(|&(next, _)| next <= now).map(|(_, dst)| dst)
     }
     /// When the next packet is due, if none is yet.
     pub fn wait(&self, now: Time) -> Option<Time> {
-        self.earliest().map(|(next, _, _)| next).filter(|&next| next > now)
+        self.earliest(now).map(|(next, _)| next).filter(|&next| next > now)
     }
-    fn earliest(&self) -> Option<(Time, Time, HostId)> {
-        let queues = self.permitted.iter().filter_map(|&dst| Some((dst, self.get(dst)?)));
-        let full = queues.filter(|(_, queue)| !queue.flows.is_empty());
-        let due = full.filter_map(|(dst, queue)| queue.permit.map(|p| (p.next, p.until, dst)));
-        due.min_by_key(|&(next, _, _)| next)
+    fn earliest(&self, now: Time) -> Option<(Time, HostId)> {
+        let due = self.permitted.iter().filter_map(|&dst| {
+            let queue = self.get(dst)?;
+            let (permit, len) = (queue.permit?, queue.flows.next_len()?);
+            let span = self.line.map_or(Time::ZERO, |line| line.time_for(len.into()));
+            permit.holds(permit.next.max(now), span).then_some((permit.next, dst))
+        });
+        due.min_by_key(|&(next, _)| next)
     }
 
     /// Whether a permission was given back in a message later than number `heard`.
@@ -259,18 +278,25 @@ impl Queues {
         let returned = self.get(dst).and_then(|queue| queue.returned);
         returned.is_some_and(|message| newer(message, heard))
     }
-    /// Permits packets for `dst`, if there ever were any. A repeated permission goes on.
-    pub fn permit(&mut self, dst: HostId, until: Time, rate: Option<Rate>, now: Time) {
+    /// Permits packets for `dst`, if there ever were any, and says when that ends: a repeated permission goes
+    /// on, and ends no later because it took longer to come.
+    pub fn permit(&mut self, dst: HostId, until: Time, rate: Option<Rate>, now: Time) -> Time {
+        let apart = self.apart;
         let Some(queue) = self.get_mut(dst) else {
-            return;
+            return until;
         };
         let pace = rate.map(Rate::pace);
         queue.returned = None;
         if let Some(permit) = &mut queue.permit {
-            (permit.until, permit.pace) = (until, pace);
+            let same = until < permit.until.after(apart);
+            permit.until = if same { permit.until.min(until) } else { until };
+            permit.begun &= same;
+            permit.pace = pace;
+            permit.until
         } else {
-            queue.permit = Some(Permit { until, pace, next: now, unused: now });
+            queue.permit = Some(Permit { until, pace, next: now, unused: now, begun: false });
             self.permitted.push(dst);
+            until
         }
     }
     /// Revokes permissions for which `condition` holds; whether one of these had nothing to send,

@@ -39,6 +39,11 @@ impl Superior {
             term: 0,
         }
     }
+    /// The host leaves: nothing is due any more. Whether the controller has to be told.
+    pub fn leaves(&mut self) -> bool {
+        (self.report, self.uncontrolled, self.beat) = (false, false, Time::MAX);
+        std::mem::take(&mut self.joined)
+    }
     /// Numbers a message: its number, and what it has to say of the other side's.
     pub fn number(&mut self) -> (u32, u32, u16) {
         let seq = self.next;

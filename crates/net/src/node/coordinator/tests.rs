@@ -106,6 +106,32 @@ fn a_window_ends() {
 }
 
 #[test]
+fn a_packet_is_over_when_its_window_is() {
+    let bench = Bench::new(strict());
+    let line = Rate(1_000_000_000);
+    let mut bench = Bench { coordinator: bench.coordinator.with_line(line), ..bench };
+    (0..4).for_each(|_| bench.enqueue(0, 1, Kind::Data));
+    bench.drain(0);
+    // A packet takes 12.3 us.
+    bench.window(100, Some(1), 5);
+    assert_eq!(bench.drain(100), ["Data to 1"], "one goes in any case");
+    bench.expire(105);
+    bench.window(200, Some(1), 1_000);
+    bench.window(300, Some(1), 920);
+    assert_eq!(bench.drain(300), ["Data to 1"; 3]);
+    bench.enqueue(1_187, 1, Kind::Data);
+    assert_eq!(bench.drain(1_187), ["Data to 1"]);
+    bench.enqueue(1_188, 1, Kind::Data);
+    assert_eq!(
+        bench.drain(1_188),
+        [""; 0],
+        "it ends at 1,200 us, however late that was said again"
+    );
+    bench.window(1_190, Some(1), 10_000);
+    assert_eq!(bench.drain(1_190), ["Data to 1"], "another one");
+}
+
+#[test]
 fn an_unused_window_is_given_back_after_the_hysteresis() {
     let mut bench = Bench::new(strict());
     bench.enqueue(0, 1, Kind::Data);
@@ -263,10 +289,19 @@ fn leaving_is_said() {
     let mut bench = Bench::new(strict());
     bench.coordinator.leave(&mut Cx::new(Time::us(5), &mut bench.effects));
     assert_eq!(bench.drain(5), [""; 0], "it has not joined");
+    bench.coordinator.join(&mut Cx::new(Time::us(5), &mut bench.effects));
     bench.enqueue(6, 1, Kind::Data);
     assert_eq!(bench.drain(6), ["backlog [1]"]);
+    bench.window(6, Some(1), 100);
     bench.coordinator.leave(&mut Cx::new(Time::us(7), &mut bench.effects));
-    assert_eq!(bench.drain(7), ["leave"]);
+    bench.enqueue(8, 2, Kind::Data);
+    bench.enqueue(8, 2, Kind::Ack);
+    bench.window(9, Some(2), 100);
+    assert_eq!(bench.drain(9), ["leave"], "and nothing else, permitted or not");
+    bench.expire(5_000);
+    assert_eq!(bench.drain(5_000), [""; 0]);
+    bench.coordinator.join(&mut Cx::new(Time::us(6_000), &mut bench.effects));
+    assert_eq!(bench.drain(6_000), ["backlog [1, 2]", "Ack to 2"]);
 }
 
 /// The kinds of control messages that leave now, with their stations.

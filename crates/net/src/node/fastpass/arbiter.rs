@@ -7,12 +7,11 @@ use super::service::{Counters, Service};
 use super::timer::Timer;
 use crate::control::fastpass::Schedule;
 use crate::control::fastpass::fabric::Fabric;
-use crate::control::fastpass::faults::Component;
 use crate::control::fastpass::schedule;
 use crate::control::fastpass::watchdog::{Turn, Watchdog};
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
-use crate::node::{Census, Cx, DropReason, Node, Tally};
+use crate::node::{Census, Cx, DropReason, Fault, Node, Tally};
 use crate::time::Time;
 use crate::wire::fastpass::{Body, Message};
 use crate::wire::fcp;
@@ -41,7 +40,6 @@ pub struct TakeOver {
 struct Past {
     schedule: schedule::Counters,
     counters: Counters,
-    cleared: u64,
 }
 
 /// An arbiter. Sends by its FIFO port 0.
@@ -61,7 +59,7 @@ pub struct Arbiter {
     take_overs: Vec<TakeOver>,
     step_backs: u64,
     /// What was found faulty, by services that are over.
-    found: Vec<(Time, Component)>,
+    found: Vec<Fault>,
     past: Past,
     received: u64,
     received_bytes: u64,
@@ -109,9 +107,8 @@ impl Arbiter {
     fn given(&self) -> Option<Time> {
         self.service.as_ref().and_then(|service| service.given_at)
     }
-    /// The links and switches that were found to be faulty, and when: links by their number, nodes by
-    /// theirs after all links.
-    pub fn found(&self) -> Vec<(Time, Component)> {
+    /// The links and switches that were found to be faulty, in order.
+    pub fn found(&self) -> Vec<Fault> {
         let now = self.service.iter().flat_map(|service| &service.isolation.found);
         self.found.iter().chain(now).copied().collect()
     }
@@ -188,7 +185,7 @@ impl Arbiter {
             Body::Losses(losses) if spec.isolate_faults && source < self.common.hosts => {
                 isolation.lost(source, &losses, schedule, cx.now);
             }
-            Body::Echo { token, .. } => isolation.echo(token, schedule),
+            Body::Echo { token, .. } => isolation.echo(token, schedule, cx.now),
             _ => {}
         }
         if isolation.any() {
@@ -216,8 +213,14 @@ impl Arbiter {
         let Some(service) = &mut self.service else { return };
         match service.allocate(cx.now) {
             Some(at) if at > cx.now => cx.wake(at, GIVE),
-            Some(_) => service.give_out(&mut self.outbox, cx),
+            Some(_) => self.give_out(cx),
             None => {}
+        }
+    }
+    fn give_out(&mut self, cx: &mut Cx<'_>) {
+        let Some(service) = &mut self.service else { return };
+        if let Some(at) = service.give_out(&mut self.outbox, cx) {
+            cx.wake(at, GIVE);
         }
     }
 }
@@ -229,7 +232,6 @@ fn add(past: &mut Past, service: &Service) {
     past.schedule.unplaced += schedule.unplaced;
     past.counters.refused += counts.refused;
     past.counters.denied += counts.denied;
-    past.cleared += service.isolation.cleared;
 }
 
 impl Node for Arbiter {
@@ -264,11 +266,7 @@ impl Node for Arbiter {
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         match token {
             BATCH if self.batch.ring(cx.now) => self.allocate(cx),
-            GIVE => {
-                if let Some(service) = &mut self.service {
-                    service.give_out(&mut self.outbox, cx);
-                }
-            }
+            GIVE => self.give_out(cx),
             TALK if self.talk.ring(cx.now) => {
                 if let Some(service) = &mut self.service {
                     service.poll_due(&mut self.outbox, cx);
@@ -297,16 +295,19 @@ impl Node for Arbiter {
         tally.add("arbiter_received_bytes", self.received_bytes);
         tally.add("take_overs", self.take_overs.len() as u64);
         tally.add("step_backs", self.step_backs);
-        tally.add("faults_found", self.found().len() as u64);
-        tally.add("faults_cleared", all.cleared);
+        let found = self.found();
+        let cleared = found.iter().filter(|fault| fault.cleared.is_some()).count();
+        tally.add("faults_found", found.len() as u64);
+        tally.add("faults_cleared", cleared as u64);
         for take_over in self.take_overs() {
             tally.most("take_over_at_ns", take_over.at.as_ns());
             tally.most("take_over_silence_ns", take_over.silence.as_ns());
             let given = take_over.given.map(|at| at.since(take_over.at).as_ns());
             tally.most("take_over_to_grant_ns", given.unwrap_or(0));
         }
-        for (at, _) in self.found() {
-            tally.most("last_fault_at_ns", at.as_ns());
+        for fault in found {
+            tally.most("last_fault_at_ns", fault.found.as_ns());
+            tally.fault(fault);
         }
     }
     fn as_any(&self) -> &dyn Any {

@@ -6,6 +6,7 @@ use crate::control::fastpass::faults::{Component, Faults, Thresholds};
 use crate::control::fastpass::schedule::Schedule;
 use crate::control::fastpass::{FastpassSpec, schedule::Placed};
 use crate::id::HostId;
+use crate::node::Fault;
 use crate::time::Time;
 use crate::wire::fastpass::Losses;
 use std::sync::Arc;
@@ -27,9 +28,8 @@ pub(super) struct Isolation {
     fabric: Arc<Fabric>,
     faults: Faults,
     excluded: Vec<Excluded>,
-    /// All that were ever found, in order, with the time.
-    pub found: Vec<(Time, Component)>,
-    pub cleared: u64,
+    /// All that were ever found, in order.
+    pub found: Vec<Fault>,
     way: Vec<Component>,
     named: Vec<Component>,
 }
@@ -46,7 +46,6 @@ impl Isolation {
             fabric,
             excluded: Vec::new(),
             found: Vec::new(),
-            cleared: 0,
             way: Vec::new(),
             named: Vec::new(),
         }
@@ -69,10 +68,15 @@ impl Isolation {
         self.named.clear();
         self.faults.judge(now, &mut self.named);
         for &component in &self.named {
-            self.found.push((now, component));
+            self.found.push(Fault::new(now, self.fabric.part(component)));
             self.excluded.push(Excluded { component, echoes: 0, answered: true });
             schedule.set_works(component, false);
         }
+    }
+    /// Timeslots that begin at `at`, and all later ones, avoid what has been found.
+    pub fn avoids(&mut self, at: Time) {
+        let open = |fault: &&mut Fault| fault.avoided.is_none() && fault.cleared.is_none();
+        self.found.iter_mut().filter(open).for_each(|fault| fault.avoided = Some(at));
     }
     /// Whether something is out of use.
     pub fn any(&self) -> bool {
@@ -106,7 +110,7 @@ impl Isolation {
         excluded.iter_mut().filter_map(probe).collect()
     }
     /// A try was answered.
-    pub fn echo(&mut self, token: u32, schedule: &mut Schedule) {
+    pub fn echo(&mut self, token: u32, schedule: &mut Schedule, now: Time) {
         let Some(at) = self.excluded.iter().position(|out| out.component == token) else { return };
         let out = &mut self.excluded[at];
         out.echoes += u32::from(!out.answered);
@@ -115,7 +119,9 @@ impl Isolation {
             return;
         }
         self.excluded.remove(at);
-        self.cleared += 1;
+        let part = self.fabric.part(token);
+        let last = self.found.iter_mut().rfind(|fault| fault.part == part);
+        last.into_iter().for_each(|fault| fault.cleared = Some(now));
         self.faults.clear(token);
         schedule.set_works(token, true);
     }

@@ -16,6 +16,7 @@ mod timer;
 pub use arbiter::Arbiter;
 pub use endpoint::Endpoint;
 
+use crate::control::fastpass::allocate::BATCH;
 use crate::control::fastpass::{Fastpass, Timing};
 use crate::control::fcp::Config;
 use crate::id::HostId;
@@ -57,6 +58,7 @@ impl Common {
         Config {
             timeout: spec.timeout,
             gap: spec.gap,
+            lull: self.timing.slot.times(BATCH.into()),
             alive: crate::time::Time::ps(spec.watchdog_timeout.as_ps() / 2),
             ..Config::usual(self.key(me, peer), me, peer, self.hosts, seed)
         }

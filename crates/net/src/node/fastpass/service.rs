@@ -35,9 +35,13 @@ pub(super) struct Service {
     batch: Option<u64>,
     /// No batch before this.
     first: u64,
-    /// Allocated, not given out yet; and the first timeslot.
+    /// Allocated, and the first timeslot; how many of these are given out.
     pending: Vec<Placed>,
     base: u64,
+    given: usize,
+    /// When the next host is told, and how long after it another one.
+    tell_at: Time,
+    step: Time,
     pub given_at: Option<Time>,
     pub counters: Counters,
     events: Vec<ArbiterEvent>,
@@ -63,6 +67,9 @@ impl Service {
             first: 0,
             pending: Vec::new(),
             base: 0,
+            given: 0,
+            tell_at: Time::ZERO,
+            step: Time::ZERO,
             given_at: None,
             counters: Counters::default(),
             events: Vec::new(),
@@ -140,17 +147,24 @@ impl Service {
         self.base = batch * u64::from(BATCH);
         self.pending.clear();
         self.pending.extend_from_slice(self.schedule.batch());
-        Some(now.after(self.common.options.spec().processing))
+        self.isolation.avoids(timing.start(self.base));
+        let sources = self.pending.chunk_by(|a, b| a.src == b.src).count();
+        (self.given, self.tell_at) = (0, now.after(self.common.options.spec().processing));
+        self.step = Time::ps(timing.telling.as_ps() / sources.max(1) as u64);
+        Some(self.tell_at)
     }
-    /// Gives out what was allocated.
-    pub fn give_out(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
+    /// Gives out what was allocated, host by host: messages that left all at once would hold up packets of
+    /// the arbiter's rack for longer than a timeslot. When to go on.
+    pub fn give_out(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) -> Option<Time> {
         let pending = std::mem::take(&mut self.pending);
-        for of_one in pending.chunk_by(|a, b| a.src == b.src) {
-            of_one.iter().for_each(|placed| self.grant(placed, cx.now));
-            self.poll(of_one[0].src.into(), out, cx);
+        while let Some(first) = pending.get(self.given).filter(|_| self.tell_at <= cx.now) {
+            let of_one = pending[self.given..].iter().take_while(|placed| placed.src == first.src);
+            self.given += of_one.map(|placed| self.grant(placed, cx.now)).count();
+            self.poll(first.src.into(), out, cx);
+            self.tell_at = self.tell_at.after(self.step);
         }
         self.pending = pending;
-        self.pending.clear();
+        (self.given < self.pending.len()).then_some(self.tell_at)
     }
     fn grant(&mut self, placed: &Placed, now: Time) {
         let Placed { src, dst, path, slots } = *placed;

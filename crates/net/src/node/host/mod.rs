@@ -407,6 +407,8 @@ impl Node for Host {
             Change::Routes(routes) => self.nic.set_routes(Arc::clone(routes)),
             Change::Rate(port, rate) => self.nic.set_rate(*port, rate.pace()),
             Change::Up(port) => cx.kick(*port),
+            Change::Leave => self.nic.agent_mut().into_iter().for_each(|agent| agent.leave(cx)),
+            Change::Join => self.nic.agent_mut().into_iter().for_each(|agent| agent.join(cx)),
             Change::Down(_) | Change::Elsewhere(..) | Change::Stop | Change::Restart => {}
         }
     }

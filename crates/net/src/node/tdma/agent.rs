@@ -15,7 +15,7 @@ use crate::node::agent::Agent;
 use crate::node::controller::CONTROL_CLASS;
 use crate::node::{Census, Cx, Note, Tally};
 use crate::time::Time;
-use crate::units::{Pace, Rate};
+use crate::units::{Bytes, Pace, Rate};
 use crate::wire::mac_control::{Frame, Mac};
 use crate::wire::tdma::{Body, Demand, MAX_DEMANDS, Message, OVERHEAD, Part, newer};
 use std::collections::VecDeque;
@@ -75,11 +75,19 @@ pub struct TdmaAgent {
 }
 
 impl TdmaAgent {
-    /// The agent of `host`, whose link has this rate; `manager` is the fabric manager's host.
-    pub fn new(tdma: &Tdma, host: HostId, manager: HostId, line: Rate, seed: u64) -> TdmaAgent {
+    /// The agent of `host`, whose link has this rate; `manager` is the fabric manager's host. So many
+    /// bytes to each destination are `short` in each round.
+    pub fn new(
+        tdma: &Tdma,
+        host: HostId,
+        manager: HostId,
+        line: Rate,
+        short: Option<Bytes>,
+        seed: u64,
+    ) -> TdmaAgent {
         let spec = tdma.spec();
         let share = tdma.rounds().reserved(line);
-        let short = |most: crate::units::Bytes| Short {
+        let short_of = |most: Bytes| Short {
             most: most.0,
             span: spec.round,
             pace: share.pace(),
@@ -90,7 +98,7 @@ impl TdmaAgent {
             manager,
             queues: Queues::default(),
             card: Card::new(tdma, host, line, seed),
-            short: spec.short_flow().map(short),
+            short: short.map(short_of),
             reports: Reports {
                 interval: spec.report_interval(),
                 heartbeat: spec.round,

@@ -35,6 +35,7 @@ struct Open {
     until: Time,
     /// From here on, another's slot is disturbed.
     limit: Time,
+    since: Time,
     /// When the next packet may leave.
     next: Time,
 }
@@ -47,6 +48,15 @@ pub(super) enum Chance {
     At(Time),
     /// None.
     Never,
+}
+
+/// How much of the slots is used.
+#[derive(Default)]
+struct Use {
+    opened: u64,
+    open: Time,
+    /// What packets take at the rate they were given.
+    used: Time,
 }
 
 /// Counts of what went wrong.
@@ -82,6 +92,7 @@ pub(super) struct Card {
     /// What was scheduled from this slot on has not left.
     pub position: (u32, u16),
     faults: Faults,
+    usage: Use,
 }
 
 impl Card {
@@ -107,6 +118,7 @@ impl Card {
             paused_until: Time::ZERO,
             position: (0, 0),
             faults: Faults::default(),
+            usage: Use::default(),
         }
     }
     /// Takes note of a part of a round; whether that is now known as a whole.
@@ -196,11 +208,13 @@ impl Card {
             let (dst, rate) = (told.at(entry).dst, told.at(entry).rate);
             let until = if self.self_ending { limit } else { Time::MAX };
             self.open.retain(|open| open.class != class);
+            self.usage.opened += 1;
             self.open.push(Open {
                 class,
                 dst,
                 slot,
                 entry,
+                since: cx.now,
                 until,
                 limit: limit.after(guard),
                 next: cx.now,
@@ -211,10 +225,11 @@ impl Card {
     }
     /// Closes what `ends` says.
     fn close(&mut self, ends: impl Fn(&Open) -> bool, cx: &mut Cx<'_>) {
-        let (host, position) = (self.host, &mut self.position);
+        let (host, position, open_for) = (self.host, &mut self.position, &mut self.usage.open);
         self.open.retain(|open| {
             let over = ends(open);
             if over {
+                *open_for += cx.now.min(open.until).since(open.since);
                 cx.note(Note::Withdrawn { host, dst: open.dst });
                 if open.slot == *position {
                     position.1 += 1;
@@ -249,6 +264,8 @@ impl Card {
         };
         told.spend(open.entry, packet.len.into());
         let slower = told.at(open.entry).rate.filter(|rate| *rate < line);
+        let rate = slower.unwrap_or(line);
+        self.usage.used += rate.pace().time_for(packet.len.into());
         if let Some(pace) = told.at(open.entry).pace.filter(|_| slower.is_some()) {
             open.next = open.next.max(now).after(pace.time_for(packet.len.into()));
         }
@@ -262,6 +279,9 @@ impl Card {
         tally.add("overruns", self.faults.overruns);
         tally.most("longest_overrun_ns", self.faults.longest.as_ns());
         tally.add("late_frames", self.faults.late);
+        tally.add("slots_opened", self.usage.opened);
+        tally.add("slot_time_ns", self.usage.open.as_ns());
+        tally.add("slot_used_ns", self.usage.used.as_ns());
     }
 }
 

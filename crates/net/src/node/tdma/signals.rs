@@ -27,7 +27,7 @@ impl Signals {
         Signals {
             source,
             signalling: spec.signalling,
-            short: spec.short_flow().is_some(),
+            short: spec.has_short(),
             reports_wait: spec.report_slot().is_some(),
             switches,
         }

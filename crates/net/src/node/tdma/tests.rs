@@ -189,7 +189,7 @@ proptest! {
     fn agents_take_anything_and_lose_nothing(steps in steps(Just(0)), which in 0usize..3) {
         let signalling = [Signalling::Pause, Signalling::Pfc, Signalling::Extended][which];
         let tdma = spec(signalling).build().unwrap();
-        let mut agent = TdmaAgent::new(&tdma, HostId(0), MANAGER, LINE, 1);
+        let mut agent = TdmaAgent::new(&tdma, HostId(0), MANAGER, LINE, None, 1);
         let (mut effects, mut now, mut given) = (Effects::default(), Time::ZERO, 0u32);
         let mut left: Vec<Packet> = Vec::new();
         agent.start(&mut Cx::new(now, &mut effects));
@@ -229,7 +229,7 @@ proptest! {
 fn a_slot_ends_without_a_pause_frame() {
     let tdma =
         TdmaSpec { jitter: Some(Time::ZERO), clock_drift: Time::ZERO, ..TdmaSpec::default() };
-    let mut agent = TdmaAgent::new(&tdma.build().unwrap(), HostId(0), MANAGER, LINE, 1);
+    let mut agent = TdmaAgent::new(&tdma.build().unwrap(), HostId(0), MANAGER, LINE, None, 1);
     let mut effects = Effects::default();
     agent.start(&mut Cx::new(Time::ZERO, &mut effects));
     for seq in 0..2_000 {

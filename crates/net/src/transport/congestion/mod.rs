@@ -3,10 +3,12 @@
 
 mod cubic;
 mod dctcp;
+mod fixed;
 mod reno;
 
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
+pub use fixed::Fixed;
 pub use reno::Reno;
 
 use crate::time::Time;
@@ -82,6 +84,13 @@ pub enum AlgorithmKind {
     ///
     /// Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, and RFC 8257.
     Dctcp,
+    /// No congestion control: a constant window, for networks in which a schedule sees to it that nothing
+    /// is lost.
+    ///
+    /// As much as `max-window` is under way at any time; what is lost is sent again. Like raw frames or
+    /// RDMA: acknowledgements, of every sixteenth segment, do not slow the sender down. Under TDMA and
+    /// Fastpass it fills the slots; without a schedule it fills queues.
+    Fixed,
 }
 
 impl AlgorithmKind {
@@ -91,6 +100,7 @@ impl AlgorithmKind {
             AlgorithmKind::NewReno => "newreno",
             AlgorithmKind::Cubic => "cubic",
             AlgorithmKind::Dctcp => "dctcp",
+            AlgorithmKind::Fixed => "fixed",
         }
     }
 }
@@ -104,6 +114,8 @@ pub enum Algorithm {
     Cubic(Cubic),
     /// Reduction by the fraction of marks.
     Dctcp(Dctcp),
+    /// No control.
+    Fixed(Fixed),
 }
 
 macro_rules! each {
@@ -112,18 +124,20 @@ macro_rules! each {
             Algorithm::Reno($it) => $call,
             Algorithm::Cubic($it) => $call,
             Algorithm::Dctcp($it) => $call,
+            Algorithm::Fixed($it) => $call,
         }
     };
 }
 
 impl Algorithm {
-    /// A fresh state: slow start from `initial_window` segments. DCTCP's gain is 2 to the power of
-    /// minus `gain_shift`; the others ignore it.
+    /// A fresh state: slow start from `initial_window` segments, where a fixed window stays. DCTCP's gain
+    /// is 2 to the power of minus `gain_shift`; the others ignore it.
     pub fn new(kind: AlgorithmKind, initial_window: u32, gain_shift: u8) -> Algorithm {
         match kind {
             AlgorithmKind::NewReno => Algorithm::Reno(Reno::new(initial_window)),
             AlgorithmKind::Cubic => Algorithm::Cubic(Cubic::new(initial_window)),
             AlgorithmKind::Dctcp => Algorithm::Dctcp(Dctcp::new(initial_window, gain_shift)),
+            AlgorithmKind::Fixed => Algorithm::Fixed(Fixed::new(initial_window)),
         }
     }
     /// Which one it is.
@@ -132,6 +146,7 @@ impl Algorithm {
             Algorithm::Reno(_) => AlgorithmKind::NewReno,
             Algorithm::Cubic(_) => AlgorithmKind::Cubic,
             Algorithm::Dctcp(_) => AlgorithmKind::Dctcp,
+            Algorithm::Fixed(_) => AlgorithmKind::Fixed,
         }
     }
     /// Its name in scenario files.

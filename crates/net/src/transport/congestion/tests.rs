@@ -69,10 +69,22 @@ fn states_are_small() {
 
 #[test]
 fn names_are_those_of_scenario_files() {
-    for kind in KINDS {
+    for kind in KINDS.into_iter().chain([AlgorithmKind::Fixed]) {
         let name = toml::Value::from(Algorithm::new(kind, 10, 4).name());
         assert_eq!(name.try_into::<AlgorithmKind>().unwrap(), kind);
     }
+}
+
+#[test]
+fn a_fixed_window_stays() {
+    let mut flow = Flow::new(AlgorithmKind::Fixed, 40);
+    flow.round(20);
+    flow.fast();
+    flow.timeout();
+    flow.algorithm.restart(10);
+    flow.round(0);
+    assert_eq!(flow.window(), 40);
+    assert_eq!(Fixed::new(0).window(), 1);
 }
 
 #[test]

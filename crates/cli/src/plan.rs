@@ -1,0 +1,157 @@
+//! `slotline plan`: what a network of so many hosts takes, and what it costs.
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use slotline_lab::plan::amount::Ratio;
+use slotline_lab::plan::compare::{Comparison, Shape};
+use slotline_lab::plan::parts::{Parts, SHIPPED};
+use slotline_lab::plan::{Wish, drawing, files};
+use slotline_net::units::Rate;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub struct PlanOptions {
+    #[command(subcommand)]
+    shape: Planned,
+}
+
+/// What can be planned.
+#[derive(Subcommand)]
+enum Planned {
+    /// A fat-tree, beside hierarchical trees and a leaf-spine of the same hosts.
+    FatTree(FatTreeOptions),
+    /// A hierarchical tree: edge switches with faster uplinks, two levels above.
+    Tree(RatioOptions),
+    /// A leaf-spine.
+    LeafSpine(RatioOptions),
+    /// Print a table of parts, to put other figures into a copy of it.
+    Parts {
+        /// The table.
+        #[arg(long, value_name = "NAME", default_value = "today")]
+        year: String,
+    },
+}
+
+/// What is wanted of any network.
+#[derive(Args)]
+struct Wanted {
+    /// Hosts.
+    #[arg(long)]
+    hosts: u64,
+    /// Rate of a host's port, as 10Gbps.
+    #[arg(long)]
+    nic: Rate,
+    /// Table of parts: 2008, 2012 or today [default: the first of 2012, 2008, today that has switches for
+    /// the hosts' ports].
+    #[arg(long, value_name = "NAME", conflicts_with = "parts")]
+    year: Option<String>,
+    /// Table of parts of your own; `slotline plan parts` prints one to start from.
+    #[arg(long, value_name = "FILE")]
+    parts: Option<PathBuf>,
+    /// Write the bill of materials as CSV; the file must not exist.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draw racks, pods and bundles of cables as SVG; the file must not exist.
+    #[arg(long, value_name = "FILE")]
+    drawing: Option<PathBuf>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct FatTreeOptions {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// Ports per switch: an even number. More than needed leaves room for pods to come [default: the
+    /// smallest that does].
+    #[arg(long)]
+    k: Option<u64>,
+    /// The switches of a pod are one unit, without cables between them.
+    #[arg(long)]
+    pod_switch: bool,
+}
+
+#[derive(Args)]
+struct RatioOptions {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// What hosts may want over what the network carries, at most.
+    #[arg(long, value_name = "RATIO", default_value = "1:1")]
+    oversubscription: Ratio,
+}
+
+pub fn plan(options: &PlanOptions) -> Result<ExitCode> {
+    match &options.shape {
+        Planned::FatTree(options) => {
+            let wish = Wish {
+                k: options.k,
+                pod_switch: options.pod_switch,
+                ..options.wanted.wish(Ratio::FULL)
+            };
+            one(Shape::FatTree, wish, &options.wanted)
+        }
+        Planned::Tree(options) => {
+            one(Shape::Tree, options.wanted.wish(options.oversubscription), &options.wanted)
+        }
+        Planned::LeafSpine(options) => {
+            one(Shape::LeafSpine, options.wanted.wish(options.oversubscription), &options.wanted)
+        }
+        Planned::Parts { year } => Ok(crate::said(shipped(year)?)),
+    }
+}
+
+impl Wanted {
+    fn wish(&self, oversubscription: Ratio) -> Wish {
+        let Wanted { hosts, nic, .. } = *self;
+        Wish { hosts, nic, oversubscription, k: None, pod_switch: false }
+    }
+    fn table(&self) -> Result<Parts> {
+        match (&self.parts, &self.year) {
+            (Some(file), _) => Ok(Parts::load(file)?),
+            (None, Some(year)) => {
+                shipped(year)?;
+                Ok(Parts::shipped(year).expect("it is there"))
+            }
+            (None, None) => Ok(Parts::for_rate(self.nic)),
+        }
+    }
+}
+
+/// The text of the table called `name`.
+fn shipped(name: &str) -> Result<&'static str> {
+    match SHIPPED.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => Ok(text),
+        None => {
+            let names: Vec<&str> = SHIPPED.iter().map(|(known, _)| *known).collect();
+            bail!(
+                "no table of parts `{name}`: there are {}; --parts reads one of yours",
+                names.join(", ")
+            )
+        }
+    }
+}
+
+fn one(shape: Shape, wish: Wish, wanted: &Wanted) -> Result<ExitCode> {
+    let comparison = Comparison::of(shape, wish, wanted.table()?)?;
+    let (design, bill) = &comparison.main;
+    if let Some(file) = &wanted.csv {
+        write(file, &files::csv(bill, &comparison.parts))?;
+    }
+    if let Some(file) = &wanted.drawing {
+        write(file, &drawing::svg(design))?;
+    }
+    Ok(match wanted.json {
+        true => crate::said(&serde_json::to_string_pretty(&files::json(&comparison))?),
+        false => crate::said(&comparison.text()),
+    })
+}
+
+/// Writes a file that was not there.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.with_context(|| format!("cannot write {}", path.display()))
+}

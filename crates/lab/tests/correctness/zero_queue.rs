@@ -1,0 +1,166 @@
+//! Fastpass with exact clocks: what waits for what at the ports of switches, packet by packet.
+
+use crate::common::records;
+use proptest::prelude::*;
+use slotline_lab::record::RunRecord;
+use slotline_net::frame::Kind;
+use std::collections::BTreeMap;
+
+/// Picoseconds that a byte takes at 10 Gbit/s.
+const BYTE: u64 = 800;
+/// Propagation of a link.
+const DELAY: u64 = 500_000;
+
+/// Racks, spines and hosts per rack; without spines the hosts of one rack.
+#[derive(Clone, Copy, Debug)]
+struct Net {
+    leaves: u32,
+    spines: u32,
+    hosts: u32,
+}
+
+impl Net {
+    fn fabric(self) -> String {
+        let Net { leaves, spines, hosts } = self;
+        match spines {
+            0 => format!(r#"{{ kind = "star", hosts = {hosts}, delay = "500ns" }}"#),
+            _ => format!(
+                r#"{{ kind = "leaf-spine", leaves = {leaves}, spines = {spines}, hosts-per-leaf = {hosts}, delay = "500ns" }}"#
+            ),
+        }
+    }
+    fn all(self) -> u32 {
+        self.hosts * self.leaves
+    }
+    /// All links that data packets take, both ways.
+    fn ports(self) -> Vec<String> {
+        let leaf = |host: u32| match self.spines {
+            0 => "s0".to_string(),
+            _ => format!("leaf{}", host / self.hosts),
+        };
+        let both = |a: String, b: String| [format!("\"{a}-{b}\""), format!("\"{b}-{a}\"")];
+        let hosts = (0..self.all()).map(|host| (format!("h{host}"), leaf(host)));
+        let racks = (0..self.leaves).flat_map(|leaf| (0..self.spines).map(move |at| (leaf, at)));
+        let racks = racks.map(|(leaf, spine)| (format!("leaf{leaf}"), format!("spine{spine}")));
+        hosts.chain(racks).flat_map(|(a, b)| both(a, b)).collect()
+    }
+    /// Poisson datagrams between all pairs of hosts that are in different racks, where there are several,
+    /// `rate` Mbit/s from each host.
+    fn workload(self, rate: u32) -> String {
+        let (all, least) = (self.all(), if self.spines == 0 { 1 } else { self.hosts });
+        let shifts: Vec<u32> = (least..=all - least).collect();
+        let stream = |&by: &u32| {
+            let receivers: Vec<String> = (0..all).map(|h| ((h + by) % all).to_string()).collect();
+            format!(
+                r#"{{ kind = "udp", senders = "0-{}", receivers = "{}", rate = "{}Mbps", message = "1472B", poisson = true, until = "2ms" }}"#,
+                all - 1,
+                receivers.join(","),
+                (rate / shifts.len() as u32).max(1)
+            )
+        };
+        shifts.iter().map(stream).collect::<Vec<_>>().join(",")
+    }
+    fn run(self, rate: u32, seed: u64) -> RunRecord {
+        let text = format!(
+            r#"
+            name = "zero queue"
+            seed = {seed}
+            end = {{ at = "3ms", when = "time" }}
+            fabric = {}
+            workload = [{}]
+            measure = {{ capture = [{}] }}
+            [[scheme]]
+            name = "fastpass"
+            transport = {{ kind = "newreno", processing = "0s" }}
+            control = "fastpass"
+            "#,
+            self.fabric(),
+            self.workload(rate),
+            self.ports().join(",")
+        );
+        records(&text, 1).remove(0)
+    }
+}
+
+/// A packet's stay at a port: when it came, when it left.
+#[derive(Clone, Copy, Debug)]
+struct Stay {
+    from: u64,
+    until: u64,
+    data: bool,
+}
+
+/// A packet left: when, by which port, and how long it is.
+type Hop = (u64, u32, u64);
+
+/// By port, the packets that were there, in the order they left. Those of control messages are taken to
+/// have come when they left.
+fn stays(run: &RunRecord) -> BTreeMap<u32, Vec<Stay>> {
+    // By packet: when it left which port.
+    let mut ways: BTreeMap<(u32, u32), Vec<Hop>> = BTreeMap::new();
+    let mut out: BTreeMap<u32, Vec<Stay>> = BTreeMap::new();
+    for capture in &run.captures {
+        for packet in &capture.packets {
+            let (way, len) =
+                ((packet.packet.flow, packet.packet.seq), u64::from(packet.packet.len));
+            match packet.packet.kind {
+                Kind::Datagram => {
+                    ways.entry(way).or_default().push((packet.t_ps, capture.port, len));
+                }
+                _ => out.entry(capture.port).or_default().push(Stay {
+                    from: packet.t_ps,
+                    until: packet.t_ps,
+                    data: false,
+                }),
+            }
+        }
+    }
+    for way in ways.values_mut() {
+        way.sort_unstable();
+        for hop in way.windows(2) {
+            let ((before, _, len), (until, port, _)) = (hop[0], hop[1]);
+            let stay = Stay { from: before + len * BYTE + DELAY, until, data: true };
+            out.entry(port).or_default().push(stay);
+        }
+    }
+    out.values_mut().for_each(|stays| stays.sort_unstable_by_key(|stay| stay.until));
+    out
+}
+
+/// For the data packets that waited: the most data packets, and the most messages, that left a port
+/// while one waited there; and the longest wait, in nanoseconds.
+fn waits(run: &RunRecord) -> (usize, usize, u64) {
+    let mut most = (0, 0, 0);
+    for stays in stays(run).values() {
+        for (at, stay) in stays.iter().enumerate().filter(|(_, stay)| stay.data) {
+            let ahead = stays[..at].iter().rev().take_while(|other| other.until >= stay.from);
+            let (data, messages): (Vec<&Stay>, Vec<&Stay>) = ahead.partition(|other| other.data);
+            most.0 = most.0.max(data.len());
+            most.1 = most.1.max(messages.len());
+            most.2 = most.2.max((stay.until - stay.from) / 1_000);
+        }
+    }
+    most
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
+
+    /// Where all ways are equally long, a data packet never waits for another one to begin: at most for the
+    /// rest of one that is leaving, and for messages.
+    #[test]
+    fn a_data_packet_waits_for_messages_only(
+        leaves in 2u32..5, spines in 1u32..5, hosts in 2u32..5, star: bool, rate in 1_000u32..9_300, seed in 0u64..1_000
+    ) {
+        let net = match star {
+            true => Net { leaves: 1, spines: 0, hosts: 2 * hosts },
+            false => Net { leaves, spines, hosts },
+        };
+        let run = net.run(rate, seed);
+        prop_assert!(run.control("slots_used") > 100, "{:?}", run.control);
+        let (data, messages, ns) = waits(&run);
+        println!("{net:?} {rate} Mbit/s: {data} packets, {messages} messages, {ns} ns");
+        prop_assert_eq!(data, 0, "{} messages, {} ns", messages, ns);
+        prop_assert!(ns < 1_231 + 160 * (messages as u64 + 1), "{} messages, {} ns", messages, ns);
+    }
+}
