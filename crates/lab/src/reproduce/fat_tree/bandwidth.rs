@@ -2,7 +2,7 @@
 
 use super::patterns::PATTERNS;
 use crate::output::report::plot::Figure;
-use crate::record::RunRecord;
+use crate::record::{PortRow, RunRecord};
 use crate::reproduce::draw::View;
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use crate::scenario::{Scenario, SchemeSpec};
@@ -12,6 +12,7 @@ use slotline_net::route::RoutingSpec;
 use slotline_net::topology::{TopologySpec, TreeSpec};
 use slotline_net::units::Rate;
 use slotline_net::workload::{Hosts, WorkloadSpec};
+use std::collections::BTreeSet;
 
 /// Table 3.1.
 pub(super) const BANDWIDTH: Experiment = Experiment {
@@ -90,11 +91,15 @@ fn set(scenario: &mut Scenario, x: u32) -> String {
 const SHARE: Quantity =
     Quantity { key: "share", name: "share of the ideal bandwidth", unit: "%", of: share };
 
-/// What arrived, of what all hosts sent.
+/// What left for hosts, of what left from hosts: of all of it the part that arrives.
 fn share(run: &RunRecord) -> f64 {
-    let arrived: u64 = run.flows.iter().map(|flow| flow.delivered_bytes).sum();
-    let sent: u64 = run.flows.iter().map(|flow| flow.bytes).sum();
-    100.0 * arrived as f64 / sent.max(1) as f64
+    let sends = |port: &&PortRow| port.host && port.node.starts_with('h');
+    let senders: BTreeSet<&str> = run.ports.iter().filter(sends).map(|p| p.node.as_str()).collect();
+    let sum = |wanted: &dyn Fn(&PortRow) -> bool| {
+        run.ports.iter().filter(|port| wanted(port)).map(|port| port.tx_bytes).sum::<u64>() as f64
+    };
+    let sent = sum(&|port| senders.contains(port.node.as_str()));
+    100.0 * sum(&|port| !port.host && senders.contains(port.port.as_str())) / sent.max(1.0)
 }
 
 fn figures(view: &View) -> Vec<Figure> {

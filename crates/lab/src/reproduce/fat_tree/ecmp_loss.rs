@@ -57,7 +57,7 @@ fn rows(k: u32, flows: u32, runs: u64) -> Vec<Row> {
     let row = |(at, scheme): (usize, &str)| {
         Some(Row {
             x: Some(f64::from(flows)),
-            point: format!("{flows} flows per host"),
+            point: format!("{flows} flow{} per host", if flows == 1 { "" } else { "s" }),
             scheme: scheme.into(),
             quantity: LOST.name,
             unit: LOST.unit,

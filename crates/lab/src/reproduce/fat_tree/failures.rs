@@ -1,7 +1,7 @@
 //! Routing around failures: section 3.1.8.
 
 use crate::output::report::plot::Figure;
-use crate::record::RunRecord;
+use crate::record::{FlowRow, RunRecord};
 use crate::reproduce::draw::View;
 use crate::reproduce::quantity::{rates, samples};
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Study, Work};
@@ -24,8 +24,7 @@ pub(super) const FAILURES: Experiment = Experiment {
 
 /// Hosts, each of which sends to each other.
 const HOSTS: u32 = 16;
-/// When senders stop, and when what failed returns, in seconds: see the scenario.
-const UNTIL: f64 = 2.6;
+/// When what failed returns, in seconds: see the scenario.
 const RETURNS: f64 = 0.305;
 /// A flow that was silent for longer than this was cut off, not just interrupted.
 const CUT_OFF_MS: f64 = 100.0;
@@ -113,10 +112,14 @@ const BACK: Quantity = Quantity {
     of: |run| first_use(run).map_or(f64::NAN, |at| (at - RETURNS) * 1e3),
 };
 
-/// By flow, how long it would have to be silent to lose what it lost, in milliseconds.
+/// By flow, how long it would have to be silent to lose what it lost, in milliseconds. All send for as long
+/// as those who lose nothing.
 fn interruptions(run: &RunRecord) -> Vec<f64> {
-    let flows = run.flows.iter().filter(|flow| flow.started());
-    flows.map(|f| (1.0 - f.delivered_bytes as f64 / f.bytes as f64) * UNTIL * 1e3).collect()
+    let flows = || run.flows.iter().filter(|flow| flow.started());
+    let took =
+        |flow: &FlowRow| flow.finished().then(|| (flow.finish_ps - flow.start_ps) as f64 / 1e9);
+    let longest = flows().filter_map(took).fold(0.0, f64::max);
+    flows().map(|f| (1.0 - f.delivered_bytes as f64 / f.bytes as f64) * longest).collect()
 }
 
 /// When the port that was out of use carries something again, in seconds.

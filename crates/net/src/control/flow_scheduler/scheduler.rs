@@ -98,10 +98,8 @@ impl FlowScheduler {
 
     fn report(&mut self, src: HostId, flows: &[FlowCount], now: Time) {
         for &FlowCount { conn, dst, .. } in flows {
-            let known = self.placed.contains_key(&conn);
-            if let Some(path) = self.request(src, conn, dst, now)
-                && !known
-            {
+            // What switches are not told again they forget.
+            if let Some(path) = self.request(src, conn, dst, now) {
                 self.plan.push(Decision::Path { src, conn, dst, path });
             }
         }

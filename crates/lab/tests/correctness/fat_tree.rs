@@ -1,0 +1,143 @@
+//! Fat-trees in whole runs: two-level tables, switches that move flows, switches that find out about
+//! failures by themselves.
+
+use crate::common::records;
+use slotline_lab::record::RunRecord;
+use slotline_lab::scenario::Scenario;
+use slotline_net::node::DropReason;
+use slotline_net::time::Time;
+use std::path::Path;
+
+/// What leaves for hosts of datagrams at line rate from each host to one other, in percent.
+fn arrived(fabric: &str, receivers: &str, scheme: &str, end: &str) -> f64 {
+    let text = format!(
+        r#"
+        name = "load"
+        end = {{ at = "{end}", when = "time" }}
+        fabric = {fabric}
+        [[workload]]
+        kind = "udp"
+        senders = "0-15"
+        receivers = "{receivers}"
+        rate = "line"
+        [[scheme]]
+        name = "scheme"
+        queue = {{ kind = "drop-tail", limit = "60KB" }}
+        {scheme}
+        "#
+    );
+    let run = records(&text, 1).remove(0);
+    let sum = |host: bool| {
+        let ports =
+            run.ports.iter().filter(|p| p.host == host && (host || p.port.starts_with('h')));
+        ports.map(|port| port.tx_bytes).sum::<u64>() as f64
+    };
+    100.0 * sum(false) / sum(true)
+}
+
+const TREE: &str = r#"{ kind = "fat-tree", k = 4, rate = "96Mbps" }"#;
+
+/// Table 3.1 of Al-Fares' dissertation where a pattern determines it: strides meet nowhere, and both hosts
+/// of a subnet that send to the same numbers share an uplink.
+#[test]
+fn two_level_tables_give_what_they_must() {
+    let two_level = r#"routing = "two-level""#;
+    for by in [1, 2, 4, 8] {
+        let to: Vec<String> = (0..16).map(|host| ((host + by) % 16).to_string()).collect();
+        let share = arrived(TREE, &to.join(","), two_level, "1s");
+        assert!(share > 99.0, "stride {by}: {share} %");
+    }
+    // Hosts 0 and 1 to numbers 2 and 2 of other pods, and so on: half of each uplink's traffic is lost.
+    let same = "4,6,5,7,8,10,9,11,12,14,13,15,0,2,1,3";
+    let share = arrived(TREE, same, two_level, "1s");
+    assert!((45.0..51.0).contains(&share), "{share} %");
+    // Switches that move flows find that both uplinks of the edge switch can be used.
+    let moved =
+        arrived(TREE, same, "routing = \"classifier\"\nclassifier = { period = \"100ms\" }", "2s");
+    assert!(moved > share + 20.0, "{moved} %");
+}
+
+/// Long flows while a part of the fabric fails at 2 ms and comes back at 8 ms.
+fn through_a_failure(scheme: &str, kind: &str, what: &str, threads: usize) -> RunRecord {
+    let text = format!(
+        r#"
+        name = "failure"
+        end = {{ at = "1s" }}
+        fabric = {{ kind = "fat-tree", k = 4 }}
+        [[workload]]
+        kind = "stride"
+        by = 4
+        size = "8MB"
+        [[scheme]]
+        name = "scheme"
+        transport = {{ kind = "newreno", min-rto = "2ms" }}
+        {scheme}
+        recovery = {{ interval = "100us", down-interval = "1ms", processing = "10us" }}
+        [[event]]
+        at = "2ms"
+        kind = "{kind}-down"
+        {what}
+        [[event]]
+        at = "8ms"
+        kind = "{kind}-up"
+        {what}
+        "#
+    );
+    records(&text, threads).remove(0)
+}
+
+#[test]
+fn switches_route_around_failures_by_themselves() {
+    for routing in ["ecmp", "two-level", "classifier", "pinned"] {
+        let scheme = format!("routing = \"{routing}\"");
+        for (kind, what) in [
+            ("link", r#"link = "edge0.0-agg0.0""#),
+            ("link", r#"link = "agg1.1-core3""#),
+            ("switch", r#"switch = "agg2.0""#),
+        ] {
+            let run = through_a_failure(&scheme, kind, what, 1);
+            assert!(run.flows.iter().all(|flow| flow.finished()), "{routing} {what}");
+            // Nobody waits for the link: all is over before a session that returns is up.
+            let last = run.flows.iter().map(|flow| flow.finish_ps).max().unwrap();
+            assert!(Time::ps(last) < Time::ms(60), "{routing} {what}: {}", Time::ps(last));
+        }
+        let what = r#"link = "agg1.1-core3""#;
+        let digests =
+            [1, 3].map(|threads| through_a_failure(&scheme, "link", what, threads).engine.digest);
+        assert_eq!(digests[0], digests[1], "{routing}");
+    }
+}
+
+#[test]
+fn packets_are_lost_until_switches_know() {
+    let what = r#"link = "edge0.0-agg0.0""#;
+    let run = through_a_failure(r#"routing = "two-level""#, "link", what, 1);
+    let lost = run.census.dropped[DropReason::LinkDown as usize];
+    assert!(lost > 0, "nothing was sent into the failed link");
+}
+
+fn refused(fabric: &str, scheme: &str, more: &str) -> String {
+    let text = format!(
+        "name = \"x\"\nend = {{ at = \"1s\" }}\nfabric = {fabric}\n[[workload]]\nkind = \"stride\"\n\
+         [[scheme]]\nname = \"scheme\"\n{scheme}\n{more}"
+    );
+    let error = Scenario::parse(Path::new("x.toml"), text).expect_err("a fault");
+    error.to_string()
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let star = r#"{ kind = "star", hosts = 4 }"#;
+    let two = r#"{ kind = "fat-tree", k = 4, nics = 2 }"#;
+    let tree = r#"{ kind = "fat-tree", k = 4 }"#;
+    let error = refused(star, "routing = \"two-level\"", "");
+    assert!(error.contains("fat-tree") && error.contains("two-level"), "{error}");
+    assert!(refused(two, "routing = \"two-level\"", "").contains("2 cards"));
+    assert!(refused(two, "recovery = {}", "").contains("one card"));
+    assert!(refused(tree, "classifier = {}", "").contains("routing = \"classifier\""));
+    let zero = "routing = \"classifier\"\nclassifier = { period = \"0s\" }";
+    assert!(refused(tree, zero, "").contains("`period` is 0"));
+    assert!(refused(tree, "recovery = { multiplier = 0 }", "").contains("1 to 255"));
+    let event = "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"agg0.0-core0\"\nreroute-after = \"1ms\"";
+    assert!(refused(tree, "recovery = {}", event).contains("does nothing"));
+}
