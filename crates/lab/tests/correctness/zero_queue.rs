@@ -71,7 +71,7 @@ impl Net {
             measure = {{ capture = [{}] }}
             [[scheme]]
             name = "fastpass"
-            transport = { kind = "newreno", processing = "0s" }
+            transport = {{ kind = "newreno", processing = "0s" }}
             control = "fastpass"
             "#,
             self.fabric(),
