@@ -12,12 +12,10 @@ use slotline_net::topology::{FatTreeSpec, Graph, TopologySpec};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::transport::{Transport, TransportSpec};
 use slotline_net::units::{Bytes, Rate};
-use slotline_net::workload::spec::Generate;
 use slotline_net::workload::{Carrier, Setting, Shape, Start, Traffic, TrafficBuilder, When};
 use slotline_sim::flow::{Fabric, FlowNetwork, FlowOutcome, Model};
 use slotline_sim::{Options, Watch};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -211,7 +209,7 @@ impl Case {
         let hosts = graph.hosts.len() as u32;
         let mut text = format!("hosts {hosts}\n");
         for link in 0..fabric.links() as u32 {
-            drop(writeln!(text, "link {link} {}", fabric.capacity(link)));
+            text.push_str(&format!("link {link} {}\n", fabric.capacity(link)));
         }
         let mut way = Vec::new();
         // Per host, the flows of its slots take turns.
@@ -224,7 +222,8 @@ impl Case {
             let links: Vec<String> = way.iter().map(u32::to_string).collect();
             let (wire, _) = plan.wire_bytes(id);
             let links = links.join(" ");
-            drop(writeln!(text, "flow {slot} {} {} {wire} {links}", conn.src.0, conn.dst.0));
+            let (src, dst) = (conn.src.0, conn.dst.0);
+            text.push_str(&format!("flow {slot} {src} {dst} {wire} {links}\n"));
         }
         Ok(text)
     }

@@ -426,7 +426,7 @@ impl Engine {
             }
             Rates::Aimd(_) => self.book_all(),
         }
-        let carried = |link: &u32| self.senders.carried[*link as usize] as u64;
+        let carried = |link: &u32| self.senders.carried[*link as usize].round() as u64;
         let (time, queued) = (self.now, 0);
         let sample = |(series, link)| Sample { time, series, queued, sent: carried(link) };
         self.samples.extend((0..).zip(&self.sampled).map(sample));

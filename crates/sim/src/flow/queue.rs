@@ -45,6 +45,8 @@ pub(super) struct Queue {
     /// By bucket ahead, whether there is anything in it.
     used: [u64; AHEAD as usize / 64],
     beyond: Vec<Turn>,
+    /// The first bucket of those beyond.
+    first_beyond: u64,
 }
 
 impl Default for Queue {
@@ -55,6 +57,7 @@ impl Default for Queue {
             ahead: vec![Vec::new(); AHEAD as usize],
             used: [0; AHEAD as usize / 64],
             beyond: Vec::new(),
+            first_beyond: u64::MAX,
         }
     }
 }
@@ -70,6 +73,7 @@ impl Queue {
             self.ahead[place].push(turn);
             self.used[place / 64] |= 1 << (place % 64);
         } else {
+            self.first_beyond = bucket.min(self.first_beyond);
             self.beyond.push(turn);
         }
     }
@@ -97,15 +101,20 @@ impl Queue {
 
     /// Brings the next turns near, if there are any.
     fn come_near(&mut self) {
-        if let Some(bucket) = self.next_bucket() {
-            self.at = bucket;
-            let place = (bucket % AHEAD) as usize;
+        let ahead = self.next_bucket().unwrap_or(u64::MAX);
+        let first = ahead.min(self.first_beyond);
+        if first == u64::MAX {
+            return;
+        }
+        self.at = first;
+        if ahead == first {
+            let place = (first % AHEAD) as usize;
             self.used[place / 64] &= !(1 << (place % 64));
             self.near.extend(self.ahead[place].drain(..));
-        } else if !self.beyond.is_empty() {
+        }
+        if self.first_beyond == first {
+            self.first_beyond = u64::MAX;
             let turns = std::mem::take(&mut self.beyond);
-            let buckets = turns.iter().map(|turn| turn.key.to_bits() >> SHIFT);
-            self.at = buckets.min().unwrap_or(0);
             turns.into_iter().for_each(|turn| self.push(turn));
         }
     }
