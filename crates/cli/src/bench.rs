@@ -8,6 +8,9 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
+    if options.traffic.is_some() && options.name != Bench::Flow {
+        bail!("--traffic is for `bench flow`: leave it out");
+    }
     match options.name {
         Bench::Engine => {}
         Bench::Flow => return bench_flow::bench(options),

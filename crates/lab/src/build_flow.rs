@@ -92,7 +92,7 @@ fn scheduler(parts: &Parts, seed: u64) -> Result<Option<PerFlow>, SpecError> {
 
 fn model(spec: &FlowSpec) -> Model {
     match spec.rates {
-        RatesSpec::MaxMin => Model::MaxMin,
+        RatesSpec::MaxMin => Model::MaxMin { tolerance: spec.tolerance },
         RatesSpec::Aimd => Model::Aimd(AimdOptions {
             tick: spec.tick.unwrap_or(Time::us(100)),
             increase: spec.increase.unwrap_or(Rate(120_000_000)).0 as f64 / 8.0,

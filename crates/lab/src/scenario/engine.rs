@@ -35,6 +35,11 @@ pub struct FlowSpec {
     /// given, which is a segment of 1500 B each 100us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub increase: Option<Rate>,
+    /// With rates = "max-min", a change of what a link gives to its flows that is smaller than this share
+    /// is not passed on, from 0 (rates are exact) to 0.01.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 0.01))]
+    pub tolerance: f64,
     /// With rates = "max-min", weights of flows by priority class, from class 0 on; those not given
     /// are 1. Rates are max-min fair for a weight of one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -55,6 +60,10 @@ pub enum RatesSpec {
     /// Source: Al-Fares, "A Scalable, Adaptive, and Extensible Data Center Network Architecture", UC San
     /// Diego, 2012, section 4.3.5.
     Aimd,
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 impl EngineSpec {

@@ -55,6 +55,10 @@ fn options(spec: &FlowSpec) -> Vec<SpecError> {
     if spec.increase.is_some_and(|rate| rate.0 == 0) {
         faults.push(fault("increase", "`increase` is 0: for example \"120Mbps\"".into()));
     }
+    if !(0.0..=0.01).contains(&spec.tolerance) || (aimd && spec.tolerance > 0.0) {
+        let why = "`tolerance` is a share from 0 to 0.01, for rates = \"max-min\"";
+        faults.push(fault("tolerance", why.into()));
+    }
     if aimd && !spec.weights.is_empty() {
         let why = "`weights` do nothing with rates = \"aimd\": leave one of them out";
         faults.push(fault("weights", why.into()));

@@ -42,10 +42,11 @@ fn lone(size: &str) -> String {
 
 #[test]
 fn a_lone_flow_takes_the_same_on_both() {
-    for size in ["1MB", "100MB"] {
+    // A short one waits for its first acknowledgements, which fluids know nothing of.
+    for (size, most) in [("1MB", 1e-2), ("100MB", 1e-3)] {
         let checked = checked(&load(&lone(size)));
         let (packet, flow, off) = of(&checked, "fct-mean");
-        assert!(off.abs() < 1e-3, "{size}: {packet} s packet by packet, {flow} s as a fluid");
+        assert!(off.abs() < most, "{size}: {packet} s packet by packet, {flow} s as a fluid");
         let (packet, flow, off) = of(&checked, "utilisation-mean");
         assert!(off.abs() < 5e-2, "{packet}, {flow}");
         assert_eq!(checked.notes.len(), 1, "{:?}", checked.notes);
@@ -68,13 +69,16 @@ const PERMUTATION: &str = r#"
     routing = "spray"
     "#;
 
-/// Long flows under DCTCP, which loses nothing: both engines put them on the same paths.
+/// Long flows under DCTCP, which loses nothing: both engines put them on the same paths, and the most
+/// loaded one decides when all is done. TCP gives flows over several full links less than max-min fairness
+/// does, and their neighbours more, so that the mean is lower.
 #[test]
 fn a_permutation_takes_about_the_same_on_both() {
     let checked = checked(&load(PERMUTATION));
-    for metric in ["fct-mean", "fct-p99", "makespan", "goodput"] {
+    let most = [("fct-mean", 0.15), ("fct-p99", 0.01), ("makespan", 0.01), ("goodput", 0.01)];
+    for (metric, most) in most {
         let (packet, flow, off) = of(&checked, metric);
-        assert!(off.abs() < 0.05, "{metric}: {packet} packet by packet, {flow} as fluids");
+        assert!(off.abs() < most, "{metric}: {packet} packet by packet, {flow} as fluids");
     }
     assert!(checked.rows.iter().all(|row| row.scheme == "dctcp"), "{checked:?}");
     assert!(checked.notes.iter().any(|note| note.starts_with("spray")), "{:?}", checked.notes);
@@ -166,6 +170,8 @@ fn what_needs_packets_is_refused_with_its_key() {
         ("rates = \"aimd\"\ntick = \"0s\"", "tick"),
         ("rates = \"aimd\"\nweights = [1.0]", "weights"),
         ("weights = [0.0]", "weights"),
+        ("tolerance = 0.5", "tolerance"),
+        ("rates = \"aimd\"\ntolerance = 0.001", "tolerance"),
         ("weights = [1,1,1,1,1,1,1,1,1]", "weights"),
         ("rates = \"aimd\"\nincrease = \"0bps\"", "increase"),
     ];

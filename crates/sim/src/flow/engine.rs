@@ -152,7 +152,7 @@ impl Engine {
         let next = flow.min(start).min(change).min(due).min(tick);
         let poll = self.scheduled.as_ref().map_or(u64::MAX, Scheduled::next_poll);
         let timed = self.options.end < Time::MAX && self.options.completions == u64::MAX;
-        let alive = active || next < u64::MAX || timed;
+        let alive = next < u64::MAX || timed || (active && self.scheduled.is_some());
         let others = if alive { self.next_sample.min(poll) } else { u64::MAX };
         let next = next.min(others);
         if next == u64::MAX && timed {

@@ -12,6 +12,8 @@ const FULL: f64 = 1.0 + 1e-12;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub capacity: f64,
+    /// Above this it is more than full.
+    pub most: f64,
     /// What a flow of weight one gets at most; infinite where the link is not full.
     pub level: f64,
     /// Where it waits, the level of its turn.
@@ -31,9 +33,11 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub fn new(capacity: f64) -> Link {
+    /// A link that is more than full above its capacity and the share `tolerance` of it.
+    pub fn new(capacity: f64, tolerance: f64) -> Link {
         Link {
             capacity,
+            most: capacity * (FULL + tolerance),
             level: f64::INFINITY,
             key: 0.0,
             taken: 0.0,
@@ -51,7 +55,7 @@ impl Link {
     pub fn bound(&self) -> f64 {
         if self.count > 0 {
             (self.capacity - self.taken) / self.weight
-        } else if self.taken <= self.capacity * FULL {
+        } else if self.taken <= self.most {
             f64::INFINITY
         } else {
             0.0
@@ -84,17 +88,32 @@ pub(super) struct Levels {
     pub crowded: Vec<u32>,
     /// Links that are not easy, and not full.
     pub roomy: Vec<u32>,
+    tolerance: f64,
 }
 
 impl Levels {
-    pub fn new(capacities: &[f64]) -> Levels {
+    pub fn new(capacities: &[f64], tolerance: f64) -> Levels {
         Levels {
-            links: capacities.iter().map(|&capacity| Link::new(capacity)).collect(),
+            links: capacities.iter().map(|&capacity| Link::new(capacity, tolerance)).collect(),
+            tolerance,
             queue: Queue::default(),
             now: -1.0,
             crowded: Vec::new(),
             roomy: Vec::new(),
         }
+    }
+
+    /// A link that is not there yet.
+    pub fn fresh(&self, capacity: f64) -> Link {
+        Link::new(capacity, self.tolerance)
+    }
+
+    /// Gives a link another capacity.
+    pub fn set_capacity(&mut self, link: u32, capacity: f64) {
+        let Link { most, .. } = self.fresh(capacity);
+        let entry = &mut self.links[link as usize];
+        (entry.capacity, entry.most) = (capacity, most);
+        self.more(link);
     }
 
     pub fn of(&mut self, link: u32) -> &mut Link {

@@ -29,7 +29,7 @@ impl FlowKey {
     }
 }
 
-/// Levels that differ by less than this share are the same.
+/// Levels that differ by less than this share are the same in any case.
 const ROUNDING: f64 = 1e-13;
 /// Levels that differ by more than this share do so even if they are known from sums that were added to
 /// and taken from many times.
@@ -69,13 +69,22 @@ pub struct MaxMin {
     /// By flow, the rate it had; [`UNCHANGED`] for those that are not in `changed`.
     before: Vec<f64>,
     effort: Effort,
+    /// Levels that differ by less than this share are the same.
+    same: f64,
 }
 
 impl MaxMin {
     /// Links with these capacities, and no flows.
     pub fn new(capacities: &[f64]) -> MaxMin {
+        MaxMin::rough(capacities, 0.0)
+    }
+
+    /// The same where a link passes on only what changes its level by more than a share `tolerance`; zero:
+    /// rates are exact. Errors do not add up: a link's level is found from what its flows get now.
+    pub fn rough(capacities: &[f64], tolerance: f64) -> MaxMin {
         MaxMin {
-            levels: Levels::new(capacities),
+            same: tolerance.max(ROUNDING),
+            levels: Levels::new(capacities, tolerance),
             members: vec![Vec::new(); capacities.len()],
             shares: Vec::new(),
             ways: Ways::default(),
@@ -124,8 +133,7 @@ impl MaxMin {
     /// Gives a link another capacity; zero: it carries nothing.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
         self.watch(link);
-        self.levels.of(link).capacity = capacity;
-        self.levels.more(link);
+        self.levels.set_capacity(link, capacity);
     }
 
     /// Gives a flow that was inserted with a cap another one.
@@ -227,12 +235,13 @@ impl MaxMin {
     /// A link for one flow alone.
     fn own_link(&mut self, cap: f64) -> u32 {
         let link = self.unused_links.pop().unwrap_or_else(|| {
-            self.levels.links.push(Link::new(cap));
+            let fresh = self.levels.fresh(cap);
+            self.levels.links.push(fresh);
             self.members.push(Vec::new());
             self.members.len() as u32 - 1
         });
         let waits = self.levels.of(link).waits;
-        *self.levels.of(link) = Link { waits, key: f64::INFINITY, ..Link::new(cap) };
+        *self.levels.of(link) = Link { waits, key: f64::INFINITY, ..self.levels.fresh(cap) };
         link
     }
 
@@ -301,17 +310,17 @@ impl MaxMin {
             entry.waits = false;
             return self.levels.roomy.push(link);
         }
-        if bound > old * (1.0 + DRIFT) {
+        if bound > old * (1.0 + DRIFT + self.same) {
             if !self.levels.waits_until(link, old) {
                 self.leave_level(link);
             }
             return;
         }
-        if bound < old * (1.0 - DRIFT) && self.levels.waits_until(link, bound) {
+        if bound < old * (1.0 - DRIFT - self.same) && self.levels.waits_until(link, bound) {
             return;
         }
         let fair = self.fair_level(link, bound);
-        let same = old < f64::INFINITY && (fair - old).abs() <= ROUNDING * old;
+        let same = old < f64::INFINITY && (fair - old).abs() <= self.same * old;
         let fair = if same { old } else { fair };
         if self.levels.waits_until(link, fair.min(old)) {
             return;
@@ -390,7 +399,7 @@ impl MaxMin {
             return self.levels.roomy.push(link);
         }
         let flows = std::mem::take(&mut self.members[link as usize]);
-        let mut sums = Link::new(0.0);
+        let mut sums = self.levels.fresh(0.0);
         for &flow in &flows {
             let share = &self.shares[flow as usize];
             let (limit, weight) = share.limit(link);

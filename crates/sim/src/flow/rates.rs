@@ -4,11 +4,13 @@ use super::aimd::{Aimd, AimdOptions};
 use super::maxmin::{Effort, FlowKey, MaxMin};
 
 /// How rates come about.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Model {
-    /// Exact weighted max-min fairness at any moment.
-    #[default]
-    MaxMin,
+    /// Weighted max-min fairness at any moment.
+    MaxMin {
+        /// Changes of a link's level by less than this share are not passed on; zero: rates are exact.
+        tolerance: f64,
+    },
     /// Slow start and additive increase, multiplicative decrease, once a tick.
     Aimd(AimdOptions),
 }
@@ -20,10 +22,17 @@ pub(super) enum Rates {
     Aimd(Box<Aimd>),
 }
 
+impl Model {
+    /// Exact max-min fairness.
+    pub const FAIR: Model = Model::MaxMin { tolerance: 0.0 };
+}
+
 impl Rates {
     pub fn new(model: Model, capacities: &[f64], seed: u64) -> Rates {
         match model {
-            Model::MaxMin => Rates::MaxMin(Box::new(MaxMin::new(capacities))),
+            Model::MaxMin { tolerance } => {
+                Rates::MaxMin(Box::new(MaxMin::rough(capacities, tolerance)))
+            }
             Model::Aimd(options) => Rates::Aimd(Box::new(Aimd::new(capacities, options, seed))),
         }
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::engine::Options;
 use crate::parallel::Watch;
+use slotline_net::control::{Control, Decision, FlowCount, News, PerFlow};
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::Change;
 use slotline_net::node::host::{Plan, Spread};
@@ -27,7 +28,7 @@ fn network(graph: Graph, traffic: TrafficBuilder) -> FlowNetwork {
         timeline: vec![],
         sampled: vec![],
         interval: Time::ZERO,
-        model: Model::MaxMin,
+        model: Model::FAIR,
         weights: [1.0; 8],
         store_and_forward: true,
         scheduler: None,
@@ -221,6 +222,69 @@ fn saw_teeth_take_longer_than_fair_shares() {
     };
     let tick = Time::us(100);
     let (fair, teeth) =
-        (with(Model::MaxMin), with(Model::Aimd(AimdOptions { tick, increase: 15e6 })));
+        (with(Model::FAIR), with(Model::Aimd(AimdOptions { tick, increase: 15e6 })));
     assert!(teeth > fair && teeth < 5.0 * fair, "{teeth}, {fair}");
+}
+
+/// Sends large flows of host 1 on the last of their paths, and remembers what it was told.
+struct Apart {
+    told: Arc<std::sync::Mutex<Vec<(Time, HostId, u64)>>>,
+    wanted: Vec<Decision>,
+}
+
+impl Control for Apart {
+    fn observe(&mut self, news: &News<'_>, now: Time) {
+        let News::Flows { host, span, flows } = *news else { return };
+        assert_eq!(span, Time::ms(1));
+        let bytes = flows.iter().map(|flow| flow.bytes).sum();
+        self.told.lock().expect("one thread").push((now, host, bytes));
+        let path = |flow: &FlowCount| Decision::Path {
+            src: host,
+            conn: flow.conn,
+            dst: flow.dst,
+            path: 3,
+        };
+        self.wanted.extend(flows.iter().filter(|_| host == HostId(1)).map(path));
+    }
+    fn decide(&mut self, _now: Time, plan: &mut slotline_net::control::Plan) -> Option<Time> {
+        plan.append(&mut self.wanted);
+        None
+    }
+}
+
+#[test]
+fn a_scheme_parts_flows_that_share_a_path() {
+    // Two hosts of a switch send to another pod, both on path 0: each has half a link, until one of
+    // them is told to take path 3, after a poll, computing and installing.
+    let mut traffic = TrafficBuilder::new(16);
+    for (src, dst) in [(0, 14), (1, 15)] {
+        let conn = tcp(&mut traffic, src, dst);
+        traffic.flow(conn, 10_000_000, Start::At(Time::ZERO), None, 0).expect("a flow");
+    }
+    let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().expect("a fat-tree");
+    let told = Arc::default();
+    let scheduler = PerFlow {
+        control: Box::new(Apart { told: Arc::clone(&told), wanted: vec![] }),
+        poll: Time::ms(1),
+        threshold: 0.1,
+        computing: Time::us(200),
+        install: Time::us(300),
+    };
+    let mut network = network(graph, traffic);
+    let Plan { traffic, transport, .. } = Arc::try_unwrap(network.plan).expect("the only one");
+    let plan = Plan::new(traffic, transport, Spread::Pinned, 16, SEED);
+    network.plan = Arc::new(plan.expect("a plan"));
+    let routes = Routes::build(&network.graph, RoutingSpec::Pinned, &Down::default(), SEED);
+    (network.routes, network.scheduler) = (Arc::new(routes), Some(scheduler));
+    let outcome = simulated(network);
+    let wire = 10e6 * 8.0 / 1e10 * 1538.0 / 1460.0;
+    let took = seconds(outcome.flows[1].finished);
+    assert!((took - (wire + 0.75e-3)).abs() < 2e-5, "{took}, not {}", wire + 0.75e-3);
+    let told = told.lock().expect("one thread");
+    let first = told[0];
+    assert_eq!((first.0, first.1), (Time::ms(1), HostId(0)));
+    assert!((first.2 as f64 - 625_000.0).abs() < 2.0, "half of 1.25 MB, not {}", first.2);
+    // When both are done their hosts are told of once more, with nothing.
+    assert_eq!(told.iter().filter(|(.., bytes)| *bytes == 0).count(), 2, "{told:?}");
+    assert!(outcome.counts.contains(&("flow-decisions", 9)), "{:?}", outcome.counts);
 }
