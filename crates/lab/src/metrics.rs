@@ -11,6 +11,19 @@ pub const SMALL: u64 = 100_000;
 /// The smallest of large flows, in bytes of payload: background transfers, for which throughput is all.
 pub const LARGE: u64 = 10_000_000;
 
+/// Metrics of packets and queues: a run without packets has none.
+pub const PACKET_METRICS: [Metric; 9] = [
+    Metric::Retransmissions,
+    Metric::Timeouts,
+    Metric::Drops,
+    Metric::Loss,
+    Metric::Marks,
+    Metric::Pauses,
+    Metric::QueueP50,
+    Metric::QueueP99,
+    Metric::QueueMax,
+];
+
 /// Which way is better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Better {
@@ -257,6 +270,9 @@ impl Metric {
     }
     fn of(self, facts: &Facts<'_>) -> Option<Measured> {
         let run = facts.run;
+        if run.engine.flow_level && PACKET_METRICS.contains(&self) {
+            return None;
+        }
         match self {
             Metric::FctMean => mean(facts.completion_times()),
             Metric::FctP50 => percentile(facts.completion_times().to_vec(), 50),

@@ -57,7 +57,8 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
         checks.extend(paths::check(scenario, graph));
         checks.extend(traffic(scenario, graph, files, &mut notes));
     }
-    let faults = checks.into_iter().filter_map(Result::err).collect();
+    let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
+    faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
     Checked { graph: graph.ok(), faults, notes }
 }
 

@@ -1,5 +1,6 @@
 //! A scenario as plain data.
 
+use super::engine::EngineSpec;
 use super::event::EventSpec;
 use crate::metrics::Metric;
 use schemars::JsonSchema;
@@ -31,6 +32,9 @@ pub struct Scenario {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: u32,
+    /// Which engine simulates.
+    #[serde(default, skip_serializing_if = "EngineSpec::is_packet")]
+    pub engine: EngineSpec,
     /// When a run ends.
     pub end: EndSpec,
     /// What is measured.

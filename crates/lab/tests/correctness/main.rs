@@ -9,6 +9,7 @@ mod determinism;
 mod failures;
 mod fastpass;
 mod fat_tree;
+mod flow_level;
 mod invariants;
 mod lone_flow;
 mod nodes;

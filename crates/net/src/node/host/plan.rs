@@ -116,32 +116,44 @@ impl Plan {
     pub(super) fn rx_ordinal(&self, conn: u32) -> u32 {
         self.rx_ordinal[conn as usize]
     }
+    /// What the packets of `conn` hash by, or the number of their path.
     #[inline]
-    pub(super) fn entropy(&self, conn: u32) -> u16 {
+    pub fn entropy(&self, conn: u32) -> u16 {
         self.entropy[conn as usize]
     }
     /// Flows of `host` that start at a time, in order of it.
-    pub(super) fn starts(&self, host: HostId) -> &[u32] {
+    pub fn starts(&self, host: HostId) -> &[u32] {
         self.starts.of(host.at())
     }
-    pub(super) fn start_time(&self, flow: u32) -> Time {
+    /// When a flow starts; [`Time::MAX`] where a trigger starts it.
+    pub fn start_time(&self, flow: u32) -> Time {
         start_time(&self.traffic, flow)
     }
     /// Flows that `trigger` starts.
-    pub(super) fn triggered(&self, trigger: u32) -> &[u32] {
+    pub fn triggered(&self, trigger: u32) -> &[u32] {
         self.triggered.of(trigger as usize)
     }
     /// Triggers that live at `host`.
-    pub(super) fn triggers(&self, host: HostId) -> &[u32] {
+    pub fn triggers(&self, host: HostId) -> &[u32] {
         self.triggers.of(host.at())
     }
     /// Steps that `trigger` starts.
-    pub(super) fn steps_after(&self, trigger: u32) -> &[u32] {
+    pub fn steps_after(&self, trigger: u32) -> &[u32] {
         self.steps_after.of(trigger as usize)
     }
     /// Steps of `host` that start at a time.
-    pub(super) fn timed_steps(&self, host: HostId) -> &[u32] {
+    pub fn timed_steps(&self, host: HostId) -> &[u32] {
         self.timed_steps.of(host.at())
+    }
+    /// Bytes on the wire of all packets of a flow, and of its last one.
+    pub fn wire_bytes(&self, flow: u32) -> (u64, u64) {
+        let flow = &self.traffic.flows[flow as usize];
+        match self.traffic.conns[flow.conn.at()].carrier {
+            Carrier::Tcp => self.transport.wire_bytes(flow.bytes),
+            Carrier::Udp { message, .. } => {
+                super::udp::wire_bytes(message, flow.bytes, &self.transport)
+            }
+        }
     }
     /// The flows of `conn`.
     pub fn flows(&self, conn: u32) -> impl Iterator<Item = FlowId> + use<> {
