@@ -3,8 +3,8 @@
 use crate::metrics::{Metric, PACKET_METRICS, Unit};
 use crate::record::{RunRecord, RunSet};
 use crate::run::Jobs;
-use crate::scenario::flow_level::{decides_about_flows, plain};
-use crate::scenario::{EngineSpec, Loaded, Scenario, ScenarioError};
+use crate::scenario::flow_level::{decides_about_flows, plain, unheard};
+use crate::scenario::{EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
 use crate::summary::{EngineTotal, Summary};
 use serde::Serialize;
 use slotline_net::aqm::spec::QueueSpec;
@@ -67,12 +67,17 @@ impl Sides {
         let able = |scheme: &crate::scenario::SchemeSpec| {
             let flows = matches!(scheme.control, ControlSpec::None {})
                 || decides_about_flows(scheme, &graph, seed).is_ok();
-            flows && scheme.routing != RoutingSpec::Spray
+            flows && !matches!(scheme.routing, RoutingSpec::Spray | RoutingSpec::Classifier)
         };
         for scheme in loaded.scenario.scheme.iter().filter(|scheme| !able(scheme)) {
             notes.push(format!("{}: left out, for it decides packet by packet", scheme.name));
         }
+        let heard = |event: &EventSpec| unheard(&event.kind).is_none();
+        if !loaded.scenario.event.iter().all(heard) {
+            notes.push("events of controllers and schedulers: left out".into());
+        }
         for side in [&mut packet, &mut flow] {
+            side.scenario.event.retain(heard);
             side.scenario.scheme.retain(able);
             side.scenario.measure.metrics.retain(|metric| !PACKET_METRICS.contains(metric));
             side.scenario.measure.capture.clear();
@@ -122,9 +127,13 @@ fn without_packets(scenario: &mut Scenario) -> Vec<String> {
         if scheme.transport != plain(&scheme.transport) {
             left_out.push("congestion control");
         }
+        if scheme.recovery.is_some() {
+            left_out.push("recovery");
+        }
         if scheme.control_loss > 0.0 {
             left_out.push("loss of control messages");
         }
+        scheme.recovery = None;
         scheme.queue = QueueSpec::default();
         scheme.transport = plain(&scheme.transport);
         scheme.control_loss = 0.0;

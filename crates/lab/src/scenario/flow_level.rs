@@ -37,7 +37,7 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
 }
 
 /// Why an event cannot happen to flows.
-fn unheard(event: &EventKind) -> Option<&'static str> {
+pub(crate) fn unheard(event: &EventKind) -> Option<&'static str> {
     match event {
         EventKind::ControllerDown { .. } | EventKind::ControllerUp { .. } => {
             Some("the flow-level engine has no controllers that could stop")
