@@ -213,17 +213,10 @@ impl MaxMin {
         filled
     }
 
-    /// From now on `link` is watched: its free flows are not counted with what they had.
+    /// From now on `link` is watched. Outside of a sweep no flow of a link that is not is free: those that
+    /// have come since the last one have all links of their ways watched.
     fn watch(&mut self, link: u32) {
-        if !std::mem::replace(&mut self.levels.of(link).easy, false) {
-            return;
-        }
-        let shares = self.members[link as usize].iter().map(|&flow| &self.shares[flow as usize]);
-        for share in shares.filter(|share| share.at == NOBODY) {
-            let (entry, weight) = (self.levels.of(link), f64::from(share.weight));
-            entry.taken -= weight * share.rate;
-            entry.join(weight);
-        }
+        self.levels.of(link).easy = false;
     }
 
     fn grow(&mut self) -> u32 {
