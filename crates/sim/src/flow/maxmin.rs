@@ -483,5 +483,4 @@ impl MaxMin {
 }
 
 #[cfg(test)]
-#[path = "maxmin_tests.rs"]
 mod tests;
