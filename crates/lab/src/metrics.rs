@@ -445,7 +445,13 @@ impl<'a> Facts<'a> {
 }
 
 /// The switch port with the longest mean queue, judged by the samples in `window`; the first of equals.
+/// Where there are no queues, the sampled one that sent most.
 pub fn busiest_port(run: &RunRecord, window: Window) -> Option<u32> {
+    if run.engine.flow_level {
+        let sampled = run.samples.iter().map(|sample| sample.port);
+        let sent = |port: &u32| run.ports.get(*port as usize).map_or(0, |port| port.tx_bytes);
+        return sampled.max_by_key(|port| (sent(port), std::cmp::Reverse(*port)));
+    }
     let mut totals = vec![(0u128, 0u128); run.ports.len()];
     for sample in run.samples.iter().filter(|sample| window.contains(sample.t_ps)) {
         if let Some((sum, n)) = totals.get_mut(sample.port as usize) {

@@ -5,7 +5,7 @@ use slotline_net::node::host::Plan;
 use slotline_net::time::Time;
 use slotline_net::workload::{Flow, Start, When};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// Something that is due at a time. The order is that in which things of the same time are done.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -37,7 +37,7 @@ pub(super) struct Applications {
     /// By host and processor, when it is free.
     free: BTreeMap<(u32, u16), u64>,
     /// Streams that are silent now.
-    silent: BTreeMap<u32, ()>,
+    silent: BTreeSet<u32>,
 }
 
 impl Applications {
@@ -46,7 +46,7 @@ impl Applications {
             due: BinaryHeap::new(),
             missing: plan.traffic.triggers.iter().map(|trigger| trigger.count).collect(),
             free: BTreeMap::new(),
-            silent: BTreeMap::new(),
+            silent: BTreeSet::new(),
         }
     }
 
@@ -144,10 +144,10 @@ impl Engine {
         let info = &self.plan.traffic.conns[conn as usize];
         let slotline_net::workload::Carrier::Udp { on, off, .. } = info.carrier else { return };
         let Some(key) = self.senders.key_of(conn) else { return };
-        let speaks = self.applications.silent.remove(&conn).is_some();
+        let speaks = self.applications.silent.remove(&conn);
         let (cap, span) = if speaks { (self.cap(conn), on) } else { (0.0, off) };
         if !speaks {
-            self.applications.silent.insert(conn, ());
+            self.applications.silent.insert(conn);
         }
         self.rates.set_cap(key, cap);
         self.solve_later();
