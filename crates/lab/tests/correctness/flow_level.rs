@@ -47,8 +47,9 @@ fn a_lone_flow_takes_the_same_on_both() {
         let checked = checked(&load(&lone(size)));
         let (packet, flow, off) = of(&checked, "fct-mean");
         assert!(off.abs() < most, "{size}: {packet} s packet by packet, {flow} s as a fluid");
+        // The way back carries an acknowledgement of 84 bytes for each segment of 1,538.
         let (packet, flow, off) = of(&checked, "utilisation-mean");
-        assert!(off.abs() < 5e-2, "{packet}, {flow}");
+        assert!((off + 84.0 / 1_622.0).abs() < 1e-2, "{packet}, {flow}");
         assert_eq!(checked.notes.len(), 1, "{:?}", checked.notes);
     }
 }
