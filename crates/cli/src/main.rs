@@ -3,6 +3,7 @@
 mod arguments;
 mod bench;
 mod bench_arbiter;
+mod bench_hedera;
 mod bench_report;
 mod bench_tdma;
 mod bench_xco;
@@ -42,7 +43,8 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline import KIND FILE   turn a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
-  slotline bench NAME         measure this program: `engine`, `report`, `arbiter`, `tdma`, `xco`
+  slotline bench NAME         measure this program: `engine`, `report`, `arbiter`, `tdma`, `xco`,
+                               `hedera`
   slotline list [KIND]        name everything a scenario can name, with its parameters
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";

@@ -84,7 +84,7 @@ pub fn build_with(
     let stations = attach_stations(&mut graph, system.as_deref()).map_err(in_scheme)?;
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
     let flows = traffic.flows.len() as u64;
-    let spread = spread(routing, &scheme.control);
+    let spread = spread(routing, scheme);
     let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
     let builder = Builder {
         routes: Arc::new(Routes::build(&graph, routing, &Down::default(), seed)),
@@ -122,9 +122,15 @@ fn within(table: &str, error: SpecError) -> SpecError {
     SpecError::new(format!("{table}.{}", error.key), error.message)
 }
 
-fn spread(routing: RoutingSpec, control: &ControlSpec) -> Spread {
-    match (routing, control) {
+fn spread(routing: RoutingSpec, scheme: &SchemeSpec) -> Spread {
+    match (routing, &scheme.control) {
+        // A connection without a path from the scheduler takes that of its hash.
+        (_, ControlSpec::Hedera(_)) => Spread::PerFlow,
         (RoutingSpec::Spray, _) => Spread::PerPacket,
+        (RoutingSpec::Flowlet, _) => {
+            Spread::PerBurst(scheme.flowlet_gap.unwrap_or(SchemeSpec::FLOWLET_GAP))
+        }
+        (RoutingSpec::EcmpDestination, _) => Spread::PerDestination,
         (RoutingSpec::Pinned, _) => Spread::Pinned,
         (_, ControlSpec::None {}) => Spread::PerFlow,
         _ => Spread::PerPair,

@@ -6,6 +6,7 @@
 
 pub mod draw;
 mod fastpass;
+mod hedera;
 mod markdown;
 mod page;
 pub mod quantity;
@@ -81,7 +82,7 @@ pub struct Study {
 }
 
 /// All papers.
-pub static PAPERS: [&Paper; 3] = [&tdma::PAPER, &fastpass::PAPER, &xco::PAPER];
+pub static PAPERS: [&Paper; 4] = [&tdma::PAPER, &fastpass::PAPER, &xco::PAPER, &hedera::PAPER];
 
 /// What came of an experiment.
 #[derive(Debug, Default)]

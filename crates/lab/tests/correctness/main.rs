@@ -8,6 +8,7 @@ mod coordination;
 mod determinism;
 mod failures;
 mod fastpass;
+mod hedera;
 mod invariants;
 mod lone_flow;
 mod nodes;

@@ -5,6 +5,7 @@
 
 pub mod fastpass;
 pub mod fcp;
+pub mod hedera;
 mod map;
 pub mod network;
 pub mod spec;

@@ -7,6 +7,7 @@ pub mod controller;
 pub mod coordinator;
 pub mod egress;
 pub mod fastpass;
+pub mod hedera;
 pub mod host;
 pub mod pfc;
 pub mod station;
