@@ -175,4 +175,6 @@ pub enum Bench {
     Tdma,
     /// XCo's controller: time per scheduling event, with 4,800 and 19,200 hosts.
     Xco,
+    /// Hedera's scheduler: demand estimation, annealing, exact placement, the control loop; quality.
+    Hedera,
 }

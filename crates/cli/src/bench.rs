@@ -1,7 +1,7 @@
 //! `slotline bench`: each case in a process of its own, so that CPU time and memory are the case's.
 
 use crate::arguments::{Bench, BenchOptions};
-use crate::{bench_arbiter, bench_flow, bench_report, bench_tdma, bench_xco};
+use crate::{bench_arbiter, bench_flow, bench_hedera, bench_report, bench_tdma, bench_xco};
 use anyhow::{Context, Result, bail};
 use slotline_lab::benchmark::{self, Case, ENGINE, Row};
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
         Bench::Arbiter => return bench_arbiter::bench(options),
         Bench::Tdma => return bench_tdma::bench(options),
         Bench::Xco => return bench_xco::bench(options),
+        Bench::Hedera => return bench_hedera::bench(options),
     }
     if let Some(case) = &options.case {
         return one(case);

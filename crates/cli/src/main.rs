@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod bench_arbiter;
 mod bench_flow;
+mod bench_hedera;
 mod bench_report;
 mod bench_tdma;
 mod bench_xco;
@@ -47,7 +48,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline export FORMAT RUN  write a result in the format of another tool
   slotline plan SHAPE         what a network of so many hosts takes: switches, cables, racks, cost, power
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
-  slotline bench NAME         measure this program: `engine`, `flow`, `arbiter`, `tdma`, ...
+  slotline bench NAME         measure this program: `engine`, `flow`, `arbiter`, `tdma`, `hedera`, ...
   slotline list [KIND]        name everything a scenario can name, with its parameters
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";

@@ -134,7 +134,7 @@ fn builder<'a>(
     let attached = system.as_deref().filter(|_| scenario.engine.is_packet());
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
-    let spread = spread(routing, &scheme.control);
+    let spread = spread(routing, scheme);
     let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
     Ok(Builder {
         routes: Arc::new(Routes::build(&graph, routing, &Down::default(), seed)),
@@ -155,9 +155,15 @@ fn within(table: &str, error: SpecError) -> SpecError {
     SpecError::new(format!("{table}.{}", error.key), error.message)
 }
 
-fn spread(routing: RoutingSpec, control: &ControlSpec) -> Spread {
-    match (routing, control) {
+fn spread(routing: RoutingSpec, scheme: &SchemeSpec) -> Spread {
+    match (routing, &scheme.control) {
+        // A connection without a path from the scheduler takes that of its hash.
+        (_, ControlSpec::Hedera(_)) => Spread::PerFlow,
         (RoutingSpec::Spray, _) => Spread::PerPacket,
+        (RoutingSpec::Flowlet, _) => {
+            Spread::PerBurst(scheme.flowlet_gap.unwrap_or(SchemeSpec::FLOWLET_GAP))
+        }
+        (RoutingSpec::EcmpDestination, _) => Spread::PerDestination,
         (RoutingSpec::Pinned, _) => Spread::Pinned,
         (_, ControlSpec::None {}) => Spread::PerFlow,
         _ => Spread::PerPair,

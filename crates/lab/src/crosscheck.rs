@@ -67,7 +67,11 @@ impl Sides {
         let able = |scheme: &crate::scenario::SchemeSpec| {
             let flows = matches!(scheme.control, ControlSpec::None {})
                 || decides_about_flows(scheme, &graph, seed).is_ok();
-            flows && !matches!(scheme.routing, RoutingSpec::Spray | RoutingSpec::Classifier)
+            flows
+                && !matches!(
+                    scheme.routing,
+                    RoutingSpec::Spray | RoutingSpec::Flowlet | RoutingSpec::Classifier
+                )
         };
         for scheme in loaded.scenario.scheme.iter().filter(|scheme| !able(scheme)) {
             notes.push(format!("{}: left out, for it decides packet by packet", scheme.name));

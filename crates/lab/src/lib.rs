@@ -7,6 +7,7 @@ pub mod benchmark;
 pub mod benchmark_arbiter;
 pub mod benchmark_fcp;
 pub mod benchmark_flow;
+pub mod benchmark_hedera;
 pub mod benchmark_pipeline;
 pub mod benchmark_report;
 pub mod benchmark_tdma;

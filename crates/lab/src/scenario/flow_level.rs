@@ -122,6 +122,11 @@ fn of_scheme(scheme: &SchemeSpec) -> Vec<(&'static str, String)> {
                    path, by ecmp, shortest or pinned";
         faults.push(("routing", why.to_string()));
     }
+    if scheme.routing == RoutingSpec::Flowlet {
+        let why = "`routing` = \"flowlet\" waits for pauses between packets: the flow-level engine has none; use \
+                   ecmp, ecmp-destination, shortest, two-level or pinned";
+        faults.push(("routing", why.to_string()));
+    }
     if scheme.routing == RoutingSpec::Classifier {
         let why = "`routing` = \"classifier\" has switches that count packets: the flow-level engine has none; \
                    use ecmp, shortest, two-level or pinned";

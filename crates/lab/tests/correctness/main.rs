@@ -10,6 +10,7 @@ mod failures;
 mod fastpass;
 mod fat_tree;
 mod flow_level;
+mod hedera;
 mod invariants;
 mod lone_flow;
 mod nodes;

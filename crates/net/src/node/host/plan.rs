@@ -14,6 +14,10 @@ pub enum Spread {
     PerFlow,
     /// Every packet on its own.
     PerPacket,
+    /// All packets of a connection alike, until it has paused for so long.
+    PerBurst(Time),
+    /// All packets for a host alike.
+    PerDestination,
     /// The host's n-th connection takes path n.
     Pinned,
     /// All packets from one host to another alike, so that a central scheduler knows their path.
@@ -25,6 +29,11 @@ pub fn pair_entropy(seed: u64, src: HostId, dst: HostId) -> u16 {
     mix64(seed ^ mix64((u64::from(src.0) << 32 | u64::from(dst.0)) + 1)) as u16
 }
 
+/// The hash of all packets to `dst` under [`Spread::PerDestination`].
+fn destination_entropy(seed: u64, dst: HostId) -> u16 {
+    mix64(seed ^ mix64(u64::from(dst.0) + 1)) as u16
+}
+
 /// Traffic and transport of a run, shared by its hosts.
 #[derive(Debug)]
 pub struct Plan {
@@ -34,6 +43,7 @@ pub struct Plan {
     pub transport: Transport,
     /// How paths are chosen.
     pub spread: Spread,
+    seed: u64,
     entropy: Vec<u16>,
     /// First connection of each sending host, and the total.
     tx_first: Vec<u32>,
@@ -100,6 +110,7 @@ impl Plan {
             traffic,
             transport,
             spread,
+            seed,
         })
     }
 
@@ -120,6 +131,15 @@ impl Plan {
     #[inline]
     pub fn entropy(&self, conn: u32) -> u16 {
         self.entropy[conn as usize]
+    }
+    /// What acknowledgements of a connection hash by: as its packets, unless that is the destination.
+    pub(super) fn entropy_back(&self, conn: u32) -> u16 {
+        match self.spread {
+            Spread::PerDestination => {
+                destination_entropy(self.seed, self.traffic.conns[conn as usize].src)
+            }
+            _ => self.entropy(conn),
+        }
     }
     /// Flows of `host` that start at a time, in order of it.
     pub fn starts(&self, host: HostId) -> &[u32] {
@@ -189,6 +209,7 @@ fn entropy(traffic: &Traffic, spread: Spread, tx_first: &[u32], seed: u64) -> Ve
     let of = |(id, c): (u32, &Conn)| match spread {
         Spread::Pinned => (id - tx_first[c.src.at()]) as u16,
         Spread::PerPair => pair_entropy(seed, c.src, c.dst),
+        Spread::PerDestination => destination_entropy(seed, c.dst),
         _ => mix64(seed ^ mix64(u64::from(id) + 1)) as u16,
     };
     conns(traffic).map(of).collect()

@@ -47,6 +47,8 @@ pub struct Speaker {
     /// By port: whether it leads to a switch.
     neighbours: Vec<bool>,
     avoid: NodeAvoid,
+    /// Ports at which nobody hears it.
+    deaf: BTreeSet<PortId>,
     /// Switches to whose hosts it has no way.
     lost: BTreeSet<NodeId>,
 }
@@ -54,14 +56,28 @@ pub struct Speaker {
 impl Speaker {
     /// A switch whose sessions are up. `neighbours`: by port, whether there is a switch.
     pub fn new(node: NodeId, neighbours: Vec<bool>) -> Speaker {
-        Speaker { node, neighbours, avoid: NodeAvoid::default(), lost: BTreeSet::new() }
+        let (deaf, lost) = (BTreeSet::new(), BTreeSet::new());
+        Speaker { node, neighbours, avoid: NodeAvoid::default(), deaf, lost }
     }
     /// What it avoids.
     pub fn avoid(&self) -> &NodeAvoid {
         &self.avoid
     }
 
-    /// The session at `port` has come up or gone down. Appends what to tell.
+    /// The neighbour at `port` hears this switch, or no longer. Appends what to tell.
+    pub fn heard(&mut self, port: PortId, up: bool, ways: &Ways<'_>, out: &mut Vec<(PortId, Tag)>) {
+        if !up {
+            self.deaf.insert(port);
+            self.avoid.tagged.retain(|(from, _)| *from != port);
+            return;
+        }
+        self.deaf.remove(&port);
+        // A neighbour that is back has missed what it was not told.
+        let missed = self.lost.iter().filter(|dst| !self.leads(port, **dst, ways));
+        out.extend(missed.map(|&dst| (port, Tag { dst, lost: true })));
+    }
+
+    /// Packets may leave by `port`, or no longer. Appends what to tell.
     pub fn session(
         &mut self,
         port: PortId,
@@ -71,12 +87,8 @@ impl Speaker {
     ) {
         if up {
             self.avoid.down.remove(&port);
-            // A neighbour that is back has missed what it was not told.
-            let missed = self.lost.iter().filter(|dst| !self.leads(port, **dst, ways));
-            out.extend(missed.map(|&dst| (port, Tag { dst, lost: true })));
         } else {
             self.avoid.down.insert(port);
-            self.avoid.tagged.retain(|(from, _)| *from != port);
         }
         ways.hosts.keys().for_each(|&dst| self.look(dst, ways, out));
     }
@@ -112,7 +124,7 @@ impl Speaker {
             self.lost.remove(&dst);
         }
         let ports = (0..).map(PortId).zip(&self.neighbours).filter(|(_, switch)| **switch);
-        let told = ports.map(|(port, _)| port).filter(|port| !self.avoid.down.contains(port));
+        let told = ports.map(|(port, _)| port).filter(|port| !self.deaf.contains(port));
         out.extend(
             told.filter(|port| !self.leads(*port, dst, ways)).map(|port| (port, Tag { dst, lost })),
         );

@@ -315,10 +315,21 @@ impl<'a> Run<'a> {
         let session = &mut cable.sessions[side];
         let before = *session;
         change(session);
-        let [was, is] = [before, *session].map(|session| session.state() == State::Up);
-        let (end, faster) = (cable.ends[side], before.pace(self.spec) > session.pace(self.spec));
-        if was != is {
-            self.change(now, end, |speaker, ways, out| speaker.session(end.port, is, ways, out));
+        let after = *session;
+        let end = cable.ends[side];
+        let spoke = [before, after].map(|session| session.state() == State::Up);
+        let settled = [before, after].map(|session| session.settled());
+        let faster = before.pace(self.spec) > after.pace(self.spec);
+        // What this end cannot carry it says first; the port is used when the other end is up, too, and
+        // has said the same.
+        let gone = before.state() != State::Down && after.state() == State::Down;
+        if gone || spoke[0] != spoke[1] {
+            self.change(now, end, |speaker, ways, out| {
+                speaker.heard(end.port, spoke[1], ways, out)
+            });
+        }
+        if settled[0] != settled[1] {
+            self.change(now, end, |s, ways, out| s.session(end.port, settled[1], ways, out));
         }
         if faster {
             self.next_hello(now, link, side);
