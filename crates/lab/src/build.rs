@@ -26,6 +26,8 @@ use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
 use slotline_sim::{Follow, Network, Place, Queue};
 use std::sync::Arc;
 
+pub use crate::port_names::{ports_named, switch_ports_named};
+
 /// Gives the text of a file that a scenario names.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
@@ -479,20 +481,6 @@ impl Builder<'_> {
         let nodes = self.stations.iter().map(|host| self.graph.hosts[host.at()]);
         nodes.into_iter().find(|node| self.graph.nodes[node.at()].name == name)
     }
-}
-
-/// The ports called `name`, of hosts or switches, as `"h0-s0"`: from `h0` towards `s0`.
-pub fn ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
-    let near = |(link, backwards): (usize, bool)| {
-        let link = &graph.links[link];
-        if backwards { link.b } else { link.a }
-    };
-    graph.links_named(name).into_iter().map(near)
-}
-
-/// The switch ports called `name`, as `"leaf0-spine1"`: from `leaf0` towards `spine1`.
-pub fn switch_ports_named<'a>(graph: &'a Graph, name: &str) -> impl Iterator<Item = End> + 'a {
-    ports_named(graph, name).filter(|end| graph.nodes[end.node.at()].kind == NodeKind::Switch)
 }
 
 /// Most ports sampled in one run.

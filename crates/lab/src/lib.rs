@@ -28,6 +28,7 @@ pub mod import;
 pub mod metrics;
 pub mod output;
 pub mod plan;
+mod port_names;
 pub mod record;
 pub mod recovery;
 pub mod reference;
