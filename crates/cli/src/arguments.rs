@@ -23,6 +23,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a scenario, print the comparison, keep the results.
     Run(RunOptions),
+    /// Run a scenario on both engines, packet by packet and flow by flow; say where they differ.
+    Crosscheck(crate::crosscheck::CrosscheckOptions),
     /// Say where the time of single flows went.
     Why(crate::why::WhyOptions),
     /// Run all points of a scenario's `sweep`; what is done already is not done again.
@@ -67,7 +69,7 @@ pub enum Command {
 pub enum Engine {
     /// Every packet.
     Packet,
-    /// Flows as fluids (not available yet).
+    /// Flows as fluids.
     Flow,
 }
 
@@ -112,9 +114,9 @@ pub struct RunOptions {
     /// Number of repetitions, instead of the file's.
     #[arg(long)]
     pub repeat: Option<u32>,
-    /// Engine that simulates.
-    #[arg(long, value_enum, default_value = "packet")]
-    pub engine: Engine,
+    /// Engine that simulates, instead of the file's.
+    #[arg(long, value_enum)]
+    pub engine: Option<Engine>,
     #[command(flatten)]
     pub common: Common,
 }
@@ -151,6 +153,9 @@ pub struct BenchOptions {
     /// Run one case in this process: scenario:scheme:threads.
     #[arg(long, hide = true)]
     pub case: Option<String>,
+    /// With `flow` and `--case`: write the traffic as a plain file for other simulators instead.
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub traffic: Option<PathBuf>,
     #[command(flatten)]
     pub common: Common,
 }
@@ -160,6 +165,8 @@ pub struct BenchOptions {
 pub enum Bench {
     /// The packet engine: CPU time per packet-hop, memory, threads.
     Engine,
+    /// The flow-level engine: flows per second on fat-trees of up to 65,536 hosts, memory.
+    Flow,
     /// Writing a result of four million flows and making its report: seconds, memory.
     Report,
     /// The arbiter of Fastpass: time per slot, of allocation and of path selection.
@@ -168,4 +175,6 @@ pub enum Bench {
     Tdma,
     /// XCo's controller: time per scheduling event, with 4,800 and 19,200 hosts.
     Xco,
+    /// Hedera's scheduler: demand estimation, annealing, exact placement, the control loop; quality.
+    Hedera,
 }

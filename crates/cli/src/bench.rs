@@ -1,19 +1,24 @@
 //! `slotline bench`: each case in a process of its own, so that CPU time and memory are the case's.
 
 use crate::arguments::{Bench, BenchOptions};
-use crate::{bench_arbiter, bench_report, bench_tdma, bench_xco};
+use crate::{bench_arbiter, bench_flow, bench_hedera, bench_report, bench_tdma, bench_xco};
 use anyhow::{Context, Result, bail};
 use slotline_lab::benchmark::{self, Case, ENGINE, Row};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
+    if options.traffic.is_some() && options.name != Bench::Flow {
+        bail!("--traffic is for `bench flow`: leave it out");
+    }
     match options.name {
         Bench::Engine => {}
+        Bench::Flow => return bench_flow::bench(options),
         Bench::Report => return bench_report::bench(options),
         Bench::Arbiter => return bench_arbiter::bench(options),
         Bench::Tdma => return bench_tdma::bench(options),
         Bench::Xco => return bench_xco::bench(options),
+        Bench::Hedera => return bench_hedera::bench(options),
     }
     if let Some(case) = &options.case {
         return one(case);

@@ -3,10 +3,13 @@
 mod arguments;
 mod bench;
 mod bench_arbiter;
+mod bench_flow;
+mod bench_hedera;
 mod bench_report;
 mod bench_tdma;
 mod bench_xco;
 mod check;
+mod crosscheck;
 mod diff;
 mod explain;
 mod export;
@@ -36,6 +39,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline explain FILE       say in words what it simulates, and how long that will take
   slotline run FILE           run a scenario, print the comparison, keep the results
   slotline why FILE           say where the time of single flows went
+  slotline crosscheck FILE    run a scenario on both engines, and say where they differ
   slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
   slotline collect DIR...     join the parts of a sweep that several machines did
   slotline report RUN...      rebuild a result's page, or compare several results on one
@@ -44,7 +48,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline export FORMAT RUN  write a result in the format of another tool
   slotline plan SHAPE         what a network of so many hosts takes: switches, cables, racks, cost, power
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
-  slotline bench NAME         measure this program: `engine`, `report`, `arbiter`, `tdma`, `xco`
+  slotline bench NAME         measure this program: `engine`, `flow`, `arbiter`, `tdma`, `hedera`, ...
   slotline list [KIND]        name everything a scenario can name, with its parameters
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.command {
         Command::Run(options) => run::run(options),
+        Command::Crosscheck(options) => crosscheck::crosscheck(options),
         Command::Why(options) => why::why(options),
         Command::Sweep(options) => sweep::sweep(options),
         Command::Collect(options) => sweep::collect::collect(options),

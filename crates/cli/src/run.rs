@@ -2,12 +2,12 @@
 
 use crate::arguments::{Engine, RunOptions};
 use crate::progress;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use slotline_lab::output::words::grouped;
 use slotline_lab::output::{Place, Written, terminal};
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Jobs;
-use slotline_lab::scenario::{Loaded, Scenario};
+use slotline_lab::scenario::{EngineSpec, Loaded, Scenario};
 use slotline_lab::summary::Summary;
 use std::io::Write;
 use std::process::ExitCode;
@@ -17,10 +17,7 @@ use std::sync::Arc;
 pub const INTERRUPTED: u8 = 130;
 
 pub fn run(options: &RunOptions) -> Result<ExitCode> {
-    if options.engine == Engine::Flow {
-        bail!("the flow-level engine is not available yet: use --engine packet");
-    }
-    let mut loaded = Scenario::load(&options.file)?;
+    let mut loaded = loaded(options)?;
     if options.seed.is_some() || options.repeat.is_some() {
         loaded.reseed(options.seed, options.repeat)?;
     }
@@ -34,6 +31,18 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     let work = || jobs.run_keeping(&loaded, threads, keeper(&loaded, &place));
     records.extend(progress::watched(&jobs, end, work)?);
     finish(&loaded, place, records, options)
+}
+
+/// The scenario, with the engine that the command line asks for.
+fn loaded(options: &RunOptions) -> Result<Loaded> {
+    let mut loaded = Scenario::load(&options.file)?;
+    let packets = loaded.scenario.engine.is_packet();
+    match options.engine {
+        Some(Engine::Packet) if !packets => loaded.use_engine(EngineSpec::Packet {})?,
+        Some(Engine::Flow) if packets => loaded.use_engine(EngineSpec::flow())?,
+        _ => {}
+    }
+    Ok(loaded)
 }
 
 /// The runs to be done, and those that an interrupted process did already.

@@ -2,6 +2,7 @@
 
 mod presence;
 
+use crate::build_flow::Parts;
 use crate::recovery::{self, Ground};
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
@@ -79,31 +80,9 @@ pub fn build_with(
     files: &Files<'_>,
     scheduler: Option<&Scheduler>,
 ) -> Result<Assembly, SpecError> {
-    let scheme = &scenario.scheme[at];
+    let builder = builder(scenario, at, seed, files, scheduler)?;
     let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
-    let mut graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
-    let traffic = traffic(scenario, &graph, seed, files)?;
-    let transport = scheme.transport.build().map_err(|e| in_scheme(within("transport", e)))?;
-    let changing = changing_links(&graph, &scenario.event)?;
-    let system = scheme.control.build().map_err(|e| in_scheme(within("control", e)))?;
-    let stations = attach_stations(&mut graph, system.as_deref()).map_err(in_scheme)?;
-    let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
-    let flows = traffic.flows.len() as u64;
-    let spread = spread(routing, &scheme.control);
-    let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
-    let builder = Builder {
-        routes: Arc::new(Routes::build(&graph, routing, &Down::default(), seed)),
-        wiring: graph.wiring(),
-        plan: Arc::new(plan),
-        changing,
-        scheme,
-        routing,
-        system,
-        scheduler,
-        seed,
-        stations,
-        graph,
-    };
+    let flows = builder.plan.traffic.flows.len() as u64;
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
     let queues = builder.queues();
@@ -123,13 +102,68 @@ pub fn build_with(
     Ok(Assembly { network, plan, routes, wiring, flows })
 }
 
+/// What the flow-level engine is given of the same: nothing is attached to the network.
+pub(crate) fn parts(
+    scenario: &Scenario,
+    at: usize,
+    seed: u64,
+    files: &Files<'_>,
+) -> Result<Parts, SpecError> {
+    let builder = builder(scenario, at, seed, files, None)?;
+    let timeline = builder.timeline(scenario)?;
+    let sampled = builder.sampled(&scenario.measure);
+    let Builder { graph, wiring, routes, plan, system, .. } = builder;
+    Ok(Parts { graph, wiring, plan, routes, timeline, sampled, system })
+}
+
+/// Everything but the nodes.
+fn builder<'a>(
+    scenario: &'a Scenario,
+    at: usize,
+    seed: u64,
+    files: &Files<'_>,
+    scheduler: Option<&'a Scheduler>,
+) -> Result<Builder<'a>, SpecError> {
+    let scheme = &scenario.scheme[at];
+    let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
+    let mut graph = scenario.fabric.build().map_err(|e| within("fabric", e))?;
+    let traffic = traffic(scenario, &graph, seed, files)?;
+    let transport = scheme.transport.build().map_err(|e| in_scheme(within("transport", e)))?;
+    let changing = changing_links(&graph, &scenario.event)?;
+    let system = scheme.control.build().map_err(|e| in_scheme(within("control", e)))?;
+    let attached = system.as_deref().filter(|_| scenario.engine.is_packet());
+    let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
+    let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
+    let spread = spread(routing, scheme);
+    let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
+    Ok(Builder {
+        routes: Arc::new(Routes::build(&graph, routing, &Down::default(), seed)),
+        wiring: graph.wiring(),
+        plan: Arc::new(plan),
+        changing,
+        scheme,
+        routing,
+        system,
+        scheduler,
+        seed,
+        stations,
+        graph,
+    })
+}
+
 fn within(table: &str, error: SpecError) -> SpecError {
     SpecError::new(format!("{table}.{}", error.key), error.message)
 }
 
-fn spread(routing: RoutingSpec, control: &ControlSpec) -> Spread {
-    match (routing, control) {
+fn spread(routing: RoutingSpec, scheme: &SchemeSpec) -> Spread {
+    match (routing, &scheme.control) {
+        // A connection without a path from the scheduler takes that of its hash.
+        (_, ControlSpec::Hedera(_)) => Spread::PerFlow,
         (RoutingSpec::Spray, _) => Spread::PerPacket,
+        (RoutingSpec::Flowlet, _) => {
+            Spread::PerBurst(scheme.flowlet_gap.unwrap_or(SchemeSpec::FLOWLET_GAP))
+        }
+        (RoutingSpec::EcmpDestination, _) => Spread::PerDestination,
         (RoutingSpec::Pinned, _) => Spread::Pinned,
         (_, ControlSpec::None {}) => Spread::PerFlow,
         _ => Spread::PerPair,

@@ -37,10 +37,8 @@ impl Scene {
     /// this program, and no number of such a run could be trusted.
     pub fn record(&self, outcome: &mut Outcome) -> RunRecord {
         let mut flows = flows(&self.plan, outcome);
-        if self.ideal {
-            Ideal::new(&self.plan, &self.routes, &self.wiring).fill(&mut flows);
-        }
-        let ports = self.ports(outcome);
+        self.fill_ideal(&mut flows);
+        let ports = self.ports_with(|node, port| port_row(outcome, node, port));
         let census = census(outcome);
         let tally = tally(outcome);
         assert!(census.holds(), "packets were lost or invented: {census:?}");
@@ -67,6 +65,13 @@ impl Scene {
         FaultRow { name, switch, found_ps: fault.found.as_ps(), avoided_ps, cleared_ps }
     }
 
+    /// What each flow would take alone, where that is wanted.
+    pub(crate) fn fill_ideal(&self, flows: &mut [FlowRow]) {
+        if self.ideal {
+            Ideal::new(&self.plan, &self.routes, &self.wiring).fill(flows);
+        }
+    }
+
     /// The place of each port in [`RunRecord::ports`].
     pub fn rows(&self) -> RowOf {
         let ports = |node: u32| {
@@ -76,19 +81,19 @@ impl Scene {
         (0..self.graph.nodes.len() as u32).flat_map(ports).zip(0..).collect()
     }
 
-    /// All ports.
-    fn ports(&self, outcome: &Outcome) -> Vec<PortRow> {
+    /// All ports, with what `counted` has of each.
+    pub(crate) fn ports_with(&self, counted: impl Fn(NodeId, PortId) -> PortRow) -> Vec<PortRow> {
         let mut rows = Vec::new();
         for (node, info) in self.graph.nodes.iter().enumerate() {
             let id = NodeId(node as u32);
-            for port in (0..outcome.ports[node].len() as u16).map(PortId) {
+            for port in (0..self.wiring.of(id).len() as u16).map(PortId) {
                 let far = self.wiring.of(id)[port.at()].far.node;
                 rows.push(PortRow {
                     node: info.name.clone(),
                     port: self.graph.nodes[far.at()].name.clone(),
                     host: info.kind == NodeKind::Host,
                     rate_bps: self.wiring.of(id)[port.at()].lane.rate.0,
-                    ..port_row(outcome, id, port)
+                    ..counted(id, port)
                 });
             }
         }
@@ -134,7 +139,7 @@ fn flows(plan: &Plan, outcome: &mut Outcome) -> Vec<FlowRow> {
 }
 
 /// A flow of which nothing is known yet but what was planned.
-fn planned(plan: &Plan, id: u32, flow: &Flow) -> FlowRow {
+pub(crate) fn planned(plan: &Plan, id: u32, flow: &Flow) -> FlowRow {
     let conn = &plan.traffic.conns[flow.conn.at()];
     FlowRow {
         flow: id,

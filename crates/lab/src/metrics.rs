@@ -11,6 +11,19 @@ pub const SMALL: u64 = 100_000;
 /// The smallest of large flows, in bytes of payload: background transfers, for which throughput is all.
 pub const LARGE: u64 = 10_000_000;
 
+/// Metrics of packets and queues: a run without packets has none.
+pub const PACKET_METRICS: [Metric; 9] = [
+    Metric::Retransmissions,
+    Metric::Timeouts,
+    Metric::Drops,
+    Metric::Loss,
+    Metric::Marks,
+    Metric::Pauses,
+    Metric::QueueP50,
+    Metric::QueueP99,
+    Metric::QueueMax,
+];
+
 /// Which way is better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Better {
@@ -257,6 +270,9 @@ impl Metric {
     }
     fn of(self, facts: &Facts<'_>) -> Option<Measured> {
         let run = facts.run;
+        if run.engine.flow_level && PACKET_METRICS.contains(&self) {
+            return None;
+        }
         match self {
             Metric::FctMean => mean(facts.completion_times()),
             Metric::FctP50 => percentile(facts.completion_times().to_vec(), 50),
@@ -429,7 +445,13 @@ impl<'a> Facts<'a> {
 }
 
 /// The switch port with the longest mean queue, judged by the samples in `window`; the first of equals.
+/// Where there are no queues, the sampled one that sent most.
 pub fn busiest_port(run: &RunRecord, window: Window) -> Option<u32> {
+    if run.engine.flow_level {
+        let sampled = run.samples.iter().map(|sample| sample.port);
+        let sent = |port: &u32| run.ports.get(*port as usize).map_or(0, |port| port.tx_bytes);
+        return sampled.max_by_key(|port| (sent(port), std::cmp::Reverse(*port)));
+    }
     let mut totals = vec![(0u128, 0u128); run.ports.len()];
     for sample in run.samples.iter().filter(|sample| window.contains(sample.t_ps)) {
         if let Some((sum, n)) = totals.get_mut(sample.port as usize) {

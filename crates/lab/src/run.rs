@@ -1,6 +1,7 @@
 //! Runs a scenario: all schemes, all seeds, side by side.
 
 use crate::build::{self, Assembly};
+use crate::build_flow::{self, FlowAssembly};
 use crate::collect::Scene;
 use crate::follow::{self, Choice};
 use crate::record::RunRecord;
@@ -8,8 +9,8 @@ use crate::scenario::{EndWhen, Loaded, Scenario, ScenarioError};
 use crate::usage;
 use slotline_net::time::Time;
 use slotline_sim::{Options, Outcome, Watch};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// One run to be done, and how far it is.
@@ -138,21 +139,44 @@ fn one(
 ) -> Result<Option<RunRecord>, ScenarioError> {
     let cpu = || if alone { usage::process_cpu_s() } else { usage::thread_cpu_s() };
     let (began, cpu_before) = (Instant::now(), cpu());
-    let (scene, mut outcome) = simulate(loaded, job, threads, &Choice::default())?;
+    let (scene, mut record) = first(loaded, job, threads)?;
     if job.cancelled() {
         return Ok(None);
     }
-    let mut record = scene.record(&mut outcome);
     record.scheme.clone_from(&loaded.scenario.scheme[job.scheme].name);
     record.seed = job.seed;
     record.engine.cpu_s = cpu() - cpu_before;
     record.engine.wall_s = began.elapsed().as_secs_f64();
     record.engine.peak_rss_bytes = usage::peak_rss_bytes();
-    drop(outcome);
     if job.followed {
         follow(&mut record, loaded, job, threads, &scene)?;
     }
     Ok(Some(record))
+}
+
+/// The first pass of a run, on the engine that the scenario says.
+fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord), ScenarioError> {
+    if loaded.scenario.engine.is_packet() {
+        let (scene, mut outcome) = simulate(loaded, job, threads, &Choice::default())?;
+        let whole = (!job.cancelled()).then(|| scene.record(&mut outcome));
+        return Ok((scene, whole.unwrap_or_default()));
+    }
+    let scenario = &loaded.scenario;
+    let files = |name: &str| loaded.file(name);
+    let assembly = build_flow::build(scenario, job.scheme, job.seed, &files);
+    let FlowAssembly { network, wiring, flows } = assembly.map_err(|e| loaded.blame(e))?;
+    job.flows.store(flows, Ordering::Relaxed);
+    let scene = Scene {
+        graph: network.graph.clone(),
+        sampled: network.sampled.clone(),
+        ideal: scenario.measure.ideal,
+        plan: Arc::clone(&network.plan),
+        routes: Arc::clone(&network.routes),
+        wiring,
+    };
+    let outcome = slotline_sim::flow::run(network, options(scenario, flows, 1), &job.watch);
+    let record = scene.record_flows(&outcome);
+    Ok((scene, record))
 }
 
 /// Does a run again and records what is worth it. Stopped in the middle, the record stays as it was.

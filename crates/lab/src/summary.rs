@@ -169,6 +169,7 @@ impl EngineTotal {
         sum.peak_rss_bytes = sum.peak_rss_bytes.max(run.peak_rss_bytes);
         sum.threads = sum.threads.max(run.threads);
         sum.sim_time_ps = sum.sim_time_ps.max(run.sim_time_ps);
+        sum.flow_level |= run.flow_level;
     }
     fn add_census(&mut self, run: &Conservation) {
         let sum = &mut self.census;

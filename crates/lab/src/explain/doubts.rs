@@ -11,7 +11,9 @@ use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{Carrier, WorkloadSpec};
 
 pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
-    let schemes = survey.scenario.scheme.iter().flat_map(|scheme| of_scheme(survey, scheme));
+    let packets = survey.scenario.engine.is_packet();
+    let schemes = survey.scenario.scheme.iter().filter(|_| packets);
+    let schemes = schemes.flat_map(|scheme| of_scheme(survey, scheme));
     let whole = [overload(survey), unfinished(survey), cold(survey), single(survey)];
     whole.into_iter().flatten().chain(schemes).collect()
 }

@@ -6,6 +6,7 @@
 mod cost;
 mod doubts;
 mod fabric;
+mod flow_level;
 mod schemes;
 mod survey;
 mod tdma;
@@ -36,13 +37,17 @@ pub fn explain(loaded: &Loaded, slower: f64) -> Result<Explanation, ScenarioErro
     let survey = Survey::of(loaded).map_err(|error| loaded.blame(error))?;
     let scenario = &loaded.scenario;
     let estimates = cost::estimates(&survey, slower);
+    let flow_level = !scenario.engine.is_packet();
+    let cost =
+        if flow_level { flow_level::cost(&survey) } else { cost::sentences(&survey, &estimates) };
     let mut sections = vec![
+        ("Engine", flow_level::sentences(&scenario.engine)),
         ("Fabric", fabric::sentences(&survey, loaded.fabric())),
         ("Traffic", traffic::sentences(&survey)),
         ("Schemes", schemes::sentences(&survey)),
         ("Events", scenario.event.iter().map(|e| event(scenario, e)).collect()),
         ("End and measurement", end(scenario)),
-        ("Cost", cost::sentences(&survey, &estimates)),
+        ("Cost", cost),
         ("Doubts", doubts::sentences(&survey)),
     ];
     sections.retain(|(_, sentences)| !sentences.is_empty());

@@ -15,12 +15,12 @@ pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
 fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<String> {
     let baseline = if at == 0 && survey.scenario.scheme.len() > 1 { " (the baseline)" } else { "" };
     let control = parts(&scheme.control);
-    let mut out = vec![
-        format!("{}{baseline}:", scheme.name),
-        format!("  Transport {}.", sentence(Kind::Transport, &parts(&scheme.transport))),
-        format!("  Queues: {}.", queue(survey, &scheme.queue, packet(scheme))),
-        format!("  Routing {}.", sentence(Kind::Routing, &name_of(&scheme.routing))),
-    ];
+    let mut out = vec![format!("{}{baseline}:", scheme.name)];
+    if survey.scenario.engine.is_packet() {
+        out.push(format!("  Transport {}.", sentence(Kind::Transport, &parts(&scheme.transport))));
+        out.push(format!("  Queues: {}.", queue(survey, &scheme.queue, packet(scheme))));
+    }
+    out.push(format!("  Routing {}.", sentence(Kind::Routing, &name_of(&scheme.routing))));
     out.extend(rearranging(scheme));
     out.extend(recovery(scheme));
     if control.0 != "none" {

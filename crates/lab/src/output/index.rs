@@ -73,6 +73,8 @@ pub(super) struct Run {
     digest: String,
     threads: u32,
     sim_time_ps: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    flow_level: bool,
     sent: u64,
     delivered: u64,
     dropped: BTreeMap<String, u64>,
@@ -165,6 +167,7 @@ impl Run {
             digest: format!("{:016x}", engine.digest),
             threads: engine.threads,
             sim_time_ps: engine.sim_time_ps,
+            flow_level: engine.flow_level,
             sent: census.sent,
             delivered: census.delivered,
             dropped: DropReason::ALL.into_iter().map(dropped).collect(),
@@ -193,6 +196,7 @@ impl Run {
                 digest: digest.map_err(|_| wrong())?,
                 threads: self.threads,
                 sim_time_ps: self.sim_time_ps,
+                flow_level: self.flow_level,
             },
             census: Conservation {
                 sent: self.sent,

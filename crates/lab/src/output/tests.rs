@@ -72,6 +72,7 @@ fn fake_run(scheme: &str, fct_us: u64, seed: u64) -> RunRecord {
             digest: 0xfeed + seed,
             threads: 1,
             sim_time_ps: 250_000 * US,
+            flow_level: false,
         },
         census: Conservation {
             sent: 11_000,

@@ -82,6 +82,11 @@ pub fn engine(total: &EngineTotal, runs: usize) -> [String; 3] {
     let (stats, census) = (&total.stats, &total.census);
     let accounted = if census.holds() { "every one accounted for" } else { "NOT accounted for" };
     let per_hop = stats.cpu_s / stats.packet_hops.max(1) as f64;
+    let digest =
+        format!("Digest: {:016x}; the same runs give the same digest ({runs} runs)", stats.digest);
+    if stats.flow_level {
+        return flow_engine(total, digest);
+    }
     [
         format!(
             "Packets: {} sent = {} delivered + {} dropped + {} in flight: {accounted}",
@@ -97,7 +102,27 @@ pub fn engine(total: &EngineTotal, runs: usize) -> [String; 3] {
             rounded(Unit::Seconds, per_hop),
             rounded(Unit::Bytes, stats.peak_rss_bytes as f64),
         ),
-        format!("Digest: {:016x}; the same runs give the same digest ({runs} runs)", stats.digest),
+        digest,
+    ]
+}
+
+/// The same where flows were fluids.
+fn flow_engine(total: &EngineTotal, digest: String) -> [String; 3] {
+    let (stats, census) = (&total.stats, &total.census);
+    [
+        format!(
+            "Bytes on the wire: {} sent = {} delivered + {} in flight",
+            grouped(census.sent),
+            grouped(census.delivered),
+            grouped(census.in_flight),
+        ),
+        format!(
+            "Engine: flows as fluids, {} moments in {} of CPU time; peak memory {}",
+            grouped(stats.events),
+            quantity(Unit::Seconds, stats.cpu_s),
+            rounded(Unit::Bytes, stats.peak_rss_bytes as f64),
+        ),
+        digest,
     ]
 }
 

@@ -147,6 +147,9 @@ pub struct EngineStats {
     pub threads: u32,
     /// Simulated time at the end, in picoseconds.
     pub sim_time_ps: u64,
+    /// Whether flows were fluids: nothing is known of packets and queues, and [`Conservation`] counts
+    /// bytes on the wire.
+    pub flow_level: bool,
 }
 
 /// One scheme with one seed.

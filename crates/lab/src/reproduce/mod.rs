@@ -7,6 +7,7 @@
 pub mod draw;
 mod fastpass;
 mod fat_tree;
+mod hedera;
 mod markdown;
 mod page;
 pub mod quantity;
@@ -82,7 +83,8 @@ pub struct Study {
 }
 
 /// All papers.
-pub static PAPERS: [&Paper; 4] = [&tdma::PAPER, &fastpass::PAPER, &xco::PAPER, &fat_tree::PAPER];
+pub static PAPERS: [&Paper; 5] =
+    [&tdma::PAPER, &fastpass::PAPER, &xco::PAPER, &fat_tree::PAPER, &hedera::PAPER];
 
 /// What came of an experiment.
 #[derive(Debug, Default)]

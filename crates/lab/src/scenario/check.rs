@@ -10,6 +10,7 @@ use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::node::controller::CONTROL_CLASS;
+use slotline_net::route::RoutingSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
@@ -57,7 +58,8 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
         checks.extend(paths::check(scenario, graph));
         checks.extend(traffic(scenario, graph, files, &mut notes));
     }
-    let faults = checks.into_iter().filter_map(Result::err).collect();
+    let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
+    faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
     Checked { graph: graph.ok(), faults, notes }
 }
 
@@ -240,6 +242,7 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
     scheme.queue.validate().map_err(|e| within("queue", e))?;
     scheme.transport.build().map_err(|e| within("transport", e))?;
     scheme.control.build().map_err(|e| within("control", e))?;
+    routing(scheme)?;
     ensure((0.0..=1.0).contains(&scheme.control_loss), "control-loss", || {
         format!("`control-loss` is {}; it is a share, from 0 to 1", scheme.control_loss)
     })?;
@@ -256,6 +259,23 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
             "`pfc` would pause the scheduler's own messages (class {CONTROL_CLASS}): \
              list the other classes, for example classes = [0]"
         )
+    })
+}
+
+/// What is said about paths has an effect.
+fn routing(scheme: &SchemeSpec) -> Fit {
+    let flowlets = scheme.routing == RoutingSpec::Flowlet;
+    ensure(scheme.flowlet_gap.is_none() || flowlets, "flowlet-gap", || {
+        "`flowlet-gap` does nothing: it needs routing = \"flowlet\"".into()
+    })?;
+    ensure(scheme.flowlet_gap != Some(Time::ZERO), "flowlet-gap", || {
+        "`flowlet-gap` is 0: for a path for every packet use routing = \"spray\"".into()
+    })?;
+    let own = matches!(scheme.control, ControlSpec::Hedera(_));
+    let known = matches!(scheme.routing, RoutingSpec::Ecmp | RoutingSpec::Pinned);
+    ensure(!own || known, "routing", || {
+        "under hedera, small flows go by hash and large ones where the scheduler says: leave `routing` out"
+            .into()
     })
 }
 

@@ -47,6 +47,11 @@ impl Document {
         Document { file: file.into(), text, marks: Marks::new() }
     }
 
+    /// Whether the file has a value at `path`, as `measure.why`.
+    pub fn says(&self, path: &str) -> bool {
+        self.spots().iter().any(|spot| spot.path == path)
+    }
+
     /// The fault with `message` at `path` (as `scheme[1].queue.kind`). What the file does not spell out
     /// is blamed on the nearest table that is there. The message names the key first, if it does not name
     /// it at all.

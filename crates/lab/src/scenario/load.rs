@@ -3,6 +3,7 @@
 use super::brought::{Brought, resolve};
 use super::check::check;
 use super::document::Document;
+use super::engine::EngineSpec;
 use super::error::ScenarioError;
 use super::extends;
 use super::spec::Scenario;
@@ -82,6 +83,7 @@ impl Loaded {
             schedulers: BTreeMap::new(),
         };
         loaded.bring().map_err(|error| vec![error])?;
+        loaded.follow_nothing_unasked();
         let faults = loaded.faults();
         if faults.is_empty() { Ok(loaded) } else { Err(faults) }
     }
@@ -91,6 +93,20 @@ impl Loaded {
         self.scenario.seed = seed.unwrap_or(self.scenario.seed);
         self.scenario.repeat = repeat.unwrap_or(self.scenario.repeat);
         self.check()
+    }
+
+    /// Puts another engine in place of the file's, as the command line may, and checks again.
+    pub fn use_engine(&mut self, engine: EngineSpec) -> Result<(), ScenarioError> {
+        self.scenario.engine = engine;
+        self.follow_nothing_unasked();
+        self.check()
+    }
+
+    /// Where the time of flows went is found out unless a file says otherwise; but not without packets.
+    fn follow_nothing_unasked(&mut self) {
+        if !self.document.says("measure.why") {
+            self.scenario.measure.why = self.scenario.engine.is_packet();
+        }
     }
 
     /// Follows these flows only; without any, those that are worth it.

@@ -3,9 +3,11 @@
 mod brought;
 mod check;
 pub mod document;
+mod engine;
 pub mod error;
 mod event;
 pub mod extends;
+pub(crate) mod flow_level;
 pub mod keys;
 pub mod load;
 pub mod merge;
@@ -14,6 +16,7 @@ mod shape;
 mod shape_words;
 mod spec;
 
+pub use engine::{EngineSpec, FlowSpec, RatesSpec};
 pub use error::{Fault, ScenarioError};
 pub use event::{EventKind, EventSpec};
 pub use load::Loaded;

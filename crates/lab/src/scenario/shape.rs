@@ -154,6 +154,10 @@ impl Walk<'_> {
             let key = key.get_ref();
             match schema["properties"].get(&**key) {
                 Some(property) => self.at(key).value(value.get_ref(), property),
+                // A table whose keys are names.
+                None if schema["additionalProperties"].is_object() => {
+                    self.at(key).value(value.get_ref(), &schema["additionalProperties"]);
+                }
                 None => meant.extend(self.unknown_key(key, schema)),
             }
         }

@@ -1,5 +1,6 @@
 //! A scenario as plain data.
 
+use super::engine::EngineSpec;
 use super::event::EventSpec;
 use crate::metrics::Metric;
 use schemars::JsonSchema;
@@ -31,6 +32,9 @@ pub struct Scenario {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: u32,
+    /// Which engine simulates.
+    #[serde(default, skip_serializing_if = "EngineSpec::is_packet")]
+    pub engine: EngineSpec,
     /// When a run ends.
     pub end: EndSpec,
     /// What is measured.
@@ -67,6 +71,10 @@ pub struct SchemeSpec {
     /// event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoverySpec>,
+    /// With `routing = "flowlet"`: a flow that has paused for so long may take another path. Default:
+    /// 500us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flowlet_gap: Option<Time>,
     /// The switches' queues.
     #[serde(default)]
     pub queue: QueueSpec,
@@ -80,6 +88,11 @@ pub struct SchemeSpec {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 1))]
     pub control_loss: f64,
+}
+
+impl SchemeSpec {
+    /// What `flowlet-gap` is where it is not given.
+    pub const FLOWLET_GAP: Time = Time::us(500);
 }
 
 /// When a run ends.

@@ -175,7 +175,8 @@ fn long_flows_use_their_timeslots() {
     let run = one(&scenario(STAR, LONG, "", ""));
     for flow in &run.flows {
         let gbps = flow.bytes as f64 * 8_000.0 / (flow.finish_ps - flow.start_ps) as f64;
-        assert!(gbps > 8.4, "{gbps} Gbit/s: {flow:?}");
+        // Slow start costs some 2 ms: each of its rounds takes a batch and the lead.
+        assert!(gbps > 8.3, "{gbps} Gbit/s: {flow:?}");
         assert_eq!((flow.retransmits, flow.timeouts), (0, 0), "{flow:?}");
     }
     let bytes = run.control("endpoint_message_bytes") + run.control("arbiter_message_bytes");

@@ -9,6 +9,8 @@ mod determinism;
 mod failures;
 mod fastpass;
 mod fat_tree;
+mod flow_level;
+mod hedera;
 mod invariants;
 mod lone_flow;
 mod nodes;

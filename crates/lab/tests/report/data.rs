@@ -82,6 +82,7 @@ fn run(size: Size, name: &str, scheme: usize, seed: u64) -> RunRecord {
         ports,
         engine: EngineStats {
             sim_time_ps: END,
+            flow_level: false,
             cpu_s: 1.5,
             packet_hops: 1_000_000,
             digest: seed,

@@ -6,6 +6,7 @@
 pub mod fastpass;
 pub mod fcp;
 pub mod flow_scheduler;
+pub mod hedera;
 mod map;
 pub mod network;
 pub mod spec;

@@ -1,6 +1,7 @@
 //! Which central scheduler a scheme has, as plain data.
 
 use super::fastpass::FastpassSpec;
+use super::hedera::HederaSpec;
 use super::system::System;
 use super::tdma::TdmaSpec;
 use super::xco::spec::XcoSpec;
@@ -33,6 +34,11 @@ pub enum ControlSpec {
     /// Source: Perry, Ousterhout, Balakrishnan, Shah and Fugal, "Fastpass: A Centralized
     /// "Zero-Queue" Datacenter Network", SIGCOMM 2014.
     Fastpass(FastpassSpec),
+    /// Hedera: edge switches report large flows to a scheduler, which gives them paths without conflict.
+    ///
+    /// Source: Al-Fares, Radhakrishnan, Raghavan, Huang and Vahdat, "Hedera: Dynamic Flow Scheduling
+    /// for Data Center Networks", NSDI 2010.
+    Hedera(HederaSpec),
 }
 
 impl Default for ControlSpec {
@@ -52,6 +58,7 @@ impl ControlSpec {
             ControlSpec::Xco(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Tdma(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Fastpass(spec) => Ok(Some(Box::new(spec.build()?))),
+            ControlSpec::Hedera(spec) => Ok(Some(Box::new(spec.build()?))),
         }
     }
 }
@@ -76,7 +83,8 @@ impl<'de> Visitor<'de> for NameOrTable {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "a scheduler: \"none\", \"xco\", \"tdma\", \"fastpass\", or a table with that `kind`",
+            "a scheduler: \"none\", \"xco\", \"tdma\", \"fastpass\", \"hedera\", or a table with that \
+             `kind`",
         )
     }
     /// The name alone is the table that says no more.

@@ -3,6 +3,7 @@
 use super::{Census, Cx, Tally};
 use crate::frame::Packet;
 use crate::id::HostId;
+use crate::units::Bytes;
 
 /// Wake-up tokens at and above this value belong to the host's agent.
 pub const AGENT_TOKENS: u32 = 1 << 31;
@@ -37,6 +38,11 @@ pub trait Agent: Send {
     /// apart: each has its own sockets.
     fn queued_with(&self, dst: HostId, _conn: u32) -> u64 {
         self.queued(dst)
+    }
+    /// Whether transports may hand over another packet, where the network card's own queue would be
+    /// limited to this. Agents that hold packets back take all: their queues are what they decide about.
+    fn has_room(&self, _limit: Bytes) -> bool {
+        true
     }
     /// Control packets created, and all packets now held; `consumed` stays zero (the host counts).
     fn census(&self) -> Census;

@@ -8,6 +8,7 @@ pub mod coordinator;
 pub mod egress;
 pub mod fastpass;
 pub mod fault;
+pub mod hedera;
 pub mod host;
 pub mod pfc;
 pub mod station;

@@ -4,6 +4,7 @@ use super::fabric::{Fabric, Shape};
 use super::load::{Item, Load, Terrain};
 use super::seats::Seats;
 use super::{Flow, UNIT};
+use crate::id::HostId;
 use crate::rng::Stream;
 
 /// A place in a pool that no host has.
@@ -107,30 +108,46 @@ impl Annealing {
         excess
     }
     /// Groups what has to be carried by destination: from each sender, its way up; and once for all,
-    /// the way down.
+    /// the way down. Places that are not needed stay empty: an amount of zero on some wire.
     fn list(&mut self, fabric: &Fabric, flows: &[Flow]) {
         let hosts = self.slot.len();
-        let mut by_dst = vec![Vec::new(); hosts];
-        flows.iter().for_each(|flow| by_dst[flow.dst.at()].push(*flow));
+        self.first.clear();
+        self.first.resize(hosts + 1, 0);
+        flows.iter().for_each(|flow| self.first[flow.dst.at() + 1] += 1);
+        for host in 0..hosts {
+            // Two more, for ways down from other pods and from the same.
+            self.first[host + 1] += self.first[host] + 2;
+        }
         self.items.clear();
-        self.first = vec![0];
-        for flows in by_dst {
-            match &fabric.shape {
-                Shape::Listed(_) => self.items.extend(flows.iter().flat_map(|f| fabric.items(f))),
-                Shape::Tiers(tiers) => {
-                    let mut down = [0; 2];
-                    for flow in &flows {
-                        let (from, to, near) = tiers.seats.of(flow.src, flow.dst);
-                        down[usize::from(near)] += if from == to { 0 } else { flow.amount() };
-                        self.items.extend(tiers.item_up(flow.src, flow.dst, flow.amount()));
+        self.items.resize(flows.len() + 2 * hosts, Item::default());
+        let mut next = self.first.clone();
+        let mut enter = |dst: usize, item: Item| {
+            self.items[next[dst] as usize] = item;
+            next[dst] += 1;
+        };
+        match &fabric.shape {
+            Shape::Listed(_) => flows.iter().for_each(|flow| {
+                fabric.items(flow).for_each(|item| enter(flow.dst.at(), item));
+            }),
+            Shape::Tiers(tiers) => {
+                let mut down = vec![[0; 2]; hosts];
+                for flow in flows {
+                    let near = tiers.seats.of(flow.src, flow.dst).2;
+                    if let Some(item) = tiers.item_up(flow.src, flow.dst, flow.amount()) {
+                        down[flow.dst.at()][usize::from(near)] += item.amount;
+                        enter(flow.dst.at(), item);
                     }
-                    let parts = [false, true].into_iter().zip(down).filter(|(_, sum)| *sum > 0);
-                    self.items.extend(parts.flat_map(|(near, sum)| {
-                        flows.first().map(|flow| tiers.item_down(flow.dst, near, sum))
-                    }));
+                }
+                for (dst, sums) in (0..).zip(down) {
+                    let host = HostId(dst as u32);
+                    let parts = [false, true].into_iter().zip(sums).filter(|(_, sum)| *sum > 0);
+                    parts.for_each(|(near, sum)| enter(dst, tiers.item_down(host, near, sum)));
                 }
             }
-            self.first.push(self.items.len() as u32);
+        }
+        if matches!(fabric.shape, Shape::Listed(_)) {
+            // Places without an item have no paths to look up.
+            self.items.iter_mut().for_each(|item| item.pod = item.pod.max(1));
         }
     }
     fn items_of(&self, host: u32) -> std::ops::Range<usize> {

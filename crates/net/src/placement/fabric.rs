@@ -82,7 +82,8 @@ impl Fabric {
                     network: network.clone(),
                     rooms,
                     pairs: BTreeMap::new(),
-                    first: vec![0],
+                    // The first path has no wires: for items that stand for nothing.
+                    first: vec![0, 0],
                     wires: Vec::new(),
                 };
                 Fabric { cards, seats: Arc::new(seats), shape: Shape::Listed(listed) }

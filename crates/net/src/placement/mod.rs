@@ -3,7 +3,7 @@
 //! Source: Al-Fares, "Scale-Out Packet Switching for Data Center Networks: Topology, Dynamic Flow
 //! Scheduling, and Extensible Queue Management" (dissertation, UC San Diego, 2012), chapter 4
 //! ("Hedera"). Algorithms alone: when they run and who does what they say is in
-//! `control::hedera`.
+//! [`crate::control::hedera`].
 //!
 //! Demands and capacities are shares of the fastest host's network card. Inside, they are whole
 //! numbers of 1 / [`UNIT`], demands rounded down and capacities rounded up: three flows of a third fit on a link, and sums do

@@ -30,6 +30,16 @@ pub enum RoutingSpec {
     /// Source: Dixit, Prakash, Hu and Kompella, "On the Impact of Packet Spraying in Data Center
     /// Networks", INFOCOM 2013.
     Spray,
+    /// Equal-cost multipath by a hash of the destination alone: all packets for a host that meet at a
+    /// switch go on together.
+    ///
+    /// Source: Al-Fares' dissertation (UC San Diego, 2012), section 4.4.2: its static baseline.
+    EcmpDestination,
+    /// Equal-cost multipath anew for every burst of a flow: after a pause of at least `flowlet-gap`.
+    ///
+    /// Source: Sinha, Kandula and Katabi, "Harnessing TCP's Burstiness with Flowlet Switching",
+    /// HotNets 2004.
+    Flowlet,
     /// A host's n-th connection goes on path n of those that are equal.
     Pinned,
     /// Two-level tables of a fat-tree: down by prefix, up by the destination's number at its switch.

@@ -371,6 +371,12 @@ impl Transport {
     pub fn segments(&self, bytes: u64) -> u32 {
         bytes.div_ceil(u64::from(self.mss)) as u32
     }
+    /// Bytes on the wire of all segments of a message of `bytes` (at least 1), and of the last one.
+    pub fn wire_bytes(&self, bytes: u64) -> (u64, u64) {
+        let full = u64::from(self.segments(bytes)).saturating_sub(1);
+        let last = self.data_len((bytes - full * u64::from(self.mss)) as u32);
+        (full * u64::from(self.data_len(self.mss)) + u64::from(last), last.into())
+    }
     /// Bytes on the wire of a segment with `payload`.
     #[inline]
     pub fn data_len(&self, payload: u32) -> u16 {

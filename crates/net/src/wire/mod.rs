@@ -2,6 +2,7 @@
 
 pub mod fastpass;
 pub mod fcp;
+pub mod hedera;
 pub mod mac_control;
 pub mod packet;
 pub mod tdma;

@@ -14,8 +14,9 @@
 //! their limits higher up. Links and flows that no change reaches are not touched, and no link settles
 //! twice.
 
-use super::shares::{FREE, Link, NOBODY, Share, Turn, Ways};
-use std::collections::BinaryHeap;
+use super::levels::{Levels, Link};
+use super::queue::Turn;
+use super::shares::{NOBODY, Share, Ways};
 
 /// Names a flow until it is removed; then the key is used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -28,12 +29,11 @@ impl FlowKey {
     }
 }
 
-/// Levels that differ by less than this share are the same.
+/// Levels that differ by less than this share are the same in any case.
 const ROUNDING: f64 = 1e-13;
 /// Levels that differ by more than this share do so even if they are known from sums that were added to
 /// and taken from many times.
 const DRIFT: f64 = 1e-9;
-
 /// In place of the rate a flow had: there was no such flow.
 const NEW: f64 = -1.0;
 /// It has not changed.
@@ -55,7 +55,7 @@ pub struct Effort {
 /// Flows on links, and the rate of each. Rates and capacities are in any one unit.
 #[derive(Clone, Debug)]
 pub struct MaxMin {
-    links: Vec<Link>,
+    levels: Levels,
     /// By link, its flows.
     members: Vec<Vec<u32>>,
     shares: Vec<Share>,
@@ -64,33 +64,35 @@ pub struct MaxMin {
     fabric: usize,
     unused_flows: Vec<u32>,
     unused_links: Vec<u32>,
-    queue: BinaryHeap<Turn>,
-    /// How far the water is; below zero while nothing is solved.
-    now: f64,
     /// Flows that were given another rate.
     changed: Vec<u32>,
     /// By flow, the rate it had; [`UNCHANGED`] for those that are not in `changed`.
     before: Vec<f64>,
-    limits: Vec<(f64, f64)>,
     effort: Effort,
+    /// Levels that differ by less than this share are the same.
+    same: f64,
 }
 
 impl MaxMin {
     /// Links with these capacities, and no flows.
     pub fn new(capacities: &[f64]) -> MaxMin {
+        MaxMin::rough(capacities, 0.0)
+    }
+
+    /// The same where a link passes on only what changes its level by more than a share `tolerance`; zero:
+    /// rates are exact. Errors do not add up: a link's level is found from what its flows get now.
+    pub fn rough(capacities: &[f64], tolerance: f64) -> MaxMin {
         MaxMin {
-            links: capacities.iter().map(|&capacity| Link::new(capacity)).collect(),
+            same: tolerance.max(ROUNDING),
+            levels: Levels::new(capacities, tolerance),
             members: vec![Vec::new(); capacities.len()],
             shares: Vec::new(),
             ways: Ways::default(),
             fabric: capacities.len(),
             unused_flows: Vec::new(),
             unused_links: Vec::new(),
-            queue: BinaryHeap::new(),
-            now: -1.0,
             changed: Vec::new(),
             before: Vec::new(),
-            limits: Vec::new(),
             effort: Effort::default(),
         }
     }
@@ -99,12 +101,12 @@ impl MaxMin {
     /// rate is known after [`MaxMin::solve`].
     pub fn insert(&mut self, links: &[u32], weight: f64, cap: f64) -> FlowKey {
         let key = self.unused_flows.pop().unwrap_or_else(|| self.grow());
-        self.shares[key as usize] = Share { rate: FREE, weight: weight as f32, at: NOBODY };
+        self.shares[key as usize] = Share { rate: 0.0, weight: weight as f32, at: NOBODY };
         self.mark(key, NEW);
         self.before[key as usize] = NEW;
         let own = (cap < f64::INFINITY).then(|| self.own_link(cap));
-        let way: Vec<u32> = links.iter().copied().chain(own).collect();
-        self.enter(key, &way);
+        self.ways.set(key, links.iter().copied().chain(own));
+        self.enter(key);
         FlowKey(key)
     }
 
@@ -119,18 +121,19 @@ impl MaxMin {
 
     /// Puts a flow on another way.
     pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
-        let way: Vec<u32> = links.iter().copied().chain(self.own_link_of(key)).collect();
-        let rate = self.shares[key.at()].rate;
+        let own = self.own_link_of(key);
+        let share = self.shares[key.at()];
         self.leave(key.0);
-        self.mark(key.0, rate);
-        self.shares[key.at()] = Share { rate: FREE, at: NOBODY, ..self.shares[key.at()] };
-        self.enter(key.0, &way);
+        self.mark(key.0, share.rate);
+        self.shares[key.at()] = Share { rate: 0.0, at: NOBODY, ..share };
+        self.ways.set(key.0, links.iter().copied().chain(own));
+        self.enter(key.0);
     }
 
     /// Gives a link another capacity; zero: it carries nothing.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
-        self.links[link as usize].capacity = capacity;
-        self.more(link, 0.0);
+        self.watch(link);
+        self.levels.set_capacity(link, capacity);
     }
 
     /// Gives a flow that was inserted with a cap another one.
@@ -164,33 +167,67 @@ impl MaxMin {
 
     /// Calls `each` for every flow whose rate has changed since the last call, new ones included.
     pub fn drain_changed(&mut self, mut each: impl FnMut(FlowKey, f64)) {
-        let mut changed = std::mem::take(&mut self.changed);
-        for key in changed.drain(..) {
+        for key in self.changed.drain(..) {
             let share = &self.shares[key as usize];
             let before = std::mem::replace(&mut self.before[key as usize], UNCHANGED);
             if share.rate != before && share.rate != GONE {
                 each(FlowKey(key), share.rate * f64::from(share.weight));
             }
         }
-        self.changed = changed;
     }
 
     /// Brings all rates up to date.
     pub fn solve(&mut self) {
-        self.now = 0.0;
-        while let Some(Turn { key, link }) = self.queue.pop() {
-            let entry = &self.links[link as usize];
+        self.sweep();
+        while self.fills_up() {
+            self.sweep();
+        }
+        self.levels.ease();
+    }
+
+    /// Works off all changes, from the lowest level upwards.
+    fn sweep(&mut self) {
+        self.levels.now = 0.0;
+        while let Some(Turn { key, link }) = self.levels.queue.pop() {
+            let entry = &self.levels.links[link as usize];
             if entry.waits && entry.key == key {
-                self.now = key.max(self.now);
+                self.levels.now = key.max(self.levels.now);
                 self.effort.turns += 1;
                 self.turn(link);
             }
         }
-        self.now = -1.0;
+        self.levels.now = -1.0;
+    }
+
+    /// Whether links that were not watched, because they had much room, are more than full now: these are
+    /// watched in another sweep.
+    fn fills_up(&mut self) -> bool {
+        let mut filled = false;
+        while let Some(link) = self.levels.crowded.pop() {
+            self.watch(link);
+            if self.levels.of(link).bound() < f64::INFINITY {
+                filled = true;
+                self.levels.more(link);
+            }
+        }
+        filled
+    }
+
+    /// From now on `link` is watched: its free flows are not counted with what they had.
+    fn watch(&mut self, link: u32) {
+        if !std::mem::replace(&mut self.levels.of(link).easy, false) {
+            return;
+        }
+        let shares = self.members[link as usize].iter().map(|&flow| &self.shares[flow as usize]);
+        for share in shares.filter(|share| share.at == NOBODY) {
+            let (entry, weight) = (self.levels.of(link), f64::from(share.weight));
+            entry.taken -= weight * share.rate;
+            entry.join(weight);
+        }
     }
 
     fn grow(&mut self) -> u32 {
-        self.shares.push(Share { rate: FREE, weight: 1.0, at: NOBODY });
+        self.shares.push(Share { rate: 0.0, weight: 1.0, at: NOBODY });
         self.before.push(UNCHANGED);
         self.ways.grow()
     }
@@ -198,11 +235,13 @@ impl MaxMin {
     /// A link for one flow alone.
     fn own_link(&mut self, cap: f64) -> u32 {
         let link = self.unused_links.pop().unwrap_or_else(|| {
-            self.links.push(Link::new(cap));
+            let fresh = self.levels.fresh(cap);
+            self.levels.links.push(fresh);
             self.members.push(Vec::new());
-            self.links.len() as u32 - 1
+            self.members.len() as u32 - 1
         });
-        self.links[link as usize] = Link::new(cap);
+        let waits = self.levels.of(link).waits;
+        *self.levels.of(link) = Link { waits, key: f64::INFINITY, ..self.levels.fresh(cap) };
         link
     }
 
@@ -211,22 +250,25 @@ impl MaxMin {
         last.filter(|&link| link as usize >= self.fabric)
     }
 
+    #[inline]
     fn mark(&mut self, flow: u32, old: f64) {
-        if self.before[flow as usize] == UNCHANGED {
-            self.before[flow as usize] = old;
+        let before = &mut self.before[flow as usize];
+        if *before == UNCHANGED {
+            *before = old;
             self.changed.push(flow);
         }
     }
 
     /// A free flow joins the links of its way.
-    fn enter(&mut self, flow: u32, way: &[u32]) {
+    fn enter(&mut self, flow: u32) {
         let weight = f64::from(self.shares[flow as usize].weight);
-        self.ways.set(flow, way);
-        for (hop, &link) in way.iter().enumerate() {
+        for hop in 0..self.ways.of(flow).len() {
+            let (link, _) = self.ways.at(flow, hop);
+            self.watch(link);
             self.ways.set_place(flow, hop, self.members[link as usize].len() as u32);
             self.members[link as usize].push(flow);
-            self.links[link as usize].join(weight);
-            self.more(link, 0.0);
+            self.levels.of(link).join(weight);
+            self.levels.more(link);
         }
     }
 
@@ -242,8 +284,8 @@ impl MaxMin {
                 self.ways.replace(moved, link, place);
             }
             let empty = members.is_empty();
-            let entry = &mut self.links[link as usize];
-            if share.rate == FREE || share.at == link {
+            let entry = self.levels.of(link);
+            if share.at == link || (share.at == NOBODY && !entry.easy) {
                 entry.part(weight);
             } else {
                 entry.taken -= weight * share.rate;
@@ -251,210 +293,197 @@ impl MaxMin {
             if empty {
                 (entry.taken, entry.weight) = (0.0, 0.0);
             }
-            self.less(link);
-        }
-    }
-
-    /// More may be wanted of `link`, at levels above `now`.
-    #[inline]
-    fn more(&mut self, link: u32, now: f64) {
-        let entry = &mut self.links[link as usize];
-        entry.fresh = false;
-        let least = entry.bound().min(entry.level);
-        let key = if least > now { least } else { now };
-        if !entry.waits || entry.key > key {
-            (entry.waits, entry.key) = (true, key);
-            self.queue.push(Turn { key, link });
-        }
-    }
-
-    /// Less is wanted of `link`: it may have to depart from its level, unless it has just got it.
-    #[inline]
-    fn less(&mut self, link: u32) {
-        let entry = &mut self.links[link as usize];
-        entry.fresh = false;
-        if !entry.waits && entry.level < f64::INFINITY && entry.level > self.now {
-            (entry.waits, entry.key) = (true, entry.level);
-            self.queue.push(Turn { key: entry.level, link });
+            self.levels.less(link);
         }
     }
 
     /// The water has reached the least level that `link` may have.
     fn turn(&mut self, link: u32) {
-        let entry = &mut self.links[link as usize];
-        let (old, bound) = (entry.level, entry.bound());
+        let entry = &mut self.levels.links[link as usize];
+        let old = entry.level;
         if entry.fresh && entry.key < old {
             let level = entry.key;
             return self.settle(link, level);
         }
+        let bound = entry.bound();
         if bound == f64::INFINITY && old == f64::INFINITY {
             entry.waits = false;
-            return;
+            return self.levels.roomy.push(link);
         }
-        if bound > old * (1.0 + DRIFT) {
-            if !self.waits_until(link, old) {
-                self.depart(link);
+        if bound > old * (1.0 + DRIFT + self.same) {
+            if !self.levels.waits_until(link, old) {
+                self.leave_level(link);
             }
             return;
         }
-        if bound < old * (1.0 - DRIFT) && self.waits_until(link, bound) {
+        if bound < old * (1.0 - DRIFT - self.same) && self.levels.waits_until(link, bound) {
             return;
         }
-        let fair = self.fair_level(link);
-        let same = old < f64::INFINITY && (fair - old).abs() <= ROUNDING * old;
+        let fair = self.fair_level(link, bound);
+        let same = old < f64::INFINITY && (fair - old).abs() <= self.same * old;
         let fair = if same { old } else { fair };
-        if self.waits_until(link, fair.min(old)) {
+        if self.levels.waits_until(link, fair.min(old)) {
             return;
         }
-        if fair <= old { self.settle(link, fair) } else { self.depart(link) }
-    }
-
-    /// Whether other links have lower levels than `key`, so that `link` has to wait.
-    fn waits_until(&mut self, link: u32, key: f64) -> bool {
-        let key = if key > self.now { key } else { self.now };
-        self.links[link as usize].key = key;
-        let waits = self.queue.peek().is_some_and(|first| first.key < key);
-        if waits {
-            self.queue.push(Turn { key, link });
-        } else {
-            self.now = key;
-        }
-        waits
+        if fair <= old { self.settle(link, fair) } else { self.leave_level(link) }
     }
 
     /// The level at which the flows of `link`, each limited by what it gets elsewhere, fill it; infinite
     /// where they do not. From below, so that each step ends at or before the level sought.
-    fn fair_level(&mut self, link: u32) -> f64 {
+    fn fair_level(&mut self, link: u32, bound: f64) -> f64 {
         self.effort.scans += 1;
-        let (shares, limits) = (&self.shares, &mut self.limits);
-        let limit = |&flow: &u32| {
-            let share = &shares[flow as usize];
-            (if share.at == link { FREE } else { share.rate }, f64::from(share.weight))
-        };
-        limits.clear();
-        limits.extend(self.members[link as usize].iter().map(limit));
-        let entry = &mut self.links[link as usize];
-        entry.fresh = true;
-        let mut level = self.now;
+        let now = self.levels.now;
+        let low = if bound < f64::INFINITY { bound * (1.0 - DRIFT) } else { now };
+        let mut level = if low > now { low } else { now };
+        let capacity = self.levels.of(link).capacity;
         loop {
-            let (mut taken, mut weight) = (0.0, 0.0);
-            for &(limit, w) in limits.iter() {
-                if limit <= level { taken += limit * w } else { weight += w }
+            // Limits up to `level`, the weight of the others, and the least of their limits.
+            let (mut taken, mut weight, mut least) = (0.0, 0.0, f64::INFINITY);
+            for &flow in &self.members[link as usize] {
+                let (limit, w) = self.shares[flow as usize].limit(link);
+                if limit <= level {
+                    taken += limit * w;
+                } else {
+                    weight += w;
+                    least = limit.min(least);
+                }
             }
+            let entry = self.levels.of(link);
+            entry.fresh = true;
             if weight == 0.0 {
                 entry.taken = taken;
                 return f64::INFINITY;
             }
-            let next = (entry.capacity - taken) / weight;
-            if next <= level {
-                return level;
+            let next = (capacity - taken) / weight;
+            if next <= least {
+                return if next > level { next } else { level };
             }
             level = next;
         }
     }
 
+    /// `link` has room at the level it had. If it is the next to settle, and no other link stops its flows
+    /// on their way up, it settles at once.
+    fn leave_level(&mut self, link: u32) {
+        let bound = self.levels.of(link).bound();
+        let fair = self.fair_level(link, bound);
+        if fair < f64::INFINITY && fair <= self.levels.queue.first() && self.may_rise(link, fair) {
+            self.levels.now = fair;
+            self.settle(link, fair);
+        } else {
+            self.depart(link);
+        }
+    }
+
+    /// Whether all flows that `link` limits can have `level`, which is more than they have, without
+    /// another link coming down so far.
+    fn may_rise(&self, link: u32, level: f64) -> bool {
+        let links = &self.levels.links;
+        let entry = &links[link as usize];
+        let more = entry.weight * (level - entry.level);
+        let stops = |other: &u32| {
+            let entry = &links[*other as usize];
+            let room = entry.capacity - entry.taken - more;
+            !entry.easy && *other != link && (entry.level <= level || room < level * entry.weight)
+        };
+        let limited = |flow: &&u32| self.shares[**flow as usize].at == link;
+        let mut flows = self.members[link as usize].iter().filter(limited);
+        !flows.any(|&flow| self.ways.of(flow).iter().any(stops))
+    }
+
     /// `link` has `level` from now on, and no flow of it gets more.
     fn settle(&mut self, link: u32, level: f64) {
-        let entry = &mut self.links[link as usize];
+        let entry = self.levels.of(link);
         (entry.level, entry.waits) = (level, false);
         if level == f64::INFINITY {
-            return;
+            return self.levels.roomy.push(link);
         }
         let flows = std::mem::take(&mut self.members[link as usize]);
-        let mut sums = Link::new(0.0);
+        let mut sums = self.levels.fresh(0.0);
         for &flow in &flows {
-            let share = self.shares[flow as usize];
-            let weight = f64::from(share.weight);
-            if share.at != link && share.rate <= level {
-                sums.taken += weight * share.rate;
+            let share = &self.shares[flow as usize];
+            let (limit, weight) = share.limit(link);
+            if limit <= level {
+                sums.taken += weight * limit;
                 continue;
             }
             sums.join(weight);
-            if share.rate != level {
+            if share.rate != level || share.at != link {
                 self.give(flow, link, level);
             }
         }
-        let entry = &mut self.links[link as usize];
-        (entry.taken, entry.weight, entry.count) = (sums.taken, sums.weight, sums.count);
         self.members[link as usize] = flows;
+        let entry = self.levels.of(link);
+        (entry.taken, entry.weight, entry.count) = (sums.taken, sums.weight, sums.count);
     }
 
     /// `flow` gets `level` at `link`; the other links of its way hear of it.
+    #[inline]
     fn give(&mut self, flow: u32, link: u32, level: f64) {
-        let share = self.shares[flow as usize];
-        let weight = f64::from(share.weight);
+        let share = &mut self.shares[flow as usize];
+        let old = *share;
+        (share.rate, share.at) = (level, link);
         self.effort.given += 1;
-        self.mark(flow, share.rate);
-        self.shares[flow as usize] = Share { rate: level, at: link, ..share };
-        for hop in 0..self.ways.of(flow).len() {
-            let (other, _) = self.ways.at(flow, hop);
-            if other == link {
-                continue;
+        self.mark(flow, old.rate);
+        for &other in self.ways.of(flow) {
+            if other != link {
+                self.levels.shift(other, &old, level);
             }
-            let entry = &mut self.links[other as usize];
-            if share.rate == FREE || share.at == other {
-                entry.part(weight);
-                entry.taken += weight * level;
-            } else {
-                entry.taken += weight * (level - share.rate);
-            }
-            self.less(other);
         }
     }
 
     /// `link` has room at the level it had: the flows that had it are free, unless another link holds
     /// them there.
     fn depart(&mut self, link: u32) {
-        let now = self.now;
-        self.links[link as usize].level = f64::INFINITY;
+        let now = self.levels.now;
+        self.levels.of(link).level = f64::INFINITY;
         let flows = std::mem::take(&mut self.members[link as usize]);
         for &flow in &flows {
-            let share = self.shares[flow as usize];
-            if share.at != link {
+            if self.shares[flow as usize].at != link {
                 continue;
             }
-            let holds = |other: &&u32| {
-                **other != link && self.links[**other as usize].level <= now * (1.0 + ROUNDING)
-            };
+            let level = |other: u32| self.levels.links[other as usize].level;
+            let holds = |other: &&u32| **other != link && level(**other) <= now * (1.0 + ROUNDING);
             match self.ways.of(flow).iter().find(holds).copied() {
                 Some(other) => self.hand_over(flow, link, other),
                 None => self.set_free(flow, link),
             }
         }
         self.members[link as usize] = flows;
-        let entry = &mut self.links[link as usize];
+        let entry = self.levels.of(link);
         let bound = entry.bound();
-        (entry.fresh, entry.waits) = (false, bound < f64::INFINITY);
-        if entry.waits {
-            let key = if bound > now { bound } else { now };
-            entry.key = key;
-            self.queue.push(Turn { key, link });
+        (entry.fresh, entry.waits) = (false, false);
+        if bound < f64::INFINITY {
+            self.levels.wait(link, if bound > now { bound } else { now });
+        } else {
+            self.levels.roomy.push(link);
         }
     }
 
     /// A flow keeps its rate, for `to` has the same level as `from` had.
     fn hand_over(&mut self, flow: u32, from: u32, to: u32) {
-        let share = self.shares[flow as usize];
-        let weight = f64::from(share.weight);
-        self.shares[flow as usize].at = to;
-        self.links[to as usize].join(weight);
-        self.links[to as usize].taken -= weight * share.rate;
-        self.links[from as usize].part(weight);
-        self.links[from as usize].taken += weight * share.rate;
+        let share = &mut self.shares[flow as usize];
+        share.at = to;
+        let (rate, weight) = (share.rate, f64::from(share.weight));
+        let entry = self.levels.of(to);
+        entry.join(weight);
+        entry.taken -= weight * rate;
+        let entry = self.levels.of(from);
+        entry.part(weight);
+        entry.taken += weight * rate;
     }
 
     fn set_free(&mut self, flow: u32, from: u32) {
-        let (share, now) = (self.shares[flow as usize], self.now);
+        let share = self.shares[flow as usize];
         let weight = f64::from(share.weight);
         self.mark(flow, share.rate);
-        self.shares[flow as usize] = Share { rate: FREE, at: NOBODY, ..share };
-        for hop in 0..self.ways.of(flow).len() {
-            let (other, _) = self.ways.at(flow, hop);
-            if other != from {
-                let entry = &mut self.links[other as usize];
+        self.shares[flow as usize].at = NOBODY;
+        for &other in self.ways.of(flow) {
+            let entry = &mut self.levels.links[other as usize];
+            if other != from && !entry.easy {
                 entry.taken -= weight * share.rate;
                 entry.join(weight);
-                self.more(other, now);
+                self.levels.more(other);
             }
         }
     }

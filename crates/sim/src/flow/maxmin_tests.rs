@@ -258,3 +258,32 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// A tolerance leaves rates near the exact ones, however much happens.
+    #[test]
+    fn rough_rates_are_nearly_right(seed in any::<u64>()) {
+        let mut rng = slotline_net::rng::Stream::named(seed, "test", 0);
+        let capacities = [1e9; 30];
+        let (mut exact, mut rough) = (MaxMin::new(&capacities), MaxMin::rough(&capacities, 1e-6));
+        let mut there: Vec<(FlowKey, FlowKey)> = Vec::new();
+        for _ in 0..400 {
+            let mut links: Vec<u32> = (0..30).collect();
+            rng.shuffle(&mut links);
+            let links = &links[..1 + rng.below(4) as usize];
+            let infinite = f64::INFINITY;
+            there.push((exact.insert(links, 1.0, infinite), rough.insert(links, 1.0, infinite)));
+            if there.len() > 60 {
+                let (one, other) = there.swap_remove(rng.below(60) as usize);
+                exact.remove(one);
+                rough.remove(other);
+            }
+            exact.solve();
+            rough.solve();
+        }
+        for (one, other) in there {
+            let (right, rate) = (exact.rate(one), rough.rate(other));
+            prop_assert!((rate / right - 1.0).abs() < 1e-3, "{rate}, not {right}");
+        }
+    }
+}

@@ -1,4 +1,29 @@
-//! Flows as fluids: each has a rate at any time, and no packet is there.
+//! The flow-level engine: flows as fluids. Each has a rate at any time, and no packet is there.
+//!
+//! [`run`] takes a [`FlowNetwork`], made of the same graph, traffic, routes and changes as a
+//! [`crate::Network`], and returns a [`FlowOutcome`]. Rates are exactly max-min fair
+//! ([`maxmin`]) at any moment, or follow TCP's saw-teeth ([`aimd`]). One run uses one thread.
+
+mod agenda;
+pub mod aimd;
+mod applications;
+mod engine;
+mod fabric;
+mod finish;
+mod levels;
 pub mod maxmin;
+mod network;
+mod queue;
+mod rates;
+mod scheduled;
+mod senders;
 mod shares;
+#[cfg(test)]
+mod tests;
+
+pub use aimd::AimdOptions;
+pub use engine::run;
+pub use fabric::Fabric;
 pub use maxmin::{Effort, FlowKey, MaxMin};
+pub use network::{FlowNetwork, FlowOutcome, Passage, Volume};
+pub use rates::Model;

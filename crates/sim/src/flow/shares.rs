@@ -1,100 +1,24 @@
-//! What the max-min solver knows of a link, a flow and its way.
+//! What the max-min solver knows of a flow and its way.
 
-use std::cmp::Ordering;
-
-/// The rate of a flow that has found no limit yet.
-pub(super) const FREE: f64 = f64::INFINITY;
-/// In place of a link: none.
+/// In place of a link: none, the flow is free.
 pub(super) const NOBODY: u32 = u32::MAX;
 
 /// What a flow gets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
-    /// Its rate for a weight of one.
+    /// Its rate for a weight of one; while it is free, what it had.
     pub rate: f64,
     pub weight: f32,
     /// The link that limits it.
     pub at: u32,
 }
 
-/// A link without its flows.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
-    pub capacity: f64,
-    /// What a flow of weight one gets at most; infinite where the link is not full.
-    pub level: f64,
-    /// Where it waits, the level of its turn.
-    pub key: f64,
-    /// What those take that are limited elsewhere.
-    pub taken: f64,
-    /// The weight of all others.
-    pub weight: f64,
-    /// Their number.
-    pub count: u32,
-    /// Whether its level may be wrong.
-    pub waits: bool,
-    /// Whether nothing has changed since `key` was found flow by flow.
-    pub fresh: bool,
-}
-
-impl Link {
-    pub fn new(capacity: f64) -> Link {
-        let (level, zero) = (f64::INFINITY, 0.0);
-        let (key, taken, weight) = (zero, zero, zero);
-        Link { capacity, level, key, taken, weight, count: 0, waits: false, fresh: false }
-    }
-
-    /// The least level it may have, from its sums alone: exact where no flow that is limited elsewhere
-    /// has more than this.
+impl Share {
+    /// What `link` has to count with: nothing less than all where it is the limit, or nobody is.
     #[inline]
-    pub fn bound(&self) -> f64 {
-        if self.count > 0 {
-            (self.capacity - self.taken) / self.weight
-        } else if self.taken <= self.capacity * (1.0 + 1e-12) {
-            f64::INFINITY
-        } else {
-            0.0
-        }
-    }
-
-    /// One more flow that is not limited elsewhere.
-    #[inline]
-    pub fn join(&mut self, weight: f64) {
-        self.count += 1;
-        self.weight += weight;
-    }
-
-    /// One less.
-    #[inline]
-    pub fn part(&mut self, weight: f64) {
-        self.count -= 1;
-        self.weight = if self.count == 0 { 0.0 } else { self.weight - weight };
-    }
-}
-
-/// A link's turn; the lowest comes first.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Turn {
-    /// Not negative.
-    pub key: f64,
-    pub link: u32,
-}
-
-impl Eq for Turn {}
-
-impl PartialOrd for Turn {
-    #[inline]
-    fn partial_cmp(&self, other: &Turn) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Turn {
-    /// The bits of numbers that are not negative are in order of the numbers.
-    #[inline]
-    fn cmp(&self, other: &Turn) -> Ordering {
-        let (mine, theirs) = (self.key.to_bits(), other.key.to_bits());
-        theirs.cmp(&mine).then(other.link.cmp(&self.link))
+    pub fn limit(&self, link: u32) -> (f64, f64) {
+        let open = self.at == link || self.at == NOBODY;
+        (if open { f64::INFINITY } else { self.rate }, f64::from(self.weight))
     }
 }
 
@@ -129,18 +53,22 @@ impl Ways {
     }
 
     /// A link of a way, and the flow's place there.
-    #[inline]
     pub fn at(&self, flow: u32, hop: usize) -> (u32, u32) {
         let at = flow as usize * self.room + hop;
         (self.links[at], self.places[at])
     }
 
-    pub fn set(&mut self, flow: u32, way: &[u32]) {
-        if way.len() > self.room {
-            self.widen(way.len().next_power_of_two());
+    /// Gives a flow a way, without places.
+    pub fn set(&mut self, flow: u32, way: impl Iterator<Item = u32>) {
+        self.hops[flow as usize] = 0;
+        for link in way {
+            let hop = usize::from(self.hops[flow as usize]);
+            if hop == self.room {
+                self.widen();
+            }
+            self.links[flow as usize * self.room + hop] = link;
+            self.hops[flow as usize] += 1;
         }
-        self.links[flow as usize * self.room..][..way.len()].copy_from_slice(way);
-        self.hops[flow as usize] = way.len() as u16;
     }
 
     pub fn set_place(&mut self, flow: u32, hop: usize, place: u32) {
@@ -154,14 +82,14 @@ impl Ways {
         }
     }
 
-    fn widen(&mut self, room: usize) {
+    fn widen(&mut self) {
+        let room = self.room;
         let widened = |old: &[u32]| {
-            let rows = old.chunks(self.room);
-            let fill = room - self.room;
-            rows.flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(NOBODY, fill)))
-                .collect::<Vec<u32>>()
+            let fill = std::iter::repeat_n(NOBODY, room);
+            let rows = old.chunks(room).flat_map(|row| row.iter().copied().chain(fill.clone()));
+            rows.collect::<Vec<u32>>()
         };
         (self.links, self.places) = (widened(&self.links), widened(&self.places));
-        self.room = room;
+        self.room *= 2;
     }
 }

@@ -31,10 +31,10 @@ const COST_OF: (&str, &str) = ("cost of switches", "MUSD");
 const EACH: (&str, &str) = ("cost of switches per host", "USD");
 const LARGEST: (&str, &str) = ("largest network", "hosts");
 
-const EDGE: &str = "34 is what aggregation and core cost alone, 33.6; with the 500 edge switches of $7,000 it is \
-                    37.1, the $37M of the SIGCOMM paper";
-const MAXIMUM: &str =
-    "the thesis' $37M is of 20,480 hosts, its largest tree of 2008 (Table 2.1), not of 27,648";
+const EDGE: &str = "34 is nearest to what aggregation and core cost alone, 33.6; with the 500 edge switches of \
+                    $7,000 it is 37.1";
+const MAXIMUM: &str = "$37M is what our tree of 20,480 hosts costs, the thesis' largest of 2008 (Table 2.1), and not \
+                       that of 27,648";
 const WORKED_BACK: &str =
     "prices of switches are worked back from this value: it agrees by construction";
 const OTHERS: &str =

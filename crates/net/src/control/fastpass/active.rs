@@ -37,6 +37,45 @@ impl ActivePairs {
         self.active += usize::from(new);
         Some(new)
     }
+    #[inline]
+    pub(super) fn is_active(&self, pair: u32) -> bool {
+        let (at, bit) = self.place(pair);
+        match self.dense.get(at) {
+            Some(row) => row[0] & bit != 0,
+            None => self.table.get(pair).is_some(),
+        }
+    }
+    /// Makes a pair active. Returns whether it was not.
+    #[inline]
+    pub(super) fn enter(&mut self, pair: u32) -> bool {
+        let (at, bit) = self.place(pair);
+        let new = match self.dense.get_mut(at) {
+            Some(row) => {
+                let was = row[0];
+                row[0] |= bit;
+                was & bit == 0
+            }
+            None => {
+                let new = self.table.get(pair).is_none();
+                if new {
+                    self.table.set(pair, 0);
+                }
+                new
+            }
+        };
+        self.active += usize::from(new);
+        new
+    }
+    /// A pair that is not active becomes so.
+    #[inline]
+    pub(super) fn begin(&mut self, pair: u32) {
+        let (at, bit) = self.place(pair);
+        match self.dense.get_mut(at) {
+            Some(row) => row[0] |= bit,
+            None => self.table.set(pair, 0),
+        }
+        self.active += 1;
+    }
     fn ask_table(&mut self, pair: u32, slots: u32, at: usize, bit: u64) -> Option<bool> {
         let row = self.dense.get_mut(at);
         let since = self.table.get(pair);

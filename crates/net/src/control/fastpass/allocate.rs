@@ -10,13 +10,18 @@
 //! **What round robin gives in any case is given at once.** Max-min fairness gives a pair an equal share
 //! of the busier one of its ends at least: 64 slots over the number of pairs there. As long as
 //! endpoints have few pairs (below 16 on average), its first visit takes that much, where it is more than
-//! the quantum; what is left goes a quantum at a time. (A share of what is free at both ends need not be
-//! left for a pair visited later: measured, pairs are a little further from max-min fairness.)
+//! the quantum; what is left goes a quantum at a time. With a quantum of 1 and 16 to 31 pairs on average,
+//! the first visit takes two slots. (A share of what is free at both ends need not be left for a pair
+//! visited later: measured, pairs are a little further from max-min fairness.)
+//!
+//! **Demand that is granted at once** leaves no trace: pairs that ask for slots come last in the next batch,
+//! and only those that do not get all of them become active.
 //!
 //! **Nobody starves** under [`Policy::MaxMin`]. Who got nothing in a batch comes first in the next, in
 //! the old order, and new pairs come last. A pair goes without only if pairs ahead of it took all 64
 //! slots from its two ends, so 32 or more from one; they are behind it afterwards. These are 32 over the
-//! quantum `q`, or, where a share is larger than that, half of the pairs at that end. With `n` endpoints
+//! quantum `q` (2, where first visits take two), or, where a share is larger than that, half of the pairs
+//! at that end. With `n` endpoints
 //! at most 2n - 4 pairs can be ahead: after ⌈(2n - 4) q / 32⌉ + 14 batches without a slot a pair gets
 //! one. [`Policy::ShortestFirst`] gives no such promise, nor do the lower classes of
 //! [`Allocator::with_tenants`].
@@ -26,17 +31,22 @@
 //! pair is not bound to one of them.
 
 use super::active::ActivePairs;
-use super::bits::{lowest, lowest_four, lowest_one};
+use super::bits::{lowest, lowest_four, lowest_one, lowest_or_all, lowest_two};
+use super::greedy::Greedy;
 use super::tenants::{Tenant, Tenants};
-use super::visit::{Ends, Head, Pair, Side, fair_share, first_visits, key, visits};
+use super::visit::{Ends, First, Head, Pair, Places, Side, fair_share, join, key, visits};
 use std::ops::Range;
 
 /// Timeslots in a batch.
 pub const BATCH: u32 = 64;
 /// The largest number of endpoints: numbers have 16 bits.
 pub const MOST_ENDPOINTS: usize = 1 << 16;
+/// Once a demand is larger, all demand joins what its pair waits for at once, so that too much is refused.
+const LARGE: u32 = 1 << 16;
 /// So many pairs per endpoint are a crowd.
 const CROWD: usize = 16;
+/// So many cannot have two slots of a batch each.
+const LARGE_CROWD: usize = BATCH as usize / 2;
 
 /// Who is served first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,12 +139,18 @@ pub struct Allocator {
     pub(super) policy: Policy,
     pub(super) ends: Ends,
     pub(super) active: ActivePairs,
-    /// Waiting for the next batch, in order, by class.
+    /// Active pairs, waiting for the next batch, in order, by class.
     pub(super) waiting: Vec<Vec<Head>>,
+    /// What was asked for since the last batch, in order.
+    pub(super) asked: Vec<Head>,
+    /// Some demand was large, and not all has been granted since.
+    pub(super) is_large: bool,
     tenants: Option<Tenants>,
     /// In this batch: first those that may still get slots, then those that cannot.
     pub(super) pairs: Vec<Pair>,
     done: Vec<u32>,
+    /// Pairs that wait on with less.
+    served: Vec<Head>,
 }
 
 impl Allocator {
@@ -157,9 +173,12 @@ impl Allocator {
             ends: Ends { src: Side::new(), dst: Side::new() },
             active: ActivePairs::new(endpoints),
             waiting: vec![Vec::new()],
+            asked: Vec::new(),
+            is_large: false,
             tenants: None,
             pairs: Vec::new(),
             done: Vec::new(),
+            served: Vec::new(),
         })
     }
     /// An allocator whose sources belong to tenants: `of_endpoint[i]` is the number of endpoint `i`'s.
@@ -190,35 +209,70 @@ impl Allocator {
         if slots == 0 {
             return Ok(());
         }
-        let new = self.active.ask(key(src, dst), slots);
-        if new.ok_or(DemandError::TooMuch { src, dst })? {
-            self.ends.src.join(src);
-            self.ends.dst.join(dst);
+        let head = Head::new(key(src, dst), slots);
+        self.is_large |= slots > LARGE;
+        if self.is_large {
+            let new =
+                self.active.ask(head.key(), slots).ok_or(DemandError::TooMuch { src, dst })?;
+            if !new {
+                return Ok(());
+            }
             let class = self.tenants.as_ref().map_or(0, |tenants| tenants.class(src));
-            self.waiting[class].push(Head::new(key(src, dst), slots));
+            self.waiting[class].push(head);
+        } else {
+            self.asked.push(head);
         }
+        self.ends.join(head);
         Ok(())
     }
-    /// Pairs that wait for slots.
-    pub fn active_pairs(&self) -> usize {
-        self.active.len()
+    /// All pairs that asked since the last batch become active; demand of those that are joins theirs.
+    /// Tells of the latter.
+    pub(super) fn admit(&mut self, mut joined: impl FnMut(u32)) {
+        let Allocator { asked, active, ends, tenants, waiting, .. } = self;
+        let mut kept = 0;
+        for at in 0..asked.len() {
+            let head = asked[at];
+            if active.enter(head.key()) {
+                let class = tenants.as_ref().map_or(0, |tenants| tenants.class(head.src()));
+                waiting[class].push(head);
+            } else {
+                joined(head.key());
+                asked[kept] = head;
+                kept += usize::from(!join(head, active, ends));
+            }
+        }
+        asked.truncate(kept);
     }
-    /// What each active pair waits for: source, destination, slots.
+    /// Pairs that wait for slots. What was asked for since the last batch counts as a pair each time.
+    pub fn active_pairs(&self) -> usize {
+        self.active.len() + self.asked.len()
+    }
+    /// What pairs wait for: source, destination, slots. A pair that asked since the last batch may come
+    /// several times.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
-        self.waiting.iter().flatten().map(|head| {
+        let waiting = self.waiting.iter().flatten().map(|head| {
             let since = self.active.asked_since(head.key());
             (head.src(), head.dst(), u64::from(head.left()) + u64::from(since))
-        })
+        });
+        let asked = self.asked.iter();
+        waiting.chain(asked.map(|head| (head.src(), head.dst(), u64::from(head.left()))))
     }
     /// Allocates the next 64 timeslots and appends them to `out`.
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
         self.open();
+        self.is_large &= self.active_pairs() > 0;
+        let crowd = self.active_pairs() / self.endpoints >= CROWD;
+        if self.tenants.is_some() || self.policy == Policy::ShortestFirst || crowd {
+            self.admit(|_| ());
+        }
+        let mut asked = std::mem::take(&mut self.asked);
         for class in 0..self.waiting.len() {
             // Taken out for the time of its service.
             let mut waiting = std::mem::take(&mut self.waiting[class]);
-            self.serve(&mut waiting, out);
+            self.serve(&mut waiting, &mut asked, out);
             self.waiting[class] = waiting;
         }
+        self.asked = asked;
     }
     /// All slots of the batch are free.
     pub(super) fn open(&mut self) {
@@ -231,48 +285,107 @@ impl Allocator {
             self.pairs.resize(2 * pairs + 1, Pair::default());
         }
     }
-    /// Serves these pairs with what is free.
-    pub(super) fn serve(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
+    /// Serves pairs that wait, then those that asked, with what is free.
+    pub(super) fn serve(
+        &mut self,
+        waiting: &mut Vec<Head>,
+        asked: &mut Vec<Head>,
+        out: &mut Vec<Grant>,
+    ) {
         if self.policy == Policy::ShortestFirst {
-            waiting.sort_unstable();
+            waiting.sort_unstable_by_key(|head| head.size());
         }
-        let mut from = 0;
+        let mut from = self.serve_from(0, waiting, asked, out);
         while from < waiting.len() {
-            let pairs = waiting.len() - from;
-            self.make_room(pairs);
-            let [none, live, gone] = self.first(&mut waiting[from..], pairs);
-            let gone = self.rounds(live, gone);
-            from = self.settle(waiting, from + none, pairs..gone, out);
+            from = self.serve_from(from, waiting, &mut Vec::new(), out);
         }
         if let Some(tenants) = &self.tenants {
             waiting.sort_by_key(|&head| !tenants.was_cut_short(head));
         }
     }
-    /// The first visit to these pairs, where so many compete for slots.
-    pub(super) fn first(&mut self, waiting: &mut [Head], competing: usize) -> [usize; 3] {
-        let Allocator { pairs, ends, tenants, .. } = self;
+    /// Serves the waiting pairs behind place `from`. Returns where those are that became active again.
+    fn serve_from(
+        &mut self,
+        from: usize,
+        waiting: &mut Vec<Head>,
+        asked: &mut Vec<Head>,
+        out: &mut Vec<Grant>,
+    ) -> usize {
+        if self.is_greedy() {
+            return self.serve_greedily(from, waiting, asked, out);
+        }
+        let old = waiting.len() - from;
+        let all = old + asked.len();
+        waiting.resize(from + all, Head::default());
+        let first = self.first(&mut waiting[from..], old, asked, all, out);
+        let gone = self.rounds(first.live, first.gone);
+        self.settle(waiting, from + first.none, all..gone, out)
+    }
+    /// Whether a visit takes all that there is.
+    fn is_greedy(&self) -> bool {
+        let all = matches!(self.policy, Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH });
+        all && self.tenants.is_none()
+    }
+    /// The same, where a visit takes all that there is.
+    fn serve_greedily(
+        &mut self,
+        from: usize,
+        waiting: &mut Vec<Head>,
+        asked: &mut Vec<Head>,
+        out: &mut Vec<Grant>,
+    ) -> usize {
+        let crowd = (waiting.len() - from) / self.endpoints >= CROWD;
+        let Allocator { ends, active, served, done, .. } = self;
+        done.clear();
+        let mut greedy = Greedy { ends, active, out, served, done };
+        match crowd {
+            false => greedy.waiting(waiting, from, lowest),
+            true => greedy.waiting(waiting, from, lowest),
+        }
+        match crowd {
+            false => greedy.asked(asked, waiting, lowest),
+            true => greedy.asked(asked, waiting, lowest_or_all),
+        }
+        waiting.append(&mut self.served);
+        let end = waiting.len();
+        for at in 0..self.done.len() {
+            self.resume(self.done[at], waiting);
+        }
+        end
+    }
+    /// The first visit to pairs, where so many compete for slots.
+    pub(super) fn first(
+        &mut self,
+        waiting: &mut [Head],
+        old: usize,
+        asked: &mut Vec<Head>,
+        competing: usize,
+        out: &mut Vec<Grant>,
+    ) -> Places {
+        self.make_room(waiting.len());
+        let Allocator { endpoints, pairs, ends, active, tenants, .. } = self;
+        let first = First { waiting, old, asked, pairs, ends, active, out };
         if let Some(tenants) = tenants {
-            return first_visits(waiting, pairs, ends, |free, head, _| tenants.take(free, head));
+            return first.visits(|free, head, _| tenants.take(free, head));
         }
         // Where most endpoints have many pairs, an equal share is a slot or two: not worth a search.
-        let crowd = competing / self.endpoints;
+        let crowd = competing / *endpoints >= CROWD;
         match self.policy {
-            Policy::MaxMin { quantum } if crowd < CROWD => {
-                first_visits(waiting, pairs, ends, |free, head, ends| {
-                    lowest(free, fair_share(head, ends).max(quantum).min(head.left()))
-                })
+            Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH } => {
+                first.visits(|free, head, _| lowest(free, head.left()))
             }
-            Policy::MaxMin { quantum: 1 } => {
-                first_visits(waiting, pairs, ends, |free, _, _| lowest_one(free))
-            }
-            Policy::MaxMin { quantum: 4 } => {
-                first_visits(waiting, pairs, ends, |free, head, _| lowest_four(free, head.left()))
-            }
-            Policy::MaxMin { quantum } => first_visits(waiting, pairs, ends, |free, head, _| {
-                lowest(free, head.left().min(quantum))
+            Policy::MaxMin { quantum } if !crowd => first.visits(|free, head, ends| {
+                lowest(free, fair_share(head, ends).max(quantum).min(head.left()))
             }),
-            Policy::ShortestFirst => {
-                first_visits(waiting, pairs, ends, |free, head, _| lowest(free, head.left()))
+            Policy::MaxMin { quantum: 1 } if competing / *endpoints < LARGE_CROWD => {
+                first.visits(|free, head, _| lowest_two(free, head.left() > 1))
+            }
+            Policy::MaxMin { quantum: 1 } => first.visits(|free, _, _| lowest_one(free)),
+            Policy::MaxMin { quantum: 4 } => {
+                first.sparse(|free, head, _| lowest_four(free, head.left()))
+            }
+            Policy::MaxMin { quantum } => {
+                first.sparse(|free, head, _| lowest_or_all(free, head.left().min(quantum)))
             }
         }
     }
@@ -332,21 +445,19 @@ impl Allocator {
         to + wait
     }
     /// A pair that is done stops being active, or waits on for what it asked for since.
+    #[inline(always)]
     pub(super) fn resume(&mut self, key: u32, waiting: &mut Vec<Head>) {
-        let head = Head::new(key, self.active.done(key));
-        if head.left() == 0 {
-            self.ends.src.leave(head.src());
-            self.ends.dst.leave(head.dst());
-        } else {
-            waiting.push(head);
+        match self.active.done(key) {
+            0 => self.ends.leave(Head::new(key, 0)),
+            since => waiting.push(Head::new(key, since)),
         }
     }
     /// Takes all that waits out, in the order of service, and appends it to `out`: for another allocator.
     pub fn take_waiting(&mut self, out: &mut Vec<Demand>) {
+        self.admit(|_| ());
         for head in self.waiting.iter_mut().flat_map(|class| class.drain(..)) {
             let (src, dst) = (head.src(), head.dst());
-            self.ends.src.leave(src);
-            self.ends.dst.leave(dst);
+            self.ends.leave(head);
             out.push(Demand { src, dst, slots: head.left() });
             let since = self.active.done(head.key());
             if since > 0 {
@@ -362,8 +473,10 @@ impl Allocator {
     /// # Errors
     /// As [`Allocator::add_demand`]; what comes before the refused one is taken.
     pub fn put_first(&mut self, demands: &[Demand]) -> Result<(), DemandError> {
+        self.admit(|_| ());
         let before: Vec<usize> = self.waiting.iter().map(Vec::len).collect();
         let taken = demands.iter().try_for_each(|d| self.add_demand(d.src, d.dst, d.slots));
+        self.admit(|_| ());
         self.waiting.iter_mut().zip(before).for_each(|(class, old)| class.rotate_left(old));
         taken
     }

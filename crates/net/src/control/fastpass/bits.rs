@@ -29,6 +29,14 @@ pub(super) const fn lowest_one(free: u64) -> (u64, u32) {
     (free & free.wrapping_neg(), (free != 0) as u32)
 }
 
+/// The lowest free slot, or the lowest two, and how many these are.
+#[inline]
+pub(super) const fn lowest_two(free: u64, two: bool) -> (u64, u32) {
+    let without = free & free.wrapping_sub(1);
+    let second = without & without.wrapping_neg() & (two as u64).wrapping_neg();
+    (free ^ without | second, (free != 0) as u32 + (second != 0) as u32)
+}
+
 /// The lowest four free slots, at most `most`, and how many these are.
 #[inline]
 pub(super) fn lowest_four(free: u64, most: u32) -> (u64, u32) {
@@ -46,7 +54,19 @@ pub(super) fn lowest_four(free: u64, most: u32) -> (u64, u32) {
 #[inline]
 pub(super) fn lowest(free: u64, most: u32) -> (u64, u32) {
     let up_to = ones_up_to(free);
-    let count = u64::from(most).min(up_to >> 56);
+    some(free, up_to, u64::from(most).min(up_to >> 56))
+}
+
+/// The same, quicker where these are often all.
+#[inline]
+pub(super) fn lowest_or_all(free: u64, most: u32) -> (u64, u32) {
+    let up_to = ones_up_to(free);
+    let all = (up_to >> 56) as u32;
+    if most >= all { (free, all) } else { some(free, up_to, u64::from(most)) }
+}
+
+#[inline]
+fn some(free: u64, up_to: u64, count: u64) -> (u64, u32) {
     // The highest bit of each byte that has fewer ones up to its end than are to be taken.
     let below = ((count + 127) * EACH - up_to) & (EACH << 7);
     let whole = below | (below - (below >> 7));

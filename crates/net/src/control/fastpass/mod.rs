@@ -9,6 +9,7 @@ pub mod allocate;
 mod bits;
 pub mod fabric;
 pub mod faults;
+mod greedy;
 mod keys;
 pub mod lanes;
 pub mod paths;

@@ -38,9 +38,8 @@ impl Way {
     /// # Errors
     /// As there.
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
-        let before = self.allocator.active_pairs();
         self.allocator.add_demand(src, dst, slots)?;
-        if self.allocator.active_pairs() == before {
+        if self.allocator.is_large {
             self.joined.insert(key(src, dst));
         }
         Ok(())
@@ -65,26 +64,27 @@ impl Way {
     /// Begins a batch: each pair gets an equal share of its busier end, or one visit's worth. `others` is
     /// the loads of all other ways ([`Way::loads`]).
     ///
-    /// All pairs that still wait are lent to `lent`, in order, each as a word: from the top 32 bits of slots,
-    /// 16 of source, 16 of destination. They have to come back ([`Way::finish`]) before the next batch.
+    /// All pairs that still wait are lent to `lent`, in order, each as a word: from the top 16 bits of
+    /// source, 16 of destination, 32 of slots. They have to come back ([`Way::finish`]) before the next batch.
     pub fn begin(&mut self, others: &[u64], out: &mut Vec<Grant>, lent: &mut Vec<u64>) {
         self.others.extend_from_slice(others);
         self.for_others(|pairs, more| *pairs += more);
+        let Way { allocator, joined, .. } = self;
+        allocator.admit(|pair| joined.insert(pair));
         let theirs = others.iter().map(|load| (load >> 32) as usize);
         self.all = self.allocator.active_pairs() + theirs.sum::<usize>();
         let Way { allocator, joined, all, .. } = self;
         allocator.open();
         let mut waiting = std::mem::take(&mut allocator.waiting[0]);
         if allocator.policy == Policy::ShortestFirst {
-            waiting.sort_unstable();
+            waiting.sort_unstable_by_key(|head| head.size());
         }
         let count = waiting.len();
-        allocator.make_room(count);
         // An equal share is what keeps sets from harming each other: looked for as long as it is two slots.
-        let [none, live, gone] = allocator.first(&mut waiting, *all / EQUAL);
+        let first = allocator.first(&mut waiting, count, &mut Vec::new(), *all / EQUAL, out);
         // No second visit now, not even where there is more to get.
-        allocator.pairs.copy_within(..live, gone);
-        allocator.settle(&mut waiting, none, count..gone + live, out);
+        allocator.pairs.copy_within(..first.live, first.gone);
+        allocator.settle(&mut waiting, first.none, count..first.gone + first.live, out);
         lent.extend(waiting.drain(..).map(|head| with_joined(head, joined, &mut allocator.active)));
         joined.clear();
         allocator.waiting[0] = waiting;
@@ -96,16 +96,16 @@ impl Way {
         guests.clear();
         guests.extend(pairs.drain(granted(pairs)..).map(Head));
         if allocator.policy == Policy::ShortestFirst {
-            guests.sort_unstable();
+            guests.sort_unstable_by_key(|head| head.size());
         }
-        allocator.make_room(guests.len());
-        let [none, live, gone] = allocator.first(guests, *all);
-        let gone = allocator.rounds(live, gone);
-        let gone = &allocator.pairs[guests.len()..gone];
+        let count = guests.len();
+        let first = allocator.first(guests, count, &mut Vec::new(), *all, out);
+        let gone = allocator.rounds(first.live, first.gone);
+        let gone = &allocator.pairs[count..gone];
         out.extend(gone.iter().map(Pair::grant));
         let heads = gone.iter().map(|pair| pair.head);
         pairs.extend(heads.clone().filter(|head| head.left() == 0).map(|head| head.0));
-        pairs.extend(guests[..none].iter().map(|head| head.0));
+        pairs.extend(guests[..first.none].iter().map(|head| head.0));
         pairs.extend(heads.filter(|head| head.left() != 0).map(|head| head.0));
     }
     /// Takes back what was lent, and serves it with what is left of the batch. Pairs that go on with
@@ -118,8 +118,8 @@ impl Way {
         let mut waiting = std::mem::take(&mut allocator.waiting[0]);
         debug_assert!(waiting.is_empty(), "demand was added in the middle of a batch");
         waiting.extend(left.iter().map(|&head| Head(head)));
-        done.iter().for_each(|&head| allocator.resume(head as u32, &mut waiting));
-        allocator.serve(&mut waiting, out);
+        done.iter().for_each(|&head| allocator.resume(Head(head).key(), &mut waiting));
+        allocator.serve(&mut waiting, &mut Vec::new(), out);
         allocator.waiting[0] = waiting;
     }
     /// Changes the pairs at each endpoint by those of others.
@@ -137,10 +137,10 @@ impl Way {
 fn with_joined(head: Head, joined: &Keys, active: &mut ActivePairs) -> u64 {
     let joins = joined.may_hold(head.key());
     let more = if joins { active.join(head.key(), u32::MAX - head.left()) } else { 0 };
-    head.0 + (u64::from(more) << 32)
+    head.0 + u64::from(more)
 }
 
 /// How many of the lent pairs have all slots granted: the first ones.
 fn granted(pairs: &[u64]) -> usize {
-    pairs.partition_point(|&head| head >> 32 == 0)
+    pairs.partition_point(|&head| Head(head).left() == 0)
 }

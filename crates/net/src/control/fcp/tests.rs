@@ -368,7 +368,8 @@ proptest! {
         pair.wait(Time::ms(3));
         if restart_arbiter { pair.restart_arbiter() } else { pair.restart_endpoint() }
         pair.demand(dst, 1);
-        pair.wait(DELAY.times(3).after(GAP));
+        // A question under way makes the demand wait for a lull.
+        pair.wait(DELAY.times(3).after(GAP).after(LULL));
         prop_assert!(pair.endpoint.session().is_open() && pair.arbiter.session().is_open());
         prop_assert!(pair.agrees(), "{:?} {:?}", pair.endpoint, pair.arbiter);
     }

@@ -97,7 +97,7 @@ proptest! {
         let mut scheduler = scheduler(4);
         let mut now = Time::ZERO;
         for (src, dst, conn, wait) in steps {
-            now = now + Time::ms(wait);
+            now += Time::ms(wait);
             let mut plan = Vec::new();
             scheduler.decide(now, &mut plan);
             let known = scheduler.placed.get(&ConnId(conn)).map(|placed| (placed.src, placed.dst));

@@ -7,7 +7,6 @@
 mod classes;
 mod demand;
 mod links;
-mod lists;
 pub mod options;
 mod paths;
 mod planner;

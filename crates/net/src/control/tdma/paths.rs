@@ -1,6 +1,6 @@
 //! Which links a pair of hosts needs: any topology, found out pair by pair and kept.
 
-use super::lists::Lists;
+use super::set::set_bit;
 use crate::control::network::Network;
 use crate::error::SpecError;
 use crate::id::HostId;
@@ -8,7 +8,7 @@ use crate::id::HostId;
 /// A link that is never full: in the place of a host's own where it has several.
 pub(super) const FREE: u32 = u32::MAX;
 
-/// The links of a path, but the hosts' own.
+/// The links of a path, but the hosts' own. There may be [`FREE`] ones among them.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'a> {
     /// The sender's own link, or [`FREE`].
@@ -37,24 +37,28 @@ pub(super) trait Paths: Send + Sized {
     }
     /// The link by which all paths from `src` begin; `None` where there may be several.
     fn own_link(&self, src: usize) -> Option<u32>;
-    /// Takes out of a set of destinations, 64 to a word, some of those that `src` cannot reach at all
-    /// while the links have `left`: no path to them has anything left.
-    fn prune(&mut self, _src: usize, _left: &[u64], _set: &mut [u64]) {}
+    /// Into how many parts the destinations of `src` fall. Part 0 are those that nothing is known of.
+    fn parts(&self, src: usize) -> usize;
+    /// The destinations of `src` in a part, 64 to a word, and perhaps others; `None` if it can reach
+    /// none of them while the links have `left`.
+    fn part(&mut self, src: usize, part: usize, left: &[u64]) -> Option<&[u64]>;
     /// For the order of turns: hosts in an order in which those at different switches alternate.
     fn order(&self) -> Vec<u32> {
         (0..self.network().hosts() as u32).collect()
     }
 }
 
-/// All paths that were asked for. Equal ones are kept once, so a pair takes 4 bytes.
+/// All paths that were asked for, pair by pair: what is looked at most has to be near.
 pub(super) struct PathTable {
     network: Network,
-    /// Number of the path of each pair; rows of hosts that never sent are empty.
+    /// Links of each pair, so many for each destination; rows of hosts that never sent are empty.
     of: Vec<Vec<u32>>,
-    /// By which link each host reaches whom.
+    width: usize,
+    /// The parts of each host's destinations.
     by: Vec<By>,
-    /// All paths; those with the hosts' own links, because these have several, are marked.
-    lists: Lists,
+    /// Pairs whose path has the hosts' own links, because these have several.
+    whole: Vec<Vec<u64>>,
+    any_whole: bool,
     up: Vec<u32>,
     down: Vec<u32>,
     /// Hosts from which paths begin with different links.
@@ -62,42 +66,68 @@ pub(super) struct PathTable {
     /// Hosts to which paths end with different links.
     several: Vec<bool>,
     scratch: Vec<u32>,
-    reach: Vec<u64>,
 }
 
 /// So many paths from and to each host are looked at to know whether it has several links. A host that shows
 /// another one only later may go unused in a slot although that link is free.
 const PROBES: usize = 32;
 
-/// The destinations of a host by the first link of the path after its own.
-#[derive(Clone, Default)]
+/// With more different paths than this, destinations of a host are told apart by the first link only.
+const MOST_PARTS: usize = 40;
+
+/// In the place of the first link of a pair.
+const UNKNOWN: u32 = u32::MAX - 1;
+const NONE: u32 = u32::MAX - 2;
+
+/// The destinations of a host, put together by path or by its first link.
+#[derive(Clone)]
 struct By {
-    /// [`FREE`] for destinations at the same switch.
-    links: Vec<u32>,
-    /// A set of destinations, 64 to a word, for each.
+    /// Of each part, one destination.
+    one: Vec<u32>,
+    /// Of each part, all destinations, 64 to a word.
     sets: Vec<u64>,
     /// Destinations whose path was not asked for yet.
     unknown: Vec<u64>,
+    first_only: bool,
 }
 
 impl By {
-    fn add(&mut self, dst: usize, link: u32, hosts: usize) {
-        let words = hosts.div_ceil(64);
-        if self.unknown.is_empty() {
-            self.unknown = vec![u64::MAX; words];
-        }
-        let place = self.links.iter().position(|&known| known == link).unwrap_or_else(|| {
-            self.links.push(link);
+    fn new(hosts: usize) -> By {
+        let unknown = vec![u64::MAX; hosts.div_ceil(64)];
+        By { one: Vec::new(), sets: Vec::new(), unknown, first_only: false }
+    }
+    /// The links that have to be free for a part: all, or the first, of one of its paths.
+    fn needs<'a>(&self, part: usize, row: &'a [u32], width: usize) -> &'a [u32] {
+        self.key(self.one[part] as usize, row, width)
+    }
+    fn key<'a>(&self, dst: usize, row: &'a [u32], width: usize) -> &'a [u32] {
+        &row[dst * width..][..if self.first_only { 1 } else { width }]
+    }
+    /// Puts `dst`, whose path is in the row, into its part.
+    fn add(&mut self, dst: usize, row: &[u32], width: usize) {
+        let key = self.key(dst, row, width);
+        let known = (0..self.one.len()).find(|&part| self.needs(part, row, width) == key);
+        let words = self.unknown.len();
+        let part = known.unwrap_or(self.one.len());
+        if known.is_none() {
+            if part == MOST_PARTS && !self.first_only {
+                return self.add_all_by_first_link(row, width);
+            }
+            self.one.push(dst as u32);
             self.sets.resize(self.sets.len() + words, 0);
-            self.links.len() - 1
-        });
-        self.sets[place * words + dst / 64] |= 1 << (dst % 64);
-        self.unknown[dst / 64] &= !(1 << (dst % 64));
+        }
+        set_bit(&mut self.sets[part * words..][..words], dst, true);
+    }
+    fn add_all_by_first_link(&mut self, row: &[u32], width: usize) {
+        self.first_only = true;
+        self.one.clear();
+        self.sets.clear();
+        let known = |dst: &usize| row[dst * width] != UNKNOWN && row[dst * width] != NONE;
+        for dst in (0..row.len() / width).filter(known) {
+            self.add(dst, row, width);
+        }
     }
 }
-
-const UNKNOWN: u32 = u32::MAX;
-const NONE: u32 = u32::MAX - 1;
 
 impl Paths for PathTable {
     fn new(network: Network) -> Result<PathTable, SpecError> {
@@ -105,9 +135,10 @@ impl Paths for PathTable {
         let mut table = PathTable {
             network,
             of: vec![Vec::new(); hosts],
-            by: vec![By::default(); hosts],
-            reach: Vec::new(),
-            lists: Lists::new(),
+            width: 1,
+            by: vec![By::new(hosts); hosts],
+            whole: vec![Vec::new(); hosts],
+            any_whole: false,
             up: vec![FREE; hosts],
             down: vec![FREE; hosts],
             starts: vec![false; hosts],
@@ -122,24 +153,16 @@ impl Paths for PathTable {
         }
         Ok(table)
     }
-    fn prune(&mut self, src: usize, left: &[u64], set: &mut [u64]) {
-        let By { links, sets, unknown } = &self.by[src];
-        if links.is_empty() {
-            return;
-        }
-        // Each known destination is in one set, so whichever are fewer will do.
-        let open = |link: u32| left.get(link as usize).is_none_or(|&left| left > 0);
-        let keep = 2 * links.iter().filter(|&&link| open(link)).count() < links.len();
-        self.reach.clear();
-        self.reach.resize(set.len(), 0);
-        for (&link, hosts) in links.iter().zip(sets.chunks_exact(set.len())) {
-            if open(link) == keep {
-                self.reach.iter_mut().zip(hosts).for_each(|(reach, hosts)| *reach |= hosts);
-            }
-        }
-        for ((set, reach), unknown) in set.iter_mut().zip(&self.reach).zip(unknown) {
-            *set &= if keep { reach | unknown } else { !reach };
-        }
+    fn parts(&self, src: usize) -> usize {
+        1 + self.by[src].one.len()
+    }
+    fn part(&mut self, src: usize, part: usize, left: &[u64]) -> Option<&[u64]> {
+        let by = &self.by[src];
+        let Some(part) = part.checked_sub(1) else { return Some(&by.unknown) };
+        let open = |&link: &u32| left.get(link as usize).is_none_or(|&left| left > 0);
+        let words = by.unknown.len();
+        let reached = by.needs(part, &self.of[src], self.width).iter().all(open);
+        reached.then(|| &by.sets[part * words..][..words])
     }
     fn own_link(&self, src: usize) -> Option<u32> {
         Some(self.up[src]).filter(|_| !self.starts[src])
@@ -152,48 +175,49 @@ impl Paths for PathTable {
     }
     #[inline]
     fn path(&mut self, src: usize, dst: usize) -> Option<Path<'_>> {
-        let number = match self.of[src].get(dst) {
-            Some(&number) if number != UNKNOWN => number,
-            _ => self.ask(src, dst),
-        };
-        if number == NONE {
+        if self.of[src].get(dst * self.width).is_none_or(|&first| first == UNKNOWN) {
+            self.ask(src, dst);
+        }
+        let inner = &self.of[src][dst * self.width..][..self.width];
+        if inner[0] == NONE {
             return None;
         }
-        let (inner, whole) = self.lists.get(number);
-        let (up, down) = if whole { (FREE, FREE) } else { (self.up[src], self.down[dst]) };
-        Some(Path { up, inner, down })
+        if self.any_whole && self.is_whole(src, dst) {
+            return Some(Path { up: FREE, inner, down: FREE });
+        }
+        Some(Path { up: self.up[src], inner, down: self.down[dst] })
     }
 }
 
 impl PathTable {
-    /// A pair is looked at for the first time.
-    fn ask(&mut self, src: usize, dst: usize) -> u32 {
-        let hosts = self.of.len();
-        let number = self.find(src, dst);
-        let row = &mut self.of[src];
-        if row.is_empty() {
-            row.resize(hosts, UNKNOWN);
-        }
-        row[dst] = number;
-        if number != NONE {
-            let first = self.lists.get(number).0.first().copied().unwrap_or(FREE);
-            self.by[src].add(dst, first, hosts);
-        }
-        number
-    }
-    fn find(&mut self, src: usize, dst: usize) -> u32 {
+    /// Looks at a pair for the first time.
+    fn ask(&mut self, src: usize, dst: usize) {
         let mut path = std::mem::take(&mut self.scratch);
         self.network.path(HostId(src as u32), HostId(dst as u32), &mut path);
-        let id = self.number(src, dst, &path);
+        let kept = self.without_own(src, dst, &path);
+        if kept.len() > self.width {
+            self.widen(kept.len());
+        }
+        let (hosts, width) = (self.of.len(), self.width);
+        let row = &mut self.of[src];
+        if row.is_empty() {
+            row.resize(hosts * width, UNKNOWN);
+        }
+        let place = &mut row[dst * width..][..width];
+        place.fill(FREE);
+        place[..kept.len()].copy_from_slice(kept);
+        set_bit(&mut self.by[src].unknown, dst, false);
+        if path.is_empty() {
+            row[dst * width] = NONE;
+        } else {
+            self.by[src].add(dst, row, width);
+        }
         self.scratch = path;
-        id
     }
     /// The first path of a host shows its own link; where another path has another one, that path is
     /// kept whole.
-    fn number(&mut self, src: usize, dst: usize, path: &[u32]) -> u32 {
-        let (Some(&first), Some(&last)) = (path.first(), path.last()) else {
-            return NONE;
-        };
+    fn without_own<'a>(&mut self, src: usize, dst: usize, path: &'a [u32]) -> &'a [u32] {
+        let (Some(&first), Some(&last)) = (path.first(), path.last()) else { return path };
         let own = |known: &mut u32, link| {
             if *known == FREE {
                 *known = link;
@@ -204,8 +228,85 @@ impl PathTable {
         let one_down = own(&mut self.down[dst], last);
         self.starts[src] |= !one_up;
         self.several[dst] |= !one_down;
-        let single = path.len() > 1 && one_up && one_down;
-        let kept = if single { &path[1..path.len() - 1] } else { path };
-        self.lists.number(kept, !single)
+        if path.len() > 1 && one_up && one_down {
+            return &path[1..path.len() - 1];
+        }
+        let words = self.of.len().div_ceil(64);
+        self.any_whole = true;
+        self.whole[src].resize(words, 0);
+        set_bit(&mut self.whole[src], dst, true);
+        path
+    }
+    fn is_whole(&self, src: usize, dst: usize) -> bool {
+        self.whole[src].get(dst / 64).is_some_and(|word| word >> (dst % 64) & 1 == 1)
+    }
+    /// Makes room for longer paths.
+    fn widen(&mut self, width: usize) {
+        for row in self.of.iter_mut().filter(|row| !row.is_empty()) {
+            let mut wide = vec![FREE; row.len() / self.width * width];
+            for (new, old) in wide.chunks_exact_mut(width).zip(row.chunks_exact(self.width)) {
+                new[..old.len()].copy_from_slice(old);
+            }
+            *row = wide;
+        }
+        self.width = width;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::mix32;
+    use crate::units::Rate;
+    use proptest::prelude::*;
+
+    /// 16 leaves of 4 hosts and 8 spines: more paths than parts; every tenth pair has none.
+    fn network() -> Network {
+        let rates = vec![Rate(1); 2 * 64 + 2 * 16 * 8];
+        Network::new(64, rates, |src, dst, out| {
+            let (from, to, hash) = (src.0 / 4, dst.0 / 4, mix32(src.0 * 64 + dst.0 + 1));
+            if hash % 10 == 0 {
+                return;
+            }
+            out.push(src.0);
+            if from != to {
+                out.extend([128 + from * 8 + hash % 8, 256 + to * 8 + hash % 8]);
+            }
+            out.push(64 + dst.0);
+        })
+    }
+
+    proptest! {
+        /// Each destination is in one part, or unknown, or has no path; and whoever can be reached is in
+        /// a part that is not left out.
+        #[test]
+        fn parts_leave_nobody_out(asked in prop::collection::vec((0usize..64, 0usize..64), 0..600), used in prop::collection::btree_set(128usize..384, 0..200)) {
+            let mut table = PathTable::new(network()).unwrap();
+            asked.iter().for_each(|&(src, dst)| { table.path(src, dst); });
+            let mut left = vec![1; 384];
+            used.iter().for_each(|&link| left[link] = 0);
+            let mut path = Vec::new();
+            for src in 0..64 {
+                let mut found = [0; 64];
+                for part in 0..table.parts(src) {
+                    let set = table.part(src, part, &left).map_or(0, |set| set[0]);
+                    (0..64).filter(|dst| set >> dst & 1 == 1).for_each(|dst: usize| found[dst] += 1);
+                }
+                for (dst, found) in found.into_iter().enumerate() {
+                    table.network().path(HostId(src as u32), HostId(dst as u32), &mut path);
+                    let reached = !path.is_empty() && path.iter().all(|&link| left[link as usize] > 0);
+                    prop_assert!(found <= 1 && (found == 1 || !reached), "{src} to {dst}: {found}");
+                }
+            }
+            for (src, dst) in asked {
+                table.network().path(HostId(src as u32), HostId(dst as u32), &mut path);
+                let kept: Option<Vec<u32>> =
+                    table.path(src, dst).map(|path| path.links().filter(|&link| link != FREE).collect());
+                let mut expected = path.clone();
+                expected.sort_unstable();
+                let kept = kept.map(|mut kept| { kept.sort_unstable(); kept });
+                prop_assert_eq!(kept.unwrap_or_default(), expected);
+            }
+        }
     }
 }

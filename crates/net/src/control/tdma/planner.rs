@@ -25,8 +25,6 @@ use crate::units::Rate;
 
 /// Destinations that a host which got nothing tries to take from another, in each slot.
 const TRIES: usize = 8;
-/// Paths that are looked at before those are left out that cannot be free.
-const DIRECT: usize = 8;
 /// Paths looked at in each slot for hosts to change places, for each host of the network.
 const LOOKS: usize = 4;
 
@@ -224,16 +222,19 @@ impl<P: Paths> Planner<P> {
             return None;
         }
         let mut set = std::mem::take(&mut self.set);
-        set.clear();
-        set.extend(waiting.iter().zip(&self.open).map(|(waits, open)| waits & open));
         let from = self.hosts[src].next as usize % self.hosts.len();
-        let most = DIRECT.min(*looks);
-        let mut direct = most;
-        let mut found = self.first_fit(src, (&set, from), &mut direct);
-        *looks -= most - direct;
-        if found.is_none() && direct == 0 {
-            self.paths.prune(src, &self.links.left, &mut set);
+        let parts = self.paths.parts(src) - 1;
+        let mut found = None;
+        // What nothing is known of comes last: looking at it changes the parts.
+        for part in (0..parts).map(|step| 1 + (from + step) % parts).chain([0]) {
+            let Some(part) = self.paths.part(src, part, &self.links.left) else { continue };
+            set.clear();
+            let words = waiting.iter().zip(&self.open).zip(part);
+            set.extend(words.map(|((waits, open), part)| waits & open & part));
             found = self.first_fit(src, (&set, from), looks);
+            if found.is_some() || *looks == 0 {
+                break;
+            }
         }
         self.set = set;
         found

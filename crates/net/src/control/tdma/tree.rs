@@ -21,6 +21,8 @@ pub(super) struct TreePaths {
     /// Of each switch: the hosts within so many links upwards, as sets.
     within: Vec<Vec<Vec<u64>>>,
     below: Vec<Below>,
+    /// Room for a set of hosts.
+    reach: Vec<u64>,
 }
 
 /// What lies below a link downwards.
@@ -41,6 +43,7 @@ impl Paths for TreePaths {
             ups: Vec::new(),
             within: Vec::new(),
             below: Vec::new(),
+            reach: vec![0; network.hosts().div_ceil(64)],
             network,
         };
         let first = tree.find_switches();
@@ -60,12 +63,20 @@ impl Paths for TreePaths {
     fn own_link(&self, src: usize) -> Option<u32> {
         Some(self.up[src])
     }
-    fn prune(&mut self, src: usize, left: &[u64], set: &mut [u64]) {
+    fn parts(&self, _src: usize) -> usize {
+        2
+    }
+    fn part(&mut self, src: usize, part: usize, left: &[u64]) -> Option<&[u64]> {
+        if part == 0 {
+            return None;
+        }
         let switch = self.switch[src] as usize;
         let open = |&&link: &&u32| left[link as usize] > 0;
         let reach = self.ups[switch].iter().take_while(open).count();
-        if let Some(hosts) = self.within[switch].get(reach) {
-            set.iter_mut().zip(hosts).for_each(|(set, hosts)| *set &= hosts);
+        let set = &mut self.reach;
+        match self.within[switch].get(reach) {
+            Some(hosts) => set.copy_from_slice(hosts),
+            None => set.fill(u64::MAX),
         }
         if reach > 0 {
             let closed = |below: &&Below| left[below.link as usize] == 0 && !below.switches[switch];
@@ -73,6 +84,7 @@ impl Paths for TreePaths {
                 set.iter_mut().zip(&below.hosts).for_each(|(set, hosts)| *set &= !hosts);
             }
         }
+        Some(&self.reach)
     }
     /// The first host of each switch, then the second of each, and so on: so switches that are alike
     /// stay in step.

@@ -84,6 +84,9 @@ pub struct Host {
     cpus: Vec<Time>,
     /// Own triggers and the completions they still need.
     triggers: Vec<(u32, u32)>,
+    /// By connection, sent then received ones: its last packet and what that hashed by, under
+    /// [`Spread::PerBurst`].
+    bursts: Vec<(Time, u16)>,
     created: u64,
     consumed: u64,
     draws: u32,
@@ -127,6 +130,7 @@ impl Host {
             thinking: BinaryHeap::new(),
             cpus: Vec::new(),
             triggers: triggers.collect(),
+            bursts: Vec::new(),
             created: 0,
             consumed: 0,
             draws: 0,
@@ -163,11 +167,34 @@ impl Host {
     /// Hands a packet of this host's own making to the network card.
     #[inline]
     fn emit(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
-        if self.plan.spread == Spread::PerPacket {
-            packet.entropy = self.draw() as u16;
+        match self.plan.spread {
+            Spread::PerPacket => packet.entropy = self.draw() as u16,
+            Spread::PerBurst(gap) => packet.entropy = self.burst_entropy(&packet, gap, cx.now),
+            _ => {}
         }
         self.created += 1;
         self.nic.send(packet, cx);
+    }
+
+    /// What a packet of a connection hashes by: as the one before, unless that is longer ago than
+    /// `gap`. Bursts are told apart here, where they arise, and not at switches.
+    fn burst_entropy(&mut self, packet: &Packet, gap: Time, now: Time) -> u16 {
+        let own = self.plan.sends(self.id);
+        let place = if own.contains(&packet.flow) {
+            self.place(packet.flow)
+        } else {
+            own.len() + self.plan.rx_ordinal(packet.flow) as usize
+        };
+        if self.bursts.is_empty() {
+            let places = own.len() + self.plan.receives(self.id).len();
+            self.bursts.resize(places, (Time::ZERO, 0));
+        }
+        let (last, entropy) = self.bursts[place];
+        let fresh = last == Time::ZERO || now.since(last) >= gap;
+        let entropy = if fresh { self.draw() as u16 } else { entropy };
+        // Zero stands for never.
+        self.bursts[place] = (now.max(Time::ps(1)), entropy);
+        entropy
     }
 
     /// Random bits, cheap enough for every packet.

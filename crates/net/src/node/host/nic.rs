@@ -124,7 +124,7 @@ impl Nic {
                 uplink.free_at.since(now) < uplink.pace.time_for(self.small_queue)
             }
             Waiting::InClasses(queues) => queues[port].bytes() < self.small_queue,
-            Waiting::WithAgent(..) => true,
+            Waiting::WithAgent(agent, _) => agent.has_room(Bytes(self.small_queue)),
         }
     }
 

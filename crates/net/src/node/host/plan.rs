@@ -14,6 +14,10 @@ pub enum Spread {
     PerFlow,
     /// Every packet on its own.
     PerPacket,
+    /// All packets of a connection alike, until it has paused for so long.
+    PerBurst(Time),
+    /// All packets for a host alike.
+    PerDestination,
     /// The host's n-th connection takes path n.
     Pinned,
     /// All packets from one host to another alike, so that a central scheduler knows their path.
@@ -25,6 +29,11 @@ pub fn pair_entropy(seed: u64, src: HostId, dst: HostId) -> u16 {
     mix64(seed ^ mix64((u64::from(src.0) << 32 | u64::from(dst.0)) + 1)) as u16
 }
 
+/// The hash of all packets to `dst` under [`Spread::PerDestination`].
+fn destination_entropy(seed: u64, dst: HostId) -> u16 {
+    mix64(seed ^ mix64(u64::from(dst.0) + 1)) as u16
+}
+
 /// Traffic and transport of a run, shared by its hosts.
 #[derive(Debug)]
 pub struct Plan {
@@ -34,6 +43,7 @@ pub struct Plan {
     pub transport: Transport,
     /// How paths are chosen.
     pub spread: Spread,
+    seed: u64,
     entropy: Vec<u16>,
     /// First connection of each sending host, and the total.
     tx_first: Vec<u32>,
@@ -100,6 +110,7 @@ impl Plan {
             traffic,
             transport,
             spread,
+            seed,
         })
     }
 
@@ -116,32 +127,53 @@ impl Plan {
     pub(super) fn rx_ordinal(&self, conn: u32) -> u32 {
         self.rx_ordinal[conn as usize]
     }
+    /// What the packets of `conn` hash by, or the number of their path.
     #[inline]
-    pub(super) fn entropy(&self, conn: u32) -> u16 {
+    pub fn entropy(&self, conn: u32) -> u16 {
         self.entropy[conn as usize]
     }
+    /// What acknowledgements of a connection hash by: as its packets, unless that is the destination.
+    pub(super) fn entropy_back(&self, conn: u32) -> u16 {
+        match self.spread {
+            Spread::PerDestination => {
+                destination_entropy(self.seed, self.traffic.conns[conn as usize].src)
+            }
+            _ => self.entropy(conn),
+        }
+    }
     /// Flows of `host` that start at a time, in order of it.
-    pub(super) fn starts(&self, host: HostId) -> &[u32] {
+    pub fn starts(&self, host: HostId) -> &[u32] {
         self.starts.of(host.at())
     }
-    pub(super) fn start_time(&self, flow: u32) -> Time {
+    /// When a flow starts; [`Time::MAX`] where a trigger starts it.
+    pub fn start_time(&self, flow: u32) -> Time {
         start_time(&self.traffic, flow)
     }
     /// Flows that `trigger` starts.
-    pub(super) fn triggered(&self, trigger: u32) -> &[u32] {
+    pub fn triggered(&self, trigger: u32) -> &[u32] {
         self.triggered.of(trigger as usize)
     }
     /// Triggers that live at `host`.
-    pub(super) fn triggers(&self, host: HostId) -> &[u32] {
+    pub fn triggers(&self, host: HostId) -> &[u32] {
         self.triggers.of(host.at())
     }
     /// Steps that `trigger` starts.
-    pub(super) fn steps_after(&self, trigger: u32) -> &[u32] {
+    pub fn steps_after(&self, trigger: u32) -> &[u32] {
         self.steps_after.of(trigger as usize)
     }
     /// Steps of `host` that start at a time.
-    pub(super) fn timed_steps(&self, host: HostId) -> &[u32] {
+    pub fn timed_steps(&self, host: HostId) -> &[u32] {
         self.timed_steps.of(host.at())
+    }
+    /// Bytes on the wire of all packets of a flow, and of its last one.
+    pub fn wire_bytes(&self, flow: u32) -> (u64, u64) {
+        let flow = &self.traffic.flows[flow as usize];
+        match self.traffic.conns[flow.conn.at()].carrier {
+            Carrier::Tcp => self.transport.wire_bytes(flow.bytes),
+            Carrier::Udp { message, .. } => {
+                super::udp::wire_bytes(message, flow.bytes, &self.transport)
+            }
+        }
     }
     /// The flows of `conn`.
     pub fn flows(&self, conn: u32) -> impl Iterator<Item = FlowId> + use<> {
@@ -177,6 +209,7 @@ fn entropy(traffic: &Traffic, spread: Spread, tx_first: &[u32], seed: u64) -> Ve
     let of = |(id, c): (u32, &Conn)| match spread {
         Spread::Pinned => (id - tx_first[c.src.at()]) as u16,
         Spread::PerPair => pair_entropy(seed, c.src, c.dst),
+        Spread::PerDestination => destination_entropy(seed, c.dst),
         _ => mix64(seed ^ mix64(u64::from(id) + 1)) as u16,
     };
     conns(traffic).map(of).collect()

@@ -95,7 +95,7 @@ impl TcpReceiver {
             header: Header {
                 peer: info.src,
                 conn,
-                entropy: host.plan.entropy(conn),
+                entropy: host.plan.entropy_back(conn),
                 class: info.class,
                 flags: 0,
             },

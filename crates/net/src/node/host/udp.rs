@@ -41,6 +41,27 @@ impl Fragmentation {
     }
 }
 
+/// Bytes on the wire of all datagrams of a flow of `bytes` in messages of `message`, and of the last.
+pub(super) fn wire_bytes(message: u32, bytes: u64, transport: &Transport) -> (u64, u64) {
+    let fragmentation = Fragmentation::new(message, transport);
+    let whole = bytes / u64::from(fragmentation.message);
+    let rest = (bytes % u64::from(fragmentation.message)) as u32;
+    let of = |length: u32| {
+        let full = u64::from(length / fragmentation.payload);
+        let len = |payload: u32| u64::from(transport.datagram_len(payload + HEADERS));
+        let last = length % fragmentation.payload;
+        match last {
+            0 => (full * len(fragmentation.payload), len(fragmentation.payload)),
+            _ => (full * len(fragmentation.payload) + len(last), len(last)),
+        }
+    };
+    let (each, last) = of(fragmentation.message);
+    match rest {
+        0 => (whole * each, last),
+        rest => (whole * each + of(rest).0, of(rest).1),
+    }
+}
+
 /// The sending end.
 #[derive(Debug)]
 pub(super) struct UdpSender {
@@ -159,5 +180,38 @@ impl UdpReceiver {
         self.fragments += 1;
         let length = self.fragmentation.length_of(message, bytes);
         (self.fragments == length.div_ceil(self.fragmentation.payload)).then_some(u64::from(length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::TransportSpec;
+    use crate::transport::congestion::AlgorithmKind;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bytes_on_the_wire_are_those_of_the_packets(bytes in 1u64..200_000, message in 1u32..9_000) {
+            let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
+            let carrier =
+                Carrier::Udp { rate: Rate(1), message, on: Time::ZERO, off: Time::ZERO, poisson: false };
+            let conn = Conn {
+                src: HostId(0),
+                dst: HostId(1),
+                carrier,
+                class: 0,
+                machines: Default::default(),
+                first: FlowId(0),
+                count: 1,
+            };
+            let stream = Stream::named(1, "test", 0);
+            let sender = UdpSender::new(&conn, bytes, &transport, Rate(1), stream, Time::ZERO);
+            let mut sender = sender.unwrap();
+            let next = || sender.next(HostId(1), 0, 0, &transport).map(|p| u64::from(p.len));
+            let lens: Vec<u64> = std::iter::from_fn(next).collect();
+            let sum = (lens.iter().sum(), lens[lens.len() - 1]);
+            prop_assert_eq!(wire_bytes(message, bytes, &transport), sum);
+        }
     }
 }

@@ -86,6 +86,8 @@ pub struct FabricManager {
     /// How long it took to make the last round known.
     telling: Time,
     plan_at: Time,
+    /// When those who have something at the same time have reported it, after nobody had anything.
+    gathered: Time,
     /// When reports have come that were asked for.
     answers: Time,
     send_at: Time,
@@ -121,6 +123,7 @@ impl FabricManager {
             begun: None,
             idle: true,
             plan_at: Time::MAX,
+            gathered: Time::ZERO,
             answers: Time::ZERO,
             send_at: Time::MAX,
             consumed: 0,
@@ -143,7 +146,7 @@ impl FabricManager {
         let spec = self.config.tdma.spec();
         let ahead = spec.planning_time + spec.lead + self.telling;
         let at = match &self.current {
-            None => cx.now,
+            None => cx.now.max(self.gathered),
             Some(run) if spec.pipelined => run.over().since(ahead),
             Some(run) => run.over(),
         };
@@ -337,8 +340,14 @@ impl FabricManager {
         });
         let runs = [&self.current, &self.next].into_iter().flatten().map(|run| &run.scheduled);
         let scheduled: Vec<_> = runs.chain(&planning).collect();
+        let first = self.current.is_none() && self.ledger.demand.total() == 0;
         if self.ledger.report(host, demand, &scheduled) {
             self.counts.reports += 1;
+            if first {
+                // Who is in step differs by no more than guard times allow for. A round for the first
+                // to report would make the others wait for its end.
+                self.gathered = cx.now.after(self.config.tdma.spec().guard);
+            }
             self.todo.push_back(Todo::Reported { host, report });
             self.consider(cx);
         }

@@ -1,0 +1,101 @@
+//! From a scenario to a network of flows: one scheme, one seed.
+
+use crate::build::{self, Files};
+use crate::scenario::{EngineSpec, FlowSpec, RatesSpec, Scenario};
+use slotline_net::control::{Map, PerFlow};
+use slotline_net::error::SpecError;
+use slotline_net::id::NodeId;
+use slotline_net::node::Change;
+use slotline_net::node::host::Plan;
+use slotline_net::route::Routes;
+use slotline_net::time::Time;
+use slotline_net::topology::{Graph, Wiring};
+use slotline_net::units::Rate;
+use slotline_sim::flow::{AimdOptions, FlowNetwork, Model};
+use std::sync::Arc;
+
+/// A network of flows ready to run.
+pub struct FlowAssembly {
+    /// The network.
+    pub network: FlowNetwork,
+    /// The graph, seen from its ports.
+    pub wiring: Wiring,
+    /// Flows that must be complete for the run to be over.
+    pub flows: u64,
+}
+
+/// Builds one run: scheme number `at` of `scenario` under `seed`.
+///
+/// # Errors
+/// The scenario asks for something that the flow-level engine cannot do.
+pub fn build(
+    scenario: &Scenario,
+    at: usize,
+    seed: u64,
+    files: &Files<'_>,
+) -> Result<FlowAssembly, SpecError> {
+    let EngineSpec::Flow(spec) = &scenario.engine else {
+        return Err(SpecError::new("engine", "`engine` is not \"flow\""));
+    };
+    let parts = build::parts(scenario, at, seed, files)?;
+    let scheduler = scheduler(&parts, seed)
+        .map_err(|e| SpecError::new(format!("scheme[{at}].{}", e.key), e.message))?;
+    let flows = parts.plan.traffic.flows.len() as u64;
+    let timeline = parts.timeline.into_iter().filter(concerns_all).collect();
+    let network = FlowNetwork {
+        graph: parts.graph,
+        plan: parts.plan,
+        routes: parts.routes,
+        timeline,
+        sampled: parts.sampled,
+        interval: scenario.measure.sample.unwrap_or_default(),
+        model: model(spec),
+        weights: std::array::from_fn(|class| spec.weights.get(class).copied().unwrap_or(1.0)),
+        store_and_forward: true,
+        scheduler,
+        seed,
+    };
+    Ok(FlowAssembly { network, wiring: parts.wiring, flows })
+}
+
+/// What both engines are given.
+pub struct Parts {
+    /// The network.
+    pub graph: Graph,
+    /// The same, seen from its ports.
+    pub wiring: Wiring,
+    /// Traffic, transport and path choice.
+    pub plan: Arc<Plan>,
+    /// Routes at the start.
+    pub routes: Arc<Routes>,
+    /// Changes.
+    pub timeline: Vec<(Time, NodeId, Change)>,
+    /// Ports that are sampled.
+    pub sampled: Vec<(NodeId, slotline_net::id::PortId)>,
+    /// The central scheme.
+    pub system: Option<Box<dyn slotline_net::control::System>>,
+}
+
+/// Other routes are told to each node; flows need to hear of them once.
+fn concerns_all((_, node, change): &(Time, NodeId, Change)) -> bool {
+    !matches!(change, Change::Routes(_)) || *node == NodeId(0)
+}
+
+fn scheduler(parts: &Parts, seed: u64) -> Result<Option<PerFlow>, SpecError> {
+    let Some(system) = &parts.system else { return Ok(None) };
+    let size = (parts.graph.nodes.len(), parts.graph.hosts.len());
+    let network = Map::new(size, &parts.wiring, &parts.routes, seed).network();
+    let scheme = system.per_flow(&network, seed)?;
+    let unable = || SpecError::new("control", "the scheme decides about packets, not about flows");
+    scheme.ok_or_else(unable).map(Some)
+}
+
+fn model(spec: &FlowSpec) -> Model {
+    match spec.rates {
+        RatesSpec::MaxMin => Model::MaxMin { tolerance: spec.tolerance },
+        RatesSpec::Aimd => Model::Aimd(AimdOptions {
+            tick: spec.tick.unwrap_or(Time::us(100)),
+            increase: spec.increase.unwrap_or(Rate(120_000_000)).0 as f64 / 8.0,
+        }),
+    }
+}

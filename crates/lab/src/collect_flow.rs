@@ -1,0 +1,67 @@
+//! From what the flow-level engine leaves behind to a record.
+
+use crate::collect::{Scene, planned};
+use crate::record::{
+    Conservation, ControlRow, EngineStats, FlowRow, PortRow, RunRecord, SampleRow,
+};
+use slotline_sim::flow::FlowOutcome;
+
+impl Scene {
+    /// Everything that `outcome` says.
+    pub fn record_flows(&self, outcome: &FlowOutcome) -> RunRecord {
+        let row_of = self.rows();
+        let sample = |sample: &slotline_sim::Sample| SampleRow {
+            t_ps: sample.time,
+            port: row_of[&self.sampled[sample.series as usize]],
+            queue_bytes: 0,
+            tx_bytes: sample.sent,
+        };
+        let control = |(count, value): &(&'static str, u64)| ControlRow {
+            count: (*count).into(),
+            value: *value,
+        };
+        RunRecord {
+            flows: self.passages(outcome),
+            ports: self.ports_with(|node, port| PortRow {
+                tx_bytes: outcome.ports[node.at()][port.at()],
+                ..PortRow::default()
+            }),
+            samples: outcome.samples.iter().map(sample).collect(),
+            control: outcome.counts.iter().map(control).collect(),
+            engine: engine(outcome),
+            census: census(outcome),
+            ..RunRecord::default()
+        }
+    }
+
+    fn passages(&self, outcome: &FlowOutcome) -> Vec<FlowRow> {
+        let flows = (0..).zip(&self.plan.traffic.flows).zip(&outcome.flows);
+        let row = |((id, flow), passage): ((u32, _), &slotline_sim::flow::Passage)| FlowRow {
+            start_ps: passage.started.as_ps(),
+            finish_ps: passage.finished.as_ps(),
+            delivered_bytes: passage.delivered,
+            ..planned(&self.plan, id, flow)
+        };
+        let mut rows: Vec<FlowRow> = flows.map(row).collect();
+        self.fill_ideal(&mut rows);
+        rows
+    }
+}
+
+/// Bytes on the wire in place of packets.
+fn census(outcome: &FlowOutcome) -> Conservation {
+    let volume = &outcome.volume;
+    let (delivered, in_flight) = (volume.delivered.round() as u64, volume.under_way.round() as u64);
+    Conservation { sent: delivered + in_flight, delivered, in_flight, ..Conservation::default() }
+}
+
+fn engine(outcome: &FlowOutcome) -> EngineStats {
+    EngineStats {
+        events: outcome.events,
+        digest: outcome.digest,
+        threads: 1,
+        sim_time_ps: outcome.reached.as_ps(),
+        flow_level: true,
+        ..EngineStats::default()
+    }
+}

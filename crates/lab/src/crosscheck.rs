@@ -1,0 +1,207 @@
+//! One scenario on both engines: what packets do, and what flows as fluids do.
+
+use crate::metrics::{Metric, PACKET_METRICS, Unit};
+use crate::record::{RunRecord, RunSet};
+use crate::run::Jobs;
+use crate::scenario::flow_level::{decides_about_flows, plain, unheard};
+use crate::scenario::{EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
+use crate::summary::{EngineTotal, Summary};
+use serde::Serialize;
+use slotline_net::aqm::spec::QueueSpec;
+use slotline_net::control::ControlSpec;
+use slotline_net::route::RoutingSpec;
+
+/// What both engines say of one quantity.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The scheme.
+    pub scheme: String,
+    /// Key of the quantity.
+    pub metric: String,
+    /// Its name for people.
+    pub title: String,
+    /// The unit of its values.
+    pub unit: &'static str,
+    /// On the packet engine, mean over seeds.
+    pub packet: f64,
+    /// On the flow-level engine.
+    pub flow: f64,
+    /// `flow` over `packet`, less one; nothing where that is zero.
+    pub difference: Option<f64>,
+}
+
+/// Both engines side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Crosscheck {
+    /// By scheme, then metric.
+    pub rows: Vec<Row>,
+    /// What the flow-level engine was not told, and schemes that it cannot run.
+    pub notes: Vec<String>,
+    /// Processor time of the packet engine in seconds, all schemes and seeds that were compared.
+    pub packet_cpu_s: f64,
+    /// The same of the flow-level engine.
+    pub flow_cpu_s: f64,
+    /// Whether all runs were done.
+    pub complete: bool,
+}
+
+/// A scenario as each engine is given it.
+pub struct Sides {
+    /// For the packet engine.
+    pub packet: Loaded,
+    /// For the flow-level engine.
+    pub flow: Loaded,
+    /// What was left out.
+    pub notes: Vec<String>,
+}
+
+impl Sides {
+    /// Leaves out what only one of the engines can do.
+    ///
+    /// # Errors
+    /// Nothing is left to compare, or the flow-level engine objects to something else.
+    pub fn of(loaded: &Loaded) -> Result<Sides, ScenarioError> {
+        let (mut packet, mut flow, mut notes) = (loaded.clone(), loaded.clone(), vec![]);
+        let seed = loaded.scenario.seed.into();
+        let graph = loaded.scenario.fabric.build().map_err(|e| loaded.blame(e))?;
+        let able = |scheme: &crate::scenario::SchemeSpec| {
+            let flows = matches!(scheme.control, ControlSpec::None {})
+                || decides_about_flows(scheme, &graph, seed).is_ok();
+            flows
+                && !matches!(
+                    scheme.routing,
+                    RoutingSpec::Spray | RoutingSpec::Flowlet | RoutingSpec::Classifier
+                )
+        };
+        for scheme in loaded.scenario.scheme.iter().filter(|scheme| !able(scheme)) {
+            notes.push(format!("{}: left out, for it decides packet by packet", scheme.name));
+        }
+        let heard = |event: &EventSpec| unheard(&event.kind).is_none();
+        if !loaded.scenario.event.iter().all(heard) {
+            notes.push("events of controllers and schedulers: left out".into());
+        }
+        for side in [&mut packet, &mut flow] {
+            side.scenario.event.retain(heard);
+            side.scenario.scheme.retain(able);
+            side.scenario.measure.metrics.retain(|metric| !PACKET_METRICS.contains(metric));
+            side.scenario.measure.capture.clear();
+            side.scenario.measure.capture_limit = crate::scenario::MeasureSpec::CAPTURE_LIMIT;
+            side.scenario.measure.follow.clear();
+        }
+        if flow.scenario.scheme.is_empty() {
+            let why = "no scheme is left that both engines can run";
+            return Err(loaded.blame(slotline_net::error::SpecError::new("scheme", why)));
+        }
+        notes.extend(without_packets(&mut flow.scenario));
+        flow.scenario.measure.why = false;
+        let engine = Some(loaded.scenario.engine.clone()).filter(|engine| !engine.is_packet());
+        flow.use_engine(engine.unwrap_or_else(EngineSpec::flow))?;
+        packet.use_engine(EngineSpec::Packet {})?;
+        packet.scenario.measure.why = false;
+        Ok(Sides { packet, flow, notes })
+    }
+
+    /// The runs of both sides: those of the packet engine, then those of the other.
+    pub fn jobs(&self) -> [Jobs; 2] {
+        [Jobs::of(&self.packet), Jobs::of(&self.flow)]
+    }
+
+    /// What the runs of both sides say.
+    pub fn compare(self, packet: Vec<RunRecord>, flow: Vec<RunRecord>) -> Crosscheck {
+        let sets = [self.packet.run_set(packet), self.flow.run_set(flow)];
+        let cpu = |set: &RunSet| EngineTotal::of(&set.in_order()).stats.cpu_s;
+        Crosscheck {
+            rows: rows(&sets),
+            notes: self.notes,
+            packet_cpu_s: cpu(&sets[0]),
+            flow_cpu_s: cpu(&sets[1]),
+            complete: sets.iter().all(RunSet::complete),
+        }
+    }
+}
+
+/// Takes out what describes queues and congestion control; says so.
+fn without_packets(scenario: &mut Scenario) -> Vec<String> {
+    let mut notes = vec![];
+    for scheme in &mut scenario.scheme {
+        let mut left_out = vec![];
+        if scheme.queue != QueueSpec::default() {
+            left_out.push("queue");
+        }
+        if scheme.transport != plain(&scheme.transport) {
+            left_out.push("congestion control");
+        }
+        if scheme.recovery.is_some() {
+            left_out.push("recovery");
+        }
+        if scheme.control_loss > 0.0 {
+            left_out.push("loss of control messages");
+        }
+        scheme.recovery = None;
+        scheme.queue = QueueSpec::default();
+        scheme.transport = plain(&scheme.transport);
+        scheme.control_loss = 0.0;
+        if !left_out.is_empty() {
+            let what = left_out.join(" and ");
+            notes.push(format!("{}: {what} not known to the flow-level engine", scheme.name));
+        }
+    }
+    notes
+}
+
+fn rows(sets: &[RunSet; 2]) -> Vec<Row> {
+    let [packet, flow] = [Summary::of(&sets[0]), Summary::of(&sets[1])];
+    let mut rows = vec![];
+    for (at, name) in sets[0].schemes.iter().enumerate() {
+        for metric in Metric::ALL {
+            let of = |summary: &Summary| Some(summary.cell(at, metric)?.estimate.mean);
+            let (_, title, unit, _) = metric.about();
+            if let (Some(packet), Some(flow)) = (of(&packet), of(&flow)) {
+                rows.push(row(name, (metric.key(), title), unit.symbol(), [packet, flow]));
+            }
+        }
+        for (key, title, measure) in USE {
+            let mean = |set: &RunSet| {
+                let runs = set.of(name);
+                runs.iter().map(|run| measure(run)).sum::<f64>() / runs.len().max(1) as f64
+            };
+            let both = [mean(&sets[0]), mean(&sets[1])];
+            rows.push(row(name, (key, title), Unit::Ratio.symbol(), both));
+        }
+    }
+    rows
+}
+
+fn row(scheme: &str, (key, title): (&str, &str), unit: &'static str, both: [f64; 2]) -> Row {
+    let [packet, flow] = both;
+    let difference = (packet != 0.0).then(|| flow / packet - 1.0);
+    let (scheme, metric, title) = (scheme.into(), key.into(), title.into());
+    Row { scheme, metric, title, unit, packet, flow, difference }
+}
+
+type Use = (&'static str, &'static str, fn(&RunRecord) -> f64);
+
+/// How much of their time ports of switches send.
+const USE: [Use; 2] = [
+    ("utilisation-mean", "Utilisation, mean", mean_use),
+    ("utilisation-most", "Utilisation, busiest", most_use),
+];
+
+fn mean_use(run: &RunRecord) -> f64 {
+    let (sum, count) = uses(run).fold((0.0, 0u32), |(sum, n), used| (sum + used, n + 1));
+    sum / f64::from(count.max(1))
+}
+
+fn most_use(run: &RunRecord) -> f64 {
+    uses(run).fold(0.0, f64::max)
+}
+
+/// By port of a switch, from the beginning to the last byte that arrived.
+fn uses(run: &RunRecord) -> impl Iterator<Item = f64> {
+    let ends = run.flows.iter().filter(|flow| flow.finished()).map(|flow| flow.finish_ps);
+    let all_done = run.flows.iter().all(|flow| flow.finished());
+    let end = if all_done { ends.max().unwrap_or(0) } else { run.engine.sim_time_ps };
+    let seconds = (end.max(1)) as f64 * 1e-12;
+    let switches = run.ports.iter().filter(|port| !port.host && port.rate_bps > 0);
+    switches.map(move |port| port.tx_bytes as f64 * 8.0 / port.rate_bps as f64 / seconds)
+}

@@ -1,0 +1,48 @@
+//! The flow-level engine in words, and what it costs.
+
+use super::several;
+use super::survey::Survey;
+use crate::metrics::Unit;
+use crate::output::words::quantity;
+use crate::scenario::{EngineSpec, RatesSpec};
+use slotline_net::time::Time;
+use slotline_net::units::Rate;
+
+/// Which engine it is, unless it is the usual one.
+pub(super) fn sentences(engine: &EngineSpec) -> Vec<String> {
+    let EngineSpec::Flow(spec) = engine else { return vec![] };
+    let rates = match spec.rates {
+        RatesSpec::MaxMin if spec.weights.is_empty() => {
+            "Rates are max-min fair at any moment.".into()
+        }
+        RatesSpec::MaxMin => {
+            format!("Rates are max-min fair at any moment, weighted by class: {:?}.", spec.weights)
+        }
+        RatesSpec::Aimd => format!(
+            "Rates follow TCP's slow start and saw-teeth: each {} those of flows with room on their way \
+             grow, by {} past slow start, and the others are halved.",
+            super::span(spec.tick.unwrap_or(Time::us(100))),
+            super::survey::rate(spec.increase.unwrap_or(Rate(120_000_000)))
+        ),
+    };
+    let fluid = "Flows are fluids: no packets, no queues, no losses.";
+    vec![fluid.into(), rates]
+}
+
+/// Nanoseconds for a flow that shares its links with few others; with many it is some hundred times
+/// that (docs/performance.md).
+const FLOW_NS: f64 = 10_000.0;
+
+pub(super) fn cost(survey: &Survey<'_>) -> Vec<String> {
+    let scenario = survey.scenario;
+    let runs = scenario.scheme.len() as u64 * u64::from(scenario.repeat);
+    let flows = survey.traffic.flows.len() as u64;
+    let seconds = runs as f64 * flows as f64 * FLOW_NS * 1e-9;
+    vec![format!(
+        "{} of {} each: about {} of processor time where few flows share a link, and up to some hundred \
+         times that where dozens do.",
+        several(runs, "run"),
+        several(flows, "flow"),
+        quantity(Unit::Seconds, seconds)
+    )]
+}

@@ -1,0 +1,142 @@
+//! Which engine simulates, and how.
+
+use schemars::JsonSchema;
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use slotline_net::time::Time;
+use slotline_net::units::Rate;
+use std::fmt;
+
+/// The engine and its options: in a scenario a table, or the name alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self")]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = slotline_net::schema::or_name)]
+pub enum EngineSpec {
+    /// Every packet.
+    Packet {},
+    /// Flows as fluids: each has a rate at any time, and no packet is there. For very large networks
+    /// and long times.
+    Flow(FlowSpec),
+}
+
+/// How the flow-level engine finds rates.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = slotline_net::schema::keep_comment)]
+pub struct FlowSpec {
+    /// What makes rates.
+    pub rates: RatesSpec,
+    /// Time from one update of all rates to the next, with rates = "aimd"; 100us unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Time>,
+    /// What a flow gets more each tick when it is past slow start, with rates = "aimd"; 120Mbps unless
+    /// given, which is a segment of 1500 B each 100us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub increase: Option<Rate>,
+    /// With rates = "max-min", a change of what a link gives to its flows that is smaller than this share
+    /// is not passed on, from 0 (rates are exact) to 0.01.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 0.01))]
+    pub tolerance: f64,
+    /// With rates = "max-min", weights of flows by priority class, from class 0 on; those not given
+    /// are 1. Rates are max-min fair for a weight of one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<f64>,
+}
+
+/// What makes the rates of the flow-level engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RatesSpec {
+    /// Exact max-min fairness at any moment.
+    ///
+    /// Source: Bertsekas and Gallager, "Data Networks", section 6.5.2.
+    #[default]
+    MaxMin,
+    /// TCP's slow start, additive increase and multiplicative decrease, tick by tick.
+    ///
+    /// Source: Al-Fares, "A Scalable, Adaptive, and Extensible Data Center Network Architecture", UC San
+    /// Diego, 2012, section 4.3.5.
+    Aimd,
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
+}
+
+impl EngineSpec {
+    /// The flow-level engine with its usual options.
+    pub fn flow() -> EngineSpec {
+        EngineSpec::Flow(FlowSpec::default())
+    }
+    /// Whether it simulates every packet.
+    pub fn is_packet(&self) -> bool {
+        *self == EngineSpec::Packet {}
+    }
+}
+
+impl Default for EngineSpec {
+    fn default() -> EngineSpec {
+        EngineSpec::Packet {}
+    }
+}
+
+impl Serialize for EngineSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        EngineSpec::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for EngineSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<EngineSpec, D::Error> {
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+/// Not `serde(untagged)`: that would hide which key is wrong.
+struct NameOrTable;
+
+impl<'de> Visitor<'de> for NameOrTable {
+    type Value = EngineSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an engine: \"packet\", \"flow\", or a table with that `kind`")
+    }
+    /// The name alone is the table that says no more.
+    fn visit_str<E: Error>(self, name: &str) -> Result<EngineSpec, E> {
+        EngineSpec::deserialize(MapDeserializer::new([("kind", name)].into_iter()))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<EngineSpec, A::Error> {
+        EngineSpec::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct File {
+        engine: EngineSpec,
+    }
+
+    #[test]
+    fn a_name_or_a_table() {
+        let read = |text: &str| toml::from_str::<File>(text).map(|file| file.engine);
+        assert_eq!(read("engine = 'flow'"), Ok(EngineSpec::flow()));
+        assert_eq!(read("engine = 'packet'"), Ok(EngineSpec::Packet {}));
+        let spec =
+            FlowSpec { rates: RatesSpec::Aimd, tick: Some(Time::ms(1)), ..FlowSpec::default() };
+        let text = "[engine]\nkind = 'flow'\nrates = 'aimd'\ntick = '1ms'";
+        assert_eq!(read(text), Ok(EngineSpec::Flow(spec.clone())));
+        let file = File { engine: EngineSpec::Flow(spec) };
+        let written = toml::to_string(&file).expect("plain data");
+        assert_eq!(toml::from_str(&written), Ok(file), "{written}");
+        assert!(
+            read("engine = 'fluid'").is_err()
+                && read("[engine]\nkind = 'packet'\ntick = '1ms'").is_err()
+        );
+    }
+}

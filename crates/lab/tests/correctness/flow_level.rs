@@ -1,0 +1,187 @@
+//! The flow-level engine against the packet engine, and what it refuses.
+
+use crate::common::{load, records};
+use slotline_lab::crosscheck::{Crosscheck, Sides};
+use slotline_lab::metrics::{Metric, PACKET_METRICS};
+use slotline_lab::record::{RunRecord, Window};
+use slotline_lab::scenario::{Loaded, Scenario};
+use std::path::Path;
+
+fn checked(loaded: &Loaded) -> Crosscheck {
+    let sides = Sides::of(loaded).unwrap_or_else(|error| panic!("{error}"));
+    let [packet, flow] = sides.jobs();
+    let packet = packet.run(&sides.packet, 1).unwrap_or_else(|error| panic!("{error}"));
+    let flow = flow.run(&sides.flow, 1).unwrap_or_else(|error| panic!("{error}"));
+    sides.compare(packet, flow)
+}
+
+/// What both engines say of a metric of the first scheme, and the difference.
+fn of(checked: &Crosscheck, metric: &str) -> (f64, f64, f64) {
+    let row = checked.rows.iter().find(|row| row.metric == metric);
+    let row = row.unwrap_or_else(|| panic!("no {metric}: {checked:?}"));
+    (row.packet, row.flow, row.difference.unwrap_or(0.0))
+}
+
+fn lone(size: &str) -> String {
+    format!(
+        r#"
+        name = "lone flow"
+        end = {{ at = "10s" }}
+        fabric = {{ kind = "fat-tree", k = 4 }}
+        [[workload]]
+        kind = "bulk"
+        senders = "0"
+        receivers = "15"
+        size = "{size}"
+        [[scheme]]
+        name = "tcp"
+        queue = {{ kind = "drop-tail", limit = "10MB" }}
+        "#
+    )
+}
+
+#[test]
+fn a_lone_flow_takes_the_same_on_both() {
+    // A short one waits for its first acknowledgements, which fluids know nothing of.
+    for (size, most) in [("1MB", 1e-2), ("100MB", 1e-3)] {
+        let checked = checked(&load(&lone(size)));
+        let (packet, flow, off) = of(&checked, "fct-mean");
+        assert!(off.abs() < most, "{size}: {packet} s packet by packet, {flow} s as a fluid");
+        // The way back carries an acknowledgement of 84 bytes for each segment of 1,538.
+        let (packet, flow, off) = of(&checked, "utilisation-mean");
+        assert!((off + 84.0 / 1_622.0).abs() < 1e-2, "{packet}, {flow}");
+        assert_eq!(checked.notes.len(), 1, "{:?}", checked.notes);
+    }
+}
+
+const PERMUTATION: &str = r#"
+    name = "permutation"
+    end = { at = "10s" }
+    fabric = { kind = "fat-tree", k = 4 }
+    [[workload]]
+    kind = "random-bijective"
+    size = "10MB"
+    [[scheme]]
+    name = "dctcp"
+    transport = { kind = "dctcp", min-rto = "10ms" }
+    queue = { kind = "ecn", limit = "300KB", threshold = "30KB" }
+    [[scheme]]
+    name = "spray"
+    routing = "spray"
+    "#;
+
+/// Long flows under DCTCP, which loses nothing: both engines put them on the same paths, and the most
+/// loaded one decides when all is done. TCP gives flows over several full links less than max-min fairness
+/// does, and their neighbours more, so that the mean is lower.
+#[test]
+fn a_permutation_takes_about_the_same_on_both() {
+    let checked = checked(&load(PERMUTATION));
+    let most = [("fct-mean", 0.15), ("fct-p99", 0.01), ("makespan", 0.01), ("goodput", 0.01)];
+    for (metric, most) in most {
+        let (packet, flow, off) = of(&checked, metric);
+        assert!(off.abs() < most, "{metric}: {packet} packet by packet, {flow} as fluids");
+    }
+    assert!(checked.rows.iter().all(|row| row.scheme == "dctcp"), "{checked:?}");
+    assert!(checked.notes.iter().any(|note| note.starts_with("spray")), "{:?}", checked.notes);
+}
+
+#[test]
+fn a_failed_link_costs_about_the_same_on_both() {
+    let events = r#"
+        [[event]]
+        at = "2ms"
+        kind = "link-down"
+        link = "agg0.0-core0"
+        reroute-after = "500us"
+        [[event]]
+        at = "10ms"
+        kind = "link-up"
+        link = "agg0.0-core0"
+        [[event]]
+        at = "12ms"
+        kind = "rate"
+        link = "edge1.0-agg1.0"
+        rate = "5Gbps"
+        "#;
+    let checked = checked(&load(&(PERMUTATION.to_string() + events)));
+    let (packet, flow, off) = of(&checked, "fct-mean");
+    // Segments that were on the link are lost, and some wait for a time-out of 10 ms.
+    assert!((-0.3..0.05).contains(&off), "{packet} packet by packet, {flow} as fluids");
+}
+
+#[test]
+fn shipped_scenarios_can_be_checked() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/incast.toml");
+    let mut loaded = Scenario::load(&path).unwrap_or_else(|error| panic!("{error}"));
+    loaded.reseed(None, Some(1)).unwrap_or_else(|error| panic!("{error}"));
+    let checked = checked(&loaded);
+    assert!(checked.complete && !checked.rows.is_empty());
+    assert!(checked.notes.iter().any(|note| note.contains("left out")), "{:?}", checked.notes);
+    let (packet, flow, _) = of(&checked, "goodput");
+    assert!(flow >= packet, "TCP cannot do better than fair shares: {packet}, {flow}");
+}
+
+fn fluids(more: &str) -> Vec<RunRecord> {
+    let text = format!("engine = \"flow\"\n{}{more}", lone("1MB"));
+    records(&text.replace("queue = { kind = \"drop-tail\", limit = \"10MB\" }", ""), 1)
+}
+
+#[test]
+fn what_is_about_packets_is_absent() {
+    let run = &fluids("[measure]\nsample = \"100us\"")[0];
+    assert!(run.engine.flow_level && run.census.holds() && run.census.sent > 1_000_000);
+    for metric in PACKET_METRICS {
+        assert_eq!(metric.measure(run, Window::ALL), None, "{metric:?}");
+    }
+    assert!(Metric::FctMean.measure(run, Window::ALL).is_some());
+    assert!(Metric::SlowdownMean.measure(run, Window::ALL).is_some());
+    assert!(run.samples.iter().any(|sample| sample.tx_bytes > 0));
+    assert_eq!(run.engine.digest, fluids("[measure]\nsample = \"100us\"")[0].engine.digest);
+}
+
+#[test]
+fn what_needs_packets_is_refused_with_its_key() {
+    let base = |scheme: &str, more: &str| {
+        format!(
+            "name = \"x\"\nengine = \"flow\"\nend = {{ at = \"10ms\" }}\n\
+             fabric = {{ kind = \"star\", hosts = 3 }}\n\
+             [[workload]]\nkind = \"bulk\"\nsenders = \"0\"\nreceivers = \"1\"\nsize = \"1MB\"\n\
+             [[scheme]]\nname = \"s\"\n{scheme}\n{more}\n"
+        )
+    };
+    let refused = [
+        (base("queue = \"ecn\"", ""), "scheme[0].queue"),
+        (base("transport = \"cubic\"", ""), "scheme[0].transport"),
+        (base("routing = \"spray\"", ""), "scheme[0].routing"),
+        (base("control = \"xco\"", ""), "scheme[0].control"),
+        (base("", "[measure]\nwhy = true"), "measure.why"),
+        (base("", "[measure]\ncapture = [\"s0-h0\"]"), "measure.capture"),
+        (base("", "[measure]\nfollow = [0]"), "measure.follow"),
+        (base("", "[measure]\nmetrics = [\"drops\"]"), "measure.metrics[0]"),
+    ];
+    for (text, key) in refused {
+        let error =
+            Scenario::parse(Path::new("s.toml"), text.clone()).expect_err(&text).to_string();
+        let last = key.rsplit('.').next().unwrap_or(key).trim_end_matches("[0]");
+        assert!(error.contains(last), "{key}: {error}");
+        assert!(error.contains("flow-level"), "{error}");
+    }
+    let options = [
+        ("tick = \"1ms\"", "tick"),
+        ("rates = \"aimd\"\ntick = \"0s\"", "tick"),
+        ("rates = \"aimd\"\nweights = [1.0]", "weights"),
+        ("weights = [0.0]", "weights"),
+        ("tolerance = 0.5", "tolerance"),
+        ("rates = \"aimd\"\ntolerance = 0.001", "tolerance"),
+        ("weights = [1,1,1,1,1,1,1,1,1]", "weights"),
+        ("rates = \"aimd\"\nincrease = \"0bps\"", "increase"),
+    ];
+    for (more, key) in options {
+        let text = base("", &format!("[engine]\nkind = \"flow\"\n{more}"));
+        let text = text.replace("engine = \"flow\"\n", "");
+        let error =
+            Scenario::parse(Path::new("s.toml"), text.clone()).expect_err(&text).to_string();
+        assert!(error.contains(key), "{error}");
+    }
+    assert!(Scenario::parse(Path::new("s.toml"), base("", "")).is_ok());
+}

@@ -1,0 +1,134 @@
+//! Hedera in a network: flows leave links that others use, and links that fail; without a scheduler,
+//! hashes decide. Flowlets and hashes of destinations.
+
+use crate::common::records;
+use slotline_lab::record::{FlowRow, RunRecord};
+
+const LOOP: &str = r#"poll = "2ms", gather = "100us", computing = "100us", install = "100us""#;
+
+/// A permutation among 16 hosts of a fat-tree, 5 MB each; `scheme` says how paths are chosen.
+fn run(scheme: &str, extra: &str, threads: usize) -> RunRecord {
+    let text = format!(
+        r#"
+        name = "hedera"
+        end = {{ at = "2s" }}
+        fabric = {{ kind = "fat-tree", k = 4, rate = "1Gbps" }}
+        [[workload]]
+        kind = "random-bijective"
+        size = "5MB"
+        [[scheme]]
+        name = "paths"
+        queue = {{ limit = "150KB" }}
+        {scheme}
+        {extra}
+        "#
+    );
+    records(&text, threads).remove(0)
+}
+
+fn hedera(options: &str) -> String {
+    format!("control = {{ kind = \"hedera\", {LOOP}, {options} }}")
+}
+
+fn count(run: &RunRecord, name: &str) -> u64 {
+    run.control.iter().find(|row| row.count == name).map_or(0, |row| row.value)
+}
+
+/// Mean completion time in milliseconds; all flows are complete.
+fn mean_ms(run: &RunRecord) -> f64 {
+    let time = |flow: &FlowRow| {
+        assert!(flow.finished(), "{flow:?}");
+        (flow.finish_ps - flow.start_ps) as f64 / 1e9
+    };
+    run.flows.iter().map(time).sum::<f64>() / run.flows.len() as f64
+}
+
+/// 5 MB need 42 ms alone on a link of 1 Gbit/s.
+#[test]
+fn large_flows_get_paths_of_their_own() {
+    let ecmp = mean_ms(&run("", "", 1));
+    for placement in ["first-fit", "annealing", "annealing-per-flow", "best"] {
+        let run = run(&hedera(&format!("placement = \"{placement}\"")), "", 1);
+        let mean = mean_ms(&run);
+        assert!(mean < 0.85 * ecmp, "{placement}: {mean} ms, {ecmp} ms by hash");
+        assert!(count(&run, "reports") >= 16 && count(&run, "ignored_messages") == 0);
+        assert!(count(&run, "installed_paths") >= 16);
+        if placement == "best" {
+            assert!(mean < 50.0, "{mean}");
+            assert_eq!(count(&run, "changed_paths"), 16, "once each");
+        }
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let scheme = hedera("placement = \"annealing\"");
+    let digests = [1, 3].map(|threads| run(&scheme, "", threads).engine.digest);
+    assert_eq!(digests[0], digests[1]);
+}
+
+/// A scheduler that never speaks leaves all to hashes; one that stops is forgotten.
+#[test]
+fn without_a_scheduler_hashes_decide() {
+    let silent = run(&hedera(""), "control-loss = 1.0", 1);
+    assert_eq!((count(&silent, "decisions"), count(&silent, "installed_paths")), (0, 0));
+    let ecmp = run("", "", 1);
+    let apart = (mean_ms(&silent) - mean_ms(&ecmp)).abs() / mean_ms(&ecmp);
+    // Other hashes, of the same kind.
+    assert!(apart < 0.5, "{apart}");
+    let stop = "[[event]]\nat = \"5ms\"\nkind = \"controller-down\"\ncontroller = \"scheduler\"";
+    let stopped = run(&hedera("placement = \"best\""), stop, 1);
+    assert!((16..=48).contains(&count(&stopped, "installed_paths")));
+    assert!(mean_ms(&stopped) > 50.0, "{}", mean_ms(&stopped));
+    let start = "[[event]]\nat = \"9ms\"\nkind = \"controller-up\"\ncontroller = \"scheduler\"";
+    let again = run(&hedera("placement = \"best\""), &format!("{stop}\n{start}"), 1);
+    assert!(mean_ms(&again) < 60.0, "{}", mean_ms(&again));
+    // Half of all messages get lost: reports and answers come again.
+    let lossy = run(&hedera("placement = \"best\""), "control-loss = 0.5", 1);
+    assert!(mean_ms(&lossy) < 0.9 * mean_ms(&ecmp), "{}", mean_ms(&lossy));
+}
+
+/// A link between an aggregation and a core switch fails: its flows go elsewhere.
+#[test]
+fn flows_leave_a_link_that_fails() {
+    let event = "[[event]]\nat = \"10ms\"\nkind = \"link-down\"\nlink = \"agg0.0-core0\"\nreroute-after = \"1ms\"";
+    for placement in ["first-fit", "annealing", "best"] {
+        let run = run(&hedera(&format!("placement = \"{placement}\"")), event, 1);
+        assert_eq!(count(&run, "rewirings"), 1);
+        assert!(mean_ms(&run) < 400.0, "{placement}: {}", mean_ms(&run));
+    }
+}
+
+/// Under a hash of the destination two flows to one host share their path from where they meet; a
+/// flowlet's gap that never comes leaves a flow where it was, one that always comes spreads it.
+#[test]
+fn bursts_and_destinations_choose_paths() {
+    let used = |scheme: &str| {
+        let text = format!(
+            r#"
+            name = "spread"
+            end = {{ at = "1s" }}
+            fabric = {{ kind = "fat-tree", k = 4, rate = "1Gbps" }}
+            [[workload]]
+            kind = "bulk"
+            senders = "0,1"
+            receivers = "12"
+            size = "1MB"
+            [measure]
+            sample = "100ms"
+            ports = ["edge0.0-agg0.0", "edge0.0-agg0.1"]
+            [[scheme]]
+            name = "spread"
+            queue = {{ limit = "150KB" }}
+            {scheme}
+            "#
+        );
+        let run = records(&text, 1).remove(0);
+        let sent = |port| run.samples.iter().filter(|s| s.port == port).map(|s| s.tx_bytes).max();
+        [sent(0), sent(1)].map(|bytes| bytes.unwrap_or(0) > 100_000)
+    };
+    let both = used(r#"routing = "ecmp-destination""#);
+    assert!(both == [true, false] || both == [false, true], "{both:?}");
+    assert_eq!(used(r#"routing = "spray""#), [true, true]);
+    assert_eq!(used("routing = \"flowlet\"\nflowlet-gap = \"1us\""), [true, true]);
+}

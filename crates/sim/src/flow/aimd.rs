@@ -1,0 +1,211 @@
+//! Rates as TCP's slow start and congestion avoidance would have them, tick by tick, without packets.
+//!
+//! Source: Al-Fares, Radhakrishnan, Raghavan, Huang and Vahdat, "Hedera: Dynamic Flow Scheduling for Data
+//! Center Networks", NSDI 2010, section 5.3: "each tick, the simulator shuffles the order of flows and
+//! computes the expected rate increase for each flow, constrained by available bandwidth on the flow's
+//! path. If a flow is in slow start, its rate is doubled. If it is in congestion avoidance, its rate is
+//! additively increased (using an additive increase factor of 15 MB/s to simulate a network with an RTT
+//! of 100 µs). If the flow's path is saturated, the flow's rate is halved and bandwidth is freed along
+//! the path." How long a tick is it does not say.
+
+use super::maxmin::FlowKey;
+use slotline_net::rng::Stream;
+use slotline_net::time::Time;
+
+/// What the published simulator leaves open, and what it states.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct AimdOptions {
+    /// Time from one update of all rates to the next.
+    pub tick: Time,
+    /// What a flow in congestion avoidance gets more in each tick, in bytes per second. A flow begins
+    /// with this much.
+    pub increase: f64,
+}
+
+/// A share of a link's capacity below which it is full.
+const FULL: f64 = 1e-9;
+
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    way: Vec<u32>,
+    rate: f64,
+    cap: f64,
+    slow_start: bool,
+    there: bool,
+}
+
+/// Flows on links, and the rate of each.
+#[derive(Clone, Debug)]
+pub struct Aimd {
+    options: AimdOptions,
+    capacity: Vec<f64>,
+    used: Vec<f64>,
+    flows: Vec<Flow>,
+    unused: Vec<u32>,
+    /// Those that are there, and those that left since the last tick; shuffled each tick.
+    order: Vec<u32>,
+    /// Number of those that are there.
+    there: usize,
+    rng: Stream,
+}
+
+impl Aimd {
+    /// Links with these capacities, in bytes per second, and no flows.
+    pub fn new(capacities: &[f64], options: AimdOptions, seed: u64) -> Aimd {
+        Aimd {
+            options,
+            capacity: capacities.to_vec(),
+            used: vec![0.0; capacities.len()],
+            flows: Vec::new(),
+            unused: Vec::new(),
+            order: Vec::new(),
+            there: 0,
+            rng: Stream::named(seed, "flow.aimd", 0),
+        }
+    }
+
+    /// Time between two updates.
+    pub fn tick_length(&self) -> Time {
+        self.options.tick
+    }
+
+    /// Whether no flow is there.
+    pub fn is_empty(&self) -> bool {
+        self.there == 0
+    }
+
+    /// A flow over `links` that never gets more than `cap`. It sends nothing before the next tick.
+    pub fn insert(&mut self, links: &[u32], cap: f64) -> FlowKey {
+        let key = self.unused.pop().unwrap_or_else(|| {
+            self.flows.push(Flow::default());
+            self.flows.len() as u32 - 1
+        });
+        let way = links.to_vec();
+        self.flows[key as usize] = Flow { way, rate: 0.0, cap, slow_start: true, there: true };
+        self.order.push(key);
+        self.there += 1;
+        FlowKey(key)
+    }
+
+    /// Removes a flow.
+    pub fn remove(&mut self, key: FlowKey) {
+        self.charge(key.at(), -self.flows[key.at()].rate);
+        self.flows[key.at()] = Flow::default();
+        self.there -= 1;
+    }
+
+    /// Puts a flow on another way, at the rate it has.
+    pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
+        let rate = self.flows[key.at()].rate;
+        self.charge(key.at(), -rate);
+        self.flows[key.at()].way = links.to_vec();
+        self.charge(key.at(), rate);
+    }
+
+    /// Gives a link another capacity.
+    pub fn set_capacity(&mut self, link: u32, capacity: f64) {
+        self.capacity[link as usize] = capacity;
+    }
+
+    /// Gives a flow another cap.
+    pub fn set_cap(&mut self, key: FlowKey, cap: f64) {
+        self.flows[key.at()].cap = cap;
+    }
+
+    /// The links of a flow's way.
+    pub fn way(&self, key: FlowKey) -> &[u32] {
+        &self.flows[key.at()].way
+    }
+
+    /// Updates all rates; calls `each` for every flow with its new rate.
+    pub fn tick(&mut self, mut each: impl FnMut(FlowKey, f64)) {
+        let mut order = std::mem::take(&mut self.order);
+        let left = order.extract_if(.., |flow| !self.flows[*flow as usize].there);
+        self.unused.extend(left);
+        self.rng.shuffle(&mut order);
+        for &flow in &order {
+            let change = self.change(flow as usize);
+            self.charge(flow as usize, change);
+            self.flows[flow as usize].rate += change;
+            each(FlowKey(flow), self.flows[flow as usize].rate);
+        }
+        self.order = order;
+    }
+
+    /// By how much a flow's rate changes now.
+    fn change(&mut self, at: usize) -> f64 {
+        let room = |link: &u32| {
+            let (capacity, used) = (self.capacity[*link as usize], self.used[*link as usize]);
+            if capacity - used <= FULL * capacity { 0.0 } else { capacity - used }
+        };
+        let flow = &mut self.flows[at];
+        let room = flow.way.iter().map(room).fold(f64::INFINITY, f64::min);
+        if room <= 0.0 {
+            flow.slow_start = false;
+            return -flow.rate / 2.0;
+        }
+        let wanted = if flow.slow_start { flow.rate } else { 0.0 }.max(self.options.increase);
+        wanted.min(room).min(flow.cap - flow.rate)
+    }
+
+    fn charge(&mut self, at: usize, rate: f64) {
+        for &link in &self.flows[at].way {
+            self.used[link as usize] += rate;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: AimdOptions = AimdOptions { tick: Time::us(100), increase: 15e6 };
+
+    fn mean_of(flows: &[Vec<u32>], capacities: &[f64]) -> Vec<f64> {
+        let mut aimd = Aimd::new(capacities, OPTIONS, 1);
+        let keys: Vec<FlowKey> = flows.iter().map(|way| aimd.insert(way, f64::INFINITY)).collect();
+        let mut sums = vec![0.0; flows.len()];
+        let ticks = 20_000;
+        for tick in 0..ticks {
+            aimd.tick(|key, rate| sums[key.at()] += if tick < 1_000 { 0.0 } else { rate });
+            assert!(aimd.used.iter().zip(capacities).all(|(used, most)| *used <= most * 1.000_001));
+        }
+        keys.iter().map(|key| sums[key.at()] / f64::from(ticks - 1_000)).collect()
+    }
+
+    #[test]
+    fn a_flow_alone_is_a_saw_tooth() {
+        let rates = mean_of(&[vec![0]], &[1.25e9]);
+        // Between half the capacity and all of it.
+        assert!((rates[0] / 1.25e9 - 0.75).abs() < 0.02, "{rates:?}");
+    }
+
+    #[test]
+    fn slow_start_doubles() {
+        let mut aimd = Aimd::new(&[1.25e9], OPTIONS, 1);
+        aimd.insert(&[0], f64::INFINITY);
+        let mut rates = Vec::new();
+        (0..4).for_each(|_| aimd.tick(|_, rate| rates.push(rate)));
+        assert_eq!(rates, [15e6, 30e6, 60e6, 120e6]);
+    }
+
+    #[test]
+    fn flows_of_one_link_get_about_the_same() {
+        let rates = mean_of(&[vec![0], vec![0], vec![0, 1], vec![1]], &[1.25e9, 1.25e9]);
+        assert!((rates[0] / rates[1] - 1.0).abs() < 0.1, "{rates:?}");
+        assert!(rates[2] < rates[0] && rates[3] > rates[0], "{rates:?}");
+    }
+
+    #[test]
+    fn a_link_that_is_down_empties_its_flows() {
+        let mut aimd = Aimd::new(&[1e9], OPTIONS, 1);
+        let key = aimd.insert(&[0], f64::INFINITY);
+        (0..100).for_each(|_| aimd.tick(|_, _| ()));
+        aimd.set_capacity(0, 0.0);
+        let mut last = 0.0;
+        (0..60).for_each(|_| aimd.tick(|_, rate| last = rate));
+        assert!(last < 1.0, "{last}");
+        aimd.remove(key);
+        assert!(aimd.is_empty() && aimd.used[0].abs() < 1e-3);
+    }
+}

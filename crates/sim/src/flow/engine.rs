@@ -1,0 +1,456 @@
+//! From a network to its outcome: what happens when.
+
+use super::agenda::Agenda;
+use super::applications::{Applications, Due};
+use super::fabric::Fabric;
+use super::maxmin::FlowKey;
+use super::network::{FlowNetwork, FlowOutcome, Passage};
+use super::rates::Rates;
+use super::scheduled::Scheduled;
+use super::senders::{Sender, Senders};
+use crate::engine::Options;
+use crate::parallel::Watch;
+use crate::sample::Sample;
+use slotline_net::control::Map;
+use slotline_net::id::NodeId;
+use slotline_net::node::Change;
+use slotline_net::node::host::Plan;
+use slotline_net::time::Time;
+use slotline_net::topology::End;
+use slotline_net::workload::{Carrier, When};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Runs `network` to its end, on the calling thread.
+///
+/// # Panics
+/// Bytes were lost or invented: that is a fault of this program.
+pub fn run(network: FlowNetwork, options: Options, watch: &Watch) -> FlowOutcome {
+    let mut engine = Engine::new(network, options);
+    engine.begin();
+    engine.go(watch);
+    engine.finish(watch)
+}
+
+/// Between two looks at whether the run is to be stopped.
+const LOOK_EVERY: u64 = 1024;
+
+/// A simulation under way.
+pub(super) struct Engine {
+    pub(super) plan: Arc<Plan>,
+    pub(super) fabric: Fabric,
+    pub(super) rates: Rates,
+    pub(super) now: u64,
+    pub(super) applications: Applications,
+    pub(super) senders: Senders,
+    /// When flows have sent their last byte.
+    pub(super) agenda: Agenda,
+    pub(super) flows: Vec<Passage>,
+    pub(super) scheduled: Option<Scheduled>,
+    pub(super) way: Vec<u32>,
+    pub(super) completed: u64,
+    pub(super) events: u64,
+    pub(super) samples: Vec<Sample>,
+    store_and_forward: bool,
+    weights: [f64; slotline_net::frame::CLASSES],
+    /// Flows that start at a time, in order of it.
+    starts: Vec<u32>,
+    next_start: usize,
+    timeline: Vec<(u64, NodeId, Change)>,
+    next_change: usize,
+    sampled: Vec<u32>,
+    interval: u64,
+    next_sample: u64,
+    next_tick: u64,
+    /// Whether rates are to be found anew.
+    unsolved: bool,
+    options: Options,
+}
+
+impl Engine {
+    fn new(network: FlowNetwork, options: Options) -> Engine {
+        let FlowNetwork { graph, plan, routes, timeline, sampled, interval, .. } = network;
+        let fabric = Fabric::new(&graph, Arc::clone(&routes));
+        let capacities: Vec<f64> =
+            (0..fabric.links() as u32).map(|link| fabric.capacity(link)).collect();
+        let mut timeline: Vec<_> =
+            timeline.into_iter().map(|(at, node, change)| (at.as_ps(), node, change)).collect();
+        timeline.sort_by_key(|(at, ..)| *at);
+        let size = (graph.nodes.len(), graph.hosts.len());
+        let map = || Map::new(size, fabric.wiring(), &routes, network.seed);
+        let scheduled = network.scheduler.map(|scheme| Scheduled::new(scheme, map()));
+        let next_sample = if interval > Time::ZERO { interval.as_ps() } else { u64::MAX };
+        Engine {
+            rates: Rates::new(network.model, &capacities, network.seed),
+            now: 0,
+            applications: Applications::new(&plan),
+            senders: Senders::new(plan.traffic.conns.len(), capacities.len()),
+            agenda: Agenda::default(),
+            flows: vec![Passage::NEVER; plan.traffic.flows.len()],
+            scheduled,
+            way: Vec::new(),
+            completed: 0,
+            events: 0,
+            samples: Vec::new(),
+            store_and_forward: network.store_and_forward,
+            weights: network.weights,
+            starts: starts(&plan),
+            next_start: 0,
+            timeline,
+            next_change: 0,
+            sampled: sampled.iter().map(|(node, port)| fabric.link(*node, *port)).collect(),
+            interval: interval.as_ps(),
+            next_sample,
+            next_tick: u64::MAX,
+            unsolved: false,
+            options,
+            plan,
+            fabric,
+        }
+    }
+
+    fn begin(&mut self) {
+        let steps = (0..).zip(&self.plan.traffic.steps);
+        for (step, start) in steps.map(|(id, step)| (id, step.start)) {
+            if let slotline_net::workload::Start::At(at) = start {
+                self.applications.later(at.as_ps(), Due::Ready(step));
+            }
+        }
+    }
+
+    fn go(&mut self, watch: &Watch) {
+        while let Some(next) = self.next_time() {
+            if next >= self.options.end.as_ps() {
+                self.now = self.options.end.as_ps();
+                break;
+            }
+            self.now = next;
+            self.turn();
+            self.events += 1;
+            if self.completed >= self.options.completions {
+                break;
+            }
+            if self.events.is_multiple_of(LOOK_EVERY) {
+                watch.reached.store(self.now, Ordering::Relaxed);
+                watch.completed.store(self.completed, Ordering::Relaxed);
+                if watch.cancel.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// When something happens next, if anything that could make a difference ever does.
+    fn next_time(&mut self) -> Option<u64> {
+        let flow = self.next_sent().unwrap_or(u64::MAX);
+        let start = self.starts.get(self.next_start);
+        let start = start.map_or(u64::MAX, |&flow| self.plan.start_time(flow).as_ps());
+        let change = self.timeline.get(self.next_change).map_or(u64::MAX, |(at, ..)| *at);
+        let due = self.applications.next().unwrap_or(u64::MAX);
+        let active = self.senders.active() > 0;
+        let tick = if active { self.next_tick } else { u64::MAX };
+        let next = flow.min(start).min(change).min(due).min(tick);
+        let poll = self.scheduled.as_ref().map_or(u64::MAX, Scheduled::next_poll);
+        let timed = self.options.end < Time::MAX && self.options.completions == u64::MAX;
+        let alive = next < u64::MAX || timed || (active && self.scheduled.is_some());
+        let others = if alive { self.next_sample.min(poll) } else { u64::MAX };
+        let next = next.min(others);
+        if next == u64::MAX && timed {
+            self.now = self.options.end.as_ps();
+        }
+        (next < u64::MAX).then_some(next)
+    }
+
+    /// When the next flow has sent its last byte; those that were put off go back to their place.
+    fn next_sent(&mut self) -> Option<u64> {
+        loop {
+            let (at, key) = self.agenda.first()?;
+            let due = self.senders.of(FlowKey(key)).due;
+            if due <= at {
+                return Some(at);
+            }
+            self.agenda.put_off_first(due);
+        }
+    }
+
+    /// All that happens now.
+    fn turn(&mut self) {
+        while self.change() || self.sent() || self.due() || self.start() {}
+        if self.next_sample <= self.now {
+            self.sample();
+        }
+        self.poll();
+        self.find_rates();
+    }
+
+    fn find_rates(&mut self) {
+        let Engine { rates, senders, agenda, now, .. } = self;
+        match rates {
+            Rates::MaxMin(rates) if self.unsolved => {
+                rates.solve();
+                rates.drain_changed(|key, rate| senders.set_rate(key, rate, *now, agenda));
+            }
+            Rates::MaxMin(_) => {}
+            Rates::Aimd(rates) => {
+                if self.next_tick <= *now {
+                    rates.tick(|key, rate| senders.set_rate(key, rate, *now, agenda));
+                    self.next_tick = *now + rates.tick_length().as_ps();
+                } else if self.next_tick == u64::MAX && !rates.is_empty() {
+                    let tick = rates.tick_length().as_ps();
+                    self.next_tick = now.div_ceil(tick) * tick;
+                    if self.next_tick == *now {
+                        return self.find_rates();
+                    }
+                }
+                if rates.is_empty() {
+                    self.next_tick = u64::MAX;
+                }
+            }
+        }
+        self.unsolved = false;
+    }
+
+    fn start(&mut self) -> bool {
+        let next = self.starts.get(self.next_start).copied();
+        let due = next.filter(|&flow| self.plan.start_time(flow).as_ps() <= self.now);
+        self.next_start += usize::from(due.is_some());
+        due.into_iter().for_each(|flow| self.start_flow(flow));
+        due.is_some()
+    }
+
+    fn due(&mut self) -> bool {
+        let due = self.applications.take(self.now);
+        due.into_iter().for_each(|due| self.happen(due));
+        due.is_some()
+    }
+
+    /// A flow begins, as soon as those before it on its connection are sent.
+    pub(super) fn start_flow(&mut self, flow: u32) {
+        self.flows[flow as usize].started = Time::ps(self.now);
+        let conn = self.plan.traffic.flows[flow as usize].conn;
+        if self.senders.is_idle(conn.0) && self.next_of(conn.0) == Some(flow) {
+            self.send(conn.0);
+        }
+    }
+
+    /// The flow that `conn` sends next, begun or not.
+    fn next_of(&self, conn: u32) -> Option<u32> {
+        let info = &self.plan.traffic.conns[conn as usize];
+        let sent = self.senders.sent(conn);
+        (sent < info.count).then_some(info.first.0 + sent)
+    }
+
+    /// `conn` sends its next flow, which has begun.
+    fn send(&mut self, conn: u32) {
+        let Some(flow) = self.next_of(conn) else { return };
+        self.find_way(conn);
+        if self.way.is_empty() {
+            return self.senders.wait_for_way(conn);
+        }
+        let info = &self.plan.traffic.conns[conn as usize];
+        let cap = self.cap(conn);
+        let weight = self.weights[usize::from(info.class)];
+        let key = self.rates.insert(&self.way, weight, cap);
+        let (wire, _) = self.plan.wire_bytes(flow);
+        self.senders.put(key, Sender::new(conn, flow, wire, self.now));
+        self.unsolved = true;
+        if let Carrier::Udp { on, off, .. } = info.carrier
+            && off > Time::ZERO
+        {
+            self.applications.later(self.now.saturating_add(on.as_ps()), Due::Pause(conn));
+        }
+    }
+
+    /// Puts the links of the way of `conn` into `self.way`.
+    fn find_way(&mut self, conn: u32) {
+        let info = &self.plan.traffic.conns[conn as usize];
+        let chosen = self.scheduled.as_ref().and_then(|scheme| scheme.path(conn));
+        let entropy = chosen.unwrap_or_else(|| self.plan.entropy(conn));
+        self.fabric.way(info.src, info.dst, entropy, &mut self.way);
+    }
+
+    /// The pace of datagrams, in bytes per second.
+    pub(super) fn cap(&self, conn: u32) -> f64 {
+        match self.plan.traffic.conns[conn as usize].carrier {
+            Carrier::Tcp => f64::INFINITY,
+            Carrier::Udp { rate, .. } => rate.0 as f64 / 8.0,
+        }
+    }
+
+    /// Whether a flow has sent its last byte by now; if so, it has been dealt with.
+    fn sent(&mut self) -> bool {
+        let Some(key) = self.next_sent().filter(|at| *at <= self.now).and(self.agenda.first())
+        else {
+            return false;
+        };
+        let key = FlowKey(key.1);
+        self.senders.progress(key, self.now);
+        let Sender { conn, flow, .. } = *self.senders.of(key);
+        self.all_sent(flow, key);
+        let next = self.senders.complete(conn);
+        let info = &self.plan.traffic.conns[conn as usize];
+        let next = (next < info.count).then_some(info.first.0 + next);
+        match next.filter(|&next| self.flows[next as usize].started < Time::MAX) {
+            Some(next) => {
+                let (wire, _) = self.plan.wire_bytes(next);
+                self.senders.go_on(key, next, wire);
+                let due = self.senders.of(key).due;
+                self.agenda.put_off_first(due);
+            }
+            None => self.stop_sending(key, conn),
+        }
+        true
+    }
+
+    fn stop_sending(&mut self, key: FlowKey, conn: u32) {
+        self.rates.way(key, &mut self.way);
+        self.senders.book(key, &self.way);
+        self.rates.remove(key);
+        self.agenda.remove(key.0);
+        self.senders.rest(conn);
+        self.unsolved = true;
+    }
+
+    /// The last byte of `flow` has left; it and its acknowledgement arrive later.
+    fn all_sent(&mut self, flow: u32, key: FlowKey) {
+        self.rates.way(key, &mut self.way);
+        let (_, last) = self.plan.wire_bytes(flow);
+        let last = if self.store_and_forward { last } else { 0 };
+        let latency = self.fabric.latency(self.way.iter().copied(), last);
+        self.applications.later(self.now.saturating_add(latency.as_ps()), Due::Delivered(flow));
+        if self.is_udp(self.senders.of(key).conn) {
+            self.completed += 1;
+            self.flow_done(flow, When::Acked);
+        }
+    }
+
+    /// The receiver has the last byte of `flow`.
+    pub(super) fn delivered(&mut self, flow: u32) {
+        let info = self.plan.traffic.flows[flow as usize];
+        let passage = &mut self.flows[flow as usize];
+        (passage.finished, passage.delivered) = (Time::ps(self.now), info.bytes);
+        let conn = self.plan.traffic.conns[info.conn.at()];
+        if conn.carrier == Carrier::Tcp {
+            self.completed += 1;
+            if info.also.is_some() || matches!(info.then, Some((_, When::Acked))) {
+                let entropy = self.plan.entropy(info.conn.0);
+                let mut way = std::mem::take(&mut self.way);
+                self.fabric.way(conn.dst, conn.src, entropy, &mut way);
+                let bytes = self.plan.transport.ack_len();
+                let bytes = if self.store_and_forward { bytes } else { 0 };
+                let back = self.fabric.crossing(way.iter().copied(), bytes.into());
+                self.way = way;
+                self.applications.later(self.now.saturating_add(back.as_ps()), Due::Acked(flow));
+            }
+        }
+        self.flow_done(flow, When::Received);
+    }
+
+    /// The next change of the network, if it is due.
+    fn change(&mut self) -> bool {
+        let Some((at, node, change)) = self.timeline.get(self.next_change) else { return false };
+        if *at > self.now {
+            return false;
+        }
+        let (node, change) = (*node, change.clone());
+        self.next_change += 1;
+        match change {
+            Change::Down(port) => self.set_link(self.fabric.link(node, port), true),
+            Change::Up(port) => self.set_link(self.fabric.link(node, port), false),
+            Change::Rate(port, rate) => {
+                let link = self.fabric.link(node, port);
+                self.fabric.set_rate(link, rate);
+                self.refit(link);
+                self.tell_rate(End { node, port }, rate);
+            }
+            Change::Routes(routes) => {
+                self.tell_routes(&routes);
+                self.fabric.set_routes(routes);
+                self.reroute_all();
+            }
+            Change::Elsewhere(..)
+            | Change::Stop
+            | Change::Restart
+            | Change::Leave
+            | Change::Join => {}
+        }
+        true
+    }
+
+    fn set_link(&mut self, link: u32, down: bool) {
+        self.fabric.set_down(link, down);
+        self.refit(link);
+    }
+
+    fn refit(&mut self, link: u32) {
+        self.rates.set_capacity(link, self.fabric.capacity(link));
+        self.unsolved = true;
+    }
+
+    /// Routes have changed: flows go where these lead, if anywhere; those that had no way try again.
+    fn reroute_all(&mut self) {
+        for (key, conn) in self.senders.all() {
+            self.reroute(key, conn);
+        }
+        for conn in self.senders.without_way() {
+            self.send(conn);
+        }
+    }
+
+    /// Rates are found anew when all that happens now has happened.
+    pub(super) fn solve_later(&mut self) {
+        self.unsolved = true;
+    }
+
+    /// Sends what is sent under `key` where routes and decisions lead now.
+    pub(super) fn reroute(&mut self, key: FlowKey, conn: u32) {
+        self.find_way(conn);
+        let new = std::mem::take(&mut self.way);
+        self.rates.way(key, &mut self.way);
+        if !new.is_empty() && new != self.way {
+            self.senders.progress(key, self.now);
+            self.senders.book(key, &self.way);
+            self.rates.reroute(key, &new);
+            self.unsolved = true;
+        }
+        self.way = new;
+    }
+
+    fn sample(&mut self) {
+        match &self.rates {
+            Rates::MaxMin(rates) => {
+                for &link in &self.sampled {
+                    for key in rates.flows(link) {
+                        self.senders.progress(key, self.now);
+                        self.way.clear();
+                        self.way.extend(rates.way(key));
+                        self.senders.book(key, &self.way);
+                    }
+                }
+            }
+            Rates::Aimd(_) => self.book_all(),
+        }
+        let carried = |link: &u32| self.senders.carried[*link as usize].round() as u64;
+        let (time, queued) = (self.now, 0);
+        let sample = |(series, link)| Sample { time, series, queued, sent: carried(link) };
+        self.samples.extend((0..).zip(&self.sampled).map(sample));
+        self.next_sample += self.interval;
+    }
+
+    /// Brings the bytes of all links up to now.
+    pub(super) fn book_all(&mut self) {
+        for (key, _) in self.senders.all() {
+            self.senders.progress(key, self.now);
+            self.rates.way(key, &mut self.way);
+            self.senders.book(key, &self.way);
+        }
+    }
+}
+
+/// Flows that start at a time, in order of it.
+fn starts(plan: &Plan) -> Vec<u32> {
+    let timed = |flow: &u32| plan.start_time(*flow) < Time::MAX;
+    let mut starts: Vec<u32> = (0..plan.traffic.flows.len() as u32).filter(timed).collect();
+    starts.sort_by_key(|&flow| plan.start_time(flow));
+    starts
+}
