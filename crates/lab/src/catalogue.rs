@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(shared.parameters.len(), 2);
         // What has names of its own is listed there.
         let named = ["routing", "queue", "transport", "control"];
-        let listed = |p: &Parameter| named.contains(&p.name.as_str()) && !p.parameters.is_empty();
+        let listed = |p: &Parameter| named.contains(&p.key.as_str()) && !p.parameters.is_empty();
         assert!(!find(Kind::Scheme, "").parameters.iter().any(listed));
     }
 
