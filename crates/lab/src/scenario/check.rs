@@ -271,10 +271,11 @@ fn routing(scheme: &SchemeSpec) -> Fit {
     ensure(scheme.flowlet_gap != Some(Time::ZERO), "flowlet-gap", || {
         "`flowlet-gap` is 0: for a path for every packet use routing = \"spray\"".into()
     })?;
-    let own = matches!(scheme.control, ControlSpec::Hedera(_));
+    let own = matches!(scheme.control, ControlSpec::Hedera(_) | ControlSpec::FlowScheduler(_));
     let known = matches!(scheme.routing, RoutingSpec::Ecmp | RoutingSpec::Pinned);
     ensure(!own || known, "routing", || {
-        "under hedera, small flows go by hash and large ones where the scheduler says: leave `routing` out"
+        "under hedera and flow-scheduler, small flows go by hash and large ones where the scheduler says: leave \
+         `routing` out"
             .into()
     })
 }

@@ -1,6 +1,7 @@
 //! Which central scheduler a scheme has, as plain data.
 
 use super::fastpass::FastpassSpec;
+use super::flow_scheduler::FlowSchedulerSpec;
 use super::hedera::HederaSpec;
 use super::system::System;
 use super::tdma::TdmaSpec;
@@ -39,6 +40,11 @@ pub enum ControlSpec {
     /// Source: Al-Fares, Radhakrishnan, Raghavan, Huang and Vahdat, "Hedera: Dynamic Flow Scheduling
     /// for Data Center Networks", NSDI 2010.
     Hedera(HederaSpec),
+    /// The fat-tree's flow scheduler: a large flow gets the first path without a reserved link.
+    ///
+    /// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
+    /// Architecture", SIGCOMM 2008, section 3.7.
+    FlowScheduler(FlowSchedulerSpec),
 }
 
 impl Default for ControlSpec {
@@ -59,6 +65,7 @@ impl ControlSpec {
             ControlSpec::Tdma(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Fastpass(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Hedera(spec) => Ok(Some(Box::new(spec.build()?))),
+            ControlSpec::FlowScheduler(spec) => Ok(Some(Box::new(spec.build()?))),
         }
     }
 }
@@ -83,8 +90,8 @@ impl<'de> Visitor<'de> for NameOrTable {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "a scheduler: \"none\", \"xco\", \"tdma\", \"fastpass\", \"hedera\", or a table with that \
-             `kind`",
+            "a scheduler: \"none\", \"xco\", \"tdma\", \"fastpass\", \"hedera\", \
+             \"flow-scheduler\", or a table with that `kind`",
         )
     }
     /// The name alone is the table that says no more.

@@ -55,7 +55,7 @@ struct Place {
 impl Place {
     fn of(x: u32) -> Place {
         let pattern = (x / (2 * DRAWS)) as usize;
-        Place { pattern, draw: x / 2 % DRAWS % PATTERNS[pattern].draws, tree: x.is_multiple_of(2) }
+        Place { pattern, draw: x / 2 % DRAWS % PATTERNS[pattern].draws, tree: x % 2 == 0 }
     }
 }
 
@@ -146,8 +146,10 @@ fn row(points: &[Measured], at: usize, scheme: &str, column: usize) -> Option<Ro
 }
 
 const NOTES: [&str; 4] = [
-    "follows from the pattern: a rack's uplink carries 106.67 Mbit/s of the 384 that its hosts send",
-    "follows from the tables and the pattern; patterns that are drawn have other draws than the paper's",
-    "",
-    "",
+    "follows from the pattern: a rack's uplink carries 106.67 Mbit/s of the 384 that its hosts send. Patterns that \
+     are drawn have other draws than the paper's",
+    "follows from the tables, the pattern, and who finds room in a full queue. Patterns that are drawn have other \
+     draws than the paper's",
+    "each switch looks at its own ports alone, each second",
+    "first fit each second, from the first second on: until then flows go by hash",
 ];

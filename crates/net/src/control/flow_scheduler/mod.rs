@@ -3,5 +3,8 @@
 //! Source: Al-Fares, "Data center network architecture", sections 3.1.7 and 3.4.3.
 
 mod scheduler;
+mod spec;
+mod system;
 
 pub use scheduler::{FlowScheduler, Memory};
+pub use spec::{FlowSchedulerSpec, FlowScheduling};
