@@ -34,11 +34,10 @@ pub struct Estimator {
     cards: Vec<Card>,
     entries: Vec<Entry>,
     demands: Vec<f64>,
+    /// A bit for each flow that has its demand: the second of its cards looks at this alone.
+    settled: Vec<u64>,
     queue: Queue,
 }
-
-/// What a flow has while it waits.
-const UNSETTLED: f64 = -1.0;
 
 impl Estimator {
     /// The demand of each of `flows`, in the unit of `send` and `receive`: what each host's card can
@@ -46,7 +45,9 @@ impl Estimator {
     pub fn demands(&mut self, send: &[f64], receive: &[f64], flows: &[(HostId, HostId)]) -> &[f64] {
         self.list(send, receive, flows);
         self.demands.clear();
-        self.demands.resize(flows.len(), UNSETTLED);
+        self.demands.resize(flows.len(), 0.0);
+        self.settled.clear();
+        self.settled.resize(flows.len().div_ceil(64), 0);
         let most = send.iter().chain(receive).copied().fold(0.0, f64::max);
         self.queue.reset(self.cards.len(), most);
         for (at, card) in (0..).zip(&self.cards).filter(|(_, card)| card.waiting > 0) {
@@ -103,9 +104,10 @@ impl Estimator {
         let first = self.cards[at].first as usize;
         let end = self.cards.get(at + 1).map_or(self.entries.len(), |next| next.first as usize);
         for entry in &self.entries[first..end] {
-            let demand = &mut self.demands[entry.flow as usize];
-            if *demand == UNSETTLED {
-                *demand = share;
+            let (word, bit) = (&mut self.settled[entry.flow as usize / 64], 1 << (entry.flow % 64));
+            if *word & bit == 0 {
+                *word |= bit;
+                self.demands[entry.flow as usize] = share;
                 let other = &mut self.cards[entry.other as usize];
                 other.room -= share;
                 other.waiting -= 1;

@@ -6,8 +6,8 @@
 //! [`crate::control::hedera`].
 //!
 //! Demands and capacities are shares of the fastest host's network card. Inside, they are whole
-//! numbers of 1 / [`UNIT`], demands rounded down and capacities rounded up: three flows of a third fit on a link, and sums do
-//! not drift.
+//! numbers of 1 / [`UNIT`], demands rounded down and capacities rounded up: three flows of a third fit
+//! on a link, and sums do not drift.
 
 mod annealing;
 mod best;

@@ -86,9 +86,9 @@ impl Splitter {
     fn separate(&mut self, edges: &mut [Edge]) -> usize {
         self.spare.clear();
         let mut kept = 0;
-        for at in 0..edges.len() {
+        for (at, half) in self.half.iter().enumerate() {
             let edge = edges[at];
-            if self.half[at] == 0 {
+            if *half == 0 {
                 edges[kept] = edge;
                 kept += 1;
             } else {
