@@ -164,9 +164,8 @@ fn tell(left_out: hpcc_fct::LeftOut) {
         (left_out.without_ideal, "flows whose time alone is not known"),
         (left_out.requests, "requests"),
     ];
-    for (count, what) in counts.iter().filter(|(count, _)| *count > 0) {
-        eprintln!("left out: {count} {what}");
-    }
+    let some = counts.iter().filter(|(count, _)| *count > 0);
+    some.for_each(|(count, what)| eprintln!("left out: {count} {what}"));
 }
 
 type Sink = BufWriter<Box<dyn Write>>;

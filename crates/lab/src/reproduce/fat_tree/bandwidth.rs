@@ -55,7 +55,7 @@ struct Place {
 impl Place {
     fn of(x: u32) -> Place {
         let pattern = (x / (2 * DRAWS)) as usize;
-        Place { pattern, draw: x / 2 % DRAWS % PATTERNS[pattern].draws, tree: x % 2 == 0 }
+        Place { pattern, draw: x / 2 % DRAWS % PATTERNS[pattern].draws, tree: x.is_multiple_of(2) }
     }
 }
 
