@@ -18,18 +18,21 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     }
     for case in CASES.iter().filter(|case| options.large || !case.large) {
         for line in apart(case)?.lines() {
-            println!("{}", if options.common.json { line.to_string() } else { in_columns(line)? });
+            show(options, line)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// The name of a case, and how many of its flows are wanted.
+fn shortened(name: &str) -> Result<(&str, Option<u64>)> {
+    let Some((name, first)) = name.split_once(':') else { return Ok((name, None)) };
+    Ok((name, Some(first.parse().context("a number of flows")?)))
+}
+
 /// A case in this process: `k16x10`, or `k16x10:300` for the first 300 flows alone.
 fn one(options: &BenchOptions, name: &str) -> Result<ExitCode> {
-    let (name, first) = match name.split_once(':') {
-        Some((name, first)) => (name, Some(first.parse().context("a number of flows")?)),
-        None => (name, None),
-    };
+    let (name, first) = shortened(name)?;
     let case =
         Case::named(name).with_context(|| format!("there is no case `{name}`: {}", names()))?;
     if let Some(path) = &options.traffic {
@@ -38,10 +41,15 @@ fn one(options: &BenchOptions, name: &str) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     for row in case.shortened(first).run()? {
-        let line = serde_json::to_string(&row)?;
-        println!("{}", if options.common.json { line } else { in_columns(&line)? });
+        show(options, &serde_json::to_string(&row)?)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a row that is written as JSON.
+fn show(options: &BenchOptions, line: &str) -> Result<()> {
+    println!("{}", if options.common.json { line.to_string() } else { in_columns(line)? });
+    Ok(())
 }
 
 fn names() -> String {

@@ -66,17 +66,20 @@ fn table(checked: &Crosscheck) -> String {
 }
 
 fn line(row: &Row) -> String {
+    let (unit, title, difference) = (unit(row), &row.title, difference(row));
+    let (packet, flow) = (quantity(unit, row.packet), quantity(unit, row.flow));
+    format!("  {title:<20} {packet:>14} {flow:>14} {difference:>12}")
+}
+
+fn unit(row: &Row) -> Unit {
     let known = Metric::ALL.into_iter().find(|metric| metric.key() == row.metric);
-    let unit = known.map_or(Unit::Ratio, Metric::unit);
-    let difference = match row.difference {
+    known.map_or(Unit::Ratio, Metric::unit)
+}
+
+fn difference(row: &Row) -> String {
+    match row.difference {
         Some(part) => format!("{:+.2} %", 100.0 * part),
         None if row.flow == row.packet => "none".to_string(),
         None => String::new(),
-    };
-    format!(
-        "  {:<20} {:>14} {:>14} {difference:>12}",
-        row.title,
-        quantity(unit, row.packet),
-        quantity(unit, row.flow)
-    )
+    }
 }

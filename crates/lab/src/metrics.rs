@@ -1,5 +1,6 @@
 //! What is measured on a run: each metric with its unit and which way is better.
 
+pub use crate::busiest::busiest_port;
 use crate::record::{FlowRow, NEVER, RunRecord, Window};
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
@@ -442,31 +443,6 @@ impl<'a> Facts<'a> {
         let switch_ports = self.run.ports.iter().filter(|port| !port.host);
         switch_ports.map(|port| port.peak_bytes).max().and_then(count)
     }
-}
-
-/// The switch port with the longest mean queue, judged by the samples in `window`; the first of equals.
-/// Where there are no queues, the sampled one that sent most.
-pub fn busiest_port(run: &RunRecord, window: Window) -> Option<u32> {
-    if run.engine.flow_level {
-        let sampled = run.samples.iter().map(|sample| sample.port);
-        let sent = |port: &u32| run.ports.get(*port as usize).map_or(0, |port| port.tx_bytes);
-        return sampled.max_by_key(|port| (sent(port), std::cmp::Reverse(*port)));
-    }
-    let mut totals = vec![(0u128, 0u128); run.ports.len()];
-    for sample in run.samples.iter().filter(|sample| window.contains(sample.t_ps)) {
-        if let Some((sum, n)) = totals.get_mut(sample.port as usize) {
-            *sum += u128::from(sample.queue_bytes);
-            *n += 1;
-        }
-    }
-    let mut best: Option<(usize, (u128, u128))> = None;
-    for (at, (sum, n)) in totals.into_iter().enumerate() {
-        let sampled_switch = n > 0 && !run.ports[at].host;
-        if sampled_switch && best.is_none_or(|(_, (s, m))| sum * m > s * n) {
-            best = Some((at, (sum, n)));
-        }
-    }
-    best.map(|(at, _)| at as u32)
 }
 
 fn seconds(ps: u64) -> f64 {
