@@ -180,7 +180,7 @@ fn what_the_command_line_gets_wrong_is_said() {
     folder.refuses("no such file", &["run", "no.toml"], &["cannot read `no.toml`"]);
     folder.refuses("a folder", &["run", "."], &["cannot read `.`"]);
     let flow = &["run", "s.toml", "--engine", "flow"];
-    folder.refuses("queues for fluids", flow, &["s.toml:18", "queue", "no queues", "packet"]);
+    folder.refuses("queues for fluids", flow, &["s.toml:19", "queue", "no queues", "packet"]);
     folder.refuses("no engine", &["run", "s.toml", "--engine", "quantum"], &["packet"]);
     folder.refuses("no threads", &["run", "s.toml", "--threads", "0"], &["--threads"]);
     folder.refuses("no repetition", &["run", "s.toml", "--repeat", "0"], &["`repeat` is 0"]);
