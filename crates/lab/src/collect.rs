@@ -11,6 +11,7 @@ use slotline_net::node::{Fault, Node, Part, Tally};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind, Wiring};
+use slotline_net::transport::Transport;
 use slotline_net::workload::{Carrier, Flow, Role};
 use slotline_sim::{Outcome, Place};
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ impl Scene {
     /// this program, and no number of such a run could be trusted.
     pub fn record(&self, outcome: &mut Outcome) -> RunRecord {
         let mut flows = flows(&self.plan, outcome);
-        self.fill_ideal(&mut flows);
+        self.fill_ideal(&self.plan.transport, &mut flows);
         let ports = self.ports_with(|node, port| port_row(outcome, node, port));
         let census = census(outcome);
         let tally = tally(outcome);
@@ -66,9 +67,9 @@ impl Scene {
     }
 
     /// What each flow would take alone, where that is wanted.
-    pub(crate) fn fill_ideal(&self, flows: &mut [FlowRow]) {
+    pub(crate) fn fill_ideal(&self, transport: &Transport, flows: &mut [FlowRow]) {
         if self.ideal {
-            Ideal::new(&self.plan, &self.routes, &self.wiring).fill(flows);
+            Ideal::new(transport, &self.routes, &self.wiring).fill(flows);
         }
     }
 

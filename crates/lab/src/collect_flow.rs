@@ -43,7 +43,7 @@ impl Scene {
             ..planned(&self.plan, id, flow)
         };
         let mut rows: Vec<FlowRow> = flows.map(row).collect();
-        self.fill_ideal(&mut rows);
+        self.fill_ideal(&self.plan.transport.without_windows(), &mut rows);
         rows
     }
 }

@@ -2,24 +2,23 @@
 
 use crate::record::FlowRow;
 use slotline_net::id::HostId;
-use slotline_net::node::host::Plan;
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::{Lane, Wiring};
-use slotline_net::transport::lone_flow_time;
+use slotline_net::transport::{Transport, lone_flow_time};
 use std::collections::BTreeMap;
 
 /// Computes ideals, each kind of path and size once.
 pub struct Ideal<'a> {
-    plan: &'a Plan,
+    transport: &'a Transport,
     routes: &'a Routes,
     wiring: &'a Wiring,
 }
 
 impl<'a> Ideal<'a> {
-    /// For the flows of `plan` over `routes`.
-    pub fn new(plan: &'a Plan, routes: &'a Routes, wiring: &'a Wiring) -> Ideal<'a> {
-        Ideal { plan, routes, wiring }
+    /// For flows of `transport` over `routes`.
+    pub fn new(transport: &'a Transport, routes: &'a Routes, wiring: &'a Wiring) -> Ideal<'a> {
+        Ideal { transport, routes, wiring }
     }
 
     /// Fills in what each TCP flow would take. Datagrams have a pace of their own: none is computed.
@@ -30,7 +29,7 @@ impl<'a> Ideal<'a> {
             let shape = path.iter().map(|lane| (lane.rate.0, lane.delay.as_ps())).collect();
             let time = *known.entry((shape, row.bytes)).or_insert_with(|| {
                 let back = self.lanes(HostId(row.dst), HostId(row.src));
-                lone_flow_time(row.bytes, &self.plan.transport, &path, &back)
+                lone_flow_time(row.bytes, self.transport, &path, &back)
             });
             row.ideal_ps = time.as_ps();
         }

@@ -58,6 +58,29 @@ fn large_flows_get_paths_of_their_own() {
     }
 }
 
+/// The same scheduler, asked by the engine without packets. Alone on its path a flow takes 42 ms.
+#[test]
+fn flows_without_packets_get_paths_too() {
+    let run = |control: &str| {
+        let text = format!(
+            r#"
+            name = "fluids"
+            engine = "flow"
+            end = {{ at = "2s" }}
+            fabric = {{ kind = "fat-tree", k = 4, rate = "1Gbps" }}
+            workload = [{{ kind = "random-bijective", size = "5MB" }}]
+            [[scheme]]
+            name = "paths"
+            {control}
+            "#
+        );
+        records(&text, 1).remove(0)
+    };
+    let (ecmp, best) = (run(""), run(&hedera("placement = \"best\"")));
+    assert!(count(&best, "flow-decisions") > 0, "{:?}", best.control);
+    assert!(mean_ms(&best) < 0.85 * mean_ms(&ecmp) && mean_ms(&best) < 46.0, "{}", mean_ms(&best));
+}
+
 #[test]
 fn threads_change_nothing() {
     let scheme = hedera("placement = \"annealing\"");

@@ -16,6 +16,12 @@ pub fn default_c(hosts: usize) -> f64 {
     if hosts <= 16 { 0.5 } else { 1_000.0 }
 }
 
+/// Whether a step is taken after which the excess is `worse` than before.
+pub(super) fn accepts(worse: i64, factor: f64, stream: &mut Stream) -> bool {
+    let exponent = -factor * worse as f64;
+    worse <= 0 || (exponent > -40.0 && libm::exp(exponent) > stream.unit())
+}
+
 /// A map from destination hosts to path numbers. The path number is that of the core switch, the same
 /// from all senders. The map is kept from one call to the next, as the thesis has it.
 ///
@@ -180,12 +186,7 @@ impl Annealing {
             let Some((a, b)) = self.neighbour(stream) else { continue };
             let before = load.excess();
             self.swap(terrain, &mut load, a, b);
-            let worse = load.excess() - before;
-            let accepted = worse <= 0 || {
-                let exponent = -factor * worse as f64 / f64::from(temperature);
-                exponent > -40.0 && libm::exp(exponent) > stream.unit()
-            };
-            if !accepted {
+            if !accepts(load.excess() - before, factor / f64::from(temperature), stream) {
                 self.swap(terrain, &mut load, a, b);
             } else if load.excess() < best {
                 best = load.excess();

@@ -1,5 +1,6 @@
 //! Simulated annealing with a path for each flow: where one core for each destination cannot do.
 
+use super::annealing::accepts;
 use super::fabric::{Fabric, Shape};
 use super::first_fit::put;
 use super::load::{Item, Load, Terrain};
@@ -59,9 +60,7 @@ fn search<T: Terrain>(
         let to = stream.below(mover.choices.into()) as u32;
         let (from, before) = (mover.path, load.excess());
         mover.go(terrain, &mut load, to);
-        let worse = load.excess() - before;
-        let exponent = -factor * worse as f64 / f64::from(temperature);
-        if worse > 0 && (exponent < -40.0 || libm::exp(exponent) <= stream.unit()) {
+        if !accepts(load.excess() - before, factor / f64::from(temperature), stream) {
             mover.go(terrain, &mut load, from);
         } else if load.excess() < best {
             best = load.excess();

@@ -325,6 +325,11 @@ impl Transport {
             _ => self.spec.initial_window.min(self.max_window),
         }
     }
+    /// The same without a limit to the window from the first packet on: what fluids are measured against.
+    pub fn without_windows(&self) -> Transport {
+        let spec = TransportSpec { kind: AlgorithmKind::Fixed, ..self.spec };
+        Transport { spec, max_window: u32::MAX / 4, ..*self }
+    }
     /// Whether packets are ECN-capable.
     pub fn ecn(&self) -> bool {
         self.spec.ecn

@@ -12,15 +12,10 @@ const REMEDY: &str = "No samples were taken at a switch port: set sample = \"100
 
 /// All figures of this subject.
 pub fn figures(view: &View<'_>) -> Vec<Figure> {
-    if is_flow_level(view) {
+    if view.is_flow_level() {
         return vec![throughput(view)];
     }
     vec![throughput(view), queue(view), distribution(view)]
-}
-
-/// Whether there are no queues.
-fn is_flow_level(view: &View<'_>) -> bool {
-    view.first().any(|(_, run)| run.engine.flow_level)
 }
 
 fn throughput(view: &View<'_>) -> Figure {
@@ -45,7 +40,7 @@ fn figure(id: &'static str, title: &'static str, caption: String, lines: Lines) 
 }
 
 fn place(view: &View<'_>) -> String {
-    let which = if is_flow_level(view) { "that sent most" } else { "with the longest mean queue" };
+    let which = if view.is_flow_level() { "that sent most" } else { "with the longest mean queue" };
     format!("At the switch port {which}, in the first seed: {}.", view.busiest_places())
 }
 

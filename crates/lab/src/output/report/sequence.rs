@@ -8,6 +8,8 @@ use crate::record::{RunRecord, SequenceRow, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
 const TITLE: &str = "Time and sequence";
+const REMEDY: &str =
+    "No flow was followed in detail: set follow = [0], or other numbers of flows, in [measure].";
 /// Flows that can be chosen.
 const FLOWS: usize = 12;
 /// Points of all courses together.
@@ -15,7 +17,7 @@ const POINTS: usize = 40_000;
 
 /// The figure of this subject.
 pub fn figure(view: &View<'_>) -> Figure {
-    let remedy = "No flow was followed in detail: set follow = [0], or other numbers of flows, in [measure].";
+    let remedy = view.with_packets(REMEDY);
     let followed = |(_, run): (usize, &RunRecord)| {
         run.sequence.iter().map(|row| row.flow).collect::<BTreeSet<u32>>()
     };

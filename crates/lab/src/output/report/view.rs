@@ -23,6 +23,21 @@ impl<'a> View<'a> {
         self.runs.iter().enumerate().filter_map(|(at, runs)| Some((at, *runs.first()?)))
     }
 
+    /// Whether the runs had no packets.
+    pub fn is_flow_level(&self) -> bool {
+        self.first().any(|(_, run)| run.engine.flow_level)
+    }
+
+    /// What to do about a figure that needs packets: `usual`, unless there were none.
+    pub fn with_packets(&self, usual: &'static str) -> &'static str {
+        match self.is_flow_level() {
+            true => {
+                "The flow-level engine has no packets that could be followed: use engine = \"packet\"."
+            }
+            false => usual,
+        }
+    }
+
     /// All runs of scheme `at` with the flows of each that have a completion time worth telling: begun
     /// within the part of the run that counts, over TCP, and not mere requests.
     pub fn transfers(

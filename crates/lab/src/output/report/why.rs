@@ -20,7 +20,10 @@ const PORTS: usize = 15;
 pub fn figures(view: &View<'_>) -> Vec<Figure> {
     let told: Vec<Vec<Told<'_>>> = (0..view.runs.len()).map(|at| followed(view, at)).collect();
     if told.iter().all(Vec::is_empty) {
-        return vec![Err(Missing { title: "Where the time went", remedy: REMEDY })];
+        return vec![Err(Missing {
+            title: "Where the time went",
+            remedy: view.with_packets(REMEDY),
+        })];
     }
     vec![Ok(parts(view, &told)), places(&told), Ok(stories(&told))]
 }
