@@ -58,6 +58,16 @@ fn two_level_tables_give_what_they_must() {
     assert!(moved > share + 10.0, "{moved} % after {share} %");
 }
 
+/// Section 3.1.7: after the first poll each flow has links of its own.
+#[test]
+fn the_flow_scheduler_gives_each_flow_its_links() {
+    let to = (0..16).map(|host| ((host + 4) % 16).to_string()).collect::<Vec<_>>().join(",");
+    let hashed = arrived(TREE, &to, "", "1s");
+    let scheduler = "control = { kind = \"flow-scheduler\", poll = \"50ms\" }";
+    let placed = arrived(TREE, &to, scheduler, "1s");
+    assert!(hashed < 80.0 && placed > 90.0, "{placed} %, {hashed} % by hash");
+}
+
 /// Long flows while a part of the fabric fails at 2 ms and comes back at 8 ms.
 fn through_a_failure(scheme: &str, kind: &str, what: &str, threads: usize) -> RunRecord {
     let text = format!(

@@ -46,7 +46,7 @@ pub struct SchedulerNode {
     map: Map,
     /// By host.
     partial: Vec<Partial>,
-    /// When the scheduler is asked next; [`Time::MAX`]: when there is a report.
+    /// When the scheduler is asked next, unless a report comes before; [`Time::MAX`]: then alone.
     due: Time,
     /// Decisions that are being computed, and when they are known.
     computed: VecDeque<(Time, Plan)>,
@@ -77,9 +77,10 @@ impl SchedulerNode {
         }
     }
     fn ask(&mut self, cx: &mut Cx<'_>) {
-        if self.due == Time::MAX {
-            self.due = cx.now.after(self.options.spec().gather);
-            cx.wake(self.due, DECIDE);
+        let due = cx.now.after(self.options.spec().gather);
+        if due < self.due {
+            self.due = due;
+            cx.wake(due, DECIDE);
         }
     }
     /// Takes a part of a report; whether it was one.
