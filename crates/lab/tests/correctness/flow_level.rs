@@ -40,6 +40,27 @@ fn lone(size: &str) -> String {
     )
 }
 
+/// Fluids alone take what packets take that no window holds back, whatever the size.
+#[test]
+fn alone_the_slowdown_is_one() {
+    for bytes in [1, 1_460, 1_461, 2_000, 2_921, 100_000, 1_000_001] {
+        let text = format!(
+            r#"
+            name = "alone"
+            engine = "flow"
+            end = {{ at = "1s" }}
+            fabric = {{ kind = "fat-tree", k = 4 }}
+            workload = [{{ kind = "bulk", senders = "0", receivers = "12", size = "{bytes}B" }}]
+            [[scheme]]
+            name = "fluid"
+            "#
+        );
+        let flow = records(&text, 1).remove(0).flows[0];
+        let slowdown = (flow.finish_ps - flow.start_ps) as f64 / flow.ideal_ps as f64;
+        assert!((slowdown - 1.0).abs() < 1e-4, "{bytes} B: {slowdown}");
+    }
+}
+
 #[test]
 fn a_lone_flow_takes_the_same_on_both() {
     // A short one waits for its first acknowledgements, which fluids know nothing of.

@@ -376,11 +376,13 @@ impl Transport {
     pub fn segments(&self, bytes: u64) -> u32 {
         bytes.div_ceil(u64::from(self.mss)) as u32
     }
-    /// Bytes on the wire of all segments of a message of `bytes` (at least 1), and of the last one.
+    /// Bytes on the wire of all segments of a message of `bytes` (at least 1), and of the longest one: at
+    /// each switch a short last segment waits for the full one before it.
     pub fn wire_bytes(&self, bytes: u64) -> (u64, u64) {
         let full = u64::from(self.segments(bytes)).saturating_sub(1);
         let last = self.data_len((bytes - full * u64::from(self.mss)) as u32);
-        (full * u64::from(self.data_len(self.mss)) + u64::from(last), last.into())
+        let longest = if full > 0 { self.data_len(self.mss) } else { last };
+        (full * u64::from(self.data_len(self.mss)) + u64::from(last), longest.into())
     }
     /// Bytes on the wire of a segment with `payload`.
     #[inline]

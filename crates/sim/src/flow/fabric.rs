@@ -108,7 +108,7 @@ impl Fabric {
     }
 
     /// From the moment the sender has sent the last byte of a flow until the receiver has it: delays,
-    /// and the time that the last packet, of `last` bytes, takes at each link but the slowest, for a
+    /// and the time that a packet of `last` bytes takes at each link but the slowest, for a
     /// switch sends on what it has whole.
     pub fn latency(&self, way: impl Iterator<Item = u32>, last: u64) -> Time {
         let (mut sum, mut slowest) = (Time::ZERO, Time::ZERO);

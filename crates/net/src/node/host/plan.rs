@@ -165,7 +165,7 @@ impl Plan {
     pub fn timed_steps(&self, host: HostId) -> &[u32] {
         self.timed_steps.of(host.at())
     }
-    /// Bytes on the wire of all packets of a flow, and of its last one.
+    /// Bytes on the wire of all packets of a flow, and of the one for which its end waits at each switch.
     pub fn wire_bytes(&self, flow: u32) -> (u64, u64) {
         let flow = &self.traffic.flows[flow as usize];
         match self.traffic.conns[flow.conn.at()].carrier {
