@@ -60,9 +60,8 @@ impl Estimator {
             }
         }
         let (from, to) = self.ranks.split_at(send.len());
-        let demand = |&(src, dst): &(HostId, HostId)| {
-            self.shares[from[src.at()].min(to[dst.at()]) as usize]
-        };
+        let demand =
+            |&(src, dst): &(HostId, HostId)| self.shares[from[src.at()].min(to[dst.at()]) as usize];
         self.demands.clear();
         self.demands.extend(flows.iter().map(demand));
         &self.demands
@@ -161,7 +160,7 @@ impl Queue {
             let since = self.since.peek().map(|Reverse(first)| *first);
             let first = match (self.now.last().copied(), since) {
                 (Some(now), since) if since.is_none_or(|since| now < since) => self.now.pop(),
-                (_, since) => since.inspect(|_| drop(self.since.pop())),
+                _ => self.since.pop().map(|Reverse(first)| first),
             };
             if let Some((share, card)) = first {
                 return Some((f64::from_bits(share), card));
