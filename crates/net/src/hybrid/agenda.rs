@@ -18,8 +18,10 @@ pub enum Deed {
     Bar(u16),
     /// The queue for `to` gets its larger size.
     Grow(u16),
-    /// Packets for `to` are marked: there is, or will soon be, a circuit from there.
+    /// Packets for this rack are marked: there is, or will soon be, a circuit from there.
     Mark(u16),
+    /// There is a circuit from this rack.
+    Hear(u16),
     /// The circuit of an uplink goes down.
     Close {
         /// The circuit switch.
@@ -33,6 +35,8 @@ pub enum Deed {
     Shrink(u16),
     /// An end of [`Deed::Mark`].
     Unmark(u16),
+    /// An end of [`Deed::Hear`].
+    Unhear(u16),
     /// A circuit is up.
     Open {
         /// The circuit switch.
@@ -42,7 +46,9 @@ pub enum Deed {
         /// When it goes down.
         until: Time,
     },
-    /// A week begins.
+    /// It is time to report what is wanted of a week.
+    Report(u64),
+    /// A week begins, or it is time to plan it where all are alike.
     Week(u64),
 }
 
@@ -110,7 +116,14 @@ impl Agenda {
         if day.source != NO_RACK {
             push(before(mark), Deed::Mark(day.source));
             push(until, Deed::Unmark(day.source));
+            push(from, Deed::Hear(day.source));
+            push(until, Deed::Unhear(day.source));
         }
+    }
+
+    /// Something else is to be done at `at`.
+    pub fn add_deed(&mut self, at: Time, deed: Deed) {
+        self.deeds.push(Reverse((at, deed)));
     }
 
     /// When something falls due next.
@@ -147,7 +160,8 @@ impl Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hybrid::rotation::rotation;
+    use crate::hybrid::program::of_rack;
+    use slotline_circuits::{Rotor, TermsSpec, Week};
     use proptest::prelude::*;
 
     proptest! {
@@ -157,13 +171,18 @@ mod tests {
             racks in 2usize..7, day in 5u64..50, night in 1u64..20, grow in 0u64..900, mark in 0u64..900
         ) {
             let [day, night, grow, mark] = [day, night, grow, mark].map(Time::us);
-            let week = rotation(racks, 1, day, night).unwrap();
-            let rack = week.of_rack(0);
+            let length = (day + night).times(racks as u64 - 1);
+            let spec = TermsSpec {
+                week: length.as_ps(), night: night.as_ps(), min_day: day.as_ps(), ..TermsSpec::etalon(0)
+            };
+            let mut week = Week::default();
+            Rotor::new(racks, spec.build().unwrap()).rotate(&mut week);
+            let rack = of_rack(&[week], 0);
             let leads = Leads { bar: night, grow: Some(grow), mark };
-            let mut agenda = Agenda::repeating(leads, rack.clone(), week.length);
+            let mut agenda = Agenda::repeating(leads, rack.clone(), length);
             let mut on = [[0i64; 8]; 4];
             let weeks = 3;
-            for at in (1..week.length.times(weeks).as_ps() / 1_000_000).map(Time::us) {
+            for at in (1..length.times(weeks).as_ps() / 1_000_000).map(Time::us) {
                 while let Some(deed) = agenda.due(at) {
                     match deed {
                         Deed::Bar(to) => on[0][to as usize] += 1,
@@ -174,14 +193,14 @@ mod tests {
                         Deed::Unmark(to) => on[2][to as usize] -= 1,
                         Deed::Open { to, .. } => on[3][to as usize] += 1,
                         Deed::Close { to, .. } => on[3][to as usize] -= 1,
-                        Deed::Week(_) => {}
+                        Deed::Hear(_) | Deed::Unhear(_) | Deed::Report(_) | Deed::Week(_) => {}
                     }
                 }
                 let count = |to: usize, lead: Time, source: bool| {
                     let mut count = 0;
                     for n in 0..weeks + 40 {
                         for d in &rack {
-                            let (from, until) = (d.from + week.length.times(n), d.until + week.length.times(n));
+                            let (from, until) = (d.from + length.times(n), d.until + length.times(n));
                             let rack = if source { d.source } else { d.to };
                             let within = from.as_ps() <= at.as_ps() + lead.as_ps() && at < until;
                             count += i64::from(usize::from(rack) == to && within);

@@ -1,15 +1,16 @@
-//! Networks whose circuits come and go: schedules of circuits, what a rack does at which time, and
-//! queues by destination rack. State machines without I/O: [`crate::node::hybrid`] has the nodes.
+//! Networks whose circuits come and go: what a rack does at which time, queues by destination rack,
+//! demand. State machines without I/O: [`crate::node::hybrid`] has the nodes, the crate
+//! `slotline-circuits` the schedulers.
 
 pub mod agenda;
 pub mod demand;
 pub mod program;
-pub mod rotation;
 pub mod spec;
 pub mod voq;
 
 pub use agenda::{Agenda, Deed, Leads};
-pub use program::{Day, Program, RackDay};
+pub use demand::{DemandKind, Ledger};
+pub use program::RackDay;
 pub use spec::{AtNight, ResizeSpec, Shrink, VoqSpec};
 pub use voq::{Voq, VoqStats};
 

@@ -1,35 +1,15 @@
-//! A schedule of circuits for a week: days of each circuit switch, and what one rack sees of them.
+//! What one rack sees of a planned week.
 
 use super::NO_RACK;
-use crate::error::SpecError;
 use crate::time::Time;
+use slotline_circuits::Week;
 
-/// A configuration of one circuit switch, and when it is up. Times count from the week's beginning.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Day {
-    /// When circuits come up.
-    pub from: Time,
-    /// When they go down: a night begins.
-    pub until: Time,
-    /// By destination rack, its source; [`NO_RACK`]: none.
-    pub sources: Vec<u16>,
-}
-
-/// A week of all circuit switches.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Program {
-    /// How long the week is. A staggered switch's last day may reach into the next week.
-    pub length: Time,
-    /// By circuit switch, its days in order.
-    pub days: Vec<Vec<Day>>,
-}
-
-/// A day as one rack sees it.
+/// A day as one rack sees it; times count from the week's beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RackDay {
     /// The circuit switch.
     pub uplink: u8,
-    /// When it begins; from the week's beginning.
+    /// When it begins.
     pub from: Time,
     /// When it ends.
     pub until: Time,
@@ -39,80 +19,41 @@ pub struct RackDay {
     pub source: u16,
 }
 
-impl Program {
-    /// What `rack` sees of it, in no order.
-    pub fn of_rack(&self, rack: u16) -> Vec<RackDay> {
-        let mut seen = Vec::new();
-        for (uplink, days) in (0u8..).zip(&self.days) {
-            for day in days {
-                let to = day.sources.iter().position(|source| *source == rack);
-                let to = to.map_or(NO_RACK, |to| to as u16);
-                let source = day.sources.get(usize::from(rack)).copied().unwrap_or(NO_RACK);
-                if to != NO_RACK || source != NO_RACK {
-                    let Day { from, until, .. } = *day;
-                    seen.push(RackDay { uplink, from, until, to, source });
-                }
+/// What `rack` sees of the weeks of all circuit switches, switch by switch.
+pub fn of_rack(weeks: &[Week], rack: u16) -> Vec<RackDay> {
+    let mut seen = Vec::new();
+    for (uplink, week) in (0u8..).zip(weeks) {
+        let mut from = Time::ZERO;
+        for slice in week.slices() {
+            let until = from + Time::ps(slice.length);
+            let circuits = slice.circuits;
+            let to = (0..circuits.racks()).find(|&to| circuits.source(to) == Some(rack.into()));
+            let number = |rack: Option<usize>| rack.map_or(NO_RACK, |rack| rack as u16);
+            let (to, source) = (number(to), number(circuits.source(rack.into())));
+            if to != NO_RACK || source != NO_RACK {
+                seen.push(RackDay { uplink, from, until, to, source });
             }
+            from = until;
         }
-        seen
     }
-
-    /// Whether the circuits can be: each configuration a partial permutation of the racks, without a
-    /// circuit from a rack to itself; days of a switch one after the other with a night of at least
-    /// `night` between them, also from a week's last to the next week's first.
-    ///
-    /// # Errors
-    /// Which day of which switch cannot be, and why.
-    pub fn check(&self, racks: usize, night: Time) -> Result<(), SpecError> {
-        let wrong = |at: usize, day: usize, why: String| {
-            Err(SpecError::new("schedule", format!("day {day} of circuit switch {at} {why}")))
-        };
-        for (at, days) in self.days.iter().enumerate() {
-            for (number, day) in days.iter().enumerate() {
-                if let Some(why) = impossible(day, racks) {
-                    return wrong(at, number, why);
-                }
-                let (next, wraps) = match days.get(number + 1) {
-                    Some(next) => (next, Time::ZERO),
-                    None => (&days[0], self.length),
-                };
-                let pause = (next.from + wraps).since(day.until);
-                let same = next.sources == day.sources;
-                if next.from + wraps < day.until || (pause < night && !same) {
-                    return wrong(
-                        at,
-                        number,
-                        format!("ends {pause} before the next: a night of {night} has to lie between"),
-                    );
-                }
-            }
-        }
-        Ok(())
-    }
+    seen
 }
 
-/// Why a day cannot be.
-fn impossible(day: &Day, racks: usize) -> Option<String> {
-    if day.from >= day.until {
-        return Some(format!("ends at {}, but begins at {}", day.until, day.from));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_circuits::{Rotor, TermsSpec};
+
+    #[test]
+    fn racks_see_the_strobe() {
+        let terms = TermsSpec::etalon(1_400_000_000).build().unwrap();
+        let mut week = Week::default();
+        Rotor::new(8, terms).rotate(&mut week);
+        let seen = of_rack(&[week], 3);
+        assert_eq!(seen.len(), 7);
+        let first =
+            RackDay { uplink: 0, from: Time::ZERO, until: Time::us(180), to: 2, source: 4 };
+        assert_eq!(seen[0], first);
+        assert_eq!((seen[6].from, seen[6].to), (Time::us(1200), 4));
     }
-    if day.sources.len() != racks {
-        return Some(format!("names {} racks; there are {racks}", day.sources.len()));
-    }
-    let mut sends = vec![false; racks];
-    for (to, &source) in day.sources.iter().enumerate() {
-        if source == NO_RACK {
-            continue;
-        }
-        let Some(sends) = sends.get_mut(usize::from(source)) else {
-            return Some(format!("names rack {source}; there are {racks}, numbered from 0"));
-        };
-        if usize::from(source) == to {
-            return Some(format!("connects rack {to} to itself"));
-        }
-        if std::mem::replace(sends, true) {
-            return Some(format!("is no permutation: rack {source} would send to two racks at once"));
-        }
-    }
-    None
 }

@@ -247,6 +247,11 @@ impl Roles {
             Some(_) => Role::Scheduler,
         }
     }
+    /// Its circuit switches.
+    pub fn circuit_switches(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let first = self.racks * (self.hosts + 1) + u32::from(self.packet);
+        (first..first + self.uplinks).map(NodeId)
+    }
     /// What routes must leave alone: circuits, which come and go, where there is a packet switch, all
     /// circuit switches but the first where there is none, and the scheduler.
     pub fn unrouted(&self) -> Down {

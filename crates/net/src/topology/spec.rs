@@ -2,6 +2,7 @@
 
 use super::{FatTreeSpec, Graph, GraphSpec, HybridSpec, LeafSpineSpec, StarSpec, TreeSpec};
 use crate::error::SpecError;
+use crate::id::NodeId;
 use crate::route::Down;
 use crate::time::Time;
 use crate::units::Rate;
@@ -60,6 +61,12 @@ impl TopologySpec {
             TopologySpec::Hybrid(spec) => Some(spec),
             _ => None,
         }
+    }
+
+    /// Its circuit switches.
+    pub fn circuit_switches(&self) -> Vec<NodeId> {
+        let roles = self.hybrid().map(HybridSpec::roles);
+        roles.map_or(Vec::new(), |roles| roles.circuit_switches().collect())
     }
 
     /// What routes must leave alone from the beginning: circuits.
