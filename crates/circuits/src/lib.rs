@@ -10,21 +10,25 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod assign;
 mod bvn;
 mod class;
 mod demand;
 mod eclipse;
 mod fair;
 mod fixed;
+mod greedy;
 mod harvest;
 mod matching;
 mod max_weight;
+mod plan;
 mod rotor;
 mod scheduler;
 mod served;
 mod solstice;
 mod terms;
 pub mod text;
+mod ticks;
 mod week;
 
 pub use bvn::Bvn;

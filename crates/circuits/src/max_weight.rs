@@ -1,27 +1,79 @@
-//! The heaviest matching with a hold time; rotates for now.
+//! The heaviest matching, held for a time (Helios, c-Through).
 
+use crate::assign::{Assignment, Search, Weights};
 use crate::demand::Demand;
+use crate::greedy::serve;
+use crate::matching::Matching;
+use crate::plan::Plan;
 use crate::rotor::Rotor;
 use crate::scheduler::{Note, Scheduler};
-use crate::terms::{Terms, TermsError};
+use crate::terms::{Terms, TermsError, TermsSpec};
+use crate::ticks::Clock;
 use crate::week::Week;
 
-/// The heaviest matching with a hold time; rotates for now.
+/// Days of the same length, each with the heaviest matching of what is left, cut at what a day can serve. By
+/// default a week is one day, as in Helios (Farrington et al., SIGCOMM 2010, §4) and c-Through (Wang et al.,
+/// SIGCOMM 2010, §3), which compute a matching once per control cycle.
 #[derive(Clone, Debug)]
-pub struct MaxWeight(Rotor);
+pub struct MaxWeight {
+    terms: Terms,
+    clock: Clock,
+    cells: Vec<i32>,
+    assignment: Assignment,
+    search: Search,
+    plan: Plan,
+    matching: Matching,
+    rotor: Rotor,
+}
 
 impl MaxWeight {
-    /// For so many racks; a day is as long as circuits are held, in picoseconds, or as long as the week allows.
+    /// For so many racks. Circuits are held for `hold` picoseconds, and then for longer if another day does not
+    /// fit into the week; without it, for the whole week.
     pub fn new(racks: usize, terms: Terms, hold: Option<u64>) -> Result<MaxWeight, TermsError> {
         let min_day = hold.unwrap_or(terms.week() - terms.night());
-        let terms = crate::TermsSpec { min_day, ..terms.spec() }.build()?;
-        Ok(MaxWeight(Rotor::new(racks, terms)))
+        let terms = TermsSpec { min_day, ..terms.spec() }.build()?;
+        Ok(MaxWeight {
+            terms,
+            clock: Clock::new(&terms),
+            cells: Vec::new(),
+            assignment: Assignment::default(),
+            search: Search::default(),
+            plan: Plan::default(),
+            matching: Matching::dark(racks),
+            rotor: Rotor::new(racks, terms),
+        })
+    }
+    /// Days for what is in the cells.
+    fn fill(&mut self, size: usize) {
+        let days = self.clock.most_days();
+        let hold = self.clock.week / days as i32 - self.clock.night;
+        self.plan.clear(size);
+        for day in 0..days {
+            let weights = Weights { size, cells: &self.cells, cap: hold };
+            match day {
+                0 => self.assignment.solve(weights, &mut self.search),
+                _ => self.assignment.resume(weights, &mut self.search),
+            }
+            if self.assignment.value() == 0 {
+                return;
+            }
+            serve(size, &mut self.cells, hold, self.assignment.columns());
+            self.plan.push(hold, self.assignment.columns());
+        }
     }
 }
 
 impl Scheduler for MaxWeight {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
-        self.0.week(demand, out);
-        Note::Rotation
+        assert_eq!(demand.racks(), self.matching.racks(), "a demand of other racks");
+        self.clock.load(demand, &mut self.cells);
+        self.fill(demand.racks());
+        if self.plan.days() == 0 {
+            self.rotor.rotate(out);
+            return Note::NoDemand;
+        }
+        self.plan.stretch(&self.clock);
+        self.plan.emit(&self.clock, &self.terms, &mut self.matching, out);
+        Note::Planned
     }
 }
