@@ -1,13 +1,14 @@
 //! Eclipse: greedily the day that serves most per time.
 
 use crate::demand::Demand;
-use crate::greedy::{Greedy, Lengths, serve};
+use crate::greedy::{Greedy, Lengths};
 use crate::matching::Matching;
 use crate::plan::Plan;
 use crate::rotor::Rotor;
 use crate::scheduler::{Note, Scheduler};
 use crate::terms::Terms;
 use crate::ticks::Clock;
+use crate::wants::Wants;
 use crate::week::Week;
 
 /// How much worse than the best day a picked one may be.
@@ -26,6 +27,7 @@ pub struct Eclipse {
     terms: Terms,
     clock: Clock,
     cells: Vec<i32>,
+    wants: Wants,
     greedy: Greedy,
     plan: Plan,
     matching: Matching,
@@ -39,6 +41,7 @@ impl Eclipse {
             terms,
             clock: Clock::new(&terms),
             cells: Vec::new(),
+            wants: Wants::default(),
             greedy: Greedy::default(),
             plan: Plan::default(),
             matching: Matching::dark(racks),
@@ -47,21 +50,21 @@ impl Eclipse {
     }
 }
 
-/// Days for what is in the cells, which are what is left afterwards.
+/// Days for what is wanted; afterwards that is what is left.
 pub(crate) fn fill(
     greedy: &mut Greedy,
     clock: &Clock,
-    (size, cells): (usize, &mut [i32]),
+    wants: &mut Wants,
     effort: (f64, usize),
     plan: &mut Plan,
 ) {
-    plan.clear(size);
+    plan.clear(wants.size);
     greedy.begin();
     let mut left = clock.week;
     while let Some(lengths) = Lengths::within(clock, left) {
-        let Some((length, columns)) = greedy.pick(size, cells, lengths, effort) else { break };
-        serve(size, cells, length, columns);
-        plan.push(length, columns);
+        let Some((length, edges)) = greedy.pick(wants, lengths, effort) else { break };
+        wants.serve(edges, length);
+        plan.push_edges(length, edges, wants);
         left -= length + clock.night;
     }
 }
@@ -70,8 +73,9 @@ impl Scheduler for Eclipse {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
         assert_eq!(demand.racks(), self.matching.racks(), "a demand of other racks");
         self.clock.load(demand, &mut self.cells);
-        let matrix = (demand.racks(), &mut self.cells[..]);
-        fill(&mut self.greedy, &self.clock, matrix, (SLACK, usize::MAX), &mut self.plan);
+        self.wants.load(demand.racks(), &self.cells);
+        let effort = (SLACK, usize::MAX);
+        fill(&mut self.greedy, &self.clock, &mut self.wants, effort, &mut self.plan);
         if self.plan.days() == 0 {
             self.rotor.rotate(out);
             return Note::NoDemand;

@@ -6,8 +6,9 @@
 //! and else is cut where the two bounds meet. What is known from the day before remains a bound, as demand only
 //! falls: most lengths need not be looked at again.
 
-use crate::assign::{Assignment, NONE, Search, Weights};
+use crate::heaviest::{Heaviest, Search};
 use crate::ticks::Clock;
+use crate::wants::{NO_EDGE, Wants};
 
 /// A length that was looked at.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +18,7 @@ struct Point {
     bound: i64,
     /// The turn in which the bound was exact.
     turn: u32,
-    state: Assignment,
+    state: Heaviest,
 }
 
 /// Finds days; keeps its memory.
@@ -40,7 +41,8 @@ struct Best {
     length: i32,
     /// What it serves per tick.
     rate: f64,
-    columns: Vec<u16>,
+    /// By row.
+    edges: Vec<u32>,
 }
 
 /// What a day may be.
@@ -70,38 +72,37 @@ impl Greedy {
         self.turn = 0;
         self.search.work = 0;
     }
-    /// Cells looked at since it began.
+    /// Edges looked at since it began.
     pub fn work(&self) -> u64 {
         self.search.work
     }
     /// The length and the matching of a day that serves, per time, no less than `1 / (1 + slack)` of the best one,
-    /// after so many lengths have been looked at less if that takes more. Cells may only have fallen since the
-    /// call before. Nothing where there is nothing to serve.
+    /// after so many lengths have been looked at less if that takes more. What is wanted may only have
+    /// fallen since the call before. Nothing where there is nothing to serve.
     pub fn pick(
         &mut self,
-        size: usize,
-        cells: &[i32],
+        wants: &Wants,
         lengths: Lengths,
         (slack, looks): (f64, usize),
-    ) -> Option<(i32, &[u16])> {
+    ) -> Option<(i32, &[u32])> {
         self.turn += 1;
         self.best.rate = 0.0;
         self.trim(lengths);
-        self.insert(size, cells, lengths.most, lengths);
-        self.insert(size, cells, lengths.least, lengths);
+        self.insert(wants, lengths.most, lengths);
+        self.insert(wants, lengths.least, lengths);
         for _ in 2..looks {
             let Some((at, length)) = self.promising(lengths, slack) else { break };
             let ends = [at, at + 1].map(|at| self.points[at].turn == self.turn);
             let [low, high] = [at, at + 1].map(|at| self.points[at].length);
             match ends {
-                [true, true] => self.insert(size, cells, length, lengths),
-                [true, false] => self.refresh(size, cells, at + 1, lengths),
-                [false, true] => self.refresh(size, cells, at, lengths),
-                _ if length - low < high - length => self.refresh(size, cells, at, lengths),
-                _ => self.refresh(size, cells, at + 1, lengths),
+                [true, true] => self.insert(wants, length, lengths),
+                [true, false] => self.refresh(wants, at + 1, lengths),
+                [false, true] => self.refresh(wants, at, lengths),
+                _ if length - low < high - length => self.refresh(wants, at, lengths),
+                _ => self.refresh(wants, at + 1, lengths),
             }
         }
-        (self.best.rate > 0.0).then_some((self.best.length, &self.best.columns[..]))
+        (self.best.rate > 0.0).then_some((self.best.length, &self.best.edges[..]))
     }
     /// Forgets lengths that are not allowed any more, but for the first of them: others start from it.
     fn trim(&mut self, lengths: Lengths) {
@@ -125,48 +126,46 @@ impl Greedy {
         stretches.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, found)| found)
     }
     /// Looks at a length, which may be known from an earlier turn.
-    fn insert(&mut self, size: usize, cells: &[i32], length: i32, lengths: Lengths) {
+    fn insert(&mut self, wants: &Wants, length: i32, lengths: Lengths) {
         let at = self.points.partition_point(|point| point.length < length);
         if self.points.get(at).is_some_and(|point| point.length == length) {
-            return self.refresh(size, cells, at, lengths);
+            return self.refresh(wants, at, lengths);
         }
         let mut point = self.spare.pop().unwrap_or_default();
-        let weights = Weights { size, cells, cap: length };
         let near = self.points.get(at).or(self.points.last());
         match near {
             Some(near) => {
                 point.state.copy_from(&near.state);
-                point.state.renew(weights, &mut self.search);
+                point.state.renew(wants, length, &mut self.search);
             }
-            None => point.state.solve(weights, &mut self.search),
+            None => point.state.solve(wants, length, &mut self.search),
         }
         point.length = length;
         self.points.insert(at, point);
-        self.judge(at, size, cells, lengths);
+        self.judge(at, wants, lengths);
     }
-    fn refresh(&mut self, size: usize, cells: &[i32], at: usize, lengths: Lengths) {
+    fn refresh(&mut self, wants: &Wants, at: usize, lengths: Lengths) {
         let point = &mut self.points[at];
         if point.turn < self.turn {
-            let weights = Weights { size, cells, cap: point.length };
-            point.state.resume(weights, &mut self.search);
-            self.judge(at, size, cells, lengths);
+            point.state.resume(wants, point.length, &mut self.search);
+            self.judge(at, wants, lengths);
         }
     }
     /// Notes what a point is worth, and the best length for its matching if that is the best day so far.
-    fn judge(&mut self, at: usize, size: usize, cells: &[i32], lengths: Lengths) {
+    fn judge(&mut self, at: usize, wants: &Wants, lengths: Lengths) {
         let point = &mut self.points[at];
         point.bound = point.state.value();
         point.turn = self.turn;
-        let columns = point.state.columns();
+        let edges = point.state.matched();
         self.sizes.clear();
-        let pairs = columns.iter().enumerate();
-        self.sizes.extend(pairs.map(|(row, &column)| cells[row * size + usize::from(column)]));
+        let matched = edges.iter().filter(|&&edge| edge != NO_EDGE);
+        self.sizes.extend(matched.map(|&edge| wants.left[edge as usize]));
         let (length, rate) = best_length(&mut self.sizes, lengths);
         if rate > self.best.rate {
             self.best.length = length;
             self.best.rate = rate;
-            self.best.columns.clear();
-            self.best.columns.extend_from_slice(columns);
+            self.best.edges.clear();
+            self.best.edges.extend_from_slice(edges);
         }
     }
 }
@@ -195,16 +194,4 @@ fn best_length(sizes: &mut [i32], lengths: Lengths) -> (i32, f64) {
 fn better(best: (i32, f64), length: i32, served: i64, night: i32) -> (i32, f64) {
     let rate = served as f64 / (f64::from(length) + f64::from(night));
     if rate > best.1 { (length, rate) } else { best }
-}
-
-/// Takes from cells what a day serves; returns how much that is.
-pub(crate) fn serve(size: usize, cells: &mut [i32], length: i32, columns: &[u16]) -> i64 {
-    let mut served = 0;
-    for (row, &column) in columns.iter().enumerate().filter(|&(_, &column)| column != NONE) {
-        let cell = &mut cells[row * size + usize::from(column)];
-        let part = (*cell).min(length);
-        *cell -= part;
-        served += i64::from(part);
-    }
-    served
 }

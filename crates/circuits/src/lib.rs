@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod assign;
 mod bvn;
 mod class;
 mod demand;
@@ -19,6 +18,7 @@ mod fair;
 mod fixed;
 mod greedy;
 mod harvest;
+mod heaviest;
 mod matcher;
 mod matching;
 mod max_weight;
@@ -31,6 +31,7 @@ mod stuff;
 mod terms;
 pub mod text;
 mod ticks;
+mod wants;
 mod week;
 
 pub use bvn::Bvn;

@@ -4,7 +4,7 @@
 //! first, 64 columns at a time; each column is seen once, so a search takes `rows * rows / 64` words at most.
 //! The first row from which no path leads anywhere shows that there is no perfect matching.
 
-use crate::assign::NONE;
+use crate::wants::NONE;
 
 /// A bipartite graph: by row, the columns it may have.
 #[derive(Clone, Debug, Default)]

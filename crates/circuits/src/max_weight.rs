@@ -1,14 +1,14 @@
 //! The heaviest matching, held for a time (Helios, c-Through).
 
-use crate::assign::{Assignment, Search, Weights};
 use crate::demand::Demand;
-use crate::greedy::serve;
+use crate::heaviest::{Heaviest, Search};
 use crate::matching::Matching;
 use crate::plan::Plan;
 use crate::rotor::Rotor;
 use crate::scheduler::{Note, Scheduler};
 use crate::terms::{Terms, TermsError, TermsSpec};
 use crate::ticks::Clock;
+use crate::wants::Wants;
 use crate::week::Week;
 
 /// Days of the same length, each with the heaviest matching of what is left, cut at what a day can serve. By
@@ -19,7 +19,8 @@ pub struct MaxWeight {
     terms: Terms,
     clock: Clock,
     cells: Vec<i32>,
-    assignment: Assignment,
+    wants: Wants,
+    heaviest: Heaviest,
     search: Search,
     plan: Plan,
     matching: Matching,
@@ -36,29 +37,29 @@ impl MaxWeight {
             terms,
             clock: Clock::new(&terms),
             cells: Vec::new(),
-            assignment: Assignment::default(),
+            wants: Wants::default(),
+            heaviest: Heaviest::default(),
             search: Search::default(),
             plan: Plan::default(),
             matching: Matching::dark(racks),
             rotor: Rotor::new(racks, terms),
         })
     }
-    /// Days for what is in the cells.
-    fn fill(&mut self, size: usize) {
+    /// Days for what is wanted.
+    fn fill(&mut self) {
         let days = self.clock.most_days();
         let hold = self.clock.week / days as i32 - self.clock.night;
-        self.plan.clear(size);
+        self.plan.clear(self.wants.size);
         for day in 0..days {
-            let weights = Weights { size, cells: &self.cells, cap: hold };
             match day {
-                0 => self.assignment.solve(weights, &mut self.search),
-                _ => self.assignment.resume(weights, &mut self.search),
+                0 => self.heaviest.solve(&self.wants, hold, &mut self.search),
+                _ => self.heaviest.resume(&self.wants, hold, &mut self.search),
             }
-            if self.assignment.value() == 0 {
+            if self.heaviest.value() == 0 {
                 return;
             }
-            serve(size, &mut self.cells, hold, self.assignment.columns());
-            self.plan.push(hold, self.assignment.columns());
+            self.wants.serve(self.heaviest.matched(), hold);
+            self.plan.push_edges(hold, self.heaviest.matched(), &self.wants);
         }
     }
 }
@@ -67,7 +68,8 @@ impl Scheduler for MaxWeight {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
         assert_eq!(demand.racks(), self.matching.racks(), "a demand of other racks");
         self.clock.load(demand, &mut self.cells);
-        self.fill(demand.racks());
+        self.wants.load(demand.racks(), &self.cells);
+        self.fill();
         if self.plan.days() == 0 {
             self.rotor.rotate(out);
             return Note::NoDemand;

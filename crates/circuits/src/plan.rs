@@ -1,9 +1,9 @@
 //! A week in the making: days in ticks.
 
-use crate::assign::NONE;
 use crate::matching::Matching;
 use crate::terms::Terms;
 use crate::ticks::Clock;
+use crate::wants::{NO_EDGE, NONE, Wants};
 use crate::week::Week;
 
 /// Days with their matchings; the order is that of the week.
@@ -24,6 +24,12 @@ impl Plan {
     pub fn push(&mut self, length: i32, columns: &[u16]) {
         self.lengths.push(length);
         self.columns.extend_from_slice(columns);
+    }
+    /// A day of matched edges, by row.
+    pub fn push_edges(&mut self, length: i32, edges: &[u32], wants: &Wants) {
+        self.lengths.push(length);
+        let column = |&edge| if edge == NO_EDGE { NONE } else { wants.end(1, edge) as u16 };
+        self.columns.extend(edges.iter().map(column));
     }
     pub fn days(&self) -> usize {
         self.lengths.len()
