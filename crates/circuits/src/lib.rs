@@ -26,6 +26,7 @@ mod plan;
 mod rotor;
 mod scheduler;
 mod served;
+mod settle;
 mod solstice;
 mod stuff;
 mod terms;

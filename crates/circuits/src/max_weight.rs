@@ -2,12 +2,10 @@
 
 use crate::demand::Demand;
 use crate::heaviest::{Heaviest, Search};
-use crate::matching::Matching;
 use crate::plan::Plan;
-use crate::rotor::Rotor;
 use crate::scheduler::{Note, Scheduler};
+use crate::settle::Settle;
 use crate::terms::{Terms, TermsError, TermsSpec};
-use crate::ticks::Clock;
 use crate::wants::Wants;
 use crate::week::Week;
 
@@ -16,15 +14,12 @@ use crate::week::Week;
 /// SIGCOMM 2010, §3), which compute a matching once per control cycle.
 #[derive(Clone, Debug)]
 pub struct MaxWeight {
-    terms: Terms,
-    clock: Clock,
+    settle: Settle,
     cells: Vec<i32>,
     wants: Wants,
     heaviest: Heaviest,
     search: Search,
     plan: Plan,
-    matching: Matching,
-    rotor: Rotor,
 }
 
 impl MaxWeight {
@@ -34,21 +29,19 @@ impl MaxWeight {
         let min_day = hold.unwrap_or(terms.week() - terms.night());
         let terms = TermsSpec { min_day, ..terms.spec() }.build()?;
         Ok(MaxWeight {
-            terms,
-            clock: Clock::new(&terms),
+            settle: Settle::new(racks, terms),
             cells: Vec::new(),
             wants: Wants::default(),
             heaviest: Heaviest::default(),
             search: Search::default(),
             plan: Plan::default(),
-            matching: Matching::dark(racks),
-            rotor: Rotor::new(racks, terms),
         })
     }
     /// Days for what is wanted.
     fn fill(&mut self) {
-        let days = self.clock.most_days();
-        let hold = self.clock.week / days as i32 - self.clock.night;
+        let clock = self.settle.clock;
+        let days = clock.most_days();
+        let hold = clock.week / days as i32 - clock.night;
         self.plan.clear(self.wants.size);
         for day in 0..days {
             match day {
@@ -66,16 +59,14 @@ impl MaxWeight {
 
 impl Scheduler for MaxWeight {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
-        assert_eq!(demand.racks(), self.matching.racks(), "a demand of other racks");
-        self.clock.load(demand, &mut self.cells);
+        self.settle.check(demand);
+        self.settle.clock.load(demand, &mut self.cells);
         self.wants.load(demand.racks(), &self.cells);
         self.fill();
         if self.plan.days() == 0 {
-            self.rotor.rotate(out);
-            return Note::NoDemand;
+            return self.settle.rotate(Note::NoDemand, out);
         }
-        self.plan.stretch(&self.clock);
-        self.plan.emit(&self.clock, &self.terms, &mut self.matching, out);
-        Note::Planned
+        self.plan.stretch(&self.settle.clock);
+        self.settle.emit(&self.plan, Note::Planned, out)
     }
 }

@@ -31,6 +31,24 @@ impl Plan {
         let column = |&edge| if edge == NO_EDGE { NONE } else { wants.end(1, edge) as u16 };
         self.columns.extend(edges.iter().map(column));
     }
+    /// A day among so many at most, of which the longest are kept.
+    pub fn push_among(&mut self, length: i32, columns: &[u16], most: usize) {
+        if self.days() < most {
+            return self.push(length, columns);
+        }
+        let shortest = (0..self.days()).min_by_key(|&day| self.lengths[day]);
+        if let Some(day) = shortest.filter(|&day| self.lengths[day] < length) {
+            self.lengths[day] = length;
+            self.columns_mut(day).copy_from_slice(columns);
+        }
+    }
+    /// The cells that have a circuit on a day, with its length. A rack has none to itself.
+    pub fn lit(&self, day: usize) -> impl Iterator<Item = (usize, i32)> {
+        let (racks, length) = (self.racks, self.lengths[day]);
+        let pairs = self.columns(day).iter().enumerate();
+        let lit = pairs.filter(|&(row, &column)| column != NONE && usize::from(column) != row);
+        lit.map(move |(row, &column)| (row * racks + usize::from(column), length))
+    }
     pub fn days(&self) -> usize {
         self.lengths.len()
     }

@@ -3,13 +3,11 @@
 use crate::demand::Demand;
 use crate::fair::Fair;
 use crate::matcher::{Graph, Matcher};
-use crate::matching::Matching;
 use crate::plan::Plan;
-use crate::rotor::Rotor;
 use crate::scheduler::{Note, Scheduler};
+use crate::settle::Settle;
 use crate::stuff::Stuffing;
 use crate::terms::Terms;
-use crate::ticks::Clock;
 use crate::week::Week;
 
 /// What Etalon adds to Solstice.
@@ -26,16 +24,18 @@ pub struct SolsticeSpec {
 /// found one becomes a day of the length of its smallest cell. If there is none any more, the threshold is halved,
 /// down to the shortest day or two nights. The days are made to fit the week.
 ///
-/// Where no threshold has a matching (many racks with the same to send to all others), Solstice as it was published
-/// plans one useless day; here it is a rotation, and the note says so.
+/// Where no threshold has a matching (many racks with the same to send to all others), Etalon's Solstice plans one
+/// useless day, and where one source or destination has much more than others, days for what it stuffed. Where a
+/// rotation serves more, here it is a rotation, and the note says so.
 ///
 /// Source: Liu et al., CoNEXT 2015, §4; for a week of a given length, Etalon §3.2.
 #[derive(Clone, Debug)]
 pub struct Solstice {
-    terms: Terms,
+    settle: Settle,
     spec: SolsticeSpec,
-    clock: Clock,
+    /// As loaded, and what is not yet cut.
     cells: Vec<i32>,
+    rest: Vec<i32>,
     /// The same in 64 bits, where it must be clipped.
     wide: Vec<u64>,
     fair: Fair,
@@ -43,38 +43,35 @@ pub struct Solstice {
     graph: Graph,
     matcher: Matcher,
     plan: Plan,
-    matching: Matching,
-    rotor: Rotor,
 }
 
 impl Solstice {
     /// For so many racks.
     pub fn new(racks: usize, terms: Terms, spec: SolsticeSpec) -> Solstice {
         Solstice {
-            terms,
+            settle: Settle::new(racks, terms),
             spec,
-            clock: Clock::new(&terms),
             cells: Vec::new(),
+            rest: Vec::new(),
             wide: Vec::new(),
             fair: Fair::default(),
             stuffing: Stuffing::default(),
             graph: Graph::default(),
             matcher: Matcher::default(),
             plan: Plan::default(),
-            matching: Matching::dark(racks),
-            rotor: Rotor::new(racks, terms),
         }
     }
     /// Loads a demand as this scheduler sees it; returns whether there is any.
     fn load(&mut self, demand: &Demand) -> bool {
-        let size = demand.racks();
-        self.clock.load(demand, &mut self.cells);
+        let (size, week) = (demand.racks(), i64::from(self.settle.clock.week));
+        self.settle.clock.load(demand, &mut self.cells);
+        self.rest.clone_from(&self.cells);
         self.prefilter(demand);
-        let largest = self.stuffing.measure(size, &self.cells);
+        let largest = self.stuffing.measure(size, &self.rest);
         if self.spec.inflate {
-            inflate(&mut self.cells, largest, i64::from(self.clock.week) / 2);
+            inflate(&mut self.rest, largest, week / 2);
         }
-        if largest > i64::from(self.clock.week) {
+        if largest > week {
             self.clip(size);
         }
         largest > 0
@@ -82,27 +79,27 @@ impl Solstice {
     fn prefilter(&mut self, demand: &Demand) {
         let Some(least) = self.spec.prefilter else { return };
         if demand.cells().iter().any(|&bytes| bytes >= least) {
-            let small = self.cells.iter_mut().zip(demand.cells());
+            let small = self.rest.iter_mut().zip(demand.cells());
             small.filter(|(_, bytes)| **bytes < least).for_each(|(cell, _)| *cell = 0);
         }
     }
     fn clip(&mut self, size: usize) {
         self.wide.clear();
-        self.wide.extend(self.cells.iter().map(|&cell| cell as u64));
-        self.fair.clip(size, &mut self.wide, self.clock.week as u64);
-        for (cell, &clipped) in self.cells.iter_mut().zip(&self.wide) {
+        self.wide.extend(self.rest.iter().map(|&cell| cell as u64));
+        self.fair.clip(size, &mut self.wide, self.settle.clock.week as u64);
+        for (cell, &clipped) in self.rest.iter_mut().zip(&self.wide) {
             *cell = (clipped as i32).max(1).min(*cell);
         }
     }
     /// Cuts the stuffed matrix into days.
     fn slice(&mut self, size: usize, total: i64) {
-        let least = self.clock.min_day.max(2 * self.clock.night).max(1);
-        let mut threshold = (self.clock.week / 4).max(least);
+        let least = self.settle.clock.min_day.max(2 * self.settle.clock.night).max(1);
+        let mut threshold = (self.settle.clock.week / 4).max(least);
         let mut left = total;
         self.plan.clear(size);
         self.matcher.begin(size);
         while left >= i64::from(least) {
-            self.graph.at_least(size, &self.cells, threshold);
+            self.graph.at_least(size, &self.rest, threshold);
             self.matcher.part_all_outside(&self.graph);
             while self.matcher.perfect(&self.graph) {
                 left -= i64::from(self.cut(size, threshold));
@@ -117,11 +114,11 @@ impl Solstice {
     fn cut(&mut self, size: usize, threshold: i32) -> i32 {
         let place = |(row, &column): (usize, &u16)| row * size + usize::from(column);
         let pairs = self.matcher.columns().iter().enumerate();
-        let length = pairs.map(|pair| self.cells[place(pair)]).min().unwrap_or(0);
+        let length = pairs.map(|pair| self.rest[place(pair)]).min().unwrap_or(0);
         self.plan.push(length, self.matcher.columns());
         for row in 0..size {
             let column = usize::from(self.matcher.columns()[row]);
-            let cell = &mut self.cells[row * size + column];
+            let cell = &mut self.rest[row * size + column];
             *cell -= length;
             if *cell < threshold {
                 self.graph.remove(row, column);
@@ -142,20 +139,13 @@ fn inflate(cells: &mut [i32], largest: i64, least: i64) {
 
 impl Scheduler for Solstice {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
-        let size = demand.racks();
-        assert_eq!(size, self.matching.racks(), "a demand of other racks");
+        self.settle.check(demand);
         if !self.load(demand) {
-            self.rotor.rotate(out);
-            return Note::NoDemand;
+            return self.settle.rotate(Note::NoDemand, out);
         }
-        let total = self.stuffing.stuff(size, &mut self.cells);
-        self.slice(size, total);
-        if self.plan.days() == 0 {
-            self.rotor.rotate(out);
-            return Note::Rotation;
-        }
-        self.plan.fit(&self.clock);
-        self.plan.emit(&self.clock, &self.terms, &mut self.matching, out);
-        Note::Planned
+        let total = self.stuffing.stuff(demand.racks(), &mut self.rest);
+        self.slice(demand.racks(), total);
+        self.plan.fit(&self.settle.clock);
+        self.settle.emit_guarded(&self.plan, &self.cells, out)
     }
 }
