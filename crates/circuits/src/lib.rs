@@ -10,24 +10,42 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod class;
+mod bvn;
+mod class;
 mod demand;
+mod eclipse;
 mod fair;
 mod fixed;
+mod greedy;
+mod harvest;
+mod heaviest;
+mod matcher;
 mod matching;
+mod max_weight;
+mod plan;
 mod rotor;
 mod scheduler;
 mod served;
+mod settle;
+mod solstice;
+mod stuff;
 mod terms;
 pub mod text;
+mod ticks;
+mod wants;
 mod week;
 
+pub use bvn::Bvn;
 pub use class::Class;
 pub use demand::{Demand, DemandError, MAX_RACKS};
+pub use eclipse::Eclipse;
 pub use fixed::Fixed;
+pub use harvest::Harvest;
 pub use matching::{Circuits, Matching, MatchingError};
+pub use max_weight::MaxWeight;
 pub use rotor::Rotor;
 pub use scheduler::{Note, Scheduler, plan_all};
 pub use served::{Meter, Served, served};
+pub use solstice::{Solstice, SolsticeSpec};
 pub use terms::{Terms, TermsError, TermsSpec};
 pub use week::{Slice, Week, WeekError};

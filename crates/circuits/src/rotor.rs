@@ -66,11 +66,19 @@ impl Rotor {
         }
         self.next = (self.next + self.days) % self.turns();
     }
+    /// How many days the next week has, and the distances of its circuits.
+    pub(crate) fn coming(&self) -> (u64, impl Iterator<Item = usize>) {
+        (self.days, (self.next..self.next + self.days).map(|turn| self.distance(turn)))
+    }
+    /// How far sources are from their destinations.
+    fn distance(&self, turn: u64) -> usize {
+        (turn % self.turns()) as usize * self.switches + self.switch + 1
+    }
     /// The part from `from` to `to` of a day and its night.
     fn emit(&mut self, turn: u64, from: u64, to: u64, out: &mut Week) {
         let slot = self.slot();
         let day = slot.saturating_sub(self.terms.night());
-        self.light((turn % self.turns()) as usize * self.switches + self.switch + 1);
+        self.light(self.distance(turn));
         let lit = to.min(day).saturating_sub(from);
         out.push(lit, self.matching.circuits());
         out.push_night(to - from - lit);
