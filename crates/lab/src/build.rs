@@ -3,6 +3,7 @@
 mod presence;
 
 use crate::build_flow::Parts;
+use crate::build_hybrid::Hybrid;
 use crate::recovery::{self, Ground};
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
@@ -139,7 +140,8 @@ fn builder<'a>(
     let spread = spread(routing, scheme);
     let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
     Ok(Builder {
-        routes: Arc::new(Routes::build(&graph, routing, &Down::default(), seed)),
+        routes: Arc::new(Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed)),
+        hybrid: Hybrid::new(&scenario.fabric, scheme, seed).map_err(in_scheme)?,
         wiring: graph.wiring(),
         plan: Arc::new(plan),
         changing,
@@ -224,6 +226,7 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
 
 struct Builder<'a> {
     graph: Graph,
+    hybrid: Option<Hybrid>,
     wiring: Wiring,
     routes: Arc<Routes>,
     plan: Arc<Plan>,
@@ -262,18 +265,31 @@ impl Builder<'_> {
 
     fn queues(&self) -> Vec<Vec<Queue>> {
         let of_node = |(node, info): (usize, &slotline_net::topology::NodeInfo)| {
-            let wires = self.wiring.of(NodeId(node as u32));
+            let id = NodeId(node as u32);
+            let wires = self.wiring.of(id);
+            if let Some(hybrid) = self.hybrid.as_ref().filter(|_| info.kind == NodeKind::Switch) {
+                return (0..).zip(wires).map(|at| self.hybrid_queue(hybrid, id, at)).collect();
+            }
             let pulled = match info.kind {
                 NodeKind::Host => self.pulls(wires) && !self.is_station(node),
                 NodeKind::Switch => !self.is_plain(wires),
             };
             let fifo = |(port, wire)| match info.kind {
-                NodeKind::Switch if !pulled => self.queue(NodeId(node as u32), PortId(port), wire),
+                NodeKind::Switch if !pulled => self.queue(id, PortId(port), wire),
                 _ => Queue { pulled, ..Queue::default() },
             };
             (0..).zip(wires).map(fifo).collect()
         };
         self.graph.nodes.iter().enumerate().map(of_node).collect()
+    }
+
+    /// A port of a switch of a hybrid fabric.
+    fn hybrid_queue(&self, hybrid: &Hybrid, node: NodeId, (port, wire): (u16, &Wire)) -> Queue {
+        let port = PortId(port);
+        if hybrid.leads_to_host(node, port) {
+            return self.queue(node, port, wire);
+        }
+        Queue { pulled: hybrid.pulls(node, port), ..Queue::default() }
     }
 
     /// A plain switch's FIFO.
@@ -318,6 +334,9 @@ impl Builder<'_> {
     }
 
     fn switch(&self, node: NodeId) -> Place {
+        if let Some(hybrid) = &self.hybrid {
+            return hybrid.place(node, &self.plan);
+        }
         if self.is_plain(self.wiring.of(node)) {
             return Place::Switch;
         }

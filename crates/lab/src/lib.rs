@@ -14,6 +14,7 @@ pub mod benchmark_tdma;
 pub mod benchmark_xco;
 pub mod build;
 pub mod build_flow;
+mod build_hybrid;
 mod busiest;
 pub mod catalogue;
 pub mod change;

@@ -60,6 +60,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     }
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
+    faults.extend(graph.is_ok().then(|| super::hybrid::faults(scenario)).into_iter().flatten());
     Checked { graph: graph.ok(), faults, notes }
 }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::control::spec::ControlSpec;
+use slotline_net::hybrid::VoqSpec;
 use slotline_net::route::RoutingSpec;
 use slotline_net::route::classifier::ClassifierSpec;
 use slotline_net::route::recovery::RecoverySpec;
@@ -78,6 +79,9 @@ pub struct SchemeSpec {
     /// The switches' queues.
     #[serde(default)]
     pub queue: QueueSpec,
+    /// The queues by destination rack of a `hybrid` fabric. Default: 16 packets each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voq: Option<VoqSpec>,
     /// The hosts' transport.
     #[serde(default = "newreno")]
     pub transport: TransportSpec,

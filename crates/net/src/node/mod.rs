@@ -10,6 +10,7 @@ pub mod fastpass;
 pub mod fault;
 pub mod hedera;
 pub mod host;
+pub mod hybrid;
 pub mod pfc;
 pub mod station;
 pub mod switch;

@@ -1,5 +1,6 @@
 //! Messages as bytes: one file per protocol, each with parse and emit.
 
+pub mod circuits;
 pub mod fastpass;
 pub mod fcp;
 pub mod hedera;

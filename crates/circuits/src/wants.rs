@@ -1,0 +1,103 @@
+//! Who still wants how much, as a sparse graph: rows are sources, columns destinations, edges what is left between
+//! them.
+
+/// No partner, no column.
+pub(crate) const NONE: u16 = u16::MAX;
+/// No edge.
+pub(crate) const NO_EDGE: u32 = u32::MAX;
+
+/// A bipartite graph whose edges have a size; keeps its memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wants {
+    pub size: usize,
+    /// By edge, what is left, in ticks; edges are sorted by row and column.
+    pub left: Vec<i32>,
+    /// By edge, its row and its column.
+    ends: [Vec<u16>; 2],
+    /// By side and vertex, where its edges begin in `edges` of this side.
+    starts: [Vec<u32>; 2],
+    /// The edges of columns; those of rows are in order.
+    by_column: Vec<u32>,
+}
+
+impl Wants {
+    /// Forgets all; rows follow, in order.
+    pub fn begin(&mut self, size: usize) {
+        self.size = size;
+        self.left.clear();
+        self.ends.iter_mut().for_each(Vec::clear);
+        self.starts[0].clear();
+        self.starts[0].push(0);
+    }
+    /// An edge of the row at hand.
+    pub fn push(&mut self, column: usize, left: i32) {
+        self.ends[0].push(self.starts[0].len() as u16 - 1);
+        self.ends[1].push(column as u16);
+        self.left.push(left);
+    }
+    /// No more edges for this row.
+    pub fn end_row(&mut self) {
+        self.starts[0].push(self.left.len() as u32);
+    }
+    /// All rows are there.
+    pub fn finish(&mut self) {
+        let starts = &mut self.starts[1];
+        starts.clear();
+        starts.resize(self.size + 1, 0);
+        self.ends[1].iter().for_each(|&column| starts[usize::from(column)] += 1);
+        let mut sum = 0;
+        for start in starts.iter_mut() {
+            sum += *start;
+            *start = sum;
+        }
+        // Each start is the end of its column, and goes down with each edge put there.
+        self.by_column.resize(self.left.len(), 0);
+        for (edge, &column) in self.ends[1].iter().enumerate().rev() {
+            starts[usize::from(column)] -= 1;
+            self.by_column[starts[usize::from(column)] as usize] = edge as u32;
+        }
+    }
+    /// All cells that are not zero.
+    pub fn load(&mut self, size: usize, cells: &[i32]) {
+        self.begin(size);
+        for row in cells.chunks_exact(size) {
+            for (column, &cell) in row.iter().enumerate() {
+                if cell > 0 {
+                    self.push(column, cell);
+                }
+            }
+            self.end_row();
+        }
+        self.finish();
+    }
+    /// The edges of a vertex.
+    pub fn edges(&self, side: usize, vertex: usize) -> Edges<'_> {
+        let [from, to] = [vertex, vertex + 1].map(|at| self.starts[side][at]);
+        if side == 0 {
+            Edges::Range(from..to)
+        } else {
+            Edges::List(self.by_column[from as usize..to as usize].iter())
+        }
+    }
+    pub fn end(&self, side: usize, edge: u32) -> usize {
+        self.ends[side][edge as usize].into()
+    }
+    /// Takes what a day serves; returns how much that is. `matched` is by row.
+    pub fn serve(&mut self, matched: &[u32], length: i32) -> i64 {
+        let mut served = 0;
+        for &edge in matched.iter().filter(|&&edge| edge != NO_EDGE) {
+            let left = &mut self.left[edge as usize];
+            let part = (*left).min(length);
+            *left -= part;
+            served += i64::from(part);
+        }
+        served
+    }
+}
+
+/// The edges of a vertex, which are consecutive for a row.
+#[derive(Clone)]
+pub(crate) enum Edges<'a> {
+    Range(std::ops::Range<u32>),
+    List(std::slice::Iter<'a, u32>),
+}
