@@ -8,6 +8,7 @@ use super::options::OnMachines;
 use super::pairs::{HotSpot, Random, RandomBijective, Staggered, Stride};
 use super::poisson::Poisson;
 use super::probe::Probe;
+use super::rack_rings::RackRings;
 use super::ring::Ring;
 use super::rpc::RequestResponse;
 use super::short_flows::ShortFlows;
@@ -68,6 +69,11 @@ pub enum WorkloadSpec {
     /// Source: Patarasuk and Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of
     /// Workstations", Journal of Parallel and Distributed Computing 69(2), 2009.
     Ring(Ring),
+    /// Large flows from each rack to the next, small ones between all others; open loop.
+    ///
+    /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
+    /// section 5.3.
+    RackRings(RackRings),
     /// Poisson arrivals at a given load, sizes from a distribution; open loop.
     Poisson(Poisson),
     /// Datagrams at a constant rate, on and off, or Poisson.
@@ -115,6 +121,7 @@ impl WorkloadSpec {
             WorkloadSpec::Incast(options) => ("incast", options),
             WorkloadSpec::RequestResponse(options) => ("request-response", options),
             WorkloadSpec::Ring(options) => ("ring", options),
+            WorkloadSpec::RackRings(options) => ("rack-rings", options),
             WorkloadSpec::Poisson(options) => ("poisson", options),
             WorkloadSpec::Udp(options) => ("udp", options),
             WorkloadSpec::Bulk(options) => ("bulk", options),
