@@ -27,6 +27,7 @@ mod options;
 pub mod pairs;
 pub mod poisson;
 pub mod probe;
+pub mod rack_rings;
 #[cfg(test)]
 mod rehearsal;
 pub mod ring;

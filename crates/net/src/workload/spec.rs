@@ -10,6 +10,7 @@ use super::options::OnMachines;
 use super::pairs::{HotSpot, Random, RandomBijective, Staggered, Stride};
 use super::poisson::Poisson;
 use super::probe::Probe;
+use super::rack_rings::RackRings;
 use super::ring::Ring;
 use super::rpc::RequestResponse;
 use super::short_flows::ShortFlows;
@@ -81,6 +82,11 @@ pub enum WorkloadSpec {
     /// Source: Mukerjee et al., "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks"
     /// (Etalon), 2018, section 6, for `rehdfs`.
     Hdfs(Hdfs),
+    /// Large flows from each rack to the next, small ones between all others; open loop.
+    ///
+    /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
+    /// section 5.3.
+    RackRings(RackRings),
     /// Poisson arrivals at a given load, sizes from a distribution; open loop.
     Poisson(Poisson),
     /// Datagrams at a constant rate, on and off, or Poisson.
@@ -130,6 +136,7 @@ impl WorkloadSpec {
             WorkloadSpec::Ring(options) => ("ring", options),
             WorkloadSpec::Collective(options) => ("collective", options),
             WorkloadSpec::Hdfs(options) => ("hdfs", options),
+            WorkloadSpec::RackRings(options) => ("rack-rings", options),
             WorkloadSpec::Poisson(options) => ("poisson", options),
             WorkloadSpec::Udp(options) => ("udp", options),
             WorkloadSpec::Bulk(options) => ("bulk", options),
