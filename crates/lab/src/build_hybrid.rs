@@ -1,14 +1,15 @@
 //! The switches of a hybrid fabric: from a scheme to nodes.
 
 use crate::scenario::SchemeSpec;
-use slotline_net::control::circuits::{CircuitsSpec, Course};
 use slotline_net::control::ControlSpec;
+use slotline_net::control::circuits::{CircuitsSpec, Course};
 use slotline_net::error::SpecError;
 use slotline_net::hybrid::{Agenda, DemandKind, Leads, Ledger, VoqSpec};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Plan;
 use slotline_net::node::hybrid::{
-    CircuitScheduler, CircuitSwitch, Circuits, PacketSwitch, SchedulerConfig, Tor, TorConfig, Weekly,
+    CircuitScheduler, CircuitSwitch, Circuits, PacketSwitch, SchedulerConfig, Tor, TorConfig,
+    Weekly,
 };
 use slotline_net::node::station::Loss;
 use slotline_net::rng::Stream;
@@ -45,8 +46,7 @@ impl Hybrid {
         };
         let course = control.as_ref().map(|spec| spec.course(fabric)).transpose();
         Ok(Some(Hybrid {
-            course: course
-                .map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?,
+            course: course.map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?,
             control,
             voq: scheme.voq.unwrap_or_default(),
             fabric: fabric.clone(),
@@ -129,7 +129,7 @@ impl Hybrid {
         let control = self.control.as_ref()?;
         let Some(Course::Weekly { terms, .. }) = &self.course else { return None };
         Some(SchedulerConfig {
-            scheduler: control.scheduler(&self.fabric)?,
+            scheduler: control.planner(self.roles.racks as usize, *terms).ok()??,
             terms: *terms,
             racks: self.roles.racks as usize,
             switches: self.roles.uplinks as usize,

@@ -205,7 +205,8 @@ fn control(tally: &Tally) -> Vec<ControlRow> {
 fn times(tally: &Tally) -> impl Iterator<Item = ControlRow> {
     let of = |(name, times): (&'static str, &Histogram)| {
         let percentile = |percent| times.percentile(percent).unwrap_or(0);
-        let rows = [("count", times.total()), ("p50_ns", percentile(50)), ("p99_ns", percentile(99))];
+        let rows =
+            [("count", times.total()), ("p50_ns", percentile(50)), ("p99_ns", percentile(99))];
         rows.map(|(what, value)| ControlRow { count: format!("{name}_{what}"), value })
     };
     tally.all_times().flat_map(of)

@@ -7,7 +7,7 @@ use crate::scenario::{EndWhen, Loaded, Scenario};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::pair_entropy;
-use slotline_net::route::{Routes};
+use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Lane, NodeKind, Wiring};
 use slotline_net::transport::Transport;

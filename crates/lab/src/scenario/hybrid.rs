@@ -27,7 +27,10 @@ fn fail(key: &str, why: impl Into<String>) -> Result<(), SpecError> {
 /// Nothing of a scheme on another fabric needs circuits.
 fn elsewhere(scheme: &SchemeSpec) -> Result<(), SpecError> {
     if scheme.voq.is_some() {
-        return fail("voq", "`voq` does nothing on this fabric: it needs a fabric of kind = \"hybrid\"");
+        return fail(
+            "voq",
+            "`voq` does nothing on this fabric: it needs a fabric of kind = \"hybrid\"",
+        );
     }
     if matches!(scheme.control, ControlSpec::Circuits(_)) {
         return fail("control", "control = \"circuits\" needs a fabric of kind = \"hybrid\"");
@@ -39,8 +42,11 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
     let within = |key: &str, e: SpecError| SpecError::new(format!("{key}.{}", e.key), e.message);
     match &scheme.control {
         ControlSpec::None {} if fabric.packet.is_none() => {
-            return fail("control", "without a packet switch nothing moves before circuits do: use \
-                                    control = \"circuits\"");
+            return fail(
+                "control",
+                "without a packet switch nothing moves before circuits do: use \
+                                    control = \"circuits\"",
+            );
         }
         ControlSpec::None {} => {}
         ControlSpec::Circuits(spec) => {
@@ -52,7 +58,10 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
     voq.validate().map_err(|e| within("voq", e))?;
     let dark = fabric.circuits.is_none() || matches!(scheme.control, ControlSpec::None {});
     if dark && voq.resize.is_some() {
-        return fail("voq.resize", "`resize` does nothing: there are no circuits whose days it could be for");
+        return fail(
+            "voq.resize",
+            "`resize` does nothing: there are no circuits whose days it could be for",
+        );
     }
     if !scheme.queue.is_plain() {
         return fail(

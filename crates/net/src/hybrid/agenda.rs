@@ -161,8 +161,8 @@ impl Agenda {
 mod tests {
     use super::*;
     use crate::hybrid::program::of_rack;
-    use slotline_circuits::{Rotor, TermsSpec, Week};
     use proptest::prelude::*;
+    use slotline_circuits::{Rotor, TermsSpec, Week};
 
     proptest! {
         /// Against the definition: at any time a thing is on for as many days as have it on.
@@ -198,7 +198,7 @@ mod tests {
                 }
                 let count = |to: usize, lead: Time, source: bool| {
                     let mut count = 0;
-                    for n in 0..weeks + 40 {
+                    for n in 0..weeks + 200 {
                         for d in &rack {
                             let (from, until) = (d.from + length.times(n), d.until + length.times(n));
                             let rack = if source { d.source } else { d.to };

@@ -51,8 +51,7 @@ mod tests {
         Rotor::new(8, terms).rotate(&mut week);
         let seen = of_rack(&[week], 3);
         assert_eq!(seen.len(), 7);
-        let first =
-            RackDay { uplink: 0, from: Time::ZERO, until: Time::us(180), to: 2, source: 4 };
+        let first = RackDay { uplink: 0, from: Time::ZERO, until: Time::us(180), to: 2, source: 4 };
         assert_eq!(seen[0], first);
         assert_eq!((seen[6].from, seen[6].to), (Time::us(1200), 4));
     }

@@ -279,11 +279,7 @@ mod tests {
             delay: circuit_delay(),
             reconfiguration: night(),
         };
-        HybridSpec {
-            packet: Some(packet),
-            circuits: Some(circuits),
-            ..HybridSpec::new(3, 4)
-        }
+        HybridSpec { packet: Some(packet), circuits: Some(circuits), ..HybridSpec::new(3, 4) }
     }
 
     #[test]

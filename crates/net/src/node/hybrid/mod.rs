@@ -34,4 +34,3 @@ fn hold(to: u32, stop: bool) -> Packet {
     let seq = u32::from(stop);
     Packet { flow: to, seq, len: 84, class: CLASS, kind: Kind::Pause, ..Packet::default() }
 }
-

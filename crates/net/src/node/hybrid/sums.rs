@@ -80,6 +80,8 @@ impl Sums {
         tally.add("circuit_up_ns", self.days_ns.iter().sum());
         tally.add("data_circuit_up_ns", data().map(|(_, ns)| ns).sum());
         tally.add("data_circuit_bytes", data().map(|(voq, _)| voq.stats.circuit_bytes).sum());
+        let by_packet_switch = data().map(|(voq, _)| voq.stats.packet_bytes).sum();
+        tally.add("data_packet_switch_bytes", by_packet_switch);
         tally.add("voq_drops", sum(|voq| voq.stats.refused));
         tally.add("voq_drops_by_resizing", sum(|voq| voq.stats.shed));
         let longest = voqs.iter().map(|voq| u64::from(voq.stats.longest)).max();
