@@ -10,7 +10,7 @@ pub(crate) const NO_EDGE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wants {
     pub size: usize,
-    /// By edge, what is left, in ticks; edges are sorted by row and column.
+    /// By edge, what is left, in ticks; edges are sorted by row.
     pub left: Vec<i32>,
     /// By edge, its row and its column.
     ends: [Vec<u16>; 2],
@@ -57,14 +57,13 @@ impl Wants {
             self.by_column[starts[usize::from(column)] as usize] = edge as u32;
         }
     }
-    /// All cells that are not zero.
+    /// All cells that are not zero; in each row from behind the diagonal on, so that rows that are alike begin with
+    /// different columns.
     pub fn load(&mut self, size: usize, cells: &[i32]) {
         self.begin(size);
-        for row in cells.chunks_exact(size) {
-            for (column, &cell) in row.iter().enumerate() {
-                if cell > 0 {
-                    self.push(column, cell);
-                }
+        for (row, cells) in cells.chunks_exact(size).enumerate() {
+            for column in around(row, size).filter(|&column| cells[column] > 0) {
+                self.push(column, cells[column]);
             }
             self.end_row();
         }
@@ -93,6 +92,11 @@ impl Wants {
         }
         served
     }
+}
+
+/// All columns, from behind the diagonal on.
+pub(crate) fn around(row: usize, size: usize) -> impl Iterator<Item = usize> {
+    (row + 1..size).chain(0..=row)
 }
 
 /// The edges of a vertex, which are consecutive for a row.
