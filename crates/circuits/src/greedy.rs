@@ -87,6 +87,9 @@ impl Greedy {
     ) -> Option<(i32, &[u32])> {
         self.turn += 1;
         self.best.rate = 0.0;
+        // A day that is longer than all that is left serves no more.
+        let largest = wants.left.iter().copied().max().unwrap_or(0);
+        let lengths = Lengths { most: lengths.most.min(largest).max(lengths.least), ..lengths };
         self.trim(lengths);
         self.insert(wants, lengths.most, lengths);
         self.insert(wants, lengths.least, lengths);

@@ -13,6 +13,8 @@ use crate::wants::{Edges, NO_EDGE, Wants};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// How often a row bids, on average, before searches take over.
+const BIDS: usize = 4;
 /// Not reached.
 const FAR: i32 = i32::MAX;
 
@@ -68,24 +70,71 @@ impl Heaviest {
     }
     /// The heaviest matching, from the prices of other weights.
     pub fn renew(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
-        search.work += wants.left.len() as u64;
-        for row in 0..wants.size {
-            let mut highest = (0, NO_EDGE);
-            each_edge(wants.edges(0, row), |edge| {
-                let weight = wants.left[edge as usize].min(cap);
-                let worth = weight - self.prices[1][wants.end(1, edge)];
-                if worth > highest.0 {
-                    highest = (worth, edge);
-                }
-            });
-            self.prices[0][row] = highest.0;
+        search.loose.clear();
+        for row in (0..wants.size).rev() {
+            let (best, _) = self.bids((wants, cap), row, search);
+            self.prices[0][row] = best.0;
             self.part_if_slack(wants, cap, row);
-            let (edge, alone) = (highest.1, self.matched[0][row] == NO_EDGE);
-            if alone && edge != NO_EDGE && self.matched[1][wants.end(1, edge)] == NO_EDGE {
-                self.marry(wants, edge);
+            if self.matched[0][row] == NO_EDGE && best.0 > 0 {
+                search.loose.push(row as u16);
             }
         }
+        self.bid_all((wants, cap), search);
         self.settle(wants, cap, search);
+    }
+    /// Rows without a column bid for their best one, and outbid others, as in an auction. This finds most of the
+    /// matching at little cost; searches find the rest.
+    fn bid_all(&mut self, (wants, cap): (&Wants, i32), search: &mut Search) {
+        for _ in 0..BIDS * wants.size {
+            let Some(row) = search.loose.pop().map(usize::from) else { return };
+            let (best, second) = self.bids((wants, cap), row, search);
+            if best.0 == 0 {
+                self.prices[0][row] = 0;
+                continue;
+            }
+            let column = wants.end(1, best.1);
+            let before = self.matched[1][column];
+            if before != NO_EDGE {
+                if best.0 == second {
+                    // Nobody can outbid the other: a search decides.
+                    self.prices[0][row] = best.0;
+                    continue;
+                }
+                let outbid = wants.end(0, before);
+                self.matched[0][outbid] = NO_EDGE;
+                search.loose.push(outbid as u16);
+            }
+            self.prices[0][row] = second;
+            self.prices[1][column] += best.0 - second;
+            self.marry(wants, best.1);
+        }
+    }
+    /// What the best column is worth to a row above its price, and its edge, a free one if there is any; and what the
+    /// second best or none is worth.
+    fn bids(
+        &self,
+        (wants, cap): (&Wants, i32),
+        row: usize,
+        search: &mut Search,
+    ) -> ((i32, u32), i32) {
+        let (mut best, mut second) = ((0, NO_EDGE), 0);
+        let edges = wants.edges(0, row);
+        each_edge(edges, |edge| {
+            search.work += 1;
+            let column = wants.end(1, edge);
+            let worth = wants.left[edge as usize].min(cap) - self.prices[1][column];
+            if worth > best.0 {
+                second = best.0;
+                best = (worth, edge);
+            } else if worth > second {
+                second = worth;
+            }
+            if worth == best.0 && best.1 != edge && worth > 0 && self.matched[1][column] == NO_EDGE
+            {
+                best.1 = edge;
+            }
+        });
+        (best, second)
     }
     /// The heaviest matching, where no weight is higher than before.
     pub fn resume(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
