@@ -13,7 +13,7 @@ use crate::wants::{Edges, NO_EDGE, Wants};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How often a row bids, on average, before searches take over.
+/// How often a vertex bids, on average, before searches take over.
 const BIDS: usize = 4;
 /// Not reached.
 const FAR: i32 = i32::MAX;
@@ -70,76 +70,80 @@ impl Heaviest {
     }
     /// The heaviest matching, from the prices of other weights.
     pub fn renew(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
-        search.loose.clear();
-        for row in (0..wants.size).rev() {
-            let (best, _) = self.bids((wants, cap), row, search);
+        for row in 0..wants.size {
+            let (best, _) = self.offers((wants, cap), (0, row), search);
             self.prices[0][row] = best.0;
-            self.part_if_slack(wants, cap, row);
-            if self.matched[0][row] == NO_EDGE && best.0 > 0 {
-                search.loose.push(row as u16);
+        }
+        self.resume(wants, cap, search);
+    }
+    /// The heaviest matching, where no weight is higher than before.
+    pub fn resume(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
+        (0..wants.size).for_each(|row| self.part_if_slack(wants, cap, row));
+        for side in 0..2 {
+            self.find_loose(side, search);
+            self.bid_all((wants, cap), side, search);
+        }
+        for side in 0..2 {
+            self.find_loose(side, search);
+            while let Some(vertex) = search.loose.pop() {
+                if self.is_loose(side, vertex.into()) {
+                    self.search((wants, cap), side, vertex.into(), search);
+                }
             }
         }
-        self.bid_all((wants, cap), search);
-        self.settle(wants, cap, search);
     }
-    /// Rows without a column bid for their best one, and outbid others, as in an auction. This finds most of the
-    /// matching at little cost; searches find the rest.
-    fn bid_all(&mut self, (wants, cap): (&Wants, i32), search: &mut Search) {
+    /// Loose vertices bid for the best one across, and outbid others, as in an auction. This finds most of a matching
+    /// at little cost; searches find the rest.
+    fn bid_all(&mut self, weights: (&Wants, i32), side: usize, search: &mut Search) {
+        let (wants, _) = weights;
         for _ in 0..BIDS * wants.size {
-            let Some(row) = search.loose.pop().map(usize::from) else { return };
-            let (best, second) = self.bids((wants, cap), row, search);
+            let Some(vertex) = search.loose.pop().map(usize::from) else { return };
+            let (best, second) = self.offers(weights, (side, vertex), search);
+            self.prices[side][vertex] = best.0;
             if best.0 == 0 {
-                self.prices[0][row] = 0;
                 continue;
             }
-            let column = wants.end(1, best.1);
-            let before = self.matched[1][column];
+            let across = wants.end(1 - side, best.1);
+            let before = self.matched[1 - side][across];
             if before != NO_EDGE {
                 if best.0 == second {
-                    // Nobody can outbid the other: a search decides.
-                    self.prices[0][row] = best.0;
+                    // Neither can outbid the other: a search decides.
                     continue;
                 }
-                let outbid = wants.end(0, before);
-                self.matched[0][outbid] = NO_EDGE;
+                let outbid = wants.end(side, before);
+                self.matched[side][outbid] = NO_EDGE;
                 search.loose.push(outbid as u16);
             }
-            self.prices[0][row] = second;
-            self.prices[1][column] += best.0 - second;
+            self.prices[side][vertex] = second;
+            self.prices[1 - side][across] += best.0 - second;
             self.marry(wants, best.1);
         }
     }
-    /// What the best column is worth to a row above its price, and its edge, a free one if there is any; and what the
+    /// What the best vertex across is worth above its price, and its edge, to a free one if there is any; and what the
     /// second best or none is worth.
-    fn bids(
+    fn offers(
         &self,
         (wants, cap): (&Wants, i32),
-        row: usize,
+        (side, vertex): (usize, usize),
         search: &mut Search,
     ) -> ((i32, u32), i32) {
+        let (prices, matched) = (&self.prices[1 - side], &self.matched[1 - side]);
         let (mut best, mut second) = ((0, NO_EDGE), 0);
-        let edges = wants.edges(0, row);
-        each_edge(edges, |edge| {
+        each_edge(wants.edges(side, vertex), |edge| {
             search.work += 1;
-            let column = wants.end(1, edge);
-            let worth = wants.left[edge as usize].min(cap) - self.prices[1][column];
+            let across = wants.end(1 - side, edge);
+            let worth = wants.left[edge as usize].min(cap) - prices[across];
             if worth > best.0 {
                 second = best.0;
                 best = (worth, edge);
             } else if worth > second {
                 second = worth;
             }
-            if worth == best.0 && best.1 != edge && worth > 0 && self.matched[1][column] == NO_EDGE
-            {
+            if worth == best.0 && worth > 0 && best.1 != edge && matched[across] == NO_EDGE {
                 best.1 = edge;
             }
         });
         (best, second)
-    }
-    /// The heaviest matching, where no weight is higher than before.
-    pub fn resume(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
-        (0..wants.size).for_each(|row| self.part_if_slack(wants, cap, row));
-        self.settle(wants, cap, search);
     }
     /// By row, the edge that is matched.
     pub fn matched(&self) -> &[u32] {
@@ -172,18 +176,10 @@ impl Heaviest {
             self.matched[1][column] = NO_EDGE;
         }
     }
-    /// Searches from all loose vertices of both sides.
-    fn settle(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
-        for side in 0..2 {
-            let loose = |&vertex: &usize| self.is_loose(side, vertex);
-            search.loose.clear();
-            search.loose.extend((0..wants.size).filter(loose).map(|vertex| vertex as u16));
-            while let Some(vertex) = search.loose.pop() {
-                if self.is_loose(side, vertex.into()) {
-                    self.search((wants, cap), side, vertex.into(), search);
-                }
-            }
-        }
+    fn find_loose(&self, side: usize, search: &mut Search) {
+        let all = (0..self.prices[side].len()).rev();
+        search.loose.clear();
+        search.loose.extend(all.filter(|&at| self.is_loose(side, at)).map(|at| at as u16));
     }
     fn is_loose(&self, side: usize, vertex: usize) -> bool {
         self.matched[side][vertex] == NO_EDGE && self.prices[side][vertex] > 0

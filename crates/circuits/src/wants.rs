@@ -70,14 +70,16 @@ impl Wants {
         self.finish();
     }
     /// The edges of a vertex.
+    #[inline]
     pub fn edges(&self, side: usize, vertex: usize) -> Edges<'_> {
-        let [from, to] = [vertex, vertex + 1].map(|at| self.starts[side][at]);
+        let (from, to) = (self.starts[side][vertex], self.starts[side][vertex + 1]);
         if side == 0 {
             Edges::Range(from..to)
         } else {
             Edges::List(self.by_column[from as usize..to as usize].iter())
         }
     }
+    #[inline]
     pub fn end(&self, side: usize, edge: u32) -> usize {
         self.ends[side][edge as usize].into()
     }
