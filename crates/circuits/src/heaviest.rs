@@ -9,7 +9,7 @@
 //!
 //! Weights are what edges have left, cut at a cap: what circuits can carry in a day.
 
-use crate::wants::{Edges, NO_EDGE, Wants};
+use crate::wants::{NO_EDGE, Wants};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -129,10 +129,9 @@ impl Heaviest {
     ) -> ((i32, u32), i32) {
         let (prices, matched) = (&self.prices[1 - side], &self.matched[1 - side]);
         let (mut best, mut second) = ((0, NO_EDGE), 0);
-        each_edge(wants.edges(side, vertex), |edge| {
+        wants.each(side, vertex, |edge, across, left| {
             search.work += 1;
-            let across = wants.end(1 - side, edge);
-            let worth = wants.left[edge as usize].min(cap) - prices[across];
+            let worth = left.min(cap) - prices[across];
             if worth > best.0 {
                 second = best.0;
                 best = (worth, edge);
@@ -222,10 +221,9 @@ impl Heaviest {
     ) {
         let base = distance + self.prices[side][vertex];
         let (prices, matched) = (&self.prices[1 - side], &self.matched[1 - side]);
-        each_edge(wants.edges(side, vertex), |edge| {
+        wants.each(side, vertex, |edge, across, left| {
             search.work += 1;
-            let across = wants.end(1 - side, edge);
-            let reached = base + prices[across] - wants.left[edge as usize].min(cap);
+            let reached = base + prices[across] - left.min(cap);
             if reached < search.bound && reached < search.distance[across] {
                 search.reach(across, reached, edge);
                 if matched[across] == NO_EDGE {
@@ -264,15 +262,6 @@ impl Heaviest {
             }
             across = wants.end(1 - side, before);
         }
-    }
-}
-
-/// Calls `look` with each edge. A loop over each kind of list, as one over both is slow.
-#[inline]
-fn each_edge(edges: Edges, mut look: impl FnMut(u32)) {
-    match edges {
-        Edges::Range(range) => range.for_each(&mut look),
-        Edges::List(list) => list.for_each(|&edge| look(edge)),
     }
 }
 
@@ -315,8 +304,7 @@ mod tests {
             return 0;
         }
         let mut best = brute(wants, cap, row + 1, taken);
-        each_edge(wants.edges(0, row), |edge| {
-            let column = wants.end(1, edge);
+        wants.each(0, row, |edge, column, _| {
             if taken >> column & 1 == 0 {
                 let rest = brute(wants, cap, row + 1, taken | 1 << column);
                 best = best.max(cut(wants, edge, cap) + rest);

@@ -1,6 +1,6 @@
 //! Which pairs are worth a circuit, and how much of them the packet switch takes anyway.
 
-use crate::wants::{Edges, Wants, around};
+use crate::wants::{Wants, around};
 
 /// Selects pairs; keeps its memory.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,8 @@ pub(crate) struct Selection {
     rest: [Vec<i64>; 2],
     /// By side and vertex, how much of each edge the packet switch can take.
     levels: [Vec<i32>; 2],
-    sorted: Vec<i32>,
+    /// The cells of a row or column at hand.
+    line: Vec<i32>,
 }
 
 impl Selection {
@@ -42,12 +43,12 @@ impl Selection {
     }
     /// All cells above the first number are selected, and so many that are equal to it.
     fn limit(&mut self, cells: &[i32], most: usize) -> (i32, usize) {
-        self.sorted.clear();
-        self.sorted.extend(cells.iter().filter(|&&cell| cell > 0));
-        if self.sorted.len() <= most {
+        self.line.clear();
+        self.line.extend(cells.iter().filter(|&&cell| cell > 0));
+        if self.line.len() <= most {
             return (0, 0);
         }
-        let (above, &mut limit, _) = self.sorted.select_nth_unstable_by(most - 1, |a, b| b.cmp(a));
+        let (above, &mut limit, _) = self.line.select_nth_unstable_by(most - 1, |a, b| b.cmp(a));
         (limit, most - above.iter().filter(|&&cell| cell > limit).count())
     }
     /// Takes from each edge what the packet switch can serve of it, if its links carry `budget` ticks' worth: the same of
@@ -56,11 +57,13 @@ impl Selection {
         for side in 0..2 {
             let found = |vertex: usize| {
                 let budget = budget - self.rest[side][vertex];
-                level(budget.max(0), || sizes(wants, side, vertex))
+                self.line.clear();
+                wants.each(side, vertex, |_, _, left| self.line.push(left));
+                level(budget.max(0), &self.line)
             };
-            let levels = (0..wants.size).map(found);
-            self.levels[side].clear();
-            self.levels[side].extend(levels);
+            let levels = &mut self.levels[side];
+            levels.clear();
+            levels.extend((0..wants.size).map(found));
         }
         for edge in 0..wants.left.len() as u32 {
             let [row, column] = [0, 1].map(|side| self.levels[side][wants.end(side, edge)]);
@@ -69,21 +72,15 @@ impl Selection {
     }
 }
 
-fn sizes(wants: &Wants, side: usize, vertex: usize) -> impl Iterator<Item = i64> {
-    let (range, list) = match wants.edges(side, vertex) {
-        Edges::Range(range) => (range, [].iter()),
-        Edges::List(list) => (0..0, list),
-    };
-    range.chain(list.copied()).map(|edge| i64::from(wants.left[edge as usize]))
-}
-
 /// Up to where all sizes can be served within a budget. It is found from below in a few steps, which suffice where
 /// sizes are not too different; then it is too low, which does no harm.
-fn level<I: Iterator<Item = i64>>(budget: i64, sizes: impl Fn() -> I) -> i32 {
+fn level(budget: i64, sizes: &[i32]) -> i32 {
     let mut level = 0;
     for _ in 0..6 {
         let (mut small, mut large) = (0, 0);
-        sizes().for_each(|size| if size <= level { small += size } else { large += 1 });
+        for size in sizes.iter().copied().map(i64::from) {
+            if size <= level { small += size } else { large += 1 }
+        }
         if large == 0 {
             return i32::MAX;
         }
@@ -119,12 +116,13 @@ mod tests {
                 *cell = 0;
             }
             for row in 0..size {
-                let selected = sizes(&wants, 0, row).collect::<Vec<_>>();
+                let mut selected = Vec::new();
+                wants.each(0, row, |_, _, left| selected.push(left));
                 let others = left[row * size..(row + 1) * size].iter().max();
                 let some = cells[row * size..(row + 1) * size].iter().filter(|&&cell| cell > 0);
                 prop_assert_eq!(selected.len(), some.count().min(most));
-                let least = selected.iter().min().copied().unwrap_or(i64::MAX);
-                prop_assert!(others.is_none_or(|&other| i64::from(other) <= least));
+                let least = selected.iter().min().copied().unwrap_or(i32::MAX);
+                prop_assert!(others.is_none_or(|&other| other <= least));
             }
             selection.leave_to_packets(budget, &mut wants);
             for (edge, &size) in selection.sizes.iter().enumerate() {

@@ -16,8 +16,9 @@ pub(crate) struct Wants {
     ends: [Vec<u16>; 2],
     /// By side and vertex, where its edges begin in `edges` of this side.
     starts: [Vec<u32>; 2],
-    /// The edges of columns; those of rows are in order.
+    /// The edges of columns, and their rows; the edges of rows are in order.
     by_column: Vec<u32>,
+    rows: Vec<u16>,
 }
 
 impl Wants {
@@ -52,9 +53,12 @@ impl Wants {
         }
         // Each start is the end of its column, and goes down with each edge put there.
         self.by_column.resize(self.left.len(), 0);
-        for (edge, &column) in self.ends[1].iter().enumerate().rev() {
-            starts[usize::from(column)] -= 1;
-            self.by_column[starts[usize::from(column)] as usize] = edge as u32;
+        self.rows.resize(self.left.len(), 0);
+        for (edge, (&row, &column)) in self.ends[0].iter().zip(&self.ends[1]).enumerate().rev() {
+            let start = &mut starts[usize::from(column)];
+            *start -= 1;
+            self.by_column[*start as usize] = edge as u32;
+            self.rows[*start as usize] = row;
         }
     }
     /// All cells that are not zero; in each row from behind the diagonal on, so that rows that are alike begin with
@@ -69,14 +73,21 @@ impl Wants {
         }
         self.finish();
     }
-    /// The edges of a vertex.
+    /// Calls `look` with each edge of a vertex, the vertex across, and what is left. A loop over each kind of list, as
+    /// one over both is slow.
     #[inline]
-    pub fn edges(&self, side: usize, vertex: usize) -> Edges<'_> {
+    pub fn each(&self, side: usize, vertex: usize, mut look: impl FnMut(u32, usize, i32)) {
         let (from, to) = (self.starts[side][vertex], self.starts[side][vertex + 1]);
+        let range = from as usize..to as usize;
         if side == 0 {
-            Edges::Range(from..to)
+            let edges = self.ends[1][range.clone()].iter().zip(&self.left[range]);
+            for (edge, (&across, &left)) in (from..to).zip(edges) {
+                look(edge, across.into(), left);
+            }
         } else {
-            Edges::List(self.by_column[from as usize..to as usize].iter())
+            for (&edge, &across) in self.by_column[range.clone()].iter().zip(&self.rows[range]) {
+                look(edge, across.into(), self.left[edge as usize]);
+            }
         }
     }
     #[inline]
@@ -99,11 +110,4 @@ impl Wants {
 /// All columns, from behind the diagonal on.
 pub(crate) fn around(row: usize, size: usize) -> impl Iterator<Item = usize> {
     (row + 1..size).chain(0..=row)
-}
-
-/// The edges of a vertex, which are consecutive for a row.
-#[derive(Clone)]
-pub(crate) enum Edges<'a> {
-    Range(std::ops::Range<u32>),
-    List(std::slice::Iter<'a, u32>),
 }
