@@ -5,6 +5,7 @@ use crate::record::{
     Conservation, ControlRow, EngineStats, FaultRow, FlowRow, NEVER, PortRow, RunRecord, SampleRow,
 };
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::bump::Bumped;
 use slotline_net::node::host::{FlowResult, Plan};
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Fault, Node, Part, Tally};
@@ -169,7 +170,7 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
         ..PortRow::default()
     };
     if let Place::Node(place) = &outcome.places[node.at()]
-        && let Some(switch) = place.as_any().downcast_ref::<Switch>()
+        && let Some(switch) = switch_of(&**place)
     {
         let stats = switch.stats(port);
         row.drops += stats.classes.iter().flat_map(|class| class.drops).sum::<u64>();
@@ -178,6 +179,12 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
         row.pauses = stats.pauses_received;
     }
     row
+}
+
+/// The switch at a node, also where it is behind bumps.
+fn switch_of(node: &dyn Node) -> Option<&Switch> {
+    let any = node.as_any();
+    any.downcast_ref().or_else(|| any.downcast_ref().map(Bumped::switch))
 }
 
 /// What the parts of a central scheme have counted and found.

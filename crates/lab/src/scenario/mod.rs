@@ -1,6 +1,7 @@
 //! Scenario files: what is compared, on what, and for how long.
 
 mod brought;
+mod bumps;
 mod check;
 pub mod document;
 mod engine;
