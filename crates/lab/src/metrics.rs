@@ -13,7 +13,7 @@ pub const SMALL: u64 = 100_000;
 pub const LARGE: u64 = 10_000_000;
 
 /// Metrics of packets and queues: a run without packets has none.
-pub const PACKET_METRICS: [Metric; 9] = [
+pub const PACKET_METRICS: [Metric; 11] = [
     Metric::Retransmissions,
     Metric::Timeouts,
     Metric::Drops,
@@ -23,6 +23,8 @@ pub const PACKET_METRICS: [Metric; 9] = [
     Metric::QueueP50,
     Metric::QueueP99,
     Metric::QueueMax,
+    Metric::BumpError,
+    Metric::BumpWithin2,
 ];
 
 /// Which way is better.
@@ -134,6 +136,11 @@ pub enum Metric {
     QueueP99,
     /// Longest queue at any switch port.
     QueueMax,
+    /// How far bumps' virtual queues were from the queues of their switches, in the mean over packets.
+    BumpError,
+    /// Share of packets that met a virtual queue within two packets of the switch's queue.
+    #[serde(rename = "bump-within-2")]
+    BumpWithin2,
     /// TCP flows completed.
     Completed,
     /// TCP flows that began and did not complete.
@@ -153,7 +160,7 @@ pub struct Measured {
 
 impl Metric {
     /// All metrics, in the order in which they are shown.
-    pub const ALL: [Metric; 28] = [
+    pub const ALL: [Metric; 30] = [
         Metric::FctMean,
         Metric::FctP50,
         Metric::FctP99,
@@ -179,6 +186,8 @@ impl Metric {
         Metric::QueueP50,
         Metric::QueueP99,
         Metric::QueueMax,
+        Metric::BumpError,
+        Metric::BumpWithin2,
         Metric::Completed,
         Metric::Unfinished,
         Metric::NotStarted,
@@ -238,6 +247,8 @@ impl Metric {
             Metric::QueueP50 => ("queue-p50", "Queue median", Bytes, Lower),
             Metric::QueueP99 => ("queue-p99", "Queue 99th", Bytes, Lower),
             Metric::QueueMax => ("queue-max", "Queue longest", Bytes, Lower),
+            Metric::BumpError => ("bump-error", "Virtual queue off by", Bytes, Lower),
+            Metric::BumpWithin2 => ("bump-within-2", "Within 2 packets", Ratio, Higher),
             Metric::Completed => ("completed", "Flows completed", Count, Higher),
             Metric::Unfinished => ("unfinished", "Flows unfinished", Count, Lower),
             Metric::NotStarted => ("not-started", "Flows not begun", Count, Lower),
@@ -300,6 +311,8 @@ impl Metric {
             Metric::QueueP50 => percentile(facts.busiest_queue().to_vec(), 50),
             Metric::QueueP99 => percentile(facts.busiest_queue().to_vec(), 99),
             Metric::QueueMax => facts.longest_queue(),
+            Metric::BumpError => run.over("bump_error_bytes", "bump_estimates").map(exact),
+            Metric::BumpWithin2 => run.over("bump_within_2_mtu", "bump_estimates").map(exact),
             Metric::Completed => facts.tally(|flow| flow.finished()),
             Metric::Unfinished => facts.tally(|flow| flow.started() && !flow.finished()),
             Metric::NotStarted => facts.never_began(),

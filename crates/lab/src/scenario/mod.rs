@@ -13,6 +13,7 @@ pub mod keys;
 pub mod load;
 pub mod merge;
 mod paths;
+mod queue_text;
 mod shape;
 mod shape_words;
 mod spec;
@@ -21,6 +22,7 @@ pub use engine::{EngineSpec, FlowSpec, RatesSpec};
 pub use error::{Fault, ScenarioError};
 pub use event::{EventKind, EventSpec};
 pub use load::Loaded;
+pub use queue_text::queue_from_text;
 pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};
 
 #[cfg(test)]
