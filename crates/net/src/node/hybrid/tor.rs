@@ -114,10 +114,10 @@ impl Tor {
         }
         match &mut self.relay {
             None => cx.drop(&packet, DropReason::Misrouted),
-            Some(relay) if !relay.store(to as usize, packet, cx.now) => {
-                cx.drop(&packet, DropReason::Full);
-            }
-            Some(_) => {
+            Some(relay) => {
+                if !relay.store(to as usize, packet, cx.now) {
+                    return cx.drop(&packet, DropReason::Full);
+                }
                 self.census.held += 1;
                 self.kick_circuits(to as usize, cx);
             }
