@@ -294,6 +294,7 @@ impl Engine {
             return false;
         };
         let key = FlowKey(key.1);
+        self.look_at_next_sent();
         self.senders.progress(key, self.now);
         let Sender { conn, flow, .. } = *self.senders.of(key);
         self.all_sent(flow, key);
