@@ -343,12 +343,11 @@ impl MaxMin {
             let (mut taken, mut weight, mut least) = (0.0, 0.0, f64::INFINITY);
             for &flow in self.members.of(link) {
                 let (limit, w) = self.shares[flow as usize].limit(link);
-                if limit <= level {
-                    taken += limit * w;
-                } else {
-                    weight += w;
-                    least = limit.min(least);
-                }
+                // Without a branch, for nobody can tell which way it goes.
+                let low = limit <= level;
+                taken += if low { limit * w } else { 0.0 };
+                weight += if low { 0.0 } else { w };
+                least = if !low && limit < least { limit } else { least };
             }
             let entry = self.levels.of(link);
             entry.fresh = true;
