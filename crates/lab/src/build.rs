@@ -7,13 +7,14 @@ use crate::recovery::{self, Ground};
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
 use presence::presence;
-use slotline_net::aqm::spec::Policy;
+use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::aqm::{Red, queue_stream};
 use slotline_net::control::{ControlSpec, Station, Surroundings, System};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::Change;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
+use slotline_net::node::reserve::Reserve;
 use slotline_net::node::station::{Loss, StoppableNode};
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::rng::Stream;
@@ -143,6 +144,7 @@ fn builder<'a>(
         wiring: graph.wiring(),
         plan: Arc::new(plan),
         changing,
+        queue_spec: scheme.queues(),
         scheme,
         routing,
         system,
@@ -230,6 +232,8 @@ struct Builder<'a> {
     /// By link of the fabric.
     changing: Vec<bool>,
     scheme: &'a SchemeSpec,
+    /// The scheme's queues, as its scheduler needs them.
+    queue_spec: QueueSpec,
     routing: RoutingSpec,
     system: Option<Box<dyn System>>,
     scheduler: Option<&'a Scheduler>,
@@ -245,14 +249,14 @@ impl Builder<'_> {
     /// Whether a switch can be the engine's own plain one. A rate that changes needs a queue of packets
     /// that have not left yet.
     fn is_plain(&self, wires: &[Wire]) -> bool {
-        let queue = &self.scheme.queue;
+        let queue = &self.queue_spec;
         queue.is_plain() && !self.changes(wires) && self.scheme.classifies().is_none()
     }
 
     /// Whether hosts decide packet by packet what to send: under a scheduler, pause frames, classes,
     /// or a rate that changes.
     fn pulls(&self, wires: &[Wire]) -> bool {
-        let queue = &self.scheme.queue;
+        let queue = &self.queue_spec;
         self.system.is_some() || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
 
@@ -278,7 +282,7 @@ impl Builder<'_> {
 
     /// A plain switch's FIFO.
     fn queue(&self, node: NodeId, port: PortId, wire: &Wire) -> Queue {
-        let spec = &self.scheme.queue;
+        let spec = &self.queue_spec;
         let red = |red| {
             let stream = queue_stream(self.seed, node, port, 0);
             Red::new(red, wire.lane.rate.pace(), self.largest(), stream)
@@ -303,6 +307,10 @@ impl Builder<'_> {
     }
 
     fn places(&self) -> Result<Vec<Place>, SpecError> {
+        let reserve = match &self.system {
+            Some(system) => system.reserve(&self.surroundings())?,
+            None => None,
+        };
         let mut of_node = vec![None; self.graph.nodes.len()];
         (0..)
             .zip(&self.graph.hosts)
@@ -312,23 +320,24 @@ impl Builder<'_> {
                 Some(at) => self.station(at),
                 None => self.host(*host, NodeId(node as u32)),
             },
-            None => Ok(self.switch(NodeId(node as u32))),
+            None => Ok(self.switch(NodeId(node as u32), reserve)),
         };
         of_node.iter().enumerate().map(place).collect()
     }
 
-    fn switch(&self, node: NodeId) -> Place {
+    fn switch(&self, node: NodeId, reserve: Option<Reserve>) -> Place {
         if self.is_plain(self.wiring.of(node)) {
             return Place::Switch;
         }
         let config = SwitchConfig {
             node,
             routes: Arc::clone(&self.routes),
-            queue: self.scheme.queue.clone(),
+            queue: self.queue_spec.clone(),
             ports: SwitchPort::all_of(&self.wiring, node),
             mtu: self.largest(),
             seed: self.seed,
             classifier: self.scheme.classifies(),
+            reserve,
         };
         Place::Node(Box::new(Switch::new(config)))
     }
@@ -350,7 +359,7 @@ impl Builder<'_> {
             routes: Arc::clone(&self.routes),
             rates: wires.iter().map(|wire| wire.lane.rate).collect(),
             egress,
-            priorities: self.scheme.queue.priorities,
+            priorities: self.queue_spec.priorities,
             seed: self.seed,
         };
         Ok(Place::Host(Box::new(Host::new(config))))

@@ -137,6 +137,7 @@ fn setup() -> Setup {
             mtu: 1_538,
             seed: 1,
             classifier: None,
+            reserve: None,
         };
         Box::new(Switch::new(config))
     };

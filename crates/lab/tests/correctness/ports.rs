@@ -31,6 +31,7 @@ fn generalise(network: &mut Network, queue: &QueueSpec, mtu: u64, seed: u64) {
             mtu,
             seed,
             classifier: None,
+            reserve: None,
         };
         network.places[at] = Place::Node(Box::new(Switch::new(config)));
         pull(network, at);

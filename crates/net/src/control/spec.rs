@@ -1,6 +1,6 @@
 //! Which central scheduler a scheme has, as plain data.
 
-use super::fastpass::FastpassSpec;
+use super::fastpass::{FastpassSpec, Messages, SCHEDULED_CLASS};
 use super::flow_scheduler::FlowSchedulerSpec;
 use super::hedera::HederaSpec;
 use super::system::System;
@@ -67,6 +67,14 @@ impl ControlSpec {
             ControlSpec::Hedera(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::FlowScheduler(spec) => Ok(Some(Box::new(spec.build()?))),
         }
+    }
+}
+
+impl ControlSpec {
+    /// The class of the packets that it schedules, where switches have to serve that one first.
+    pub fn scheduled_class(&self) -> Option<u8> {
+        let reserved = |spec: &FastpassSpec| spec.messages == Messages::Reserved;
+        matches!(self, ControlSpec::Fastpass(spec) if reserved(spec)).then_some(SCHEDULED_CLASS)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The sending side of a switch port: its queues, what waits in them, and what went through.
 
 use super::class_queues::ClassQueues;
+use super::reserve::Reserve;
 use super::{Cx, DropReason};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{Backlog, Marker, Verdict, queue_stream};
@@ -87,6 +88,8 @@ impl Load {
 /// One port's queues.
 pub(super) struct Egress {
     pub queues: ClassQueues<Stored>,
+    /// The class that has a share of the port before all others.
+    reserve: Option<Reserve>,
     /// Per queue: one, or one for each class.
     loads: Vec<Load>,
     markers: Vec<Marker>,
@@ -103,6 +106,7 @@ pub(super) struct Place {
     pub port: PortId,
     pub mtu: u64,
     pub seed: u64,
+    pub reserve: Option<Reserve>,
 }
 
 impl Egress {
@@ -114,6 +118,7 @@ impl Egress {
         };
         Egress {
             queues: if spec.priorities { ClassQueues::strict() } else { ClassQueues::fifo() },
+            reserve: place.reserve,
             loads: vec![Load::default(); usize::from(count)],
             markers: (0..count).map(marker).collect(),
             whole: Load::default(),
@@ -156,8 +161,15 @@ impl Egress {
 
     /// The next packet to send, from now on.
     pub fn pop(&mut self, now: Time) -> Option<Stored> {
-        let stored = self.queues.pop()?;
+        let first = self.reserve.filter(|reserve| reserve.goes_first(now));
+        let first = first.and_then(|reserve| self.queues.pop_class(reserve.class));
+        let stored = first.or_else(|| self.queues.pop())?;
         let time = self.time_for(&stored.packet);
+        if let Some(reserve) = &mut self.reserve
+            && reserve.class == stored.packet.class
+        {
+            reserve.leaves(now, time);
+        }
         self.loads[self.queues.queue_of(&stored.packet)].pop(time, now);
         self.whole.pop(time, now);
         let class = &mut self.stats.classes[usize::from(stored.packet.class)];

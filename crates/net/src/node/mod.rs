@@ -11,6 +11,7 @@ pub mod fault;
 pub mod hedera;
 pub mod host;
 pub mod pfc;
+pub mod reserve;
 pub mod station;
 pub mod switch;
 pub mod tally;

@@ -6,6 +6,7 @@
 use super::buffer::Buffer;
 use super::egress::{Egress, Place, PortStats, Stored};
 use super::pfc::{Ingress, headroom};
+use super::reserve::Reserve;
 use super::{Census, Change, Cx, DropReason, Node};
 use crate::aqm::Verdict;
 use crate::aqm::spec::QueueSpec;
@@ -54,6 +55,8 @@ pub struct SwitchConfig {
     pub seed: u64,
     /// Whether, and how often, it moves flows among equal ports; none: routes choose alone.
     pub classifier: Option<ClassifierSpec>,
+    /// The class that has a share of each port before all others.
+    pub reserve: Option<Reserve>,
 }
 
 /// A switch.
@@ -71,10 +74,10 @@ pub struct Switch {
 impl Switch {
     /// An empty switch with all links up.
     pub fn new(config: SwitchConfig) -> Switch {
-        let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier } = config;
+        let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier, reserve } = config;
         let classifier = classifier.map(|spec| (spec, Classifier::new(ports.len())));
         let egress = ports.iter().zip(0..).map(|(link, port)| {
-            let place = Place { node, port: PortId(port), mtu, seed };
+            let place = Place { node, port: PortId(port), mtu, seed, reserve };
             Egress::new(&queue, link.tx.rate.pace(), &place)
         });
         let ingress =
