@@ -19,7 +19,7 @@ fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<S
     let mut out = vec![format!("{}{baseline}:", scheme.name)];
     if survey.scenario.engine.is_packet() {
         out.push(format!("  Transport {}.", sentence(Kind::Transport, &parts(&scheme.transport))));
-        out.push(format!("  Queues: {}.", queue(survey, &scheme.queue, packet(scheme))));
+        out.push(format!("  Queues: {}.", queue(survey, &scheme.queues(), packet(scheme))));
         out.extend(bumps(survey, scheme));
     }
     out.push(format!("  Routing {}.", sentence(Kind::Routing, &name_of(&scheme.routing))));

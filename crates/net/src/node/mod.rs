@@ -15,6 +15,7 @@ pub mod hybrid;
 pub mod notify;
 pub mod pfc;
 pub mod reaction;
+pub mod reserve;
 pub mod station;
 pub mod switch;
 pub mod tally;
