@@ -8,8 +8,8 @@ use super::weekly::Weekly;
 use super::{message, sums::Sums};
 use crate::frame::{Kind, Packet};
 use crate::hybrid::{Agenda, AtNight, Deed, Ledger, Shrink, Voq, VoqSpec, VoqStats};
-use crate::id::PortId;
-use crate::node::{Census, Cx, DropReason, Node, Tally};
+use crate::id::{HostId, PortId};
+use crate::node::{Census, Cx, DropReason, Node, Note, Tally};
 use crate::time::Time;
 use crate::topology::Roles;
 use crate::units::Pace;
@@ -289,6 +289,8 @@ impl Tor {
         let port = roles.circuit_port(uplink.into());
         self.open[usize::from(uplink)] = Some((to, until));
         self.sums.day(to.into(), until.since(cx.now));
+        let first = |rack: u32| HostId(rack * roles.hosts);
+        cx.note(Note::Circuit { host: first(self.config.rack), dst: first(to.into()), until });
         cx.rewire(port, roles.tor(to.into()), port);
         cx.kick(port);
     }
