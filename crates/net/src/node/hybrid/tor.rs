@@ -112,16 +112,14 @@ impl Tor {
         if u32::from(port.0) < self.hosts() {
             return self.queue(to as usize, packet, cx);
         }
-        match &mut self.relay {
-            None => cx.drop(&packet, DropReason::Misrouted),
-            Some(relay) if !relay.store(to as usize, packet, cx.now) => {
-                cx.drop(&packet, DropReason::Full);
-            }
-            Some(_) => {
-                self.census.held += 1;
-                self.kick_circuits(to as usize, cx);
-            }
+        let Some(relay) = &mut self.relay else {
+            return cx.drop(&packet, DropReason::Misrouted);
+        };
+        if !relay.store(to as usize, packet, cx.now) {
+            return cx.drop(&packet, DropReason::Full);
         }
+        self.census.held += 1;
+        self.kick_circuits(to as usize, cx);
     }
 
     fn queue(&mut self, to: usize, packet: Packet, cx: &mut Cx<'_>) {
