@@ -1,7 +1,9 @@
 //! `slotline bench`: each case in a process of its own, so that CPU time and memory are the case's.
 
 use crate::arguments::{Bench, BenchOptions};
-use crate::{bench_arbiter, bench_flow, bench_hedera, bench_report, bench_tdma, bench_xco};
+use crate::{
+    bench_arbiter, bench_bump, bench_flow, bench_hedera, bench_report, bench_tdma, bench_xco,
+};
 use anyhow::{Context, Result, bail};
 use slotline_lab::benchmark::{self, Case, ENGINE, Row};
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     match options.name {
         Bench::Engine => {}
         Bench::Flow => return bench_flow::bench(options),
+        Bench::Bump => return bench_bump::bench(options),
         Bench::Report => return bench_report::bench(options),
         Bench::Arbiter => return bench_arbiter::bench(options),
         Bench::Tdma => return bench_tdma::bench(options),

@@ -2,10 +2,12 @@
 
 use crate::ideal::Ideal;
 use crate::record::{
-    Conservation, ControlRow, EngineStats, FaultRow, FlowRow, NEVER, PortRow, RunRecord, SampleRow,
+    Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, NEVER, PortRow,
+    RunRecord, SampleRow,
 };
 use slotline_net::histogram::Histogram;
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::bump::{Bumped, Estimate};
 use slotline_net::node::host::{FlowResult, Plan};
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Fault, Node, Part, Tally};
@@ -48,6 +50,7 @@ impl Scene {
         assert!(census.holds(), "packets were lost or invented: {census:?}");
         RunRecord {
             samples: self.samples(outcome, &self.rows()),
+            estimates: self.estimates(outcome, &self.rows()),
             control: control(&tally),
             faults: tally.faults().iter().map(|fault| self.fault(fault)).collect(),
             engine: engine(outcome),
@@ -56,6 +59,23 @@ impl Scene {
             census,
             ..RunRecord::default()
         }
+    }
+
+    /// What bumps estimated, in time order.
+    fn estimates(&self, outcome: &Outcome, row_of: &RowOf) -> Vec<EstimateRow> {
+        let row = |node: u32, estimate: &Estimate| EstimateRow {
+            t_ps: estimate.at.as_ps(),
+            port: row_of[&(NodeId(node), estimate.port)],
+            bump: estimate.table,
+            estimate_bytes: estimate.estimate,
+            real_bytes: estimate.real,
+        };
+        let all = (0..).zip(&outcome.places);
+        let mut rows: Vec<EstimateRow> = all
+            .flat_map(|(node, place)| kept(place).iter().map(move |one| row(node, one)))
+            .collect();
+        rows.sort_by_key(|row| (row.t_ps, row.port, row.bump));
+        rows
     }
 
     /// A fault by name.
@@ -172,7 +192,7 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
         ..PortRow::default()
     };
     if let Place::Node(place) = &outcome.places[node.at()]
-        && let Some(switch) = place.as_any().downcast_ref::<Switch>()
+        && let Some(switch) = switch_of(&**place)
     {
         let stats = switch.stats(port);
         row.drops += stats.classes.iter().flat_map(|class| class.drops).sum::<u64>();
@@ -181,6 +201,18 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
         row.pauses = stats.pauses_received;
     }
     row
+}
+
+/// What bumps at a place estimated.
+fn kept(place: &Place) -> &[Estimate] {
+    let Place::Node(node) = place else { return &[] };
+    node.as_any().downcast_ref().map_or(&[], Bumped::estimates)
+}
+
+/// The switch at a node, also where it is behind bumps.
+fn switch_of(node: &dyn Node) -> Option<&Switch> {
+    let any = node.as_any();
+    any.downcast_ref().or_else(|| any.downcast_ref().map(Bumped::switch))
 }
 
 /// What the parts of a central scheme have counted and found.

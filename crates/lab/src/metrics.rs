@@ -14,7 +14,7 @@ pub const SMALL: u64 = 100_000;
 pub const LARGE: u64 = 10_000_000;
 
 /// Metrics of packets and queues: a run without packets has none.
-pub const PACKET_METRICS: [Metric; 12] = [
+pub const PACKET_METRICS: [Metric; 14] = [
     Metric::Retransmissions,
     Metric::Timeouts,
     Metric::Drops,
@@ -27,6 +27,8 @@ pub const PACKET_METRICS: [Metric; 12] = [
     Metric::CircuitUtilisation,
     Metric::FabricLatencyP50,
     Metric::FabricLatencyP99,
+    Metric::BumpError,
+    Metric::BumpWithin2,
 ];
 
 /// Which way is better.
@@ -150,6 +152,11 @@ pub enum Metric {
     /// 99th percentile of the time of packets of more than 1,000 B from the switch of their rack to that of
     /// another.
     FabricLatencyP99,
+    /// How far bumps' virtual queues were from the queues of their switches, in the mean over packets.
+    BumpError,
+    /// Share of packets that met a virtual queue within two packets of the switch's queue.
+    #[serde(rename = "bump-within-2")]
+    BumpWithin2,
     /// TCP flows completed.
     Completed,
     /// TCP flows that began and did not complete.
@@ -169,7 +176,7 @@ pub struct Measured {
 
 impl Metric {
     /// All metrics, in the order in which they are shown.
-    pub const ALL: [Metric; 31] = [
+    pub const ALL: [Metric; 33] = [
         Metric::FctMean,
         Metric::FctP50,
         Metric::FctP99,
@@ -198,6 +205,8 @@ impl Metric {
         Metric::CircuitUtilisation,
         Metric::FabricLatencyP50,
         Metric::FabricLatencyP99,
+        Metric::BumpError,
+        Metric::BumpWithin2,
         Metric::Completed,
         Metric::Unfinished,
         Metric::NotStarted,
@@ -268,6 +277,8 @@ impl Metric {
             Metric::FabricLatencyP99 => {
                 ("fabric-latency-p99", "Fabric latency 99th", Seconds, Lower)
             }
+            Metric::BumpError => ("bump-error", "Virtual queue off by", Bytes, Lower),
+            Metric::BumpWithin2 => ("bump-within-2", "Within 2 packets", Ratio, Higher),
             Metric::Completed => ("completed", "Flows completed", Count, Higher),
             Metric::Unfinished => ("unfinished", "Flows unfinished", Count, Lower),
             Metric::NotStarted => ("not-started", "Flows not begun", Count, Lower),
@@ -333,6 +344,8 @@ impl Metric {
             Metric::CircuitUtilisation => circuits::utilisation(run),
             Metric::FabricLatencyP50 => circuits::latency(run, "latency_p50_ns"),
             Metric::FabricLatencyP99 => circuits::latency(run, "latency_p99_ns"),
+            Metric::BumpError => run.over("bump_error_bytes", "bump_estimates").map(exact),
+            Metric::BumpWithin2 => run.over("bump_within_2_mtu", "bump_estimates").map(exact),
             Metric::Completed => facts.tally(|flow| flow.finished()),
             Metric::Unfinished => facts.tally(|flow| flow.started() && !flow.finished()),
             Metric::NotStarted => facts.never_began(),
