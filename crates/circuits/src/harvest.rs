@@ -8,7 +8,7 @@ use crate::max_weight::MaxWeight;
 use crate::plan::Plan;
 use crate::polish::Polish;
 use crate::scheduler::{Note, Scheduler};
-use crate::select::Selection;
+use crate::select::{Selection, Share};
 use crate::served::Meter;
 use crate::settle::Settle;
 use crate::solstice::{Solstice, SolsticeSpec};
@@ -16,8 +16,8 @@ use crate::terms::Terms;
 use crate::wants::Wants;
 use crate::week::Week;
 
-/// How much worse than the best day a picked one may be, and at how many lengths is looked for it.
-const EFFORT: (f64, usize) = (0.03, 12);
+/// How much worse than the best day a picked one may be.
+const SLACK: f64 = 0.03;
 /// What an edge that is looked at takes, in picoseconds, with all that goes with it.
 const EDGE: u64 = 4_000;
 /// What it takes, in picoseconds per pair of racks: measuring a week, and the plans of others, at their slowest.
@@ -107,14 +107,19 @@ impl Harvest {
         let share = self.terms.packet() as f64 / self.terms.circuit() as f64;
         (f64::from(self.settle.clock.week) * share) as i64
     }
-    /// Greedy days for what is wanted, polished.
+    /// Greedy days for what is wanted, polished. The first days may take their share of half the time, the polishing what
+    /// is left.
     fn reap(&mut self) {
         let clock = self.settle.clock;
         self.polish.begin(&self.wants);
         self.greedy.begin();
+        let (half, days) = (self.left / 2 / EDGE, clock.most_days() as u64);
         let mut left = clock.week;
+        let mut day = 0;
         while let Some(lengths) = Lengths::within(&clock, left) {
-            let picked = self.greedy.pick(&self.wants, lengths, EFFORT);
+            day += 1;
+            self.greedy.limit(half * day / days);
+            let picked = self.greedy.pick(&self.wants, lengths, SLACK);
             let Some((length, edges)) = picked else { break };
             self.wants.serve(edges, length);
             self.polish.push(length, edges);
@@ -123,6 +128,7 @@ impl Harvest {
         self.left = self.left.saturating_sub(self.greedy.work() * EDGE);
         let before = self.polish.work();
         self.polish.run(&clock, &mut self.wants, self.left / 2 / EDGE);
+        self.polish.complete(&self.wants, &self.selection.sizes);
         self.left = self.left.saturating_sub((self.polish.work() - before) * EDGE);
         self.write();
     }
@@ -164,9 +170,11 @@ impl Harvest {
             self.others.solstice.week(demand, &mut self.week);
             self.judge("solstice", demand, out);
         }
-        self.wants.left.clone_from(&self.selection.sizes);
-        self.reap();
-        self.judge("greedy", demand, out);
+        if self.left > self.budget / 4 {
+            self.wants.left.clone_from(&self.selection.sizes);
+            self.reap();
+            self.judge("greedy", demand, out);
+        }
         if self.afford(demand, MAX_WEIGHT) {
             self.others.max_weight.week(demand, &mut self.week);
             self.judge("max-weight", demand, out);
@@ -191,7 +199,7 @@ impl Scheduler for Harvest {
         if self.wants.left.is_empty() {
             return self.settle.rotate(Note::NoDemand, out);
         }
-        self.selection.leave_to_packets(self.packets(), &mut self.wants);
+        self.selection.leave_to_packets(self.packets(), Share::Smallest, &mut self.wants);
         (self.left, self.best) = (self.budget, None);
         self.reap();
         if self.afford(demand, METER) {

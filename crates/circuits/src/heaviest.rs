@@ -5,7 +5,8 @@
 //! heaviest, and all prices together are its weight. A vertex for which the last does not hold is *loose*: the
 //! cheapest way is searched to find it a partner, or to leave it or another of its side alone (the Hungarian method
 //! with shortest augmenting paths, from both sides). A search never goes further than the loose vertex's price,
-//! so it stays near where something has changed.
+//! so it stays near where something has changed. Where the work is limited, searches may be missing; the prices are
+//! then still a bound.
 //!
 //! Weights are what edges have left, cut at a cap: what circuits can carry in a day.
 
@@ -27,7 +28,7 @@ pub(crate) struct Heaviest {
 }
 
 /// The memory of a search.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Search {
     /// Of the other side's vertices: how far, and by which edge.
     distance: Vec<i32>,
@@ -43,6 +44,8 @@ pub(crate) struct Search {
     loose: Vec<u16>,
     /// Edges looked at.
     pub work: u64,
+    /// After so many there are no more searches: some vertices remain loose.
+    pub most_work: u64,
 }
 
 /// Where a search ends.
@@ -85,7 +88,7 @@ impl Heaviest {
         }
         for side in 0..2 {
             self.find_loose(side, search);
-            while let Some(vertex) = search.loose.pop() {
+            while let Some(vertex) = search.loose.pop().filter(|_| search.work < search.most_work) {
                 if self.is_loose(side, vertex.into()) {
                     self.search((wants, cap), side, vertex.into(), search);
                 }
@@ -148,7 +151,7 @@ impl Heaviest {
     pub fn matched(&self) -> &[u32] {
         &self.matched[0]
     }
-    /// The weight of the matching.
+    /// The weight of the matching, and never less than that of the heaviest where vertices remain loose.
     pub fn value(&self) -> i64 {
         self.prices.iter().flatten().map(|&price| i64::from(price)).sum()
     }
@@ -261,6 +264,23 @@ impl Heaviest {
                 return;
             }
             across = wants.end(1 - side, before);
+        }
+    }
+}
+
+impl Default for Search {
+    fn default() -> Search {
+        Search {
+            distance: Vec::new(),
+            from: Vec::new(),
+            reached: Vec::new(),
+            heap: BinaryHeap::new(),
+            tree: Vec::new(),
+            bound: 0,
+            end: End::Root,
+            loose: Vec::new(),
+            work: 0,
+            most_work: u64::MAX,
         }
     }
 }

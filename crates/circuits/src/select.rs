@@ -51,15 +51,18 @@ impl Selection {
         let (above, &mut limit, _) = self.line.select_nth_unstable_by(most - 1, |a, b| b.cmp(a));
         (limit, most - above.iter().filter(|&&cell| cell > limit).count())
     }
-    /// Takes from each edge what the packet switch can serve of it, if its links carry `budget` ticks' worth: the same of
-    /// each edge of a row or column, as far as what was not selected leaves room.
-    pub fn leave_to_packets(&mut self, budget: i64, wants: &mut Wants) {
+    /// Takes from each edge what the packet switch can serve of it, if its links carry `budget` ticks' worth, as far as
+    /// what was not selected leaves room.
+    pub fn leave_to_packets(&mut self, budget: i64, share: Share, wants: &mut Wants) {
         for side in 0..2 {
             let found = |vertex: usize| {
-                let budget = budget - self.rest[side][vertex];
                 self.line.clear();
                 wants.each(side, vertex, |_, _, left| self.line.push(left));
-                level(budget.max(0), &self.line)
+                let budget = (budget - self.rest[side][vertex]).max(0);
+                match share {
+                    Share::Alike => level(budget, &self.line),
+                    Share::Smallest => smallest(budget, &mut self.line),
+                }
             };
             let levels = &mut self.levels[side];
             levels.clear();
@@ -67,9 +70,38 @@ impl Selection {
         }
         for edge in 0..wants.left.len() as u32 {
             let [row, column] = [0, 1].map(|side| self.levels[side][wants.end(side, edge)]);
-            wants.left[edge as usize] -= row.min(column).min(wants.left[edge as usize]);
+            let (left, level) = (&mut wants.left[edge as usize], row.min(column));
+            *left -= match share {
+                Share::Alike => level.min(*left),
+                Share::Smallest if *left <= level => *left,
+                Share::Smallest => 0,
+            };
         }
     }
+}
+
+/// What is left to the packet switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Share {
+    /// The same of each edge of a row or column.
+    Alike,
+    /// All of the smallest edges: fewer pairs need a day.
+    Smallest,
+}
+
+/// The largest size of which all are served within a budget that serves the smallest ones first.
+fn smallest(budget: i64, sizes: &mut [i32]) -> i32 {
+    sizes.sort_unstable();
+    let mut sum = 0;
+    let fits = |size: &&i32| {
+        sum += i64::from(**size);
+        sum <= budget
+    };
+    let count = sizes.iter().take_while(fits).count();
+    let next = sizes.get(count);
+    // Of equal ones there may be too many: then none of them.
+    let all = sizes[..count].iter().rev().find(|size| Some(*size) != next);
+    all.copied().unwrap_or(0)
 }
 
 /// Up to where all sizes can be served within a budget. It is found from below in a few steps, which suffice where
@@ -105,6 +137,7 @@ mod tests {
             cells in proptest::collection::vec(prop_oneof![Just(0), 0..50], 64),
             most in 1_usize..5,
             budget in 0_i64..100,
+            alike: bool,
         ) {
             let cells = &cells[..size * size];
             let (mut selection, mut wants) = (Selection::default(), Wants::default());
@@ -124,7 +157,8 @@ mod tests {
                 let least = selected.iter().min().copied().unwrap_or(i32::MAX);
                 prop_assert!(others.is_none_or(|&other| other <= least));
             }
-            selection.leave_to_packets(budget, &mut wants);
+            let share = if alike { Share::Alike } else { Share::Smallest };
+            selection.leave_to_packets(budget, share, &mut wants);
             for (edge, &size) in selection.sizes.iter().enumerate() {
                 prop_assert!((0..=size).contains(&wants.left[edge]));
             }
