@@ -99,7 +99,10 @@ impl Heaviest {
     /// at little cost; searches find the rest.
     fn bid_all(&mut self, weights: (&Wants, i32), side: usize, search: &mut Search) {
         let (wants, _) = weights;
-        for _ in 0..BIDS * wants.size {
+        for bid in 0..BIDS * wants.size {
+            if bid >= wants.size && search.work >= search.most_work {
+                return;
+            }
             let Some(vertex) = search.loose.pop().map(usize::from) else { return };
             let (best, second) = self.offers(weights, (side, vertex), search);
             self.prices[side][vertex] = best.0;

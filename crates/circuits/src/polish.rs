@@ -50,6 +50,25 @@ impl Polish {
         self.matched.extend_from_slice(matched);
         self.light(self.lengths.len() - 1, length);
     }
+    /// Adds a day of circuits, of which those are kept that are worth a look. `columns` is by row.
+    pub fn push_columns(
+        &mut self,
+        length: i32,
+        columns: impl Iterator<Item = Option<usize>>,
+        wants: &Wants,
+    ) {
+        for (row, wanted) in columns.enumerate() {
+            let mut found = NO_EDGE;
+            wants.each(0, row, |edge, column, _| {
+                if Some(column) == wanted {
+                    found = edge;
+                }
+            });
+            self.matched.push(found);
+        }
+        self.lengths.push(length);
+        self.light(self.lengths.len() - 1, length);
+    }
     pub fn days(&self) -> impl Iterator<Item = (i32, &[u32])> {
         let size = self.matched.len() / self.lengths.len().max(1);
         self.lengths.iter().copied().zip(self.matched.chunks(size.max(1)))

@@ -9,7 +9,7 @@ pub(crate) struct Selection {
     pub sizes: Vec<i32>,
     /// By side and vertex, what is left to the packet switch because it was not selected.
     rest: [Vec<i64>; 2],
-    /// By side and vertex, how much of each edge the packet switch can take.
+    /// By side and vertex, up to which size the packet switch can take edges.
     levels: [Vec<i32>; 2],
     /// The cells of a row or column at hand.
     line: Vec<i32>,
@@ -51,42 +51,26 @@ impl Selection {
         let (above, &mut limit, _) = self.line.select_nth_unstable_by(most - 1, |a, b| b.cmp(a));
         (limit, most - above.iter().filter(|&&cell| cell > limit).count())
     }
-    /// Takes from each edge what the packet switch can serve of it, if its links carry `budget` ticks' worth, as far as
-    /// what was not selected leaves room.
-    pub fn leave_to_packets(&mut self, budget: i64, share: Share, wants: &mut Wants) {
+    /// Takes the smallest edges away, as many as the packet switch can serve, if its links carry `budget` ticks' worth, as
+    /// far as what was not selected leaves room: the fewer pairs need a day, the better.
+    pub fn leave_to_packets(&mut self, budget: i64, wants: &mut Wants) {
         for side in 0..2 {
             let found = |vertex: usize| {
                 self.line.clear();
                 wants.each(side, vertex, |_, _, left| self.line.push(left));
-                let budget = (budget - self.rest[side][vertex]).max(0);
-                match share {
-                    Share::Alike => level(budget, &self.line),
-                    Share::Smallest => smallest(budget, &mut self.line),
-                }
+                smallest((budget - self.rest[side][vertex]).max(0), &mut self.line)
             };
             let levels = &mut self.levels[side];
             levels.clear();
             levels.extend((0..wants.size).map(found));
         }
         for edge in 0..wants.left.len() as u32 {
-            let [row, column] = [0, 1].map(|side| self.levels[side][wants.end(side, edge)]);
-            let (left, level) = (&mut wants.left[edge as usize], row.min(column));
-            *left -= match share {
-                Share::Alike => level.min(*left),
-                Share::Smallest if *left <= level => *left,
-                Share::Smallest => 0,
-            };
+            let level = |side: usize| self.levels[side][wants.end(side, edge)];
+            if wants.left[edge as usize] <= level(0).min(level(1)) {
+                wants.left[edge as usize] = 0;
+            }
         }
     }
-}
-
-/// What is left to the packet switch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Share {
-    /// The same of each edge of a row or column.
-    Alike,
-    /// All of the smallest edges: fewer pairs need a day.
-    Smallest,
 }
 
 /// The largest size of which all are served within a budget that serves the smallest ones first.
@@ -104,27 +88,6 @@ fn smallest(budget: i64, sizes: &mut [i32]) -> i32 {
     all.copied().unwrap_or(0)
 }
 
-/// Up to where all sizes can be served within a budget. It is found from below in a few steps, which suffice where
-/// sizes are not too different; then it is too low, which does no harm.
-fn level(budget: i64, sizes: &[i32]) -> i32 {
-    let mut level = 0;
-    for _ in 0..6 {
-        let (mut small, mut large) = (0, 0);
-        for size in sizes.iter().copied().map(i64::from) {
-            if size <= level { small += size } else { large += 1 }
-        }
-        if large == 0 {
-            return i32::MAX;
-        }
-        let higher = (budget - small).max(0) / large;
-        if higher <= level {
-            break;
-        }
-        level = higher;
-    }
-    level.min(i64::from(i32::MAX)) as i32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +100,6 @@ mod tests {
             cells in proptest::collection::vec(prop_oneof![Just(0), 0..50], 64),
             most in 1_usize..5,
             budget in 0_i64..100,
-            alike: bool,
         ) {
             let cells = &cells[..size * size];
             let (mut selection, mut wants) = (Selection::default(), Wants::default());
@@ -157,8 +119,7 @@ mod tests {
                 let least = selected.iter().min().copied().unwrap_or(i32::MAX);
                 prop_assert!(others.is_none_or(|&other| other <= least));
             }
-            let share = if alike { Share::Alike } else { Share::Smallest };
-            selection.leave_to_packets(budget, share, &mut wants);
+            selection.leave_to_packets(budget, &mut wants);
             for (edge, &size) in selection.sizes.iter().enumerate() {
                 prop_assert!((0..=size).contains(&wants.left[edge]));
             }
