@@ -13,13 +13,13 @@ use crate::served::Meter;
 use crate::settle::Settle;
 use crate::solstice::{Solstice, SolsticeSpec};
 use crate::terms::Terms;
-use crate::wants::Wants;
+use crate::wants::{NONE, Wants};
 use crate::week::Week;
 
 /// How much worse than the best day a picked one may be.
 const SLACK: f64 = 0.03;
 /// What an edge that is looked at takes, in picoseconds, with all that goes with it.
-const EDGE: u64 = 4_000;
+const EDGE: u64 = 3_000;
 /// What it takes, in picoseconds per pair of racks: loading a demand, measuring a week, and the plans of others at their slowest, some
 /// of them per day.
 const LOAD: u64 = 6_000;
@@ -29,11 +29,11 @@ const SOLSTICE: u64 = 60_000;
 const BVN: u64 = 350_000;
 const ECLIPSE: u64 = 40_000;
 
-/// The most of a week. Of each pair's demand is taken off what the packet switch can serve beside; for the rest days
-/// are picked greedily as [`Eclipse`] does, and then polished: days change their matchings, and give each other time,
-/// as long as that serves more. In large networks with short weeks only the largest demands of each rack are looked
-/// at. As far as the time to compute suffices, the same is done with all demand, and the plans of the other
-/// schedulers are measured, too: the week that serves most is taken, and the note says whose it is.
+/// The most of a week. Days are picked greedily as [`Eclipse`] does, and then polished: days change their matchings, and
+/// give each other time, as long as that serves more. In large networks with short weeks only the largest demands of
+/// each rack are looked at. As far as the time to compute suffices, the same is done without the smallest demands, which
+/// the packet switch can serve beside, and the plans of the other schedulers are measured, too, and the best of them
+/// polished: the week that serves most is taken, and the note says whose it is.
 ///
 /// How far it goes is counted in steps, not by a clock: the same demand always gives the same week.
 #[derive(Clone, Debug)]
@@ -48,6 +48,8 @@ pub struct Harvest {
     wants: Wants,
     greedy: Greedy,
     polish: Polish,
+    /// By row, the column of a day at hand.
+    columns: Vec<u16>,
     plan: Plan,
     others: Others,
     meter: Meter,
@@ -68,9 +70,9 @@ struct Others {
 }
 
 impl Harvest {
-    /// For so many racks; it computes for about two thirds of a week at most.
+    /// For so many racks; it computes for about three fifths of a week at most.
     pub fn new(racks: usize, terms: Terms) -> Harvest {
-        Harvest::with_budget(racks, terms, terms.week() / 3 * 2)
+        Harvest::with_budget(racks, terms, terms.week() / 5 * 3)
     }
     /// For so many racks; it computes for about so many picoseconds at most, on one core of a machine of today.
     /// Loading the demand and the first plan are always done.
@@ -93,6 +95,7 @@ impl Harvest {
             wants: Wants::default(),
             greedy: Greedy::default(),
             polish: Polish::default(),
+            columns: Vec::new(),
             plan: Plan::default(),
             others,
             meter: Meter::default(),
@@ -104,7 +107,7 @@ impl Harvest {
     /// How many demands of each rack are worth a look: as many as there is time for.
     fn most(&self, racks: usize) -> usize {
         let days = self.settle.clock.most_days();
-        let looks = self.budget / EDGE / (8 * racks * days) as u64;
+        let looks = self.budget / EDGE / (10 * racks * days) as u64;
         looks.max(8).min(racks as u64) as usize
     }
     /// What a rack's link to the packet switch carries in a week, in ticks of circuits.
@@ -112,13 +115,13 @@ impl Harvest {
         let share = self.terms.packet() as f64 / self.terms.circuit() as f64;
         (f64::from(self.settle.clock.week) * share) as i64
     }
-    /// Greedy days for what is wanted, polished. Days may take their share of two thirds of the time, and
+    /// Greedy days for what is wanted, polished. Days may take their share of three quarters of the time, and
     /// the polishing most of what is left.
     fn reap(&mut self) {
         let clock = self.settle.clock;
         self.polish.begin(&self.wants);
         self.greedy.begin();
-        let (most, days) = (self.left / 3 * 2 / EDGE, clock.most_days() as u64);
+        let (most, days) = (self.left / 4 * 3 / EDGE, clock.most_days() as u64);
         let mut left = clock.week;
         let mut day = 0;
         while let Some(lengths) = Lengths::within(&clock, left) {
@@ -146,10 +149,11 @@ impl Harvest {
         self.wants.left.clone_from(&self.selection.sizes);
         self.polish.begin(&self.wants);
         for day in self.week.days() {
-            let circuits = day.circuits.to_matching();
+            self.columns.clear();
+            self.columns.resize(self.wants.size, NONE);
+            day.circuits.pairs().for_each(|(src, dst)| self.columns[src] = dst as u16);
             let length = (day.length / self.settle.clock.tick) as i32;
-            let columns = (0..self.wants.size).map(|row| circuits.destination(row));
-            self.polish.push_columns(length, columns, &self.wants);
+            self.polish.push_columns(length, &self.columns, &self.wants);
         }
         self.polish();
     }
@@ -177,20 +181,22 @@ impl Harvest {
         }
         better
     }
-    /// Whether there is time for what takes so much per pair of racks; then it is taken.
+    /// Whether there is something left to serve, and time for what takes so much per pair of racks; then it is taken.
     fn afford(&mut self, demand: &Demand, cost: u64) -> bool {
         let cost = (demand.racks() * demand.racks()) as u64 * (cost + METER);
-        let can = cost <= self.left;
+        let can = cost <= self.left && self.best != Some(demand.total());
         self.left -= if can { cost } else { 0 };
         can
     }
     /// The same beside packets, and what others plan, from the fastest to the slowest.
     fn try_others(&mut self, demand: &Demand, out: &mut Week) {
         self.judge("greedy", demand, out);
-        self.settle.rotate(Note::Planned, &mut self.week);
-        self.judge("rotor", demand, out);
+        if self.afford(demand, 0) {
+            self.settle.rotate(Note::Planned, &mut self.week);
+            self.judge("rotor", demand, out);
+        }
         self.ask(SOLSTICE, "solstice", |others| &mut others.solstice, demand, out);
-        if self.left > self.budget / 4 {
+        if self.left > self.budget / 4 && self.afford(demand, 0) {
             self.wants.left.clone_from(&self.selection.sizes);
             self.selection.leave_to_packets(self.packets(), &mut self.wants);
             self.reap();

@@ -16,6 +16,8 @@ use std::collections::BinaryHeap;
 
 /// How often a vertex bids, on average, before searches take over.
 const BIDS: usize = 4;
+/// As many edges could be looked at while a search takes a step.
+const STEP: u64 = 16;
 /// Not reached.
 const FAR: i32 = i32::MAX;
 
@@ -42,7 +44,7 @@ pub(crate) struct Search {
     bound: i32,
     end: End,
     loose: Vec<u16>,
-    /// Edges looked at.
+    /// Edges looked at; other work as so many edges as take the same time.
     pub work: u64,
     /// After so many there are no more searches: some vertices remain loose.
     pub most_work: u64,
@@ -81,6 +83,7 @@ impl Heaviest {
     }
     /// The heaviest matching, where no weight is higher than before.
     pub fn resume(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
+        search.work += 8 * wants.size as u64;
         (0..wants.size).for_each(|row| self.part_if_slack(wants, cap, row));
         for side in 0..2 {
             self.find_loose(side, search);
@@ -197,6 +200,7 @@ impl Heaviest {
         root: usize,
         search: &mut Search,
     ) {
+        search.work += STEP;
         search.begin(wants.size, self.prices[side][root]);
         self.look((wants, cap), (side, root, 0), search);
         while let Some(Reverse((distance, vertex))) = search.heap.pop() {
@@ -207,6 +211,7 @@ impl Heaviest {
             if distance > search.distance[across] {
                 continue;
             }
+            search.work += STEP;
             search.tree.push((vertex, distance));
             let near = wants.end(side, self.matched[1 - side][across]);
             let alone = distance + self.prices[side][near];

@@ -116,10 +116,6 @@ impl Matching {
         self.sources[destination] = source as u16;
         Ok(())
     }
-    /// The destination that a source reaches.
-    pub fn destination(&self, source: usize) -> Option<usize> {
-        Some(self.destinations[source]).filter(|&rack| rack != DARK).map(usize::from)
-    }
     /// What exists.
     pub fn circuits(&self) -> Circuits<'_> {
         Circuits(&self.sources)

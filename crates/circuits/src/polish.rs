@@ -51,16 +51,11 @@ impl Polish {
         self.light(self.lengths.len() - 1, length);
     }
     /// Adds a day of circuits, of which those are kept that are worth a look. `columns` is by row.
-    pub fn push_columns(
-        &mut self,
-        length: i32,
-        columns: impl Iterator<Item = Option<usize>>,
-        wants: &Wants,
-    ) {
-        for (row, wanted) in columns.enumerate() {
+    pub fn push_columns(&mut self, length: i32, columns: &[u16], wants: &Wants) {
+        for (row, &wanted) in columns.iter().enumerate() {
             let mut found = NO_EDGE;
             wants.each(0, row, |edge, column, _| {
-                if Some(column) == wanted {
+                if column == usize::from(wanted) {
                     found = edge;
                 }
             });

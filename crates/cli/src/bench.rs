@@ -1,7 +1,9 @@
 //! `slotline bench`: each case in a process of its own, so that CPU time and memory are the case's.
 
 use crate::arguments::{Bench, BenchOptions};
-use crate::{bench_arbiter, bench_flow, bench_hedera, bench_report, bench_tdma, bench_xco};
+use crate::{
+    bench_arbiter, bench_circuits, bench_flow, bench_hedera, bench_report, bench_tdma, bench_xco,
+};
 use anyhow::{Context, Result, bail};
 use slotline_lab::benchmark::{self, Case, ENGINE, Row};
 use std::path::PathBuf;
@@ -19,6 +21,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
         Bench::Tdma => return bench_tdma::bench(options),
         Bench::Xco => return bench_xco::bench(options),
         Bench::Hedera => return bench_hedera::bench(options),
+        Bench::Circuits => return bench_circuits::bench(options),
     }
     if let Some(case) = &options.case {
         return one(case);
