@@ -41,6 +41,8 @@ pub enum Command {
     Reproduce(ReproduceOptions),
     /// Turn a file of another program (traffic, captures) into a part of a scenario.
     Import(crate::import::ImportOptions),
+    /// Take real traffic through virtual queues: estimates, marks, drops and notices.
+    Bump(crate::bump::BumpOptions),
     /// Measure this program.
     Bench(BenchOptions),
     /// Say what is wrong with scenario files, without running them.
@@ -175,6 +177,8 @@ pub enum Bench {
     Tdma,
     /// XCo's controller: time per scheduling event, with 4,800 and 19,200 hosts.
     Xco,
+    /// A bump: time per packet with DCTCP, RED, an eBPF program, and with tables that cores share.
+    Bump,
     /// Hedera's scheduler: demand estimation, annealing, exact placement, the control loop; quality.
     Hedera,
     /// The schedulers of circuit switches: time per week, and how much of the demand is served.

@@ -2,7 +2,8 @@
 
 use crate::arguments::{Bench, BenchOptions};
 use crate::{
-    bench_arbiter, bench_circuits, bench_flow, bench_hedera, bench_report, bench_tdma, bench_xco,
+    bench_arbiter, bench_bump, bench_circuits, bench_flow, bench_hedera, bench_report, bench_tdma,
+    bench_xco,
 };
 use anyhow::{Context, Result, bail};
 use slotline_lab::benchmark::{self, Case, ENGINE, Row};
@@ -16,6 +17,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     match options.name {
         Bench::Engine => {}
         Bench::Flow => return bench_flow::bench(options),
+        Bench::Bump => return bench_bump::bench(options),
         Bench::Report => return bench_report::bench(options),
         Bench::Arbiter => return bench_arbiter::bench(options),
         Bench::Tdma => return bench_tdma::bench(options),

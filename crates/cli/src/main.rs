@@ -3,12 +3,14 @@
 mod arguments;
 mod bench;
 mod bench_arbiter;
+mod bench_bump;
 mod bench_circuits;
 mod bench_flow;
 mod bench_hedera;
 mod bench_report;
 mod bench_tdma;
 mod bench_xco;
+mod bump;
 mod check;
 mod crosscheck;
 mod diff;
@@ -48,6 +50,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline import KIND FILE   turn a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
   slotline plan SHAPE         what a network of so many hosts takes: switches, cables, racks, cost, power
+  slotline bump pcapng IN OUT  take a capture through virtual queues: marks, drops, estimates
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`, `flow`, `arbiter`, `tdma`, `hedera`, ...
   slotline list [KIND]        name everything a scenario can name, with its parameters
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Report(options) => report::report(options),
         Command::Plan(options) => plan::plan(options),
         Command::Bench(options) => bench::bench(options),
+        Command::Bump(options) => bump::bump(options),
         Command::Check(options) => check::check(options),
         Command::Explain(options) => explain::explain(options),
         Command::List(options) => list::list(options),

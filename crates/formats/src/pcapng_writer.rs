@@ -79,6 +79,18 @@ impl<W: Write> PcapngWriter<W> {
         bytes: &[u8],
         length: u32,
     ) -> io::Result<()> {
+        self.packet_with(interface, t_ns, bytes, length, "")
+    }
+
+    /// The same with a comment, which is left out where it is empty.
+    pub fn packet_with(
+        &mut self,
+        interface: u32,
+        t_ns: u64,
+        bytes: &[u8],
+        length: u32,
+        comment: &str,
+    ) -> io::Result<()> {
         let kept = length.min(self.snap);
         self.body.extend(interface.to_le_bytes());
         self.body.extend(((t_ns >> 32) as u32).to_le_bytes());
@@ -89,6 +101,9 @@ impl<W: Write> PcapngWriter<W> {
         self.body.extend(&bytes[..given]);
         self.body.resize(self.body.len() + kept as usize - given, 0);
         self.pad();
+        if !comment.is_empty() {
+            self.option(1, comment.as_bytes());
+        }
         self.option(2, &OUTBOUND.to_le_bytes());
         self.end_of_options();
         self.block(PACKET)

@@ -1,8 +1,10 @@
 //! From a scenario to a network: one scheme, one seed.
 
 mod presence;
+mod switches;
 
 use crate::build_flow::Parts;
+use crate::build_hybrid::Hybrid;
 use crate::recovery::{self, Ground};
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
@@ -14,8 +16,8 @@ use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::Change;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
+use slotline_net::node::reaction::Reaction;
 use slotline_net::node::station::{Loss, StoppableNode};
-use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::rng::Stream;
 use slotline_net::route::recovery::LinkChange;
 use slotline_net::route::{Down, Routes, RoutingSpec};
@@ -27,6 +29,7 @@ use slotline_sim::{Follow, Network, Place, Queue};
 use std::sync::Arc;
 
 pub use crate::port_names::{ports_named, switch_ports_named};
+pub(crate) use switches::bump_ports;
 
 /// Gives the text of a file that a scenario names.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
@@ -88,7 +91,7 @@ pub fn build_with(
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
     let queues = builder.queues();
-    let places = builder.places().map_err(in_scheme)?;
+    let places = builder.places(scenario.measure.sample).map_err(in_scheme)?;
     let Builder { graph, wiring, routes, plan, .. } = builder;
     let interval = scenario.measure.sample.unwrap_or_default();
     let network = Network {
@@ -138,8 +141,11 @@ fn builder<'a>(
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
     let spread = spread(routing, scheme);
     let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
+    let taps = scheme.bump.as_ref().map_or(Vec::new(), |bump| bump_ports(bump, &graph));
     Ok(Builder {
-        routes: Arc::new(Routes::build(&graph, routing, &Down::default(), seed)),
+        taps,
+        routes: Arc::new(Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed)),
+        hybrid: Hybrid::new(&scenario.fabric, scheme, seed).map_err(in_scheme)?,
         wiring: graph.wiring(),
         plan: Arc::new(plan),
         changing,
@@ -224,6 +230,7 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
 
 struct Builder<'a> {
     graph: Graph,
+    hybrid: Option<Hybrid>,
     wiring: Wiring,
     routes: Arc<Routes>,
     plan: Arc<Plan>,
@@ -235,6 +242,8 @@ struct Builder<'a> {
     scheduler: Option<&'a Scheduler>,
     seed: u64,
     stations: Vec<HostId>,
+    /// Ports of switches by which packets come through a bump.
+    taps: Vec<End>,
 }
 
 impl Builder<'_> {
@@ -244,16 +253,19 @@ impl Builder<'_> {
 
     /// Whether a switch can be the engine's own plain one. A rate that changes needs a queue of packets
     /// that have not left yet.
-    fn is_plain(&self, wires: &[Wire]) -> bool {
+    fn is_plain(&self, node: NodeId) -> bool {
         let queue = &self.scheme.queue;
-        queue.is_plain() && !self.changes(wires) && self.scheme.classifies().is_none()
+        let bumped = self.taps.iter().any(|end| end.node == node);
+        let plain = queue.is_plain() && !bumped && self.scheme.classifies().is_none();
+        plain && !self.changes(self.wiring.of(node))
     }
 
     /// Whether hosts decide packet by packet what to send: under a scheduler, pause frames, classes,
     /// or a rate that changes.
     fn pulls(&self, wires: &[Wire]) -> bool {
         let queue = &self.scheme.queue;
-        self.system.is_some() || queue.pfc.is_some() || queue.priorities || self.changes(wires)
+        let asks = self.system.is_some() || self.scheme.notifies();
+        asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
 
     fn is_station(&self, node: usize) -> bool {
@@ -262,18 +274,31 @@ impl Builder<'_> {
 
     fn queues(&self) -> Vec<Vec<Queue>> {
         let of_node = |(node, info): (usize, &slotline_net::topology::NodeInfo)| {
-            let wires = self.wiring.of(NodeId(node as u32));
+            let id = NodeId(node as u32);
+            let wires = self.wiring.of(id);
+            if let Some(hybrid) = self.hybrid.as_ref().filter(|_| info.kind == NodeKind::Switch) {
+                return (0..).zip(wires).map(|at| self.hybrid_queue(hybrid, id, at)).collect();
+            }
             let pulled = match info.kind {
                 NodeKind::Host => self.pulls(wires) && !self.is_station(node),
-                NodeKind::Switch => !self.is_plain(wires),
+                NodeKind::Switch => !self.is_plain(NodeId(node as u32)),
             };
             let fifo = |(port, wire)| match info.kind {
-                NodeKind::Switch if !pulled => self.queue(NodeId(node as u32), PortId(port), wire),
+                NodeKind::Switch if !pulled => self.queue(id, PortId(port), wire),
                 _ => Queue { pulled, ..Queue::default() },
             };
             (0..).zip(wires).map(fifo).collect()
         };
         self.graph.nodes.iter().enumerate().map(of_node).collect()
+    }
+
+    /// A port of a switch of a hybrid fabric.
+    fn hybrid_queue(&self, hybrid: &Hybrid, node: NodeId, (port, wire): (u16, &Wire)) -> Queue {
+        let port = PortId(port);
+        if hybrid.leads_to_host(node, port) {
+            return self.queue(node, port, wire);
+        }
+        Queue { pulled: hybrid.pulls(node, port), ..Queue::default() }
     }
 
     /// A plain switch's FIFO.
@@ -302,7 +327,7 @@ impl Builder<'_> {
         u64::from(self.plan.transport.data_len(self.plan.transport.mss()))
     }
 
-    fn places(&self) -> Result<Vec<Place>, SpecError> {
+    fn places(&self, sample: Option<Time>) -> Result<Vec<Place>, SpecError> {
         let mut of_node = vec![None; self.graph.nodes.len()];
         (0..)
             .zip(&self.graph.hosts)
@@ -312,25 +337,9 @@ impl Builder<'_> {
                 Some(at) => self.station(at),
                 None => self.host(*host, NodeId(node as u32)),
             },
-            None => Ok(self.switch(NodeId(node as u32))),
+            None => Ok(self.switch(NodeId(node as u32), sample.unwrap_or_default())),
         };
         of_node.iter().enumerate().map(place).collect()
-    }
-
-    fn switch(&self, node: NodeId) -> Place {
-        if self.is_plain(self.wiring.of(node)) {
-            return Place::Switch;
-        }
-        let config = SwitchConfig {
-            node,
-            routes: Arc::clone(&self.routes),
-            queue: self.scheme.queue.clone(),
-            ports: SwitchPort::all_of(&self.wiring, node),
-            mtu: self.largest(),
-            seed: self.seed,
-            classifier: self.scheme.classifies(),
-        };
-        Place::Node(Box::new(Switch::new(config)))
     }
 
     fn host(&self, id: HostId, node: NodeId) -> Result<Place, SpecError> {
@@ -339,6 +348,11 @@ impl Builder<'_> {
             Some(system) => {
                 let agent = system.agent(id, &self.surroundings())?;
                 Egress::Agent(agent, self.loss(id))
+            }
+            None if self.scheme.notifies() => {
+                let spec = self.scheme.reaction.unwrap_or_default();
+                let line = wires.iter().map(|wire| wire.lane.rate).max().unwrap_or_default();
+                Egress::Agent(Box::new(Reaction::new(spec, line)), Loss::default())
             }
             None if self.pulls(wires) => Egress::Classes,
             None => Egress::Fifo,

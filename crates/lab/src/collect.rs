@@ -2,9 +2,12 @@
 
 use crate::ideal::Ideal;
 use crate::record::{
-    Conservation, ControlRow, EngineStats, FaultRow, FlowRow, NEVER, PortRow, RunRecord, SampleRow,
+    Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, NEVER, PortRow,
+    RunRecord, SampleRow,
 };
+use slotline_net::histogram::Histogram;
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::bump::{Bumped, Estimate};
 use slotline_net::node::host::{FlowResult, Plan};
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Fault, Node, Part, Tally};
@@ -31,6 +34,8 @@ pub struct Scene {
     pub sampled: Vec<(NodeId, PortId)>,
     /// Whether each flow's time alone in the network is wanted.
     pub ideal: bool,
+    /// Circuit switches: what is sent there arrives wherever the circuit leads.
+    pub circuits: Vec<NodeId>,
 }
 
 impl Scene {
@@ -45,6 +50,7 @@ impl Scene {
         assert!(census.holds(), "packets were lost or invented: {census:?}");
         RunRecord {
             samples: self.samples(outcome, &self.rows()),
+            estimates: self.estimates(outcome, &self.rows()),
             control: control(&tally),
             faults: tally.faults().iter().map(|fault| self.fault(fault)).collect(),
             engine: engine(outcome),
@@ -53,6 +59,23 @@ impl Scene {
             census,
             ..RunRecord::default()
         }
+    }
+
+    /// What bumps estimated, in time order.
+    fn estimates(&self, outcome: &Outcome, row_of: &RowOf) -> Vec<EstimateRow> {
+        let row = |node: u32, estimate: &Estimate| EstimateRow {
+            t_ps: estimate.at.as_ps(),
+            port: row_of[&(NodeId(node), estimate.port)],
+            bump: estimate.table,
+            estimate_bytes: estimate.estimate,
+            real_bytes: estimate.real,
+        };
+        let all = (0..).zip(&outcome.places);
+        let mut rows: Vec<EstimateRow> = all
+            .flat_map(|(node, place)| kept(place).iter().map(move |one| row(node, one)))
+            .collect();
+        rows.sort_by_key(|row| (row.t_ps, row.port, row.bump));
+        rows
     }
 
     /// A fault by name.
@@ -169,7 +192,7 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
         ..PortRow::default()
     };
     if let Place::Node(place) = &outcome.places[node.at()]
-        && let Some(switch) = place.as_any().downcast_ref::<Switch>()
+        && let Some(switch) = switch_of(&**place)
     {
         let stats = switch.stats(port);
         row.drops += stats.classes.iter().flat_map(|class| class.drops).sum::<u64>();
@@ -178,6 +201,18 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
         row.pauses = stats.pauses_received;
     }
     row
+}
+
+/// What bumps at a place estimated.
+fn kept(place: &Place) -> &[Estimate] {
+    let Place::Node(node) = place else { return &[] };
+    node.as_any().downcast_ref().map_or(&[], Bumped::estimates)
+}
+
+/// The switch at a node, also where it is behind bumps.
+fn switch_of(node: &dyn Node) -> Option<&Switch> {
+    let any = node.as_any();
+    any.downcast_ref().or_else(|| any.downcast_ref().map(Bumped::switch))
 }
 
 /// What the parts of a central scheme have counted and found.
@@ -195,7 +230,18 @@ fn tally(outcome: &Outcome) -> Tally {
 
 fn control(tally: &Tally) -> Vec<ControlRow> {
     let row = |(count, value): (&'static str, u64)| ControlRow { count: count.into(), value };
-    tally.iter().map(row).collect()
+    tally.iter().map(row).chain(times(tally)).collect()
+}
+
+/// Median, 99th percentile and number of all times, in nanoseconds.
+fn times(tally: &Tally) -> impl Iterator<Item = ControlRow> {
+    let of = |(name, times): (&'static str, &Histogram)| {
+        let percentile = |percent| times.percentile(percent).unwrap_or(0);
+        let rows =
+            [("count", times.total()), ("p50_ns", percentile(50)), ("p99_ns", percentile(99))];
+        rows.map(|(what, value)| ControlRow { count: format!("{name}_{what}"), value })
+    };
+    tally.all_times().flat_map(of)
 }
 
 fn census(outcome: &Outcome) -> Conservation {

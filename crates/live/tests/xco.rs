@@ -9,6 +9,7 @@ use slotline_net::id::{ConnId, FlowId, HostId, NodeId, PortId};
 use slotline_net::node::controller::Controller;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
 use slotline_net::node::station::Loss;
+use slotline_net::node::notify::Senders;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::node::{Census, Cx, Node};
 use slotline_net::route::{Down, Routes, RoutingSpec};
@@ -137,6 +138,7 @@ fn setup() -> Setup {
             mtu: 1_538,
             seed: 1,
             classifier: None,
+            senders: Senders::default(),
         };
         Box::new(Switch::new(config))
     };

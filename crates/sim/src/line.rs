@@ -184,7 +184,7 @@ impl Line {
         let idle_since = (self.free_at <= now).then_some(Time::ps(self.free_at));
         let backlog = self.backlog_bytes(now);
         match red.arrive(backlog, idle_since, u64::from(len), flags & ECT != 0, Time::ps(now)) {
-            Verdict::Pass => Ok(0),
+            Verdict::Pass | Verdict::Notify(_) => Ok(0),
             Verdict::Mark => {
                 rare.marks += 1;
                 Ok(CE)

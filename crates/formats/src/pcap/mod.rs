@@ -8,9 +8,11 @@ mod blocks;
 mod classic;
 mod flows;
 mod packet;
+mod packets;
 
 pub use addresses::AddressMap;
 pub use flows::{CapturedFlow, Extract, Left};
+pub use packets::{CapturedFrame, for_each_packet};
 
 use crate::FormatError;
 use blocks::Blocks;
@@ -38,19 +40,27 @@ struct Captured<'a> {
 }
 
 /// What the file turned out to be.
+#[derive(Default)]
 enum Format {
+    #[default]
     Unknown,
     Classic(Classic),
     Blocks(Blocks),
 }
 
-/// Reads a capture.
-pub struct Capture {
+/// Reads the records of a capture.
+#[derive(Default)]
+struct Reader {
     format: Format,
-    /// Bytes that are not a whole record yet.
-    rest: Vec<u8>,
     /// Records read.
     records: usize,
+}
+
+/// Reads a capture.
+pub struct Capture {
+    reader: Reader,
+    /// Bytes that are not a whole record yet.
+    rest: Vec<u8>,
     flows: FlowTable,
 }
 
@@ -61,7 +71,7 @@ impl Capture {
     /// Nothing read yet.
     pub fn new(options: Options) -> Capture {
         let flows = FlowTable::new(options);
-        Capture { format: Format::Unknown, rest: Vec::new(), records: 0, flows }
+        Capture { reader: Reader::default(), rest: Vec::new(), flows }
     }
 
     /// Reads on. Errors name the record: a packet of a pcap, a block of a pcapng, from 1.
@@ -70,18 +80,30 @@ impl Capture {
         let rest = std::mem::take(&mut self.rest);
         let mut from = 0;
         let done = loop {
-            match self.record(&rest[from..]) {
+            match self.reader.record(&rest[from..], &mut |packet| self.flows.packet(packet)) {
                 Ok(Some(length)) => from += length,
                 Ok(None) => break Ok(()),
-                Err(why) => break Err(FormatError::new(self.records.max(1), why)),
+                Err(why) => break Err(FormatError::new(self.reader.records.max(1), why)),
             }
         };
         self.rest = rest[from..].to_vec();
         done
     }
 
-    /// Reads one record; how many bytes it had, or nothing where they are not all there yet.
-    fn record(&mut self, bytes: &[u8]) -> Result<Option<usize>, String> {
+    /// The flows of the whole capture, in order of their start.
+    pub fn finish(self) -> Result<Extract, FormatError> {
+        self.reader.end(self.rest.len())?;
+        Ok(self.flows.finish())
+    }
+}
+
+impl Reader {
+    /// Reads one record, with the packet in it; how many bytes it had, or nothing where they are not all there yet.
+    fn record(
+        &mut self,
+        bytes: &[u8],
+        each: &mut dyn FnMut(&Captured<'_>) -> Result<(), String>,
+    ) -> Result<Option<usize>, String> {
         if let Format::Unknown = self.format {
             return self.begin(bytes);
         }
@@ -99,7 +121,7 @@ impl Capture {
             return Ok(None);
         };
         if let Some(packet) = packet {
-            self.flows.packet(&packet)?;
+            each(&packet)?;
         }
         Ok(Some(length))
     }
@@ -117,17 +139,16 @@ impl Capture {
         Ok(Some(classic::HEADER))
     }
 
-    /// The flows of the whole capture, in order of their start.
-    pub fn finish(self) -> Result<Extract, FormatError> {
+    /// The file ends, with `left` bytes that are no whole record.
+    fn end(&self, left: usize) -> Result<(), FormatError> {
         let wrong = |why: String| Err(FormatError::new(self.records + 1, why));
         if let Format::Unknown = self.format {
             return wrong("the file is empty or too short for a capture".into());
         }
-        if !self.rest.is_empty() {
-            let left = self.rest.len();
+        if left > 0 {
             return wrong(format!("the file ends within this record, after {left} bytes of it"));
         }
-        Ok(self.flows.finish())
+        Ok(())
     }
 }
 

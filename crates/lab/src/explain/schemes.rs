@@ -2,6 +2,7 @@
 
 use super::survey::{Survey, size};
 use super::{about, settings, span};
+use crate::build::bump_ports;
 use crate::catalogue::Kind;
 use crate::scenario::SchemeSpec;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
@@ -19,6 +20,7 @@ fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<S
     if survey.scenario.engine.is_packet() {
         out.push(format!("  Transport {}.", sentence(Kind::Transport, &parts(&scheme.transport))));
         out.push(format!("  Queues: {}.", queue(survey, &scheme.queue, packet(scheme))));
+        out.extend(bumps(survey, scheme));
     }
     out.push(format!("  Routing {}.", sentence(Kind::Routing, &name_of(&scheme.routing))));
     out.extend(rearranging(scheme));
@@ -28,6 +30,15 @@ fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<S
         out.extend(controllers(survey, scheme));
     }
     out
+}
+
+/// Virtual queues in front of switches.
+fn bumps(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
+    let bump = scheme.bump.as_ref()?;
+    let count = bump_ports(bump, &survey.graph).len() as u64;
+    let does = if bump.observe { " They only estimate." } else { "" };
+    let queues = queue(survey, &bump.queue, packet(scheme));
+    Some(format!("  {} with virtual queues: {queues}.{does}", super::several(count, "bump")))
 }
 
 /// How switches move flows among equal ports.
@@ -93,6 +104,10 @@ pub(super) fn slowest(survey: &Survey<'_>) -> Rate {
     switches.map(|way| way.lane.rate).min().unwrap_or(Rate(1))
 }
 
+fn chosen(ecn: bool) -> &'static str {
+    if ecn { "marks" } else { "drops" }
+}
+
 fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
     let rate = slowest(survey);
     let room = |bytes: Bytes| {
@@ -117,6 +132,24 @@ fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
             red.max_p,
             room(red.max)
         ),
+        Policy::Codel(codel) => format!(
+            "{} once packets wait longer than {} for {}; {limit}",
+            chosen(codel.ecn),
+            codel.target,
+            codel.interval
+        ),
+        Policy::Pie(pie) => {
+            format!("{} by chance, for a wait of {}; {limit}", chosen(pie.ecn), pie.target)
+        }
+        Policy::Avq(avq) => format!(
+            "{} of what overflows a virtual queue of {}, for a use of {}; {limit}",
+            chosen(avq.ecn),
+            room(avq.size),
+            avq.utilisation
+        ),
+        Policy::Qcn(qcn) => {
+            format!("senders are told when there is more than {}; {limit}", room(qcn.equilibrium))
+        }
     };
     let shared = queue.shared.map_or(String::new(), |shared| {
         format!("; one buffer of {} for all ports of a switch", size(shared.total.0 as f64))

@@ -2,6 +2,7 @@
 
 mod csv;
 pub mod differences;
+mod estimates;
 mod faults;
 mod index;
 mod kept;

@@ -1,5 +1,6 @@
 //! A result folder, read back.
 
+use super::estimates::ESTIMATES;
 use super::faults::FAULTS;
 use super::index::{self, CaptureNote, Head, Index, Note, Run};
 use super::table::Table;
@@ -133,6 +134,7 @@ fn fill(folder: &Path, index: &Index, runs: &mut [RunRecord]) -> Result<(), Read
     table(folder, index, &PORTS, runs, |run, rows| run.ports = rows)?;
     table(folder, index, &CONTROL, runs, |run, rows| run.control = rows)?;
     table(folder, index, &FAULTS, runs, |run, rows| run.faults = rows)?;
+    table(folder, index, &ESTIMATES, runs, |run, rows| run.estimates = rows)?;
     table(folder, index, &WHY, runs, |run, rows| run.why = rows)?;
     table(folder, index, &SEQUENCE, runs, |run, rows| run.sequence = rows)?;
     table(folder, index, &SCHEDULE, runs, |run, rows| run.schedule = rows)?;

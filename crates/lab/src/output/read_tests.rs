@@ -5,11 +5,11 @@ use super::tests::{fake, scratch};
 use super::{index, written};
 use crate::metrics::Metric;
 use crate::record::{
-    Capture, CapturedPacket, Conservation, ControlRow, EngineStats, FaultRow, FlowRow, NEVER,
-    PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, WhyRow, Window,
+    Capture, CapturedPacket, Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow,
+    NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, WhyRow, Window,
 };
 use proptest::prelude::*;
-use slotline_net::frame::{Kind, Packet, Span};
+use slotline_net::frame::{Circuits, Kind, Packet, Span};
 use slotline_net::id::HostId;
 use std::fs;
 use std::path::Path;
@@ -110,6 +110,7 @@ fn packet() -> impl Strategy<Value = CapturedPacket> {
                 kind,
                 flags: small.2,
                 class: small.3,
+                circuits: Circuits::from_bits(small.3 / 2).unwrap(),
                 sack: sack.map(|(start, end)| Span { start, end }),
             },
         },
@@ -150,6 +151,7 @@ prop_compose! {
         samples in prop::collection::vec((number(), any::<u32>(), number(), number()), 0..5),
         control in prop::collection::vec((text(), number()), 0..3),
         faults in prop::collection::vec(fault(), 0..3),
+        estimates in prop::collection::vec((number(), any::<u32>(), any::<u16>(), number(), number()), 0..5),
         why in prop::collection::vec(why(), 0..3),
         sequence in prop::collection::vec(sequence(), 0..3),
         schedule in prop::collection::vec(schedule(), 0..3),
@@ -160,10 +162,15 @@ prop_compose! {
             SampleRow { t_ps, port, queue_bytes, tx_bytes }
         };
         let samples = samples.into_iter().map(sample).collect();
+        let estimate = |(t_ps, port, bump, estimate_bytes, real_bytes)| {
+            EstimateRow { t_ps, port, bump, estimate_bytes, real_bytes }
+        };
+        let estimates = estimates.into_iter().map(estimate).collect();
         let control = control.into_iter().map(|(count, value)| ControlRow { count, value }).collect();
         let (scheme, seed) = (String::new(), 0);
         RunRecord {
-            scheme, seed, flows, ports, samples, control, faults, why, sequence, schedule, captures, engine, census,
+            scheme, seed, flows, ports, samples, control, faults, estimates, why, sequence,
+            schedule, captures, engine, census,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The tables of a result.
 
+use super::estimates::ESTIMATES;
 use super::faults::FAULTS;
 use super::table::{Cell, Column, Table, TableAbout, fit, or_never, set};
 use super::tables_story::{CAPTURES, SCHEDULE, SEQUENCE, WHY};
@@ -41,8 +42,9 @@ impl<R: Clone + Sync> AnyTable for Table<R> {
 }
 
 /// All tables.
-pub(super) static ALL: [&dyn AnyTable; 9] =
-    [&FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &WHY, &SEQUENCE, &SCHEDULE, &CAPTURES];
+pub(super) static ALL: [&dyn AnyTable; 10] = [
+    &FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &ESTIMATES, &WHY, &SEQUENCE, &SCHEDULE, &CAPTURES,
+];
 
 /// A column of [`Cell::Count`], [`Cell::Maybe`] or [`Cell::Flag`] that is a field of its row.
 macro_rules! field {

@@ -1,9 +1,11 @@
 //! What runs leave behind: plain data, the same whatever engine made it.
 
+mod estimate;
 mod fault;
 mod story;
 mod why;
 
+pub use estimate::EstimateRow;
 pub use fault::FaultRow;
 pub use story::{Capture, CapturedPacket, ScheduleRow, SequenceRow, Step};
 pub use why::{Part, WORST_PORTS, WhyRow};
@@ -169,6 +171,8 @@ pub struct RunRecord {
     pub control: Vec<ControlRow>,
     /// What a central scheme has found to be faulty, in that order.
     pub faults: Vec<FaultRow>,
+    /// Virtual queues of bumps beside the queues they stand for, in time order.
+    pub estimates: Vec<EstimateRow>,
     /// Where the time of followed flows went, by flow number; empty where none was followed.
     pub why: Vec<WhyRow>,
     /// The course of a few flows, in order of flow and time.
@@ -181,6 +185,18 @@ pub struct RunRecord {
     pub engine: EngineStats,
     /// Where the packets are.
     pub census: Conservation,
+}
+
+impl RunRecord {
+    /// What was counted under this name, if anything was.
+    pub fn counted(&self, name: &str) -> Option<u64> {
+        self.control.iter().find(|row| row.count == name).map(|row| row.value)
+    }
+    /// One count over another; nothing where that is zero or not there.
+    pub fn over(&self, part: &str, whole: &str) -> Option<f64> {
+        let whole = self.counted(whole).filter(|whole| *whole > 0)?;
+        Some(self.counted(part)? as f64 / whole as f64)
+    }
 }
 
 /// The part of a run that counts: flows that start in it, samples taken in it.

@@ -5,6 +5,7 @@
 //! measurement of this program. Nothing is tuned to match.
 
 pub mod draw;
+mod etalon;
 mod fastpass;
 mod fat_tree;
 mod hedera;
@@ -83,8 +84,8 @@ pub struct Study {
 }
 
 /// All papers.
-pub static PAPERS: [&Paper; 5] =
-    [&tdma::PAPER, &fastpass::PAPER, &xco::PAPER, &fat_tree::PAPER, &hedera::PAPER];
+pub static PAPERS: [&Paper; 6] =
+    [&tdma::PAPER, &fastpass::PAPER, &xco::PAPER, &fat_tree::PAPER, &hedera::PAPER, &etalon::PAPER];
 
 /// What came of an experiment.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! Whether a scenario makes sense as a whole. Errors have the full path of a key, as `scheme[1].queue`.
 
+use super::bumps;
 use super::error::nearest;
 use super::event::{EventKind, EventSpec};
 use super::paths;
@@ -60,6 +61,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     }
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
+    faults.extend(graph.is_ok().then(|| super::hybrid::faults(scenario)).into_iter().flatten());
     Checked { graph: graph.ok(), faults, notes }
 }
 
@@ -68,7 +70,8 @@ fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     let end = scenario.end.at;
     let stations = stations(&scenario.scheme, graph);
     let schemes = scenario.scheme.iter().enumerate().map(|(at, scheme)| {
-        central(scheme, graph).map_err(|e| within(&format!("scheme[{at}]"), e))
+        let fits = central(scheme, graph).and_then(|()| bumps::on_fabric(scheme, graph));
+        fits.map_err(|e| within(&format!("scheme[{at}]"), e))
     });
     let events = scenario.event.iter().enumerate().map(|(at, event)| {
         let in_event = |e| within(&format!("event[{at}]"), e);
@@ -243,10 +246,13 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
     scheme.transport.build().map_err(|e| within("transport", e))?;
     scheme.control.build().map_err(|e| within("control", e))?;
     routing(scheme)?;
+    bumps::scheme(scheme)?;
     ensure((0.0..=1.0).contains(&scheme.control_loss), "control-loss", || {
         format!("`control-loss` is {}; it is a share, from 0 to 1", scheme.control_loss)
     })?;
-    let blind = scheme.transport.kind == AlgorithmKind::Dctcp && !marks(&scheme.queue);
+    let by_bump = scheme.bump.as_ref().is_some_and(|bump| !bump.observe && marks(&bump.queue));
+    let marked = by_bump || marks(&scheme.queue);
+    let blind = scheme.transport.kind == AlgorithmKind::Dctcp && !marked;
     ensure(!blind, "queue", || {
         "`queue` never marks packets, but `dctcp` works by marks: use \
          queue = { kind = \"ecn\", threshold = \"22.5KB\" }, or \"red\" with ecn = true"
@@ -302,6 +308,10 @@ fn marks(queue: &QueueSpec) -> bool {
         Policy::DropTail => false,
         Policy::Ecn { .. } => true,
         Policy::Red(red) => red.ecn,
+        Policy::Codel(codel) => codel.ecn,
+        Policy::Pie(pie) => pie.ecn,
+        Policy::Avq(avq) => avq.ecn,
+        Policy::Qcn(_) => false,
     }
 }
 

@@ -111,6 +111,11 @@ fn of_scheme(scheme: &SchemeSpec) -> Vec<(&'static str, String)> {
                    marked or dropped; leave it out, or use engine = \"packet\"";
         faults.push(("queue", why.to_string()));
     }
+    if scheme.bump.is_some() {
+        let why = "`bump` does nothing here: the flow-level engine has no packets that could pass one; leave \
+                   it out, or use engine = \"packet\"";
+        faults.push(("bump", why.to_string()));
+    }
     if scheme.transport != plain(&scheme.transport) {
         let why = "`transport` has more than the flow-level engine can use: it makes rates fair whatever the \
                    congestion control, and takes only mtu, framing and headers, as in transport = \

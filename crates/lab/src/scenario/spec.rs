@@ -5,8 +5,10 @@ use super::event::EventSpec;
 use crate::metrics::Metric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use slotline_net::aqm::spec::QueueSpec;
+use slotline_net::aqm::spec::{QueueSpec, ReactionSpec};
 use slotline_net::control::spec::ControlSpec;
+use slotline_net::hybrid::VoqSpec;
+use slotline_net::node::bump::BumpSpec;
 use slotline_net::route::RoutingSpec;
 use slotline_net::route::classifier::ClassifierSpec;
 use slotline_net::route::recovery::RecoverySpec;
@@ -78,6 +80,15 @@ pub struct SchemeSpec {
     /// The switches' queues.
     #[serde(default)]
     pub queue: QueueSpec,
+    /// The queues by destination rack of a `hybrid` fabric. Default: 16 packets each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voq: Option<VoqSpec>,
+    /// Bumps on the wires of switches: virtual queues that mark, drop or notify in their place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bump: Option<BumpSpec>,
+    /// What hosts do when a queue of kind `qcn` notifies them, in a switch or a bump.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reaction: Option<ReactionSpec>,
     /// The hosts' transport.
     #[serde(default = "newreno")]
     pub transport: TransportSpec,
@@ -178,6 +189,10 @@ impl SchemeSpec {
     pub fn classifies(&self) -> Option<ClassifierSpec> {
         let does = self.routing == RoutingSpec::Classifier;
         does.then(|| self.classifier.clone().unwrap_or_default())
+    }
+    /// Whether a queue of a switch or a bump notifies senders.
+    pub fn notifies(&self) -> bool {
+        self.queue.notifies() || self.bump.as_ref().is_some_and(|bump| bump.queue.notifies())
     }
 }
 

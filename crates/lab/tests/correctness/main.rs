@@ -2,6 +2,7 @@
 //! laws that hold in every network.
 
 mod brought;
+mod collectives;
 mod common;
 mod controllers;
 mod coordination;
@@ -11,6 +12,7 @@ mod fastpass;
 mod fat_tree;
 mod flow_level;
 mod hedera;
+mod hybrid;
 mod invariants;
 mod lone_flow;
 mod nodes;

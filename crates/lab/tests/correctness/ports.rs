@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::frame::{CE, ECT, Kind, Packet};
 use slotline_net::id::{HostId, NodeId, PortId};
+use slotline_net::node::notify::Senders;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::node::{Census, Cx, DropReason};
 use slotline_net::time::Time;
@@ -31,6 +32,7 @@ fn generalise(network: &mut Network, queue: &QueueSpec, mtu: u64, seed: u64) {
             mtu,
             seed,
             classifier: None,
+            senders: Senders::default(),
         };
         network.places[at] = Place::Node(Box::new(Switch::new(config)));
         pull(network, at);

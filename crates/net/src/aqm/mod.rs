@@ -1,40 +1,33 @@
 //! Active queue management: which arriving packets a queue marks or drops before it is full.
 
+pub mod avq;
+pub mod bank;
+pub mod codel;
+pub mod discipline;
+pub mod exchange;
+pub mod pie;
+pub mod qcn;
 pub mod red;
+pub mod settings;
 pub mod spec;
 mod table;
 pub mod threshold;
+pub mod virtual_queue;
 
+pub use avq::Avq;
+pub use bank::{Bank, Counts};
+pub use codel::Codel;
+pub use discipline::{Arrival, Backlog, Departure, Discipline, Feedback, Left, Verdict};
+pub use pie::Pie;
+pub use qcn::{CongestionPoint, ReactionPoint};
 pub use red::Red;
 pub use threshold::Threshold;
+pub use virtual_queue::VirtualQueue;
 
-use crate::frame::{ECT, Packet};
 use crate::id::{NodeId, PortId};
 use crate::rng::Stream;
-use crate::time::Time;
 use crate::units::Pace;
 use spec::Policy;
-
-/// What becomes of an arriving packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// It is queued as it is.
-    Pass,
-    /// It is queued with the congestion-experienced mark.
-    Mark,
-    /// It is dropped early.
-    Drop,
-}
-
-/// What an arriving packet finds: everything not yet sent, the rest of the packet now in
-/// transmission included.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Backlog {
-    /// The backlog as the time it takes to send.
-    pub wait: Time,
-    /// Since when there has been none; `None` while there is some.
-    pub idle_since: Option<Time>,
-}
 
 /// The policy of one queue, with its state.
 #[derive(Clone, Debug)]
@@ -43,8 +36,16 @@ pub enum Marker {
     DropTail,
     /// Instantaneous threshold.
     Threshold(Threshold),
-    /// Random early detection, and the rate that turns time into bytes.
-    Red(Box<Red>, Pace),
+    /// Random early detection.
+    Red(Box<Red>),
+    /// By the time packets have waited.
+    Codel(Box<Codel>),
+    /// By a controller of the queueing delay.
+    Pie(Box<Pie>),
+    /// Adaptive virtual queue.
+    Avq(Box<Avq>),
+    /// Tells senders how congested it is.
+    Qcn(Box<CongestionPoint>),
 }
 
 impl Marker {
@@ -53,32 +54,43 @@ impl Marker {
         match policy {
             Policy::DropTail => Marker::DropTail,
             Policy::Ecn { threshold } => Marker::Threshold(Threshold::new(threshold, pace)),
-            Policy::Red(spec) => Marker::Red(Box::new(Red::new(spec, pace, mtu, rng)), pace),
+            Policy::Red(spec) => Marker::Red(Box::new(Red::new(spec, pace, mtu, rng))),
+            Policy::Codel(spec) => Marker::Codel(Box::new(Codel::new(spec, mtu))),
+            Policy::Pie(spec) => Marker::Pie(Box::new(Pie::new(spec, mtu, rng))),
+            Policy::Avq(spec) => Marker::Avq(Box::new(Avq::new(spec, pace))),
+            Policy::Qcn(spec) => Marker::Qcn(Box::new(CongestionPoint::new(spec, rng))),
         }
     }
+}
 
-    /// `packet` arrives and finds `backlog`. Asked for every packet, also those without room.
-    pub fn arrive(&mut self, backlog: Backlog, packet: &Packet, now: Time) -> Verdict {
-        let ect = packet.has(ECT);
+impl Discipline for Marker {
+    #[inline]
+    fn arrive(&mut self, arrival: &Arrival) -> Verdict {
         match self {
             Marker::DropTail => Verdict::Pass,
-            Marker::Threshold(threshold) => threshold.arrive(backlog.wait, ect),
-            Marker::Red(red, pace) => {
-                let bytes = pace.bytes_in(backlog.wait);
-                red.arrive(bytes, backlog.idle_since, u64::from(packet.len), ect, now)
-            }
+            Marker::Threshold(threshold) => Discipline::arrive(threshold, arrival),
+            Marker::Red(red) => Discipline::arrive(&mut **red, arrival),
+            Marker::Codel(codel) => codel.arrive(arrival),
+            Marker::Pie(pie) => pie.arrive(arrival),
+            Marker::Avq(avq) => avq.arrive(arrival),
+            Marker::Qcn(point) => point.arrive(arrival),
         }
     }
 
-    /// The queue is drained at another rate from now on.
-    pub fn set_pace(&mut self, pace: Pace) {
+    #[inline]
+    fn leave(&mut self, departure: &Departure) -> Verdict {
         match self {
-            Marker::DropTail => {}
+            Marker::Codel(codel) => codel.leave(departure),
+            _ => Verdict::Pass,
+        }
+    }
+
+    fn set_pace(&mut self, pace: Pace) {
+        match self {
             Marker::Threshold(threshold) => threshold.set_pace(pace),
-            Marker::Red(red, current) => {
-                red.set_pace(pace);
-                *current = pace;
-            }
+            Marker::Red(red) => red.set_pace(pace),
+            Marker::Avq(avq) => avq.set_pace(pace),
+            Marker::DropTail | Marker::Codel(_) | Marker::Pie(_) | Marker::Qcn(_) => {}
         }
     }
 }
@@ -93,7 +105,8 @@ pub fn queue_stream(seed: u64, node: NodeId, port: PortId, class: u8) -> Stream 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Rate;
+    use crate::time::Time;
+    use crate::units::{Bytes, Rate};
 
     #[test]
     fn the_list_names_every_policy() {
@@ -102,8 +115,8 @@ mod tests {
             let pace = Rate(1_000_000_000).pace();
             let rng = queue_stream(1, NodeId(0), PortId(0), 0);
             let mut marker = Marker::new(spec.policy, pace, 1500, rng);
-            let empty = Backlog { wait: Time::ZERO, idle_since: Some(Time::ZERO) };
-            let verdict = marker.arrive(empty, &Packet::default(), Time::us(1));
+            let queue = VirtualQueue::new(pace, Bytes(150_000));
+            let verdict = marker.arrive(&queue.arrival(1500, false, Time::us(1)));
             assert_eq!(verdict, Verdict::Pass, "{name}");
         }
     }

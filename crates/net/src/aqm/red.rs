@@ -1,7 +1,7 @@
 //! Random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993), with
 //! Floyd's gentle variant and RFC 3168's use of ECN.
 
-use super::Verdict;
+use super::discipline::{Arrival, Discipline, Verdict};
 use super::spec::RedSpec;
 use crate::rng::Stream;
 use crate::time::Time;
@@ -52,11 +52,6 @@ impl Red {
         if chance < 1.0 && self.spec.ecn && ect { Verdict::Mark } else { Verdict::Drop }
     }
 
-    /// The queue is drained at another rate from now on.
-    pub fn set_pace(&mut self, pace: Pace) {
-        self.slot = pace.time_for(self.mtu);
-    }
-
     /// The moving average of the backlog, in bytes. An idle queue counts as so many empty arrivals
     /// as packets could have been sent meanwhile.
     fn update(&mut self, backlog: u64, idle_since: Option<Time>, now: Time) {
@@ -89,6 +84,18 @@ impl Red {
     fn selects(&mut self, p_b: f64) -> bool {
         let left = 1.0 - self.passed * p_b;
         left <= 0.0 || self.rng.unit() * left < p_b
+    }
+}
+
+impl Discipline for Red {
+    #[inline]
+    fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+        let Arrival { now, backlog, len, ect, .. } = *arrival;
+        Red::arrive(self, arrival.bytes(), backlog.idle_since, u64::from(len), ect, now)
+    }
+
+    fn set_pace(&mut self, pace: Pace) {
+        self.slot = pace.time_for(self.mtu);
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a scenario says about the queues of its switches.
 
+pub use super::settings::{AvqSpec, CodelSpec, PieSpec, QcnSpec, ReactionSpec};
+
 use super::table::Table;
 use crate::error::SpecError;
 use crate::frame::CLASSES;
@@ -44,6 +46,14 @@ pub enum Policy {
     },
     /// Random early detection.
     Red(RedSpec),
+    /// CoDel.
+    Codel(CodelSpec),
+    /// PIE.
+    Pie(PieSpec),
+    /// Adaptive virtual queue.
+    Avq(AvqSpec),
+    /// Quantized congestion notification.
+    Qcn(QcnSpec),
 }
 
 /// The settings of random early detection, named as by Floyd and Jacobson; the defaults are those
@@ -127,9 +137,16 @@ impl QueueSpec {
         QueueSpec::deserialize(name).map_err(|error| SpecError::new("kind", error.to_string()))
     }
 
-    /// Whether a plain FIFO port can do it: room per port, one class, no pause.
+    /// Whether a plain FIFO port can do it: room per port, one class, no pause, and a policy that port
+    /// has.
     pub fn is_plain(&self) -> bool {
-        self.shared.is_none() && !self.priorities && self.pfc.is_none()
+        let known = matches!(self.policy, Policy::DropTail | Policy::Ecn { .. } | Policy::Red(_));
+        known && self.shared.is_none() && !self.priorities && self.pfc.is_none()
+    }
+
+    /// Whether it notifies senders.
+    pub fn notifies(&self) -> bool {
+        matches!(self.policy, Policy::Qcn(_))
     }
 
     /// Whether the settings make sense together.
@@ -139,7 +156,15 @@ impl QueueSpec {
             Policy::DropTail => {}
             Policy::Ecn { threshold } => at_most(("threshold", threshold), ("limit", self.limit))?,
             Policy::Red(red) => red.validate(self.limit)?,
+            Policy::Codel(codel) => codel.validate()?,
+            Policy::Pie(pie) => pie.validate()?,
+            Policy::Avq(avq) => avq.validate()?,
+            Policy::Qcn(qcn) => qcn.validate(self.limit)?,
         }
+        ensure(self.pfc.is_none() || !matches!(self.policy, Policy::Codel(_)), "pfc", || {
+            "`pfc` is for queues that lose nothing: codel drops packets that are in the queue"
+                .into()
+        })?;
         if let Some(shared) = self.shared {
             shared.validate(self.limit)?;
         }
@@ -234,7 +259,8 @@ mod tests {
         for (name, _) in crate::schema::kinds::<QueueSpec>() {
             let table = read(&format!("{{ kind = \"{name}\" }}"));
             assert_eq!(read(&format!("\"{name}\"")), table);
-            assert!(table.is_ok_and(|queue| queue.is_plain()), "{name}");
+            let plain = ["drop-tail", "ecn", "red"].contains(&&name[..]);
+            assert!(table.is_ok_and(|queue| queue.is_plain() == plain), "{name}");
         }
         assert_eq!(read("\"drop-tail\""), Ok(QueueSpec::default()));
         assert_eq!(read("{}"), Ok(QueueSpec::default()));
@@ -245,10 +271,14 @@ mod tests {
         for text in [
             "{ kind = \"red\", min = \"30KB\", max = \"90KB\", max-p = 0.02, gentle = false }",
             "{ kind = \"ecn\", priorities = true, shared = { total = \"4MB\" } }",
+            "{ kind = \"codel\", target = \"50us\", interval = \"500us\", ecn = true }",
+            "{ kind = \"pie\", target = \"50us\", update = \"50us\", burst = \"1ms\", alpha = 2.0 }",
+            "{ kind = \"avq\", utilisation = 0.9, gain = 100.0, size = \"30KB\" }",
+            "{ kind = \"qcn\", equilibrium = \"20KB\", growth-weight = 1.0, full-at = 32 }",
             "{ priorities = true, pfc = { xoff = \"40KB\", headroom = \"20KB\", classes = [3] } }",
         ] {
             let queue = read(text).unwrap();
-            assert!(text.contains("red") || !queue.is_plain());
+            assert!(text.contains("red\"") || !queue.is_plain());
             let written = toml::to_string(&Scheme { queue: queue.clone() }).unwrap();
             assert!(written.contains("limit"), "defaults are written out: {written}");
             assert_eq!(toml::from_str::<Scheme>(&written).unwrap().queue, queue);
@@ -265,11 +295,20 @@ mod tests {
     #[test]
     fn errors_name_the_key_the_value_and_what_is_right() {
         let table = [
-            ("\"codel\"", "expected one of `drop-tail`, `ecn`, `red`"),
+            ("\"blue\"", "expected one of `drop-tail`, `ecn`, `red`"),
             ("7", "a queue: \"drop-tail\""),
             ("{ kind = \"ecn\", treshold = \"3KB\" }", "unknown field `treshold`"),
             ("{ threshold = \"3KB\" }", "`threshold` belongs to queues of kind \"ecn\""),
             ("{ kind = \"ecn\", max-p = 0.1 }", "`max-p` belongs to queues of kind \"red\""),
+            (
+                "{ kind = \"ecn\", ecn = true }",
+                "`ecn` belongs to queues of kind \"red\", \"codel\"",
+            ),
+            ("{ kind = \"codel\", target = \"1s\" }", "target: `target` = 1s must be below"),
+            ("{ kind = \"pie\", alpha = 0.0 }", "alpha: `alpha` = 0 must"),
+            ("{ kind = \"avq\", utilisation = 1.5 }", "utilisation: `utilisation` = 1.5"),
+            ("{ kind = \"qcn\", equilibrium = \"1MB\" }", "equilibrium: `equilibrium` = 1MB must"),
+            ("{ kind = \"qcn\", full-at = 64 }", "full-at: `full-at` is 64"),
             ("{ kind = \"ecn\", threshold = \"200KB\" }", "threshold: `threshold` = 200KB must"),
             ("{ limit = \"0B\" }", "limit: `limit` is 0B"),
             (

@@ -1,8 +1,11 @@
 //! The form a [`QueueSpec`] has in a scenario file: a name, or a table whose keys depend on `kind`.
 
-use super::spec::{PfcSpec, Policy, QueueSpec, RedSpec, SharedSpec, ensure};
+use super::spec::{
+    AvqSpec, CodelSpec, PfcSpec, PieSpec, Policy, QcnSpec, QueueSpec, RedSpec, SharedSpec, ensure,
+};
 use crate::error::SpecError;
 use crate::schema::{by_kind, or_name};
+use crate::time::Time;
 use crate::units::Bytes;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
@@ -51,8 +54,70 @@ pub(super) struct Table {
     gentle: Option<bool>,
     /// Whether chosen packets are marked, where they can be, instead of dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-only" = ["red"], "default" = RedSpec::default().ecn))]
+    #[schemars(extend("x-only" = ["red", "codel", "pie", "avq"], "default" = RedSpec::default().ecn))]
     ecn: Option<bool>,
+    /// The wanted queueing delay: 5ms for codel, 15ms for pie, unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["codel", "pie"]))]
+    target: Option<Time>,
+    /// How long the target may be exceeded before anything is dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["codel"], "default" = CodelSpec::default().interval))]
+    interval: Option<Time>,
+    /// Interval between updates of the chance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["pie"], "default" = PieSpec::default().update))]
+    update: Option<Time>,
+    /// How long a burst after silence is let through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["pie"], "default" = PieSpec::default().burst))]
+    burst: Option<Time>,
+    /// Weight of how far the delay is off the target, per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("x-only" = ["pie"], "default" = PieSpec::default().alpha))]
+    alpha: Option<f64>,
+    /// Weight of how the delay changes, per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("x-only" = ["pie"], "default" = PieSpec::default().beta))]
+    beta: Option<f64>,
+    /// The wanted use of the link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("x-only" = ["avq"], "default" = AvqSpec::default().utilisation))]
+    utilisation: Option<f64>,
+    /// How fast the virtual capacity follows, per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(extend("x-only" = ["avq"], "default" = AvqSpec::default().gain))]
+    gain: Option<f64>,
+    /// Room of the virtual queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["avq"], "default" = AvqSpec::default().size))]
+    size: Option<Bytes>,
+    /// The wanted queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["qcn"], "default" = QcnSpec::default().equilibrium))]
+    equilibrium: Option<Bytes>,
+    /// Weight of the queue's growth in the feedback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    #[schemars(extend("x-only" = ["qcn"], "default" = QcnSpec::default().growth_weight))]
+    growth_weight: Option<f64>,
+    /// Bytes from one sample to the next without congestion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["qcn"], "default" = QcnSpec::default().sample))]
+    sample: Option<Bytes>,
+    /// Bytes from one sample to the next at the worst.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["qcn"], "default" = QcnSpec::default().least_sample))]
+    least_sample: Option<Bytes>,
+    /// Quantised feedback from which samples are no more frequent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 63))]
+    #[schemars(extend("x-only" = ["qcn"], "default" = QcnSpec::default().full_at))]
+    full_at: Option<u8>,
     /// Eight classes with strict priority, 7 first, instead of one FIFO.
     #[serde(default)]
     priorities: bool,
@@ -84,6 +149,38 @@ enum Kind {
     /// Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
     /// IEEE/ACM Transactions on Networking 1(4), 1993, whose recommendations are the defaults.
     Red,
+    /// Drops or marks, more and more often, while packets wait longer than a target for an interval.
+    ///
+    /// Source: RFC 8289 (CoDel), whose recommendations are the defaults; they are for the Internet.
+    Codel,
+    /// Drops or marks with a chance that a controller steers towards a target of the delay.
+    ///
+    /// Source: RFC 8033 (PIE), whose recommendations are the defaults; they are for the Internet.
+    Pie,
+    /// Drops or marks what overflows a virtual queue, whose capacity follows the wanted use of the link.
+    ///
+    /// Source: Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue
+    /// Management", IEEE/ACM Transactions on Networking 12(2), 2004.
+    Avq,
+    /// Quantized congestion notification: samples packets and tells their senders how bad it is.
+    ///
+    /// Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau).
+    Qcn,
+}
+
+impl Kind {
+    /// As a scenario has it.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::DropTail => "drop-tail",
+            Kind::Ecn => "ecn",
+            Kind::Red => "red",
+            Kind::Codel => "codel",
+            Kind::Pie => "pie",
+            Kind::Avq => "avq",
+            Kind::Qcn => "qcn",
+        }
+    }
 }
 
 impl Table {
@@ -93,6 +190,10 @@ impl Table {
             Kind::DropTail => Policy::DropTail,
             Kind::Ecn => Policy::Ecn { threshold: self.threshold.unwrap_or(DEFAULT_THRESHOLD) },
             Kind::Red => Policy::Red(self.red()),
+            Kind::Codel => Policy::Codel(self.codel()),
+            Kind::Pie => Policy::Pie(self.pie()),
+            Kind::Avq => Policy::Avq(self.avq()),
+            Kind::Qcn => Policy::Qcn(self.qcn()),
         };
         let whole = self.shared.map_or(QueueSpec::default().limit, |shared| shared.total);
         let limit = self.limit.unwrap_or(whole);
@@ -112,19 +213,78 @@ impl Table {
         }
     }
 
+    fn codel(&self) -> CodelSpec {
+        let usual = CodelSpec::default();
+        CodelSpec {
+            target: self.target.unwrap_or(usual.target),
+            interval: self.interval.unwrap_or(usual.interval),
+            ecn: self.ecn.unwrap_or(usual.ecn),
+        }
+    }
+
+    fn pie(&self) -> PieSpec {
+        let usual = PieSpec::default();
+        PieSpec {
+            target: self.target.unwrap_or(usual.target),
+            update: self.update.unwrap_or(usual.update),
+            burst: self.burst.unwrap_or(usual.burst),
+            alpha: self.alpha.unwrap_or(usual.alpha),
+            beta: self.beta.unwrap_or(usual.beta),
+            ecn: self.ecn.unwrap_or(usual.ecn),
+        }
+    }
+
+    fn avq(&self) -> AvqSpec {
+        let usual = AvqSpec::default();
+        AvqSpec {
+            utilisation: self.utilisation.unwrap_or(usual.utilisation),
+            gain: self.gain.unwrap_or(usual.gain),
+            size: self.size.unwrap_or(usual.size),
+            ecn: self.ecn.unwrap_or(usual.ecn),
+        }
+    }
+
+    fn qcn(&self) -> QcnSpec {
+        let usual = QcnSpec::default();
+        QcnSpec {
+            equilibrium: self.equilibrium.unwrap_or(usual.equilibrium),
+            growth_weight: self.growth_weight.unwrap_or(usual.growth_weight),
+            sample: self.sample.unwrap_or(usual.sample),
+            least_sample: self.least_sample.unwrap_or(usual.least_sample),
+            full_at: self.full_at.unwrap_or(usual.full_at),
+        }
+    }
+
     fn refuse_foreign_keys(&self) -> Result<(), SpecError> {
-        let keys = [
-            ("threshold", self.threshold.is_some(), Kind::Ecn, "ecn"),
-            ("min", self.min.is_some(), Kind::Red, "red"),
-            ("max", self.max.is_some(), Kind::Red, "red"),
-            ("max-p", self.max_p.is_some(), Kind::Red, "red"),
-            ("weight", self.weight.is_some(), Kind::Red, "red"),
-            ("gentle", self.gentle.is_some(), Kind::Red, "red"),
-            ("ecn", self.ecn.is_some(), Kind::Red, "red"),
+        use Kind::{Avq, Codel, Ecn, Pie, Qcn, Red};
+        let keys: [(&str, bool, &[Kind]); 21] = [
+            ("threshold", self.threshold.is_some(), &[Ecn]),
+            ("min", self.min.is_some(), &[Red]),
+            ("max", self.max.is_some(), &[Red]),
+            ("max-p", self.max_p.is_some(), &[Red]),
+            ("weight", self.weight.is_some(), &[Red]),
+            ("gentle", self.gentle.is_some(), &[Red]),
+            ("ecn", self.ecn.is_some(), &[Red, Codel, Pie, Avq]),
+            ("target", self.target.is_some(), &[Codel, Pie]),
+            ("interval", self.interval.is_some(), &[Codel]),
+            ("update", self.update.is_some(), &[Pie]),
+            ("burst", self.burst.is_some(), &[Pie]),
+            ("alpha", self.alpha.is_some(), &[Pie]),
+            ("beta", self.beta.is_some(), &[Pie]),
+            ("utilisation", self.utilisation.is_some(), &[Avq]),
+            ("gain", self.gain.is_some(), &[Avq]),
+            ("size", self.size.is_some(), &[Avq]),
+            ("equilibrium", self.equilibrium.is_some(), &[Qcn]),
+            ("growth-weight", self.growth_weight.is_some(), &[Qcn]),
+            ("sample", self.sample.is_some(), &[Qcn]),
+            ("least-sample", self.least_sample.is_some(), &[Qcn]),
+            ("full-at", self.full_at.is_some(), &[Qcn]),
         ];
-        keys.iter().try_for_each(|&(key, given, kind, name)| {
-            ensure(!given || self.kind == kind, key, || {
-                format!("`{key}` belongs to queues of kind \"{name}\" only")
+        keys.iter().try_for_each(|&(key, given, kinds)| {
+            ensure(!given || kinds.contains(&self.kind), key, || {
+                let names: Vec<_> =
+                    kinds.iter().map(|kind| format!("\"{}\"", kind.name())).collect();
+                format!("`{key}` belongs to queues of kind {} only", names.join(", "))
             })
         })
     }
@@ -147,6 +307,40 @@ impl From<QueueSpec> for Table {
                 weight: Some(red.weight),
                 gentle: Some(red.gentle),
                 ecn: Some(red.ecn),
+                ..common
+            },
+            Policy::Codel(codel) => Table {
+                kind: Kind::Codel,
+                target: Some(codel.target),
+                interval: Some(codel.interval),
+                ecn: Some(codel.ecn),
+                ..common
+            },
+            Policy::Pie(pie) => Table {
+                kind: Kind::Pie,
+                target: Some(pie.target),
+                update: Some(pie.update),
+                burst: Some(pie.burst),
+                alpha: Some(pie.alpha),
+                beta: Some(pie.beta),
+                ecn: Some(pie.ecn),
+                ..common
+            },
+            Policy::Avq(avq) => Table {
+                kind: Kind::Avq,
+                utilisation: Some(avq.utilisation),
+                gain: Some(avq.gain),
+                size: Some(avq.size),
+                ecn: Some(avq.ecn),
+                ..common
+            },
+            Policy::Qcn(qcn) => Table {
+                kind: Kind::Qcn,
+                equilibrium: Some(qcn.equilibrium),
+                growth_weight: Some(qcn.growth_weight),
+                sample: Some(qcn.sample),
+                least_sample: Some(qcn.least_sample),
+                full_at: Some(qcn.full_at),
                 ..common
             },
         }
@@ -175,7 +369,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     type Value = QueueSpec;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a queue: \"drop-tail\", \"ecn\", \"red\", or a table with that `kind`")
+        f.write_str("a queue: \"drop-tail\", \"ecn\", \"red\", \"codel\", \"pie\", \"avq\", \"qcn\", or a table with that `kind`")
     }
     fn visit_str<E: Error>(self, name: &str) -> Result<QueueSpec, E> {
         let kind = Kind::deserialize(name.into_deserializer())?;

@@ -1,6 +1,6 @@
 //! Marking at an instantaneous threshold, as DCTCP wants it (Alizadeh et al., SIGCOMM 2010, 3.1).
 
-use super::Verdict;
+use super::discipline::{Arrival, Discipline, Verdict};
 use crate::time::Time;
 use crate::units::{Bytes, Pace};
 
@@ -23,9 +23,15 @@ impl Threshold {
     pub fn arrive(&self, wait: Time, ect: bool) -> Verdict {
         if ect && wait > self.wait { Verdict::Mark } else { Verdict::Pass }
     }
+}
 
-    /// The queue is drained at another rate from now on.
-    pub fn set_pace(&mut self, pace: Pace) {
+impl Discipline for Threshold {
+    #[inline]
+    fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+        Threshold::arrive(self, arrival.backlog.wait, arrival.ect)
+    }
+
+    fn set_pace(&mut self, pace: Pace) {
         *self = Threshold::new(self.bytes, pace);
     }
 }

@@ -1,5 +1,6 @@
 //! Which central scheduler a scheme has, as plain data.
 
+use super::circuits::CircuitsSpec;
 use super::fastpass::FastpassSpec;
 use super::flow_scheduler::FlowSchedulerSpec;
 use super::hedera::HederaSpec;
@@ -45,6 +46,11 @@ pub enum ControlSpec {
     /// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
     /// Architecture", SIGCOMM 2008, section 3.7.
     FlowScheduler(FlowSchedulerSpec),
+    /// Circuits between racks come and go as planned: for `hybrid` fabrics.
+    ///
+    /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
+    /// section 2.2.
+    Circuits(CircuitsSpec),
 }
 
 impl Default for ControlSpec {
@@ -66,6 +72,8 @@ impl ControlSpec {
             ControlSpec::Fastpass(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Hedera(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::FlowScheduler(spec) => Ok(Some(Box::new(spec.build()?))),
+            // It needs no host of its own, and holds no host back.
+            ControlSpec::Circuits(spec) => spec.check().map(|()| None),
         }
     }
 }
@@ -91,7 +99,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
             "a scheduler: \"none\", \"xco\", \"tdma\", \"fastpass\", \"hedera\", \
-             \"flow-scheduler\", or a table with that `kind`",
+             \"flow-scheduler\", \"circuits\", or a table with that `kind`",
         )
     }
     /// The name alone is the table that says no more.

@@ -3,8 +3,8 @@
 use super::class_queues::ClassQueues;
 use super::{Cx, DropReason};
 use crate::aqm::spec::QueueSpec;
-use crate::aqm::{Backlog, Marker, Verdict, queue_stream};
-use crate::frame::{CE, CLASSES, Packet};
+use crate::aqm::{Arrival, Backlog, Departure, Discipline, Left, Marker, Verdict, queue_stream};
+use crate::frame::{CE, CLASSES, ECT, Packet};
 use crate::id::{NodeId, PortId};
 use crate::time::Time;
 use crate::units::{Bytes, Pace};
@@ -37,11 +37,12 @@ pub struct PortStats {
     pub pauses_received: u64,
 }
 
-/// A packet and the port it came by.
+/// A packet, the port it came by, and when.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored {
     pub packet: Packet,
     pub from: PortId,
+    pub since: Time,
 }
 
 impl AsRef<Packet> for Stored {
@@ -73,6 +74,10 @@ impl Load {
     fn pop(&mut self, time: Time, now: Time) {
         self.queued = self.queued - time;
         self.until = now + time;
+    }
+    /// A packet that waited is not sent after all.
+    fn forget(&mut self, time: Time) {
+        self.queued = self.queued - time;
     }
     fn cut(&mut self, now: Time) {
         (self.queued, self.until) = (Time::ZERO, self.until.min(now));
@@ -127,7 +132,9 @@ impl Egress {
     /// What the queue's policy says about an arriving packet.
     pub fn judge(&mut self, packet: &Packet, now: Time) -> Verdict {
         let queue = self.queues.queue_of(packet);
-        self.markers[queue].arrive(self.loads[queue].backlog(now), packet, now)
+        let backlog = self.loads[queue].backlog(now);
+        let (len, ect) = (u32::from(packet.len), packet.has(ECT));
+        self.markers[queue].arrive(&Arrival { now, backlog, pace: self.pace, len, ect })
     }
 
     /// Whether `packet` fits beside what is not yet sent.
@@ -154,16 +161,35 @@ impl Egress {
         self.queues.push(stored);
     }
 
-    /// The next packet to send, from now on.
-    pub fn pop(&mut self, now: Time) -> Option<Stored> {
-        let stored = self.queues.pop()?;
+    /// The next packet to send, from now on; or one that is dropped now that it has waited.
+    pub fn pop(&mut self, now: Time) -> Option<(Stored, Verdict)> {
+        let mut stored = self.queues.pop()?;
+        let queue = self.queues.queue_of(&stored.packet);
         let time = self.time_for(&stored.packet);
-        self.loads[self.queues.queue_of(&stored.packet)].pop(time, now);
+        let sojourn = now.since(stored.since);
+        let left = Left::Bytes(self.queues.bytes_of(queue));
+        let ect = stored.packet.has(ECT);
+        let verdict = self.markers[queue].leave(&Departure { now, sojourn, left, ect });
+        if verdict == Verdict::Drop {
+            self.loads[queue].forget(time);
+            self.whole.forget(time);
+            return Some((stored, verdict));
+        }
+        self.loads[queue].pop(time, now);
         self.whole.pop(time, now);
         let class = &mut self.stats.classes[usize::from(stored.packet.class)];
         class.packets += 1;
         class.bytes += u64::from(stored.packet.len);
-        Some(stored)
+        if verdict == Verdict::Mark {
+            stored.packet.flags |= CE;
+            class.marks += 1;
+        }
+        Some((stored, verdict))
+    }
+
+    /// Bytes not yet sent, the rest of the packet in transmission included.
+    pub fn unsent(&self, now: Time) -> u64 {
+        self.pace.bytes_in(self.whole.backlog(now).wait)
     }
 
     /// Counts a packet as dropped here.

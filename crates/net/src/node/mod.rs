@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod buffer;
+pub mod bump;
 pub mod class_queues;
 pub mod controller;
 pub mod coordinator;
@@ -10,7 +11,10 @@ pub mod fastpass;
 pub mod fault;
 pub mod hedera;
 pub mod host;
+pub mod hybrid;
+pub mod notify;
 pub mod pfc;
+pub mod reaction;
 pub mod station;
 pub mod switch;
 pub mod tally;

@@ -5,14 +5,16 @@
 
 use super::buffer::Buffer;
 use super::egress::{Egress, Place, PortStats, Stored};
+use super::notify::Senders;
 use super::pfc::{Ingress, headroom};
 use super::{Census, Change, Cx, DropReason, Node};
-use crate::aqm::Verdict;
 use crate::aqm::spec::QueueSpec;
+use crate::aqm::{Feedback, Verdict};
 use crate::frame::{Kind, Packet};
 use crate::id::{NodeId, PortId};
 use crate::route::Routes;
 use crate::route::classifier::{Classifier, ClassifierSpec};
+use crate::time::Time;
 use crate::topology::{Lane, Wire, Wiring};
 use std::any::Any;
 use std::sync::Arc;
@@ -54,6 +56,8 @@ pub struct SwitchConfig {
     pub seed: u64,
     /// Whether, and how often, it moves flows among equal ports; none: routes choose alone.
     pub classifier: Option<ClassifierSpec>,
+    /// Who sent a packet, where its queues notify senders.
+    pub senders: Senders,
 }
 
 /// A switch.
@@ -65,13 +69,14 @@ pub struct Switch {
     buffer: Buffer,
     obeys_pause: bool,
     classifier: Option<(ClassifierSpec, Classifier)>,
+    senders: Senders,
     census: Census,
 }
 
 impl Switch {
     /// An empty switch with all links up.
     pub fn new(config: SwitchConfig) -> Switch {
-        let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier } = config;
+        let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier, senders } = config;
         let classifier = classifier.map(|spec| (spec, Classifier::new(ports.len())));
         let egress = ports.iter().zip(0..).map(|(link, port)| {
             let place = Place { node, port: PortId(port), mtu, seed };
@@ -87,6 +92,7 @@ impl Switch {
             buffer: Buffer::new(queue.shared),
             obeys_pause: queue.pfc.is_some(),
             classifier,
+            senders,
             census: Census::default(),
         }
     }
@@ -144,15 +150,37 @@ impl Switch {
         }
     }
 
+    /// The port by which `packet` would leave.
+    pub(super) fn exit(&mut self, packet: &Packet) -> Option<PortId> {
+        self.route(packet)
+    }
+
+    /// Bytes that `port` has not yet sent.
+    pub(super) fn unsent(&self, port: PortId, now: Time) -> u64 {
+        self.egress[port.at()].unsent(now)
+    }
+
+    /// Tells the sender of `packet`, which goes out by `out`, about a queue.
+    pub(super) fn notify(&mut self, out: PortId, packet: &Packet, what: Feedback, cx: &mut Cx<'_>) {
+        if let Some(notice) = self.senders.notice((self.node, out), packet, what, cx) {
+            self.census.created += 1;
+            self.forward(out, notice, cx);
+        }
+    }
+
     fn forward(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
         let Some(out) = self.route(&packet) else {
             return cx.drop(&packet, DropReason::NoRoute);
         };
         match self.admit(from, out, &packet, cx) {
             Ok(verdict) => {
-                self.egress[out.at()].push(Stored { packet, from }, verdict, cx.now);
+                let since = cx.now;
+                self.egress[out.at()].push(Stored { packet, from, since }, verdict, cx.now);
                 self.census.held += 1;
                 cx.kick(out);
+                if let Verdict::Notify(what) = verdict {
+                    self.notify(out, &packet, what, cx);
+                }
             }
             Err(reason) => self.egress[out.at()].drop(&packet, reason, cx),
         }
@@ -212,9 +240,14 @@ impl Node for Switch {
             self.census.created += 1;
             return Some(frame);
         }
-        let stored = egress.pop(cx.now)?;
-        self.release(&stored, cx);
-        Some(stored.packet)
+        loop {
+            let (stored, verdict) = self.egress[port.at()].pop(cx.now)?;
+            self.release(&stored, cx);
+            if verdict != Verdict::Drop {
+                return Some(stored.packet);
+            }
+            self.egress[port.at()].drop(&stored.packet, DropReason::Early, cx);
+        }
     }
 
     fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {

@@ -1,5 +1,8 @@
 //! Messages as bytes: one file per protocol, each with parse and emit.
 
+pub mod circuits;
+pub mod bump;
+pub mod cnm;
 pub mod fastpass;
 pub mod fcp;
 pub mod hedera;

@@ -160,6 +160,13 @@ impl MaxMin {
         self.members[link as usize].iter().map(|&flow| FlowKey(flow))
     }
 
+    /// Something of what is kept of a link and its flows.
+    pub(super) fn glance(&self, link: u32) -> u32 {
+        let flow = self.members[link as usize].last().copied().unwrap_or(0);
+        let share = self.shares.get(flow as usize).map_or(0, |share| share.at);
+        self.levels.links[link as usize].count ^ share
+    }
+
     /// What solving has cost so far.
     pub fn effort(&self) -> Effort {
         self.effort

@@ -74,6 +74,13 @@ impl Rates {
             Rates::Aimd(rates) => out.extend_from_slice(rates.way(key)),
         }
     }
+    /// Something of what is kept of a link.
+    pub fn glance(&self, link: u32) -> u32 {
+        match self {
+            Rates::MaxMin(rates) => rates.glance(link),
+            Rates::Aimd(_) => 0,
+        }
+    }
     pub fn effort(&self) -> Effort {
         match self {
             Rates::MaxMin(rates) => rates.effort(),

@@ -1,6 +1,7 @@
 //! `report.html`: one file that needs nothing else. Figures are plain data made here (`plot`) and drawn by
 //! the page's own script; words and tables are HTML, and stay where there is no script.
 
+pub mod bumps;
 mod fabric;
 pub(crate) mod flows;
 pub(crate) mod frame;
@@ -47,10 +48,12 @@ fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
         drawn("flows", "Flows", flows::figures(&view, summary)),
         drawn("reasons", "Why", why::figures(&view)),
         drawn("time", "Over time", ports::figures(&view)),
+        drawn("bumps", "Bumps", bumps::figures(&view)),
         drawn("network", "Network", vec![heat::figure(&view), fabric::figure(&view)]),
         drawn("slots", "Schedule", schedule),
         words("made", "How it was made", html::trust(set)),
     ];
+    all.retain(|section| section.id != "bumps" || !section.figures.is_empty());
     // Before the last one.
     faults.into_iter().for_each(|faults| all.insert(all.len() - 1, faults));
     all

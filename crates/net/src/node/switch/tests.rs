@@ -192,6 +192,7 @@ fn switch(graph: &Graph, node: u32, queue: &QueueSpec) -> Switch {
         mtu: MTU,
         seed: SEED,
         classifier: None,
+        senders: Senders::default(),
     })
 }
 

@@ -1,0 +1,202 @@
+//! A discipline that is an eBPF program: `bpf/slotline_bump.h` is its side of what is here.
+
+use crate::guard::Guarded;
+use crate::object::{ObjectError, SECTION, instructions};
+use crate::vm::{Machine, Program, Refused, Trap};
+use slotline_net::aqm::{Arrival, Discipline, Feedback, Verdict};
+use slotline_net::rng::Stream;
+use slotline_net::units::{Bytes, Rate};
+use std::sync::Arc;
+
+/// Most instructions for one packet.
+pub const FUEL: u32 = 10_000;
+/// Bytes of the context.
+const CONTEXT: usize = 192;
+/// Where the part begins that is the program's own, and kept from packet to packet.
+const STATE: usize = 64;
+
+/// What the program returns.
+mod answer {
+    pub const PASS: u64 = 0;
+    pub const MARK: u64 = 1;
+    pub const DROP: u64 = 2;
+    /// And the quantised feedback in the low six bits.
+    pub const NOTIFY: u64 = 0x100;
+}
+
+/// Why an object file cannot be a discipline.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file is not what it should be.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// The program is not accepted.
+    #[error(transparent)]
+    Program(#[from] Refused),
+}
+
+/// Reads an object file's discipline.
+pub fn load(file: &[u8]) -> Result<Arc<Program>, LoadError> {
+    Ok(Arc::new(Program::new(instructions(file, SECTION)?)?))
+}
+
+/// The discipline of one queue. A program that is stopped is not asked again: packets of its queue pass.
+#[derive(Clone, Debug)]
+pub struct EbpfDiscipline {
+    program: Arc<Program>,
+    context: [u8; CONTEXT],
+    rng: Stream,
+    trap: Option<Trap>,
+    fuel: u32,
+}
+
+impl EbpfDiscipline {
+    /// A queue that drains at `rate` and holds `capacity`; its state is all zeros.
+    pub fn new(program: Arc<Program>, rate: Rate, capacity: Bytes, rng: Stream) -> EbpfDiscipline {
+        let mut context = [0; CONTEXT];
+        context[16..24].copy_from_slice(&capacity.0.to_le_bytes());
+        context[24..32].copy_from_slice(&rate.0.to_le_bytes());
+        EbpfDiscipline { program, context, rng, trap: None, fuel: FUEL }
+    }
+
+    /// Why the program was stopped, if it was.
+    pub fn trap(&self) -> Option<Trap> {
+        self.trap
+    }
+
+    fn ask(&mut self, arrival: &Arrival) -> Result<u64, Trap> {
+        let now_ns = arrival.now.as_ns();
+        let idle = arrival.backlog.idle_since.map_or(0, |since| arrival.now.since(since).as_ns());
+        let context = &mut self.context;
+        context[0..8].copy_from_slice(&now_ns.to_le_bytes());
+        context[8..16].copy_from_slice(&arrival.bytes().to_le_bytes());
+        context[32..36].copy_from_slice(&arrival.len.to_le_bytes());
+        context[36..40].copy_from_slice(&u32::from(arrival.ect).to_le_bytes());
+        context[40..48].copy_from_slice(&idle.to_le_bytes());
+        let rng = &mut self.rng;
+        let (packet, fuel) = (&mut [][..], self.fuel);
+        let mut machine = Machine { context, writable: STATE, packet, now_ns, fuel };
+        self.program.run(&mut machine, &mut || rng.bits() as u32)
+    }
+}
+
+impl Discipline for EbpfDiscipline {
+    fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+        if self.trap.is_some() {
+            return Verdict::Pass;
+        }
+        match self.ask(arrival) {
+            Ok(answer::MARK) if arrival.ect => Verdict::Mark,
+            // A packet that cannot be marked is dropped instead (RFC 3168).
+            Ok(answer::MARK | answer::DROP) => Verdict::Drop,
+            Ok(answer) if answer & !0x3f == answer::NOTIFY && answer & 0x3f > 0 => {
+                Verdict::Notify(Feedback {
+                    quantised: (answer & 0x3f) as u8,
+                    ..Feedback::default()
+                })
+            }
+            Ok(answer::PASS) => Verdict::Pass,
+            // An answer without a meaning harms nobody.
+            Ok(_) => Verdict::Pass,
+            Err(trap) => {
+                self.trap = Some(trap);
+                Verdict::Pass
+            }
+        }
+    }
+}
+
+/// A discipline of a file, guarded like any other.
+pub type GuardedEbpf = Guarded<EbpfDiscipline>;
+
+/// The threshold of DCTCP as instructions, for where there is no compiler: `bpf/dctcp.c`, assembled by
+/// hand. Marks what finds more than `bytes`.
+pub fn threshold(bytes: u32) -> Vec<u8> {
+    let [a, b, c, d] = bytes.to_le_bytes();
+    [
+        [0xb7, 0x00, 0, 0, 0, 0, 0, 0],  // r0 = 0
+        [0x79, 0x12, 8, 0, 0, 0, 0, 0],  // r2 = queue_bytes
+        [0xb7, 0x03, 0, 0, a, b, c, d],  // r3 = threshold
+        [0xbd, 0x32, 1, 0, 0, 0, 0, 0],  // if r2 <= r3 goto out
+        [0x61, 0x10, 36, 0, 0, 0, 0, 0], // r0 = ect: 1 is a mark
+        [0x95, 0x00, 0, 0, 0, 0, 0, 0],  // out: return r0
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::wrap;
+    use slotline_net::aqm::{Threshold, VirtualQueue};
+    use slotline_net::time::Time;
+
+    const GBPS: Rate = Rate(1_000_000_000);
+
+    fn discipline(code: &[u8]) -> EbpfDiscipline {
+        let program = load(&wrap(code, SECTION)).unwrap_or_else(|why| panic!("{why}"));
+        EbpfDiscipline::new(program, GBPS, Bytes(100_000), Stream::named(1, "test", 0))
+    }
+
+    /// The program against the same discipline in Rust, on bursts.
+    #[test]
+    fn the_threshold_marks_what_the_one_in_rust_marks() {
+        let mut program = discipline(&threshold(30_000));
+        let mut queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
+        let mut native = Threshold::new(Bytes(30_000), GBPS.pace());
+        let mut marks = 0;
+        for n in 0..5_000u64 {
+            let now = Time::us(n / 60 * 720 + n % 60);
+            let arrival = queue.arrival(1500, n % 3 != 0, now);
+            let verdict = program.arrive(&arrival);
+            // Bytes are rounded down: on the edge, time knows better.
+            let edge = arrival.bytes() == 30_000;
+            assert!(edge || verdict == Discipline::arrive(&mut native, &arrival), "{n}");
+            marks += u32::from(verdict == Verdict::Mark);
+            queue.add(1500, now);
+        }
+        assert!(marks > 500 && program.trap().is_none(), "{marks}");
+    }
+
+    #[test]
+    fn state_is_kept_and_belongs_to_one_queue() {
+        // r2 = state[0] + 1; state[0] = r2; r0 = r2 > 3 ? 2 : 0
+        let code = [
+            [0x79, 0x12, 64, 0, 0, 0, 0, 0],
+            [0x07, 0x02, 0, 0, 1, 0, 0, 0],
+            [0x7b, 0x21, 64, 0, 0, 0, 0, 0],
+            [0xb7, 0x00, 0, 0, 0, 0, 0, 0],
+            [0xb5, 0x02, 1, 0, 3, 0, 0, 0],
+            [0xb7, 0x00, 0, 0, 2, 0, 0, 0],
+            [0x95, 0x00, 0, 0, 0, 0, 0, 0],
+        ]
+        .concat();
+        let mut first = discipline(&code);
+        let mut second = first.clone();
+        let queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
+        let arrival = queue.arrival(100, false, Time::us(1));
+        let drops = |discipline: &mut EbpfDiscipline, count: usize| {
+            (0..count).filter(|_| discipline.arrive(&arrival) == Verdict::Drop).count()
+        };
+        assert_eq!(drops(&mut first, 10), 7);
+        assert_eq!(drops(&mut second, 4), 1);
+    }
+
+    /// Without end, out of bounds, an unknown helper: the queue's packets pass from then on.
+    #[test]
+    fn a_program_that_misbehaves_is_stopped_for_good() {
+        let queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
+        let arrival = queue.arrival(100, false, Time::us(1));
+        let endless = [0x05, 0, 0xff, 0xff, 0, 0, 0, 0];
+        let reads = [0x79, 0x10, 192, 0, 0, 0, 0, 0];
+        let writes = [0x7b, 0x11, 8, 0, 0, 0, 0, 0];
+        let calls = [0x85, 0, 0, 0, 99, 0, 0, 0];
+        for first in [endless, reads, writes, calls] {
+            let code = [first, [0x95, 0, 0, 0, 0, 0, 0, 0]].concat();
+            let mut program = discipline(&code);
+            assert_eq!(program.arrive(&arrival), Verdict::Pass);
+            assert!(program.trap().is_some(), "{first:?}");
+            assert_eq!(program.arrive(&arrival), Verdict::Pass);
+        }
+    }
+}

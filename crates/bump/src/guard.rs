@@ -1,0 +1,103 @@
+//! A discipline that fails harms its own queue alone.
+
+use slotline_net::aqm::{Arrival, Departure, Discipline, Verdict};
+use slotline_net::units::Pace;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A discipline whose panics are caught. After one it is not asked again: packets of its queue pass.
+#[derive(Clone, Debug)]
+pub struct Guarded<D> {
+    inner: D,
+    broken: bool,
+}
+
+impl<D> Guarded<D> {
+    /// Guards `inner`.
+    pub fn new(inner: D) -> Guarded<D> {
+        Guarded { inner, broken: false }
+    }
+
+    /// Whether it has failed.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The discipline.
+    pub fn inner(&self) -> &D {
+        &self.inner
+    }
+
+    fn guard(&mut self, ask: impl FnOnce(&mut D) -> Verdict) -> Verdict {
+        if self.broken {
+            return Verdict::Pass;
+        }
+        let inner = &mut self.inner;
+        // What a panic leaves behind is never looked at again.
+        catch_unwind(AssertUnwindSafe(|| ask(inner))).unwrap_or_else(|_| {
+            self.broken = true;
+            Verdict::Pass
+        })
+    }
+}
+
+impl<D: Discipline> Discipline for Guarded<D> {
+    #[inline]
+    fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+        self.guard(|inner| inner.arrive(arrival))
+    }
+
+    #[inline]
+    fn leave(&mut self, departure: &Departure) -> Verdict {
+        self.guard(|inner| inner.leave(departure))
+    }
+
+    fn set_pace(&mut self, pace: Pace) {
+        self.guard(|inner| {
+            inner.set_pace(pace);
+            Verdict::Pass
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::aqm::VirtualQueue;
+    use slotline_net::aqm::bank::{Bank, Entry, Fate};
+    use slotline_net::time::Time;
+    use slotline_net::units::{Bytes, Rate};
+
+    /// Drops everything, until it meets what it does not expect.
+    struct Fragile {
+        fails: bool,
+        seen: u32,
+    }
+
+    impl Discipline for Fragile {
+        fn arrive(&mut self, _arrival: &Arrival) -> Verdict {
+            self.seen += 1;
+            assert!(!self.fails || self.seen < 3, "unexpected packet");
+            Verdict::Drop
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_one_discipline_and_spares_the_others() {
+        let queue = VirtualQueue::new(Rate(1_000_000_000).pace(), Bytes(100_000));
+        let entry = |fails| Entry::new(queue, Guarded::new(Fragile { fails, seen: 0 }));
+        let mut bank = Bank::new(vec![entry(true), entry(false)]);
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let mut dropped = [0, 0];
+        for n in 0..20u64 {
+            for (at, count) in dropped.iter_mut().enumerate() {
+                let fate = bank.pass(at, 1500, true, Time::us(n)).unwrap();
+                *count += u32::from(fate == Fate::Judged(Verdict::Drop));
+            }
+        }
+        std::panic::set_hook(hook);
+        assert_eq!(dropped, [2, 20]);
+        let broken: Vec<bool> = bank.entries().iter().map(|e| e.discipline.is_broken()).collect();
+        assert_eq!(broken, [true, false]);
+    }
+}

@@ -1,0 +1,27 @@
+//! A bump on the wire for real frames (Al-Fares, NetBump, chapter 5): classify, estimate, mark or drop
+//! or notify, process, forward. It never queues or delays a packet.
+//!
+//! The virtual queues and the disciplines are those of `slotline_net::aqm`, the same that the simulator
+//! has. This crate adds what bytes need: frames, ECN bits with their checksum, captures, a table that
+//! several cores share, and disciplines that are eBPF object files.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod capture;
+pub mod classify;
+pub mod ebpf;
+pub mod frame;
+pub mod guard;
+pub mod levels;
+pub mod notice;
+pub mod object;
+pub mod pipeline;
+pub mod vm;
+
+pub use classify::{ByDestination, Classify};
+pub use ebpf::EbpfDiscipline;
+pub use frame::{Content, Fault, Packet};
+pub use guard::Guarded;
+pub use levels::{Levels, Own, Shared};
+pub use pipeline::{Action, Malformed, Passed, Pipeline, Process};

@@ -1,0 +1,179 @@
+//! Programs written as bytes, and random ones.
+
+use super::*;
+use proptest::prelude::*;
+
+/// One instruction: operation, registers, offset, immediate.
+fn op(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> [u8; 8] {
+    let ([low, high], [a, b, c, d]) = (off.to_le_bytes(), imm.to_le_bytes());
+    [code, src << 4 | dst, low, high, a, b, c, d]
+}
+
+const RETURN: [u8; 8] = [0x95, 0, 0, 0, 0, 0, 0, 0];
+
+fn program(ops: &[[u8; 8]]) -> Program {
+    Program::new(ops.as_flattened()).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn run_with(ops: &[[u8; 8]], context: &mut [u8], fuel: u32) -> Result<u64, Trap> {
+    let mut packet = [0xaa; 64];
+    let mut machine = Machine { context, writable: 8, packet: &mut packet, now_ns: 77, fuel };
+    program(ops).run(&mut machine, &mut || 0x1234_5678)
+}
+
+fn run(ops: &[[u8; 8]]) -> Result<u64, Trap> {
+    run_with(ops, &mut [7, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8], 1_000)
+}
+
+/// `r0 = dst OP src` for a code with the register bit.
+fn compute(code: u8, dst: i64, src: i64) -> u64 {
+    let wide = |reg: u8, value: i64| {
+        [op(0x18, reg, 0, 0, value as i32), op(0, 0, 0, 0, (value >> 32) as i32)]
+    };
+    let mut ops = wide(0, dst).to_vec();
+    ops.extend(wide(2, src));
+    ops.extend([op(code, 0, 2, 0, 0), RETURN]);
+    run(&ops).unwrap()
+}
+
+proptest! {
+    /// Arithmetic as RFC 9669 defines it.
+    #[test]
+    fn arithmetic(a: i64, b: i64) {
+        let (x, y) = (a as u64, b as u64);
+        prop_assert_eq!(compute(0x0f, a, b), x.wrapping_add(y));
+        prop_assert_eq!(compute(0x1f, a, b), x.wrapping_sub(y));
+        prop_assert_eq!(compute(0x2f, a, b), x.wrapping_mul(y));
+        prop_assert_eq!(compute(0x3f, a, b), if y == 0 { 0 } else { x / y });
+        prop_assert_eq!(compute(0x9f, a, b), if y == 0 { x } else { x % y });
+        prop_assert_eq!(compute(0x6f, a, b), x << (y % 64));
+        prop_assert_eq!(compute(0xcf, a, b), (a >> (y % 64)) as u64);
+        let (x, y) = (x as u32, y as u32);
+        prop_assert_eq!(compute(0x0c, a, b), u64::from(x.wrapping_add(y)));
+        prop_assert_eq!(compute(0x3c, a, b), u64::from(x.checked_div(y).unwrap_or(0)));
+        prop_assert_eq!(compute(0xcc, a, b), u64::from(((x as i32) >> (y % 32)) as u32));
+        prop_assert_eq!(compute(0xac, a, b), u64::from(x ^ y));
+    }
+
+    /// Comparisons: r0 = 1 where the jump is taken.
+    #[test]
+    fn jumps(a: i32, b: i32) {
+        let jump = |code: u8| {
+            run(&[
+                op(0xb7, 1, 0, 0, a),
+                op(code, 1, 0, 2, b),
+                op(0xb7, 0, 0, 0, 0),
+                RETURN,
+                op(0xb7, 0, 0, 0, 1),
+                RETURN,
+            ]).map(|r0| r0 == 1)
+        };
+        let (x, y) = (i64::from(a) as u64, i64::from(b) as u64);
+        prop_assert_eq!(jump(0x15), Ok(a == b));
+        prop_assert_eq!(jump(0x25), Ok(x > y));
+        prop_assert_eq!(jump(0xb5), Ok(x <= y));
+        prop_assert_eq!(jump(0x65), Ok(a > b));
+        prop_assert_eq!(jump(0xd5), Ok(a <= b));
+        prop_assert_eq!(jump(0x26), Ok((a as u32) > b as u32));
+        prop_assert_eq!(jump(0xc6), Ok(a < b));
+        prop_assert_eq!(jump(0x45), Ok(x & y != 0));
+    }
+
+    /// Whatever is accepted ends, and touches nothing but its memory.
+    #[test]
+    fn random_programs_do_no_harm(
+        ops in prop::collection::vec((any::<u8>(), 0u8..11, 0u8..11, -8i16..8, any::<i32>()), 1..40),
+        kinds in prop::collection::vec(0usize..12, 40),
+    ) {
+        // Mostly operations that exist.
+        let codes = [0x0f, 0xb7, 0x61, 0x7b, 0x05, 0x1d, 0x85, 0x6f, 0x18, 0xdc, 0x3f];
+        let mut bytes: Vec<u8> = Vec::new();
+        for ((code, dst, src, off, imm), kind) in ops.into_iter().zip(kinds) {
+            let code = codes.get(kind).copied().unwrap_or(code);
+            let imm = if code == 0x85 { 7 } else { imm };
+            bytes.extend(op(code, dst, src, off, imm));
+        }
+        bytes.extend(RETURN);
+        if let Ok(program) = Program::new(&bytes) {
+            let (mut context, mut packet) = ([1u8; 32], [2u8; 20]);
+            let mut machine =
+                Machine { context: &mut context, writable: 16, packet: &mut packet, now_ns: 1, fuel: 500 };
+            let _ = program.run(&mut machine, &mut || 3);
+            prop_assert_eq!(&context[..16], &[1u8; 16]);
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_no_program_that_crashes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Program::new(&bytes);
+    }
+}
+
+#[test]
+fn the_context_is_read_and_its_later_part_written() {
+    let mut context = [9, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let ops = [
+        op(0x79, 0, 1, 0, 0),
+        op(0x07, 0, 0, 0, 1),
+        op(0x7b, 1, 0, 8, 0),
+        op(0x63, 10, 0, -4, 0),
+        op(0x61, 0, 10, -4, 0),
+        RETURN,
+    ];
+    assert_eq!(run_with(&ops, &mut context, 100), Ok(10));
+    assert_eq!(context[8..], 10u64.to_le_bytes());
+    // The first eight bytes are for reading only.
+    let trap = run(&[op(0x7b, 1, 0, 0, 0), RETURN]);
+    assert_eq!(trap, Err(Trap::Memory { at: 0, address: CONTEXT, size: 8 }));
+}
+
+#[test]
+fn bounds_hold_at_every_edge() {
+    let load = |off: i16, code: u8| run(&[op(code, 0, 1, off, 0), RETURN]);
+    assert_eq!(load(15, 0x71), Ok(8));
+    assert_eq!(load(12, 0x61), Ok(0x0807_0605));
+    for (off, code) in [(16, 0x71), (13, 0x61), (9, 0x79), (-1, 0x71), (i16::MAX, 0x71)] {
+        assert!(matches!(load(off, code), Err(Trap::Memory { .. })), "{off}");
+    }
+    let stack = |off: i16| run(&[op(0x7a, 10, 0, off, -1), op(0x79, 0, 10, off, 0), RETURN]);
+    assert_eq!((stack(-8), stack(-512)), (Ok(u64::MAX), Ok(u64::MAX)));
+    assert!(stack(-7).is_err() && stack(-513).is_err() && stack(0).is_err());
+    // A number that is no address.
+    assert!(run(&[op(0xb7, 2, 0, 0, 64), op(0x71, 0, 2, 0, 0), RETURN]).is_err());
+}
+
+#[test]
+fn a_loop_without_end_is_stopped_and_one_with_an_end_is_not() {
+    assert_eq!(run(&[op(0x05, 0, 0, -1, 0), RETURN]), Err(Trap::TooLong));
+    let count = [op(0xb7, 0, 0, 0, 0), op(0x07, 0, 0, 0, 1), op(0xa5, 0, 0, -2, 100), RETURN];
+    assert_eq!(run(&count), Ok(100));
+}
+
+#[test]
+fn helpers_have_the_numbers_of_linux() {
+    assert_eq!(run(&[op(0x85, 0, 0, 0, 5), RETURN]), Ok(77));
+    assert_eq!(run(&[op(0x85, 0, 0, 0, 7), RETURN]), Ok(0x1234_5678));
+    let none = run(&[op(0x85, 0, 0, 0, 1), RETURN]);
+    assert_eq!(none, Err(Trap::Helper { at: 0, helper: 1 }));
+}
+
+#[test]
+fn what_is_refused_is_named() {
+    let refused = |ops: &[[u8; 8]]| Program::new(ops.as_flattened()).map(drop).unwrap_err();
+    let table: [(&[[u8; 8]], usize, &str); 9] = [
+        (&[], 0, "whole instructions"),
+        (&[op(0xb7, 0, 0, 0, 0)], 0, "does not end"),
+        (&[op(0xb7, 10, 0, 0, 0), RETURN], 0, "register 10"),
+        (&[op(0xbf, 0, 11, 0, 0), RETURN], 0, "registers 0 to 10, not 11"),
+        (&[op(0x05, 0, 0, 1, 0), RETURN], 0, "jumps to 2"),
+        (&[op(0x18, 1, 0, 0, 0), op(0, 0, 0, 0, 0), op(0x05, 0, 0, -2, 0)], 2, "jumps to 1"),
+        (&[op(0x18, 1, 1, 0, 0), op(0, 0, 0, 0, 0), RETURN], 0, "a map"),
+        (&[op(0xdb, 1, 0, 0, 0), RETURN], 0, "no operation 0xdb"),
+        (&[RETURN, op(0x85, 0, 1, 0, 4), RETURN], 1, "no operation 0x85"),
+    ];
+    for (ops, at, why) in table {
+        let error = refused(ops);
+        assert!(error.at == at && error.why.contains(why), "{error}");
+    }
+    assert!(Program::new(&[0x95, 0, 0]).is_err());
+}

@@ -1,0 +1,179 @@
+//! `slotline bump pcapng`: a capture through a bump.
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use slotline_bump::capture::{Report, Setup, through};
+use slotline_bump::{EbpfDiscipline, Guarded, Malformed, ebpf};
+use slotline_lab::scenario::queue_from_text;
+use slotline_net::aqm::{Discipline, Marker, queue_stream};
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::rng::Stream;
+use slotline_net::units::{Bytes, Rate};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub struct BumpOptions {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Take a capture through a bump: marks, drops and estimates as they would have been.
+    Pcapng(CaptureOptions),
+}
+
+#[derive(Args)]
+struct CaptureOptions {
+    /// The capture, pcap or pcapng, of Ethernet.
+    input: PathBuf,
+    /// The pcapng to write: packets that go on, with estimates as comments.
+    output: PathBuf,
+    /// Discipline and capacity, as a scenario's `queue`, for example '{ kind = "ecn", limit = "150KB" }'.
+    #[arg(long, value_name = "QUEUE", default_value = "\"drop-tail\"")]
+    queue: String,
+    /// An eBPF object file whose program decides instead; --queue then says the capacity alone.
+    #[arg(long, value_name = "FILE")]
+    ebpf: Option<PathBuf>,
+    /// The rate at which virtual queues drain.
+    #[arg(long, default_value = "1Gbps")]
+    rate: Rate,
+    /// Most virtual queues; packets for more destinations pass.
+    #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    queues: u32,
+    /// Leading bits of IPv4 destinations that share a virtual queue.
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u8).range(0..=32))]
+    prefix: u8,
+    /// Leading bits of IPv6 destinations that share a virtual queue.
+    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u8).range(0..=128))]
+    prefix6: u8,
+    /// What links add to each packet's bytes: preamble, check sequence, gap.
+    #[arg(long, default_value_t = slotline_bump::pipeline::FRAMING)]
+    framing: u32,
+    /// What becomes of malformed packets.
+    #[arg(long, value_enum, default_value = "pass")]
+    malformed: OnMalformed,
+    /// A CSV to write, with a line for each packet of the input.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Seed of disciplines that draw.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Replace files that are there.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OnMalformed {
+    Pass,
+    Drop,
+}
+
+pub fn bump(options: &BumpOptions) -> Result<ExitCode> {
+    let What::Pcapng(options) = &options.what;
+    let spec = queue_from_text(&options.queue).map_err(|why| anyhow::anyhow!("--queue: {why}"))?;
+    if !(spec.shared.is_none() && !spec.priorities) {
+        bail!("--queue: a virtual queue has neither classes nor a shared buffer");
+    }
+    if options.rate.0 == 0 {
+        bail!("--rate is 0: nothing would drain");
+    }
+    let setup = Setup {
+        rate: options.rate,
+        capacity: spec.limit,
+        queues: options.queues,
+        prefix: (options.prefix, options.prefix6),
+        framing: options.framing,
+        malformed: match options.malformed {
+            OnMalformed::Pass => Malformed::Pass,
+            OnMalformed::Drop => Malformed::Drop,
+        },
+    };
+    let Some(object) = &options.ebpf else {
+        let discipline = |at: u32| {
+            let rng = queue_stream(options.seed, NodeId(at), PortId(0), 0);
+            Guarded::new(Marker::new(spec.policy, options.rate.pace(), 1_538, rng))
+        };
+        return take(options, &setup, discipline, |_| None);
+    };
+    let file =
+        std::fs::read(object).with_context(|| format!("cannot read {}", object.display()))?;
+    let program = ebpf::load(&file).with_context(|| format!("{}", object.display()))?;
+    let discipline = |at: u32| {
+        let rng = Stream::named(options.seed, "bump.ebpf", at.into());
+        EbpfDiscipline::new(program.clone(), setup.rate, setup.capacity, rng)
+    };
+    take(options, &setup, discipline, |one| one.trap().map(|trap| trap.to_string()))
+}
+
+fn take<D: Discipline + Clone>(
+    options: &CaptureOptions,
+    setup: &Setup,
+    discipline: impl FnMut(u32) -> D,
+    failed: impl Fn(&D) -> Option<String>,
+) -> Result<ExitCode> {
+    let path = &options.input;
+    let input = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let output = create(&options.output, options)?;
+    let table: Box<dyn Write> = match &options.csv {
+        Some(csv) => Box::new(create(csv, options)?),
+        None => Box::new(std::io::sink()),
+    };
+    let done = through(setup, &input, discipline, output, table);
+    let (report, disciplines) = done.with_context(|| format!("{}", path.display()))?;
+    say(&report);
+    for (at, why) in disciplines.iter().enumerate().filter_map(|(at, one)| Some((at, failed(one)?)))
+    {
+        println!("queue {at}: the program was stopped, packets pass since then: {why}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn create(path: &Path, options: &CaptureOptions) -> Result<BufWriter<File>> {
+    let mut open = File::options();
+    open.write(true);
+    let open = match options.force {
+        true => open.create(true).truncate(true),
+        false => open.create_new(true),
+    };
+    let file = open.open(path);
+    let file = file.with_context(|| {
+        format!("cannot write {}; --force replaces a file that is there", path.display())
+    })?;
+    Ok(BufWriter::new(file))
+}
+
+/// Queues that are listed.
+const LISTED: usize = 20;
+
+fn say(report: &Report) {
+    println!(
+        "{} packets, {} queues; without a queue: {}, malformed: {}, out of order: {}, notices: {}",
+        report.packets,
+        report.queues.len(),
+        report.others.unclassified,
+        report.others.malformed,
+        report.late,
+        report.notices
+    );
+    let line = |cells: [&str; 6]| {
+        let [network, packets, marks, early, full, most] = cells;
+        println!("{network:<40} {packets:>10} {marks:>10} {early:>10} {full:>10} {most:>10}");
+    };
+    line(["destination", "packets", "marked", "dropped", "no room", "longest"]);
+    let mut queues: Vec<_> = report.queues.iter().collect();
+    queues.sort_by_key(|(_, counts, _)| std::cmp::Reverse(counts.packets));
+    for (network, counts, most) in queues.iter().take(LISTED) {
+        let [packets, marks, early, full] =
+            [counts.packets, counts.marks, counts.early, counts.full].map(|n| n.to_string());
+        let most = Bytes(*most).to_string();
+        line([&network.to_string(), &packets, &marks, &early, &full, &most]);
+    }
+    if let Some(more) = queues.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        println!("and {more} more");
+    }
+}

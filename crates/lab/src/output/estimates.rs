@@ -1,0 +1,42 @@
+//! Virtual queues beside the real ones, as a table of the result.
+
+use super::table::{Cell, Column, Table, fit};
+use super::tables::{field, node, port, scheme, seed};
+use crate::record::EstimateRow;
+use std::borrow::Cow;
+
+/// One row per comparison that was kept.
+pub static ESTIMATES: Table<EstimateRow> = Table {
+    name: "estimates",
+    meaning: "One row per comparison of a bump's virtual queue with the queue it stands for that was \
+              kept: one in each sampling interval, where samples are taken.",
+    csv: true,
+    rows: |run| Cow::Borrowed(&run.estimates),
+    len: |run| run.estimates.len(),
+    blank: EstimateRow::default,
+    columns: &[
+        scheme(),
+        seed(),
+        field!("t_ps", Count, t_ps, "When a packet came to the bump."),
+        node(|e| Some(e.port)),
+        port(|e| Some(e.port)),
+        field!(
+            "bump",
+            Count,
+            bump,
+            "Number of the table of virtual queues at its switch; bumps that share one are all number 0."
+        ),
+        field!(
+            "estimate_bytes",
+            Count,
+            estimate_bytes,
+            "Bytes in the virtual queue, without the packet."
+        ),
+        field!("real_bytes", Count, real_bytes, "Bytes that the port had not sent yet."),
+        Column {
+            name: "port_index",
+            meaning: super::tables::PORT_INDEX,
+            cell: Cell::Count(|e| e.port as u64, |e, v| fit(&mut e.port, v)),
+        },
+    ],
+};

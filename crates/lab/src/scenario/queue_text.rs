@@ -1,0 +1,34 @@
+//! A queue on the command line, as a scenario has it.
+
+use serde::Deserialize;
+use slotline_net::aqm::spec::QueueSpec;
+
+#[derive(Deserialize)]
+struct Table {
+    queue: QueueSpec,
+}
+
+/// Reads what a scenario could have after `queue =`. A name alone needs no quotes.
+pub fn queue_from_text(text: &str) -> Result<QueueSpec, String> {
+    let word = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let value = if word { format!("\"{text}\"") } else { text.to_string() };
+    let table: Table =
+        toml::from_str(&format!("queue = {value}")).map_err(|error| error.message().to_string())?;
+    table.queue.validate().map_err(|error| error.to_string())?;
+    Ok(table.queue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_or_a_table() {
+        assert_eq!(queue_from_text("ecn"), QueueSpec::named("ecn").map_err(|e| e.to_string()));
+        let table = queue_from_text("{ kind = \"ecn\", limit = \"40KB\" }").unwrap();
+        assert_eq!(table.limit.0, 40_000);
+        for (text, why) in [("blue", "unknown variant"), ("{ limit = \"0B\" }", "0B"), ("{", "")] {
+            assert!(queue_from_text(text).unwrap_err().contains(why), "{text}");
+        }
+    }
+}

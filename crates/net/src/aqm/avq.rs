@@ -1,0 +1,97 @@
+//! AVQ, the adaptive virtual queue (Kunniyur and Srikant, IEEE/ACM Transactions on Networking 12(2),
+//! 2004): a virtual queue whose capacity is adapted so that the link is used to a wanted degree.
+
+use super::discipline::{Arrival, Discipline, Verdict, mark_or_drop};
+use super::spec::AvqSpec;
+use crate::time::Time;
+use crate::units::Pace;
+
+/// The state of one queue, named as in the article's Figure 1.
+#[derive(Clone, Debug)]
+pub struct Avq {
+    spec: AvqSpec,
+    /// Capacity of the link, C, in bytes per second.
+    capacity: f64,
+    /// Capacity of the virtual queue, C̃.
+    virtual_capacity: f64,
+    /// Bytes in the virtual queue, VQ.
+    level: f64,
+    /// Time of the previous arrival, s.
+    last: Time,
+}
+
+fn bytes_per_second(pace: Pace) -> f64 {
+    pace.bytes_in(Time::s(1)) as f64
+}
+
+impl Avq {
+    /// An empty queue drained at `pace`. The virtual capacity begins with that of the link.
+    pub fn new(spec: AvqSpec, pace: Pace) -> Avq {
+        let capacity = bytes_per_second(pace);
+        Avq { spec, capacity, virtual_capacity: capacity, level: 0.0, last: Time::ZERO }
+    }
+}
+
+impl Discipline for Avq {
+    fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+        let AvqSpec { utilisation, gain, size, ecn } = self.spec;
+        let gone = arrival.now.since(self.last).as_ps() as f64 / 1e12;
+        let len = f64::from(arrival.len);
+        self.level = (self.level - self.virtual_capacity * gone).max(0.0);
+        let overflows = self.level + len > size.0 as f64;
+        if !overflows {
+            self.level += len;
+        }
+        let grown = self.virtual_capacity + gain * utilisation * self.capacity * gone;
+        self.virtual_capacity = (grown.min(self.capacity) - gain * len).max(0.0);
+        self.last = arrival.now.max(self.last);
+        if overflows { mark_or_drop(ecn, arrival.ect) } else { Verdict::Pass }
+    }
+
+    fn set_pace(&mut self, pace: Pace) {
+        self.capacity = bytes_per_second(pace);
+        self.virtual_capacity = self.virtual_capacity.min(self.capacity);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::virtual_queue::VirtualQueue;
+    use super::*;
+    use crate::units::{Bytes, Rate};
+
+    fn avq(gain: f64) -> Avq {
+        let spec = AvqSpec { utilisation: 0.9, gain, size: Bytes(15_000), ecn: true };
+        Avq::new(spec, Rate(800_000_000).pace())
+    }
+
+    /// One step by hand: C = 100 MB/s, a gap of 10 us, 1500 bytes.
+    #[test]
+    fn the_capacity_follows_the_recursion() {
+        let mut avq = avq(100.0);
+        let queue = VirtualQueue::new(Rate(800_000_000).pace(), Bytes(1_000_000));
+        avq.arrive(&queue.arrival(1500, true, Time::us(10)));
+        // min(1e8 + 100 · 0.9 · 1e8 · 1e-5, 1e8) - 100 · 1500
+        assert_eq!(avq.virtual_capacity, 1e8 - 150_000.0);
+        avq.arrive(&queue.arrival(1500, true, Time::us(25)));
+        assert!((avq.virtual_capacity - (1e8 - 300_000.0 + 135_000.0)).abs() < 1e-3);
+        // 1500 bytes less what C̃ drains in 15 us, and 1500 more.
+        assert!(
+            (avq.level - 1500.0 - (1500.0_f64 - (1e8 - 150_000.0) * 15e-6).max(0.0)).abs() < 1e-6
+        );
+    }
+
+    /// A load of 95 % is above the wanted 90 %: it is marked sooner or later; one of 85 % never.
+    #[test]
+    fn marks_above_the_wanted_use_only() {
+        for (gap_ns, marked) in [(15_789, true), (17_647, false)] {
+            let (mut avq, mut marks) = (avq(50.0), 0);
+            let queue = VirtualQueue::new(Rate(800_000_000).pace(), Bytes(1_000_000));
+            for n in 1..200_000u64 {
+                let arrival = queue.arrival(1500, true, Time::ns(gap_ns * n));
+                marks += u32::from(avq.arrive(&arrival) == Verdict::Mark);
+            }
+            assert_eq!(marks > 100, marked, "{gap_ns}: {marks}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The virtual queues of one bump with their disciplines: estimate, then mark, drop or notify.
+
+use super::discipline::{Departure, Discipline, Left, Verdict};
+use super::virtual_queue::VirtualQueue;
+use crate::time::Time;
+use crate::units::Pace;
+
+/// What has happened at one virtual queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Packets that came, dropped ones included.
+    pub packets: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets dropped by the discipline.
+    pub early: u64,
+    /// Packets for which the virtual queue had no room.
+    pub full: u64,
+    /// Senders notified.
+    pub notices: u64,
+}
+
+/// What becomes of a packet in a bump.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// The discipline's verdict; [`Verdict::Drop`] is an early drop.
+    Judged(Verdict),
+    /// There is no room for it in the virtual queue.
+    Full,
+}
+
+/// One virtual queue: its level, its discipline, what has happened.
+#[derive(Clone, Debug)]
+pub struct Entry<D> {
+    /// Level, rate and capacity.
+    pub queue: VirtualQueue,
+    /// Its discipline.
+    pub discipline: D,
+    /// What has happened.
+    pub counts: Counts,
+}
+
+impl<D: Discipline> Entry<D> {
+    /// An empty queue under `discipline`.
+    pub fn new(queue: VirtualQueue, discipline: D) -> Entry<D> {
+        Entry { queue, discipline, counts: Counts::default() }
+    }
+
+    /// A packet passes: `vAQM` and the discipline of Figure 5.5. Dropped packets do not count in the
+    /// level.
+    #[inline]
+    pub fn pass(&mut self, len: u32, ect: bool, now: Time) -> Fate {
+        self.counts.packets += 1;
+        let (fate, filled) = self.judge(self.queue, len, ect, now);
+        if let Some(queue) = filled {
+            self.queue = queue;
+        }
+        fate
+    }
+
+    /// What becomes of a packet where the queue is `queue`, and the queue with it, unless it is dropped.
+    #[inline]
+    pub fn judge(
+        &mut self,
+        queue: VirtualQueue,
+        len: u32,
+        ect: bool,
+        now: Time,
+    ) -> (Fate, Option<VirtualQueue>) {
+        let arrival = queue.arrival(len, ect, now);
+        let early = self.discipline.arrive(&arrival);
+        let mut filled = queue;
+        if early != Verdict::Drop && !filled.add(len, now) {
+            self.counts.full += 1;
+            return (Fate::Full, None);
+        }
+        let wait = arrival.backlog.wait;
+        let left = Left::Wait(wait, arrival.pace);
+        let departure = Departure { now: now + wait, sojourn: wait, left, ect };
+        let verdict = match early {
+            Verdict::Pass => self.discipline.leave(&departure),
+            decided => decided,
+        };
+        self.count(verdict);
+        (Fate::Judged(verdict), (verdict != Verdict::Drop).then_some(filled))
+    }
+
+    #[inline]
+    fn count(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Mark => self.counts.marks += 1,
+            Verdict::Drop => self.counts.early += 1,
+            Verdict::Notify(_) => self.counts.notices += 1,
+        }
+    }
+}
+
+/// The virtual queues of one bump, by number.
+#[derive(Clone, Debug)]
+pub struct Bank<D> {
+    entries: Vec<Entry<D>>,
+}
+
+impl<D: Discipline> Bank<D> {
+    /// These queues.
+    pub fn new(entries: Vec<Entry<D>>) -> Bank<D> {
+        Bank { entries }
+    }
+
+    /// A packet of queue `at` passes; `None` where there is no such queue.
+    #[inline]
+    pub fn pass(&mut self, at: usize, len: u32, ect: bool, now: Time) -> Option<Fate> {
+        self.entries.get_mut(at).map(|entry| entry.pass(len, ect, now))
+    }
+
+    /// A packet passes that is only counted: of a neighbour, or where a bump merely looks on.
+    #[inline]
+    pub fn see(&mut self, at: usize, len: u32, now: Time) {
+        if let Some(entry) = self.entries.get_mut(at) {
+            entry.counts.packets += 1;
+            let fits = entry.queue.add(len, now);
+            entry.counts.full += u64::from(!fits);
+        }
+    }
+
+    /// The estimate of queue `at` in bytes, the paper's `estimateQlen`; zero where there is none.
+    pub fn bytes(&self, at: usize, now: Time) -> u64 {
+        self.entries.get(at).map_or(0, |entry| entry.queue.bytes(now))
+    }
+
+    /// Queue `at` drains at another rate from now on.
+    pub fn set_pace(&mut self, at: usize, pace: Pace, now: Time) {
+        if let Some(entry) = self.entries.get_mut(at) {
+            entry.queue.set_pace(pace, now);
+            entry.discipline.set_pace(pace);
+        }
+    }
+
+    /// All queues.
+    pub fn entries(&self) -> &[Entry<D>] {
+        &self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::{CodelSpec, Policy};
+    use super::super::{Marker, queue_stream};
+    use super::*;
+    use crate::id::{NodeId, PortId};
+    use crate::units::{Bytes, Rate};
+
+    fn entry(policy: Policy, capacity: u64) -> Entry<Marker> {
+        let pace = Rate(1_000_000_000).pace();
+        let rng = queue_stream(1, NodeId(0), PortId(0), 0);
+        Entry::new(VirtualQueue::new(pace, Bytes(capacity)), Marker::new(policy, pace, 1500, rng))
+    }
+
+    #[test]
+    fn drop_tail_fills_up_and_drops_what_does_not_fit() {
+        let mut entry = entry(Policy::DropTail, 4_500);
+        let fates: Vec<Fate> = (0..5).map(|_| entry.pass(1500, true, Time::us(1))).collect();
+        let pass = Fate::Judged(Verdict::Pass);
+        assert_eq!(fates, [pass, pass, pass, Fate::Full, Fate::Full]);
+        assert_eq!(entry.counts, Counts { packets: 5, full: 2, ..Counts::default() });
+        assert_eq!(entry.pass(1500, true, Time::us(13)), pass);
+    }
+
+    #[test]
+    fn the_threshold_of_dctcp_marks_above_k() {
+        let mut entry = entry(Policy::Ecn { threshold: Bytes(3_000) }, 150_000);
+        let marks: Vec<bool> = (0..5)
+            .map(|_| entry.pass(1500, true, Time::ZERO) == Fate::Judged(Verdict::Mark))
+            .collect();
+        assert_eq!(marks, [false, false, false, true, true]);
+        assert_eq!(entry.pass(1500, false, Time::ZERO), Fate::Judged(Verdict::Pass));
+    }
+
+    /// CoDel on a virtual queue decides as it would where packets wait: at the time they would leave.
+    #[test]
+    fn codel_sees_the_delay_of_the_virtual_queue() {
+        let spec = CodelSpec { target: Time::us(50), interval: Time::us(500), ecn: false };
+        let mut entry = entry(Policy::Codel(spec), 1_000_000);
+        let mut first = None;
+        for n in 0..400u64 {
+            let now = Time::us(10 * n);
+            if entry.pass(1500, false, now) == Fate::Judged(Verdict::Drop) {
+                first = first.or(Some(now));
+            }
+        }
+        // Each packet adds 2 us: 50 us after 25 packets, which leave at 300 us; an interval later, at
+        // 800 us, leaves the packet that came at 670 us.
+        assert_eq!(first, Some(Time::us(670)));
+        assert!(entry.counts.early > 3, "{:?}", entry.counts);
+    }
+}

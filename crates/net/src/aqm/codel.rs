@@ -1,0 +1,191 @@
+//! CoDel (RFC 8289): drops at a rate that rises with the square root of its count while packets wait
+//! longer than a target for a whole interval.
+
+use super::discipline::{Arrival, Departure, Discipline, Verdict, mark_or_drop};
+use super::spec::CodelSpec;
+use crate::time::Time;
+
+/// What the packet after a dropped one means (RFC 8289, 5.5: the packet that follows a drop is taken
+/// out in the same call).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    /// Decided like any other.
+    Usual,
+    /// It leaves; the drop began a dropping state.
+    Leaves,
+    /// Whether dropping goes on depends on it.
+    Continues,
+}
+
+/// The state of one queue, named as in RFC 8289, 5.3.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    spec: CodelSpec,
+    mtu: u64,
+    first_above: Time,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+    next: Next,
+}
+
+impl Codel {
+    /// An empty queue; `mtu` is its largest packet in bytes on the wire.
+    pub fn new(spec: CodelSpec, mtu: u64) -> Codel {
+        Codel {
+            spec,
+            mtu,
+            first_above: Time::ZERO,
+            drop_next: Time::ZERO,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+            next: Next::Usual,
+        }
+    }
+
+    /// Whether the wait has been above the target for an interval (`dodequeue`).
+    fn is_late(&mut self, departure: &Departure) -> bool {
+        let now = departure.now;
+        if departure.sojourn < self.spec.target || departure.left_bytes() <= self.mtu {
+            self.first_above = Time::ZERO;
+            return false;
+        }
+        if self.first_above == Time::ZERO {
+            self.first_above = now + self.spec.interval;
+            return false;
+        }
+        now >= self.first_above
+    }
+
+    /// `control_law`: when the next drop is due after one at `t`.
+    fn after(&self, t: Time) -> Time {
+        let interval = self.spec.interval.as_ps() as f64;
+        t + Time::ps((interval / libm::sqrt(f64::from(self.count.max(1)))) as u64)
+    }
+
+    fn begin(&mut self, now: Time) {
+        let delta = self.count - self.last_count;
+        let recent = now.since(self.drop_next).as_ps() < 16 * self.spec.interval.as_ps();
+        self.dropping = true;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = self.after(now);
+        self.last_count = self.count;
+    }
+
+    /// In the dropping state: whether this packet, too, is chosen.
+    fn goes_on(&mut self, continues: bool, now: Time) -> bool {
+        if continues {
+            self.drop_next = self.after(self.drop_next);
+        }
+        let due = now >= self.drop_next;
+        self.count += u32::from(due);
+        due
+    }
+
+    /// A chosen packet: where it is marked it leaves, so that nothing follows in the same call.
+    fn choose(&mut self, next: Next, ect: bool) -> Verdict {
+        let verdict = mark_or_drop(self.spec.ecn, ect);
+        match (verdict, next) {
+            (Verdict::Drop, next) => self.next = next,
+            (_, Next::Continues) => self.drop_next = self.after(self.drop_next),
+            _ => {}
+        }
+        verdict
+    }
+}
+
+impl Discipline for Codel {
+    fn arrive(&mut self, _arrival: &Arrival) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn leave(&mut self, departure: &Departure) -> Verdict {
+        let Departure { now, ect, .. } = *departure;
+        let late = self.is_late(departure);
+        let next = std::mem::replace(&mut self.next, Next::Usual);
+        if next == Next::Leaves {
+            return Verdict::Pass;
+        }
+        if self.dropping {
+            self.dropping = late;
+            if late && self.goes_on(next == Next::Continues, now) {
+                return self.choose(Next::Continues, ect);
+            }
+        } else if late {
+            self.begin(now);
+            return self.choose(Next::Leaves, ect);
+        }
+        Verdict::Pass
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::discipline::Left;
+    use super::*;
+
+    fn codel(ecn: bool) -> Codel {
+        let spec = CodelSpec { target: Time::ms(5), interval: Time::ms(100), ecn };
+        Codel::new(spec, 1500)
+    }
+
+    fn leave(codel: &mut Codel, sojourn_ms: u64, now_ms: u64) -> Verdict {
+        let departure = Departure {
+            now: Time::ms(now_ms),
+            sojourn: Time::ms(sojourn_ms),
+            left: Left::Bytes(100_000),
+            ect: true,
+        };
+        codel.leave(&departure)
+    }
+
+    /// A packet each millisecond that has waited 10 ms: the times of the drops follow the control law.
+    #[test]
+    fn drops_come_at_the_interval_over_the_square_root_of_the_count() {
+        for (ecn, what) in [(false, Verdict::Drop), (true, Verdict::Mark)] {
+            let mut codel = codel(ecn);
+            let chosen: Vec<u64> = (1..600).filter(|&t| leave(&mut codel, 10, t) == what).collect();
+            // First at 1 + 100; then + 100/√1, + 100/√2, … each at the next whole millisecond.
+            let mut due = 101.0;
+            let want: Vec<u64> = std::iter::once(101)
+                .chain((1..).map(|n: u32| {
+                    due += 100.0 / f64::from(n).sqrt();
+                    (due - 1e-9).ceil() as u64
+                }))
+                .take(chosen.len())
+                .collect();
+            assert!(chosen.len() > 8, "{chosen:?}");
+            assert_eq!(chosen, want, "{what:?}");
+        }
+    }
+
+    #[test]
+    fn a_short_wait_ends_it_and_what_was_learnt_is_kept() {
+        let mut codel = codel(false);
+        let dropped = (1..500).filter(|&t| leave(&mut codel, 10, t) == Verdict::Drop).count();
+        assert!(dropped > 5);
+        assert_eq!(leave(&mut codel, 4, 500), Verdict::Pass);
+        assert!(!codel.dropping);
+        let before = codel.count - codel.last_count;
+        (501..=601).for_each(|t| {
+            leave(&mut codel, 10, t);
+        });
+        assert!(codel.dropping && codel.count == before, "{} {before}", codel.count);
+    }
+
+    #[test]
+    fn a_queue_of_one_packet_is_never_too_long() {
+        let mut codel = codel(false);
+        for now in 0..1_000 {
+            let last = Departure {
+                now: Time::ms(now),
+                sojourn: Time::ms(50),
+                left: Left::Bytes(1500),
+                ect: false,
+            };
+            assert_eq!(codel.leave(&last), Verdict::Pass);
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Quantized congestion notification (IEEE 802.1Q-2018, clauses 30 to 32, once 802.1Qau): the
+//! congestion point at a queue, and the recursions of the reaction point at a sender.
+
+use super::discipline::{Arrival, Discipline, Feedback, Verdict};
+use super::spec::{QcnSpec, ReactionSpec};
+use crate::rng::Stream;
+use crate::time::Time;
+use crate::units::Rate;
+
+/// The worst quantised feedback: six bits.
+pub const WORST: u8 = 63;
+
+/// The congestion point of one queue. Frames are sampled every so many bytes, the fewer the worse the
+/// last sample was: the probability profile, counted in bytes as the standard does (30.2.1).
+#[derive(Clone, Debug)]
+pub struct CongestionPoint {
+    spec: QcnSpec,
+    /// Bytes in the queue at the sample before, Q_old.
+    before: i64,
+    /// Bytes until the next sample.
+    until_sample: i64,
+    rng: Stream,
+}
+
+impl CongestionPoint {
+    /// An empty queue.
+    pub fn new(spec: QcnSpec, rng: Stream) -> CongestionPoint {
+        let until_sample = spec.sample.0 as i64;
+        CongestionPoint { spec, before: 0, until_sample, rng }
+    }
+
+    /// `F_b = -(Q_off + w Q_delta)` of a queue with `bytes` in it, quantised; zero without congestion.
+    pub fn feedback(&self, bytes: u64) -> Feedback {
+        let equilibrium = self.spec.equilibrium.0 as i64;
+        let w = f64::from(self.spec.growth_weight);
+        let offset = bytes as i64 - equilibrium;
+        let delta = bytes as i64 - self.before;
+        let congestion = offset as f64 + w * delta as f64;
+        let worst = (1.0 + 2.0 * w) * equilibrium as f64;
+        let share = (congestion / worst).clamp(0.0, 1.0);
+        // Any congestion counts as 1 at least: zero would say that there is none.
+        let quantised = libm::ceil(share * f64::from(WORST)) as u8;
+        Feedback { quantised, offset, delta }
+    }
+
+    /// Bytes to the next sample after one with feedback `quantised`, before the spread of 15 % either
+    /// way: the chance per byte rises linearly up to where it levels off.
+    fn interval(&self, quantised: u8) -> f64 {
+        let QcnSpec { sample, least_sample, full_at, .. } = self.spec;
+        let rise = f64::from(quantised.min(full_at)) / f64::from(full_at);
+        let most = sample.0 as f64 / least_sample.0 as f64;
+        sample.0 as f64 / (1.0 + (most - 1.0) * rise)
+    }
+}
+
+impl Discipline for CongestionPoint {
+    fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+        self.until_sample -= i64::from(arrival.len);
+        if self.until_sample > 0 {
+            return Verdict::Pass;
+        }
+        let bytes = arrival.bytes() + u64::from(arrival.len);
+        let feedback = self.feedback(bytes);
+        self.before = bytes as i64;
+        let spread = 0.85 + 0.3 * self.rng.unit();
+        self.until_sample += (self.interval(feedback.quantised) * spread) as i64;
+        if feedback.quantised > 0 { Verdict::Notify(feedback) } else { Verdict::Pass }
+    }
+}
+
+/// The rates of one reaction point (the rate limiter of one flow), in bits per second. It knows
+/// neither packets nor clock: it is told of bytes sent, of time that has passed and of feedback.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReactionPoint {
+    spec: ReactionSpec,
+    line: u64,
+    current: u64,
+    target: u64,
+    /// Cycles since the last feedback: of the byte counter, and of the timer.
+    byte_stage: u32,
+    time_stage: u32,
+    bytes_left: i64,
+    timer: Option<Time>,
+}
+
+/// Cycles of fast recovery.
+const FAST: u32 = 5;
+/// G_d: the worst feedback takes 63/128 of the rate.
+const DECREASE: u64 = 128;
+
+impl ReactionPoint {
+    /// A flow on a link of rate `line`, not limited yet.
+    pub fn new(spec: ReactionSpec, line: Rate) -> ReactionPoint {
+        ReactionPoint {
+            spec,
+            line: line.0,
+            current: line.0,
+            target: line.0,
+            byte_stage: 0,
+            time_stage: 0,
+            bytes_left: spec.cycle.0 as i64,
+            timer: None,
+        }
+    }
+
+    /// The rate at which it may send now, R_C.
+    pub fn rate(&self) -> Rate {
+        Rate(self.current)
+    }
+
+    /// The target rate, R_T.
+    pub fn target(&self) -> Rate {
+        Rate(self.target)
+    }
+
+    /// Whether it is slower than the link.
+    pub fn limits(&self) -> bool {
+        self.current < self.line
+    }
+
+    /// When its timer is next due, if it runs.
+    pub fn due(&self) -> Option<Time> {
+        self.timer
+    }
+
+    /// Feedback has come: fast recovery begins (again).
+    pub fn notified(&mut self, quantised: u8, now: Time) {
+        let feedback = u64::from(quantised.clamp(1, WORST));
+        // Feedback in a row is for one and the same excess: the target stays.
+        if self.byte_stage + self.time_stage > 0 || !self.limits() {
+            self.target = self.current;
+        }
+        let left = u128::from(self.current) * u128::from(DECREASE - feedback);
+        self.current = ((left / u128::from(DECREASE)) as u64).max(self.spec.least.0.min(self.line));
+        (self.byte_stage, self.time_stage) = (0, 0);
+        self.bytes_left = self.spec.cycle.0 as i64;
+        self.timer = self.spec.timer.map(|span| now + span);
+    }
+
+    /// Bytes have been sent under its limit.
+    pub fn sent(&mut self, bytes: u32) {
+        if !self.limits() {
+            return;
+        }
+        self.bytes_left -= i64::from(bytes);
+        if self.bytes_left <= 0 {
+            self.byte_stage += 1;
+            let fast = self.byte_stage < FAST;
+            let cycle = if fast { self.spec.cycle } else { self.spec.later_cycle };
+            self.bytes_left += cycle.0 as i64;
+            self.increase();
+        }
+    }
+
+    /// It is `now`: the timer may be due.
+    pub fn passed(&mut self, now: Time) {
+        let (Some(due), Some(span)) = (self.timer, self.spec.timer) else { return };
+        if !self.limits() {
+            self.timer = None;
+        } else if now >= due {
+            self.time_stage += 1;
+            let fast = self.time_stage < FAST;
+            let span = if fast { span } else { Time::ps(span.as_ps() / 2) };
+            self.timer = Some(now + span);
+            self.increase();
+        }
+    }
+
+    /// The end of a cycle: fast recovery, active increase, or hyper-active increase (clause 32.8).
+    fn increase(&mut self) {
+        let (low, high) =
+            (self.byte_stage.min(self.time_stage), self.byte_stage.max(self.time_stage));
+        if low > FAST {
+            self.target += self.spec.hyper_increase.0 * u64::from(low - FAST);
+        } else if high > FAST {
+            self.target += self.spec.increase.0;
+        }
+        self.target = self.target.min(self.line);
+        self.current = (self.current + self.target) / 2;
+        // Halving never gets there by itself.
+        if self.target == self.line && self.line - self.current <= self.line / 1_000 {
+            (self.current, self.timer) = (self.line, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::virtual_queue::VirtualQueue;
+    use super::*;
+    use crate::units::Bytes;
+
+    fn point(spec: QcnSpec) -> CongestionPoint {
+        CongestionPoint::new(spec, Stream::named(1, "test", 0))
+    }
+
+    fn spec() -> QcnSpec {
+        QcnSpec { equilibrium: Bytes(20_000), ..QcnSpec::default() }
+    }
+
+    /// (queue, queue before, quantised): by hand for Q_eq = 20 KB, w = 2, so that 63 stands for
+    /// 100 KB: 63/100000 per byte, rounded up.
+    #[test]
+    fn feedback_is_what_the_formula_says() {
+        let table = [
+            (20_000, 20_000, 0),  // in equilibrium
+            (15_000, 10_000, 4),  // -5000 + 2 · 5000 = 5000: 3.15
+            (30_000, 50_000, 0),  // 10000 - 40000: it shrinks fast
+            (30_000, 30_000, 7),  // 10000: 6.3
+            (40_000, 20_000, 38), // 20000 + 40000: 37.8
+            (60_000, 20_000, 63), // 40000 + 80000: beyond
+            (0, 0, 0),
+        ];
+        for (bytes, before, want) in table {
+            let mut point = point(spec());
+            point.before = before;
+            let got = point.feedback(bytes);
+            assert_eq!(got.quantised, want, "{bytes} after {before}");
+            assert_eq!((got.offset, got.delta), (bytes as i64 - 20_000, bytes as i64 - before));
+        }
+    }
+
+    /// From one sample in 150 KB (1 % of 1500-byte frames) to one in 15 KB (10 %), or as the paper has
+    /// it: 20 % from 32 on.
+    #[test]
+    fn samples_follow_the_probability_profile() {
+        let standard = point(spec());
+        assert_eq!(standard.interval(0), 150_000.0);
+        assert_eq!(standard.interval(WORST), 15_000.0);
+        assert_eq!(1500.0 / standard.interval(21), 0.01 + 0.09 / 3.0);
+        let paper = point(QcnSpec { least_sample: Bytes(7_500), full_at: 32, ..spec() });
+        assert_eq!((paper.interval(32), paper.interval(63)), (7_500.0, 7_500.0));
+    }
+
+    #[test]
+    fn a_full_queue_notifies_and_an_empty_one_does_not() {
+        let pace = Rate(1_000_000_000).pace();
+        for (gap_us, some) in [(12, false), (6, true)] {
+            let (mut point, mut queue) = (point(spec()), VirtualQueue::new(pace, Bytes(100_000)));
+            let mut told = 0;
+            for n in 0..20_000u64 {
+                let now = Time::us(gap_us * n);
+                let verdict = point.arrive(&queue.arrival(1500, false, now));
+                told += u32::from(matches!(verdict, Verdict::Notify(_)));
+                queue.add(1500, now);
+            }
+            // A full queue of 100 KB is at 80 of 100 KB worst: 51; one in 17.9 KB.
+            let want = if some {
+                20_000.0 * 1_500.0 / (150_000.0 / (1.0 + 9.0 * 51.0 / 63.0))
+            } else {
+                0.0
+            };
+            assert!((f64::from(told) - want).abs() <= 0.03 * want, "{told} for {want}");
+        }
+    }
+
+    const G: u64 = 1_000_000_000;
+
+    fn reaction(timer: Option<Time>) -> ReactionPoint {
+        let spec = ReactionSpec { timer, ..ReactionSpec::default() };
+        ReactionPoint::new(spec, Rate(G))
+    }
+
+    /// Hand-computed: feedback 32 takes a quarter; five halvings of the distance; then 5 Mbit/s more
+    /// each cycle.
+    #[test]
+    fn rates_follow_the_recursions_of_the_byte_counter() {
+        let mut point = reaction(None);
+        point.notified(32, Time::ZERO);
+        assert_eq!((point.rate(), point.target()), (Rate(750_000_000), Rate(G)));
+        point.notified(64, Time::ZERO);
+        // 63 at most; in a row: the target stays.
+        let current = 750_000_000 * 65 / 128;
+        assert_eq!((point.rate(), point.target()), (Rate(current), Rate(G)));
+        let mut point = reaction(None);
+        point.notified(32, Time::ZERO);
+        point.sent(150_000);
+        assert_eq!(point.rate(), Rate(875_000_000));
+        point.notified(32, Time::ZERO);
+        assert_eq!((point.rate(), point.target()), (Rate(656_250_000), Rate(875_000_000)));
+        let want = [765_625_000, 820_312_500, 847_656_250, 861_328_125, 868_164_062];
+        for rate in want {
+            point.sent(150_000);
+            assert_eq!((point.rate(), point.target()), (Rate(rate), Rate(875_000_000)));
+        }
+        point.sent(50_000);
+        assert_eq!(point.rate(), Rate(868_164_062));
+        point.sent(25_000);
+        assert_eq!((point.rate(), point.target()), (Rate(874_082_031), Rate(880_000_000)));
+    }
+
+    #[test]
+    fn the_timer_recovers_a_silent_flow_and_both_together_are_hyper_active() {
+        let mut point = reaction(Some(Time::ms(10)));
+        point.notified(63, Time::ZERO);
+        assert_eq!(point.due(), Some(Time::ms(10)));
+        let low = point.rate();
+        point.passed(Time::ms(9));
+        assert_eq!(point.rate(), low);
+        for n in 1..=4 {
+            point.passed(Time::ms(10 * n));
+        }
+        assert_eq!(point.due(), Some(Time::ms(50)));
+        point.passed(Time::ms(50));
+        assert_eq!((point.time_stage, point.due()), (5, Some(Time::ms(55))));
+        let mut point = reaction(Some(Time::ms(10)));
+        point.notified(63, Time::ZERO);
+        point.sent(150_000);
+        point.notified(63, Time::ZERO);
+        let target = point.target();
+        (0..4).for_each(|_| point.sent(150_000));
+        (1..=5).for_each(|n| point.passed(Time::ms(10 * n)));
+        assert_eq!(point.target(), target);
+        point.sent(150_000);
+        point.sent(75_000);
+        assert_eq!(point.target(), Rate(target.0 + 5_000_000));
+        point.passed(Time::ms(55));
+        assert_eq!(point.target(), Rate(target.0 + 5_000_000 + 50_000_000));
+    }
+
+    #[test]
+    fn never_below_the_least_nor_above_the_line_and_free_in_the_end() {
+        let mut point = reaction(None);
+        (0..100).for_each(|_| point.notified(63, Time::ZERO));
+        assert_eq!(point.rate(), ReactionSpec::default().least);
+        (0..1_000).for_each(|_| point.sent(150_000));
+        assert!(!point.limits());
+        assert_eq!(point.rate(), Rate(G));
+        point.passed(Time::s(1));
+        assert_eq!(point.due(), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! How far estimates are from the queues that they are of.
+
+use crate::id::PortId;
+use crate::node::Tally;
+use crate::time::Time;
+
+/// A virtual queue beside the real one, as a packet finds them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Estimate {
+    /// When.
+    pub at: Time,
+    /// Whose estimate it is: the bump's number at its switch.
+    pub table: u16,
+    /// The port of the switch.
+    pub port: PortId,
+    /// Bytes in the virtual queue.
+    pub estimate: u64,
+    /// Bytes that the port has not yet sent.
+    pub real: u64,
+}
+
+impl Estimate {
+    /// Bytes between the two.
+    pub fn error(&self) -> u64 {
+        self.estimate.abs_diff(self.real)
+    }
+}
+
+/// Statistics of all comparisons, and some of them.
+#[derive(Clone, Debug)]
+pub struct Accuracy {
+    mtu: u64,
+    /// By error in eighths of the largest packet, rounded up; the last stands for all beyond.
+    histogram: Vec<u64>,
+    sum: u64,
+    worst: u64,
+    every: Time,
+    /// By table: when the next estimate is kept.
+    next: Vec<Time>,
+    kept: Vec<Estimate>,
+}
+
+/// Steps of the histogram in one packet.
+const STEPS: u64 = 8;
+/// The histogram ends with so many packets.
+const PACKETS: u64 = 128;
+/// Most estimates kept of one switch.
+const MOST_KEPT: usize = 1_000_000;
+
+impl Accuracy {
+    /// Nothing compared yet. `every`: the least time between kept estimates of one table; zero for none.
+    pub fn new(mtu: u64, every: Time, tables: usize) -> Accuracy {
+        Accuracy {
+            mtu,
+            histogram: vec![0; (STEPS * PACKETS) as usize + 2],
+            sum: 0,
+            worst: 0,
+            every,
+            next: vec![Time::ZERO; tables],
+            kept: Vec::new(),
+        }
+    }
+
+    /// Adds a comparison.
+    pub fn compare(&mut self, estimate: Estimate) {
+        let error = estimate.error();
+        let last = self.histogram.len() - 1;
+        let step = (error * STEPS).div_ceil(self.mtu.max(1)) as usize;
+        self.histogram[step.min(last)] += 1;
+        self.sum += error;
+        self.worst = self.worst.max(error);
+        let next = &mut self.next[usize::from(estimate.table)];
+        let wanted = self.every > Time::ZERO && estimate.at >= *next;
+        if wanted && self.kept.len() < MOST_KEPT {
+            *next = estimate.at + self.every;
+            self.kept.push(estimate);
+        }
+    }
+
+    /// Comparisons made.
+    pub fn count(&self) -> u64 {
+        self.histogram.iter().sum()
+    }
+
+    /// How many were off by at most so many largest packets.
+    pub fn within(&self, packets: u64) -> u64 {
+        self.histogram.iter().take((packets * STEPS) as usize + 1).sum()
+    }
+
+    /// The largest error, in bytes.
+    pub fn worst(&self) -> u64 {
+        self.worst
+    }
+
+    /// Shares of the errors, in steps of an eighth of the largest packet: the distribution.
+    pub fn distribution(&self) -> impl Iterator<Item = (f64, f64)> {
+        let all = self.count().max(1) as f64;
+        let below = self.histogram.iter().scan(0, |sum, count| {
+            *sum += count;
+            Some(*sum)
+        });
+        let bytes = move |step: usize| step as f64 * self.mtu as f64 / STEPS as f64;
+        below.enumerate().map(move |(step, sum)| (bytes(step), sum as f64 / all))
+    }
+
+    /// Estimates that were kept.
+    pub fn kept(&self) -> &[Estimate] {
+        &self.kept
+    }
+
+    /// Adds what it has counted.
+    pub fn tally(&self, tally: &mut Tally) {
+        tally.add("bump_estimates", self.count());
+        tally.add("bump_within_1_mtu", self.within(1));
+        tally.add("bump_within_2_mtu", self.within(2));
+        tally.add("bump_within_3_mtu", self.within(3));
+        tally.add("bump_error_bytes", self.sum);
+        tally.most("bump_error_most", self.worst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_counted_by_packets_and_some_kept() {
+        let mut accuracy = Accuracy::new(1_600, Time::us(10), 1);
+        for (n, error) in [0u64, 1_600, 1_601, 3_200, 4_800, 4_801, 9_999_999].iter().enumerate() {
+            let at = Time::us(5 * n as u64);
+            let (estimate, real) = if n % 2 == 0 { (10, 10 + error) } else { (10 + error, 10) };
+            accuracy.compare(Estimate { at, table: 0, port: PortId(0), estimate, real });
+        }
+        assert_eq!(accuracy.count(), 7);
+        assert_eq!([1, 2, 3].map(|n| accuracy.within(n)), [2, 4, 5]);
+        assert_eq!(accuracy.worst(), 9_999_999);
+        assert_eq!(accuracy.kept().len(), 4);
+        let distribution: Vec<_> = accuracy.distribution().collect();
+        assert_eq!(distribution[0], (0.0, 1.0 / 7.0));
+        assert_eq!(distribution[8], (1_600.0, 2.0 / 7.0));
+        assert_eq!(distribution.last().map(|last| last.1), Some(1.0));
+    }
+}

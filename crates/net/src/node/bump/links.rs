@@ -1,0 +1,82 @@
+//! The updates between the bumps of one switch: on their way, late or lost.
+
+use super::spec::{BumpSpec, Sharing};
+use crate::aqm::bank::Bank;
+use crate::aqm::exchange::{Merger, Reporter};
+use crate::aqm::{Discipline, Marker};
+use crate::id::{NodeId, PortId};
+use crate::node::Tally;
+use crate::rng::Stream;
+use crate::time::Time;
+use crate::wire::bump::{OVERHEAD, Update};
+use std::collections::VecDeque;
+
+/// What bumps tell each other. An update takes a fixed time, or does not arrive; it takes no room on the
+/// links of the network, but its bytes are counted.
+pub(super) struct Links {
+    /// By bump; none where nobody is told.
+    reporters: Vec<Reporter>,
+    /// By receiving bump, then sending one.
+    mergers: Vec<Vec<Merger>>,
+    /// When it comes, from whom, to whom, and its bytes.
+    under_way: VecDeque<(Time, usize, usize, Vec<u8>)>,
+    delay: Time,
+    loss: f64,
+    stream: Stream,
+    sent: u64,
+    bytes: u64,
+}
+
+impl Links {
+    pub fn new(spec: &BumpSpec, bumps: usize, (seed, node): (u64, NodeId)) -> Links {
+        let told = if spec.sharing == Sharing::Updates { bumps } else { 0 };
+        Links {
+            reporters: vec![Reporter::new(spec.update_every); told],
+            mergers: vec![vec![Merger::default(); told]; told],
+            under_way: VecDeque::new(),
+            delay: spec.update_delay,
+            loss: spec.update_loss,
+            stream: Stream::named(seed, "bump.update-loss", u64::from(node.0)),
+            sent: 0,
+            bytes: 0,
+        }
+    }
+
+    /// A packet has passed `bump`: its neighbours are told, sooner or later.
+    pub fn passed(&mut self, bump: usize, len: u16, port: PortId, now: Time) {
+        let Some(reporter) = self.reporters.get_mut(bump) else { return };
+        let Some(update) = reporter.passed(len, port) else { return };
+        let bytes = update.emit();
+        for to in (0..self.mergers.len()).filter(|to| *to != bump) {
+            self.sent += 1;
+            self.bytes += (bytes.len().max(46) + usize::from(OVERHEAD)) as u64;
+            if self.loss == 0.0 || self.stream.unit() >= self.loss {
+                self.under_way.push_back((now + self.delay, bump, to, bytes.clone()));
+            }
+        }
+    }
+
+    /// What has come until `now` is merged, each update at its time.
+    pub fn deliver(&mut self, tables: &mut [Bank<Marker>], now: Time) {
+        while let Some((at, from, to, bytes)) = self.under_way.pop_front_if(|(at, ..)| *at <= now) {
+            if let Ok(update) = Update::parse(&bytes) {
+                merge(&mut self.mergers[to][from], &update, &mut tables[to], at);
+            }
+        }
+    }
+
+    pub fn tally(&self, tally: &mut Tally) {
+        if self.reporters.is_empty() {
+            return;
+        }
+        let mergers = || self.mergers.iter().flatten();
+        tally.add("bump_updates", self.sent);
+        tally.add("bump_update_bytes", self.bytes);
+        tally.add("bump_updates_merged", mergers().map(|merger| merger.merged).sum());
+        tally.add("bump_updates_lost", mergers().map(|merger| merger.lost).sum());
+    }
+}
+
+fn merge<D: Discipline>(merger: &mut Merger, update: &Update, bank: &mut Bank<D>, at: Time) {
+    merger.take(update, bank, at);
+}

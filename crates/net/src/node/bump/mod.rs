@@ -1,0 +1,240 @@
+//! A bump on the wires of an unmodified switch (Al-Fares, NetBump, chapter 5): packets pass it on their
+//! way into the switch, and it estimates the queues that they will find there.
+
+mod accuracy;
+mod links;
+mod spec;
+#[cfg(test)]
+mod tests;
+
+pub use accuracy::{Accuracy, Estimate};
+pub use spec::{BumpSpec, Sharing};
+
+use super::switch::{Switch, SwitchPort};
+use super::{Census, Change, Cx, DropReason, Node, Tally};
+use crate::aqm::bank::{Bank, Entry, Fate};
+use crate::aqm::{Marker, Verdict, VirtualQueue};
+use crate::frame::{CE, ECT, Kind, Packet};
+use crate::id::{NodeId, PortId};
+use crate::rng::Stream;
+use crate::time::Time;
+use links::Links;
+use std::any::Any;
+use std::collections::VecDeque;
+
+/// The bump's own wake-up; all others are the switch's.
+const FORWARD: u32 = u32::MAX;
+
+/// What a bumped switch is made of.
+pub struct BumpConfig {
+    /// The switch behind the bumps, which knows nothing of them.
+    pub switch: Switch,
+    /// Which node it is.
+    pub node: NodeId,
+    /// Its ports by which packets come through a bump.
+    pub taps: Vec<PortId>,
+    /// Its links, by port.
+    pub ports: Vec<SwitchPort>,
+    /// What the bumps do.
+    pub spec: BumpSpec,
+    /// The largest packet in bytes on the wire.
+    pub mtu: u64,
+    /// The run's seed.
+    pub seed: u64,
+    /// Interval between kept estimates; zero for none.
+    pub sample: Time,
+}
+
+/// A switch with bumps at some of its ports.
+pub struct Bumped {
+    switch: Switch,
+    spec: BumpSpec,
+    /// By port of the switch: the bump there.
+    tap_at: Vec<Option<usize>>,
+    /// By bump, its virtual queues: one for each port of the switch. One alone where all share it.
+    tables: Vec<Bank<Marker>>,
+    links: Links,
+    /// Packets on their way through bumps that take time, in order.
+    passing: VecDeque<(Time, PortId, Packet)>,
+    stream: Stream,
+    accuracy: Accuracy,
+    marks: u64,
+    notices: u64,
+    drops: u64,
+}
+
+impl Bumped {
+    /// A switch behind bumps.
+    pub fn new(config: BumpConfig) -> Bumped {
+        let BumpConfig { switch, node, taps, ports, spec, mtu, seed, sample } = config;
+        let tables = if spec.sharing == Sharing::Table { 1 } else { taps.len() };
+        let table = |at: usize| {
+            let entry = |(port, link): (u64, &SwitchPort)| {
+                let pace = spec.rate.unwrap_or(link.tx.rate).pace();
+                let number = (u64::from(node.0) << 24) | (port << 8) | at as u64;
+                let rng = Stream::named(seed, "bump.queue", number);
+                let marker = Marker::new(spec.queue.policy, pace, mtu, rng);
+                Entry::new(VirtualQueue::new(pace, spec.queue.limit), marker)
+            };
+            Bank::new((0..).zip(&ports).map(entry).collect())
+        };
+        let mut tap_at = vec![None; ports.len()];
+        taps.iter().enumerate().for_each(|(at, port)| tap_at[port.at()] = Some(at));
+        let tables: Vec<_> = (0..tables).map(table).collect();
+        Bumped {
+            switch,
+            tap_at,
+            links: Links::new(&spec, tables.len(), (seed, node)),
+            accuracy: Accuracy::new(mtu, sample, tables.len()),
+            tables,
+            spec,
+            passing: VecDeque::new(),
+            stream: Stream::named(seed, "bump.latency", u64::from(node.0)),
+            marks: 0,
+            notices: 0,
+            drops: 0,
+        }
+    }
+
+    /// The switch behind the bumps.
+    pub fn switch(&self) -> &Switch {
+        &self.switch
+    }
+
+    /// Estimates that were kept, in time order.
+    pub fn estimates(&self) -> &[Estimate] {
+        self.accuracy.kept()
+    }
+
+    /// How far the estimates were from the queues.
+    pub fn accuracy(&self) -> &Accuracy {
+        &self.accuracy
+    }
+
+    /// The pipeline: classify, estimate, mark or drop or notify, forward.
+    fn pass(&mut self, tap: usize, port: PortId, mut packet: Packet, cx: &mut Cx<'_>) {
+        self.links.deliver(&mut self.tables, cx.now);
+        let Some(out) = self.switch.exit(&packet) else {
+            return self.forward(port, packet, cx);
+        };
+        self.compare(out, cx.now);
+        let table = tap.min(self.tables.len() - 1);
+        match self.judge(table, out, &packet, cx.now) {
+            Fate::Full => return self.discard(&packet, DropReason::Full, cx),
+            Fate::Judged(Verdict::Drop) => return self.discard(&packet, DropReason::Early, cx),
+            Fate::Judged(Verdict::Mark) => {
+                packet.flags |= CE;
+                self.marks += 1;
+            }
+            Fate::Judged(Verdict::Notify(what)) => {
+                self.notices += 1;
+                self.switch.notify(out, &packet, what, cx);
+            }
+            Fate::Judged(Verdict::Pass) => {}
+        }
+        self.links.passed(table, packet.len, out, cx.now);
+        self.forward(port, packet, cx);
+    }
+
+    /// A bump that only looks on passes everything.
+    fn judge(&mut self, table: usize, out: PortId, packet: &Packet, now: Time) -> Fate {
+        let len = u32::from(packet.len);
+        let bank = &mut self.tables[table];
+        if self.spec.observe {
+            bank.see(out.at(), len, now);
+            return Fate::Judged(Verdict::Pass);
+        }
+        let fate = bank.pass(out.at(), len, packet.has(ECT), now);
+        fate.unwrap_or(Fate::Judged(Verdict::Pass))
+    }
+
+    /// The estimates of all bumps against the queue, as this packet finds it.
+    fn compare(&mut self, out: PortId, now: Time) {
+        let real = self.switch.unsent(out, now);
+        for (at, table) in self.tables.iter().enumerate() {
+            self.accuracy.compare(Estimate {
+                at: now,
+                table: at as u16,
+                port: out,
+                estimate: table.bytes(out.at(), now),
+                real,
+            });
+        }
+    }
+
+    fn discard(&mut self, packet: &Packet, reason: DropReason, cx: &mut Cx<'_>) {
+        self.drops += 1;
+        cx.drop(packet, reason);
+    }
+
+    /// To the switch: at once, or after the time that the bump takes. Packets keep their order.
+    fn forward(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if self.spec.latency == Time::ZERO && self.spec.jitter == Time::ZERO {
+            return self.switch.receive(port, packet, cx);
+        }
+        let more = Time::ps(self.stream.below(self.spec.jitter.as_ps().saturating_add(1)));
+        let last = self.passing.back().map_or(Time::ZERO, |(at, ..)| *at);
+        let due = (cx.now + self.spec.latency + more).max(last);
+        self.passing.push_back((due, port, packet));
+        cx.wake(due, FORWARD);
+    }
+}
+
+impl Node for Bumped {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.switch.start(cx);
+    }
+
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        match self.tap_at[port.at()] {
+            Some(tap) if packet.kind != Kind::Pause => self.pass(tap, port, packet, cx),
+            _ => self.switch.receive(port, packet, cx),
+        }
+    }
+
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.switch.transmit(port, cx)
+    }
+
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        if token != FORWARD {
+            return self.switch.expire(token, cx);
+        }
+        while let Some((_, port, packet)) = self.passing.pop_front_if(|(due, ..)| *due <= cx.now) {
+            self.switch.receive(port, packet, cx);
+        }
+    }
+
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        if let (Change::Rate(port, rate), None) = (change, self.spec.rate) {
+            let pace = rate.pace();
+            self.tables.iter_mut().for_each(|table| table.set_pace(port.at(), pace, cx.now));
+        }
+        self.switch.change(change, cx);
+    }
+
+    fn census(&self) -> Census {
+        let census = self.switch.census();
+        Census { held: census.held + self.passing.len() as u64, ..census }
+    }
+
+    fn tally(&self, tally: &mut Tally) {
+        tally.add("bump_marks", self.marks);
+        tally.add("bump_drops", self.drops);
+        tally.add("bump_notices", self.notices);
+        self.links.tally(tally);
+        self.accuracy.tally(tally);
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.switch.queued(port)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

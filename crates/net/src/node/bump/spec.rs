@@ -1,0 +1,168 @@
+//! What a scenario says about bumps.
+
+use crate::aqm::spec::QueueSpec;
+use crate::error::SpecError;
+use crate::time::Time;
+use crate::units::Rate;
+use crate::wire::bump::MOST_PACKETS;
+use serde::{Deserialize, Serialize};
+
+/// Bumps on the wires of unmodified switches. They look at packets on their way into a switch, keep a
+/// virtual queue for each port of it, and mark, drop or notify as a switch would.
+///
+/// Source: M. Al-Fares, doctoral thesis, UC San Diego, chapter 5 (NetBump).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct BumpSpec {
+    /// Where they are, as `s1-s0`: the switch, and what the port leads to by which packets come. Empty:
+    /// at all ports of switches that lead to other switches.
+    #[serde(default)]
+    pub at: Vec<String>,
+    /// The virtual queues: capacity and discipline. They have no classes, shared buffers or pauses.
+    #[serde(default)]
+    pub queue: QueueSpec,
+    /// The rate at which virtual queues drain; that of the switch's port unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// What several bumps of one switch know of each other.
+    #[serde(default)]
+    pub sharing: Sharing,
+    /// With `sharing = "updates"`: packets that one update reports.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 373))]
+    pub update_every: u32,
+    /// With `sharing = "updates"`: how long an update takes.
+    #[serde(default)]
+    pub update_delay: Time,
+    /// With `sharing = "updates"`: share of the updates that get lost.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub update_loss: f64,
+    /// How long a packet takes through a bump, after it was looked at.
+    #[serde(default)]
+    pub latency: Time,
+    /// Most that it takes beyond that, evenly distributed. Packets keep their order.
+    #[serde(default)]
+    pub jitter: Time,
+    /// Whether it only estimates: nothing is marked, dropped or notified.
+    #[serde(default)]
+    pub observe: bool,
+}
+
+/// What several bumps of one switch know of each other.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// One table of virtual queues for all: several links of one bump.
+    #[default]
+    Table,
+    /// Each has its own table, and tells the others what has passed it.
+    Updates,
+    /// Each has its own table and knows nothing of the others.
+    Nothing,
+}
+
+impl Default for BumpSpec {
+    fn default() -> BumpSpec {
+        BumpSpec {
+            at: Vec::new(),
+            queue: QueueSpec::default(),
+            rate: None,
+            sharing: Sharing::Table,
+            update_every: 1,
+            update_delay: Time::ZERO,
+            update_loss: 0.0,
+            latency: Time::ZERO,
+            jitter: Time::ZERO,
+            observe: false,
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl BumpSpec {
+    /// Whether the settings make sense together.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let within = |e: SpecError| SpecError::new(format!("queue.{}", e.key), e.message);
+        self.queue.validate().map_err(within)?;
+        let plain = self.queue.shared.is_none() && !self.queue.priorities;
+        ensure(plain, "queue", || {
+            "a virtual queue has neither classes nor a shared buffer: leave `priorities` and `shared` out"
+                .into()
+        })?;
+        let most = MOST_PACKETS as u32;
+        ensure((1..=most).contains(&self.update_every), "update-every", || {
+            format!("`update-every` is {}: it has to be 1 to {most}", self.update_every)
+        })?;
+        ensure((0.0..=1.0).contains(&self.update_loss), "update-loss", || {
+            format!("`update-loss` = {} must be 0 to 1", self.update_loss)
+        })?;
+        ensure(self.rate != Some(Rate(0)), "rate", || "`rate` is 0: nothing would drain".into())?;
+        let usual = BumpSpec::default();
+        let updates = [
+            ("update-every", self.update_every != usual.update_every),
+            ("update-delay", self.update_delay != usual.update_delay),
+            ("update-loss", self.update_loss != usual.update_loss),
+        ];
+        updates.into_iter().try_for_each(|(key, given)| {
+            ensure(!given || self.sharing == Sharing::Updates, key, || {
+                format!("`{key}` does nothing without sharing = \"updates\"")
+            })
+        })
+    }
+}
+
+fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Result<(), SpecError> {
+    if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Scheme {
+        bump: BumpSpec,
+    }
+
+    fn read(value: &str) -> Result<BumpSpec, String> {
+        let scheme = toml::from_str::<Scheme>(&format!("bump = {value}"));
+        let bump = scheme.map_err(|error| error.to_string())?.bump;
+        bump.validate().map_err(|error| format!("{}: {error}", error.key))?;
+        Ok(bump)
+    }
+
+    #[test]
+    fn defaults_are_the_default_and_wrong_values_are_named() {
+        assert_eq!(read("{}"), Ok(BumpSpec::default()));
+        for (text, why) in [
+            ("{ update-every = 4 }", "update-every: `update-every` does nothing"),
+            (
+                "{ sharing = \"updates\", update-every = 400 }",
+                "update-every: `update-every` is 400",
+            ),
+            ("{ sharing = \"updates\", update-loss = 1.5 }", "update-loss: `update-loss` = 1.5"),
+            ("{ rate = \"0bps\" }", "rate: `rate` is 0"),
+            ("{ queue = { priorities = true } }", "queue: a virtual queue has neither"),
+            ("{ queue = { limit = \"0B\" } }", "queue.limit: `limit` is 0B"),
+            ("{ speed = 3 }", "unknown field `speed`"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_back_reads_the_same() {
+        let text = "{ at = [\"s1-s0\"], queue = { kind = \"red\", limit = \"90KB\" }, \
+             sharing = \"updates\", update-delay = \"25us\", latency = \"30us\", rate = \"1Gbps\" }";
+        let bump = read(text).unwrap_or_else(|why| panic!("{why}"));
+        let written = toml::to_string(&Scheme { bump: bump.clone() }).unwrap();
+        assert_eq!(toml::from_str::<Scheme>(&written).unwrap().bump, bump);
+    }
+}

@@ -1,0 +1,215 @@
+//! A bumped switch, driven by hand: its ports send whenever they are free.
+
+use super::*;
+use crate::aqm::spec::{Policy, QueueSpec};
+use crate::id::HostId;
+use crate::node::Effects;
+use crate::node::notify::Senders;
+use crate::node::switch::SwitchConfig;
+use crate::route::{Down, Routes, RoutingSpec};
+use crate::topology::{End, Graph, Lane, Link, NodeInfo, NodeKind};
+use crate::units::{Bytes, Rate};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const MTU: u64 = 1_500;
+/// The port whose queue is watched, and its host.
+const OUT: u16 = 2;
+
+/// Three hosts at one switch, node 3: port n leads to host n.
+fn star() -> Graph {
+    let lane = Lane { rate: Rate(1_000_000_000), delay: Time::us(1) };
+    let node = |n: u16| NodeInfo {
+        name: format!("n{n}"),
+        kind: if n < 3 { NodeKind::Host } else { NodeKind::Switch },
+        tier: u8::from(n == 3),
+        pod: 0,
+    };
+    let link = |n: u16| Link {
+        a: End { node: NodeId(n.into()), port: PortId(0) },
+        b: End { node: NodeId(3), port: PortId(n) },
+        ab: lane,
+        ba: lane,
+    };
+    Graph {
+        nodes: (0..4).map(node).collect(),
+        links: (0..3).map(link).collect(),
+        hosts: (0..3).map(NodeId).collect(),
+    }
+}
+
+fn bumped(spec: BumpSpec, queue: QueueSpec) -> Bumped {
+    let graph = star();
+    let ports = SwitchPort::all_of(&graph.wiring(), NodeId(3));
+    let switch = Switch::new(SwitchConfig {
+        node: NodeId(3),
+        routes: Arc::new(Routes::build(&graph, RoutingSpec::Shortest, &Down::default(), 1)),
+        queue,
+        ports: ports.clone(),
+        mtu: MTU,
+        seed: 1,
+        classifier: None,
+        senders: Senders::default(),
+    });
+    let taps = vec![PortId(0), PortId(1)];
+    let sample = Time::ps(1);
+    Bumped::new(BumpConfig {
+        switch,
+        node: NodeId(3),
+        taps,
+        ports,
+        spec,
+        mtu: MTU,
+        seed: 1,
+        sample,
+    })
+}
+
+/// What left the watched port: when it began to leave, and the packet.
+fn drive(node: &mut Bumped, packets: &[(Time, u16, u16)]) -> Vec<(Time, Packet)> {
+    let (mut effects, mut sent) = (Effects::default(), Vec::new());
+    let (mut free_at, mut wakes) = (Time::ZERO, Vec::<Time>::new());
+    let pace = Rate(1_000_000_000).pace();
+    let mut arrivals = packets.iter().copied().peekable();
+    let mut now = Time::ZERO;
+    loop {
+        let next = arrivals.peek().map(|(at, ..)| *at);
+        let woken = wakes.iter().min().copied();
+        // At equal times packets come first.
+        let waiting = node.switch.queued(PortId(OUT)) > 0;
+        let free = waiting.then(|| free_at.max(now));
+        let first = [next, woken, free].into_iter().flatten().min();
+        let Some(at) = first else { return sent };
+        now = at;
+        let mut cx = Cx::new(now, &mut effects);
+        if next == Some(at) {
+            let (_, from, len) = arrivals.next().unwrap();
+            let flags = ECT;
+            node.receive(
+                PortId(from),
+                Packet { dst: HostId(2), len, flags, ..Packet::default() },
+                &mut cx,
+            );
+        } else if woken == Some(at) {
+            wakes.retain(|wake| *wake != at);
+            node.expire(FORWARD, &mut cx);
+        } else if let Some(packet) = node.transmit(PortId(OUT), &mut cx) {
+            free_at = now + pace.time_for(u64::from(packet.len));
+            sent.push((now, packet));
+        }
+        wakes.extend(effects.wakes.drain(..).map(|(at, _)| at));
+        effects.kicks.clear();
+    }
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<(Time, u16, u16)>> {
+    let one = (0u64..20_000_000, 0u16..2, 64u16..=1_500);
+    prop::collection::vec(one, 1..200).prop_map(|steps| {
+        let times = steps.iter().scan(Time::ZERO, |now, (gap, ..)| {
+            *now += Time::ps(*gap);
+            Some(*now)
+        });
+        times.collect::<Vec<_>>().into_iter().zip(&steps).map(|(at, s)| (at, s.1, s.2)).collect()
+    })
+}
+
+fn limit(bytes: u64) -> QueueSpec {
+    QueueSpec { limit: Bytes(bytes), ..QueueSpec::default() }
+}
+
+proptest! {
+    /// What sees all traffic knows the queue to the byte, full or not: several links with a table
+    /// between them, or bumps that are told of each packet at once.
+    #[test]
+    fn all_traffic_seen_is_all_known(packets in arrivals(), room in 3_000u64..40_000) {
+        for sharing in [Sharing::Table, Sharing::Updates] {
+            let spec = BumpSpec { queue: limit(room), observe: true, sharing, ..BumpSpec::default() };
+            let mut node = bumped(spec, limit(room));
+            let sent = drive(&mut node, &packets);
+            prop_assert_eq!(node.accuracy().worst(), 0);
+            let tables = node.tables.len();
+            prop_assert_eq!(node.accuracy().count(), (packets.len() * tables) as u64);
+            prop_assert!(sent.len() <= packets.len());
+        }
+    }
+
+    /// A drop-tail bump with less room than the switch keeps the switch's queue that short, and the
+    /// same packets leave as through a switch with that little room.
+    #[test]
+    fn a_bump_drops_what_the_switch_would(packets in arrivals(), room in 3_000u64..20_000) {
+        let spec = BumpSpec { queue: limit(room), ..BumpSpec::default() };
+        let with_bump = drive(&mut bumped(spec, limit(1_000_000)), &packets);
+        let looking_on = BumpSpec { observe: true, ..BumpSpec::default() };
+        let by_itself = drive(&mut bumped(looking_on, limit(room)), &packets);
+        prop_assert_eq!(with_bump, by_itself);
+    }
+
+    /// A bump that takes time keeps the order and loses nothing.
+    #[test]
+    fn latency_delays_and_nothing_else(packets in arrivals(), jitter in 0u64..50) {
+        let spec = BumpSpec {
+            latency: Time::us(30),
+            jitter: Time::us(jitter),
+            observe: true,
+            ..BumpSpec::default()
+        };
+        let mut node = bumped(spec, limit(1_000_000_000));
+        let sent = drive(&mut node, &packets);
+        let lens = |packets: &mut dyn Iterator<Item = u16>| packets.collect::<Vec<_>>();
+        prop_assert_eq!(
+            lens(&mut sent.iter().map(|(_, packet)| packet.len)),
+            lens(&mut packets.iter().map(|(_, _, len)| *len))
+        );
+        prop_assert!(sent[0].0 >= packets[0].0 + Time::us(30));
+        prop_assert_eq!(node.census().held, 0);
+    }
+}
+
+#[test]
+fn bumps_that_know_nothing_of_each_other_miss_half() {
+    let packets: Vec<_> = (0..200).map(|n| (Time::us(6 * n), (n % 2) as u16, 1_500)).collect();
+    let spec = BumpSpec { sharing: Sharing::Nothing, observe: true, ..BumpSpec::default() };
+    let mut node = bumped(BumpSpec { queue: limit(1_000_000), ..spec }, limit(1_000_000));
+    drive(&mut node, &packets);
+    // Twice the rate of the port comes, half of it by each bump: neither sees a queue.
+    assert!(node.accuracy().worst() > 100_000, "{}", node.accuracy().worst());
+    assert!(node.estimates().iter().all(|e| e.estimate <= 3_000));
+}
+
+#[test]
+fn lost_updates_are_reported_and_the_estimate_recovers_when_the_queue_is_empty() {
+    let mut packets: Vec<_> = (0..200).map(|n| (Time::us(6 * n), (n % 2) as u16, 1_500)).collect();
+    packets.extend((0..50).map(|n| (Time::ms(50) + Time::us(100 * n), 0, 1_500)));
+    let spec = BumpSpec {
+        sharing: Sharing::Updates,
+        update_loss: 0.3,
+        update_delay: Time::us(25),
+        queue: limit(1_000_000),
+        observe: true,
+        ..BumpSpec::default()
+    };
+    let mut node = bumped(spec, limit(1_000_000));
+    drive(&mut node, &packets);
+    let mut tally = Tally::default();
+    node.tally(&mut tally);
+    let count = |name: &str| tally.iter().find(|(n, _)| *n == name).map_or(0, |(_, value)| value);
+    assert_eq!(count("bump_updates"), 250);
+    let (merged, lost) = (count("bump_updates_merged"), count("bump_updates_lost"));
+    assert!(lost > 40 && merged + lost >= 240 && merged + lost <= 250, "{merged} {lost}");
+    let late = node.estimates().iter().filter(|e| e.at >= Time::ms(50));
+    assert!(late.clone().count() > 50 && late.clone().all(|e| e.error() <= 1_500));
+    assert!(count("bump_error_most") > 20_000);
+}
+
+#[test]
+fn marks_are_made_in_front_of_the_switch() {
+    let packets: Vec<_> = (0..10).map(|n| (Time::us(n), 0, 1_500)).collect();
+    let queue = QueueSpec { policy: Policy::Ecn { threshold: Bytes(4_500) }, ..limit(150_000) };
+    let mut node = bumped(BumpSpec { queue, ..BumpSpec::default() }, limit(150_000));
+    let sent = drive(&mut node, &packets);
+    let marked: Vec<bool> = sent.iter().map(|(_, packet)| packet.has(CE)).collect();
+    // Each finds 1375 bytes more than the one before: above 4500 from the fifth on.
+    let want: Vec<bool> = (0..10).map(|n| n >= 4).collect();
+    assert_eq!(marked, want);
+    assert_eq!(node.switch().stats(PortId(OUT)).classes[0].marks, 0);
+}

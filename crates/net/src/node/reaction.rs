@@ -1,0 +1,258 @@
+//! A host's reaction point (IEEE 802.1Q, clause 32): connections that a congestion point has notified are
+//! limited at the network card, each by itself.
+
+use super::agent::{AGENT_TOKENS, Agent};
+use super::{Census, Cx, Tally};
+use crate::aqm::ReactionPoint;
+use crate::aqm::spec::ReactionSpec;
+use crate::frame::Packet;
+use crate::id::{HostId, PortId};
+use crate::time::Time;
+use crate::units::{Bytes, Rate};
+use crate::wire::cnm::Cnm;
+use std::collections::VecDeque;
+
+/// A connection that is limited, or was.
+struct Limited {
+    flow: u32,
+    point: ReactionPoint,
+    waiting: VecDeque<Packet>,
+    /// When its next packet may leave.
+    next: Time,
+}
+
+/// The rate limiters of one host. Packets of connections that nothing is known about go out at once.
+pub struct Reaction {
+    spec: ReactionSpec,
+    line: Rate,
+    free: VecDeque<Packet>,
+    /// By connection; served in turn, beginning with `turn`.
+    limited: Vec<Limited>,
+    turn: usize,
+    /// Whether a free packet goes before a limited one.
+    free_next: bool,
+    /// The wake-up that is under way, so that none is asked for twice.
+    awake_at: Time,
+    notices: u64,
+    unread: u64,
+}
+
+impl Reaction {
+    /// The reaction point of a host with a card of rate `line`.
+    pub fn new(spec: ReactionSpec, line: Rate) -> Reaction {
+        Reaction {
+            spec,
+            line,
+            free: VecDeque::new(),
+            limited: Vec::new(),
+            turn: 0,
+            free_next: false,
+            awake_at: Time::MAX,
+            notices: 0,
+            unread: 0,
+        }
+    }
+
+    fn position(&self, flow: u32) -> Result<usize, usize> {
+        self.limited.binary_search_by_key(&flow, |limited| limited.flow)
+    }
+
+    /// The connection that a notice names by its low 16 bits: of the latest packets of this host.
+    fn named(&mut self, flow: u16) -> Option<usize> {
+        self.limited.iter().position(|limited| limited.flow as u16 == flow)
+    }
+
+    /// The first connection in turn whose packet may leave now.
+    fn ready(&self, now: Time) -> Option<usize> {
+        let count = self.limited.len();
+        let may = |at: &usize| {
+            let limited = &self.limited[*at];
+            limited.next <= now && !limited.waiting.is_empty()
+        };
+        (0..count).map(|n| (self.turn + n) % count).find(may)
+    }
+
+    fn take(&mut self, at: usize, now: Time) -> Option<Packet> {
+        let count = self.limited.len();
+        let limited = &mut self.limited[at];
+        let packet = limited.waiting.pop_front()?;
+        limited.point.passed(now);
+        limited.point.sent(u32::from(packet.len));
+        let span = limited.point.rate().pace().time_for(u64::from(packet.len));
+        // A packet that had to wait for the card does not slow down the next.
+        limited.next = limited.next.max(now.since(span)) + span;
+        self.turn = (at + 1) % count.max(1);
+        Some(packet)
+    }
+
+    /// Asks to be woken when the next packet may leave or a timer is due. What may leave already waits
+    /// for the card alone.
+    fn arrange(&mut self, cx: &mut Cx<'_>) {
+        let of = |limited: &Limited| {
+            let packet = (!limited.waiting.is_empty()).then_some(limited.next);
+            let timer = limited.point.due().filter(|_| limited.point.limits());
+            [packet, timer].into_iter().flatten()
+        };
+        let later = |at: &Time| *at > cx.now;
+        let Some(at) = self.limited.iter().flat_map(of).filter(later).min() else { return };
+        if at < self.awake_at || self.awake_at <= cx.now {
+            self.awake_at = at;
+            cx.wake(at, AGENT_TOKENS);
+        }
+    }
+}
+
+impl Agent for Reaction {
+    fn start(&mut self, _cx: &mut Cx<'_>) {}
+
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        let at = match self.position(packet.flow) {
+            Ok(at) => at,
+            Err(at) => {
+                let point = ReactionPoint::new(self.spec, self.line);
+                let waiting = VecDeque::new();
+                let fresh = Limited { flow: packet.flow, point, waiting, next: Time::ZERO };
+                self.limited.insert(at, fresh);
+                at
+            }
+        };
+        let limited = &mut self.limited[at];
+        if limited.point.limits() || !limited.waiting.is_empty() {
+            limited.waiting.push_back(packet);
+        } else {
+            self.free.push_back(packet);
+        }
+        cx.kick(PortId(0));
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        // Limited and free connections by turns, where both can send.
+        self.free_next = !self.free_next;
+        if self.free_next
+            && let Some(packet) = self.free.pop_front()
+        {
+            return Some(packet);
+        }
+        let limited = self.ready(cx.now).and_then(|at| self.take(at, cx.now));
+        let packet = limited.or_else(|| self.free.pop_front());
+        if packet.is_none() {
+            self.arrange(cx);
+        }
+        packet
+    }
+
+    fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
+        let Ok(cnm) = Cnm::parse(message) else {
+            self.unread += 1;
+            return;
+        };
+        self.notices += 1;
+        if let Some(at) = self.named(cnm.flow) {
+            self.limited[at].point.notified(cnm.quantised, cx.now);
+            self.arrange(cx);
+        }
+    }
+
+    fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
+        self.limited.iter_mut().for_each(|limited| limited.point.passed(cx.now));
+        if self.awake_at <= cx.now {
+            self.awake_at = Time::MAX;
+        }
+        cx.kick(PortId(0));
+        self.arrange(cx);
+    }
+
+    fn queued(&self, dst: HostId) -> u64 {
+        let free = self.free.iter();
+        let limited = self.limited.iter().flat_map(|limited| &limited.waiting);
+        free.chain(limited).filter(|p| p.dst == dst).map(|p| u64::from(p.len)).sum()
+    }
+
+    fn queued_with(&self, _dst: HostId, conn: u32) -> u64 {
+        let Ok(at) = self.position(conn) else { return 0 };
+        self.limited[at].waiting.iter().map(|packet| u64::from(packet.len)).sum()
+    }
+
+    fn has_room(&self, limit: Bytes) -> bool {
+        self.free.iter().map(|packet| u64::from(packet.len)).sum::<u64>() < limit.0
+    }
+
+    fn census(&self) -> Census {
+        let limited = self.limited.iter().map(|limited| limited.waiting.len()).sum::<usize>();
+        Census { held: (self.free.len() + limited) as u64, ..Census::default() }
+    }
+
+    fn tally(&self, tally: &mut Tally) {
+        tally.add("notices", self.notices);
+        tally.add("unread_notices", self.unread);
+        let slow = self.limited.iter().filter(|limited| limited.point.limits()).count();
+        tally.add("limited_connections", slow as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Effects;
+
+    fn packet(flow: u32) -> Packet {
+        Packet { flow, len: 1250, ..Packet::default() }
+    }
+
+    fn notice(flow: u16, quantised: u8) -> Vec<u8> {
+        let nobody = crate::wire::mac_control::Mac([0; 6]);
+        let cnm = Cnm {
+            destination: nobody,
+            source: nobody,
+            flow,
+            quantised,
+            point: 0,
+            offset: 0,
+            delta: 0,
+            priority: 0,
+            sampled_to: nobody,
+            sample: Vec::new(),
+        };
+        cnm.emit()
+    }
+
+    /// What leaves in a second when the card asks every 10 us (1 Gbit/s, 1250 bytes).
+    fn sent(reaction: &mut Reaction, flows: &[u32]) -> Vec<usize> {
+        let mut effects = Effects::default();
+        let mut count = vec![0; flows.len()];
+        for n in 0..100_000u64 {
+            let mut cx = Cx::new(Time::us(10 * n), &mut effects);
+            for &flow in flows {
+                if reaction.queued_with(HostId(0), flow) < 10_000 && reaction.has_room(Bytes(3_000))
+                {
+                    reaction.enqueue(packet(flow), &mut cx);
+                }
+            }
+            if let Some(sent) = reaction.dequeue(&mut cx) {
+                count[flows.iter().position(|&flow| flow == sent.flow).unwrap()] += 1;
+            }
+            effects = Effects::default();
+        }
+        count
+    }
+
+    #[test]
+    fn a_notified_connection_sends_at_its_rate_and_others_at_once() {
+        let spec = ReactionSpec { cycle: Bytes(u64::MAX / 4), ..ReactionSpec::default() };
+        let mut reaction = Reaction::new(spec, Rate(1_000_000_000));
+        let mut effects = Effects::default();
+        reaction.enqueue(packet(70_000), &mut Cx::new(Time::ZERO, &mut effects));
+        for _ in 0..2 {
+            let mut cx = Cx::new(Time::ZERO, &mut effects);
+            reaction.control(&notice(70_000u32 as u16, 63), &mut cx);
+        }
+        reaction.control(&[1, 2, 3], &mut Cx::new(Time::ZERO, &mut effects));
+        // (65/128)² of a hundred thousand packets.
+        let counts = sent(&mut reaction, &[70_000, 70_001]);
+        assert!((25_700..25_900).contains(&counts[0]), "{counts:?}");
+        assert!((74_000..74_400).contains(&counts[1]), "{counts:?}");
+        assert_eq!((reaction.notices, reaction.unread), (2, 1));
+        let held = reaction.census().held;
+        assert_eq!(held, (reaction.queued(HostId(0)) / 1250), "{held}");
+    }
+}
