@@ -87,20 +87,17 @@ impl Greedy {
     ) -> Option<(i32, &[u32])> {
         self.turn += 1;
         self.best.rate = 0.0;
+        // A day that is longer than all that is left serves no more.
+        let largest = wants.left.iter().copied().max().unwrap_or(0);
+        let lengths = Lengths { most: lengths.most.min(largest).max(lengths.least), ..lengths };
         self.trim(lengths);
-        self.insert(wants, lengths.most, lengths);
-        self.insert(wants, lengths.least, lengths);
-        for _ in 2..looks {
+        if self.points.is_empty() {
+            self.insert(wants, lengths.most, lengths);
+            self.insert(wants, lengths.least, lengths);
+        }
+        for _ in 0..looks {
             let Some((at, length)) = self.promising(lengths, slack) else { break };
-            let ends = [at, at + 1].map(|at| self.points[at].turn == self.turn);
-            let [low, high] = [at, at + 1].map(|at| self.points[at].length);
-            match ends {
-                [true, true] => self.insert(wants, length, lengths),
-                [true, false] => self.refresh(wants, at + 1, lengths),
-                [false, true] => self.refresh(wants, at, lengths),
-                _ if length - low < high - length => self.refresh(wants, at, lengths),
-                _ => self.refresh(wants, at + 1, lengths),
-            }
+            self.look(wants, at, length, lengths);
         }
         (self.best.rate > 0.0).then_some((self.best.length, &self.best.edges[..]))
     }
@@ -109,21 +106,45 @@ impl Greedy {
         let above = self.points.partition_point(|point| point.length <= lengths.most);
         self.spare.extend(self.points.drain((above + 1).min(self.points.len())..));
     }
-    /// The first point of the stretch that may have the best day, and where to cut it.
+    /// The first point of the stretch that may have the best day, and where that would be.
     fn promising(&self, lengths: Lengths, slack: f64) -> Option<(usize, i32)> {
         let enough = self.best.rate * (1.0 + slack);
-        let stretches = self.points.windows(2).enumerate().filter_map(|(at, ends)| {
-            let (low, high) = (&ends[0], &ends[1]);
-            if high.length > lengths.most || high.length - low.length < 2 {
-                return None;
-            }
-            let meet = f64::from(low.length) * high.bound as f64 / low.bound.max(1) as f64;
-            let meet = meet.clamp(f64::from(low.length), f64::from(high.length));
-            let bound = high.bound as f64 / (meet + f64::from(lengths.night));
-            let cut = (meet as i32).clamp(low.length + 1, high.length - 1);
-            (bound > enough).then_some((bound, (at, cut)))
-        });
-        stretches.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, found)| found)
+        let bound = |at: usize| {
+            let low = &self.points[at];
+            let (from, rise) = (f64::from(low.length), low.bound as f64 / f64::from(low.length));
+            // Where both bounds meet; behind the last point none rises any more.
+            let meet = match self.points.get(at + 1) {
+                Some(high) if low.bound > 0 => {
+                    (high.bound as f64 / rise).min(f64::from(lengths.most))
+                }
+                _ => from,
+            };
+            (rise * meet.max(from) / (meet.max(from) + f64::from(lengths.night)), (at, meet as i32))
+        };
+        // Between lengths that follow one another there is none.
+        let open = |at: &usize| {
+            let (low, high) = (&self.points[*at], self.points.get(at + 1));
+            let between = high.is_none_or(|high| high.length - low.length > 1);
+            low.length <= lengths.most && (between || low.turn < self.turn)
+        };
+        let bounds =
+            (0..self.points.len()).filter(open).map(bound).filter(|found| found.0 > enough);
+        bounds.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, found)| found)
+    }
+    /// Makes the bound of a stretch tighter: an end that is known from an earlier turn, or where its best day would be.
+    fn look(&mut self, wants: &Wants, at: usize, length: i32, lengths: Lengths) {
+        let low = self.points[at].length;
+        let stale = |at: usize| {
+            let point = self.points.get(at);
+            point.is_some_and(|point| point.turn < self.turn && point.length <= lengths.most)
+        };
+        let high = self.points.get(at + 1).map_or(low, |point| point.length);
+        match (stale(at), stale(at + 1)) {
+            (true, true) if length - low > high - length => self.refresh(wants, at + 1, lengths),
+            (true, _) => self.refresh(wants, at, lengths),
+            (_, true) => self.refresh(wants, at + 1, lengths),
+            _ => self.insert(wants, length.clamp(low + 1, lengths.most.max(low + 1)), lengths),
+        }
     }
     /// Looks at a length, which may be known from an earlier turn.
     fn insert(&mut self, wants: &Wants, length: i32, lengths: Lengths) {

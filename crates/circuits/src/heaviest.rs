@@ -9,10 +9,12 @@
 //!
 //! Weights are what edges have left, cut at a cap: what circuits can carry in a day.
 
-use crate::wants::{Edges, NO_EDGE, Wants};
+use crate::wants::{NO_EDGE, Wants};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// How often a vertex bids, on average, before searches take over.
+const BIDS: usize = 4;
 /// Not reached.
 const FAR: i32 = i32::MAX;
 
@@ -68,29 +70,79 @@ impl Heaviest {
     }
     /// The heaviest matching, from the prices of other weights.
     pub fn renew(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
-        search.work += wants.left.len() as u64;
         for row in 0..wants.size {
-            let mut highest = (0, NO_EDGE);
-            each_edge(wants.edges(0, row), |edge| {
-                let weight = wants.left[edge as usize].min(cap);
-                let worth = weight - self.prices[1][wants.end(1, edge)];
-                if worth > highest.0 {
-                    highest = (worth, edge);
-                }
-            });
-            self.prices[0][row] = highest.0;
-            self.part_if_slack(wants, cap, row);
-            let (edge, alone) = (highest.1, self.matched[0][row] == NO_EDGE);
-            if alone && edge != NO_EDGE && self.matched[1][wants.end(1, edge)] == NO_EDGE {
-                self.marry(wants, edge);
-            }
+            let (best, _) = self.offers((wants, cap), (0, row), search);
+            self.prices[0][row] = best.0;
         }
-        self.settle(wants, cap, search);
+        self.resume(wants, cap, search);
     }
     /// The heaviest matching, where no weight is higher than before.
     pub fn resume(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
         (0..wants.size).for_each(|row| self.part_if_slack(wants, cap, row));
-        self.settle(wants, cap, search);
+        for side in 0..2 {
+            self.find_loose(side, search);
+            self.bid_all((wants, cap), side, search);
+        }
+        for side in 0..2 {
+            self.find_loose(side, search);
+            while let Some(vertex) = search.loose.pop() {
+                if self.is_loose(side, vertex.into()) {
+                    self.search((wants, cap), side, vertex.into(), search);
+                }
+            }
+        }
+    }
+    /// Loose vertices bid for the best one across, and outbid others, as in an auction. This finds most of a matching
+    /// at little cost; searches find the rest.
+    fn bid_all(&mut self, weights: (&Wants, i32), side: usize, search: &mut Search) {
+        let (wants, _) = weights;
+        for _ in 0..BIDS * wants.size {
+            let Some(vertex) = search.loose.pop().map(usize::from) else { return };
+            let (best, second) = self.offers(weights, (side, vertex), search);
+            self.prices[side][vertex] = best.0;
+            if best.0 == 0 {
+                continue;
+            }
+            let across = wants.end(1 - side, best.1);
+            let before = self.matched[1 - side][across];
+            if before != NO_EDGE {
+                if best.0 == second {
+                    // Neither can outbid the other: a search decides.
+                    continue;
+                }
+                let outbid = wants.end(side, before);
+                self.matched[side][outbid] = NO_EDGE;
+                search.loose.push(outbid as u16);
+            }
+            self.prices[side][vertex] = second;
+            self.prices[1 - side][across] += best.0 - second;
+            self.marry(wants, best.1);
+        }
+    }
+    /// What the best vertex across is worth above its price, and its edge, to a free one if there is any; and what the
+    /// second best or none is worth.
+    fn offers(
+        &self,
+        (wants, cap): (&Wants, i32),
+        (side, vertex): (usize, usize),
+        search: &mut Search,
+    ) -> ((i32, u32), i32) {
+        let (prices, matched) = (&self.prices[1 - side], &self.matched[1 - side]);
+        let (mut best, mut second) = ((0, NO_EDGE), 0);
+        wants.each(side, vertex, |edge, across, left| {
+            search.work += 1;
+            let worth = left.min(cap) - prices[across];
+            if worth > best.0 {
+                second = best.0;
+                best = (worth, edge);
+            } else if worth > second {
+                second = worth;
+            }
+            if worth == best.0 && worth > 0 && best.1 != edge && matched[across] == NO_EDGE {
+                best.1 = edge;
+            }
+        });
+        (best, second)
     }
     /// By row, the edge that is matched.
     pub fn matched(&self) -> &[u32] {
@@ -123,18 +175,10 @@ impl Heaviest {
             self.matched[1][column] = NO_EDGE;
         }
     }
-    /// Searches from all loose vertices of both sides.
-    fn settle(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
-        for side in 0..2 {
-            let loose = |&vertex: &usize| self.is_loose(side, vertex);
-            search.loose.clear();
-            search.loose.extend((0..wants.size).filter(loose).map(|vertex| vertex as u16));
-            while let Some(vertex) = search.loose.pop() {
-                if self.is_loose(side, vertex.into()) {
-                    self.search((wants, cap), side, vertex.into(), search);
-                }
-            }
-        }
+    fn find_loose(&self, side: usize, search: &mut Search) {
+        let all = (0..self.prices[side].len()).rev();
+        search.loose.clear();
+        search.loose.extend(all.filter(|&at| self.is_loose(side, at)).map(|at| at as u16));
     }
     fn is_loose(&self, side: usize, vertex: usize) -> bool {
         self.matched[side][vertex] == NO_EDGE && self.prices[side][vertex] > 0
@@ -177,10 +221,9 @@ impl Heaviest {
     ) {
         let base = distance + self.prices[side][vertex];
         let (prices, matched) = (&self.prices[1 - side], &self.matched[1 - side]);
-        each_edge(wants.edges(side, vertex), |edge| {
+        wants.each(side, vertex, |edge, across, left| {
             search.work += 1;
-            let across = wants.end(1 - side, edge);
-            let reached = base + prices[across] - wants.left[edge as usize].min(cap);
+            let reached = base + prices[across] - left.min(cap);
             if reached < search.bound && reached < search.distance[across] {
                 search.reach(across, reached, edge);
                 if matched[across] == NO_EDGE {
@@ -219,15 +262,6 @@ impl Heaviest {
             }
             across = wants.end(1 - side, before);
         }
-    }
-}
-
-/// Calls `look` with each edge. A loop over each kind of list, as one over both is slow.
-#[inline]
-fn each_edge(edges: Edges, mut look: impl FnMut(u32)) {
-    match edges {
-        Edges::Range(range) => range.for_each(&mut look),
-        Edges::List(list) => list.for_each(|&edge| look(edge)),
     }
 }
 
@@ -270,8 +304,7 @@ mod tests {
             return 0;
         }
         let mut best = brute(wants, cap, row + 1, taken);
-        each_edge(wants.edges(0, row), |edge| {
-            let column = wants.end(1, edge);
+        wants.each(0, row, |edge, column, _| {
             if taken >> column & 1 == 0 {
                 let rest = brute(wants, cap, row + 1, taken | 1 << column);
                 best = best.max(cut(wants, edge, cap) + rest);

@@ -52,9 +52,6 @@ impl Plan {
     pub fn days(&self) -> usize {
         self.lengths.len()
     }
-    pub fn lengths(&mut self) -> &mut [i32] {
-        &mut self.lengths
-    }
     pub fn length(&self, day: usize) -> i32 {
         self.lengths[day]
     }
@@ -64,19 +61,6 @@ impl Plan {
     }
     pub fn columns_mut(&mut self, day: usize) -> &mut [u16] {
         &mut self.columns[day * self.racks..(day + 1) * self.racks]
-    }
-    /// Takes a day out; the last one comes to its place.
-    pub fn remove(&mut self, day: usize) {
-        let last = self.days() - 1;
-        let racks = self.racks;
-        self.columns.copy_within(last * racks..(last + 1) * racks, day * racks);
-        self.columns.truncate(last * racks);
-        self.lengths.swap_remove(day);
-    }
-    pub fn copy_from(&mut self, other: &Plan) {
-        self.racks = other.racks;
-        self.lengths.clone_from(&other.lengths);
-        self.columns.clone_from(&other.columns);
     }
     /// All days, each with its night.
     pub fn span(&self, clock: &Clock) -> i64 {

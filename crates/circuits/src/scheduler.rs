@@ -21,7 +21,7 @@ pub enum Note {
     Planned,
     /// There is nothing to send: a rotation, so that whatever comes is served.
     NoDemand,
-    /// The scheduler's own way finds no configuration at all: a rotation instead.
+    /// The scheduler's own way finds no configuration, or ones that serve less than a rotation: a rotation instead.
     Rotation,
     /// Of several plans, this scheduler's was the best.
     Chosen(&'static str),
@@ -32,7 +32,7 @@ impl fmt::Display for Note {
         match self {
             Note::Planned => f.write_str("planned"),
             Note::NoDemand => f.write_str("no demand: a rotation"),
-            Note::Rotation => f.write_str("no configuration found: a rotation"),
+            Note::Rotation => f.write_str("nothing better found: a rotation"),
             Note::Chosen(name) => write!(f, "chosen: {name}"),
         }
     }

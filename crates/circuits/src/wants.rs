@@ -10,14 +10,15 @@ pub(crate) const NO_EDGE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wants {
     pub size: usize,
-    /// By edge, what is left, in ticks; edges are sorted by row and column.
+    /// By edge, what is left, in ticks; edges are sorted by row.
     pub left: Vec<i32>,
     /// By edge, its row and its column.
     ends: [Vec<u16>; 2],
     /// By side and vertex, where its edges begin in `edges` of this side.
     starts: [Vec<u32>; 2],
-    /// The edges of columns; those of rows are in order.
+    /// The edges of columns, and their rows; the edges of rows are in order.
     by_column: Vec<u32>,
+    rows: Vec<u16>,
 }
 
 impl Wants {
@@ -52,33 +53,44 @@ impl Wants {
         }
         // Each start is the end of its column, and goes down with each edge put there.
         self.by_column.resize(self.left.len(), 0);
-        for (edge, &column) in self.ends[1].iter().enumerate().rev() {
-            starts[usize::from(column)] -= 1;
-            self.by_column[starts[usize::from(column)] as usize] = edge as u32;
+        self.rows.resize(self.left.len(), 0);
+        for (edge, (&row, &column)) in self.ends[0].iter().zip(&self.ends[1]).enumerate().rev() {
+            let start = &mut starts[usize::from(column)];
+            *start -= 1;
+            self.by_column[*start as usize] = edge as u32;
+            self.rows[*start as usize] = row;
         }
     }
-    /// All cells that are not zero.
+    /// All cells that are not zero; in each row from behind the diagonal on, so that rows that are alike begin with
+    /// different columns.
     pub fn load(&mut self, size: usize, cells: &[i32]) {
         self.begin(size);
-        for row in cells.chunks_exact(size) {
-            for (column, &cell) in row.iter().enumerate() {
-                if cell > 0 {
-                    self.push(column, cell);
-                }
+        for (row, cells) in cells.chunks_exact(size).enumerate() {
+            for column in around(row, size).filter(|&column| cells[column] > 0) {
+                self.push(column, cells[column]);
             }
             self.end_row();
         }
         self.finish();
     }
-    /// The edges of a vertex.
-    pub fn edges(&self, side: usize, vertex: usize) -> Edges<'_> {
-        let [from, to] = [vertex, vertex + 1].map(|at| self.starts[side][at]);
+    /// Calls `look` with each edge of a vertex, the vertex across, and what is left. A loop over each kind of list, as
+    /// one over both is slow.
+    #[inline]
+    pub fn each(&self, side: usize, vertex: usize, mut look: impl FnMut(u32, usize, i32)) {
+        let (from, to) = (self.starts[side][vertex], self.starts[side][vertex + 1]);
+        let range = from as usize..to as usize;
         if side == 0 {
-            Edges::Range(from..to)
+            let edges = self.ends[1][range.clone()].iter().zip(&self.left[range]);
+            for (edge, (&across, &left)) in (from..to).zip(edges) {
+                look(edge, across.into(), left);
+            }
         } else {
-            Edges::List(self.by_column[from as usize..to as usize].iter())
+            for (&edge, &across) in self.by_column[range.clone()].iter().zip(&self.rows[range]) {
+                look(edge, across.into(), self.left[edge as usize]);
+            }
         }
     }
+    #[inline]
     pub fn end(&self, side: usize, edge: u32) -> usize {
         self.ends[side][edge as usize].into()
     }
@@ -95,9 +107,7 @@ impl Wants {
     }
 }
 
-/// The edges of a vertex, which are consecutive for a row.
-#[derive(Clone)]
-pub(crate) enum Edges<'a> {
-    Range(std::ops::Range<u32>),
-    List(std::slice::Iter<'a, u32>),
+/// All columns, from behind the diagonal on.
+pub(crate) fn around(row: usize, size: usize) -> impl Iterator<Item = usize> {
+    (row + 1..size).chain(0..=row)
 }

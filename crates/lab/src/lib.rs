@@ -18,6 +18,7 @@ mod build_hybrid;
 mod busiest;
 pub mod catalogue;
 pub mod change;
+mod circuits;
 pub mod collect;
 mod collect_flow;
 pub mod crosscheck;

@@ -16,8 +16,11 @@ pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
     let packets = survey.scenario.engine.is_packet();
     let schemes = survey.scenario.scheme.iter().filter(|_| packets);
     let schemes = schemes.flat_map(|scheme| of_scheme(survey, scheme));
-    let whole = [overload(survey), unfinished(survey), cold(survey), single(survey)];
-    whole.into_iter().flatten().chain(schemes).collect()
+    // What circuits carry is not known before.
+    let fixed = survey.scenario.fabric.hybrid().is_none();
+    let loads = fixed.then(|| [overload(survey), unfinished(survey)]);
+    let whole = [cold(survey), single(survey)];
+    loads.into_iter().flatten().chain(whole).flatten().chain(schemes).collect()
 }
 
 fn overload(survey: &Survey<'_>) -> Option<String> {

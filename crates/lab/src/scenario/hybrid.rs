@@ -57,6 +57,9 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
     let voq = scheme.voq.unwrap_or_default();
     voq.validate().map_err(|e| within("voq", e))?;
     let dark = fabric.circuits.is_none() || matches!(scheme.control, ControlSpec::None {});
+    if dark && voq.relay.is_some() {
+        return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
+    }
     if dark && voq.resize.is_some() {
         return fail(
             "voq.resize",

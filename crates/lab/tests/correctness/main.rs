@@ -12,6 +12,7 @@ mod fastpass;
 mod fat_tree;
 mod flow_level;
 mod hedera;
+mod hybrid;
 mod invariants;
 mod lone_flow;
 mod nodes;

@@ -49,6 +49,38 @@ pub struct ResizeSpec {
     pub shrink: Shrink,
 }
 
+/// Which packets go by another rack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hops {
+    /// A circuit carries what comes from other racks first, then what is for the rack it leads to, and with
+    /// the time that is left packets for others.
+    ///
+    /// Source: Mellette et al., "RotorNet", SIGCOMM 2017, section 4.2.
+    Opportunistic,
+    /// A circuit carries what comes from other racks first, then packets for all racks in turn: Valiant's load
+    /// balancing, with the next circuit instead of a random one.
+    ///
+    /// Source: Valiant, "A Scheme for Fast Parallel Communication", SIAM Journal on Computing 11(2), 1982.
+    Valiant,
+}
+
+/// Packets that go by another rack, where they wait for a second circuit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RelaySpec {
+    /// Which packets do.
+    pub hops: Hops,
+    /// Room for them by destination rack, in packets, in the rack between; one that finds none is dropped.
+    #[serde(default = "default_relay")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub packets: u32,
+}
+
+fn default_relay() -> u32 {
+    256
+}
+
 /// The queues by destination in the switches of racks: first in, first out; a packet that finds one full
 /// is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -60,6 +92,9 @@ pub struct VoqSpec {
     /// A larger size around days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resize: Option<ResizeSpec>,
+    /// Packets that go by another rack over two circuits. Default: none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relay: Option<RelaySpec>,
     /// How long before a day acknowledgements say that a circuit is coming.
     pub mark_ahead: Time,
     /// What becomes of the packet that is being sent when a circuit goes down.
@@ -71,6 +106,7 @@ impl Default for VoqSpec {
         VoqSpec {
             packets: 16,
             resize: None,
+            relay: None,
             mark_ahead: Time::us(600),
             at_night: AtNight::default(),
         }
@@ -89,6 +125,9 @@ impl VoqSpec {
         }
         if self.mark_ahead > Time::s(1) {
             return fail("mark-ahead", format!("`mark-ahead` is {}: at most 1s", self.mark_ahead));
+        }
+        if self.relay.is_some_and(|relay| !(1..=1_000_000).contains(&relay.packets)) {
+            return fail("relay.packets", "`packets` has to be 1 to 1000000".into());
         }
         let Some(resize) = self.resize else { return Ok(()) };
         if resize.to <= self.packets || resize.to > 1_000_000 {

@@ -12,6 +12,7 @@ mod tradeoff;
 mod validation;
 
 use super::{Paper, Quantity};
+use crate::circuits::utilisation;
 use crate::record::RunRecord;
 use crate::scenario::SchemeSpec;
 use slotline_net::hybrid::{ResizeSpec, Shrink, VoqSpec};
@@ -39,10 +40,7 @@ const USE: Quantity = Quantity {
     key: "use",
     name: "circuit utilisation",
     unit: "%",
-    of: |run| {
-        let capacity = run.control("data_circuit_up_ns") as f64 * circuit_rate(run) / 8e9;
-        (100.0 * run.control("data_circuit_bytes") as f64 / capacity.max(1.0)).min(100.0)
-    },
+    of: |run| utilisation(run).map_or(0.0, |used| 100.0 * used.value),
 };
 const MEDIAN: Quantity = Quantity {
     key: "median",

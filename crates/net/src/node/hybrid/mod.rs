@@ -2,6 +2,7 @@
 
 mod dark;
 mod packet;
+mod relay;
 mod scheduler;
 mod shares;
 mod sums;

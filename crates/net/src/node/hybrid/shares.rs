@@ -26,10 +26,19 @@ impl Turns {
     /// Whose turn it is: the next after the last one who had it.
     #[inline]
     pub fn next(&mut self) -> Option<usize> {
-        let start = if self.last + 1 >= self.size { 0 } else { self.last + 1 };
-        let found = self.first_from(start).or_else(|| self.first_from(0))?;
+        let found = self.peek()?;
         self.last = found;
         Some(found)
+    }
+    /// Whose turn it is, without taking it.
+    #[inline]
+    pub fn peek(&self) -> Option<usize> {
+        let start = if self.last + 1 >= self.size { 0 } else { self.last + 1 };
+        self.first_from(start).or_else(|| self.first_from(0))
+    }
+    /// `at` has had its turn.
+    pub fn taken(&mut self, at: usize) {
+        self.last = at;
     }
     fn first_from(&self, start: usize) -> Option<usize> {
         let first = start / 64;

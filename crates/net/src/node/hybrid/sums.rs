@@ -20,6 +20,10 @@ pub(super) struct Sums {
     days: u64,
     /// Packets marked.
     pub marked: u64,
+    /// Packets that left for a rack between.
+    pub first_hops: u64,
+    /// Packets of other racks on their second circuit.
+    pub second_hops: u64,
     /// Times when a circuit waited because the next packet would not have been whole.
     pub held: u64,
     /// Packets that were sent to their end into a night.
@@ -39,6 +43,8 @@ impl Sums {
             days_ns: vec![0; racks],
             days: 0,
             marked: 0,
+            first_hops: 0,
+            second_hops: 0,
             held: 0,
             drained: 0,
             cut: 0,
@@ -86,6 +92,8 @@ impl Sums {
         tally.add("voq_drops_by_resizing", sum(|voq| voq.stats.shed));
         let longest = voqs.iter().map(|voq| u64::from(voq.stats.longest)).max();
         tally.most("voq_longest", longest.unwrap_or(0));
+        tally.add("packets_to_relays", self.first_hops);
+        tally.add("packets_from_relays", self.second_hops);
         tally.add("packets_told_of_circuits", self.marked);
         tally.add("circuit_waits_for_night", self.held);
         tally.add("packets_drained_into_night", self.drained);

@@ -2,13 +2,14 @@
 //! switch.
 
 use super::packet::frame;
+use super::relay::{Relay, Source};
 use super::shares::Turns;
 use super::weekly::Weekly;
 use super::{message, sums::Sums};
 use crate::frame::{Kind, Packet};
 use crate::hybrid::{Agenda, AtNight, Deed, Ledger, Shrink, Voq, VoqSpec, VoqStats};
-use crate::id::PortId;
-use crate::node::{Census, Cx, DropReason, Node, Tally};
+use crate::id::{HostId, PortId};
+use crate::node::{Census, Cx, DropReason, Node, Note, Tally};
 use crate::time::Time;
 use crate::topology::Roles;
 use crate::units::Pace;
@@ -62,6 +63,7 @@ pub struct Tor {
     on: Vec<On>,
     /// Queues that the packet switch takes from.
     turns: Turns,
+    relay: Option<Relay>,
     /// By uplink: where its circuit leads, and until when.
     open: Vec<Option<(u16, Time)>>,
     /// The earliest wake-up asked for and not yet had.
@@ -80,6 +82,7 @@ impl Tor {
             voqs: vec![Voq::new(config.voq.packets); racks],
             on: vec![On::default(); racks],
             turns: Turns::new(racks),
+            relay: config.voq.relay.map(|spec| Relay::new(spec, racks)),
             open: vec![None; config.roles.uplinks as usize],
             wake: Time::MAX,
             census: Census::default(),
@@ -106,10 +109,17 @@ impl Tor {
         if to >= self.config.roles.racks {
             return cx.drop(&packet, DropReason::NoRoute);
         }
-        if u32::from(port.0) >= self.hosts() {
-            return cx.drop(&packet, DropReason::Misrouted);
+        if u32::from(port.0) < self.hosts() {
+            return self.queue(to as usize, packet, cx);
         }
-        self.queue(to as usize, packet, cx);
+        let Some(relay) = &mut self.relay else {
+            return cx.drop(&packet, DropReason::Misrouted);
+        };
+        if !relay.store(to as usize, packet, cx.now) {
+            return cx.drop(&packet, DropReason::Full);
+        }
+        self.census.held += 1;
+        self.kick_circuits(to as usize, cx);
     }
 
     fn queue(&mut self, to: usize, packet: Packet, cx: &mut Cx<'_>) {
@@ -129,19 +139,35 @@ impl Tor {
         }
     }
 
+    /// Takes the first packet of the queue for `to`.
+    fn take(&mut self, to: usize) -> Option<(Packet, Time)> {
+        let first = self.voqs[to].pop()?;
+        if self.voqs[to].is_empty() {
+            self.turns.set(to, false);
+            if let Some(relay) = &mut self.relay {
+                relay.turns.set(to, false);
+            }
+        }
+        Some(first)
+    }
+
     /// Whether the packet switch may take from the queue for `to`, as things are now.
     fn offer(&mut self, to: usize, cx: &mut Cx<'_>) {
         let on = self.on[to];
         let free = on.barred == 0 && !on.held && !self.voqs[to].is_empty();
         self.turns.set(to, free);
+        if let Some(relay) = &mut self.relay {
+            relay.turns.set(to, !self.voqs[to].is_empty());
+        }
         if let Some(port) = self.config.roles.packet_port().filter(|_| free) {
             cx.kick(port);
         }
     }
 
     fn kick_circuits(&self, to: usize, cx: &mut Cx<'_>) {
+        let any = self.relay.is_some();
         for (uplink, open) in (0..).zip(&self.open) {
-            if open.is_some_and(|(rack, _)| usize::from(rack) == to) {
+            if open.is_some_and(|(rack, _)| any || usize::from(rack) == to) {
                 cx.kick(self.config.roles.circuit_port(uplink));
             }
         }
@@ -150,30 +176,41 @@ impl Tor {
     /// The packet switch takes a packet.
     fn by_packet_switch(&mut self, cx: &Cx<'_>) -> Option<Packet> {
         let to = self.turns.next()?;
-        let (packet, came) = self.voqs[to].pop()?;
-        if self.voqs[to].is_empty() {
-            self.turns.set(to, false);
-        }
+        let (packet, came) = self.take(to)?;
         self.voqs[to].stats.packet_bytes += u64::from(packet.len);
         let latency = cx.now.since(came) + self.config.packet_delay;
         self.sums.packet(&packet, latency);
         Some(self.leave(to, packet, 0))
     }
 
+    /// Where the next packet for a circuit to `to` comes from.
+    fn source(&mut self, to: usize) -> Option<Source> {
+        let own = !self.voqs[to].is_empty();
+        match &mut self.relay {
+            None => own.then_some(Source::Own(to)),
+            Some(relay) => relay.choose(to, own),
+        }
+    }
+
     /// A circuit takes a packet, if it can be whole before night.
     fn by_circuit(&mut self, uplink: usize, cx: &mut Cx<'_>) -> Option<Packet> {
-        let (to, until) = self.open[uplink]?;
-        let (to, circuits) = (usize::from(to), self.config.circuits?);
-        let len = u64::from(self.voqs[to].first()?.len);
+        let (leads_to, until) = self.open[uplink]?;
+        let (leads_to, circuits) = (usize::from(leads_to), self.config.circuits?);
+        let source = self.source(leads_to)?;
+        let first = match (source, &self.relay) {
+            (Source::Own(to), _) => self.voqs[to].first(),
+            (Source::Stored, relay) => relay.as_ref()?.first(leads_to),
+        };
+        let len = u64::from(first?.len);
         let whole = cx.now + circuits.pace.time_for(len) <= until;
         if !whole && self.config.voq.at_night == AtNight::Hold {
             self.sums.held += 1;
             return None;
         }
-        let (packet, came) = self.voqs[to].pop()?;
-        if self.voqs[to].is_empty() {
-            self.turns.set(to, false);
-        }
+        let (packet, came) = match source {
+            Source::Own(to) => self.take(to)?,
+            Source::Stored => self.relay.as_mut()?.pop(leads_to)?,
+        };
         if !whole && self.config.voq.at_night == AtNight::Drop {
             self.sums.cut += 1;
             self.open[uplink] = None;
@@ -182,9 +219,17 @@ impl Tor {
             return None;
         }
         self.sums.drained += u64::from(!whole);
+        let Source::Own(to) = source else {
+            self.census.held -= 1;
+            self.sums.second_hops += 1;
+            return Some(packet);
+        };
         self.voqs[to].stats.circuit_bytes += len;
-        let latency = cx.now.since(came) + circuits.delay;
-        self.sums.circuit(&packet, latency);
+        self.sums.circuit(&packet, cx.now.since(came) + circuits.delay);
+        self.sums.first_hops += u64::from(to != leads_to);
+        if let Some(relay) = &mut self.relay {
+            relay.turns.taken(to);
+        }
         Some(self.leave(to, packet, 1))
     }
 
@@ -242,6 +287,8 @@ impl Tor {
         let port = roles.circuit_port(uplink.into());
         self.open[usize::from(uplink)] = Some((to, until));
         self.sums.day(to.into(), until.since(cx.now));
+        let first = |rack: u32| HostId(rack * roles.hosts);
+        cx.note(Note::Circuit { host: first(self.config.rack), dst: first(to.into()), until });
         cx.rewire(port, roles.tor(to.into()), port);
         cx.kick(port);
     }
@@ -341,6 +388,11 @@ impl Node for Tor {
 
     fn tally(&self, tally: &mut Tally) {
         self.sums.tally(&self.voqs, tally);
+        if let Some(relay) = &self.relay {
+            let (stored, refused) = relay.sums();
+            tally.add("relayed_packets", stored);
+            tally.add("relay_drops", refused);
+        }
         if let Some(weekly) = &self.config.weekly {
             tally.add("late_weeks", weekly.late);
         }
