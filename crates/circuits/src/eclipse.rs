@@ -44,18 +44,12 @@ impl Eclipse {
 }
 
 /// Days for what is wanted; afterwards that is what is left.
-pub(crate) fn fill(
-    greedy: &mut Greedy,
-    clock: &Clock,
-    wants: &mut Wants,
-    effort: (f64, usize),
-    plan: &mut Plan,
-) {
+pub(crate) fn fill(greedy: &mut Greedy, clock: &Clock, wants: &mut Wants, plan: &mut Plan) {
     plan.clear(wants.size);
     greedy.begin();
     let mut left = clock.week;
     while let Some(lengths) = Lengths::within(clock, left) {
-        let Some((length, edges)) = greedy.pick(wants, lengths, effort) else { break };
+        let Some((length, edges)) = greedy.pick(wants, lengths, SLACK) else { break };
         wants.serve(edges, length);
         plan.push_edges(length, edges, wants);
         left -= length + clock.night;
@@ -68,8 +62,7 @@ impl Scheduler for Eclipse {
         let clock = self.settle.clock;
         clock.load(demand, &mut self.cells);
         self.wants.load(demand.racks(), &self.cells);
-        let effort = (SLACK, usize::MAX);
-        fill(&mut self.greedy, &clock, &mut self.wants, effort, &mut self.plan);
+        fill(&mut self.greedy, &clock, &mut self.wants, &mut self.plan);
         if self.plan.days() == 0 {
             return self.settle.rotate(Note::NoDemand, out);
         }

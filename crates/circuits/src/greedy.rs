@@ -71,20 +71,20 @@ impl Greedy {
         self.spare.append(&mut self.points);
         self.turn = 0;
         self.search.work = 0;
+        self.search.most_work = u64::MAX;
     }
     /// Edges looked at since it began.
     pub fn work(&self) -> u64 {
         self.search.work
     }
+    /// Does no more than so much work from its beginning on, but for what is needed to find any day.
+    pub fn limit(&mut self, most_work: u64) {
+        self.search.most_work = most_work;
+    }
     /// The length and the matching of a day that serves, per time, no less than `1 / (1 + slack)` of the best one,
-    /// after so many lengths have been looked at less if that takes more. What is wanted may only have
+    /// if work is not limited. What is wanted may only have
     /// fallen since the call before. Nothing where there is nothing to serve.
-    pub fn pick(
-        &mut self,
-        wants: &Wants,
-        lengths: Lengths,
-        (slack, looks): (f64, usize),
-    ) -> Option<(i32, &[u32])> {
+    pub fn pick(&mut self, wants: &Wants, lengths: Lengths, slack: f64) -> Option<(i32, &[u32])> {
         self.turn += 1;
         self.best.rate = 0.0;
         // A day that is longer than all that is left serves no more.
@@ -95,7 +95,7 @@ impl Greedy {
             self.insert(wants, lengths.most, lengths);
             self.insert(wants, lengths.least, lengths);
         }
-        for _ in 0..looks {
+        while self.best.rate == 0.0 || self.search.work < self.search.most_work {
             let Some((at, length)) = self.promising(lengths, slack) else { break };
             self.look(wants, at, length, lengths);
         }

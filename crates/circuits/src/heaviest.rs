@@ -5,7 +5,8 @@
 //! heaviest, and all prices together are its weight. A vertex for which the last does not hold is *loose*: the
 //! cheapest way is searched to find it a partner, or to leave it or another of its side alone (the Hungarian method
 //! with shortest augmenting paths, from both sides). A search never goes further than the loose vertex's price,
-//! so it stays near where something has changed.
+//! so it stays near where something has changed. Where the work is limited, searches may be missing; the prices are
+//! then still a bound.
 //!
 //! Weights are what edges have left, cut at a cap: what circuits can carry in a day.
 
@@ -15,6 +16,8 @@ use std::collections::BinaryHeap;
 
 /// How often a vertex bids, on average, before searches take over.
 const BIDS: usize = 4;
+/// As many edges could be looked at while a search takes a step.
+const STEP: u64 = 16;
 /// Not reached.
 const FAR: i32 = i32::MAX;
 
@@ -27,7 +30,7 @@ pub(crate) struct Heaviest {
 }
 
 /// The memory of a search.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Search {
     /// Of the other side's vertices: how far, and by which edge.
     distance: Vec<i32>,
@@ -41,8 +44,10 @@ pub(crate) struct Search {
     bound: i32,
     end: End,
     loose: Vec<u16>,
-    /// Edges looked at.
+    /// Edges looked at; other work as so many edges as take the same time.
     pub work: u64,
+    /// After so many there are no more searches: some vertices remain loose.
+    pub most_work: u64,
 }
 
 /// Where a search ends.
@@ -78,6 +83,7 @@ impl Heaviest {
     }
     /// The heaviest matching, where no weight is higher than before.
     pub fn resume(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
+        search.work += 8 * wants.size as u64;
         (0..wants.size).for_each(|row| self.part_if_slack(wants, cap, row));
         for side in 0..2 {
             self.find_loose(side, search);
@@ -85,7 +91,7 @@ impl Heaviest {
         }
         for side in 0..2 {
             self.find_loose(side, search);
-            while let Some(vertex) = search.loose.pop() {
+            while let Some(vertex) = search.loose.pop().filter(|_| search.work < search.most_work) {
                 if self.is_loose(side, vertex.into()) {
                     self.search((wants, cap), side, vertex.into(), search);
                 }
@@ -96,7 +102,10 @@ impl Heaviest {
     /// at little cost; searches find the rest.
     fn bid_all(&mut self, weights: (&Wants, i32), side: usize, search: &mut Search) {
         let (wants, _) = weights;
-        for _ in 0..BIDS * wants.size {
+        for bid in 0..BIDS * wants.size {
+            if bid >= wants.size && search.work >= search.most_work {
+                return;
+            }
             let Some(vertex) = search.loose.pop().map(usize::from) else { return };
             let (best, second) = self.offers(weights, (side, vertex), search);
             self.prices[side][vertex] = best.0;
@@ -148,7 +157,7 @@ impl Heaviest {
     pub fn matched(&self) -> &[u32] {
         &self.matched[0]
     }
-    /// The weight of the matching.
+    /// The weight of the matching, and never less than that of the heaviest where vertices remain loose.
     pub fn value(&self) -> i64 {
         self.prices.iter().flatten().map(|&price| i64::from(price)).sum()
     }
@@ -191,6 +200,7 @@ impl Heaviest {
         root: usize,
         search: &mut Search,
     ) {
+        search.work += STEP;
         search.begin(wants.size, self.prices[side][root]);
         self.look((wants, cap), (side, root, 0), search);
         while let Some(Reverse((distance, vertex))) = search.heap.pop() {
@@ -201,6 +211,7 @@ impl Heaviest {
             if distance > search.distance[across] {
                 continue;
             }
+            search.work += STEP;
             search.tree.push((vertex, distance));
             let near = wants.end(side, self.matched[1 - side][across]);
             let alone = distance + self.prices[side][near];
@@ -261,6 +272,23 @@ impl Heaviest {
                 return;
             }
             across = wants.end(1 - side, before);
+        }
+    }
+}
+
+impl Default for Search {
+    fn default() -> Search {
+        Search {
+            distance: Vec::new(),
+            from: Vec::new(),
+            reached: Vec::new(),
+            heap: BinaryHeap::new(),
+            tree: Vec::new(),
+            bound: 0,
+            end: End::Root,
+            loose: Vec::new(),
+            work: 0,
+            most_work: u64::MAX,
         }
     }
 }

@@ -79,7 +79,7 @@ impl Matcher {
         self.loose.extend((0..size as u16).rev());
         self.free.clear();
         self.free.resize(size.div_ceil(64), u64::MAX);
-        if size % 64 != 0 {
+        if !size.is_multiple_of(64) {
             self.free[size / 64] = (1 << (size % 64)) - 1;
         }
     }
@@ -226,7 +226,7 @@ mod tests {
             for row in 0..size {
                 (0..degree.min(size)).for_each(|by| cells[row * size + (row * 7 + by) % size] = 1);
             }
-            if size % 7 != 0 {
+            if !size.is_multiple_of(7) {
                 let (mut graph, mut matcher) = (Graph::default(), Matcher::default());
                 graph.at_least(size, &cells, 1);
                 matcher.begin(size);

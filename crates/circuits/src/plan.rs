@@ -52,6 +52,7 @@ impl Plan {
     pub fn days(&self) -> usize {
         self.lengths.len()
     }
+    #[cfg(test)]
     pub fn length(&self, day: usize) -> i32 {
         self.lengths[day]
     }

@@ -20,6 +20,8 @@ pub(crate) struct Polish {
     heaviest: Heaviest,
     search: Search,
     slopes: Vec<Slope>,
+    /// Columns that have a row.
+    taken: Vec<bool>,
 }
 
 /// What a day would do with more or less time.
@@ -46,6 +48,20 @@ impl Polish {
     pub fn push(&mut self, length: i32, matched: &[u32]) {
         self.lengths.push(length);
         self.matched.extend_from_slice(matched);
+        self.light(self.lengths.len() - 1, length);
+    }
+    /// Adds a day of circuits, of which those are kept that are worth a look. `columns` is by row.
+    pub fn push_columns(&mut self, length: i32, columns: &[u16], wants: &Wants) {
+        for (row, &wanted) in columns.iter().enumerate() {
+            let mut found = NO_EDGE;
+            wants.each(0, row, |edge, column, _| {
+                if column == usize::from(wanted) {
+                    found = edge;
+                }
+            });
+            self.matched.push(found);
+        }
+        self.lengths.push(length);
         self.light(self.lengths.len() - 1, length);
     }
     pub fn days(&self) -> impl Iterator<Item = (i32, &[u32])> {
@@ -77,6 +93,7 @@ impl Polish {
     /// Steps until nothing becomes better by a thousandth, or so much work is done. Returns whether anything did.
     pub fn run(&mut self, clock: &Clock, wants: &mut Wants, most_work: u64) -> bool {
         let end = self.search.work + most_work;
+        self.search.most_work = end;
         let (before, mut served) = (self.served(), self.served());
         loop {
             self.trade(clock, end);
@@ -87,6 +104,34 @@ impl Polish {
                 return now > before;
             }
             served = now;
+        }
+    }
+    /// Connects racks that have no circuit on a day where both ends are free and something is left of `wanted`.
+    pub fn complete(&mut self, wants: &Wants, wanted: &[i32]) {
+        for day in 0..self.lengths.len() {
+            let edges = self.edges(day);
+            self.taken.clear();
+            self.taken.resize(wants.size, false);
+            for &edge in self.matched[edges.clone()].iter().filter(|&&edge| edge != NO_EDGE) {
+                self.taken[wants.end(1, edge)] = true;
+            }
+            for (row, at) in edges.enumerate() {
+                if self.matched[at] != NO_EDGE {
+                    continue;
+                }
+                let mut most = (0, NO_EDGE, 0);
+                wants.each(0, row, |edge, column, _| {
+                    let left = wanted[edge as usize] - self.lit[edge as usize];
+                    if left > most.0 && !self.taken[column] {
+                        most = (left, edge, column);
+                    }
+                });
+                if most.1 != NO_EDGE {
+                    self.taken[most.2] = true;
+                    self.matched[at] = most.1;
+                    self.lit[most.1 as usize] += self.lengths[day];
+                }
+            }
         }
     }
     fn rematch_all(&mut self, wants: &mut Wants, end: u64) {
@@ -112,7 +157,9 @@ impl Polish {
         let edges = self.edges(day);
         let lit = self.matched[edges.clone()].iter().filter(|&&edge| edge != NO_EDGE);
         let before: i64 = lit.map(|&edge| i64::from(wants.left[edge as usize].min(length))).sum();
-        if self.heaviest.value() > before {
+        let found = self.heaviest.matched().iter().filter(|&&edge| edge != NO_EDGE);
+        let now: i64 = found.map(|&edge| i64::from(wants.left[edge as usize].min(length))).sum();
+        if now > before {
             self.matched[edges].copy_from_slice(self.heaviest.matched());
         }
         self.light(day, length);

@@ -9,7 +9,7 @@ pub(crate) struct Selection {
     pub sizes: Vec<i32>,
     /// By side and vertex, what is left to the packet switch because it was not selected.
     rest: [Vec<i64>; 2],
-    /// By side and vertex, how much of each edge the packet switch can take.
+    /// By side and vertex, up to which size the packet switch can take edges.
     levels: [Vec<i32>; 2],
     /// The cells of a row or column at hand.
     line: Vec<i32>,
@@ -51,46 +51,41 @@ impl Selection {
         let (above, &mut limit, _) = self.line.select_nth_unstable_by(most - 1, |a, b| b.cmp(a));
         (limit, most - above.iter().filter(|&&cell| cell > limit).count())
     }
-    /// Takes from each edge what the packet switch can serve of it, if its links carry `budget` ticks' worth: the same of
-    /// each edge of a row or column, as far as what was not selected leaves room.
+    /// Takes the smallest edges away, as many as the packet switch can serve, if its links carry `budget` ticks' worth, as
+    /// far as what was not selected leaves room: the fewer pairs need a day, the better.
     pub fn leave_to_packets(&mut self, budget: i64, wants: &mut Wants) {
         for side in 0..2 {
             let found = |vertex: usize| {
-                let budget = budget - self.rest[side][vertex];
                 self.line.clear();
                 wants.each(side, vertex, |_, _, left| self.line.push(left));
-                level(budget.max(0), &self.line)
+                smallest((budget - self.rest[side][vertex]).max(0), &mut self.line)
             };
             let levels = &mut self.levels[side];
             levels.clear();
             levels.extend((0..wants.size).map(found));
         }
         for edge in 0..wants.left.len() as u32 {
-            let [row, column] = [0, 1].map(|side| self.levels[side][wants.end(side, edge)]);
-            wants.left[edge as usize] -= row.min(column).min(wants.left[edge as usize]);
+            let level = |side: usize| self.levels[side][wants.end(side, edge)];
+            if wants.left[edge as usize] <= level(0).min(level(1)) {
+                wants.left[edge as usize] = 0;
+            }
         }
     }
 }
 
-/// Up to where all sizes can be served within a budget. It is found from below in a few steps, which suffice where
-/// sizes are not too different; then it is too low, which does no harm.
-fn level(budget: i64, sizes: &[i32]) -> i32 {
-    let mut level = 0;
-    for _ in 0..6 {
-        let (mut small, mut large) = (0, 0);
-        for size in sizes.iter().copied().map(i64::from) {
-            if size <= level { small += size } else { large += 1 }
-        }
-        if large == 0 {
-            return i32::MAX;
-        }
-        let higher = (budget - small).max(0) / large;
-        if higher <= level {
-            break;
-        }
-        level = higher;
-    }
-    level.min(i64::from(i32::MAX)) as i32
+/// The largest size of which all are served within a budget that serves the smallest ones first.
+fn smallest(budget: i64, sizes: &mut [i32]) -> i32 {
+    sizes.sort_unstable();
+    let mut sum = 0;
+    let fits = |size: &&i32| {
+        sum += i64::from(**size);
+        sum <= budget
+    };
+    let count = sizes.iter().take_while(fits).count();
+    let next = sizes.get(count);
+    // Of equal ones there may be too many: then none of them.
+    let all = sizes[..count].iter().rev().find(|size| Some(*size) != next);
+    all.copied().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod arbiter_quality;
 pub mod benchmark;
 pub mod benchmark_arbiter;
 pub mod benchmark_bump;
+pub mod benchmark_circuits;
 pub mod benchmark_fcp;
 pub mod benchmark_flow;
 pub mod benchmark_hedera;

@@ -5,6 +5,7 @@
 //! figures: they are the setup of the authors' own logs, with 25 racks.
 
 mod delay;
+mod hdfs;
 mod queues;
 mod rings;
 mod tradeoff;
@@ -29,6 +30,7 @@ pub(super) static PAPER: Paper = Paper {
         delay::DELAY,
         rings::DEMAND,
         rings::TOGETHER,
+        hdfs::WRITES,
         queues::LOGS_STATIC,
         queues::LOGS_DYNAMIC,
     ],

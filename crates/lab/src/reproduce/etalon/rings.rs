@@ -50,13 +50,13 @@ const SMALL_TAIL: Quantity = time("small-p99", "99th of small flows", |run| took
 const LARGE_MEDIAN: Quantity =
     time("large-p50", "median of large flows", |run| took(run, large, 50.0));
 const LARGE_TAIL: Quantity = time("large-p99", "99th of large flows", |run| took(run, large, 99.0));
-const CIRCUIT_USE: Quantity = Quantity {
+pub(super) const CIRCUIT_USE: Quantity = Quantity {
     key: "circuits",
     name: "circuits, share of the time's capacity",
     unit: "%",
     of: |run| used(run, "circuit"),
 };
-const PACKET_USE: Quantity = Quantity {
+pub(super) const PACKET_USE: Quantity = Quantity {
     key: "packets",
     name: "packet switch, share of the time's capacity",
     unit: "%",
