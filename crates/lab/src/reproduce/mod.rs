@@ -9,6 +9,7 @@ mod fastpass;
 mod fat_tree;
 mod hedera;
 mod markdown;
+mod netbump;
 mod page;
 pub mod quantity;
 mod table;
@@ -83,8 +84,14 @@ pub struct Study {
 }
 
 /// All papers.
-pub static PAPERS: [&Paper; 5] =
-    [&tdma::PAPER, &fastpass::PAPER, &xco::PAPER, &fat_tree::PAPER, &hedera::PAPER];
+pub static PAPERS: [&Paper; 6] = [
+    &tdma::PAPER,
+    &fastpass::PAPER,
+    &xco::PAPER,
+    &fat_tree::PAPER,
+    &hedera::PAPER,
+    &netbump::PAPER,
+];
 
 /// What came of an experiment.
 #[derive(Debug, Default)]
