@@ -164,12 +164,19 @@ impl Switch {
         self.egress[port.at()].unsent(now)
     }
 
-    /// Tells the sender of `packet`, which goes out by `out`, about a queue.
-    pub(super) fn notify(&mut self, out: PortId, packet: &Packet, what: Feedback, cx: &mut Cx<'_>) {
-        if let Some(notice) = self.senders.notice((self.node, out), packet, what, cx) {
-            self.census.created += 1;
-            self.forward(out, notice, cx);
-        }
+    /// Tells the sender of `packet`, which goes out by `out`, about a queue; whether there is one.
+    pub(super) fn notify(
+        &mut self,
+        out: PortId,
+        packet: &Packet,
+        what: Feedback,
+        cx: &mut Cx<'_>,
+    ) -> bool {
+        let notice = self.senders.notice((self.node, out), packet, what, cx);
+        let Some(notice) = notice else { return false };
+        self.census.created += 1;
+        self.forward(out, notice, cx);
+        true
     }
 
     fn forward(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
