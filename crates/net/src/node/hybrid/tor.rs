@@ -315,8 +315,12 @@ impl Tor {
     }
 
     fn report(&mut self, week: u64, cx: &mut Cx<'_>) {
-        let bytes = match &self.config.ledger {
-            Some(ledger) => ledger.bytes(),
+        let end = self.config.weekly.as_ref().map_or(cx.now, |weekly| weekly.end_of(week));
+        let bytes = match &mut self.config.ledger {
+            Some(ledger) => {
+                ledger.foresee(end);
+                ledger.bytes()
+            }
             None => self.voqs.iter().map(Voq::bytes).collect(),
         };
         let report = Message::Report { week, rack: self.config.rack as u16, bytes };
