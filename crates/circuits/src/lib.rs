@@ -19,6 +19,7 @@ mod fixed;
 mod greedy;
 mod harvest;
 mod heaviest;
+mod levels;
 mod matcher;
 mod matching;
 mod max_weight;

@@ -361,3 +361,17 @@ fn bad_terms_are_refused() {
     let needed = 3_020 * US;
     assert_eq!(held.err(), Some(TermsError::Short { week: 2_000 * US, needed }));
 }
+
+/// Where there is no time for heaviest matchings, large ones are nearly as good.
+#[test]
+fn many_racks_with_much_for_many_get_large_matchings() {
+    let terms = etalon(127 * 200);
+    let demand = Class::Random.demand(128, terms.circuit_bytes(terms.week()), 1).expect("a demand");
+    let (ours, note) = week(&mut Harvest::new(128, terms), &demand);
+    assert_eq!(note, Note::Chosen("levels"));
+    let share = |week: &Week| served(week, &demand, &terms).share();
+    let cut = week(&mut solstice(128, terms), &demand).0;
+    let greedy = week(&mut Eclipse::new(128, terms), &demand).0;
+    assert!(share(&ours) > share(&cut) + 0.1);
+    assert!(share(&ours) > share(&greedy) - 0.02);
+}
