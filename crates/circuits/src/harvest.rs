@@ -76,9 +76,9 @@ struct Others {
 }
 
 impl Harvest {
-    /// For so many racks; it computes for about three fifths of a week at most.
+    /// For so many racks; it computes for about seven tenths of a week at most.
     pub fn new(racks: usize, terms: Terms) -> Harvest {
-        Harvest::with_budget(racks, terms, terms.week() / 5 * 3)
+        Harvest::with_budget(racks, terms, terms.week() / 10 * 7)
     }
     /// For so many racks; it computes for about so many picoseconds at most, on one core of a machine of today.
     /// Loading the demand and the first plan are always done.
