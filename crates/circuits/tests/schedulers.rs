@@ -341,6 +341,18 @@ fn a_fixed_week_is_always_the_same() {
 }
 
 #[test]
+fn as_many_bytes_as_64_bits_hold_are_no_panic() {
+    let spec = TermsSpec { circuit: u64::MAX, packet: u64::MAX, ..TermsSpec::etalon(1 << 52) };
+    let terms = spec.build().expect("good terms");
+    let demand = Class::AllToAll.demand(5, u64::MAX, 1).expect("a demand");
+    for (name, mut scheduler) in all(5, terms) {
+        let (week, _) = week(&mut *scheduler, &demand);
+        assert_eq!(week.check(&terms), Ok(()), "{name}");
+        assert_eq!(served(&week, &demand, &terms).total(), demand.total(), "{name}");
+    }
+}
+
+#[test]
 fn bad_terms_are_refused() {
     let good = TermsSpec::etalon(2_000 * US);
     let error = |spec: TermsSpec| spec.build().expect_err("bad terms").to_string();
