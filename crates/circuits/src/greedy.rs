@@ -193,7 +193,7 @@ impl Greedy {
 
 /// The length at which a matching with these cells serves most per time, and how much that is. What is served
 /// is bent only where a cell ends, so the best length is one of these or a limit.
-fn best_length(sizes: &mut [i32], lengths: Lengths) -> (i32, f64) {
+pub(crate) fn best_length(sizes: &mut [i32], lengths: Lengths) -> (i32, f64) {
     sizes.sort_unstable();
     let least = sizes.iter().map(|&cell| i64::from(cell.min(lengths.least))).sum();
     let mut best = better((lengths.least, 0.0), lengths.least, least, lengths.night);

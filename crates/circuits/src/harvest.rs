@@ -4,6 +4,7 @@ use crate::bvn::Bvn;
 use crate::demand::Demand;
 use crate::eclipse::Eclipse;
 use crate::greedy::{Greedy, Lengths};
+use crate::levels::Levels;
 use crate::max_weight::MaxWeight;
 use crate::plan::Plan;
 use crate::polish::Polish;
@@ -24,16 +25,19 @@ const EDGE: u64 = 3_000;
 /// of them per day.
 const LOAD: u64 = 6_000;
 const METER: u64 = 16_000;
+const LEVELS: u64 = 10_000;
+const LEVELS_DAY: u64 = 500;
 const MAX_WEIGHT: u64 = 20_000;
 const SOLSTICE: u64 = 60_000;
 const BVN: u64 = 350_000;
 const ECLIPSE: u64 = 40_000;
 
 /// The most of a week. Days are picked greedily as [`Eclipse`] does, and then polished: days change their matchings, and
-/// give each other time, as long as that serves more. In large networks with short weeks only the largest demands of
-/// each rack are looked at. As far as the time to compute suffices, the same is done without the smallest demands, which
-/// the packet switch can serve beside, and the plans of the other schedulers are measured, too, and the best of them
-/// polished: the week that serves most is taken, and the note says whose it is.
+/// give each other time, as long as that serves more. In large networks only the largest demands of each rack are
+/// looked at; where these are less than half, days are large matchings of all demands above a level that falls. As far
+/// as the time to compute suffices, the same is done without the smallest demands, which the packet switch can serve
+/// beside, and the plans of the other schedulers are measured, too, and the best of them polished: the week that
+/// serves most is taken, and the note says whose it is.
 ///
 /// How far it goes is counted in steps, not by a clock: the same demand always gives the same week.
 #[derive(Clone, Debug)]
@@ -47,6 +51,8 @@ pub struct Harvest {
     selection: Selection,
     wants: Wants,
     greedy: Greedy,
+    levels: Levels,
+    rest: Vec<i32>,
     polish: Polish,
     /// By row, the column of a day at hand.
     columns: Vec<u16>,
@@ -70,9 +76,9 @@ struct Others {
 }
 
 impl Harvest {
-    /// For so many racks; it computes for about three fifths of a week at most.
+    /// For so many racks; it computes for about seven tenths of a week at most.
     pub fn new(racks: usize, terms: Terms) -> Harvest {
-        Harvest::with_budget(racks, terms, terms.week() / 5 * 3)
+        Harvest::with_budget(racks, terms, terms.week() / 10 * 7)
     }
     /// For so many racks; it computes for about so many picoseconds at most, on one core of a machine of today.
     /// Loading the demand and the first plan are always done.
@@ -94,6 +100,8 @@ impl Harvest {
             selection: Selection::default(),
             wants: Wants::default(),
             greedy: Greedy::default(),
+            levels: Levels::default(),
+            rest: Vec::new(),
             polish: Polish::default(),
             columns: Vec::new(),
             plan: Plan::default(),
@@ -136,6 +144,17 @@ impl Harvest {
         self.left = self.left.saturating_sub(self.greedy.work() * EDGE);
         self.polish();
     }
+    /// Days of large matchings, of all demands: where many have much for many.
+    fn fill_levels(&mut self) {
+        let clock = self.settle.clock;
+        self.left = self.left.saturating_sub(self.cells.len() as u64 * self.levels_cost());
+        self.rest.clone_from(&self.cells);
+        self.levels.fill(&clock, self.wants.size, &mut self.rest, &mut self.plan);
+        self.emit();
+    }
+    fn levels_cost(&self) -> u64 {
+        LEVELS + LEVELS_DAY * self.settle.clock.most_days() as u64
+    }
     /// Polishes the days there are, and writes them as a week.
     fn polish(&mut self) {
         let (clock, before) = (self.settle.clock, self.polish.work());
@@ -157,12 +176,16 @@ impl Harvest {
         }
         self.polish();
     }
-    /// The polished days as a week to be measured, if there is any.
+    /// The polished days as a week to be measured.
     fn write(&mut self) {
         self.plan.clear(self.wants.size);
         for (length, edges) in self.polish.days() {
             self.plan.push_edges(length, edges, &self.wants);
         }
+        self.emit();
+    }
+    /// The plan as a week to be measured; a rotation where it has no day.
+    fn emit(&mut self) {
         self.plan.stretch(&self.settle.clock);
         match self.plan.days() {
             0 => self.settle.rotate(Note::Planned, &mut self.week),
@@ -190,12 +213,15 @@ impl Harvest {
     }
     /// The same beside packets, and what others plan, from the fastest to the slowest.
     fn try_others(&mut self, demand: &Demand, out: &mut Week) {
-        self.judge("greedy", demand, out);
         if self.afford(demand, 0) {
             self.settle.rotate(Note::Planned, &mut self.week);
             self.judge("rotor", demand, out);
         }
         self.ask(SOLSTICE, "solstice", |others| &mut others.solstice, demand, out);
+        if self.selection.is_half() && self.afford(demand, self.levels_cost()) {
+            self.fill_levels();
+            self.judge("levels", demand, out);
+        }
         if self.left > self.budget / 4 && self.afford(demand, 0) {
             self.wants.left.clone_from(&self.selection.sizes);
             self.selection.leave_to_packets(self.packets(), &mut self.wants);
@@ -238,12 +264,17 @@ impl Scheduler for Harvest {
             return self.settle.rotate(Note::NoDemand, out);
         }
         (self.left, self.best) = (self.budget.saturating_sub((racks * racks) as u64 * LOAD), None);
-        self.reap();
-        if self.afford(demand, METER) {
+        let name = if self.selection.is_half() { "greedy" } else { "levels" };
+        match name {
+            "greedy" => self.reap(),
+            _ => self.fill_levels(),
+        }
+        if self.afford(demand, 0) {
+            self.judge(name, demand, out);
             self.try_others(demand, out);
             return self.note;
         }
         out.copy_from(&self.week);
-        Note::Chosen("greedy")
+        Note::Chosen(name)
     }
 }

@@ -7,6 +7,22 @@
 //!
 //! The crate is pure: no clock, no file, no hash order. Times are picoseconds, rates bits per second, demand
 //! is in bytes; rows of matrices are sources, columns destinations.
+//!
+//! ```
+//! use slotline_circuits::{Demand, Eclipse, Scheduler, TermsSpec, Week, served, text};
+//!
+//! // Etalon's network with weeks of 2 ms: rack 0 has 10 MB for rack 1, and rack 1 as much for rack 2.
+//! let terms = TermsSpec::etalon(2_000_000_000).build()?;
+//! let mut demand = Demand::new(3)?;
+//! demand.set(0, 1, 10_000_000);
+//! demand.set(1, 2, 10_000_000);
+//!
+//! let mut week = Week::default();
+//! Eclipse::new(3, terms).week(&demand, &mut week);
+//! assert_eq!(text::emit(&[week.clone()]), "unit us\n2 1980 -1/0/1 20 -1/-1/-1\n");
+//! assert_eq!(served(&week, &demand, &terms).circuit, 20_000_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -19,6 +35,7 @@ mod fixed;
 mod greedy;
 mod harvest;
 mod heaviest;
+mod levels;
 mod matcher;
 mod matching;
 mod max_weight;

@@ -41,6 +41,11 @@ impl Selection {
         wants.finish();
         self.sizes.clone_from(&wants.left);
     }
+    /// Whether at least half of all is selected.
+    pub fn is_half(&self) -> bool {
+        let selected: i64 = self.sizes.iter().map(|&size| i64::from(size)).sum();
+        selected >= self.rest[0].iter().sum()
+    }
     /// All cells above the first number are selected, and so many that are equal to it.
     fn limit(&mut self, cells: &[i32], most: usize) -> (i32, usize) {
         self.line.clear();

@@ -19,7 +19,7 @@ pub struct Served {
 impl Served {
     /// Both together.
     pub fn total(&self) -> u64 {
-        self.circuit + self.packet
+        self.circuit.saturating_add(self.packet)
     }
     /// The share of the demand that is served; of nothing, all.
     pub fn share(&self) -> f64 {
@@ -59,11 +59,11 @@ impl Meter {
         let mut served = Served { demand: demand.total(), ..Served::default() };
         for (cell, &bytes) in self.cells.iter_mut().zip(demand.cells()) {
             let carried = if *cell == 0 { 0 } else { bytes.min(terms.circuit_bytes(*cell)) };
-            served.circuit += carried;
+            served.circuit = served.circuit.saturating_add(carried);
             *cell = bytes - carried;
         }
         self.fair.clip(racks, &mut self.cells, terms.packet_bytes(terms.week()));
-        served.packet = self.cells.iter().sum();
+        served.packet = self.cells.iter().fold(0, |sum, &cell| sum.saturating_add(cell));
         served
     }
 }

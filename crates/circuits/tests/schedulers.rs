@@ -341,6 +341,18 @@ fn a_fixed_week_is_always_the_same() {
 }
 
 #[test]
+fn as_many_bytes_as_64_bits_hold_are_no_panic() {
+    let spec = TermsSpec { circuit: u64::MAX, packet: u64::MAX, ..TermsSpec::etalon(1 << 52) };
+    let terms = spec.build().expect("good terms");
+    let demand = Class::AllToAll.demand(5, u64::MAX, 1).expect("a demand");
+    for (name, mut scheduler) in all(5, terms) {
+        let (week, _) = week(&mut *scheduler, &demand);
+        assert_eq!(week.check(&terms), Ok(()), "{name}");
+        assert_eq!(served(&week, &demand, &terms).total(), demand.total(), "{name}");
+    }
+}
+
+#[test]
 fn bad_terms_are_refused() {
     let good = TermsSpec::etalon(2_000 * US);
     let error = |spec: TermsSpec| spec.build().expect_err("bad terms").to_string();
@@ -360,4 +372,18 @@ fn bad_terms_are_refused() {
     let held = MaxWeight::new(8, good.build().expect("good terms"), Some(3_000 * US));
     let needed = 3_020 * US;
     assert_eq!(held.err(), Some(TermsError::Short { week: 2_000 * US, needed }));
+}
+
+/// Where there is no time for heaviest matchings, large ones are nearly as good.
+#[test]
+fn many_racks_with_much_for_many_get_large_matchings() {
+    let terms = etalon(127 * 200);
+    let demand = Class::Random.demand(128, terms.circuit_bytes(terms.week()), 1).expect("a demand");
+    let (ours, note) = week(&mut Harvest::new(128, terms), &demand);
+    assert_eq!(note, Note::Chosen("levels"));
+    let share = |week: &Week| served(week, &demand, &terms).share();
+    let cut = week(&mut solstice(128, terms), &demand).0;
+    let greedy = week(&mut Eclipse::new(128, terms), &demand).0;
+    assert!(share(&ours) > share(&cut) + 0.1);
+    assert!(share(&ours) > share(&greedy) - 0.02);
 }
