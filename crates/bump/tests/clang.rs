@@ -1,4 +1,5 @@
-//! The examples in C, where there is a compiler for them.
+//! Object files that LLVM has made: one that is here with its source, and the examples in C where there is
+//! a compiler for them.
 
 use slotline_bump::{EbpfDiscipline, ebpf};
 use slotline_net::aqm::{Discipline, Threshold, Verdict, VirtualQueue};
@@ -28,9 +29,25 @@ fn compiled(name: &str) -> Option<EbpfDiscipline> {
     Some(EbpfDiscipline::new(program, GBPS, Bytes(150_000), Stream::named(1, "test", 0)))
 }
 
+/// `bpf/dctcp.o`, which llvm-mc 14 made of `bpf/dctcp.s`.
+#[test]
+fn an_object_file_of_llvm_is_read_and_does_what_it_says() {
+    let object = include_bytes!("../bpf/dctcp.o");
+    let program = ebpf::load(object).unwrap_or_else(|why| panic!("{why}"));
+    marks_as_in_rust(EbpfDiscipline::new(
+        program,
+        GBPS,
+        Bytes(150_000),
+        Stream::named(1, "test", 0),
+    ));
+}
+
 #[test]
 fn dctcp_in_c_marks_what_dctcp_in_rust_marks() {
-    let Some(mut program) = compiled("dctcp") else { return };
+    compiled("dctcp").into_iter().for_each(marks_as_in_rust);
+}
+
+fn marks_as_in_rust(mut program: EbpfDiscipline) {
     let mut native = Threshold::new(Bytes(30_000), GBPS.pace());
     let mut queue = VirtualQueue::new(GBPS.pace(), Bytes(150_000));
     for n in 0..10_000u64 {

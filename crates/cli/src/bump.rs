@@ -124,6 +124,14 @@ fn take<D: Discipline + Clone>(
         None => Box::new(std::io::sink()),
     };
     let done = through(setup, &input, discipline, output, table);
+    if done.is_err() {
+        // Half a capture would look like a whole one.
+        options
+            .csv
+            .iter()
+            .chain([&options.output])
+            .for_each(|file| drop(std::fs::remove_file(file)));
+    }
     let (report, disciplines) = done.with_context(|| format!("{}", path.display()))?;
     say(&report);
     for (at, why) in disciplines.iter().enumerate().filter_map(|(at, one)| Some((at, failed(one)?)))

@@ -336,7 +336,7 @@ impl Metric {
             Metric::Timeouts => facts.sum(|flow| flow.timeouts),
             Metric::Drops => count(run.census.lost()),
             Metric::Loss => ratio(run.census.lost(), run.census.sent),
-            Metric::Marks => count(run.ports.iter().map(|port| port.marks).sum()),
+            Metric::Marks => count(run.marks()),
             Metric::Pauses => count(run.ports.iter().map(|port| port.pauses).sum()),
             Metric::QueueP50 => percentile(facts.busiest_queue().to_vec(), 50),
             Metric::QueueP99 => percentile(facts.busiest_queue().to_vec(), 99),

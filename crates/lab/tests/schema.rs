@@ -216,7 +216,7 @@ const WRONG: &[(&str, &str)] = &[
     ("kind = \"ecn\", threshold", "kind = \"red\", threshold"),
     ("kind = \"dctcp\", min-rto", "min-rto"),
     ("min-rto = \"10ms\"", "initial-window = 0"),
-    ("queue = \"red\"", "queue = \"codel\""),
+    ("queue = \"red\"", "queue = \"blue\""),
     ("queue = \"red\"", "queue = { kind = \"red\", max-p = 1.5 }"),
     ("queue = \"red\"", "queue = { shared = {} }"),
     ("queue = \"red\"", "queue = 3"),

@@ -17,7 +17,7 @@ pub static ESTIMATES: Table<EstimateRow> = Table {
     columns: &[
         scheme(),
         seed(),
-        field!("t_ps", Count, t_ps, "When a packet came to the bump."),
+        field!("t_ps", Count, t_ps, "When a packet came to the switch, through the bump."),
         node(|e| Some(e.port)),
         port(|e| Some(e.port)),
         field!(

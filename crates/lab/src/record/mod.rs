@@ -192,6 +192,11 @@ impl RunRecord {
     pub fn counted(&self, name: &str) -> Option<u64> {
         self.control.iter().find(|row| row.count == name).map(|row| row.value)
     }
+    /// Packets marked with congestion experienced, by switches and by bumps.
+    pub fn marks(&self) -> u64 {
+        let ports: u64 = self.ports.iter().map(|port| port.marks).sum();
+        ports + self.counted("bump_marks").unwrap_or(0)
+    }
     /// One count over another; nothing where that is zero or not there.
     pub fn over(&self, part: &str, whole: &str) -> Option<f64> {
         let whole = self.counted(whole).filter(|whole| *whole > 0)?;

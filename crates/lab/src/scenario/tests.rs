@@ -46,7 +46,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("unknown table", "[[workload]]", "[[workloads]]"),
     ("unknown fabric", "\"star\"", "\"sart\""),
     ("unknown workload", "kind = \"incast\"", "kind = \"in-cast\""),
-    ("unknown queue", "kind = \"ecn\"", "kind = \"codel\""),
+    ("unknown queue", "kind = \"ecn\"", "kind = \"blue\""),
     ("unknown transport", "transport = \"dctcp\"", "transport = \"dctpc\""),
     ("unknown transport in a table", "transport = \"dctcp\"", "transport = { kind = \"dctpc\" }"),
     ("a transport of a wrong type", "transport = \"dctcp\"", "transport = 3"),

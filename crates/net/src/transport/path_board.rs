@@ -155,13 +155,13 @@ impl PathBoard {
     /// Returns how many are newly so, by path.
     pub fn judge(&mut self) -> ByPath {
         let mut lost = [0; PATHS];
-        for path in 0..PATHS {
+        for (path, lost) in lost.iter_mut().enumerate() {
             let limit = self.highest[path][DUPLICATES - 1].saturating_sub(1);
             for segment in self.judged[path].max(self.base)..limit {
                 let flag = *self.flag(segment);
                 if path_of(flag) == path && flag & (RECEIVED | LOST) == 0 {
                     self.lose(segment);
-                    lost[path] += 1;
+                    *lost += 1;
                 }
             }
             self.judged[path] = self.judged[path].max(limit);
