@@ -208,11 +208,12 @@ mod tests {
                     }
                     count
                 };
-                for to in 1..racks {
-                    prop_assert_eq!(on[0][to], count(to, night, false), "gate of {} at {}", to, at);
-                    prop_assert_eq!(on[1][to], count(to, grow, false), "size of {} at {}", to, at);
-                    prop_assert_eq!(on[2][to], count(to, mark, true), "marks of {} at {}", to, at);
-                    prop_assert_eq!(on[3][to], count(to, Time::ZERO, false), "circuit {} at {}", to, at);
+                let leads = [(night, false), (grow, false), (mark, true), (Time::ZERO, false)];
+                let names = ["gate", "size", "marks", "circuit"];
+                for ((on, (lead, source)), name) in on.iter().zip(leads).zip(names) {
+                    for (to, on) in on.iter().enumerate().skip(1) {
+                        prop_assert_eq!(*on, count(to, lead, source), "{} of {} at {}", name, to, at);
+                    }
                 }
             }
         }

@@ -106,9 +106,6 @@ fn the_best_is_at_least_as_good_on_every_pattern() {
         for seed in 0..seeds {
             for (name, pairs) in patterns(k, seed) {
                 let [fit, annealed, best] = carried(k, &pairs, seed);
-                println!(
-                    "k = {k}, {name}: first fit {fit:.2}, annealing {annealed:.2}, best {best:.2}"
-                );
                 if best < fit.max(annealed) - 1e-6 {
                     worse.push(format!("k = {k}, {name}: {fit} {annealed} {best}"));
                 }
