@@ -272,8 +272,9 @@ impl PathTable {
     fn find_ends(&mut self) {
         let (width, links) = (self.width, self.network.capacity().len());
         let ends = |path: &[u32]| {
-            let inner = path.iter().copied().filter(|&link| (link as usize) < links);
-            Some((inner.clone().next()?, inner.last()?))
+            let mut inner = path.iter().copied().filter(|&link| (link as usize) < links);
+            let first = inner.next()?;
+            Some((first, inner.next_back().unwrap_or(first)))
         };
         let rows = || self.of.iter().flat_map(|row| row.chunks_exact(width).map(ends).enumerate());
         let pairs = rows().filter_map(|(_, ends)| ends);
