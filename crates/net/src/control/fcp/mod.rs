@@ -46,7 +46,7 @@ pub struct Config {
     /// An endpoint that waits for slots and hears nothing asks for an answer this often.
     pub alive: Time,
     /// The longest message that this end sends, in bytes: from [`SHORTEST`](crate::wire::fcp::SHORTEST) to
-    /// [`LONGEST`](crate::wire::fcp::LONGEST).
+    /// [`LONGEST`].
     pub longest: u16,
     /// The nonces come from this and the key: random, and never the same after a restart.
     pub seed: u64,

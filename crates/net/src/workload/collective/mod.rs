@@ -1,8 +1,8 @@
 //! Collective operations of AI clusters: who waits for whom, and when circuits may change.
 //!
-//! All but the pipeline are made of steps ([`steps`]): in each, some hosts send something to some others,
+//! All but the pipeline are made of steps (`steps`): in each, some hosts send something to some others,
 //! and a host begins the next step when it has received all that this one brings it. The pipeline is in
-//! [`pipeline`]. [`Collective::phases`] says what is sent in each step, for whoever wants to have the
+//! `pipeline`. [`Collective::phases`] says what is sent in each step, for whoever wants to have the
 //! circuits ready for it.
 
 mod pipeline;
