@@ -193,7 +193,7 @@ impl<D: Discipline + Clone, W: Write, T: Write> Run<D, W, T> {
             }
             _ => String::new(),
         };
-        self.writer.packet_with(0, t_ns, &self.bytes, length, &comment)?;
+        self.writer.cut_packet(0, t_ns, &self.bytes, length, &comment)?;
         let (Action::Notify(what), Some(queue)) = (passed.action, passed.queue) else {
             return Ok(());
         };
@@ -201,7 +201,7 @@ impl<D: Discipline + Clone, W: Write, T: Write> Run<D, W, T> {
         if let Some(frame) = notice(&self.bytes, queue.into(), own, what) {
             self.report.notices += 1;
             let comment = format!("queue {queue}: notice to the sender");
-            self.writer.packet_with(0, t_ns, &frame, frame.len() as u32, &comment)?;
+            self.writer.cut_packet(0, t_ns, &frame, frame.len() as u32, &comment)?;
         }
         Ok(())
     }

@@ -167,9 +167,9 @@ mod tests {
     }
 
     fn v6(ecn: u8, payload: &[u8]) -> Vec<u8> {
-        let mut ip = Ipv6Header { hop_limit: 3, source: [1; 16], ..Default::default() };
+        let mut ip =
+            Ipv6Header { hop_limit: 3, source: [1; 16], traffic_class: ecn, ..Default::default() };
         ip.destination = [7; 16];
-        ip.ecn = etherparse::IpEcn::try_new(ecn).unwrap();
         let header = etherparse::IpHeaders::Ipv6(ip, Default::default());
         let mut out = Vec::new();
         let builder = PacketBuilder::ethernet2([2; 6], [4; 6]).ip(header);

@@ -71,6 +71,10 @@ impl Solstice {
         if self.spec.inflate {
             inflate(&mut self.rest, largest, week / 2);
         }
+        if self.spec != SolsticeSpec::default() {
+            // A rotation has to serve what is asked for now, not what was reported.
+            self.cells.clone_from(&self.rest);
+        }
         if largest > week {
             self.clip(size);
         }

@@ -79,11 +79,11 @@ impl<W: Write> PcapngWriter<W> {
         bytes: &[u8],
         length: u32,
     ) -> io::Result<()> {
-        self.packet_with(interface, t_ns, bytes, length, "")
+        self.record(interface, t_ns, bytes, (length.min(self.snap), length), "")
     }
 
-    /// The same with a comment, which is left out where it is empty.
-    pub fn packet_with(
+    /// Adds a frame of which only `bytes` are known, with a comment that is left out where it is empty.
+    pub fn cut_packet(
         &mut self,
         interface: u32,
         t_ns: u64,
@@ -91,7 +91,18 @@ impl<W: Write> PcapngWriter<W> {
         length: u32,
         comment: &str,
     ) -> io::Result<()> {
-        let kept = length.min(self.snap);
+        let kept = self.snap.min(bytes.len().try_into().unwrap_or(u32::MAX));
+        self.record(interface, t_ns, bytes, (kept, length), comment)
+    }
+
+    fn record(
+        &mut self,
+        interface: u32,
+        t_ns: u64,
+        bytes: &[u8],
+        (kept, length): (u32, u32),
+        comment: &str,
+    ) -> io::Result<()> {
         self.body.extend(interface.to_le_bytes());
         self.body.extend(((t_ns >> 32) as u32).to_le_bytes());
         self.body.extend((t_ns as u32).to_le_bytes());

@@ -103,6 +103,26 @@ fn measure<D: Discipline, L: Levels>(
     (best, marks as f64 / packets.max(1) as f64)
 }
 
+/// Seconds of wall-clock time for a frame, as it is in so many batches of 32, with the threshold of DCTCP.
+pub fn delays(batches: usize) -> Vec<f64> {
+    const BATCH: usize = 32;
+    let mut pipeline = pipeline(Own::new(QUEUES as usize), |_| threshold());
+    let mut frames = frames(1);
+    let mut now = Time::ZERO;
+    let mut one = |at: usize| {
+        let began = std::time::Instant::now();
+        for n in 0..BATCH {
+            now += GAP;
+            let frame = &mut frames[(at * BATCH + n) % FRAMES];
+            frame[15] = 2;
+            pipeline.pass(frame, LENGTH as u32, now);
+        }
+        began.elapsed().as_secs_f64() / BATCH as f64
+    };
+    // The first batches fill the caches.
+    (0..batches + FRAMES / BATCH).map(&mut one).skip(FRAMES / BATCH).collect()
+}
+
 fn threshold() -> Threshold {
     Threshold::new(Bytes(30_000), RATE.pace())
 }

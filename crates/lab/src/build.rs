@@ -9,7 +9,7 @@ use crate::recovery::{self, Ground};
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
 use presence::presence;
-use slotline_net::aqm::spec::Policy;
+use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::aqm::{Red, queue_stream};
 use slotline_net::control::{ControlSpec, Station, Surroundings, System};
 use slotline_net::error::SpecError;
@@ -149,6 +149,7 @@ fn builder<'a>(
         wiring: graph.wiring(),
         plan: Arc::new(plan),
         changing,
+        queue_spec: scheme.queues(),
         scheme,
         routing,
         system,
@@ -237,6 +238,8 @@ struct Builder<'a> {
     /// By link of the fabric.
     changing: Vec<bool>,
     scheme: &'a SchemeSpec,
+    /// The scheme's queues, as its scheduler needs them.
+    queue_spec: QueueSpec,
     routing: RoutingSpec,
     system: Option<Box<dyn System>>,
     scheduler: Option<&'a Scheduler>,
@@ -254,7 +257,7 @@ impl Builder<'_> {
     /// Whether a switch can be the engine's own plain one. A rate that changes needs a queue of packets
     /// that have not left yet.
     fn is_plain(&self, node: NodeId) -> bool {
-        let queue = &self.scheme.queue;
+        let queue = &self.queue_spec;
         let bumped = self.taps.iter().any(|end| end.node == node);
         let plain = queue.is_plain() && !bumped && self.scheme.classifies().is_none();
         plain && !self.changes(self.wiring.of(node))
@@ -263,7 +266,7 @@ impl Builder<'_> {
     /// Whether hosts decide packet by packet what to send: under a scheduler, pause frames, classes,
     /// or a rate that changes.
     fn pulls(&self, wires: &[Wire]) -> bool {
-        let queue = &self.scheme.queue;
+        let queue = &self.queue_spec;
         let asks = self.system.is_some() || self.scheme.notifies();
         asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
@@ -303,7 +306,7 @@ impl Builder<'_> {
 
     /// A plain switch's FIFO.
     fn queue(&self, node: NodeId, port: PortId, wire: &Wire) -> Queue {
-        let spec = &self.scheme.queue;
+        let spec = &self.queue_spec;
         let red = |red| {
             let stream = queue_stream(self.seed, node, port, 0);
             Red::new(red, wire.lane.rate.pace(), self.largest(), stream)
@@ -328,6 +331,10 @@ impl Builder<'_> {
     }
 
     fn places(&self, sample: Option<Time>) -> Result<Vec<Place>, SpecError> {
+        let reserve = match &self.system {
+            Some(system) => system.reserve(&self.surroundings())?,
+            None => None,
+        };
         let mut of_node = vec![None; self.graph.nodes.len()];
         (0..)
             .zip(&self.graph.hosts)
@@ -337,7 +344,7 @@ impl Builder<'_> {
                 Some(at) => self.station(at),
                 None => self.host(*host, NodeId(node as u32)),
             },
-            None => Ok(self.switch(NodeId(node as u32), sample.unwrap_or_default())),
+            None => Ok(self.switch(NodeId(node as u32), sample.unwrap_or_default(), reserve)),
         };
         of_node.iter().enumerate().map(place).collect()
     }
@@ -364,7 +371,7 @@ impl Builder<'_> {
             routes: Arc::clone(&self.routes),
             rates: wires.iter().map(|wire| wire.lane.rate).collect(),
             egress,
-            priorities: self.scheme.queue.priorities,
+            priorities: self.queue_spec.priorities,
             seed: self.seed,
         };
         Ok(Place::Host(Box::new(Host::new(config))))

@@ -108,13 +108,17 @@ impl Hybrid {
             packet_delay: self.fabric.packet.as_ref().map_or(Time::ZERO, |p| p.delay.times(2)),
             agenda,
             weekly,
-            ledger: (demand == Some(DemandKind::Adu)).then(ledger),
+            ledger: match demand {
+                Some(DemandKind::Adu) => Some(ledger()),
+                Some(DemandKind::Perfect) => Some(ledger().foreseeing(rack)),
+                Some(DemandKind::Voq) | None => None,
+            },
         }
     }
 
     fn agenda(&self, rack: u32, leads: Leads) -> (Agenda, Option<Weekly>) {
         let Some(course) = &self.course else { return (Agenda::new(leads), None) };
-        let (days, length) = course.first_of(rack as u16);
+        let (days, length) = course.first_of(rack as u16, self.fabric.dark());
         match course {
             Course::Static { .. } => (Agenda::repeating(leads, days, length), None),
             Course::Weekly { ahead, .. } => {
@@ -133,6 +137,7 @@ impl Hybrid {
             terms: *terms,
             racks: self.roles.racks as usize,
             switches: self.roles.uplinks as usize,
+            dark: self.fabric.dark(),
             gather: control.gather,
             computing: control.computing,
             loss: Loss::new(self.loss, Stream::named(self.seed, "circuits.loss", 0)),

@@ -159,7 +159,12 @@ impl Pace {
     /// Bytes that fit into `span`, rounded down.
     #[inline]
     pub fn bytes_in(self, span: Time) -> u64 {
-        ((u128::from(span.as_ps()) << Self::FRACTION) / u128::from(self.0.max(1))) as u64
+        let (ps, pace) = (span.as_ps(), self.0.max(1));
+        // Spans of up to 17 s need no more than 64 bits, whose division is much faster.
+        if ps.leading_zeros() >= Self::FRACTION {
+            return (ps << Self::FRACTION) / pace;
+        }
+        ((u128::from(ps) << Self::FRACTION) / u128::from(pace)) as u64
     }
 }
 
@@ -187,6 +192,17 @@ mod tests {
         assert!(error.contains("Gbps") && error.contains("10Gb"), "{error}");
         assert!("".parse::<Bytes>().is_err() && "5".parse::<Bytes>().is_err());
         assert!("99999999999999999999GB".parse::<Bytes>().is_err());
+    }
+
+    #[test]
+    fn bytes_in_a_span_are_the_same_in_64_and_128_bits() {
+        for rate in [1, 7_000, 999_999_937, 10_000_000_000, 800_000_000_000] {
+            let pace = Rate(rate).pace();
+            for ps in [0, 1, 12_345_678_901, (1 << 44) - 1, 1 << 44, (1 << 44) + 1, u64::MAX / 3] {
+                let wide = (u128::from(ps) << 20) / u128::from(pace.0.max(1));
+                assert_eq!(pace.bytes_in(Time::ps(ps)), wide as u64, "{rate} {ps}");
+            }
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod fastpass;
 mod fat_tree;
 mod hedera;
 mod markdown;
+mod netbump;
 mod page;
 pub mod quantity;
 mod table;
@@ -84,8 +85,15 @@ pub struct Study {
 }
 
 /// All papers.
-pub static PAPERS: [&Paper; 6] =
-    [&tdma::PAPER, &fastpass::PAPER, &xco::PAPER, &fat_tree::PAPER, &hedera::PAPER, &etalon::PAPER];
+pub static PAPERS: [&Paper; 7] = [
+    &tdma::PAPER,
+    &fastpass::PAPER,
+    &xco::PAPER,
+    &fat_tree::PAPER,
+    &hedera::PAPER,
+    &etalon::PAPER,
+    &netbump::PAPER,
+];
 
 /// What came of an experiment.
 #[derive(Debug, Default)]

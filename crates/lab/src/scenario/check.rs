@@ -258,8 +258,16 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
          queue = { kind = \"ecn\", threshold = \"22.5KB\" }, or \"red\" with ecn = true"
             .into()
     })?;
+    let lossless = scheme.queue.pfc.as_ref().map(|pfc| &pfc.classes[..]);
+    if let Some(class) = scheme.control.scheduled_class() {
+        return ensure(lossless.is_none_or(|classes| classes == [class]), "queue.pfc", || {
+            format!(
+                "under fastpass all packets but messages have class {class}: classes = [{class}]"
+            )
+        });
+    }
     let pauses_control = !matches!(scheme.control, ControlSpec::None {})
-        && scheme.queue.pfc.as_ref().is_some_and(|pfc| pfc.classes.contains(&CONTROL_CLASS));
+        && lossless.is_some_and(|classes| classes.contains(&CONTROL_CLASS));
     ensure(!pauses_control, "queue.pfc", || {
         format!(
             "`pfc` would pause the scheduler's own messages (class {CONTROL_CLASS}): \

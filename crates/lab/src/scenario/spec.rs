@@ -185,6 +185,11 @@ impl Default for MeasureSpec {
 }
 
 impl SchemeSpec {
+    /// The queues that its switches have: those of `queue`, with classes where its scheduler needs them.
+    pub fn queues(&self) -> QueueSpec {
+        let priorities = self.queue.priorities || self.control.scheduled_class().is_some();
+        QueueSpec { priorities, ..self.queue.clone() }
+    }
     /// How its switches move flows among equal ports, where they do.
     pub fn classifies(&self) -> Option<ClassifierSpec> {
         let does = self.routing == RoutingSpec::Classifier;

@@ -40,11 +40,9 @@ fn scenario(scheme: &str) -> String {
 fn uplinks(text: &str) -> Vec<[Vec<Hop>; 2]> {
     let mut assembly = assemble(text, 1);
     let tor = |rack: u64| NodeId((rack * (HOSTS + 1) + HOSTS) as u32);
-    let ports = (0..RACKS).flat_map(|rack| {
-        [HOSTS, HOSTS + 1].map(|port| (tor(rack), PortId(port as u16)))
-    });
-    assembly.network.follow =
-        Follow { conns: vec![], ports: ports.collect(), limit: 1_000_000 };
+    let ports =
+        (0..RACKS).flat_map(|rack| [HOSTS, HOSTS + 1].map(|port| (tor(rack), PortId(port as u16))));
+    assembly.network.follow = Follow { conns: vec![], ports: ports.collect(), limit: 1_000_000 };
     let options = Options { threads: 1, end: Time::ms(5), completions: u64::MAX };
     let outcome = run(assembly.network, options, &Watch::default());
     assert!(outcome.conservation.holds());
@@ -64,7 +62,8 @@ fn to(hop: &Hop) -> u64 {
 #[test]
 fn nothing_passes_a_circuit_in_a_night_and_all_goes_where_it_leads() {
     for (rule, late) in [("hold", false), ("drop", false), ("drain", true)] {
-        let voq = format!("control = \"circuits\"\nvoq = {{ packets = 64, at-night = \"{rule}\" }}");
+        let voq =
+            format!("control = \"circuits\"\nvoq = {{ packets = 64, at-night = \"{rule}\" }}");
         let (mut passed, mut into_night) = (0, 0);
         for (rack, [_, by_circuit]) in (0..).zip(uplinks(&scenario(&voq))) {
             for hop in by_circuit {
@@ -158,7 +157,10 @@ fn a_full_queue_has_the_latency_of_arithmetic() {
 #[test]
 fn the_packet_switch_loses_nothing() {
     let text = scenario("control = \"none\"");
-    let text = text.replace("packet = { rate = \"10Gbps\",", "packet = { rate = \"10Gbps\", down-rate = \"4Gbps\",");
+    let text = text.replace(
+        "packet = { rate = \"10Gbps\",",
+        "packet = { rate = \"10Gbps\", down-rate = \"4Gbps\",",
+    );
     let run = &records(&text, 1)[0];
     assert!(run.control("packet_switch_holds") > 100);
     // Three, and what comes within a round trip of 10 us at 10 Gbit/s.

@@ -10,23 +10,23 @@ use crate::units::Rate;
 /// The worst quantised feedback: six bits.
 pub const WORST: u8 = 63;
 
-/// The congestion point of one queue. Frames are sampled every so many bytes, the fewer the worse the
-/// last sample was: the probability profile, counted in bytes as the standard does (30.2.1).
+/// The congestion point of one queue. Each byte brings the next sample nearer, the more the worse the
+/// congestion is as it arrives: the probability profile, counted in bytes as the standard does (30.2.1),
+/// but by what the queue is now (as the thesis has it, 5.3.3) and not by what it was at the last sample.
 #[derive(Clone, Debug)]
 pub struct CongestionPoint {
     spec: QcnSpec,
     /// Bytes in the queue at the sample before, Q_old.
     before: i64,
-    /// Bytes until the next sample.
-    until_sample: i64,
+    /// What is left until the next sample: 1 is the whole of an interval.
+    until_sample: f64,
     rng: Stream,
 }
 
 impl CongestionPoint {
     /// An empty queue.
     pub fn new(spec: QcnSpec, rng: Stream) -> CongestionPoint {
-        let until_sample = spec.sample.0 as i64;
-        CongestionPoint { spec, before: 0, until_sample, rng }
+        CongestionPoint { spec, before: 0, until_sample: 1.0, rng }
     }
 
     /// `F_b = -(Q_off + w Q_delta)` of a queue with `bytes` in it, quantised; zero without congestion.
@@ -43,7 +43,7 @@ impl CongestionPoint {
         Feedback { quantised, offset, delta }
     }
 
-    /// Bytes to the next sample after one with feedback `quantised`, before the spread of 15 % either
+    /// Bytes from one sample to the next where feedback is `quantised`, before the spread of 15 % either
     /// way: the chance per byte rises linearly up to where it levels off.
     fn interval(&self, quantised: u8) -> f64 {
         let QcnSpec { sample, least_sample, full_at, .. } = self.spec;
@@ -55,15 +55,14 @@ impl CongestionPoint {
 
 impl Discipline for CongestionPoint {
     fn arrive(&mut self, arrival: &Arrival) -> Verdict {
-        self.until_sample -= i64::from(arrival.len);
-        if self.until_sample > 0 {
-            return Verdict::Pass;
-        }
         let bytes = arrival.bytes() + u64::from(arrival.len);
         let feedback = self.feedback(bytes);
+        self.until_sample -= f64::from(arrival.len) / self.interval(feedback.quantised);
+        if self.until_sample > 0.0 {
+            return Verdict::Pass;
+        }
         self.before = bytes as i64;
-        let spread = 0.85 + 0.3 * self.rng.unit();
-        self.until_sample += (self.interval(feedback.quantised) * spread) as i64;
+        self.until_sample += 0.85 + 0.3 * self.rng.unit();
         if feedback.quantised > 0 { Verdict::Notify(feedback) } else { Verdict::Pass }
     }
 }

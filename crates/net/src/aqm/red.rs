@@ -58,6 +58,8 @@ impl Red {
         let weight = self.spec.weight;
         match idle_since {
             None => self.average += weight * (backlog as f64 - self.average),
+            // Nothing decays from nothing.
+            Some(_) if self.average == 0.0 => {}
             Some(since) => {
                 let missed = now.since(since).as_ps() as f64 / self.slot.as_ps() as f64;
                 self.average *= libm::pow(1.0 - weight, missed);
@@ -91,7 +93,8 @@ impl Discipline for Red {
     #[inline]
     fn arrive(&mut self, arrival: &Arrival) -> Verdict {
         let Arrival { now, backlog, len, ect, .. } = *arrival;
-        Red::arrive(self, arrival.bytes(), backlog.idle_since, u64::from(len), ect, now)
+        let bytes = if backlog.idle_since.is_some() { 0 } else { arrival.bytes() };
+        Red::arrive(self, bytes, backlog.idle_since, u64::from(len), ect, now)
     }
 
     fn set_pace(&mut self, pace: Pace) {

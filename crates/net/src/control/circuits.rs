@@ -5,7 +5,7 @@ use crate::hybrid::DemandKind;
 use crate::hybrid::RackDay;
 use crate::hybrid::program::of_rack;
 use crate::time::Time;
-use crate::topology::HybridSpec;
+use crate::topology::{Dark, HybridSpec};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use slotline_circuits::{
@@ -136,10 +136,10 @@ pub enum Course {
 
 impl Course {
     /// What `rack` sees of the first week, and how long that is.
-    pub fn first_of(&self, rack: u16) -> (Vec<RackDay>, Time) {
+    pub fn first_of(&self, rack: u16, dark: Dark) -> (Vec<RackDay>, Time) {
         match self {
-            Course::Static { weeks, length } => (of_rack(weeks, rack), *length),
-            Course::Weekly { first, length, .. } => (of_rack(first, rack), *length),
+            Course::Static { weeks, length } => (of_rack(weeks, rack, dark), *length),
+            Course::Weekly { first, length, .. } => (of_rack(first, rack, dark), *length),
         }
     }
 }
@@ -400,6 +400,7 @@ mod tests {
             rate: Rate(80_000_000_000),
             delay: Time::us(30),
             reconfiguration: Time::us(20),
+            dark: Dark::All,
         };
         HybridSpec { circuits: Some(circuits), ..HybridSpec::new(racks, 2) }
     }
@@ -414,7 +415,7 @@ mod tests {
         let mut met = vec![0; (racks * racks) as usize];
         let mut length = Time::ZERO;
         for rack in 0..racks {
-            let (days, week) = course.first_of(rack as u16);
+            let (days, week) = course.first_of(rack as u16, Dark::All);
             length = week;
             for day in days.iter().filter(|day| day.to != crate::hybrid::NO_RACK) {
                 met[(rack * racks) as usize + usize::from(day.to)] +=

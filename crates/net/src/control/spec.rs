@@ -1,7 +1,7 @@
 //! Which central scheduler a scheme has, as plain data.
 
 use super::circuits::CircuitsSpec;
-use super::fastpass::FastpassSpec;
+use super::fastpass::{FastpassSpec, Messages, SCHEDULED_CLASS};
 use super::flow_scheduler::FlowSchedulerSpec;
 use super::hedera::HederaSpec;
 use super::system::System;
@@ -75,6 +75,14 @@ impl ControlSpec {
             // It needs no host of its own, and holds no host back.
             ControlSpec::Circuits(spec) => spec.check().map(|()| None),
         }
+    }
+}
+
+impl ControlSpec {
+    /// The class of the packets that it schedules, where switches have to serve that one first.
+    pub fn scheduled_class(&self) -> Option<u8> {
+        let reserved = |spec: &FastpassSpec| spec.messages == Messages::Reserved;
+        matches!(self, ControlSpec::Fastpass(spec) if reserved(spec)).then_some(SCHEDULED_CLASS)
     }
 }
 

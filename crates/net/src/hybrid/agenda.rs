@@ -177,7 +177,7 @@ mod tests {
             };
             let mut week = Week::default();
             Rotor::new(racks, spec.build().unwrap()).rotate(&mut week);
-            let rack = of_rack(&[week], 0);
+            let rack = of_rack(&[week], 0, crate::topology::Dark::All);
             let leads = Leads { bar: night, grow: Some(grow), mark };
             let mut agenda = Agenda::repeating(leads, rack.clone(), length);
             let mut on = [[0i64; 8]; 4];

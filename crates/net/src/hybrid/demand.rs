@@ -2,6 +2,7 @@
 
 use crate::id::HostId;
 use crate::node::host::Plan;
+use crate::time::Time;
 use crate::workload::Carrier;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -21,6 +22,9 @@ pub enum DemandKind {
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 5.2.
     Adu,
+    /// As `adu`, but known ahead: also what of flows with a set start begins before the end of the week that is
+    /// planned.
+    Perfect,
 }
 
 /// What is known of one connection.
@@ -43,6 +47,8 @@ pub struct Ledger {
     /// Payload outstanding, in segments, by destination rack.
     outstanding: Vec<u64>,
     hosts_per_rack: u32,
+    /// Flows with a set start that are not yet reported, the last first: when, and on which connection.
+    ahead: Vec<(Time, u32)>,
 }
 
 impl Ledger {
@@ -57,25 +63,55 @@ impl Ledger {
             plan,
             first,
             hosts_per_rack,
+            ahead: Vec::new(),
         }
+    }
+
+    /// The same, where flows with a set start are known ahead.
+    pub fn foreseeing(mut self, rack: u32) -> Ledger {
+        let hosts = rack * self.hosts_per_rack..(rack + 1) * self.hosts_per_rack;
+        let starts = hosts.flat_map(|host| self.plan.starts(HostId(host)));
+        let at = |&flow: &u32| {
+            (self.plan.start_time(flow), self.plan.traffic.flows[flow as usize].conn.0)
+        };
+        self.ahead = starts.map(at).collect();
+        self.ahead.sort_unstable_by(|a, b| b.cmp(a));
+        self
+    }
+
+    /// Reports what begins before `until`, as far as it is known ahead.
+    pub fn foresee(&mut self, until: Time) {
+        while let Some((_, conn)) = self.ahead.pop_if(|(at, _)| *at < until) {
+            self.report(conn);
+        }
+    }
+
+    /// The next flow of `conn` is reported.
+    fn report(&mut self, conn: u32) {
+        let info = &self.plan.traffic.conns[conn as usize];
+        let entry = &mut self.entries[(conn - self.first) as usize];
+        if info.carrier != Carrier::Tcp || entry.flows >= info.count {
+            return;
+        }
+        let flow = &self.plan.traffic.flows[(info.first.0 + entry.flows) as usize];
+        let segments = self.plan.transport.segments(flow.bytes);
+        entry.reported += segments;
+        entry.flows += 1;
+        self.outstanding[(info.dst.0 / self.hosts_per_rack) as usize] += u64::from(segments);
     }
 
     /// A segment has come from its host: the first of a flow says how much follows.
     pub fn arrives(&mut self, conn: u32, seq: u32) {
-        let Some(entry) = self.entries.get_mut(conn.wrapping_sub(self.first) as usize) else {
-            return;
-        };
-        let info = &self.plan.traffic.conns[conn as usize];
-        if info.carrier != Carrier::Tcp {
+        let Some(entry) = self.entries.get(conn.wrapping_sub(self.first) as usize) else { return };
+        if seq < entry.reported {
             return;
         }
-        let to = (info.dst.0 / self.hosts_per_rack) as usize;
-        while seq >= entry.reported && entry.flows < info.count {
-            let flow = &self.plan.traffic.flows[(info.first.0 + entry.flows) as usize];
-            let segments = self.plan.transport.segments(flow.bytes);
-            entry.reported += segments;
-            entry.flows += 1;
-            self.outstanding[to] += u64::from(segments);
+        let count = self.plan.traffic.conns[conn as usize].count;
+        for _ in entry.flows..count {
+            self.report(conn);
+            if seq < self.entries[(conn - self.first) as usize].reported {
+                return;
+            }
         }
     }
 

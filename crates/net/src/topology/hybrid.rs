@@ -72,6 +72,24 @@ pub struct CircuitNetSpec {
     /// How long a circuit switch is dark while it connects other racks: a night.
     #[serde(default = "night")]
     pub reconfiguration: Time,
+    /// What a night darkens.
+    #[serde(default)]
+    pub dark: Dark,
+}
+
+/// What of a circuit switch carries nothing in a night.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dark {
+    /// All of it.
+    ///
+    /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
+    /// section 2.1, its pessimistic assumption.
+    #[default]
+    All,
+    /// The circuits that change: those that are in the day before and in the one after stay up, as in a patch
+    /// panel whose mirrors move one by one.
+    Changed,
 }
 
 fn packet_delay() -> Time {
@@ -148,6 +166,11 @@ impl HybridSpec {
     /// How long a night is; zero where there are no circuits.
     pub fn night(&self) -> Time {
         self.circuits.as_ref().map_or(Time::ZERO, |circuits| circuits.reconfiguration)
+    }
+
+    /// What a night darkens.
+    pub fn dark(&self) -> Dark {
+        self.circuits.as_ref().map_or(Dark::All, |circuits| circuits.dark)
     }
 
     pub(super) fn build(&self) -> Result<Graph, SpecError> {
@@ -278,6 +301,7 @@ mod tests {
             rate: Rate(80_000_000_000),
             delay: circuit_delay(),
             reconfiguration: night(),
+            dark: Dark::All,
         };
         HybridSpec { packet: Some(packet), circuits: Some(circuits), ..HybridSpec::new(3, 4) }
     }

@@ -1,6 +1,7 @@
 //! Flows that start soon: their ways, found several at a time.
 
 use super::engine::Engine;
+use super::maxmin::FlowKey;
 use slotline_net::id::HostId;
 
 /// Flows that are looked at together.
@@ -59,5 +60,15 @@ impl Engine {
         fabric.ways(&ahead.pairs, &mut ahead.ways);
         let links = ahead.ways.iter().flatten();
         ahead.read ^= links.fold(0, |read, &link| read ^ rates.glance(link));
+    }
+
+    /// Reads what will be needed of the flows of which one has sent its last byte next.
+    pub(super) fn look_at_next_sent(&mut self) {
+        let Engine { ahead, agenda, plan, senders, rates, .. } = self;
+        for &(_, key) in agenda.next() {
+            let sender = senders.of(FlowKey(key));
+            let conn = plan.traffic.flows[sender.flow as usize].conn;
+            ahead.read ^= plan.traffic.conns[conn.at()].src.0 ^ rates.glance_at_flow(FlowKey(key));
+        }
     }
 }

@@ -269,14 +269,15 @@ impl Engine {
 
     /// Puts the links of the way of `conn` into `self.way`.
     fn find_way(&mut self, conn: u32) {
-        if let Some(way) = self.ahead.way(conn) {
-            self.way.clone_from(way);
-            return;
+        let known = self.ahead.way(conn);
+        if let Some(way) = known.filter(|_| !cfg!(debug_assertions)) {
+            return self.way.clone_from(way);
         }
         let info = &self.plan.traffic.conns[conn as usize];
         let chosen = self.scheduled.as_ref().and_then(|scheme| scheme.path(conn));
         let entropy = chosen.unwrap_or_else(|| self.plan.entropy(conn));
         self.fabric.way(info.src, info.dst, entropy, &mut self.way);
+        debug_assert!(known.is_none_or(|way| *way == self.way));
     }
 
     /// The pace of datagrams, in bytes per second.
@@ -294,6 +295,7 @@ impl Engine {
             return false;
         };
         let key = FlowKey(key.1);
+        self.look_at_next_sent();
         self.senders.progress(key, self.now);
         let Sender { conn, flow, .. } = *self.senders.of(key);
         self.all_sent(flow, key);

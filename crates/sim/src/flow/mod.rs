@@ -13,6 +13,7 @@ mod fabric;
 mod finish;
 mod levels;
 pub mod maxmin;
+mod members;
 mod network;
 mod queue;
 mod rates;

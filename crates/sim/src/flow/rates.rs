@@ -81,6 +81,13 @@ impl Rates {
             Rates::Aimd(_) => 0,
         }
     }
+    /// Something of what is kept of the links of a flow.
+    pub fn glance_at_flow(&self, key: FlowKey) -> u32 {
+        match self {
+            Rates::MaxMin(rates) => rates.glance_at_flow(key),
+            Rates::Aimd(_) => 0,
+        }
+    }
     pub fn effort(&self) -> Effort {
         match self {
             Rates::MaxMin(rates) => rates.effort(),

@@ -5,6 +5,8 @@
 //! figures: they are the setup of the authors' own logs, with 25 racks.
 
 mod delay;
+mod hdfs;
+mod ours;
 mod queues;
 mod rings;
 mod tradeoff;
@@ -29,8 +31,11 @@ pub(super) static PAPER: Paper = Paper {
         delay::DELAY,
         rings::DEMAND,
         rings::TOGETHER,
+        hdfs::WRITES,
         queues::LOGS_STATIC,
         queues::LOGS_DYNAMIC,
+        ours::NIGHTS,
+        ours::SKEW,
     ],
 };
 
@@ -76,10 +81,8 @@ fn fixed(scheme: &mut SchemeSpec, packets: u32) {
     scheme.voq = Some(VoqSpec { packets, resize: None, ..scheme.voq.unwrap_or_default() });
 }
 
-/// resize(s, b, tau): from the scheme's size to `to`, `ahead` of a day; without it at zero, as in the paper.
+/// resize(s, b, tau): from the scheme's size to `to`, `ahead` of a day, with acknowledgements marked from then on.
 fn resized(scheme: &mut SchemeSpec, to: u32, ahead: Time) {
-    let resize = ResizeSpec { to, ahead, shrink: Shrink::Drop };
-    let resize = (ahead > Time::ZERO).then_some(resize);
-    let mark_ahead = if ahead > Time::ZERO { ahead } else { VoqSpec::default().mark_ahead };
-    scheme.voq = Some(VoqSpec { resize, mark_ahead, ..scheme.voq.unwrap_or_default() });
+    let resize = Some(ResizeSpec { to, ahead, shrink: Shrink::Drop });
+    scheme.voq = Some(VoqSpec { resize, mark_ahead: ahead, ..scheme.voq.unwrap_or_default() });
 }

@@ -9,6 +9,8 @@ use crate::reproduce::{Experiment, Measured, Quantity, Row, Stated, Study, Work}
 use crate::scenario::Scenario;
 use crate::statistics::Estimate;
 use slotline_net::time::Time;
+use slotline_net::topology::TopologySpec;
+use slotline_net::units::Rate;
 
 /// Figures 5a, 6a and 7a.
 pub(super) const STATIC: Experiment = Experiment {
@@ -45,8 +47,8 @@ pub(super) const LOGS_STATIC: Experiment = Experiment {
     work: Work::Runs(Study {
         file: "scenarios/reproduce/et-S.toml",
         text: include_str!("../../../../../scenarios/reproduce/et-S.toml"),
-        axis: &[4, 8, 16, 32, 64, 128],
-        set: set_packets,
+        axis: &[4, 8, 16, 32, 64, 128, 10_004, 10_008, 10_016, 10_032, 10_064, 10_128],
+        set: set_logs,
         compare: compare_logs_static,
         figures: |view| {
             let all = [&USE, &MEDIAN, &TAIL, &BY_CIRCUIT, &BY_PACKET];
@@ -77,9 +79,28 @@ fn set_packets(scenario: &mut Scenario, packets: u32) -> String {
     format!("{packets} packets")
 }
 
+/// From here on the axis is of hosts whose packets take their time on real links of 10 Gbit/s.
+const REAL_LINKS: u32 = 10_000;
+
+fn set_logs(scenario: &mut Scenario, x: u32) -> String {
+    let setup = set_packets(scenario, x % REAL_LINKS);
+    if x < REAL_LINKS {
+        return setup;
+    }
+    if let TopologySpec::Hybrid(fabric) = &mut scenario.fabric {
+        (fabric.host_rate, fabric.host_delay) = (Rate(10_000_000_000), Time::us(1));
+    }
+    format!("{setup}, host links of 10 Gbit/s")
+}
+
 fn set_ahead(scenario: &mut Scenario, us: u32, to: u32) -> String {
     if us == STATIC_64 {
         return set_packets(scenario, 64);
+    }
+    // "At tau = 0 buffers are always size s" (section 4.3); in the logs they grow as a day begins.
+    if us == 0 && to == 128 {
+        scenario.scheme.iter_mut().for_each(|scheme| fixed(scheme, 16));
+        return "0 us ahead".into();
     }
     scenario.scheme.iter_mut().for_each(|scheme| resized(scheme, to, Time::us(us.into())));
     format!("{us} us ahead")
@@ -181,7 +202,8 @@ const LOGS: [(u32, [f64; 6]); 6] = [
 
 fn compare_logs_static(points: &[Measured]) -> Vec<Row> {
     let of = |point: &Measured| {
-        let paper = LOGS.iter().find(|(packets, _)| *packets == point.x).map(|(_, row)| row);
+        let size = point.x % REAL_LINKS;
+        let paper = LOGS.iter().find(|(packets, _)| *packets == size).map(|(_, row)| row);
         let at = |n: usize| paper.map(|row| Stated::About(row[n]));
         [
             point.row("cubic", &USE, at(0), ""),

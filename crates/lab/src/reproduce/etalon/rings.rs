@@ -44,19 +44,21 @@ pub(super) const TOGETHER: Experiment = Experiment {
 /// A flow that runs for longer is cut off in Etalon.
 const CUT_MS: f64 = 2_000.0;
 
-const SMALL_MEDIAN: Quantity =
+pub(super) const SMALL_MEDIAN: Quantity =
     time("small-p50", "median of small flows", |run| took(run, small, 50.0));
-const SMALL_TAIL: Quantity = time("small-p99", "99th of small flows", |run| took(run, small, 99.0));
-const LARGE_MEDIAN: Quantity =
+pub(super) const SMALL_TAIL: Quantity =
+    time("small-p99", "99th of small flows", |run| took(run, small, 99.0));
+pub(super) const LARGE_MEDIAN: Quantity =
     time("large-p50", "median of large flows", |run| took(run, large, 50.0));
-const LARGE_TAIL: Quantity = time("large-p99", "99th of large flows", |run| took(run, large, 99.0));
-const CIRCUIT_USE: Quantity = Quantity {
+pub(super) const LARGE_TAIL: Quantity =
+    time("large-p99", "99th of large flows", |run| took(run, large, 99.0));
+pub(super) const CIRCUIT_USE: Quantity = Quantity {
     key: "circuits",
     name: "circuits, share of the time's capacity",
     unit: "%",
     of: |run| used(run, "circuit"),
 };
-const PACKET_USE: Quantity = Quantity {
+pub(super) const PACKET_USE: Quantity = Quantity {
     key: "packets",
     name: "packet switch, share of the time's capacity",
     unit: "%",
@@ -88,7 +90,7 @@ fn took(run: &RunRecord, which: fn(&FlowRow) -> bool, percent: f64) -> f64 {
     percentile(&all(run, which), percent)
 }
 
-/// What racks sent to `what`, over what they could have in the first two seconds.
+/// What racks sent to `what`, over what they could have in the whole run.
 fn used(run: &RunRecord, what: &str) -> f64 {
     let ports =
         || run.ports.iter().filter(|p| p.node.starts_with("tor") && p.port.starts_with(what));

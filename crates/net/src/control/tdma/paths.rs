@@ -32,6 +32,8 @@ impl Path<'_> {
 
 /// What a planner has to know of a network's paths.
 pub(super) trait Paths: Send + Sized {
+    /// Whether each pair has a path of its own, which takes time to be read.
+    const ARE_MANY: bool;
     fn new(network: Network) -> Result<Self, SpecError>;
     fn network(&self) -> &Network;
     /// The path from `src` to `dst`; `None` where there is none.
@@ -155,6 +157,7 @@ impl By {
 }
 
 impl Paths for PathTable {
+    const ARE_MANY: bool = true;
     fn new(network: Network) -> Result<PathTable, SpecError> {
         let hosts = network.hosts();
         let mut table = PathTable {

@@ -210,11 +210,14 @@ impl<P: Paths> Planner<P> {
     /// Every host in line gets its head, if it is free.
     fn turns(&mut self, demand: &mut Demand, round: &mut Round) {
         for place in 0..self.line.len() {
-            if place % AHEAD == 0 {
+            let src = self.line[place] as usize;
+            if P::ARE_MANY && place % AHEAD == 0 {
                 self.come_near(place, demand);
             }
-            let src = self.line[place] as usize;
-            let first = self.first[place % AHEAD] as usize;
+            let first = match P::ARE_MANY {
+                true => self.first[place % AHEAD] as usize,
+                false => self.from(self.hosts[src].head),
+            };
             let Some(fit) = self.head(src, first, demand) else { continue };
             let dst = fit.dst;
             let turn = self.serve(fit, demand, round);

@@ -31,6 +31,7 @@ struct Below {
 }
 
 impl Paths for TreePaths {
+    const ARE_MANY: bool = false;
     fn new(network: Network) -> Result<TreePaths, SpecError> {
         let mut tree = TreePaths {
             switch: Vec::new(),

@@ -45,6 +45,17 @@ pub struct BumpConfig {
     pub sample: Time,
 }
 
+/// A packet on its way through a bump, and what the bumps made of the queue that it goes to.
+struct Passing {
+    due: Time,
+    port: PortId,
+    packet: Packet,
+    met: Met,
+}
+
+/// A port of the switch, and the estimate of each table.
+type Met = Option<(PortId, Box<[u64]>)>;
+
 /// A switch with bumps at some of its ports.
 pub struct Bumped {
     switch: Switch,
@@ -55,7 +66,7 @@ pub struct Bumped {
     tables: Vec<Bank<Marker>>,
     links: Links,
     /// Packets on their way through bumps that take time, in order.
-    passing: VecDeque<(Time, PortId, Packet)>,
+    passing: VecDeque<Passing>,
     stream: Stream,
     accuracy: Accuracy,
     marks: u64,
@@ -115,9 +126,9 @@ impl Bumped {
     fn pass(&mut self, tap: usize, port: PortId, mut packet: Packet, cx: &mut Cx<'_>) {
         self.links.deliver(&mut self.tables, cx.now);
         let Some(out) = self.switch.exit(&packet) else {
-            return self.forward(port, packet, cx);
+            return self.forward(port, packet, None, cx);
         };
-        self.compare(out, cx.now);
+        let met = self.tables.iter().map(|table| table.bytes(out.at(), cx.now)).collect();
         let table = tap.min(self.tables.len() - 1);
         match self.judge(table, out, &packet, cx.now) {
             Fate::Full => return self.discard(&packet, DropReason::Full, cx),
@@ -127,13 +138,13 @@ impl Bumped {
                 self.marks += 1;
             }
             Fate::Judged(Verdict::Notify(what)) => {
-                self.notices += 1;
-                self.switch.notify(out, &packet, what, cx);
+                let told = self.switch.notify(out, &packet, what, cx);
+                self.notices += u64::from(told);
             }
             Fate::Judged(Verdict::Pass) => {}
         }
         self.links.passed(table, packet.len, out, cx.now);
-        self.forward(port, packet, cx);
+        self.forward(port, packet, Some((out, met)), cx);
     }
 
     /// A bump that only looks on passes everything.
@@ -148,17 +159,12 @@ impl Bumped {
         fate.unwrap_or(Fate::Judged(Verdict::Pass))
     }
 
-    /// The estimates of all bumps against the queue, as this packet finds it.
-    fn compare(&mut self, out: PortId, now: Time) {
-        let real = self.switch.unsent(out, now);
-        for (at, table) in self.tables.iter().enumerate() {
-            self.accuracy.compare(Estimate {
-                at: now,
-                table: at as u16,
-                port: out,
-                estimate: table.bytes(out.at(), now),
-                real,
-            });
+    /// The estimates that a packet met at the bump against the queue that it finds now.
+    fn compare(&mut self, met: &Met, now: Time) {
+        let Some((port, estimates)) = met else { return };
+        let real = self.switch.unsent(*port, now);
+        for (table, estimate) in (0..).zip(estimates.iter().copied()) {
+            self.accuracy.compare(Estimate { at: now, table, port: *port, estimate, real });
         }
     }
 
@@ -168,14 +174,15 @@ impl Bumped {
     }
 
     /// To the switch: at once, or after the time that the bump takes. Packets keep their order.
-    fn forward(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+    fn forward(&mut self, port: PortId, packet: Packet, met: Met, cx: &mut Cx<'_>) {
         if self.spec.latency == Time::ZERO && self.spec.jitter == Time::ZERO {
+            self.compare(&met, cx.now);
             return self.switch.receive(port, packet, cx);
         }
         let more = Time::ps(self.stream.below(self.spec.jitter.as_ps().saturating_add(1)));
-        let last = self.passing.back().map_or(Time::ZERO, |(at, ..)| *at);
+        let last = self.passing.back().map_or(Time::ZERO, |passing| passing.due);
         let due = (cx.now + self.spec.latency + more).max(last);
-        self.passing.push_back((due, port, packet));
+        self.passing.push_back(Passing { due, port, packet, met });
         cx.wake(due, FORWARD);
     }
 }
@@ -200,8 +207,9 @@ impl Node for Bumped {
         if token != FORWARD {
             return self.switch.expire(token, cx);
         }
-        while let Some((_, port, packet)) = self.passing.pop_front_if(|(due, ..)| *due <= cx.now) {
-            self.switch.receive(port, packet, cx);
+        while let Some(one) = self.passing.pop_front_if(|passing| passing.due <= cx.now) {
+            self.compare(&one.met, cx.now);
+            self.switch.receive(one.port, one.packet, cx);
         }
     }
 

@@ -7,6 +7,7 @@ use crate::id::PortId;
 use crate::node::station::Loss;
 use crate::node::{Census, Cx, DropReason, Node, Tally};
 use crate::time::Time;
+use crate::topology::Dark;
 use crate::wire::circuits::Message;
 use slotline_circuits::{Demand, Note, Scheduler, Terms, Week, plan_all};
 use std::any::Any;
@@ -25,6 +26,8 @@ pub struct SchedulerConfig {
     pub gather: Time,
     /// What planning takes.
     pub computing: Time,
+    /// What a night darkens.
+    pub dark: Dark,
     /// Reports that get lost.
     pub loss: Loss,
 }
@@ -107,7 +110,7 @@ impl CircuitScheduler {
     fn tell(&mut self, cx: &mut Cx<'_>) {
         let Some((week, weeks)) = self.planned.take() else { return };
         for rack in 0..self.config.racks as u16 {
-            let plan = Message::Plan { week, days: of_rack(&weeks, rack) };
+            let plan = Message::Plan { week, days: of_rack(&weeks, rack, self.config.dark) };
             let packet = message(plan.emit(), cx);
             self.census.created += 1;
             cx.send(PortId(rack), packet);

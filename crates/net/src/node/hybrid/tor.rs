@@ -8,8 +8,8 @@ use super::weekly::Weekly;
 use super::{message, sums::Sums};
 use crate::frame::{Kind, Packet};
 use crate::hybrid::{Agenda, AtNight, Deed, Ledger, Shrink, Voq, VoqSpec, VoqStats};
-use crate::id::PortId;
-use crate::node::{Census, Cx, DropReason, Node, Tally};
+use crate::id::{HostId, PortId};
+use crate::node::{Census, Cx, DropReason, Node, Note, Tally};
 use crate::time::Time;
 use crate::topology::Roles;
 use crate::units::Pace;
@@ -112,16 +112,14 @@ impl Tor {
         if u32::from(port.0) < self.hosts() {
             return self.queue(to as usize, packet, cx);
         }
-        match &mut self.relay {
-            None => cx.drop(&packet, DropReason::Misrouted),
-            Some(relay) => {
-                if !relay.store(to as usize, packet, cx.now) {
-                    return cx.drop(&packet, DropReason::Full);
-                }
-                self.census.held += 1;
-                self.kick_circuits(to as usize, cx);
-            }
+        let Some(relay) = &mut self.relay else {
+            return cx.drop(&packet, DropReason::Misrouted);
+        };
+        if !relay.store(to as usize, packet, cx.now) {
+            return cx.drop(&packet, DropReason::Full);
         }
+        self.census.held += 1;
+        self.kick_circuits(to as usize, cx);
     }
 
     fn queue(&mut self, to: usize, packet: Packet, cx: &mut Cx<'_>) {
@@ -289,6 +287,8 @@ impl Tor {
         let port = roles.circuit_port(uplink.into());
         self.open[usize::from(uplink)] = Some((to, until));
         self.sums.day(to.into(), until.since(cx.now));
+        let first = |rack: u32| HostId(rack * roles.hosts);
+        cx.note(Note::Circuit { host: first(self.config.rack), dst: first(to.into()), until });
         cx.rewire(port, roles.tor(to.into()), port);
         cx.kick(port);
     }
@@ -315,8 +315,12 @@ impl Tor {
     }
 
     fn report(&mut self, week: u64, cx: &mut Cx<'_>) {
-        let bytes = match &self.config.ledger {
-            Some(ledger) => ledger.bytes(),
+        let end = self.config.weekly.as_ref().map_or(cx.now, |weekly| weekly.end_of(week));
+        let bytes = match &mut self.config.ledger {
+            Some(ledger) => {
+                ledger.foresee(end);
+                ledger.bytes()
+            }
             None => self.voqs.iter().map(Voq::bytes).collect(),
         };
         let report = Message::Report { week, rack: self.config.rack as u16, bytes };

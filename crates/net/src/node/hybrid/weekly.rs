@@ -25,6 +25,11 @@ impl Weekly {
         Weekly { length, ahead, latest: first, next: 0, late: 0 }
     }
 
+    /// When week `week` ends.
+    pub fn end_of(&self, week: u64) -> Time {
+        self.length.times(week + 1)
+    }
+
     /// Week `week` begins.
     pub fn begin(&mut self, week: u64, agenda: &mut Agenda, now: Time) {
         if self.next <= week {

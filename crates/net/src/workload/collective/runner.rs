@@ -110,14 +110,21 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         Ok(())
     }
 
-    /// A place goes on when it has received all that the step brings it.
+    /// A place goes on when it has begun the step and received all that this brings it: what comes early
+    /// must not put its messages out of order.
     fn step(&mut self, role: Role, step: &[Move]) -> Result<(), SpecError> {
         let mut coming = vec![0; self.hosts.len()];
         step.iter().for_each(|message| coming[message.to as usize] += 1);
-        let received: Vec<Option<u32>> = (0..)
-            .zip(coming)
-            .map(|(place, count)| (count > 0).then(|| self.trigger(place, count)))
-            .collect();
+        let mut received = Vec::with_capacity(coming.len());
+        for (place, count) in (0u32..).zip(coming) {
+            let begin = self.next[place as usize];
+            let late = matches!(begin, Start::After { .. });
+            let all = (count > 0).then(|| self.trigger(place, count + u32::from(late)));
+            if let Some(all) = all.filter(|_| late) {
+                self.at_once(place, begin, all)?;
+            }
+            received.push(all);
+        }
         for message in step {
             let start = self.next[message.from as usize];
             self.send(role, *message, start, received[message.to as usize])?;

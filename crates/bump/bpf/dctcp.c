@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The threshold of DCTCP (RFC 8257, 3.1): marks what finds more than 30 KB. */
+#include "slotline_bump.h"
+
+SEC("slotline_bump")
+int dctcp(struct slotline_bump *b)
+{
+    return b->queue_bytes > 30000 && b->ect ? SLOTLINE_MARK : SLOTLINE_PASS;
+}
