@@ -2,6 +2,7 @@
 //! laws that hold in every network.
 
 mod brought;
+mod bumps;
 mod common;
 mod controllers;
 mod coordination;
