@@ -3,6 +3,7 @@
 
 mod brought;
 mod collectives;
+mod bumps;
 mod common;
 mod controllers;
 mod coordination;

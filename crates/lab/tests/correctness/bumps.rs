@@ -1,0 +1,72 @@
+//! Every discipline inside a switch and in front of it: nothing is lost or invented (no record is made
+//! otherwise), threads change nothing, and a bump that sees everything knows the queue.
+
+use crate::common::records;
+use slotline_lab::record::RunRecord;
+
+/// Two racks; four senders of TCP and one of datagrams share one receiver.
+fn runs(threads: usize) -> Vec<RunRecord> {
+    let queues = [
+        r#"{ kind = "drop-tail", limit = "30KB" }"#,
+        r#"{ kind = "ecn", limit = "60KB", threshold = "20KB" }"#,
+        r#"{ kind = "red", limit = "60KB", ecn = true }"#,
+        r#"{ kind = "codel", limit = "60KB", target = "50us", interval = "500us", ecn = true }"#,
+        r#"{ kind = "codel", limit = "60KB", target = "50us", interval = "500us" }"#,
+        r#"{ kind = "pie", limit = "60KB", target = "50us", update = "50us", burst = "1ms" }"#,
+        r#"{ kind = "avq", limit = "60KB", size = "20KB", gain = 50.0 }"#,
+        r#"{ kind = "qcn", limit = "60KB", equilibrium = "20KB" }"#,
+    ];
+    let scheme = |(at, queue): (usize, &&str)| {
+        format!(
+            r#"
+            [[scheme]]
+            name = "switch {at}"
+            transport = {{ kind = "dctcp", min-rto = "5ms" }}
+            queue = {queue}
+            [[scheme]]
+            name = "bump {at}"
+            transport = {{ kind = "dctcp", min-rto = "5ms" }}
+            bump = {{ queue = {queue} }}
+            "#
+        )
+        // DCTCP wants a queue that marks.
+        .replace("dctcp", if queue.contains("ecn") { "dctcp" } else { "cubic" })
+    };
+    let schemes: String = queues.iter().enumerate().map(scheme).collect();
+    let text = format!(
+        r#"
+        name = "bumps"
+        end = {{ at = "20ms", when = "time" }}
+        fabric = {{ kind = "tree", racks = 2, hosts-per-rack = 5, rate = "1Gbps", rack-uplink = "10Gbps" }}
+        [[workload]]
+        kind = "bulk"
+        senders = "0-3"
+        receivers = "9"
+        [[workload]]
+        kind = "udp"
+        senders = "4"
+        receivers = "9"
+        rate = "500Mbps"
+        {schemes}
+        "#
+    );
+    let mut runs = records(&text, threads);
+    runs.sort_by(|a, b| a.scheme.cmp(&b.scheme));
+    runs
+}
+
+#[test]
+fn every_discipline_works_in_both_places_on_any_number_of_threads() {
+    let (alone, together) = (runs(1), runs(3));
+    for (one, other) in alone.iter().zip(&together) {
+        assert_eq!(one.engine.digest, other.engine.digest, "{}", one.scheme);
+        assert!(one.census.delivered > 1_000, "{}", one.scheme);
+        if one.scheme.starts_with("bump") {
+            assert!(one.counted("bump_estimates").is_some_and(|count| count > 1_000));
+        }
+    }
+    assert_eq!(alone.len(), 16);
+    // Only the congested port's switch has more than one way in: all bumps see what it gets.
+    let exact = alone.iter().find(|run| run.scheme == "bump 0").expect("a run");
+    assert_eq!(exact.over("bump_within_1_mtu", "bump_estimates"), Some(1.0));
+}
