@@ -106,6 +106,10 @@ impl Hybrid {
             voq: self.voq,
             circuits: circuits.map(|c| Circuits { pace: c.rate.pace(), delay: c.delay }),
             packet_delay: self.fabric.packet.as_ref().map_or(Time::ZERO, |p| p.delay.times(2)),
+            ever: match self.voq.relay {
+                Some(_) => self.course.as_ref().map_or(Vec::new(), Course::ever),
+                None => Vec::new(),
+            },
             agenda,
             weekly,
             ledger: match demand {

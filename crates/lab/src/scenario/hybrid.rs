@@ -60,6 +60,14 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
     if dark && voq.relay.is_some() {
         return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
     }
+    let planned =
+        matches!(&scheme.control, ControlSpec::Circuits(spec) if spec.scheduler.looks_at_demand());
+    if planned && voq.relay.is_some() {
+        return fail(
+            "voq.relay",
+            "`relay` needs circuits that are known ahead: scheduler = \"rotor\" or \"fixed\"",
+        );
+    }
     if dark && voq.resize.is_some() {
         return fail(
             "voq.resize",

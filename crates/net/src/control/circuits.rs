@@ -135,6 +135,16 @@ pub enum Course {
 }
 
 impl Course {
+    /// All circuits that ever are, each once, where that is known.
+    pub fn ever(&self) -> Vec<(u16, u16)> {
+        let Course::Static { weeks, .. } = self else { return vec![] };
+        let days = weeks.iter().flat_map(Week::days);
+        let pairs = days.flat_map(|day| day.circuits.pairs());
+        let mut ever: Vec<_> = pairs.map(|(from, to)| (from as u16, to as u16)).collect();
+        ever.sort_unstable();
+        ever.dedup();
+        ever
+    }
     /// What `rack` sees of the first week, and how long that is.
     pub fn first_of(&self, rack: u16, dark: Dark) -> (Vec<RackDay>, Time) {
         match self {

@@ -12,6 +12,8 @@ pub(super) struct Relay {
     stored: Vec<Voq>,
     /// Own queues that have something.
     pub turns: Turns,
+    /// By rack, those that it ever has a circuit to: packets for others would wait there for good.
+    reach: Vec<Turns>,
 }
 
 /// Where the next packet for a circuit comes from.
@@ -24,9 +26,16 @@ pub(super) enum Source {
 }
 
 impl Relay {
-    pub fn new(spec: RelaySpec, racks: usize) -> Relay {
+    /// `circuits` are all that ever are, each from its first rack to its second.
+    pub fn new(spec: RelaySpec, racks: usize, circuits: &[(u16, u16)]) -> Relay {
         let stored = vec![Voq::new(spec.packets); racks];
-        Relay { hops: spec.hops, stored, turns: Turns::new(racks) }
+        let mut reach = vec![Turns::new(racks); racks];
+        for &(from, to) in circuits {
+            reach[usize::from(from)].set(to.into(), true);
+        }
+        // A packet for the rack between is at its end there.
+        (0..racks).for_each(|rack| reach[rack].set(rack, true));
+        Relay { hops: spec.hops, stored, turns: Turns::new(racks), reach }
     }
 
     /// Which packet a circuit to `to` takes next; `own` says whether the own queue for `to` has any.
@@ -37,7 +46,7 @@ impl Relay {
         if own && self.hops == Hops::Opportunistic {
             return Some(Source::Own(to));
         }
-        self.turns.peek().map(Source::Own)
+        self.turns.peek_among(&self.reach[to]).map(Source::Own)
     }
 
     /// A packet of another rack; whether there was room.

@@ -36,6 +36,11 @@ impl Turns {
         let start = if self.last + 1 >= self.size { 0 } else { self.last + 1 };
         self.first_from(start).or_else(|| self.first_from(0))
     }
+    /// Whose turn it is among those in `others`, without taking it.
+    pub fn peek_among(&self, others: &Turns) -> Option<usize> {
+        let words = self.words.iter().zip(&others.words).map(|(own, other)| own & other);
+        Turns { words: words.collect(), size: self.size, last: self.last }.peek()
+    }
     /// `at` has had its turn.
     pub fn taken(&mut self, at: usize) {
         self.last = at;
@@ -74,6 +79,11 @@ mod tests {
                     turns.set(at, list[at]);
                 } else {
                     let want = (1..=size).map(|n| (last + n) % size).find(|&at| list[at]);
+                    let mut even = Turns::new(size);
+                    (0..size).step_by(2).for_each(|at| even.set(at, true));
+                    let mut round = (1..=size).map(|n| (last + n) % size);
+                    let among = round.find(|&at| list[at] && at % 2 == 0);
+                    prop_assert_eq!(turns.peek_among(&even), among);
                     prop_assert_eq!(turns.next(), want);
                     last = want.unwrap_or(last);
                 }

@@ -37,6 +37,8 @@ pub struct TorConfig {
     pub circuits: Option<Circuits>,
     /// Propagation delay to and from the packet switch together.
     pub packet_delay: Time,
+    /// All circuits that ever are, from rack to rack: where packets can be relayed.
+    pub ever: Vec<(u16, u16)>,
     /// What it does when.
     pub agenda: Agenda,
     /// Where weeks come from the scheduler one by one.
@@ -82,7 +84,7 @@ impl Tor {
             voqs: vec![Voq::new(config.voq.packets); racks],
             on: vec![On::default(); racks],
             turns: Turns::new(racks),
-            relay: config.voq.relay.map(|spec| Relay::new(spec, racks)),
+            relay: config.voq.relay.map(|spec| Relay::new(spec, racks, &config.ever)),
             open: vec![None; config.roles.uplinks as usize],
             wake: Time::MAX,
             census: Census::default(),
