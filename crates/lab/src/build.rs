@@ -1,6 +1,7 @@
 //! From a scenario to a network: one scheme, one seed.
 
 mod presence;
+mod queues;
 mod switches;
 
 use crate::build_flow::Parts;
@@ -9,8 +10,7 @@ use crate::recovery::{self, Ground};
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
 use presence::presence;
-use slotline_net::aqm::spec::{Policy, QueueSpec};
-use slotline_net::aqm::{Red, queue_stream};
+use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::control::{ControlSpec, Station, Surroundings, System};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId, PortId};
@@ -25,7 +25,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
 use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
-use slotline_sim::{Follow, Network, Place, Queue};
+use slotline_sim::{Follow, Network, Place};
 use std::sync::Arc;
 
 pub use crate::port_names::{ports_named, switch_ports_named};
@@ -273,56 +273,6 @@ impl Builder<'_> {
 
     fn is_station(&self, node: usize) -> bool {
         self.stations.iter().any(|host| self.graph.hosts[host.at()].at() == node)
-    }
-
-    fn queues(&self) -> Vec<Vec<Queue>> {
-        let of_node = |(node, info): (usize, &slotline_net::topology::NodeInfo)| {
-            let id = NodeId(node as u32);
-            let wires = self.wiring.of(id);
-            if let Some(hybrid) = self.hybrid.as_ref().filter(|_| info.kind == NodeKind::Switch) {
-                return (0..).zip(wires).map(|at| self.hybrid_queue(hybrid, id, at)).collect();
-            }
-            let pulled = match info.kind {
-                NodeKind::Host => self.pulls(wires) && !self.is_station(node),
-                NodeKind::Switch => !self.is_plain(NodeId(node as u32)),
-            };
-            let fifo = |(port, wire)| match info.kind {
-                NodeKind::Switch if !pulled => self.queue(id, PortId(port), wire),
-                _ => Queue { pulled, ..Queue::default() },
-            };
-            (0..).zip(wires).map(fifo).collect()
-        };
-        self.graph.nodes.iter().enumerate().map(of_node).collect()
-    }
-
-    /// A port of a switch of a hybrid fabric.
-    fn hybrid_queue(&self, hybrid: &Hybrid, node: NodeId, (port, wire): (u16, &Wire)) -> Queue {
-        let port = PortId(port);
-        if hybrid.leads_to_host(node, port) {
-            return self.queue(node, port, wire);
-        }
-        Queue { pulled: hybrid.pulls(node, port), ..Queue::default() }
-    }
-
-    /// A plain switch's FIFO.
-    fn queue(&self, node: NodeId, port: PortId, wire: &Wire) -> Queue {
-        let spec = &self.queue_spec;
-        let red = |red| {
-            let stream = queue_stream(self.seed, node, port, 0);
-            Red::new(red, wire.lane.rate.pace(), self.largest(), stream)
-        };
-        Queue {
-            pulled: false,
-            limit: Some(spec.limit),
-            mark: match spec.policy {
-                Policy::Ecn { threshold } => Some(threshold),
-                _ => None,
-            },
-            red: match spec.policy {
-                Policy::Red(spec) => Some(red(spec)),
-                _ => None,
-            },
-        }
     }
 
     /// The largest packet on the wire.

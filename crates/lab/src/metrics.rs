@@ -1,11 +1,12 @@
 //! What is measured on a run: each metric with its unit and which way is better.
 
+mod facts;
+
 pub use crate::busiest::busiest_port;
 use crate::circuits;
-use crate::record::{FlowRow, NEVER, RunRecord, Window};
+use crate::record::{RunRecord, Window};
+use facts::{Facts, count, exact, jain, mean, percentile, ratio};
 use serde::{Deserialize, Serialize};
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
 
 /// The largest of small flows, in bytes of payload: short messages, for which latency is all (the
 /// class that "DCTCP", Alizadeh et al., SIGCOMM 2010, §4.3, reports on its own).
@@ -353,187 +354,10 @@ impl Metric {
     }
 }
 
-/// A run and the part of it that counts. What several metrics need is made once.
-struct Facts<'a> {
-    run: &'a RunRecord,
-    window: Window,
-    times: OnceCell<Vec<Measured>>,
-    slowdowns: OnceCell<Vec<Measured>>,
-    answers: OnceCell<Vec<Measured>>,
-    rates: OnceCell<Vec<Measured>>,
-    queue: OnceCell<Vec<Measured>>,
-}
-
-impl<'a> Facts<'a> {
-    fn of(run: &'a RunRecord, window: Window) -> Facts<'a> {
-        let none = OnceCell::new;
-        let (times, slowdowns, answers, rates, queue) = (none(), none(), none(), none(), none());
-        Facts { run, window, times, slowdowns, answers, rates, queue }
-    }
-    /// All that count.
-    fn flows(&self) -> impl Iterator<Item = &'a FlowRow> {
-        let window = self.window;
-        self.run.flows.iter().filter(move |flow| flow.started() && window.contains(flow.start_ps))
-    }
-    fn tcp(&self) -> impl Iterator<Item = &'a FlowRow> {
-        self.flows().filter(|flow| !flow.udp)
-    }
-    /// Those that carry what somebody wants.
-    fn transfers(&self) -> impl Iterator<Item = &'a FlowRow> {
-        self.flows().filter(|flow| !flow.request)
-    }
-    fn tcp_transfers(&self) -> impl Iterator<Item = &'a FlowRow> {
-        self.transfers().filter(|flow| !flow.udp)
-    }
-    /// When `flow` ended, or the run did.
-    fn end_ps(&self, flow: &FlowRow) -> u64 {
-        if flow.finished() { flow.finish_ps } else { self.run.engine.sim_time_ps }
-    }
-    fn lifetime(&self, flow: &FlowRow) -> Measured {
-        let ps = self.end_ps(flow).saturating_sub(flow.start_ps);
-        Measured { value: seconds(ps), at_least: !flow.finished() }
-    }
-    fn completion_times(&self) -> &[Measured] {
-        let times = || self.tcp_transfers().map(|flow| self.lifetime(flow)).collect();
-        self.times.get_or_init(times)
-    }
-    /// Completion times of the flows with such sizes; none where all flows have them.
-    fn times_of(&self, wanted: impl Fn(u64) -> bool) -> Vec<Measured> {
-        let all = self.tcp_transfers().all(|flow| wanted(flow.bytes));
-        let chosen = self.tcp_transfers().filter(|flow| !all && wanted(flow.bytes));
-        chosen.map(|flow| self.lifetime(flow)).collect()
-    }
-    fn slowdowns(&self) -> &[Measured] {
-        let over_ideal = |flow: &FlowRow| {
-            let took = self.lifetime(flow);
-            Measured { value: took.value / seconds(flow.ideal_ps), ..took }
-        };
-        let known = || self.tcp_transfers().filter(|flow| flow.ideal_ps > 0);
-        self.slowdowns.get_or_init(|| known().map(over_ideal).collect())
-    }
-    /// From the first start to the last end of `flows`.
-    fn span<'f>(&self, flows: impl Iterator<Item = &'f FlowRow>) -> Option<Measured> {
-        let one = |flow: &FlowRow| (flow.start_ps, self.end_ps(flow), !flow.finished());
-        let all = flows.map(one).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 || b.2));
-        let (start, end, at_least) = all?;
-        Some(Measured { value: seconds(end.saturating_sub(start)), at_least })
-    }
-    fn makespan(&self) -> Option<Measured> {
-        self.span(self.tcp())
-    }
-    /// Of all exchanges that began. A flow of theirs that did not leaves them unfinished.
-    fn answer_times(&self) -> &[Measured] {
-        self.answers.get_or_init(|| self.answers())
-    }
-    fn answers(&self) -> Vec<Measured> {
-        let mut exchanges: BTreeMap<u32, Vec<&FlowRow>> = BTreeMap::new();
-        for flow in &self.run.flows {
-            flow.exchange.into_iter().for_each(|n| exchanges.entry(n).or_default().push(flow));
-        }
-        let began = |flows: &&Vec<&FlowRow>| {
-            let start = flows.iter().map(|flow| flow.start_ps).min();
-            start.is_some_and(|at| at != NEVER && self.window.contains(at))
-        };
-        exchanges
-            .values()
-            .filter(began)
-            .filter_map(|flows| self.span(flows.iter().copied()))
-            .collect()
-    }
-    fn goodput(&self, wanted: impl Fn(&FlowRow) -> bool) -> Option<Measured> {
-        let chosen = self.transfers().filter(|flow| wanted(flow));
-        let one = |flow: &FlowRow| (flow.start_ps, self.end_ps(flow), flow.delivered_bytes);
-        let all = chosen.map(one).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2));
-        let (start, end, bytes) = all?;
-        bit_rate(bytes, end.saturating_sub(start))
-    }
-    /// Only where both kinds take part: otherwise it is the goodput.
-    fn goodput_of_kind(&self, udp: bool) -> Option<Measured> {
-        let mixed = self.flows().any(|flow| flow.udp) && self.tcp_transfers().next().is_some();
-        if mixed { self.goodput(|flow| flow.udp == udp) } else { None }
-    }
-    /// Goodput of each flow.
-    fn rates(&self) -> &[Measured] {
-        let rate = |flow: &FlowRow| {
-            bit_rate(flow.delivered_bytes, self.end_ps(flow).saturating_sub(flow.start_ps))
-        };
-        self.rates.get_or_init(|| self.transfers().filter_map(rate).collect())
-    }
-    fn sum(&self, of: impl Fn(&FlowRow) -> u32) -> Option<Measured> {
-        self.tcp().next()?;
-        count(self.tcp().map(|flow| u64::from(of(flow))).sum())
-    }
-    fn tally(&self, wanted: impl Fn(&FlowRow) -> bool) -> Option<Measured> {
-        self.tcp().next()?;
-        count(self.tcp().filter(|flow| wanted(flow)).count() as u64)
-    }
-    fn never_began(&self) -> Option<Measured> {
-        let tcp = || self.run.flows.iter().filter(|flow| !flow.udp);
-        tcp().next()?;
-        count(tcp().filter(|flow| !flow.started()).count() as u64)
-    }
-    fn busiest_queue(&self) -> &[Measured] {
-        self.queue.get_or_init(|| self.queue_in_use())
-    }
-    fn queue_in_use(&self) -> Vec<Measured> {
-        let port = busiest_port(self.run, self.window);
-        let there = self.run.samples.iter().filter(|sample| Some(sample.port) == port);
-        let in_use = there.scan(0, |sent, sample| {
-            let before = std::mem::replace(sent, sample.tx_bytes);
-            Some((sample, sample.tx_bytes > before))
-        });
-        let counts = in_use.filter(|(sample, used)| *used && self.window.contains(sample.t_ps));
-        counts.map(|(sample, _)| exact(sample.queue_bytes as f64)).collect()
-    }
-    fn longest_queue(&self) -> Option<Measured> {
-        let switch_ports = self.run.ports.iter().filter(|port| !port.host);
-        switch_ports.map(|port| port.peak_bytes).max().and_then(count)
-    }
-}
-
-fn seconds(ps: u64) -> f64 {
-    ps as f64 / 1e12
-}
-fn exact(value: f64) -> Measured {
-    Measured { value, at_least: false }
-}
-fn count(n: u64) -> Option<Measured> {
-    Some(exact(n as f64))
-}
-fn ratio(part: u64, whole: u64) -> Option<Measured> {
-    (whole > 0).then(|| exact(part as f64 / whole as f64))
-}
-fn bit_rate(bytes: u64, ps: u64) -> Option<Measured> {
-    (ps > 0).then(|| exact(bytes as f64 * 8.0 / seconds(ps)))
-}
-fn mean(values: &[Measured]) -> Option<Measured> {
-    let sum: f64 = values.iter().map(|v| v.value).sum();
-    let at_least = values.iter().any(|v| v.at_least);
-    (!values.is_empty()).then(|| Measured { value: sum / values.len() as f64, at_least })
-}
-/// The smallest value that `percent` of all values do not exceed (nearest rank, exact). It is a lower
-/// bound when a value at or below it is one.
-fn percentile(mut values: Vec<Measured>, percent: usize) -> Option<Measured> {
-    let rank = (values.len() * percent).div_ceil(100).max(1);
-    if rank > values.len() {
-        return None;
-    }
-    let order =
-        |a: &Measured, b: &Measured| a.value.total_cmp(&b.value).then(a.at_least.cmp(&b.at_least));
-    let (below, at, _) = values.select_nth_unstable_by(rank - 1, order);
-    let at_least = at.at_least || below.iter().any(|v| v.at_least);
-    Some(Measured { value: at.value, at_least })
-}
-fn jain(rates: &[Measured]) -> Option<Measured> {
-    let sum: f64 = rates.iter().map(|r| r.value).sum();
-    let squares: f64 = rates.iter().map(|r| r.value * r.value).sum();
-    (rates.len() > 1 && squares > 0.0).then(|| exact(sum * sum / (rates.len() as f64 * squares)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Conservation, EngineStats, PortRow, SampleRow};
+    use crate::record::{Conservation, EngineStats, FlowRow, NEVER, PortRow, SampleRow};
 
     const MS: u64 = 1_000_000_000;
 

@@ -281,6 +281,7 @@ fn defaults_are_those_of_the_loader() {
             "star" => "hosts = 8",
             "tree" => "hosts-per-rack = 4\nracks = 2",
             "leaf-spine" => "leaves = 2\nspines = 2\nhosts-per-leaf = 4",
+            "hybrid" => "racks = 2\nhosts-per-rack = 4\npacket = { rate = \"10Gbps\" }",
             _ => "k = 4",
         };
         format!("kind = \"{name}\"\n{needed}\n{more}\n")

@@ -1,0 +1,61 @@
+//! The queues that the engine itself has at ports.
+
+use super::Builder;
+use crate::build_hybrid::Hybrid;
+use slotline_net::aqm::spec::Policy;
+use slotline_net::aqm::{Red, queue_stream};
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::topology::{NodeInfo, NodeKind, Wire};
+use slotline_sim::Queue;
+
+impl Builder<'_> {
+    pub(super) fn queues(&self) -> Vec<Vec<Queue>> {
+        let of_node = |(node, info): (usize, &NodeInfo)| {
+            let id = NodeId(node as u32);
+            let wires = self.wiring.of(id);
+            if let Some(hybrid) = self.hybrid.as_ref().filter(|_| info.kind == NodeKind::Switch) {
+                return (0..).zip(wires).map(|at| self.hybrid_queue(hybrid, id, at)).collect();
+            }
+            let pulled = match info.kind {
+                NodeKind::Host => self.pulls(wires) && !self.is_station(node),
+                NodeKind::Switch => !self.is_plain(NodeId(node as u32)),
+            };
+            let fifo = |(port, wire)| match info.kind {
+                NodeKind::Switch if !pulled => self.queue(id, PortId(port), wire),
+                _ => Queue { pulled, ..Queue::default() },
+            };
+            (0..).zip(wires).map(fifo).collect()
+        };
+        self.graph.nodes.iter().enumerate().map(of_node).collect()
+    }
+
+    /// A port of a switch of a hybrid fabric.
+    fn hybrid_queue(&self, hybrid: &Hybrid, node: NodeId, (port, wire): (u16, &Wire)) -> Queue {
+        let port = PortId(port);
+        if hybrid.leads_to_host(node, port) {
+            return self.queue(node, port, wire);
+        }
+        Queue { pulled: hybrid.pulls(node, port), ..Queue::default() }
+    }
+
+    /// A plain switch's FIFO.
+    fn queue(&self, node: NodeId, port: PortId, wire: &Wire) -> Queue {
+        let spec = &self.queue_spec;
+        let red = |red| {
+            let stream = queue_stream(self.seed, node, port, 0);
+            Red::new(red, wire.lane.rate.pace(), self.largest(), stream)
+        };
+        Queue {
+            pulled: false,
+            limit: Some(spec.limit),
+            mark: match spec.policy {
+                Policy::Ecn { threshold } => Some(threshold),
+                _ => None,
+            },
+            red: match spec.policy {
+                Policy::Red(spec) => Some(red(spec)),
+                _ => None,
+            },
+        }
+    }
+}
