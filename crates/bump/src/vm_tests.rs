@@ -44,8 +44,8 @@ proptest! {
         prop_assert_eq!(compute(0x0f, a, b), x.wrapping_add(y));
         prop_assert_eq!(compute(0x1f, a, b), x.wrapping_sub(y));
         prop_assert_eq!(compute(0x2f, a, b), x.wrapping_mul(y));
-        prop_assert_eq!(compute(0x3f, a, b), if y == 0 { 0 } else { x / y });
-        prop_assert_eq!(compute(0x9f, a, b), if y == 0 { x } else { x % y });
+        prop_assert_eq!(compute(0x3f, a, b), x.checked_div(y).unwrap_or(0));
+        prop_assert_eq!(compute(0x9f, a, b), x.checked_rem(y).unwrap_or(x));
         prop_assert_eq!(compute(0x6f, a, b), x << (y % 64));
         prop_assert_eq!(compute(0xcf, a, b), (a >> (y % 64)) as u64);
         let (x, y) = (x as u32, y as u32);

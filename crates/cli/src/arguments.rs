@@ -181,4 +181,6 @@ pub enum Bench {
     Bump,
     /// Hedera's scheduler: demand estimation, annealing, exact placement, the control loop; quality.
     Hedera,
+    /// The schedulers of circuit switches: time per week, and how much of the demand is served.
+    Circuits,
 }

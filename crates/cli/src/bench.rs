@@ -2,7 +2,8 @@
 
 use crate::arguments::{Bench, BenchOptions};
 use crate::{
-    bench_arbiter, bench_bump, bench_flow, bench_hedera, bench_report, bench_tdma, bench_xco,
+    bench_arbiter, bench_bump, bench_circuits, bench_flow, bench_hedera, bench_report, bench_tdma,
+    bench_xco,
 };
 use anyhow::{Context, Result, bail};
 use slotline_lab::benchmark::{self, Case, ENGINE, Row};
@@ -22,6 +23,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
         Bench::Tdma => return bench_tdma::bench(options),
         Bench::Xco => return bench_xco::bench(options),
         Bench::Hedera => return bench_hedera::bench(options),
+        Bench::Circuits => return bench_circuits::bench(options),
     }
     if let Some(case) = &options.case {
         return one(case);

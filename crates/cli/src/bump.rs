@@ -76,7 +76,7 @@ enum OnMalformed {
 pub fn bump(options: &BumpOptions) -> Result<ExitCode> {
     let What::Pcapng(options) = &options.what;
     let spec = queue_from_text(&options.queue).map_err(|why| anyhow::anyhow!("--queue: {why}"))?;
-    if !(spec.shared.is_none() && !spec.priorities) {
+    if spec.shared.is_some() || spec.priorities {
         bail!("--queue: a virtual queue has neither classes nor a shared buffer");
     }
     if options.rate.0 == 0 {

@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod bench_arbiter;
 mod bench_bump;
+mod bench_circuits;
 mod bench_flow;
 mod bench_hedera;
 mod bench_report;

@@ -4,11 +4,12 @@ mod presence;
 mod switches;
 
 use crate::build_flow::Parts;
+use crate::build_hybrid::Hybrid;
 use crate::recovery::{self, Ground};
 use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
 use crate::scheduler::Scheduler;
 use presence::presence;
-use slotline_net::aqm::spec::Policy;
+use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::aqm::{Red, queue_stream};
 use slotline_net::control::{ControlSpec, Station, Surroundings, System};
 use slotline_net::error::SpecError;
@@ -143,10 +144,12 @@ fn builder<'a>(
     let taps = scheme.bump.as_ref().map_or(Vec::new(), |bump| bump_ports(bump, &graph));
     Ok(Builder {
         taps,
-        routes: Arc::new(Routes::build(&graph, routing, &Down::default(), seed)),
+        routes: Arc::new(Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed)),
+        hybrid: Hybrid::new(&scenario.fabric, scheme, seed).map_err(in_scheme)?,
         wiring: graph.wiring(),
         plan: Arc::new(plan),
         changing,
+        queue_spec: scheme.queues(),
         scheme,
         routing,
         system,
@@ -228,12 +231,15 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
 
 struct Builder<'a> {
     graph: Graph,
+    hybrid: Option<Hybrid>,
     wiring: Wiring,
     routes: Arc<Routes>,
     plan: Arc<Plan>,
     /// By link of the fabric.
     changing: Vec<bool>,
     scheme: &'a SchemeSpec,
+    /// The scheme's queues, as its scheduler needs them.
+    queue_spec: QueueSpec,
     routing: RoutingSpec,
     system: Option<Box<dyn System>>,
     scheduler: Option<&'a Scheduler>,
@@ -251,7 +257,7 @@ impl Builder<'_> {
     /// Whether a switch can be the engine's own plain one. A rate that changes needs a queue of packets
     /// that have not left yet.
     fn is_plain(&self, node: NodeId) -> bool {
-        let queue = &self.scheme.queue;
+        let queue = &self.queue_spec;
         let bumped = self.taps.iter().any(|end| end.node == node);
         let plain = queue.is_plain() && !bumped && self.scheme.classifies().is_none();
         plain && !self.changes(self.wiring.of(node))
@@ -260,7 +266,7 @@ impl Builder<'_> {
     /// Whether hosts decide packet by packet what to send: under a scheduler, pause frames, classes,
     /// or a rate that changes.
     fn pulls(&self, wires: &[Wire]) -> bool {
-        let queue = &self.scheme.queue;
+        let queue = &self.queue_spec;
         let asks = self.system.is_some() || self.scheme.notifies();
         asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
     }
@@ -271,13 +277,17 @@ impl Builder<'_> {
 
     fn queues(&self) -> Vec<Vec<Queue>> {
         let of_node = |(node, info): (usize, &slotline_net::topology::NodeInfo)| {
-            let wires = self.wiring.of(NodeId(node as u32));
+            let id = NodeId(node as u32);
+            let wires = self.wiring.of(id);
+            if let Some(hybrid) = self.hybrid.as_ref().filter(|_| info.kind == NodeKind::Switch) {
+                return (0..).zip(wires).map(|at| self.hybrid_queue(hybrid, id, at)).collect();
+            }
             let pulled = match info.kind {
                 NodeKind::Host => self.pulls(wires) && !self.is_station(node),
                 NodeKind::Switch => !self.is_plain(NodeId(node as u32)),
             };
             let fifo = |(port, wire)| match info.kind {
-                NodeKind::Switch if !pulled => self.queue(NodeId(node as u32), PortId(port), wire),
+                NodeKind::Switch if !pulled => self.queue(id, PortId(port), wire),
                 _ => Queue { pulled, ..Queue::default() },
             };
             (0..).zip(wires).map(fifo).collect()
@@ -285,9 +295,18 @@ impl Builder<'_> {
         self.graph.nodes.iter().enumerate().map(of_node).collect()
     }
 
+    /// A port of a switch of a hybrid fabric.
+    fn hybrid_queue(&self, hybrid: &Hybrid, node: NodeId, (port, wire): (u16, &Wire)) -> Queue {
+        let port = PortId(port);
+        if hybrid.leads_to_host(node, port) {
+            return self.queue(node, port, wire);
+        }
+        Queue { pulled: hybrid.pulls(node, port), ..Queue::default() }
+    }
+
     /// A plain switch's FIFO.
     fn queue(&self, node: NodeId, port: PortId, wire: &Wire) -> Queue {
-        let spec = &self.scheme.queue;
+        let spec = &self.queue_spec;
         let red = |red| {
             let stream = queue_stream(self.seed, node, port, 0);
             Red::new(red, wire.lane.rate.pace(), self.largest(), stream)
@@ -312,6 +331,10 @@ impl Builder<'_> {
     }
 
     fn places(&self, sample: Option<Time>) -> Result<Vec<Place>, SpecError> {
+        let reserve = match &self.system {
+            Some(system) => system.reserve(&self.surroundings())?,
+            None => None,
+        };
         let mut of_node = vec![None; self.graph.nodes.len()];
         (0..)
             .zip(&self.graph.hosts)
@@ -321,7 +344,7 @@ impl Builder<'_> {
                 Some(at) => self.station(at),
                 None => self.host(*host, NodeId(node as u32)),
             },
-            None => Ok(self.switch(NodeId(node as u32), sample.unwrap_or_default())),
+            None => Ok(self.switch(NodeId(node as u32), sample.unwrap_or_default(), reserve)),
         };
         of_node.iter().enumerate().map(place).collect()
     }
@@ -348,7 +371,7 @@ impl Builder<'_> {
             routes: Arc::clone(&self.routes),
             rates: wires.iter().map(|wire| wire.lane.rate).collect(),
             egress,
-            priorities: self.scheme.queue.priorities,
+            priorities: self.queue_spec.priorities,
             seed: self.seed,
         };
         Ok(Place::Host(Box::new(Host::new(config))))

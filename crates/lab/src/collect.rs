@@ -5,6 +5,7 @@ use crate::record::{
     Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, NEVER, PortRow,
     RunRecord, SampleRow,
 };
+use slotline_net::histogram::Histogram;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::bump::{Bumped, Estimate};
 use slotline_net::node::host::{FlowResult, Plan};
@@ -33,6 +34,8 @@ pub struct Scene {
     pub sampled: Vec<(NodeId, PortId)>,
     /// Whether each flow's time alone in the network is wanted.
     pub ideal: bool,
+    /// Circuit switches: what is sent there arrives wherever the circuit leads.
+    pub circuits: Vec<NodeId>,
 }
 
 impl Scene {
@@ -227,7 +230,18 @@ fn tally(outcome: &Outcome) -> Tally {
 
 fn control(tally: &Tally) -> Vec<ControlRow> {
     let row = |(count, value): (&'static str, u64)| ControlRow { count: count.into(), value };
-    tally.iter().map(row).collect()
+    tally.iter().map(row).chain(times(tally)).collect()
+}
+
+/// Median, 99th percentile and number of all times, in nanoseconds.
+fn times(tally: &Tally) -> impl Iterator<Item = ControlRow> {
+    let of = |(name, times): (&'static str, &Histogram)| {
+        let percentile = |percent| times.percentile(percent).unwrap_or(0);
+        let rows =
+            [("count", times.total()), ("p50_ns", percentile(50)), ("p99_ns", percentile(99))];
+        rows.map(|(what, value)| ControlRow { count: format!("{name}_{what}"), value })
+    };
+    tally.all_times().flat_map(of)
 }
 
 fn census(outcome: &Outcome) -> Conservation {

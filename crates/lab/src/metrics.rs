@@ -1,6 +1,7 @@
 //! What is measured on a run: each metric with its unit and which way is better.
 
 pub use crate::busiest::busiest_port;
+use crate::circuits;
 use crate::record::{FlowRow, NEVER, RunRecord, Window};
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
@@ -13,7 +14,7 @@ pub const SMALL: u64 = 100_000;
 pub const LARGE: u64 = 10_000_000;
 
 /// Metrics of packets and queues: a run without packets has none.
-pub const PACKET_METRICS: [Metric; 11] = [
+pub const PACKET_METRICS: [Metric; 14] = [
     Metric::Retransmissions,
     Metric::Timeouts,
     Metric::Drops,
@@ -23,6 +24,9 @@ pub const PACKET_METRICS: [Metric; 11] = [
     Metric::QueueP50,
     Metric::QueueP99,
     Metric::QueueMax,
+    Metric::CircuitUtilisation,
+    Metric::FabricLatencyP50,
+    Metric::FabricLatencyP99,
     Metric::BumpError,
     Metric::BumpWithin2,
 ];
@@ -136,6 +140,18 @@ pub enum Metric {
     QueueP99,
     /// Longest queue at any switch port.
     QueueMax,
+    /// Bytes over circuits, over what these can carry in their days; of pairs of racks that have data to
+    /// send.
+    ///
+    /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
+    /// section 4.1.
+    CircuitUtilisation,
+    /// Median time of packets of more than 1,000 B from the switch of their rack to that of another: waiting
+    /// there and propagation.
+    FabricLatencyP50,
+    /// 99th percentile of the time of packets of more than 1,000 B from the switch of their rack to that of
+    /// another.
+    FabricLatencyP99,
     /// How far bumps' virtual queues were from the queues of their switches, in the mean over packets.
     BumpError,
     /// Share of packets that met a virtual queue within two packets of the switch's queue.
@@ -160,7 +176,7 @@ pub struct Measured {
 
 impl Metric {
     /// All metrics, in the order in which they are shown.
-    pub const ALL: [Metric; 30] = [
+    pub const ALL: [Metric; 33] = [
         Metric::FctMean,
         Metric::FctP50,
         Metric::FctP99,
@@ -186,6 +202,9 @@ impl Metric {
         Metric::QueueP50,
         Metric::QueueP99,
         Metric::QueueMax,
+        Metric::CircuitUtilisation,
+        Metric::FabricLatencyP50,
+        Metric::FabricLatencyP99,
         Metric::BumpError,
         Metric::BumpWithin2,
         Metric::Completed,
@@ -194,7 +213,7 @@ impl Metric {
     ];
 
     /// What is shown on a screen unless a scenario asks for others.
-    pub const USUAL: [Metric; 19] = [
+    pub const USUAL: [Metric; 21] = [
         Metric::FctMean,
         Metric::FctP50,
         Metric::FctP99,
@@ -213,6 +232,8 @@ impl Metric {
         Metric::Marks,
         Metric::QueueP99,
         Metric::QueueMax,
+        Metric::CircuitUtilisation,
+        Metric::FabricLatencyP50,
         Metric::Unfinished,
     ];
 
@@ -247,6 +268,15 @@ impl Metric {
             Metric::QueueP50 => ("queue-p50", "Queue median", Bytes, Lower),
             Metric::QueueP99 => ("queue-p99", "Queue 99th", Bytes, Lower),
             Metric::QueueMax => ("queue-max", "Queue longest", Bytes, Lower),
+            Metric::CircuitUtilisation => {
+                ("circuit-utilisation", "Circuit utilisation", Ratio, Higher)
+            }
+            Metric::FabricLatencyP50 => {
+                ("fabric-latency-p50", "Fabric latency median", Seconds, Lower)
+            }
+            Metric::FabricLatencyP99 => {
+                ("fabric-latency-p99", "Fabric latency 99th", Seconds, Lower)
+            }
             Metric::BumpError => ("bump-error", "Virtual queue off by", Bytes, Lower),
             Metric::BumpWithin2 => ("bump-within-2", "Within 2 packets", Ratio, Higher),
             Metric::Completed => ("completed", "Flows completed", Count, Higher),
@@ -311,6 +341,9 @@ impl Metric {
             Metric::QueueP50 => percentile(facts.busiest_queue().to_vec(), 50),
             Metric::QueueP99 => percentile(facts.busiest_queue().to_vec(), 99),
             Metric::QueueMax => facts.longest_queue(),
+            Metric::CircuitUtilisation => circuits::utilisation(run),
+            Metric::FabricLatencyP50 => circuits::latency(run, "latency_p50_ns"),
+            Metric::FabricLatencyP99 => circuits::latency(run, "latency_p99_ns"),
             Metric::BumpError => run.over("bump_error_bytes", "bump_estimates").map(exact),
             Metric::BumpWithin2 => run.over("bump_within_2_mtu", "bump_estimates").map(exact),
             Metric::Completed => facts.tally(|flow| flow.finished()),

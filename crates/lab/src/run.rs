@@ -169,7 +169,8 @@ fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord
     let scene = Scene {
         graph: network.graph.clone(),
         sampled: network.sampled.clone(),
-        ideal: scenario.measure.ideal,
+        ideal: scenario.measure.ideal && scenario.fabric.hybrid().is_none(),
+        circuits: scenario.fabric.circuit_switches(),
         plan: Arc::clone(&network.plan),
         routes: Arc::clone(&network.routes),
         wiring,
@@ -223,7 +224,8 @@ fn simulate(
     let scene = Scene {
         graph: network.graph.clone(),
         sampled: network.sampled.clone(),
-        ideal: scenario.measure.ideal,
+        ideal: scenario.measure.ideal && scenario.fabric.hybrid().is_none(),
+        circuits: scenario.fabric.circuit_switches(),
         plan,
         routes,
         wiring,

@@ -99,6 +99,10 @@ impl Comparison {
         let verdict = judged(&difference, ratio, (base_open, scheme_open), better)?;
         Some(Comparison { difference, ratio, verdict })
     }
+    /// Whether scheme and baseline are alike: equal, or [`NEGLIGIBLE`] apart.
+    pub fn is_negligible(&self) -> bool {
+        self.difference.mean == 0.0 || self.ratio.is_some_and(Ratio::is_negligible)
+    }
 }
 
 /// One mean over another.
@@ -112,6 +116,9 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    fn is_negligible(self) -> bool {
+        (self.value - 1.0).abs() < NEGLIGIBLE
+    }
     /// The scheme's mean over the baseline's, with Fieller's 95 % interval for pairs (Fieller, "Some
     /// problems in interval estimation", 1954): it is without 1 exactly where the interval of the mean
     /// difference is without 0.
@@ -146,7 +153,7 @@ pub fn judged(
     open: (bool, bool),
     better: Better,
 ) -> Option<Verdict> {
-    let negligible = ratio.is_some_and(|ratio| (ratio.value - 1.0).abs() < NEGLIGIBLE);
+    let negligible = ratio.is_some_and(Ratio::is_negligible);
     match verdict(difference, open, better)? {
         Verdict::Better | Verdict::Worse if negligible => Some(Verdict::NoDifference),
         other => Some(other),

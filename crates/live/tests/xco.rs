@@ -8,8 +8,8 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, FlowId, HostId, NodeId, PortId};
 use slotline_net::node::controller::Controller;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
-use slotline_net::node::station::Loss;
 use slotline_net::node::notify::Senders;
+use slotline_net::node::station::Loss;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::node::{Census, Cx, Node};
 use slotline_net::route::{Down, Routes, RoutingSpec};
@@ -139,6 +139,7 @@ fn setup() -> Setup {
             seed: 1,
             classifier: None,
             senders: Senders::default(),
+            reserve: None,
         };
         Box::new(Switch::new(config))
     };

@@ -45,6 +45,59 @@ pub struct Span {
     pub end: u16,
 }
 
+/// What a network with circuits says in a packet about paths, in one byte. A *path class* is a number
+/// that the network gives to paths of one kind: 0 is its packet switch, 1 and above are circuits.
+///
+/// Etalon's switch says [`announced`](Circuits::announced) by TCP's ECN echo (paper §4.4); here it has a
+/// bit of its own, so that queues may mark packets beside it. Where nobody says anything all is zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Circuits(u8);
+
+impl Circuits {
+    /// Path classes that can be told apart.
+    pub const CLASSES: usize = 8;
+    const CLASS: u8 = 7;
+    const ACTIVE: u32 = 3;
+    const ANNOUNCED: u8 = 64;
+
+    /// The byte of [`Self::bits`]; `None` for one that nothing produces.
+    pub const fn from_bits(bits: u8) -> Option<Circuits> {
+        if bits < 128 { Some(Circuits(bits)) } else { None }
+    }
+    /// As a byte below 128.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+    /// Class of the path on which a data packet left its rack; in an acknowledgement that of the segment
+    /// whose time stamp it echoes.
+    pub const fn taken(self) -> u8 {
+        self.0 & Circuits::CLASS
+    }
+    /// Class of the path that packets in the other direction take now.
+    pub const fn active(self) -> u8 {
+        self.0 >> Circuits::ACTIVE & Circuits::CLASS
+    }
+    /// Packets in the other direction have a circuit, or will have one soon.
+    pub const fn announced(self) -> bool {
+        self.0 & Circuits::ANNOUNCED != 0
+    }
+    /// The same with another path taken. Classes from 8 on count as 7.
+    #[must_use]
+    pub const fn with_taken(self, class: u8) -> Circuits {
+        Circuits(self.0 & !Circuits::CLASS | limit(class))
+    }
+    /// The same with other news of the way back. Classes from 8 on count as 7.
+    #[must_use]
+    pub const fn with_news(self, active: u8, announced: bool) -> Circuits {
+        let announced = if announced { Circuits::ANNOUNCED } else { 0 };
+        Circuits(self.taken() | limit(active) << Circuits::ACTIVE | announced)
+    }
+}
+
+const fn limit(class: u8) -> u8 {
+    if class < Circuits::CLASS { class } else { Circuits::CLASS }
+}
+
 /// Traffic classes (IEEE 802.1Q priorities); 7 is served first.
 pub const CLASSES: usize = 8;
 
@@ -70,6 +123,8 @@ pub struct Packet {
     pub flags: u8,
     /// Priority class, 0 to 7.
     pub class: u8,
+    /// What circuits there are, as the switches of racks say.
+    pub circuits: Circuits,
     /// Selective acknowledgement, most recent range first (RFC 2018).
     pub sack: [Span; 3],
 }
@@ -80,6 +135,58 @@ impl Packet {
     pub const fn has(&self, flags: u8) -> bool {
         self.flags & flags == flags
     }
+
+    /// A rack's switch puts it onto a path of `class`: noted in data, while an acknowledgement keeps
+    /// what it echoes.
+    #[inline]
+    pub const fn put_on_path(&mut self, class: u8) {
+        if matches!(self.kind, Kind::Data) {
+            self.circuits = self.circuits.with_taken(class);
+        }
+    }
+
+    /// A rack's switch tells the receiver of a TCP packet, data or acknowledgement, of the way back: the
+    /// class of its `active` path, and whether it has a circuit now or within the look-ahead
+    /// (`announced`). Other kinds of packets stay as they are.
+    #[inline]
+    pub const fn tell_circuits(&mut self, active: u8, announced: bool) {
+        if matches!(self.kind, Kind::Data | Kind::Ack) {
+            self.circuits = self.circuits.with_news(active, announced);
+        }
+    }
 }
 
 const _: () = assert!(std::mem::size_of::<Packet>() == 36);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_circuits_say_is_kept_apart() {
+        for bits in 0..128 {
+            let said = Circuits::from_bits(bits).unwrap();
+            assert_eq!(said.bits(), bits);
+            let again = Circuits::default().with_news(said.active(), said.announced());
+            assert_eq!(again.with_taken(said.taken()), said);
+            assert_eq!(said.with_taken(9).taken(), 7);
+            assert_eq!(said.with_news(200, false).active(), 7);
+            assert_eq!(said.with_news(2, true).taken(), said.taken());
+        }
+        assert_eq!(Circuits::from_bits(128), None);
+    }
+
+    #[test]
+    fn only_data_note_their_path_and_only_tcp_is_told() {
+        let kinds = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Control, Kind::Pause];
+        for kind in kinds {
+            let echoed = Circuits::default().with_taken(5);
+            let mut packet = Packet { kind, circuits: echoed, ..Packet::default() };
+            packet.put_on_path(2);
+            packet.tell_circuits(1, true);
+            let tcp = matches!(kind, Kind::Data | Kind::Ack);
+            assert_eq!(packet.circuits.taken(), if kind == Kind::Data { 2 } else { 5 });
+            assert_eq!((packet.circuits.active(), packet.circuits.announced()), (tcp.into(), tcp));
+        }
+    }
+}

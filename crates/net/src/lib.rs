@@ -10,6 +10,8 @@ pub mod aqm;
 pub mod control;
 pub mod error;
 pub mod frame;
+pub mod histogram;
+pub mod hybrid;
 pub mod id;
 pub mod node;
 pub mod placement;

@@ -4,6 +4,7 @@ use super::{Builder, switch_ports_named};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::bump::{BumpConfig, BumpSpec, Bumped};
 use slotline_net::node::notify::Senders;
+use slotline_net::node::reserve::Reserve;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind};
@@ -27,19 +28,23 @@ pub(crate) fn bump_ports(bump: &BumpSpec, graph: &Graph) -> Vec<End> {
 }
 
 impl Builder<'_> {
-    pub(super) fn switch(&self, node: NodeId, sample: Time) -> Place {
+    pub(super) fn switch(&self, node: NodeId, sample: Time, reserve: Option<Reserve>) -> Place {
+        if let Some(hybrid) = &self.hybrid {
+            return hybrid.place(node, &self.plan);
+        }
         if self.is_plain(node) {
             return Place::Switch;
         }
         let config = SwitchConfig {
             node,
             routes: Arc::clone(&self.routes),
-            queue: self.scheme.queue.clone(),
+            queue: self.queue_spec.clone(),
             ports: SwitchPort::all_of(&self.wiring, node),
             mtu: self.largest(),
             seed: self.seed,
             classifier: self.scheme.classifies(),
             senders: Senders::of(Arc::clone(&self.plan)),
+            reserve,
         };
         let switch = Switch::new(config);
         let taps: Vec<PortId> =

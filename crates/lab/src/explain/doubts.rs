@@ -6,7 +6,9 @@ use super::traffic::offered;
 use super::{several, span};
 use crate::scenario::{EndWhen, SchemeSpec};
 use slotline_net::aqm::spec::Policy;
+use slotline_net::control::spec::ControlSpec;
 use slotline_net::time::Time;
+use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{Carrier, WorkloadSpec};
 
@@ -14,8 +16,11 @@ pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
     let packets = survey.scenario.engine.is_packet();
     let schemes = survey.scenario.scheme.iter().filter(|_| packets);
     let schemes = schemes.flat_map(|scheme| of_scheme(survey, scheme));
-    let whole = [overload(survey), unfinished(survey), cold(survey), single(survey)];
-    whole.into_iter().flatten().chain(schemes).collect()
+    // What circuits carry is not known before.
+    let fixed = survey.scenario.fabric.hybrid().is_none();
+    let loads = fixed.then(|| [overload(survey), unfinished(survey)]);
+    let whole = [cold(survey), single(survey)];
+    loads.into_iter().flatten().chain(whole).flatten().chain(schemes).collect()
 }
 
 fn overload(survey: &Survey<'_>) -> Option<String> {
@@ -91,6 +96,7 @@ fn of_scheme(survey: &Survey<'_>, scheme: &SchemeSpec) -> Vec<String> {
         early(scheme, product, rate, trip),
         window(scheme, product),
         time_out(survey, scheme),
+        unheard(scheme),
     ];
     let slots = super::tdma::sentences(survey, scheme, packet.0);
     let all = doubts.into_iter().flatten().chain(slots);
@@ -134,6 +140,14 @@ fn window(scheme: &SchemeSpec, product: Bytes) -> Option<String> {
             size(product.0 as f64)
         )
     })
+}
+
+/// reTCP and TDTCP live on what a network says of its circuits.
+fn unheard(scheme: &SchemeSpec) -> Option<String> {
+    let kind = scheme.transport.kind;
+    let listens = matches!(kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp);
+    (listens && !matches!(scheme.control, ControlSpec::Circuits(_)))
+        .then(|| format!("{} hears of no circuits here: it behaves as newreno.", kind.name()))
 }
 
 fn time_out(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {

@@ -23,6 +23,9 @@ pub(super) fn sentences(survey: &Survey<'_>, fabric: &str) -> Vec<String> {
             span(most)
         )
     });
+    if let Some(hybrid) = survey.scenario.fabric.hybrid() {
+        return whole.chain(super::hybrid::sentences(hybrid)).collect();
+    }
     whole.chain(links(survey)).chain(trips).chain([capacity(survey)]).collect()
 }
 

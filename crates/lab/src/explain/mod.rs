@@ -7,6 +7,7 @@ mod cost;
 mod doubts;
 mod fabric;
 mod flow_level;
+mod hybrid;
 mod schemes;
 mod survey;
 mod tdma;

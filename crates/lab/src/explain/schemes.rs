@@ -19,10 +19,14 @@ fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<S
     let mut out = vec![format!("{}{baseline}:", scheme.name)];
     if survey.scenario.engine.is_packet() {
         out.push(format!("  Transport {}.", sentence(Kind::Transport, &parts(&scheme.transport))));
-        out.push(format!("  Queues: {}.", queue(survey, &scheme.queue, packet(scheme))));
+        out.push(format!("  Queues: {}.", queue(survey, &scheme.queues(), packet(scheme))));
         out.extend(bumps(survey, scheme));
     }
-    out.push(format!("  Routing {}.", sentence(Kind::Routing, &name_of(&scheme.routing))));
+    if let Some(fabric) = survey.scenario.fabric.hybrid() {
+        out.push(super::hybrid::queues(fabric, &scheme.voq.unwrap_or_default()));
+    } else {
+        out.push(format!("  Routing {}.", sentence(Kind::Routing, &name_of(&scheme.routing))));
+    }
     out.extend(rearranging(scheme));
     out.extend(recovery(scheme));
     if control.0 != "none" {

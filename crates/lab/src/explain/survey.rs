@@ -7,7 +7,7 @@ use crate::scenario::{EndWhen, Loaded, Scenario};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::pair_entropy;
-use slotline_net::route::{Down, Routes};
+use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Lane, NodeKind, Wiring};
 use slotline_net::transport::Transport;
@@ -67,7 +67,8 @@ impl<'a> Survey<'a> {
         let transport = scenario.scheme[0].transport.build()?;
         let wiring = graph.wiring();
         let routing = scenario.scheme[0].routing;
-        let routes = Routes::build(&graph, routing, &Down::default(), scenario.seed.into());
+        let unrouted = scenario.fabric.unrouted();
+        let routes = Routes::build(&graph, routing, &unrouted, scenario.seed.into());
         let mut survey = Survey {
             scenario,
             wiring,

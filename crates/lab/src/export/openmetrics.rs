@@ -50,6 +50,12 @@ struct Family<R: 'static> {
     unit: &'static str,
     help: &'static str,
     get: fn(&R) -> f64,
+    /// It is about packets or queues: runs without packets do not have it.
+    of_packets: bool,
+}
+
+const fn of_packets<R>(family: Family<R>) -> Family<R> {
+    Family { of_packets: true, ..family }
 }
 
 const fn family<R>(
@@ -59,23 +65,35 @@ const fn family<R>(
     help: &'static str,
     get: fn(&R) -> f64,
 ) -> Family<R> {
-    Family { name, kind, unit, help, get }
+    Family { name, kind, unit, help, get, of_packets: false }
 }
 
 /// Of a run.
 static RUN: &[Family<RunRecord>] = &[
-    family(Type::Counter, "packets_sent", "", "Packets brought into being.", |run| {
+    of_packets(family(Type::Counter, "packets_sent", "", "Packets brought into being.", |run| {
         run.census.sent as f64
-    }),
-    family(Type::Counter, "packets_delivered", "", "Packets that reached their end.", |run| {
-        run.census.delivered as f64
-    }),
-    family(Type::Gauge, "packets_in_flight", "", "Packets under way when the run ended.", |run| {
-        run.census.in_flight as f64
-    }),
-    family(Type::Counter, "packet_hops", "", "Packets over links, one for each link.", |run| {
-        run.engine.packet_hops as f64
-    }),
+    })),
+    of_packets(family(
+        Type::Counter,
+        "packets_delivered",
+        "",
+        "Packets that reached their end.",
+        |run| run.census.delivered as f64,
+    )),
+    of_packets(family(
+        Type::Gauge,
+        "packets_in_flight",
+        "",
+        "Packets under way when the run ended.",
+        |run| run.census.in_flight as f64,
+    )),
+    of_packets(family(
+        Type::Counter,
+        "packet_hops",
+        "",
+        "Packets over links, one for each link.",
+        |run| run.engine.packet_hops as f64,
+    )),
     family(Type::Counter, "events", "", "Events handled by the engine.", |run| {
         run.engine.events as f64
     }),
@@ -92,9 +110,13 @@ static RUN: &[Family<RunRecord>] = &[
 
 /// Of a port.
 static PORT: &[Family<PortRow>] = &[
-    family(Type::Counter, "port_sent_packets", "", "Packets sent by the port.", |port| {
-        port.tx_packets as f64
-    }),
+    of_packets(family(
+        Type::Counter,
+        "port_sent_packets",
+        "",
+        "Packets sent by the port.",
+        |port| port.tx_packets as f64,
+    )),
     family(
         Type::Counter,
         "port_sent_bytes",
@@ -102,30 +124,34 @@ static PORT: &[Family<PortRow>] = &[
         "Bytes sent by the port, framing included.",
         |port| port.tx_bytes as f64,
     ),
-    family(
+    of_packets(family(
         Type::Counter,
         "port_dropped_packets",
         "",
         "Packets dropped on arrival at the port's queue.",
         |port| port.drops as f64,
-    ),
-    family(
+    )),
+    of_packets(family(
         Type::Counter,
         "port_marked_packets",
         "",
         "Packets marked with congestion experienced.",
         |port| port.marks as f64,
-    ),
-    family(Type::Counter, "port_pauses", "", "Pause frames that the port obeyed.", |port| {
-        port.pauses as f64
-    }),
-    family(
+    )),
+    of_packets(family(
+        Type::Counter,
+        "port_pauses",
+        "",
+        "Pause frames that the port obeyed.",
+        |port| port.pauses as f64,
+    )),
+    of_packets(family(
         Type::Gauge,
         "port_longest_queue_bytes",
         "bytes",
         "Longest queue at the port; at hosts, what was held back.",
         |port| port.peak_bytes as f64,
-    ),
+    )),
 ];
 
 struct Exposition<'a, W> {
@@ -133,13 +159,19 @@ struct Exposition<'a, W> {
     runs: &'a [&'a RunRecord],
 }
 
-impl<W: Write> Exposition<'_, W> {
+impl<'a, W: Write> Exposition<'a, W> {
     fn head(&mut self, name: &str, kind: &str, unit: &str, help: &str) -> io::Result<()> {
         writeln!(self.out, "# TYPE slotline_{name} {kind}")?;
         if !unit.is_empty() {
             writeln!(self.out, "# UNIT slotline_{name} {unit}")?;
         }
         writeln!(self.out, "# HELP slotline_{name} {}", escaped(help))
+    }
+
+    /// The runs that have what is about packets, or all runs.
+    fn runs(&self, of_packets: bool) -> Vec<&'a RunRecord> {
+        let has = |run: &&&'a RunRecord| !(of_packets && run.engine.flow_level);
+        self.runs.iter().filter(has).copied().collect()
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) -> io::Result<()> {
@@ -185,9 +217,13 @@ impl<W: Write> Exposition<'_, W> {
     }
 
     fn of_runs(&mut self, family: &Family<RunRecord>) -> io::Result<()> {
+        let runs = self.runs(family.of_packets);
+        if runs.is_empty() {
+            return Ok(());
+        }
         self.head(family.name, family.kind.name(), family.unit, family.help)?;
         let name = format!("{}{}", family.name, family.kind.suffix());
-        for run in self.runs {
+        for run in runs {
             let seed = run.seed.to_string();
             let labels = [("scheme", &*run.scheme), ("seed", &seed)];
             self.sample(&name, &labels, (family.get)(run))?;
@@ -196,8 +232,12 @@ impl<W: Write> Exposition<'_, W> {
     }
 
     fn drops(&mut self) -> io::Result<()> {
+        let runs = self.runs(true);
+        if runs.is_empty() {
+            return Ok(());
+        }
         self.head("packets_dropped", "counter", "", "Packets dropped, by reason.")?;
-        for run in self.runs {
+        for run in runs {
             let seed = run.seed.to_string();
             for reason in DropReason::ALL {
                 let labels = [("scheme", &*run.scheme), ("seed", &seed), ("reason", reason.name())];
@@ -209,9 +249,13 @@ impl<W: Write> Exposition<'_, W> {
     }
 
     fn of_ports(&mut self, family: &Family<PortRow>) -> io::Result<()> {
+        let runs = self.runs(family.of_packets);
+        if runs.is_empty() {
+            return Ok(());
+        }
         self.head(family.name, family.kind.name(), family.unit, family.help)?;
         let name = format!("{}{}", family.name, family.kind.suffix());
-        for run in self.runs {
+        for run in runs {
             let seed = run.seed.to_string();
             let names = super::port_names(&run.ports);
             for (port, port_name) in run.ports.iter().zip(&names) {

@@ -334,6 +334,26 @@ fn check_exposition(text: &str) -> Result<usize, String> {
 }
 
 #[test]
+fn runs_without_packets_have_no_counts_of_them() {
+    let mut set = pair();
+    let flow_level =
+        |set: &mut RunSet| set.runs.iter_mut().for_each(|run| run.engine.flow_level = true);
+    flow_level(&mut set);
+    let text = exposition(&set);
+    check_exposition(&text).unwrap();
+    for absent in ["slotline_packet", "_packets", "port_pauses", "longest_queue", "slotline_drops"]
+    {
+        assert!(!text.contains(absent), "{absent}\n{text}");
+    }
+    assert!(text.contains("slotline_port_sent_bytes_total{"));
+    // Beside a run with packets they are that run's alone.
+    set.runs[0].engine.flow_level = false;
+    let text = exposition(&set);
+    check_exposition(&text).unwrap();
+    assert_eq!(text.matches("slotline_packets_sent_total{").count(), 1);
+}
+
+#[test]
 fn metrics_keep_to_the_format() {
     let set = pair();
     let text = exposition(&set);

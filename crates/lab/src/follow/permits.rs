@@ -12,6 +12,8 @@ type Pair = (HostId, HostId);
 #[derive(Default)]
 pub(super) struct Permits {
     pairs: BTreeMap<Pair, Vec<ScheduleRow>>,
+    /// Circuits between racks, which hold no host back.
+    circuits: Vec<ScheduleRow>,
 }
 
 impl Permits {
@@ -37,6 +39,13 @@ impl Permits {
                     rate_bps: rate.map_or(0, |rate| rate.0),
                 });
             }
+            Note::Circuit { host, dst, until } => self.circuits.push(ScheduleRow {
+                from_ps: now,
+                until_ps: until.as_ps().min(end),
+                src: host.0,
+                dst: dst.0,
+                rate_bps: 0,
+            }),
             Note::Withdrawn { host, dst } => self.close((host, dst), now),
             Note::AllWithdrawn { host, except } => {
                 let all = (host, HostId(0))..=(host, HostId(u32::MAX));
@@ -70,7 +79,8 @@ impl Permits {
 
     /// All of them, in order of beginning.
     pub fn into_rows(self) -> Vec<ScheduleRow> {
-        let mut rows: Vec<ScheduleRow> = self.pairs.into_values().flatten().collect();
+        let mut rows: Vec<ScheduleRow> =
+            self.pairs.into_values().flatten().chain(self.circuits).collect();
         rows.sort_unstable_by_key(|row| (row.from_ps, row.src, row.dst));
         rows
     }

@@ -89,7 +89,9 @@ impl Courses {
             let leg = Leg { start, leave, arrive, port: rows[&(hop.node, hop.port)] };
             let at = wire.far.node;
             let trips = open.entry((hop.packet.flow, key(&hop.packet))).or_default();
-            let goes_on = |trip: &Trip| trip.at == hop.node && trip.arrive() <= start;
+            let goes_on = |trip: &Trip| {
+                (trip.at == hop.node || scene.circuits.contains(&trip.at)) && trip.arrive() <= start
+            };
             let place = trips.iter().position(goes_on).unwrap_or_else(|| {
                 trips.push(Trip { packet: hop.packet, legs: Vec::with_capacity(6), at });
                 trips.len() - 1

@@ -9,7 +9,7 @@ use crate::record::{
     NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, WhyRow, Window,
 };
 use proptest::prelude::*;
-use slotline_net::frame::{Kind, Packet, Span};
+use slotline_net::frame::{Circuits, Kind, Packet, Span};
 use slotline_net::id::HostId;
 use std::fs;
 use std::path::Path;
@@ -110,6 +110,7 @@ fn packet() -> impl Strategy<Value = CapturedPacket> {
                 kind,
                 flags: small.2,
                 class: small.3,
+                circuits: Circuits::from_bits(small.3 / 2).unwrap(),
                 sack: sack.map(|(start, end)| Span { start, end }),
             },
         },

@@ -4,7 +4,7 @@
 use super::table::{Cell, Column, Put, Table, fit, set};
 use super::tables::{PORT_INDEX, field, node, port, scheme, seed};
 use crate::record::{CapturedPacket, Part, RunRecord, ScheduleRow, SequenceRow, Step, WhyRow};
-use slotline_net::frame::{Kind, Packet};
+use slotline_net::frame::{Circuits, Kind, Packet};
 use slotline_net::id::HostId;
 use std::borrow::Cow;
 
@@ -240,6 +240,13 @@ pub static CAPTURES: Table<CapturedRow> = Table {
             "Sum of: 1 ECN-capable, 2 congestion experienced, 4 ECN echo, 8 window reduced, 16 sent \
              again, 32 end of a message."
         ),
+        Column {
+            name: "circuits",
+            meaning: "Class of the path it took out of its rack (0: packet switch), plus 8 times the class \
+                      of the path back at that time, plus 64 where the way back had a circuit or would \
+                      have one soon.",
+            cell: Cell::Count(|c| c.of.packet.circuits.bits().into(), put_circuits),
+        },
         packet!("stamp_ns", stamp, "Sender's clock in nanoseconds, modulo 2^32; echoed by acks."),
         packet!("entropy", entropy, "What multipath hashes, or the number of its path."),
         sack!("sack1_start", 0, start),
@@ -258,6 +265,11 @@ pub static CAPTURES: Table<CapturedRow> = Table {
 
 fn put_dst(row: &mut CapturedRow, value: u64) -> Option<()> {
     row.of.packet.dst = HostId(u32::try_from(value).ok()?);
+    Some(())
+}
+
+fn put_circuits(row: &mut CapturedRow, value: u64) -> Option<()> {
+    row.of.packet.circuits = Circuits::from_bits(u8::try_from(value).ok()?)?;
     Some(())
 }
 

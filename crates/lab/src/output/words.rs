@@ -181,11 +181,14 @@ fn headline(scheme: &str, base: &str, all: &[(Metric, Comparison)], seeds: usize
     match (better.len(), worse.len()) {
         _ if n == 0 => format!("{scheme}: nothing to compare with {base}."),
         _ if seeds < 2 => {
-            let all: Vec<_> = all.iter().collect();
-            format!(
-                "{scheme} against {base}, one seed, so that it may be chance: {}.",
-                listed(&all)
-            )
+            let unlike: Vec<_> = all.iter().filter(|(_, c)| !c.is_negligible()).collect();
+            match unlike.len() {
+                0 => format!("{scheme} and {base}: alike on {n} metrics, with one seed."),
+                _ => format!(
+                    "{scheme} against {base}, one seed, so that it may be chance: {}.",
+                    listed(&unlike)
+                ),
+            }
         }
         (0, 0) => format!("{scheme} and {base}: no significant difference on any of {n} metrics."),
         (b, 0) => {
@@ -401,6 +404,9 @@ mod tests {
         assert!(
             headline("new", "old", &all, 1).contains("it may be chance: FCT mean 30.0 % lower;")
         );
+        let unlike = headline("new", "old", &[all[2], all[0]], 1);
+        assert!(unlike.contains("it may be chance: FCT mean 30.0 % lower."), "{unlike}");
+        assert!(headline("new", "old", &all[2..], 1).contains("alike on 1 metrics"));
         assert!(headline("new", "old", &[], 2).contains("nothing to compare"));
     }
 

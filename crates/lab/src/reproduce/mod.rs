@@ -5,6 +5,7 @@
 //! measurement of this program. Nothing is tuned to match.
 
 pub mod draw;
+mod etalon;
 mod fastpass;
 mod fat_tree;
 mod hedera;
@@ -84,12 +85,13 @@ pub struct Study {
 }
 
 /// All papers.
-pub static PAPERS: [&Paper; 6] = [
+pub static PAPERS: [&Paper; 7] = [
     &tdma::PAPER,
     &fastpass::PAPER,
     &xco::PAPER,
     &fat_tree::PAPER,
     &hedera::PAPER,
+    &etalon::PAPER,
     &netbump::PAPER,
 ];
 

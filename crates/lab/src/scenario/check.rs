@@ -61,6 +61,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     }
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
+    faults.extend(graph.is_ok().then(|| super::hybrid::faults(scenario)).into_iter().flatten());
     Checked { graph: graph.ok(), faults, notes }
 }
 
@@ -257,8 +258,16 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
          queue = { kind = \"ecn\", threshold = \"22.5KB\" }, or \"red\" with ecn = true"
             .into()
     })?;
+    let lossless = scheme.queue.pfc.as_ref().map(|pfc| &pfc.classes[..]);
+    if let Some(class) = scheme.control.scheduled_class() {
+        return ensure(lossless.is_none_or(|classes| classes == [class]), "queue.pfc", || {
+            format!(
+                "under fastpass all packets but messages have class {class}: classes = [{class}]"
+            )
+        });
+    }
     let pauses_control = !matches!(scheme.control, ControlSpec::None {})
-        && scheme.queue.pfc.as_ref().is_some_and(|pfc| pfc.classes.contains(&CONTROL_CLASS));
+        && lossless.is_some_and(|classes| classes.contains(&CONTROL_CLASS));
     ensure(!pauses_control, "queue.pfc", || {
         format!(
             "`pfc` would pause the scheduler's own messages (class {CONTROL_CLASS}): \

@@ -9,6 +9,7 @@ pub mod error;
 mod event;
 pub mod extends;
 pub(crate) mod flow_level;
+mod hybrid;
 pub mod keys;
 pub mod load;
 pub mod merge;

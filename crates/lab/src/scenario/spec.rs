@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slotline_net::aqm::spec::{QueueSpec, ReactionSpec};
 use slotline_net::control::spec::ControlSpec;
+use slotline_net::hybrid::VoqSpec;
 use slotline_net::node::bump::BumpSpec;
 use slotline_net::route::RoutingSpec;
 use slotline_net::route::classifier::ClassifierSpec;
@@ -79,6 +80,9 @@ pub struct SchemeSpec {
     /// The switches' queues.
     #[serde(default)]
     pub queue: QueueSpec,
+    /// The queues by destination rack of a `hybrid` fabric. Default: 16 packets each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voq: Option<VoqSpec>,
     /// Bumps on the wires of switches: virtual queues that mark, drop or notify in their place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bump: Option<BumpSpec>,
@@ -181,6 +185,11 @@ impl Default for MeasureSpec {
 }
 
 impl SchemeSpec {
+    /// The queues that its switches have: those of `queue`, with classes where its scheduler needs them.
+    pub fn queues(&self) -> QueueSpec {
+        let priorities = self.queue.priorities || self.control.scheduled_class().is_some();
+        QueueSpec { priorities, ..self.queue.clone() }
+    }
     /// How its switches move flows among equal ports, where they do.
     pub fn classifies(&self) -> Option<ClassifierSpec> {
         let does = self.routing == RoutingSpec::Classifier;

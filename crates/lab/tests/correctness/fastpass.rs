@@ -79,17 +79,19 @@ fn exact_clocks_leave_no_queues() {
     assert!(run.flows.iter().all(|flow| flow.finished()));
 }
 
-/// The same where packets take paths: between racks all ways are equally long. Messages to and from the
-/// arbiter hold up packets, which then meet others on their way: two packets more.
+/// The same where packets take paths: between racks all ways are equally long. What waits beside a packet
+/// is messages; where links are this full some hosts hear of a few timeslots too late.
 #[test]
 fn exact_clocks_leave_no_queues_on_paths() {
     let run = one(&scenario(LEAF_SPINE, &all_to_all(16, 4, 8_900), "", ""));
     let (hosts, switches) = peaks(&run);
     println!("{hosts} B and {switches} B");
-    assert!(hosts < 4 * PACKET && switches < 4 * PACKET, "{hosts} B and {switches} B");
+    assert!(hosts < 3 * PACKET && switches < 3 * PACKET, "{hosts} B and {switches} B");
     assert_eq!(run.census.dropped, [0; 7]);
-    assert!(run.control("slots_used") > 30_000);
-    assert!(run.control("slots_unused") + run.control("slots_late") < 10, "{:?}", run.control);
+    let used = run.control("slots_used");
+    assert!(used > 30_000);
+    let wasted = run.control("slots_unused") + run.control("slots_late");
+    assert!(wasted < used / 50, "{:?}", run.control);
 }
 
 /// A fast host sends to several slow ones in one timeslot, and receives from several.

@@ -2,6 +2,7 @@
 //! laws that hold in every network.
 
 mod brought;
+mod collectives;
 mod bumps;
 mod common;
 mod controllers;
@@ -12,6 +13,7 @@ mod fastpass;
 mod fat_tree;
 mod flow_level;
 mod hedera;
+mod hybrid;
 mod invariants;
 mod lone_flow;
 mod nodes;

@@ -33,6 +33,7 @@ fn generalise(network: &mut Network, queue: &QueueSpec, mtu: u64, seed: u64) {
             seed,
             classifier: None,
             senders: Senders::default(),
+            reserve: None,
         };
         network.places[at] = Place::Node(Box::new(Switch::new(config)));
         pull(network, at);

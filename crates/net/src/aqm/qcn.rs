@@ -32,7 +32,7 @@ impl CongestionPoint {
     /// `F_b = -(Q_off + w Q_delta)` of a queue with `bytes` in it, quantised; zero without congestion.
     pub fn feedback(&self, bytes: u64) -> Feedback {
         let equilibrium = self.spec.equilibrium.0 as i64;
-        let w = f64::from(self.spec.growth_weight);
+        let w = self.spec.growth_weight;
         let offset = bytes as i64 - equilibrium;
         let delta = bytes as i64 - self.before;
         let congestion = offset as f64 + w * delta as f64;

@@ -3,6 +3,7 @@
 //! A scheduler knows neither clock nor wire: [`crate::node::controller::Controller`] brings it the
 //! news that reach its host and carries its decisions out.
 
+pub mod circuits;
 pub mod fastpass;
 pub mod fcp;
 pub mod flow_scheduler;

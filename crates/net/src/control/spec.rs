@@ -1,6 +1,7 @@
 //! Which central scheduler a scheme has, as plain data.
 
-use super::fastpass::FastpassSpec;
+use super::circuits::CircuitsSpec;
+use super::fastpass::{FastpassSpec, Messages, SCHEDULED_CLASS};
 use super::flow_scheduler::FlowSchedulerSpec;
 use super::hedera::HederaSpec;
 use super::system::System;
@@ -45,6 +46,11 @@ pub enum ControlSpec {
     /// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
     /// Architecture", SIGCOMM 2008, section 3.7.
     FlowScheduler(FlowSchedulerSpec),
+    /// Circuits between racks come and go as planned: for `hybrid` fabrics.
+    ///
+    /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
+    /// section 2.2.
+    Circuits(CircuitsSpec),
 }
 
 impl Default for ControlSpec {
@@ -66,7 +72,17 @@ impl ControlSpec {
             ControlSpec::Fastpass(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Hedera(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::FlowScheduler(spec) => Ok(Some(Box::new(spec.build()?))),
+            // It needs no host of its own, and holds no host back.
+            ControlSpec::Circuits(spec) => spec.check().map(|()| None),
         }
+    }
+}
+
+impl ControlSpec {
+    /// The class of the packets that it schedules, where switches have to serve that one first.
+    pub fn scheduled_class(&self) -> Option<u8> {
+        let reserved = |spec: &FastpassSpec| spec.messages == Messages::Reserved;
+        matches!(self, ControlSpec::Fastpass(spec) if reserved(spec)).then_some(SCHEDULED_CLASS)
     }
 }
 
@@ -91,7 +107,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
             "a scheduler: \"none\", \"xco\", \"tdma\", \"fastpass\", \"hedera\", \
-             \"flow-scheduler\", or a table with that `kind`",
+             \"flow-scheduler\", \"circuits\", or a table with that `kind`",
         )
     }
     /// The name alone is the table that says no more.

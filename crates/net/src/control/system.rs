@@ -8,6 +8,7 @@ use crate::id::{HostId, NodeId};
 use crate::node::Node;
 use crate::node::agent::Agent;
 use crate::node::host::Plan;
+use crate::node::reserve::Reserve;
 use crate::route::{Routes, RoutingSpec};
 use crate::time::Time;
 use crate::topology::{Graph, Lane, NodeKind, Wiring};
@@ -68,6 +69,13 @@ pub trait System {
     /// choose paths needs [`RoutingSpec::Pinned`].
     fn routing(&self) -> Option<RoutingSpec> {
         None
+    }
+    /// The class that has a share of each port before all others, where it needs one.
+    ///
+    /// # Errors
+    /// The scheme cannot work in these surroundings.
+    fn reserve(&self, _around: &Surroundings<'_>) -> Result<Option<Reserve>, SpecError> {
+        Ok(None)
     }
     /// What an engine without packets needs to run the scheme on `network`, whose routes are those of
     /// [`System::routing`]; `None` for a scheme that decides about packets.

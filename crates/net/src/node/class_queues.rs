@@ -63,6 +63,15 @@ impl<T: AsRef<Packet>> ClassQueues<T> {
         Some(item)
     }
 
+    /// Takes the first packet of a class, if it has one and is not paused.
+    pub fn pop_class(&mut self, class: u8) -> Option<T> {
+        let others = self.paused | !(1 << class);
+        let before = std::mem::replace(&mut self.paused, others);
+        let item = self.pop();
+        self.paused = before;
+        item
+    }
+
     /// Stops the queues in `mask` until [`ClassQueues::resume`].
     pub fn pause(&mut self, mask: u8) {
         self.paused |= mask;

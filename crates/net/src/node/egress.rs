@@ -1,6 +1,7 @@
 //! The sending side of a switch port: its queues, what waits in them, and what went through.
 
 use super::class_queues::ClassQueues;
+use super::reserve::Reserve;
 use super::{Cx, DropReason};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{Arrival, Backlog, Departure, Discipline, Left, Marker, Verdict, queue_stream};
@@ -92,6 +93,8 @@ impl Load {
 /// One port's queues.
 pub(super) struct Egress {
     pub queues: ClassQueues<Stored>,
+    /// The class that has a share of the port before all others.
+    reserve: Option<Reserve>,
     /// Per queue: one, or one for each class.
     loads: Vec<Load>,
     markers: Vec<Marker>,
@@ -108,6 +111,7 @@ pub(super) struct Place {
     pub port: PortId,
     pub mtu: u64,
     pub seed: u64,
+    pub reserve: Option<Reserve>,
 }
 
 impl Egress {
@@ -119,6 +123,7 @@ impl Egress {
         };
         Egress {
             queues: if spec.priorities { ClassQueues::strict() } else { ClassQueues::fifo() },
+            reserve: place.reserve,
             loads: vec![Load::default(); usize::from(count)],
             markers: (0..count).map(marker).collect(),
             whole: Load::default(),
@@ -161,9 +166,14 @@ impl Egress {
         self.queues.push(stored);
     }
 
+    fn next(&mut self, now: Time) -> Option<Stored> {
+        let first = self.reserve.filter(|reserve| reserve.goes_first(now));
+        first.and_then(|reserve| self.queues.pop_class(reserve.class)).or_else(|| self.queues.pop())
+    }
+
     /// The next packet to send, from now on; or one that is dropped now that it has waited.
     pub fn pop(&mut self, now: Time) -> Option<(Stored, Verdict)> {
-        let mut stored = self.queues.pop()?;
+        let mut stored = self.next(now)?;
         let queue = self.queues.queue_of(&stored.packet);
         let time = self.time_for(&stored.packet);
         let sojourn = now.since(stored.since);
@@ -174,6 +184,11 @@ impl Egress {
             self.loads[queue].forget(time);
             self.whole.forget(time);
             return Some((stored, verdict));
+        }
+        if let Some(reserve) = &mut self.reserve
+            && reserve.class == stored.packet.class
+        {
+            reserve.leaves(now, time);
         }
         self.loads[queue].pop(time, now);
         self.whole.pop(time, now);

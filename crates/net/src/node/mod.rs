@@ -11,9 +11,11 @@ pub mod fastpass;
 pub mod fault;
 pub mod hedera;
 pub mod host;
+pub mod hybrid;
 pub mod notify;
 pub mod pfc;
 pub mod reaction;
+pub mod reserve;
 pub mod station;
 pub mod switch;
 pub mod tally;
@@ -149,6 +151,15 @@ pub enum Note {
         /// Its rate limit; `None`: as fast as its link is.
         rate: Option<crate::units::Rate>,
     },
+    /// A circuit leads from one rack to another; the first host of each stands for it.
+    Circuit {
+        /// The first host of the rack it comes from.
+        host: HostId,
+        /// The first host of the rack it leads to.
+        dst: HostId,
+        /// When it goes down.
+        until: Time,
+    },
     /// `host` may no longer send to `dst`.
     Withdrawn {
         /// The sending host.
@@ -170,6 +181,7 @@ impl Note {
     pub fn host(&self) -> HostId {
         match *self {
             Note::Permitted { host, .. }
+            | Note::Circuit { host, .. }
             | Note::Withdrawn { host, .. }
             | Note::AllWithdrawn { host, .. } => host,
         }

@@ -7,6 +7,7 @@ use super::buffer::Buffer;
 use super::egress::{Egress, Place, PortStats, Stored};
 use super::notify::Senders;
 use super::pfc::{Ingress, headroom};
+use super::reserve::Reserve;
 use super::{Census, Change, Cx, DropReason, Node};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{Feedback, Verdict};
@@ -58,6 +59,8 @@ pub struct SwitchConfig {
     pub classifier: Option<ClassifierSpec>,
     /// Who sent a packet, where its queues notify senders.
     pub senders: Senders,
+    /// The class that has a share of each port before all others.
+    pub reserve: Option<Reserve>,
 }
 
 /// A switch.
@@ -76,10 +79,11 @@ pub struct Switch {
 impl Switch {
     /// An empty switch with all links up.
     pub fn new(config: SwitchConfig) -> Switch {
-        let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier, senders } = config;
+        let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier, senders, reserve } =
+            config;
         let classifier = classifier.map(|spec| (spec, Classifier::new(ports.len())));
         let egress = ports.iter().zip(0..).map(|(link, port)| {
-            let place = Place { node, port: PortId(port), mtu, seed };
+            let place = Place { node, port: PortId(port), mtu, seed, reserve };
             Egress::new(&queue, link.tx.rate.pace(), &place)
         });
         let ingress =

@@ -1,6 +1,7 @@
 //! What the parts of a central scheme have counted and found.
 
 use super::fault::Fault;
+use crate::histogram::Histogram;
 use std::collections::BTreeMap;
 
 /// Named counts of a run, added up over nodes. A name says what is counted, in the plural, with its
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 pub struct Tally {
     counts: BTreeMap<&'static str, u64>,
     faults: Vec<Fault>,
+    times: BTreeMap<&'static str, Histogram>,
 }
 
 impl Tally {
@@ -24,6 +26,14 @@ impl Tally {
     /// Notes a part that was found to be faulty.
     pub fn fault(&mut self, fault: Fault) {
         self.faults.push(fault);
+    }
+    /// Adds times, in nanoseconds, to those of that name.
+    pub fn times(&mut self, name: &'static str, times: &Histogram) {
+        self.times.entry(name).or_default().merge(times);
+    }
+    /// All times, by name.
+    pub fn all_times(&self) -> impl Iterator<Item = (&'static str, &Histogram)> {
+        self.times.iter().map(|(name, times)| (*name, times))
     }
     /// All counts, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {

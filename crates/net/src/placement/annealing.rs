@@ -103,19 +103,26 @@ impl Annealing {
         stream: &mut Stream,
     ) -> i64 {
         fabric.prepare(flows);
-        self.list(fabric, flows);
+        let mut load = Load::new(fabric.rooms());
+        self.list(fabric, flows, &mut load);
         let excess = match &fabric.shape {
-            Shape::Tiers(tiers) => self.search(tiers, &tiers.rooms, iterations, c, stream),
-            Shape::Listed(listed) => self.search(listed, &listed.rooms, iterations, c, stream),
+            Shape::Tiers(tiers) => self.search(tiers, load, iterations, c, stream),
+            Shape::Listed(listed) => self.search(listed, load, iterations, c, stream),
         };
+        let numbers = self.numbers();
         for flow in flows {
-            flow.path = Some(self.number(flow.dst.at()));
+            flow.path = Some(numbers[flow.dst.at()]);
         }
         excess
     }
+    /// By host, the number of the path that all flows to it take.
+    fn numbers(&self) -> Vec<u16> {
+        self.slot.iter().map(|&slot| self.number_at(slot) as u16).collect()
+    }
     /// Groups what has to be carried by destination: from each sender, its way up; and once for all,
-    /// the way down. Places that are not needed stay empty: an amount of zero on some wire.
-    fn list(&mut self, fabric: &Fabric, flows: &[Flow]) {
+    /// the way down. Places that are not needed stay empty: an amount of zero on some wire. Puts
+    /// everything on the path it has now.
+    fn list(&mut self, fabric: &Fabric, flows: &[Flow], load: &mut Load) {
         let hosts = self.slot.len();
         self.first.clear();
         self.first.resize(hosts + 1, 0);
@@ -126,14 +133,17 @@ impl Annealing {
         }
         self.items.clear();
         self.items.resize(flows.len() + 2 * hosts, Item::default());
-        let mut next = self.first.clone();
+        let (mut next, numbers) = (self.first.clone(), self.numbers());
         let mut enter = |dst: usize, item: Item| {
             self.items[next[dst] as usize] = item;
             next[dst] += 1;
+            u32::from(numbers[dst])
         };
         match &fabric.shape {
-            Shape::Listed(_) => flows.iter().for_each(|flow| {
-                fabric.items(flow).for_each(|item| enter(flow.dst.at(), item));
+            Shape::Listed(listed) => flows.iter().for_each(|flow| {
+                for item in fabric.items(flow) {
+                    load.put(listed, &item, enter(flow.dst.at(), item));
+                }
             }),
             Shape::Tiers(tiers) => {
                 let mut down = vec![[0; 2]; hosts];
@@ -141,13 +151,16 @@ impl Annealing {
                     let near = tiers.seats.of(flow.src, flow.dst).2;
                     if let Some(item) = tiers.item_up(flow.src, flow.dst, flow.amount()) {
                         down[flow.dst.at()][usize::from(near)] += item.amount;
-                        enter(flow.dst.at(), item);
+                        load.put(tiers, &item, enter(flow.dst.at(), item));
                     }
                 }
                 for (dst, sums) in (0..).zip(down) {
                     let host = HostId(dst as u32);
                     let parts = [false, true].into_iter().zip(sums).filter(|(_, sum)| *sum > 0);
-                    parts.for_each(|(near, sum)| enter(dst, tiers.item_down(host, near, sum)));
+                    for (near, sum) in parts {
+                        let item = tiers.item_down(host, near, sum);
+                        load.put(tiers, &item, enter(dst, item));
+                    }
                 }
             }
         }
@@ -166,16 +179,11 @@ impl Annealing {
     fn search<T: Terrain>(
         &mut self,
         terrain: &T,
-        rooms: &[i32],
+        mut load: Load,
         iterations: u32,
         c: f64,
         stream: &mut Stream,
     ) -> i64 {
-        let mut load = Load::new(rooms);
-        for host in 0..self.slot.len() as u32 {
-            let number = self.number_at(self.slot[host as usize]);
-            self.items[self.items_of(host)].iter().for_each(|i| load.put(terrain, i, number));
-        }
         let factor = c * f64::from(iterations) / f64::from(UNIT);
         // Swaps since the best map: they are taken back in the end.
         let (mut best, mut since) = (load.excess(), Vec::new());

@@ -14,6 +14,9 @@ type Way = fn(&mut Fabric, &[Flow]) -> Option<Vec<Flow>>;
 
 /// How often flows on full links are looked at again.
 const ROUNDS: usize = 16;
+/// Annealing begins so often anew, where fabrics are no larger than this: it is chance which is best.
+const STARTS: u64 = 4;
+const SMALL: usize = 1_024;
 
 /// Places `flows`. Those that have a place keep it where that is as good. The excess that is left.
 ///
@@ -28,11 +31,18 @@ pub fn best(fabric: &mut Fabric, flows: &mut [Flow]) -> i64 {
     if contest.flows.iter().all(|flow| flow.path.is_some()) {
         contest.enter(fabric, contest.flows.to_vec());
     }
-    let ways: [Way; 4] = [exact, fit, halved, annealed];
+    let ways: [Way; 3] = [exact, fit, halved];
     for way in ways {
         if !contest.is_over()
             && let Some(placed) = way(fabric, contest.flows)
         {
+            contest.enter(fabric, placed);
+        }
+    }
+    let starts = if fabric.hosts() <= SMALL { STARTS } else { 1 };
+    for start in 0..starts {
+        if !contest.is_over() {
+            let placed = annealed(fabric, contest.flows, start);
             contest.enter(fabric, placed);
         }
     }
@@ -83,13 +93,13 @@ fn fit(fabric: &mut Fabric, flows: &[Flow]) -> Option<Vec<Flow>> {
     Some(flows)
 }
 
-fn annealed(fabric: &mut Fabric, flows: &[Flow]) -> Option<Vec<Flow>> {
+fn annealed(fabric: &mut Fabric, flows: &[Flow], start: u64) -> Vec<Flow> {
     let mut flows = flows.to_vec();
-    let mut stream = Stream::named(flows.len() as u64, "placement.best", 0);
-    let iterations = (16 * fabric.hosts() as u32).clamp(4_000, 50_000);
+    let mut stream = Stream::named(flows.len() as u64, "placement.best", start);
+    let iterations = (16 * fabric.hosts() as u32).clamp(20_000, 50_000);
     let mut map = Annealing::new(fabric);
     map.place(fabric, &mut flows, iterations, default_c(fabric.hosts()), &mut stream);
-    Some(flows)
+    flows
 }
 
 /// Flows heaviest first, halved until each aggregation switch and core has its part.

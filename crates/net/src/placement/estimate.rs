@@ -11,16 +11,6 @@ struct Card {
     room: f64,
     /// Flows that wait for their share of it.
     waiting: u32,
-    /// Its first entry in the list of flows.
-    first: u32,
-}
-
-/// A flow in the list of one of its cards.
-#[derive(Clone, Copy, Default)]
-struct Entry {
-    flow: u32,
-    /// The card at its other end.
-    other: u32,
 }
 
 /// Estimates demands; keeps its memory from one call to the next.
@@ -32,10 +22,17 @@ struct Entry {
 pub struct Estimator {
     /// Sending cards by host, then receiving ones.
     cards: Vec<Card>,
-    entries: Vec<Entry>,
-    demands: Vec<f64>,
-    /// A bit for each flow that has its demand: the second of its cards looks at this alone.
+    /// By card, the end of its part of `others`, which begins where that of the card before ends.
+    ends: Vec<u32>,
+    /// For each flow of each card, the card at the flow's other end.
+    others: Vec<u32>,
+    /// A bit for each card that is settled: the second card of a flow looks at this alone.
     settled: Vec<u64>,
+    /// By card, how many were settled before it.
+    ranks: Vec<u32>,
+    /// What flows got at cards, in the order in which these were settled.
+    shares: Vec<f64>,
+    demands: Vec<f64>,
     queue: Queue,
 }
 
@@ -44,17 +41,13 @@ impl Estimator {
     /// send and receive. Hosts are below the length of these.
     pub fn demands(&mut self, send: &[f64], receive: &[f64], flows: &[(HostId, HostId)]) -> &[f64] {
         self.list(send, receive, flows);
-        self.demands.clear();
-        self.demands.resize(flows.len(), 0.0);
-        self.settled.clear();
-        self.settled.resize(flows.len().div_ceil(64), 0);
         let most = send.iter().chain(receive).copied().fold(0.0, f64::max);
         self.queue.reset(self.cards.len(), most);
         for (at, card) in (0..).zip(&self.cards).filter(|(_, card)| card.waiting > 0) {
             self.queue.push(at, card.room / f64::from(card.waiting));
         }
         while let Some((share, at)) = self.queue.pop() {
-            let Card { room, waiting, .. } = self.cards[at as usize];
+            let Card { room, waiting } = self.cards[at as usize];
             if waiting == 0 {
                 continue;
             }
@@ -66,54 +59,60 @@ impl Estimator {
                 self.settle(at as usize, now);
             }
         }
+        let (from, to) = self.ranks.split_at(send.len());
+        let demand =
+            |&(src, dst): &(HostId, HostId)| self.shares[from[src.at()].min(to[dst.at()]) as usize];
+        self.demands.clear();
+        self.demands.extend(flows.iter().map(demand));
         &self.demands
     }
 
     /// Groups flows by card.
     fn list(&mut self, send: &[f64], receive: &[f64], flows: &[(HostId, HostId)]) {
-        let hosts = send.len();
-        let card = |room: &f64| Card { room: *room, ..Card::default() };
-        self.cards.clear();
-        self.cards.extend(send.iter().map(card).chain(receive.iter().map(card)));
+        let cards = send.len() + receive.len();
+        self.ends.clear();
+        self.ends.resize(cards, 0);
+        let (from, to) = self.ends.split_at_mut(send.len());
         for (src, dst) in flows {
-            self.cards[src.at()].waiting += 1;
-            self.cards[hosts + dst.at()].waiting += 1;
+            from[src.at()] += 1;
+            to[dst.at()] += 1;
         }
-        let mut first = 0;
-        for card in &mut self.cards {
-            card.first = first;
-            first += card.waiting;
+        let card = |(&room, &waiting): (&f64, &u32)| Card { room, waiting };
+        self.cards.clear();
+        self.cards.extend(send.iter().chain(receive).zip(&self.ends).map(card));
+        // First where each part begins; as it is filled, this comes to be its end.
+        self.ends.iter_mut().fold(0, |first, end| first + std::mem::replace(end, first));
+        self.others.clear();
+        self.others.resize(2 * flows.len(), 0);
+        let (from, to) = self.ends.split_at_mut(send.len());
+        for (src, dst) in flows {
+            let ends = [&mut from[src.at()], &mut to[dst.at()]];
+            for (end, other) in ends.into_iter().zip([send.len() as u32 + dst.0, src.0]) {
+                self.others[*end as usize] = other;
+                *end += 1;
+            }
         }
-        self.entries.clear();
-        self.entries.resize(2 * flows.len(), Entry::default());
-        for (flow, (src, dst)) in (0..).zip(flows) {
-            let (from, to) = (src.0, hosts as u32 + dst.0);
-            self.enter(from, Entry { flow, other: to });
-            self.enter(to, Entry { flow, other: from });
-        }
-        self.cards.iter_mut().for_each(|card| card.first -= card.waiting);
-    }
-    fn enter(&mut self, card: u32, entry: Entry) {
-        let card = &mut self.cards[card as usize];
-        self.entries[card.first as usize] = entry;
-        card.first += 1;
+        self.settled.clear();
+        self.settled.resize(cards.div_ceil(64), 0);
+        self.ranks.clear();
+        self.ranks.resize(cards, NONE);
+        self.shares.clear();
     }
 
     /// The flows that wait at a card get `share` each.
     fn settle(&mut self, at: usize, share: f64) {
-        let first = self.cards[at].first as usize;
-        let end = self.cards.get(at + 1).map_or(self.entries.len(), |next| next.first as usize);
-        for entry in &self.entries[first..end] {
-            let (word, bit) = (&mut self.settled[entry.flow as usize / 64], 1 << (entry.flow % 64));
-            if *word & bit == 0 {
-                *word |= bit;
-                self.demands[entry.flow as usize] = share;
-                let other = &mut self.cards[entry.other as usize];
-                other.room -= share;
-                other.waiting -= 1;
+        self.ranks[at] = self.shares.len() as u32;
+        self.shares.push(share);
+        let first = at.checked_sub(1).map_or(0, |before| self.ends[before]) as usize;
+        for &other in &self.others[first..self.ends[at] as usize] {
+            let other = other as usize;
+            if self.settled[other / 64] & 1 << (other % 64) == 0 {
+                let card = &mut self.cards[other];
+                card.room -= share;
+                card.waiting -= 1;
             }
         }
-        self.cards[at].waiting = 0;
+        self.settled[at / 64] |= 1 << (at % 64);
     }
 }
 
@@ -130,7 +129,10 @@ struct Queue {
     /// Buckets for each unit of a share.
     scale: f64,
     present: usize,
-    now: BinaryHeap<Reverse<(u64, u32)>>,
+    /// What the present bucket had at first, the last to come first.
+    now: Vec<(u64, u32)>,
+    /// What has come into it since.
+    since: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Queue {
@@ -142,19 +144,25 @@ impl Queue {
         self.scale = if most > 0.0 { cards as f64 / most } else { 0.0 };
         self.present = 0;
         self.now.clear();
+        self.since.clear();
     }
     /// Shares are not negative: their bits are in the order of their values.
     fn push(&mut self, card: u32, share: f64) {
         let bucket = ((share * self.scale) as usize).clamp(self.present, self.head.len() - 1);
         if bucket == self.present {
-            return self.now.push(Reverse((share.to_bits(), card)));
+            return self.since.push(Reverse((share.to_bits(), card)));
         }
         self.next[card as usize] = (share, self.head[bucket]);
         self.head[bucket] = card;
     }
     fn pop(&mut self) -> Option<(f64, u32)> {
         loop {
-            if let Some(Reverse((share, card))) = self.now.pop() {
+            let since = self.since.peek().map(|Reverse(first)| *first);
+            let first = match (self.now.last().copied(), since) {
+                (Some(now), since) if since.is_none_or(|since| now < since) => self.now.pop(),
+                _ => self.since.pop().map(|Reverse(first)| first),
+            };
+            if let Some((share, card)) = first {
                 return Some((f64::from_bits(share), card));
             }
             let later = self.head.get(self.present + 1..)?;
@@ -162,9 +170,10 @@ impl Queue {
             let mut card = std::mem::replace(&mut self.head[self.present], NONE);
             while card != NONE {
                 let (share, next) = self.next[card as usize];
-                self.now.push(Reverse((share.to_bits(), card)));
+                self.now.push((share.to_bits(), card));
                 card = next;
             }
+            self.now.sort_unstable_by_key(|&first| Reverse(first));
         }
     }
 }

@@ -63,4 +63,6 @@ impl Flow {
 }
 
 #[cfg(test)]
+mod pattern_tests;
+#[cfg(test)]
 mod tests;

@@ -1,7 +1,9 @@
 //! What a scenario says about its fabric.
 
-use super::{FatTreeSpec, Graph, GraphSpec, LeafSpineSpec, StarSpec, TreeSpec};
+use super::{FatTreeSpec, Graph, GraphSpec, HybridSpec, LeafSpineSpec, StarSpec, TreeSpec};
 use crate::error::SpecError;
+use crate::id::NodeId;
+use crate::route::Down;
 use crate::time::Time;
 use crate::units::Rate;
 use schemars::JsonSchema;
@@ -25,6 +27,12 @@ pub enum TopologySpec {
     /// Source: Alizadeh and Edsall, "On the Data Path Performance of Leaf-Spine Datacenter
     /// Fabrics", HOTI 2013.
     LeafSpine(LeafSpineSpec),
+    /// Racks joined by a packet switch, by circuit switches that are connected anew again and again, or by
+    /// both.
+    ///
+    /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
+    /// section 2.1.
+    Hybrid(HybridSpec),
     /// Any network, by its hosts, switches and links, or from a file.
     Graph(GraphSpec),
 }
@@ -38,12 +46,32 @@ impl TopologySpec {
             TopologySpec::Tree(spec) => (spec.build(), &spec.overrides),
             TopologySpec::FatTree(spec) => (spec.build(), &spec.overrides),
             TopologySpec::LeafSpine(spec) => (spec.build(), &spec.overrides),
+            TopologySpec::Hybrid(spec) => (spec.build(), &Vec::new()),
             TopologySpec::Graph(spec) => (spec.build(), &spec.overrides),
         };
         let mut graph = graph?;
         overrides.iter().try_for_each(|change| change.apply(&mut graph))?;
         graph.validate()?;
         Ok(graph)
+    }
+
+    /// The hybrid fabric that it is, if it is one.
+    pub fn hybrid(&self) -> Option<&HybridSpec> {
+        match self {
+            TopologySpec::Hybrid(spec) => Some(spec),
+            _ => None,
+        }
+    }
+
+    /// Its circuit switches.
+    pub fn circuit_switches(&self) -> Vec<NodeId> {
+        let roles = self.hybrid().map(HybridSpec::roles);
+        roles.map_or(Vec::new(), |roles| roles.circuit_switches().collect())
+    }
+
+    /// What routes must leave alone from the beginning: circuits.
+    pub fn unrouted(&self) -> Down {
+        self.hybrid().map(HybridSpec::roles).map_or(Down::default(), |roles| roles.unrouted())
     }
 }
 

@@ -55,6 +55,19 @@ impl Hop {
     }
 }
 
+/// A circuit that takes the place of the first hop of the way there for the first part of each week.
+pub struct Circuit {
+    pub hop: Hop,
+    pub day: Time,
+    pub week: Time,
+}
+
+impl Circuit {
+    fn is_up(&self, now: Time) -> bool {
+        now.as_ps() % self.week.as_ps() < self.day.as_ps()
+    }
+}
+
 /// What goes wrong where packets leave their host: probabilities, in both directions but for the first.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
@@ -65,6 +78,8 @@ pub struct Faults {
     /// Packets are late by up to `lateness`.
     pub reordering: f64,
     pub lateness: Time,
+    /// The network says of circuits whatever it likes.
+    pub lies: bool,
     /// Data packets that are lost in any case, in the order of sending.
     pub lost: Vec<u32>,
 }
@@ -94,6 +109,7 @@ pub struct World {
     receiver: Receiver,
     /// Forward and back.
     pub ways: [Vec<Hop>; 2],
+    pub circuit: Option<Circuit>,
     pub faults: Faults,
     rng: Stream,
     now: Time,
@@ -114,6 +130,7 @@ impl World {
             sender: Sender::new(transport),
             receiver: Receiver::new(),
             ways: [path, back].map(|lanes| lanes.iter().map(Hop::new).collect()),
+            circuit: None,
             faults: Faults::default(),
             rng: Stream::named(1, "harness", 0),
             now: Time::ZERO,
@@ -255,7 +272,14 @@ impl World {
     }
 
     /// A packet leaves its host, unless something goes wrong.
-    fn emit(&mut self, way: usize, packet: Packet) {
+    fn emit(&mut self, way: usize, mut packet: Packet) {
+        let mut up = self.circuit.as_ref().is_some_and(|circuit| circuit.is_up(self.now));
+        let mut path = u8::from(up);
+        if self.faults.lies {
+            (up, path) = (self.rng.below(2) == 1, self.rng.below(8) as u8);
+        }
+        packet.put_on_path(path);
+        packet.tell_circuits(path, up);
         let certain = way == 0 && self.faults.lost.contains(&self.sent);
         self.sent += u32::from(way == 0);
         let data_loss = if way == 0 { self.faults.data_loss } else { 0.0 };
@@ -271,7 +295,12 @@ impl World {
     }
 
     fn cross(&mut self, way: usize, hop: usize, mut packet: Packet) {
-        if let Some(arrival) = self.ways[way][hop].cross(&mut packet, self.now) {
+        let circuit = self.circuit.as_mut().filter(|circuit| circuit.is_up(self.now));
+        let line = match circuit.filter(|_| (way, hop) == (0, 0)) {
+            Some(circuit) => &mut circuit.hop,
+            None => &mut self.ways[way][hop],
+        };
+        if let Some(arrival) = line.cross(&mut packet, self.now) {
             self.put(arrival, way, hop + 1, packet);
         }
     }

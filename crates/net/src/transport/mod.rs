@@ -7,6 +7,8 @@ pub mod congestion;
 #[cfg(test)]
 mod harness;
 mod lone_flow;
+mod path_board;
+mod paths;
 pub mod receiver;
 pub mod rtt;
 pub mod scoreboard;

@@ -1,7 +1,7 @@
 //! The receiving end of a connection: what has arrived, and what to acknowledge.
 
 use super::spec::Transport;
-use crate::frame::{CE, CWR, ECE, Kind, PUSH, Packet, Span};
+use crate::frame::{CE, CWR, Circuits, ECE, Kind, PUSH, Packet, Span};
 use crate::time::Time;
 
 /// What an acknowledgement says.
@@ -15,6 +15,8 @@ pub struct Reply {
     pub echo: bool,
     /// Time stamp of the segment that caused it.
     pub stamp: u32,
+    /// Class of the path that this segment took.
+    pub taken: u8,
 }
 
 impl Reply {
@@ -25,6 +27,7 @@ impl Reply {
         packet.seq = self.seq;
         packet.sack = self.sack;
         packet.stamp = self.stamp;
+        packet.circuits = Circuits::default().with_taken(self.taken);
         packet.flags = if self.echo { ECE } else { 0 };
         packet.len = transport.ack_len();
         packet
@@ -42,6 +45,7 @@ pub struct Receiver {
     /// Congestion to be echoed.
     echo: bool,
     stamp: u32,
+    taken: u8,
     deadline: Time,
 }
 
@@ -60,6 +64,7 @@ impl Receiver {
             beyond: Vec::new(),
             echo: false,
             stamp: 0,
+            taken: 0,
             deadline: Time::MAX,
         }
     }
@@ -81,7 +86,7 @@ impl Receiver {
             self.place(packet.seq);
         }
         if transport.delayed_ack() == Time::ZERO {
-            self.stamp = packet.stamp;
+            self.note(packet);
             return Some(self.reply());
         }
         self.delay(packet, in_order, before, transport, now)
@@ -112,7 +117,7 @@ impl Receiver {
     ) -> Option<Reply> {
         self.pending = if before.is_some() { 1 } else { self.pending + 1 };
         if self.pending == 1 {
-            self.stamp = packet.stamp;
+            self.note(packet);
         }
         let enough = self.pending >= transport.ack_every();
         let at_once = enough || !in_order || packet.flags & PUSH != 0;
@@ -127,6 +132,12 @@ impl Receiver {
         before
     }
 
+    /// The segment that the next acknowledgement echoes.
+    #[inline]
+    fn note(&mut self, packet: &Packet) {
+        (self.stamp, self.taken) = (packet.stamp, packet.circuits.taken());
+    }
+
     fn acknowledge(&mut self) -> Reply {
         self.pending = 0;
         self.deadline = Time::MAX;
@@ -139,7 +150,7 @@ impl Receiver {
         for (span, (start, end)) in sack.iter_mut().zip(&self.beyond) {
             *span = Span { start: (start - self.next) as u16, end: (end - self.next) as u16 };
         }
-        Reply { seq: self.next, sack, echo: self.echo, stamp: self.stamp }
+        Reply { seq: self.next, sack, echo: self.echo, stamp: self.stamp, taken: self.taken }
     }
 
     /// A segment out of order: extends, joins or adds a range, which becomes the first.

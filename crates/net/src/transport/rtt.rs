@@ -54,6 +54,11 @@ impl Rtt {
         base.times(1 << self.backoff.min(31)).min(limits.max)
     }
 
+    /// Ends any back-off: something was acknowledged.
+    pub fn settle(&mut self) {
+        self.backoff = 0;
+    }
+
     /// The timer expired: the next time-out is twice as long (§5.5).
     pub fn back_off(&mut self) {
         self.backoff += 1;

@@ -1,6 +1,7 @@
 //! The sending end of a connection: what to send next, and what an acknowledgement means.
 
 use super::congestion::{Ack, Algorithm, Congestion, Loss};
+use super::paths::Paths;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::spec::Transport;
@@ -45,6 +46,8 @@ pub struct Sender {
     algorithm: Algorithm,
     rtt: Rtt,
     board: Option<Box<Scoreboard>>,
+    /// Where paths are treated apart: instead of `rtt`, `board`, `recover` and `recovering`.
+    paths: Option<Box<Paths>>,
     deadline: Time,
     last_sent: Time,
     messages: VecDeque<Message>,
@@ -67,6 +70,7 @@ impl Sender {
             algorithm: transport.congestion(),
             rtt: Rtt::new(),
             board: None,
+            paths: transport.by_path().then(|| Box::new(Paths::new(transport.max_window()))),
             deadline: Time::MAX,
             last_sent: Time::ZERO,
             messages: VecDeque::with_capacity(1),
@@ -78,10 +82,7 @@ impl Sender {
     /// Appends a message of `bytes` to the stream.
     pub fn push(&mut self, flow: FlowId, bytes: u64, transport: &Transport, now: Time) {
         let idle = self.una == self.end && self.nxt > 0;
-        if idle
-            && transport.idle_restart()
-            && now.since(self.last_sent) > self.rtt.timeout(&transport.rto_limits())
-        {
+        if idle && transport.idle_restart() && now.since(self.last_sent) > self.timeout(transport) {
             self.algorithm.restart(transport.initial_window());
         }
         let segments = transport.segments(bytes);
@@ -94,9 +95,21 @@ impl Sender {
         });
     }
 
-    /// Segments in the network, as far as is known.
+    /// The retransmission time-out now.
+    #[inline]
+    fn timeout(&self, transport: &Transport) -> Time {
+        match &self.paths {
+            None => self.rtt.timeout(&transport.rto_limits()),
+            Some(paths) => paths.timeout(&transport.rto_limits()),
+        }
+    }
+
+    /// Segments in the network, as far as is known; where paths are treated apart, of the present one.
     #[inline]
     fn pipe(&self) -> u32 {
+        if let Some(paths) = &self.paths {
+            return paths.pipe();
+        }
         self.nxt - self.una - self.board.as_ref().map_or(0, |board| board.absent())
     }
 
@@ -105,7 +118,9 @@ impl Sender {
     pub fn can_send(&mut self, transport: &Transport) -> bool {
         let fresh = self.nxt < self.end && self.nxt - self.una < transport.max_window();
         self.pipe() < self.algorithm.window()
-            && (fresh || self.board.as_mut().is_some_and(|b| b.next_lost().is_some()))
+            && (fresh
+                || self.board.as_mut().is_some_and(|b| b.next_lost().is_some())
+                || self.paths.as_ref().is_some_and(|paths| paths.has_waiting()))
     }
 
     /// The next segment to send now, if window and data allow: lost ones first.
@@ -114,13 +129,16 @@ impl Sender {
         if self.pipe() >= self.algorithm.window() {
             return None;
         }
-        let lost = self.board.as_mut().and_then(|board| board.retransmit(self.nxt));
+        let lost = match &mut self.paths {
+            None => self.board.as_mut().and_then(|board| board.retransmit(self.nxt)),
+            Some(paths) => paths.send_again(),
+        };
         if lost.is_none() && (self.nxt == self.end || self.nxt - self.una >= transport.max_window())
         {
             return None;
         }
         if self.deadline == Time::MAX {
-            self.deadline = now + self.rtt.timeout(&transport.rto_limits());
+            self.deadline = now + self.timeout(transport);
         }
         self.last_sent = now;
         let (seq, mut flags) = match lost {
@@ -130,6 +148,9 @@ impl Sender {
             }
             None => {
                 self.nxt += 1;
+                if let Some(paths) = &mut self.paths {
+                    paths.send();
+                }
                 (self.nxt - 1, if std::mem::take(&mut self.announce_cwr) { CWR } else { 0 })
             }
         };
@@ -158,6 +179,9 @@ impl Sender {
         if ack > self.nxt || ack < self.una {
             return;
         }
+        if self.paths.is_some() {
+            return self.on_ack_by_path(packet, transport, now);
+        }
         let flight = self.pipe();
         let advanced = ack > self.una;
         let rtt = (now.as_ns() as u32).wrapping_sub(packet.stamp);
@@ -173,11 +197,7 @@ impl Sender {
         if self.board.is_some() || packet.sack[0].end > 0 {
             news = self.reckon(packet, transport, flight, now);
         }
-        let echo = packet.flags & ECE != 0;
-        if echo && ack > self.echo_until {
-            self.echo_until = self.nxt;
-            self.announce_cwr = true;
-        }
+        let echo = self.hear_echo(packet);
         if news > 0 || echo {
             self.algorithm.on_ack(
                 &Ack {
@@ -185,6 +205,7 @@ impl Sender {
                     una: self.una,
                     nxt: self.nxt,
                     echo,
+                    circuit: packet.circuits.announced(),
                     rtt: advanced.then_some(Time::ns(u64::from(rtt))),
                     srtt: self.rtt.smoothed(),
                     limited: 2 * flight >= self.algorithm.window(),
@@ -193,6 +214,58 @@ impl Sender {
                 now,
             );
         }
+    }
+
+    /// Whether congestion is echoed; if so, the next segment says that it was heard.
+    #[inline]
+    fn hear_echo(&mut self, packet: &Packet) -> bool {
+        let echo = packet.flags & ECE != 0;
+        if echo && packet.seq > self.echo_until {
+            self.echo_until = self.nxt;
+            self.announce_cwr = true;
+        }
+        echo
+    }
+
+    /// As [`Self::on_ack`], where paths are treated apart.
+    fn on_ack_by_path(&mut self, packet: &Packet, transport: &Transport, now: Time) {
+        let Some(mut paths) = self.paths.take() else { return };
+        let advanced = packet.seq > self.una;
+        let rtt = (now.as_ns() as u32).wrapping_sub(packet.stamp);
+        self.una = packet.seq;
+        if advanced {
+            self.timed_out = false;
+            paths.sample(packet.circuits.taken(), rtt);
+            self.deadline = match self.nxt > self.una {
+                true => now + paths.timeout(&transport.rto_limits()),
+                false => Time::MAX,
+            };
+        }
+        let echo = self.hear_echo(packet);
+        for news in paths.on_ack(packet, self.nxt) {
+            self.algorithm.select(news.path);
+            if news.lost {
+                self.algorithm.on_loss(Loss::Fast { flight: news.flight }, now);
+            }
+            let echo = echo && news.path == packet.circuits.taken();
+            if news.acked == 0 && !echo {
+                continue;
+            }
+            let ack = Ack {
+                acked: news.acked,
+                una: self.una,
+                nxt: self.nxt,
+                echo,
+                circuit: packet.circuits.announced(),
+                rtt: advanced.then_some(Time::ns(u64::from(rtt))),
+                srtt: paths.smoothed(news.path),
+                limited: 2 * news.flight >= self.algorithm.window(),
+                recovering: news.recovering,
+            };
+            self.algorithm.on_ack(&ack, now);
+        }
+        self.algorithm.select(paths.active());
+        self.paths = Some(paths);
     }
 
     /// Selective acknowledgements: what arrived, what is lost, whether recovery begins or ends.
@@ -226,19 +299,33 @@ impl Sender {
             self.deadline = Time::MAX;
             return;
         }
+        self.timeouts += 1;
+        self.timed_out = true;
+        match self.paths.take() {
+            None => self.lose_all(transport, now),
+            Some(mut paths) => {
+                for (path, flight) in paths.on_timeout(self.nxt) {
+                    self.algorithm.select(path);
+                    self.algorithm.on_loss(Loss::Timeout { flight }, now);
+                }
+                self.algorithm.select(paths.active());
+                self.paths = Some(paths);
+            }
+        }
+        self.deadline = now + self.timeout(transport);
+    }
+
+    fn lose_all(&mut self, transport: &Transport, now: Time) {
         let flight = self.pipe();
         let una = self.una;
         let fresh = || Box::new(Scoreboard::new(una, transport.max_window()));
         let board = self.board.get_or_insert_with(fresh);
         board.advance(una);
         board.lose_all(self.nxt);
-        self.timeouts += 1;
-        self.timed_out = true;
         self.recovering = false;
         self.recover = self.nxt;
         self.rtt.back_off();
         self.algorithm.on_loss(Loss::Timeout { flight }, now);
-        self.deadline = now + self.rtt.timeout(&transport.rto_limits());
     }
 
     /// When [`Self::on_timeout`] is due.

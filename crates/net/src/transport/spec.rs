@@ -1,6 +1,6 @@
 //! What a transport is made of, and what is computed from it once.
 
-use super::congestion::{Algorithm, AlgorithmKind};
+use super::congestion::{Algorithm, AlgorithmKind, Jumps, Tuning};
 use super::rtt::Limits;
 use crate::error::SpecError;
 use crate::schema::{by_kind, or_name};
@@ -30,7 +30,7 @@ pub struct TransportSpec {
     /// Initial window in segments.
     ///
     /// Source: RFC 6928.
-    #[schemars(range(min = 1, max = 1000), extend("x-only" = ["newreno", "cubic", "dctcp"]))]
+    #[schemars(range(min = 1, max = 1000), extend("x-only" = ["newreno", "cubic", "dctcp", "retcp", "tdtcp"]))]
     pub initial_window: u32,
     /// Least retransmission time-out; Linux' default is 200 ms.
     ///
@@ -49,18 +49,28 @@ pub struct TransportSpec {
     /// After an idle time-out the window falls back to the initial one, as in Linux.
     ///
     /// Source: RFC 2861.
-    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp"]))]
+    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp", "tdtcp"]))]
     pub idle_restart: bool,
     /// Negotiates ECN; DCTCP cannot do without.
     ///
     /// Source: RFC 3168.
-    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp"]))]
+    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp", "tdtcp"]))]
     pub ecn: bool,
     /// DCTCP's gain g is 2 to the power of minus this.
     ///
     /// Source: RFC 8257, which recommends 4.
     #[schemars(range(min = 1, max = 10), extend("x-only" = ["newreno", "cubic", "dctcp"]))]
     pub gain_shift: u8,
+    /// What the window is multiplied by when a circuit comes, in steps of 1/1024.
+    ///
+    /// Source: Etalon paper, section 4.4: alpha, 2 being found best.
+    #[schemars(range(min = 1.0, max = 64.0), extend("x-only" = ["retcp"]))]
+    pub circuit_increase: f64,
+    /// What the window is multiplied by when the circuit goes, in steps of 1/1024.
+    ///
+    /// Source: Etalon paper, section 4.4: beta, 0.5 being found best.
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-only" = ["retcp"]))]
+    pub circuit_decrease: f64,
     /// Most bytes that wait in the host's network card before connections take turns.
     pub small_queue: Bytes,
     /// Each time a host reacts to a packet or a timer, what it sends starts a random time later,
@@ -104,6 +114,8 @@ impl TransportSpec {
             idle_restart: !fixed,
             ecn: kind == AlgorithmKind::Dctcp,
             gain_shift: 4,
+            circuit_increase: 2.0,
+            circuit_decrease: 0.5,
             small_queue: Bytes(64_000),
             processing: Time::ns(100),
         }
@@ -153,6 +165,7 @@ impl TransportSpec {
                 format!("`gain-shift` = {}; 1 to 10 are possible", self.gain_shift),
             );
         }
+        self.check_jumps()?;
         if self.kind == AlgorithmKind::Dctcp && !self.ecn {
             return refuse(
                 "ecn",
@@ -169,6 +182,19 @@ impl TransportSpec {
         }
         Ok(Transport { spec: *self, mss, max_window })
     }
+
+    fn check_jumps(&self) -> Result<(), SpecError> {
+        for (key, value, least, most) in [
+            ("circuit-increase", self.circuit_increase, 1.0, 64.0),
+            ("circuit-decrease", self.circuit_decrease, 0.0, 1.0),
+        ] {
+            if !(least..=most).contains(&value) {
+                let message = format!("`{key}` = {value}; {least} to {most} are possible");
+                return Err(SpecError::new(key, message));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What a scenario file may say: a name alone, or a table. Not `serde(untagged)`: that would hide
@@ -180,7 +206,8 @@ impl<'de> Visitor<'de> for NameOrTable {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "a transport: \"newreno\", \"cubic\", \"dctcp\", \"fixed\", or a table with that `kind`",
+            "a transport: \"newreno\", \"cubic\", \"dctcp\", \"retcp\", \"tdtcp\", \"fixed\", or a table with \
+             that `kind`",
         )
     }
     fn visit_str<E: Error>(self, name: &str) -> Result<TransportSpec, E> {
@@ -225,32 +252,52 @@ struct Table {
     ecn: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gain_shift: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    circuit_increase: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    circuit_decrease: Option<f64>,
     small_queue: Option<Bytes>,
     processing: Option<Time>,
 }
 
 impl Table {
-    /// What a fixed window does not know.
+    /// Refuses keys that do nothing for its kind.
     fn refuse_foreign_keys(&self) -> Result<(), String> {
         let keys = [
             ("initial-window", self.initial_window.is_some()),
             ("idle-restart", self.idle_restart.is_some()),
             ("ecn", self.ecn.is_some()),
             ("gain-shift", self.gain_shift.is_some()),
+            ("circuit-increase", self.circuit_increase.is_some()),
+            ("circuit-decrease", self.circuit_decrease.is_some()),
         ];
-        let foreign = keys.iter().find(|(_, given)| *given);
-        match foreign.filter(|_| self.kind == AlgorithmKind::Fixed) {
-            Some((key, _)) => Err(format!(
+        let foreign = keys.iter().find(|(key, given)| *given && !knows(self.kind, key));
+        match (foreign, self.kind) {
+            (None, _) => Ok(()),
+            (Some((key, _)), AlgorithmKind::Fixed) => Err(format!(
                 "`{key}` has no meaning for `fixed`, whose window is always `max-window`"
             )),
-            None => Ok(()),
+            (Some((key, _)), kind) => {
+                Err(format!("`{key}` has no meaning for `{}`: leave it out", kind.name()))
+            }
         }
+    }
+}
+
+/// Whether `key`, which not all kinds have, means something to `kind`.
+fn knows(kind: AlgorithmKind, key: &str) -> bool {
+    use AlgorithmKind::{Cubic, Dctcp, Fixed, NewReno, Retcp};
+    match key {
+        "gain-shift" => matches!(kind, NewReno | Cubic | Dctcp),
+        "circuit-increase" | "circuit-decrease" => kind == Retcp,
+        _ => kind != Fixed,
     }
 }
 
 impl From<TransportSpec> for Table {
     fn from(spec: TransportSpec) -> Table {
         let controlled = spec.kind != AlgorithmKind::Fixed;
+        let jumps = spec.kind == AlgorithmKind::Retcp;
         Table {
             kind: spec.kind,
             mtu: Some(spec.mtu),
@@ -263,7 +310,9 @@ impl From<TransportSpec> for Table {
             delayed_ack: Some(spec.delayed_ack),
             idle_restart: controlled.then_some(spec.idle_restart),
             ecn: controlled.then_some(spec.ecn),
-            gain_shift: controlled.then_some(spec.gain_shift),
+            gain_shift: knows(spec.kind, "gain-shift").then_some(spec.gain_shift),
+            circuit_increase: jumps.then_some(spec.circuit_increase),
+            circuit_decrease: jumps.then_some(spec.circuit_decrease),
             small_queue: Some(spec.small_queue),
             processing: Some(spec.processing),
         }
@@ -286,6 +335,8 @@ impl From<Table> for TransportSpec {
             idle_restart: table.idle_restart.unwrap_or(base.idle_restart),
             ecn: table.ecn.unwrap_or(base.ecn),
             gain_shift: table.gain_shift.unwrap_or(base.gain_shift),
+            circuit_increase: table.circuit_increase.unwrap_or(base.circuit_increase),
+            circuit_decrease: table.circuit_decrease.unwrap_or(base.circuit_decrease),
             small_queue: table.small_queue.unwrap_or(base.small_queue),
             processing: table.processing.unwrap_or(base.processing),
         }
@@ -339,6 +390,10 @@ impl Transport {
     pub fn exact_echo(&self) -> bool {
         self.spec.kind == AlgorithmKind::Dctcp
     }
+    /// Whether paths are treated apart (TDTCP).
+    pub fn by_path(&self) -> bool {
+        self.spec.kind == AlgorithmKind::Tdtcp
+    }
     /// Longest processing time of a host.
     #[inline]
     pub fn processing(&self) -> Time {
@@ -369,7 +424,13 @@ impl Transport {
     }
     /// A fresh congestion control.
     pub fn congestion(&self) -> Algorithm {
-        Algorithm::new(self.spec.kind, self.initial_window(), self.spec.gain_shift)
+        let scaled = |factor: f64| (factor * 1024.0) as u32;
+        let jumps = Jumps {
+            up: scaled(self.spec.circuit_increase),
+            down: scaled(self.spec.circuit_decrease),
+        };
+        let tuning = Tuning { gain_shift: self.spec.gain_shift, jumps };
+        Algorithm::new(self.spec.kind, self.initial_window(), tuning)
     }
     /// Segments of a message of `bytes`.
     #[inline]

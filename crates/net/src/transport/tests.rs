@@ -1,7 +1,7 @@
 //! Sender and receiver together.
 
 use super::congestion::AlgorithmKind;
-use super::harness::{Faults, Outcome, World};
+use super::harness::{Circuit, Faults, Hop, Outcome, World};
 use super::{Sender, Transport, TransportSpec};
 use crate::frame::{Packet, Span};
 use crate::id::FlowId;
@@ -12,6 +12,15 @@ use proptest::prelude::*;
 
 const KINDS: [AlgorithmKind; 3] =
     [AlgorithmKind::NewReno, AlgorithmKind::Cubic, AlgorithmKind::Dctcp];
+
+/// Those that a network without circuits does not change.
+const ALL: [AlgorithmKind; 5] = [
+    AlgorithmKind::NewReno,
+    AlgorithmKind::Cubic,
+    AlgorithmKind::Dctcp,
+    AlgorithmKind::Retcp,
+    AlgorithmKind::Tdtcp,
+];
 
 fn transport(spec: TransportSpec) -> Transport {
     spec.build().unwrap()
@@ -85,7 +94,7 @@ fn a_fixed_window_fills_the_link_and_repairs_losses() {
 /// Tables are read as they are written, and a fixed window has no keys that do nothing.
 #[test]
 fn a_table_says_what_its_kind_knows() {
-    for kind in KINDS.into_iter().chain([AlgorithmKind::Fixed]) {
+    for kind in ALL.into_iter().chain([AlgorithmKind::Fixed]) {
         let spec = TransportSpec { mtu: Bytes(9_000), ..TransportSpec::of(kind) };
         let text = toml::to_string(&spec).unwrap();
         assert_eq!(toml::from_str::<TransportSpec>(&text).unwrap(), spec, "{text}");
@@ -93,9 +102,68 @@ fn a_table_says_what_its_kind_knows() {
             let text = format!("kind = \"{}\"\n{key}", transport(spec).congestion().name());
             let read = toml::from_str::<TransportSpec>(&text);
             let refused = read.is_err_and(|error| error.message().contains("no meaning"));
-            assert_eq!(refused, kind == AlgorithmKind::Fixed, "{text}");
+            let circuits = matches!(kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp);
+            let unknown = kind == AlgorithmKind::Fixed || (circuits && key.starts_with("gain"));
+            assert_eq!(refused, unknown, "{text}");
         }
     }
+}
+
+#[test]
+fn jumps_are_read_and_have_limits() {
+    let read = |text: &str| {
+        let spec = toml::from_str::<TransportSpec>(text).map_err(|error| error.to_string())?;
+        spec.build().map_err(|error| error.to_string())
+    };
+    let wrong = |text: &str| read(text).expect_err(text);
+    assert!(read("kind = 'retcp'\ncircuit-increase = 3.5\ncircuit-decrease = 0.25").is_ok());
+    assert!(wrong("kind = 'retcp'\ncircuit-increase = 0.5").contains("1 to 64"));
+    assert!(wrong("kind = 'retcp'\ncircuit-decrease = 1.5").contains("0 to 1"));
+    assert!(wrong("kind = 'tdtcp'\ncircuit-decrease = 0.5").contains("no meaning for `tdtcp`"));
+}
+
+/// In a network that says nothing of circuits, both are NewReno.
+#[test]
+fn without_circuits_there_is_one_path_and_no_jump() {
+    for loss in [0.0, 0.01] {
+        let expected = lossy(AlgorithmKind::NewReno, loss, 1);
+        assert_eq!(lossy(AlgorithmKind::Retcp, loss, 1), expected, "{loss}");
+        let by_path = lossy(AlgorithmKind::Tdtcp, loss, 1);
+        let ratio = goodput(10_000_000, &by_path) / goodput(10_000_000, &expected);
+        assert!((0.9..1.1).contains(&ratio), "{loss}: {ratio} {by_path:?}");
+    }
+}
+
+/// 20 MB over 1 Gbit/s and, for 180 us of every 1.4 ms, 8 Gbit/s, with a window of up to `segments`.
+fn fluctuating(kind: AlgorithmKind, delay: Time, limit: usize, segments: u64) -> Outcome {
+    let max_window = Bytes(segments * 1_460);
+    let spec = TransportSpec { min_rto: Time::ms(10), max_window, ..TransportSpec::of(kind) };
+    let slow = [lane("1Gbps", Time::us(10))];
+    let mut world = World::new(&transport(spec), &slow, &slow);
+    let hop = Hop::new(&lane("8Gbps", delay));
+    world.circuit = Some(Circuit { hop, day: Time::us(180), week: Time::us(1_400) });
+    world.ways[0][0].limit = limit;
+    world.run(&[20_000_000], 1_000_000).unwrap()
+}
+
+/// What goes by the circuit overtakes what waits for the slow link: NewReno takes that for loss, TDTCP
+/// does not. Nothing waits longer than a week.
+#[test]
+fn what_overtakes_on_another_path_is_no_loss_for_tdtcp() {
+    let [reno, tdtcp] = [AlgorithmKind::NewReno, AlgorithmKind::Tdtcp]
+        .map(|kind| fluctuating(kind, Time::us(100), 10_000, 60));
+    assert!(reno.retransmissions > 100, "{reno:?}");
+    assert_eq!((tdtcp.retransmissions, tdtcp.timeouts), (0, 0), "{tdtcp:?}");
+    assert!(tdtcp.received < reno.received, "{tdtcp:?} {reno:?}");
+}
+
+/// The window of the circuit does not flood the small queue of the packet switch: as much as the queue
+/// and the wire of 1 Gbit/s hold goes there, and more where there is room.
+#[test]
+fn paths_have_windows_of_their_own() {
+    let [reno, tdtcp] = [AlgorithmKind::NewReno, AlgorithmKind::Tdtcp]
+        .map(|kind| fluctuating(kind, Time::us(10), 16, 1_000));
+    assert!(tdtcp.received < reno.received, "{tdtcp:?} {reno:?}");
 }
 
 /// Ott, Kemperman and Mathis 1996: with independent losses of probability p, NewReno's window is
@@ -136,7 +204,7 @@ fn dctcp_needs_less_buffer() {
 
 #[test]
 fn one_loss_in_a_window_is_repaired_without_a_time_out() {
-    for kind in KINDS {
+    for kind in ALL {
         for lost in 0..96 {
             let lanes = [lane("1Gbps", Time::us(100))];
             let mut world = World::new(&transport(TransportSpec::of(kind)), &lanes, &lanes);
@@ -195,6 +263,7 @@ fn faults() -> impl Strategy<Value = Faults> {
             duplication,
             reordering,
             lateness: Time::us(late),
+            lies: late % 2 == 1,
             ..Faults::default()
         },
     )
@@ -203,7 +272,7 @@ fn faults() -> impl Strategy<Value = Faults> {
 proptest! {
     #[test]
     fn everything_arrives_in_the_end(
-        kind in prop::sample::select(KINDS.to_vec()),
+        kind in prop::sample::select(ALL.to_vec()),
         messages in prop::collection::vec(1..100_000u64, 1..8),
         faults in faults(),
         delayed_ack in prop::sample::select(vec![Time::ZERO, Time::us(500), Time::ms(40)]),

@@ -53,6 +53,8 @@ pub const HEADER: usize = 52;
 pub const CODE: usize = 8;
 /// The longest message that a session sends: fits into a 1500-byte frame below IPv6 and UDP.
 pub const LONGEST: usize = 1_400;
+/// The shortest limit of a session's messages: a record of one grant fits in, and so does any other of one entry.
+pub const SHORTEST: usize = HEADER + RECORD + 8 + GRANT + CODE;
 /// Bytes of a record before its entries; grants have 8 more.
 pub const RECORD: usize = 4;
 /// Bytes of a [`Total`].

@@ -1,6 +1,7 @@
 //! Messages as bytes: one file per protocol, each with parse and emit.
 
 pub mod bump;
+pub mod circuits;
 pub mod cnm;
 pub mod fastpass;
 pub mod fcp;

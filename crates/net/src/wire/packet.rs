@@ -1,25 +1,25 @@
 //! [`Packet`] as bytes, for drivers that carry packets over real sockets. Big-endian:
 //!
 //! ```text
-//! version: u8, kind: u8, flags: u8, class: u8, dst: u32, flow: u32, seq: u32, stamp: u32,
-//! entropy: u16, len: u16, sack: 3 x (start: u16, end: u16), payload of a control packet
+//! version: u8, kind: u8, flags: u8, class: u8, circuits: u8, dst: u32, flow: u32, seq: u32,
+//! stamp: u32, entropy: u16, len: u16, sack: 3 x (start: u16, end: u16), payload of a control packet
 //! ```
 
 use super::{ParseError, Reader};
-use crate::frame::{CLASSES, Kind, Packet, Span};
+use crate::frame::{CLASSES, Circuits, Kind, Packet, Span};
 use crate::id::HostId;
 
 /// Version of the format.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Bytes before the payload.
-pub const HEADER: usize = 36;
+pub const HEADER: usize = 37;
 
 const KINDS: [Kind; 5] = [Kind::Data, Kind::Ack, Kind::Datagram, Kind::Control, Kind::Pause];
 
 /// A packet and, for a control packet, its payload, as bytes.
 pub fn emit(packet: &Packet, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER + payload.len());
-    out.extend([VERSION, packet.kind as u8, packet.flags, packet.class]);
+    out.extend([VERSION, packet.kind as u8, packet.flags, packet.class, packet.circuits.bits()]);
     for word in [packet.dst.0, packet.flow, packet.seq, packet.stamp] {
         out.extend(word.to_be_bytes());
     }
@@ -47,6 +47,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Packet, &[u8]), ParseError> {
         kind,
         flags: reader.u8()?,
         class: class(reader.u8()?)?,
+        circuits: circuits(reader.u8()?)?,
         dst: HostId(reader.u32()?),
         flow: reader.u32()?,
         seq: reader.u32()?,
@@ -64,6 +65,10 @@ pub fn parse(bytes: &[u8]) -> Result<(Packet, &[u8]), ParseError> {
 fn class(class: u8) -> Result<u8, ParseError> {
     let field = ParseError::Field { field: "class", value: class.into() };
     Some(class).filter(|&class| usize::from(class) < CLASSES).ok_or(field)
+}
+
+fn circuits(bits: u8) -> Result<Circuits, ParseError> {
+    Circuits::from_bits(bits).ok_or(ParseError::Field { field: "circuits", value: bits.into() })
 }
 
 fn span(reader: &mut Reader<'_>) -> Result<Span, ParseError> {
@@ -86,12 +91,14 @@ mod tests {
         #[test]
         fn what_is_emitted_is_parsed(
             words: [u32; 4], halves: [u16; 8], kind in 0usize..5, flags: u8, class in 0u8..8,
+            circuits in 0u8..128,
             payload in prop::collection::vec(any::<u8>(), 0..64)
         ) {
             let span = |at: usize| Span { start: halves[at], end: halves[at + 1] };
             let packet = Packet {
                 dst: HostId(words[0]), flow: words[1], seq: words[2], stamp: words[3],
                 entropy: halves[0], len: halves[1], kind: KINDS[kind], flags, class,
+                circuits: Circuits::from_bits(circuits).unwrap(),
                 sack: [span(2), span(4), span(6)],
             };
             let payload = if packet.kind == Kind::Control { &payload[..] } else { &[] };
@@ -104,10 +111,11 @@ mod tests {
         #[test]
         fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), fix: bool) {
             let mut bytes = bytes;
-            if fix && bytes.len() >= 4 {
+            if fix && bytes.len() >= 5 {
                 bytes[0] = VERSION;
                 bytes[1] %= 5;
                 bytes[3] %= 8;
+                bytes[4] %= 128;
             }
             if let Ok((packet, payload)) = parse(&bytes) {
                 prop_assert_eq!(emit(&packet, payload), bytes);

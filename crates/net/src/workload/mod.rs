@@ -10,12 +10,14 @@ pub mod cdf;
 mod check;
 pub mod cm;
 mod cm_traffic;
+pub mod collective;
 pub mod csv;
 mod decimal;
 pub mod goal;
 #[cfg(test)]
 mod goal_tests;
 mod goal_traffic;
+pub mod hdfs;
 pub mod hosts;
 mod hpcc;
 pub mod incast;
@@ -25,6 +27,7 @@ mod options;
 pub mod pairs;
 pub mod poisson;
 pub mod probe;
+pub mod rack_rings;
 #[cfg(test)]
 mod rehearsal;
 pub mod ring;

@@ -1,7 +1,8 @@
 //! Every host sends to one other at a time: stride, staggered, random, permutation, hot spot.
 //!
 //! Patterns of Al-Fares et al., "Hedera" (NSDI 2010, section 5.2). Closed loop: a host sends again
-//! when its last flow is acknowledged, on the same connection where the destination is the same.
+//! when its last flow is acknowledged, on the same connection where the destination is the same. With
+//! `load` open loop: flows arrive at each host as a Poisson process, each on a connection of its own.
 
 use super::job::{Job, after};
 use super::options::options;
@@ -22,14 +23,22 @@ macro_rules! pattern {
                 $($own)*
                 /// Hosts that take part, as senders and receivers.
                 hosts: Hosts = Hosts::All,
-                /// Bytes of each flow.
+                /// Bytes of each flow; of its mean where sizes are `exponential`.
                 size: Bytes = Bytes(1_000_000),
+                /// Whether sizes are exponentially distributed.
+                exponential: bool = false,
                 /// Flows each host sends, one after another.
                 repeats: u32 = 1,
                 /// Instead of `repeats`: as many flows as the host's link could carry in this time, so
                 /// that it has something to send throughout.
                 #[serde(skip_serializing_if = "Option::is_none")]
                 duration: Option<Time> = None,
+                /// With `duration`: flows arrive at each host as a Poisson process during that time, whether
+                /// or not those before are done. Their payload over what the host's link carries, above 0
+                /// and at most 1.
+                #[serde(skip_serializing_if = "Option::is_none")]
+                #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+                load: Option<f64> = None,
                 /// When the first flows start.
                 start: Time = Time::ZERO,
                 /// Priority class, 0 to 7.
@@ -39,8 +48,8 @@ macro_rules! pattern {
         }
         impl $name {
             fn rounds(&self) -> Rounds {
-                let &$name { size, repeats, duration, start, class, .. } = self;
-                Rounds { size, repeats, duration, start, class }
+                let &$name { size, exponential, repeats, duration, load, start, class, .. } = self;
+                Rounds { size, exponential, repeats, duration, load, start, class }
             }
         }
     };
@@ -96,8 +105,10 @@ pattern! {
 /// What all patterns have in common.
 struct Rounds {
     size: Bytes,
+    exponential: bool,
     repeats: u32,
     duration: Option<Time>,
+    load: Option<f64>,
     start: Time,
     class: u8,
 }
@@ -120,6 +131,40 @@ impl Rounds {
     }
 }
 
+impl Rounds {
+    /// Bytes of the next flow.
+    fn draw(&self, rng: &mut Stream) -> Bytes {
+        match self.exponential {
+            true => Bytes((rng.exponential(self.size.0 as f64) as u64).max(1)),
+            false => self.size,
+        }
+    }
+    /// When flows of `host` arrive; nothing where they follow one another instead.
+    fn arrivals(&self, job: &mut Job, host: HostId) -> Result<Option<Vec<Time>>, SpecError> {
+        let Some(load) = self.load else { return Ok(None) };
+        if !(load > 0.0 && load <= 1.0) {
+            let message = format!(
+                "`load` = {load}: expected a share of the link's rate, above 0 and at most 1"
+            );
+            return Err(SpecError::new("load", message));
+        }
+        let Some(duration) = self.duration else {
+            let message = "`load` needs `duration`: flows arrive during that time";
+            return Err(SpecError::new("load", message));
+        };
+        let gap = 8e12 * self.size.0.max(1) as f64 / (load * job.place(host).rate.0.max(1) as f64);
+        let span = duration.min(job.setting.horizon.since(self.start)).as_ps() as f64;
+        job.out.check_room("load", (span / gap) as u64)?;
+        let mut at = job.rng.exponential(gap);
+        let mut times = Vec::new();
+        while at < span {
+            times.push(self.start.after(Time::ps(at as u64)));
+            at += job.rng.exponential(gap);
+        }
+        Ok(Some(times))
+    }
+}
+
 /// One host's flows, one after another.
 struct Chain {
     host: HostId,
@@ -129,6 +174,7 @@ struct Chain {
 }
 
 impl Chain {
+    /// The next flow.
     fn step(&mut self, job: &mut Job, dst: HostId, rounds: &Rounds) -> Result<(), SpecError> {
         if self.left == 0 {
             return Ok(());
@@ -140,7 +186,8 @@ impl Chain {
         };
         self.conns.insert(dst, conn);
         let then = (self.left > 0).then(|| job.out.trigger(self.host, 1));
-        job.send(conn, rounds.size, self.next, then.map(|t| (t, When::Acked)))?;
+        let size = rounds.draw(&mut job.rng);
+        job.send(conn, size, self.next, then.map(|t| (t, When::Acked)))?;
         self.next = then.map_or(self.next, after);
         Ok(())
     }
@@ -154,6 +201,9 @@ fn generate(
     redraw: bool,
     mut draw: impl FnMut(&mut Stream) -> Vec<HostId>,
 ) -> Result<(), SpecError> {
+    if rounds.load.is_some() {
+        return open_loop(job, hosts, &rounds, redraw, draw);
+    }
     let counts: Result<Vec<u64>, _> = hosts.iter().map(|&host| rounds.count(job, host)).collect();
     let counts = counts?;
     job.out.check_room("repeats", counts.iter().copied().fold(0, u64::saturating_add))?;
@@ -171,6 +221,33 @@ fn generate(
         }
         for (chain, &dst) in chains.iter_mut().zip(&to) {
             chain.step(job, dst, &rounds)?;
+        }
+    }
+    Ok(())
+}
+
+/// Flows that arrive whether or not others are done.
+fn open_loop(
+    job: &mut Job,
+    hosts: &[HostId],
+    rounds: &Rounds,
+    redraw: bool,
+    mut draw: impl FnMut(&mut Stream) -> Vec<HostId>,
+) -> Result<(), SpecError> {
+    let arrivals: Result<Vec<Option<Vec<Time>>>, _> =
+        hosts.iter().map(|&host| rounds.arrivals(job, host)).collect();
+    let arrivals: Vec<Vec<Time>> = arrivals?.into_iter().flatten().collect();
+    job.out.check_room("load", arrivals.iter().map(|times| times.len() as u64).sum())?;
+    let mut to = draw(&mut job.rng);
+    for round in 0..arrivals.iter().map(Vec::len).max().unwrap_or(0) {
+        if redraw && round > 0 {
+            to = draw(&mut job.rng);
+        }
+        for ((&host, times), &dst) in hosts.iter().zip(&arrivals).zip(&to) {
+            let Some(&at) = times.get(round) else { continue };
+            let conn = job.tcp(host, dst, rounds.class)?;
+            let size = rounds.draw(&mut job.rng);
+            job.send(conn, size, Start::At(at), None)?;
         }
     }
     Ok(())
@@ -375,6 +452,39 @@ mod tests {
         assert_eq!((traffic.conns[0].count, traffic.conns[1].count), (13, 50));
         let both = WorkloadSpec::Stride(Stride { repeats: 2, ..spec });
         assert!(refusal(&both, &shape).contains("exclude each other"));
+    }
+
+    #[test]
+    fn open_loops_offer_their_load() {
+        let spec = RandomBijective {
+            size: Bytes(100_000),
+            exponential: true,
+            load: Some(0.5),
+            duration: Some(Time::ms(20)),
+            redraw: false,
+            ..RandomBijective::default()
+        };
+        let traffic = made(&WorkloadSpec::RandomBijective(spec.clone()), &fabric());
+        // 64 hosts of 10 Gbit/s at half of their rate: 0.8 GB in 20 ms.
+        let n = traffic.flows.len() as f64;
+        assert!((n - 8_000.0).abs() < 4.0 * 8_000f64.sqrt(), "{n}");
+        let bytes: Vec<f64> = traffic.flows.iter().map(|flow| flow.bytes as f64).collect();
+        let mean = bytes.iter().sum::<f64>() / n;
+        assert!((mean - 1e5).abs() < 4.0 * 1e5 / n.sqrt(), "{mean}");
+        let small = bytes.iter().filter(|bytes| **bytes < 1e5 * 2f64.ln()).count();
+        assert!(close(small, bytes.len(), 0.5), "the median of an exponential distribution");
+        assert_eq!(traffic.conns.len(), traffic.flows.len());
+        let pairs: std::collections::BTreeSet<_> = destinations(&traffic).into_iter().collect();
+        assert_eq!(pairs.len(), 64, "a host's flows go to one other");
+        let late = |start| !matches!(start, Start::At(at) if at < Time::ms(20));
+        assert!(!traffic.flows.iter().any(|flow| late(flow.start)));
+        for (wrong, key) in [
+            (RandomBijective { load: Some(0.0), ..spec.clone() }, "`load` = 0"),
+            (RandomBijective { duration: None, ..spec }, "`load` needs `duration`"),
+        ] {
+            let why = refusal(&WorkloadSpec::RandomBijective(wrong), &fabric());
+            assert!(why.contains(key), "{why}");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Every workload a scenario can name.
 
 use super::bulk::Bulk;
+use super::collective::Collective;
+use super::hdfs::Hdfs;
 use super::incast::Incast;
 use super::job::{Job, Setting};
 use super::migration::Migration;
@@ -8,6 +10,7 @@ use super::options::OnMachines;
 use super::pairs::{HotSpot, Random, RandomBijective, Staggered, Stride};
 use super::poisson::Poisson;
 use super::probe::Probe;
+use super::rack_rings::RackRings;
 use super::ring::Ring;
 use super::rpc::RequestResponse;
 use super::short_flows::ShortFlows;
@@ -68,6 +71,22 @@ pub enum WorkloadSpec {
     /// Source: Patarasuk and Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of
     /// Workstations", Journal of Parallel and Distributed Computing 69(2), 2009.
     Ring(Ring),
+    /// A collective operation of an AI cluster, round after round, with computation in between: all-reduce,
+    /// all-to-all, a pipeline.
+    ///
+    /// Source: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in
+    /// MPICH", International Journal of High Performance Computing Applications 19(1), 2005.
+    Collective(Collective),
+    /// Files written to a distributed file system, block by block, with replicas in other racks.
+    ///
+    /// Source: Mukerjee et al., "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks"
+    /// (Etalon), 2018, section 6, for `rehdfs`.
+    Hdfs(Hdfs),
+    /// Large flows from each rack to the next, small ones between all others; open loop.
+    ///
+    /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
+    /// section 5.3.
+    RackRings(RackRings),
     /// Poisson arrivals at a given load, sizes from a distribution; open loop.
     Poisson(Poisson),
     /// Datagrams at a constant rate, on and off, or Poisson.
@@ -115,6 +134,9 @@ impl WorkloadSpec {
             WorkloadSpec::Incast(options) => ("incast", options),
             WorkloadSpec::RequestResponse(options) => ("request-response", options),
             WorkloadSpec::Ring(options) => ("ring", options),
+            WorkloadSpec::Collective(options) => ("collective", options),
+            WorkloadSpec::Hdfs(options) => ("hdfs", options),
+            WorkloadSpec::RackRings(options) => ("rack-rings", options),
             WorkloadSpec::Poisson(options) => ("poisson", options),
             WorkloadSpec::Udp(options) => ("udp", options),
             WorkloadSpec::Bulk(options) => ("bulk", options),

@@ -41,6 +41,11 @@ impl Agenda {
         self.heap.first().copied()
     }
 
+    /// Those of which one is the first when the first one is gone.
+    pub fn next(&self) -> &[(u64, u32)] {
+        self.heap.get(1..self.heap.len().min(1 + FAN)).unwrap_or(&[])
+    }
+
     /// Item number `item` is not on the agenda any more.
     pub fn remove(&mut self, item: u32) {
         let at = self.place.get(item as usize).copied().unwrap_or(ABSENT);

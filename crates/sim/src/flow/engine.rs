@@ -1,6 +1,7 @@
 //! From a network to its outcome: what happens when.
 
 use super::agenda::Agenda;
+use super::ahead::Ahead;
 use super::applications::{Applications, Due};
 use super::fabric::Fabric;
 use super::maxmin::FlowKey;
@@ -54,8 +55,9 @@ pub(super) struct Engine {
     store_and_forward: bool,
     weights: [f64; slotline_net::frame::CLASSES],
     /// Flows that start at a time, in order of it.
-    starts: Vec<u32>,
-    next_start: usize,
+    pub(super) starts: Vec<u32>,
+    pub(super) next_start: usize,
+    pub(super) ahead: Ahead,
     timeline: Vec<(u64, NodeId, Change)>,
     next_change: usize,
     sampled: Vec<u32>,
@@ -96,6 +98,7 @@ impl Engine {
             weights: network.weights,
             starts: starts(&plan),
             next_start: 0,
+            ahead: Ahead::default(),
             timeline,
             next_change: 0,
             sampled: sampled.iter().map(|(node, port)| fabric.link(*node, *port)).collect(),
@@ -213,9 +216,12 @@ impl Engine {
     fn start(&mut self) -> bool {
         let next = self.starts.get(self.next_start).copied();
         let due = next.filter(|&flow| self.plan.start_time(flow).as_ps() <= self.now);
-        self.next_start += usize::from(due.is_some());
-        due.into_iter().for_each(|flow| self.start_flow(flow));
-        due.is_some()
+        let Some(flow) = due else { return false };
+        self.look_ahead();
+        self.next_start += 1;
+        self.start_flow(flow);
+        self.ahead.pass();
+        true
     }
 
     fn due(&mut self) -> bool {
@@ -263,10 +269,15 @@ impl Engine {
 
     /// Puts the links of the way of `conn` into `self.way`.
     fn find_way(&mut self, conn: u32) {
+        let known = self.ahead.way(conn);
+        if let Some(way) = known.filter(|_| !cfg!(debug_assertions)) {
+            return self.way.clone_from(way);
+        }
         let info = &self.plan.traffic.conns[conn as usize];
         let chosen = self.scheduled.as_ref().and_then(|scheme| scheme.path(conn));
         let entropy = chosen.unwrap_or_else(|| self.plan.entropy(conn));
         self.fabric.way(info.src, info.dst, entropy, &mut self.way);
+        debug_assert!(known.is_none_or(|way| *way == self.way));
     }
 
     /// The pace of datagrams, in bytes per second.
@@ -284,6 +295,7 @@ impl Engine {
             return false;
         };
         let key = FlowKey(key.1);
+        self.look_at_next_sent();
         self.senders.progress(key, self.now);
         let Sender { conn, flow, .. } = *self.senders.of(key);
         self.all_sent(flow, key);
@@ -366,6 +378,7 @@ impl Engine {
             Change::Routes(routes) => {
                 self.tell_routes(&routes);
                 self.fabric.set_routes(routes);
+                self.ahead.forget();
                 self.reroute_all();
             }
             Change::Elsewhere(..)

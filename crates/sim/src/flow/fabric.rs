@@ -15,6 +15,15 @@ struct Lane {
     down: bool,
 }
 
+/// Somebody on the way to a host.
+#[derive(Clone, Copy, Debug)]
+struct Traveller {
+    at: NodeId,
+    goal: NodeId,
+    dst: HostId,
+    entropy: u16,
+}
+
 /// The directed links that leave each node, by port, and the routes in force.
 #[derive(Clone, Debug)]
 pub struct Fabric {
@@ -23,6 +32,8 @@ pub struct Fabric {
     /// Number of the first link that leaves each node, and the number of all.
     first: Vec<u32>,
     lanes: Vec<Lane>,
+    /// By link, the node it leads to.
+    far: Vec<NodeId>,
     /// Nodes of hosts.
     hosts: Vec<NodeId>,
 }
@@ -32,7 +43,7 @@ impl Fabric {
     pub fn new(graph: &Graph, routes: Arc<Routes>) -> Fabric {
         let wiring = graph.wiring();
         let mut first = vec![0];
-        let mut lanes = Vec::new();
+        let (mut lanes, mut far) = (Vec::new(), Vec::new());
         for node in (0..graph.nodes.len() as u32).map(NodeId) {
             let lane = |wire: &slotline_net::topology::Wire| Lane {
                 rate: wire.lane.rate,
@@ -40,9 +51,10 @@ impl Fabric {
                 down: false,
             };
             lanes.extend(wiring.of(node).iter().map(lane));
+            far.extend(wiring.of(node).iter().map(|wire| wire.far.node));
             first.push(lanes.len() as u32);
         }
-        Fabric { wiring, routes, first, lanes, hosts: graph.hosts.clone() }
+        Fabric { wiring, routes, first, lanes, far, hosts: graph.hosts.clone() }
     }
 
     /// The graph, seen from its ports.
@@ -102,9 +114,45 @@ impl Fabric {
     /// Replaces `out` with the links from `src` to `dst` for packets of this entropy; none where there
     /// is no way.
     pub fn way(&self, src: HostId, dst: HostId, entropy: u16, out: &mut Vec<u32>) {
+        let mut traveller = self.traveller(src, dst, entropy);
         out.clear();
-        let add = |end: slotline_net::topology::End| out.push(self.link(end.node, end.port));
-        self.routes.visit(&self.wiring, (src, dst), entropy, add);
+        while self.advance(&mut traveller, out) {}
+    }
+
+    /// The same for several pairs at once, into as many of `out`: their steps are independent of each
+    /// other, so the processor need not wait for the memory of one of them before it looks at the next.
+    pub fn ways(&self, pairs: &[(HostId, HostId, u16)], out: &mut [Vec<u32>]) {
+        let start = |&(src, dst, entropy): &_| self.traveller(src, dst, entropy);
+        let mut travellers: Vec<Traveller> = pairs.iter().map(start).collect();
+        out.iter_mut().for_each(Vec::clear);
+        let mut under_way = true;
+        while under_way {
+            under_way = false;
+            for (traveller, out) in travellers.iter_mut().zip(&mut *out) {
+                under_way |= self.advance(traveller, out);
+            }
+        }
+    }
+
+    fn traveller(&self, src: HostId, dst: HostId, entropy: u16) -> Traveller {
+        let [at, goal] = [src, dst].map(|host| self.hosts[host.at()]);
+        Traveller { at, goal, dst, entropy }
+    }
+
+    /// One link further, if there is one.
+    fn advance(&self, traveller: &mut Traveller, out: &mut Vec<u32>) -> bool {
+        let Traveller { at, goal, dst, entropy } = *traveller;
+        if at == goal {
+            return false;
+        }
+        let Some(port) = self.routes.next(at, dst, entropy) else {
+            traveller.goal = at;
+            return false;
+        };
+        let link = self.link(at, port);
+        out.push(link);
+        traveller.at = self.far[link as usize];
+        true
     }
 
     /// From the moment the sender has sent the last byte of a flow until the receiver has it: delays,

@@ -8,8 +8,9 @@ const EASY: f64 = 0.8;
 /// A link is not full if no more than this share of its capacity is taken.
 const FULL: f64 = 1.0 + 1e-12;
 
-/// A link without its flows.
+/// A link without its flows. It fills a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(super) struct Link {
     pub capacity: f64,
     /// Above this it is more than full.

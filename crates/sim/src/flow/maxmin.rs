@@ -15,6 +15,7 @@
 //! twice.
 
 use super::levels::{Levels, Link};
+use super::members::Members;
 use super::queue::Turn;
 use super::shares::{NOBODY, Share, Ways};
 
@@ -56,8 +57,7 @@ pub struct Effort {
 #[derive(Clone, Debug)]
 pub struct MaxMin {
     levels: Levels,
-    /// By link, its flows.
-    members: Vec<Vec<u32>>,
+    members: Members,
     shares: Vec<Share>,
     ways: Ways,
     /// Links of the network; those after them belong to one flow each and limit it.
@@ -85,7 +85,7 @@ impl MaxMin {
         MaxMin {
             same: tolerance.max(ROUNDING),
             levels: Levels::new(capacities, tolerance),
-            members: vec![Vec::new(); capacities.len()],
+            members: Members::new(capacities.len()),
             shares: Vec::new(),
             ways: Ways::default(),
             fabric: capacities.len(),
@@ -157,7 +157,19 @@ impl MaxMin {
 
     /// The flows on a link, in no order that means anything, but always the same.
     pub fn flows(&self, link: u32) -> impl Iterator<Item = FlowKey> {
-        self.members[link as usize].iter().map(|&flow| FlowKey(flow))
+        self.members.of(link).iter().map(|&flow| FlowKey(flow))
+    }
+
+    /// Something of what is kept of the links of a flow.
+    pub(super) fn glance_at_flow(&self, key: FlowKey) -> u32 {
+        self.ways.of(key.0).iter().fold(0, |read, &link| read ^ self.glance(link))
+    }
+
+    /// Something of what is kept of a link and its flows.
+    pub(super) fn glance(&self, link: u32) -> u32 {
+        let flow = self.members.of(link).last().copied().unwrap_or(0);
+        let share = self.shares.get(flow as usize).map_or(0, |share| share.at);
+        self.levels.links[link as usize].count ^ share
     }
 
     /// What solving has cost so far.
@@ -230,8 +242,7 @@ impl MaxMin {
         let link = self.unused_links.pop().unwrap_or_else(|| {
             let fresh = self.levels.fresh(cap);
             self.levels.links.push(fresh);
-            self.members.push(Vec::new());
-            self.members.len() as u32 - 1
+            self.members.add_link()
         });
         let waits = self.levels.of(link).waits;
         *self.levels.of(link) = Link { waits, key: f64::INFINITY, ..self.levels.fresh(cap) };
@@ -258,8 +269,8 @@ impl MaxMin {
         for hop in 0..self.ways.of(flow).len() {
             let (link, _) = self.ways.at(flow, hop);
             self.watch(link);
-            self.ways.set_place(flow, hop, self.members[link as usize].len() as u32);
-            self.members[link as usize].push(flow);
+            let place = self.members.push(link, flow);
+            self.ways.set_place(flow, hop, place);
             self.levels.of(link).join(weight);
             self.levels.more(link);
         }
@@ -271,12 +282,10 @@ impl MaxMin {
         let weight = f64::from(share.weight);
         for hop in 0..self.ways.of(flow).len() {
             let (link, place) = self.ways.at(flow, hop);
-            let members = &mut self.members[link as usize];
-            members.swap_remove(place as usize);
-            if let Some(&moved) = members.get(place as usize) {
+            if let Some(moved) = self.members.remove(link, place) {
                 self.ways.replace(moved, link, place);
             }
-            let empty = members.is_empty();
+            let empty = self.members.of(link).is_empty();
             let entry = self.levels.of(link);
             if share.at == link || (share.at == NOBODY && !entry.easy) {
                 entry.part(weight);
@@ -332,14 +341,13 @@ impl MaxMin {
         loop {
             // Limits up to `level`, the weight of the others, and the least of their limits.
             let (mut taken, mut weight, mut least) = (0.0, 0.0, f64::INFINITY);
-            for &flow in &self.members[link as usize] {
+            for &flow in self.members.of(link) {
                 let (limit, w) = self.shares[flow as usize].limit(link);
-                if limit <= level {
-                    taken += limit * w;
-                } else {
-                    weight += w;
-                    least = limit.min(least);
-                }
+                // Without a branch, for nobody can tell which way it goes.
+                let low = limit <= level;
+                taken += if low { limit * w } else { 0.0 };
+                weight += if low { 0.0 } else { w };
+                least = if !low && limit < least { limit } else { least };
             }
             let entry = self.levels.of(link);
             entry.fresh = true;
@@ -380,7 +388,7 @@ impl MaxMin {
             !entry.easy && *other != link && (entry.level <= level || room < level * entry.weight)
         };
         let limited = |flow: &&u32| self.shares[**flow as usize].at == link;
-        let mut flows = self.members[link as usize].iter().filter(limited);
+        let mut flows = self.members.of(link).iter().filter(limited);
         !flows.any(|&flow| self.ways.of(flow).iter().any(stops))
     }
 
@@ -391,9 +399,9 @@ impl MaxMin {
         if level == f64::INFINITY {
             return self.levels.roomy.push(link);
         }
-        let flows = std::mem::take(&mut self.members[link as usize]);
+        let members = self.members.lend(link);
         let mut sums = self.levels.fresh(0.0);
-        for &flow in &flows {
+        for &flow in members.flows() {
             let share = &self.shares[flow as usize];
             let (limit, weight) = share.limit(link);
             if limit <= level {
@@ -405,7 +413,7 @@ impl MaxMin {
                 self.give(flow, link, level);
             }
         }
-        self.members[link as usize] = flows;
+        self.members.bring_back(members);
         let entry = self.levels.of(link);
         (entry.taken, entry.weight, entry.count) = (sums.taken, sums.weight, sums.count);
     }
@@ -430,8 +438,8 @@ impl MaxMin {
     fn depart(&mut self, link: u32) {
         let now = self.levels.now;
         self.levels.of(link).level = f64::INFINITY;
-        let flows = std::mem::take(&mut self.members[link as usize]);
-        for &flow in &flows {
+        let members = self.members.lend(link);
+        for &flow in members.flows() {
             if self.shares[flow as usize].at != link {
                 continue;
             }
@@ -442,7 +450,7 @@ impl MaxMin {
                 None => self.set_free(flow, link),
             }
         }
-        self.members[link as usize] = flows;
+        self.members.bring_back(members);
         let entry = self.levels.of(link);
         let bound = entry.bound();
         (entry.fresh, entry.waits) = (false, false);

@@ -5,6 +5,7 @@
 //! ([`maxmin`]) at any moment, or follow TCP's saw-teeth ([`aimd`]). One run uses one thread.
 
 mod agenda;
+mod ahead;
 pub mod aimd;
 mod applications;
 mod engine;
@@ -12,6 +13,7 @@ mod fabric;
 mod finish;
 mod levels;
 pub mod maxmin;
+mod members;
 mod network;
 mod queue;
 mod rates;

@@ -74,6 +74,20 @@ impl Rates {
             Rates::Aimd(rates) => out.extend_from_slice(rates.way(key)),
         }
     }
+    /// Something of what is kept of a link.
+    pub fn glance(&self, link: u32) -> u32 {
+        match self {
+            Rates::MaxMin(rates) => rates.glance(link),
+            Rates::Aimd(_) => 0,
+        }
+    }
+    /// Something of what is kept of the links of a flow.
+    pub fn glance_at_flow(&self, key: FlowKey) -> u32 {
+        match self {
+            Rates::MaxMin(rates) => rates.glance_at_flow(key),
+            Rates::Aimd(_) => 0,
+        }
+    }
     pub fn effort(&self) -> Effort {
         match self {
             Rates::MaxMin(rates) => rates.effort(),

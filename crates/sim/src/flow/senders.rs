@@ -3,8 +3,12 @@
 use super::agenda::Agenda;
 use super::maxmin::FlowKey;
 
-/// A connection that is sending.
+/// In place of a connection: there is none under this key.
+const NOBODY: u32 = u32::MAX;
+
+/// A connection that is sending. It fills a cache line.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(align(64))]
 pub(super) struct Sender {
     pub conn: u32,
     /// What it sends now.
@@ -58,7 +62,7 @@ struct Conn {
 pub(super) struct Senders {
     conns: Vec<Conn>,
     /// By key.
-    senders: Vec<Option<Sender>>,
+    senders: Vec<Sender>,
     active: usize,
     /// Connections that found no way.
     stranded: Vec<u32>,
@@ -84,18 +88,17 @@ impl Senders {
 
     /// What is sent under `key`; one that is in use.
     pub fn of(&self, key: FlowKey) -> &Sender {
-        self.senders[key.at()].as_ref().expect("a key in use")
+        &self.senders[key.at()]
     }
 
     pub fn of_mut(&mut self, key: FlowKey) -> &mut Sender {
-        self.senders[key.at()].as_mut().expect("a key in use")
+        &mut self.senders[key.at()]
     }
 
     /// Keys in use with their connections, by key.
     pub fn all(&self) -> Vec<(FlowKey, u32)> {
-        let used =
-            |(key, sender): (u32, &Option<Sender>)| Some((FlowKey(key), sender.as_ref()?.conn));
-        (0..).zip(&self.senders).filter_map(used).collect()
+        let used = (0..).zip(&self.senders).filter(|(_, sender)| sender.conn != NOBODY);
+        used.map(|(key, sender)| (FlowKey(key), sender.conn)).collect()
     }
 
     pub fn is_idle(&self, conn: u32) -> bool {
@@ -114,10 +117,10 @@ impl Senders {
 
     pub fn put(&mut self, key: FlowKey, sender: Sender) {
         if self.senders.len() <= key.at() {
-            self.senders.resize(key.at() + 1, None);
+            self.senders.resize(key.at() + 1, Sender::new(NOBODY, 0, 0, 0));
         }
         self.conns[sender.conn as usize].key = key.0 + 1;
-        self.senders[key.at()] = Some(sender);
+        self.senders[key.at()] = sender;
         self.active += 1;
     }
 
@@ -138,7 +141,7 @@ impl Senders {
     /// `conn` sends nothing more for now.
     pub fn rest(&mut self, conn: u32) {
         if let Some(key) = self.key_of(conn) {
-            self.senders[key.at()] = None;
+            self.senders[key.at()].conn = NOBODY;
             self.conns[conn as usize].key = 0;
             self.active -= 1;
         }

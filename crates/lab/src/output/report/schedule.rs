@@ -36,7 +36,8 @@ pub fn figure(view: &View<'_>) -> Figure {
     };
     let caption = format!(
         "When each host was permitted to send, and to whom, in the first seed. These are permissions, not \
-         packets: a host may have sent less within one, or nothing.{how}{left_out}"
+         packets: a host may have sent less within one, or nothing. On a hybrid fabric they are circuits, and \
+         the first host of a rack stands for the rack.{how}{left_out}"
     );
     let gantt = Gantt { hosts: hosts(one), panels };
     Ok(Plot { id: "schedule", title: TITLE.into(), caption, shape: Shape::Gantt(gantt) })

@@ -1,5 +1,6 @@
 //! Hedera: dynamic flow scheduling (Al-Fares' dissertation, 2012, chapter 4; Al-Fares et al., 2010).
 
+mod arrivals;
 mod estimate;
 mod patterns;
 mod quality;
@@ -19,12 +20,13 @@ pub(super) static PAPER: Paper = Paper {
         patterns::BISECTION,
         shuffle::SHUFFLE,
         patterns::TRANSFERS,
-        quality::LARGE,
-        quality::ITERATIONS,
+        arrivals::LARGE,
+        arrivals::ITERATIONS,
         speed::ESTIMATION,
         speed::ANNEALING,
         speed::CONTROL_LOOP,
         quality::PLACEMENT,
+        quality::ONCE,
     ],
 };
 

@@ -142,7 +142,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// Bytes of a flow that arrived between two times, if it was even from its start to its end.
-fn within(flow: &FlowRow, run: &RunRecord, from: u64, to: u64) -> f64 {
+pub(super) fn within(flow: &FlowRow, run: &RunRecord, from: u64, to: u64) -> f64 {
     if !flow.started() {
         return 0.0;
     }

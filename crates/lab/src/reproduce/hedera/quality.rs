@@ -1,4 +1,4 @@
-//! How good placements are in large fabrics: Figure 4.7, Table 4.4, and random bijections.
+//! How good placements are in large fabrics: the patterns of Figure 4.7, and random bijections.
 
 use super::row;
 use crate::benchmark_hedera::{PLACERS, Placer, estimated, hosts, permutation};
@@ -7,25 +7,14 @@ use slotline_net::id::HostId;
 use slotline_net::placement::{Annealing, Fabric, Flow, best, default_c, first_fit, max_min};
 use slotline_net::rng::{Stream, mix64};
 
-/// Figure 4.7.
-pub(super) const LARGE: Experiment = Experiment {
-    id: "hed-5",
-    about: "Figure 4.7: share of full bisection for the patterns among 8,192 hosts",
+/// Figure 4.7's patterns, without arrivals.
+pub(super) const ONCE: Experiment = Experiment {
+    id: "hed-11",
+    about: "Not in the thesis: Figure 4.7's patterns, one flow that lasts for each of 8,192 hosts, placed once",
     work: Work::Computed {
         how: "Flows that last, one for each host, placed once; their rates are max-min fair over all links. No arrivals, \
               no TCP.",
         find: |_| findings(patterns(32, 3)),
-    },
-};
-
-/// Table 4.4.
-pub(super) const ITERATIONS: Experiment = Experiment {
-    id: "hed-6",
-    about: "Table 4.4: annealing's steps and the share of full bisection, random traffic that is not bijective",
-    work: Work::Computed {
-        how: "As hed-5: flows that last, with max-min fair rates. The thesis gives neither its flows' lengths nor how many \
-              each host has; ours has one and three.",
-        find: |_| findings(iterations()),
     },
 };
 
@@ -136,45 +125,6 @@ fn patterns(k: u32, seeds: u64) -> Vec<Row> {
         for (scheme, ours) in schemes.into_iter().zip(&found) {
             let place = (name.to_string(), scheme.to_string());
             rows.extend(row(Some(f64::from(x)), place, SHARE, None, ours, ""));
-        }
-    }
-    rows
-}
-
-/// Table 4.4, by hosts: steps, and what it prints; zero steps stand for the non-blocking network.
-const TABLE: [(u32, [f64; 3]); 8] = [
-    (1_000, [78.73, 74.69, 72.83]),
-    (50_000, [78.93, 75.79, 74.27]),
-    (100_000, [78.62, 75.77, 75.00]),
-    (500_000, [79.35, 75.87, 74.94]),
-    (1_000_000, [79.04, 75.78, 75.03]),
-    (1_500_000, [78.71, 75.82, 75.13]),
-    (2_000_000, [78.17, 75.87, 75.05]),
-    (0, [81.24, 78.34, 77.63]),
-];
-
-fn iterations() -> Vec<Row> {
-    let mut rows = Vec::new();
-    for (column, k) in [4, 16, 32].into_iter().enumerate() {
-        for each in [1, 3] {
-            let mut fabric = Fabric::fat_tree(k);
-            let pairs: Vec<_> =
-                (1..=each).flat_map(|seed| destinations("random", k, seed)).collect();
-            let flows = estimated(&fabric, &pairs);
-            for (steps, printed) in TABLE {
-                let ours = match steps {
-                    0 => wanted(&fabric, &flows),
-                    _ => {
-                        let placed = annealed(&mut fabric, &flows, steps, 1);
-                        share(&fabric, &placed, 1)
-                    }
-                };
-                let scheme =
-                    if steps == 0 { "non-blocking".into() } else { format!("{steps} steps") };
-                let place = (format!("{} hosts, {each} flows each", hosts(k)), scheme);
-                let paper = (each == 3).then_some(printed[column]);
-                rows.extend(row(None, place, SHARE, paper, &[ours], ""));
-            }
         }
     }
     rows

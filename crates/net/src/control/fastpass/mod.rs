@@ -32,7 +32,7 @@ pub use paths::{Choice, PathError, PathSelector, by_slot};
 pub use routes::{RouteError, RouteSelector};
 pub use schedule::Schedule;
 pub use select::{Network, Part, SelectError, Selector};
-pub use spec::{Fastpass, FastpassSpec};
+pub use spec::{Fastpass, FastpassSpec, LEAST_RESERVE, MOST_RESERVE, Messages, SCHEDULED_CLASS};
 pub use split::{Ways, way_of};
 pub use tenants::Tenant;
 pub use tiers::{FatTree, TierChoice, Tiers};

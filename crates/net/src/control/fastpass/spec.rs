@@ -2,9 +2,18 @@
 
 use super::allocate::{BATCH, Policy};
 use crate::error::SpecError;
+use crate::node::controller::CONTROL_CLASS;
 use crate::time::Time;
 use crate::units::Rate;
 use serde::{Deserialize, Serialize};
+
+/// The class of scheduled packets, where messages leave in the gaps between them.
+pub const SCHEDULED_CLASS: u8 = 7;
+
+/// Shares of timeslots that are left for messages, unless given.
+pub const LEAST_RESERVE: f64 = 0.01;
+/// At most this, whatever the network.
+pub const MOST_RESERVE: f64 = 0.05;
 
 /// Who gets a timeslot first.
 #[derive(
@@ -18,6 +27,24 @@ pub enum Order {
     /// The pair of hosts that waits for the fewest timeslots: short flows end early, and long ones may
     /// starve (§3.1).
     ShortestFirst,
+}
+
+/// When messages to and from the arbiter, which are not scheduled, leave.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Messages {
+    /// First as long as they take no more than `reserve` of a port's time, and otherwise in the gaps between
+    /// scheduled packets: these have class 7 and messages class 6, and ports serve classes by
+    /// priority, whatever `queue.priorities` says. With exact clocks a packet waits at each port for one
+    /// message at most, and no port has one beyond those of one timeslot. Timeslots that are known
+    /// too late for that are not used.
+    #[default]
+    Reserved,
+    /// At once: hosts send them before packets, in class 7, and switches serve classes where
+    /// `queue.priorities` is set. Timeslots are known in time, and a packet waits for messages on its way.
+    First,
 }
 
 /// Hosts with a right of their own to timeslots.
@@ -63,9 +90,13 @@ pub struct FastpassSpec {
     /// allocated 64 at a time, so a packet waits for up to 64 timeslots more.
     pub lead: Time,
     /// Share of each timeslot that is left for messages to and from the arbiter, which are not
-    /// scheduled; about 1 % in the paper (§7.1).
+    /// scheduled; about 1 % in the paper (§7.1). Default: as much as the messages of all hosts need on
+    /// links next to the arbiter, from 1 to 5 %; 1 % with `messages = "first"`.
     #[schemars(range(min = 0, max = 0.5))]
-    pub reserve: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<f64>,
+    /// When these messages leave.
+    pub messages: Messages,
     /// From the moment of allocation until the arbiter sends it out.
     pub processing: Time,
     /// Hosts' clocks are off by up to this much, early or late, each by a fixed amount drawn at the
@@ -81,7 +112,7 @@ pub struct FastpassSpec {
     /// (§6.3).
     pub jitter: Time,
     /// A host that is later than this for a timeslot does not use it, and asks for another one (§6.3).
-    /// Default: four timeslots.
+    /// Default: four timeslots; with exact clocks one, unless `messages = "first"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late: Option<Time>,
     /// What was not acknowledged after this time is reported anew; 200 µs in the released code.
@@ -121,7 +152,8 @@ impl Default for FastpassSpec {
             quantum: 1,
             tenants: Vec::new(),
             lead: Time::us(65),
-            reserve: 0.01,
+            reserve: None,
+            messages: Messages::Reserved,
             processing: Time::us(5),
             clock_offset: Time::ZERO,
             clock_drift: Time::ZERO,
@@ -158,6 +190,18 @@ impl Fastpass {
             Order::MaxMin => Policy::MaxMin { quantum: self.0.quantum },
             Order::ShortestFirst => Policy::ShortestFirst,
         }
+    }
+    /// The class of scheduled packets, where they have one of their own, and that of messages.
+    pub fn classes(&self) -> (Option<u8>, u8) {
+        match self.0.messages {
+            Messages::Reserved => (Some(SCHEDULED_CLASS), SCHEDULED_CLASS - 1),
+            Messages::First => (None, CONTROL_CLASS),
+        }
+    }
+    /// Whether hosts' clocks are those of the arbiter, and hosts send on time.
+    pub fn is_exact(&self) -> bool {
+        let FastpassSpec { clock_offset, clock_drift, jitter, .. } = self.0;
+        [clock_offset, clock_drift, jitter] == [Time::ZERO; 3]
     }
     /// By host, the number of its tenant from 1; 0: none.
     ///
@@ -228,9 +272,8 @@ impl FastpassSpec {
         check("quantum", self.quantum, (1..=BATCH).contains(&self.quantum), || {
             format!("from 1 to {BATCH}")
         })?;
-        check("reserve", self.reserve, (0.0..=0.5).contains(&self.reserve), || {
-            "from 0 to 0.5".into()
-        })?;
+        let reserve = self.reserve.unwrap_or(LEAST_RESERVE);
+        check("reserve", reserve, (0.0..=0.5).contains(&reserve), || "from 0 to 0.5".into())?;
         check("fault-share", self.fault_share, (0.0..=1.0).contains(&self.fault_share), || {
             "from 0 to 1".into()
         })?;
@@ -287,7 +330,7 @@ mod tests {
             ("clock-drift", FastpassSpec { clock_drift: Time::s(1), ..base.clone() }),
             ("clock-resync", FastpassSpec { clock_resync: Time::ZERO, ..base.clone() }),
             ("quantum", FastpassSpec { quantum: 65, ..base.clone() }),
-            ("reserve", FastpassSpec { reserve: f64::NAN, ..base.clone() }),
+            ("reserve", FastpassSpec { reserve: Some(f64::NAN), ..base.clone() }),
             ("timeout", FastpassSpec { timeout: Time::ZERO, ..base.clone() }),
             ("watchdog-timeout", FastpassSpec { watchdog_timeout: Time::us(150), ..base.clone() }),
             ("fault-share", FastpassSpec { fault_share: 1.5, ..base.clone() }),

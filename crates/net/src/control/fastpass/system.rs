@@ -9,6 +9,7 @@ use crate::error::SpecError;
 use crate::id::{HostId, NodeId};
 use crate::node::agent::Agent;
 use crate::node::fastpass::{Arbiter, Common, Endpoint};
+use crate::node::reserve::Reserve;
 use crate::route::RoutingSpec;
 use crate::topology::{Graph, NodeKind};
 use std::sync::Arc;
@@ -64,6 +65,11 @@ impl System for Fastpass {
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
         let lanes = lanes(around)?[host.at()];
         Ok(Box::new(Endpoint::new(self.common(around)?, host, lanes)))
+    }
+    fn reserve(&self, around: &Surroundings<'_>) -> Result<Option<Reserve>, SpecError> {
+        let (scheduled, messages) = self.classes();
+        let reserve = Timing::new(self, around)?.reserve;
+        Ok(scheduled.map(|_| Reserve::new(messages, reserve)))
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)

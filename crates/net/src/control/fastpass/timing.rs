@@ -1,14 +1,19 @@
 //! Timeslots in the units of time and bytes.
 
 use super::allocate::BATCH;
-use super::spec::Fastpass;
+use super::spec::{Fastpass, LEAST_RESERVE, MOST_RESERVE, Messages};
 use crate::control::Surroundings;
 use crate::error::SpecError;
+use crate::id::{HostId, NodeId};
+use crate::node::fastpass::OVERHEAD;
 use crate::time::Time;
+use crate::topology::{Graph, NodeKind, Wire};
 use crate::units::Rate;
+use crate::wire::fcp;
+use std::collections::VecDeque;
 
 /// What all parts agree on: timeslot `n` begins at `n` times its length.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Timing {
     /// Length of a timeslot.
     pub slot: Time,
@@ -20,6 +25,10 @@ pub struct Timing {
     pub telling: Time,
     /// The slowest host's rate.
     pub slowest: Rate,
+    /// The longest message, in bytes of FCP.
+    pub message: u16,
+    /// The share of a timeslot that is left for messages.
+    pub reserve: f64,
 }
 
 impl Timing {
@@ -32,7 +41,14 @@ impl Timing {
         let slowest = host_rates(around)?.into_iter().min();
         let slowest = slowest.ok_or_else(|| SpecError::new("control", "no hosts"))?;
         let packet = largest(around);
-        let shares = 1.0 - spec.reserve;
+        let message = longest_message(options, around, packet);
+        let reserve = match spec.messages {
+            Messages::First => spec.reserve.unwrap_or(LEAST_RESERVE),
+            Messages::Reserved => {
+                spec.reserve.unwrap_or_else(|| needed_reserve(around, message, packet))
+            }
+        };
+        let shares = 1.0 - reserve;
         let needed = Time::from_secs_f64(slowest.pace().time_for(packet).as_secs_f64() / shares);
         // To the next nanosecond.
         let needed = Time::ns(needed.as_ps().div_ceil(1_000));
@@ -43,7 +59,7 @@ impl Timing {
                 format!(
                     "`slot` is {slot}, but a full packet of {packet} B takes {needed} at {slowest}, \
                      with {} of the timeslot in reserve",
-                    spec.reserve
+                    reserve
                 ),
             ));
         }
@@ -61,7 +77,7 @@ impl Timing {
         // Half of the time that there is before the batch begins, and before the next one is allocated.
         let room = spec.lead.min(slot.times(BATCH.into())).since(spec.processing);
         let telling = Time::ps(room.as_ps() / 2);
-        Ok(Timing { slot, capacity, lead: spec.lead, telling, slowest })
+        Ok(Timing { slot, capacity, lead: spec.lead, telling, slowest, message, reserve })
     }
     /// When a timeslot begins.
     #[inline]
@@ -77,6 +93,61 @@ impl Timing {
     pub const fn allocation(&self, batch: u64) -> Time {
         self.start(batch * BATCH as u64).since(self.lead)
     }
+}
+
+/// The longest message. Where one at each port on the way holds a packet up, all of them together do so for no
+/// longer than a timeslot.
+fn longest_message(options: &Fastpass, around: &Surroundings<'_>, packet: u64) -> u16 {
+    match options.spec().messages {
+        Messages::First => fcp::LONGEST as u16,
+        Messages::Reserved => {
+            let share = packet / u64::from(longest_way(around.graph).max(1));
+            let most = share.saturating_sub(OVERHEAD.into()) as usize;
+            most.clamp(fcp::SHORTEST, fcp::LONGEST) as u16
+        }
+    }
+}
+
+/// The share of the links between an arbiter's switch and others that messages of each host beyond take in every
+/// batch: one of the longest or two of the shortest, and a quarter more.
+fn needed_reserve(around: &Surroundings<'_>, message: u16, packet: u64) -> f64 {
+    let switch_of = |host: HostId| around.wiring.of(around.graph.hosts[host.at()])[0].far.node;
+    let share = |&arbiter: &HostId| {
+        let switch = switch_of(arbiter);
+        let is_switch =
+            |wire: &&Wire| around.graph.nodes[wire.far.node.at()].kind == NodeKind::Switch;
+        let links = around.wiring.of(switch).iter().filter(is_switch).count().max(1);
+        let beyond = (0..around.hosts() as u32).filter(|&host| switch_of(HostId(host)) != switch);
+        let one =
+            u64::from(message + OVERHEAD).max(2 * (fcp::SHORTEST as u64 + u64::from(OVERHEAD)));
+        let bytes = beyond.count() as u64 * one;
+        1.25 * bytes as f64 / (links as u64 * u64::from(BATCH) * packet) as f64
+    };
+    let most = around.stations.iter().map(share).fold(LEAST_RESERVE, f64::max);
+    most.min(MOST_RESERVE)
+}
+
+/// Links on the longest of the shortest ways from the first host to others.
+fn longest_way(graph: &Graph) -> u32 {
+    let mut away = vec![u32::MAX; graph.nodes.len()];
+    let mut next: VecDeque<NodeId> = graph.hosts.first().copied().into_iter().collect();
+    next.iter().for_each(|first| away[first.at()] = 0);
+    let mut neighbours = vec![Vec::new(); graph.nodes.len()];
+    for link in &graph.links {
+        neighbours[link.a.node.at()].push(link.b.node);
+        neighbours[link.b.node.at()].push(link.a.node);
+    }
+    let mut last = 0;
+    while let Some(node) = next.pop_front() {
+        last = away[node.at()];
+        for &other in &neighbours[node.at()] {
+            if away[other.at()] == u32::MAX {
+                away[other.at()] = last + 1;
+                next.push_back(other);
+            }
+        }
+    }
+    last
 }
 
 /// Bytes of the largest packet on the wire.

@@ -20,7 +20,7 @@ pub use endpoint::{EndpointEvent, EndpointSession};
 pub use session::{Counters, Session};
 
 use crate::time::Time;
-use crate::wire::fcp::{Invalid, Key};
+use crate::wire::fcp::{Invalid, Key, LONGEST};
 
 /// What an end has to know of the other one.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,9 @@ pub struct Config {
     pub lull: Time,
     /// An endpoint that waits for slots and hears nothing asks for an answer this often.
     pub alive: Time,
+    /// The longest message that this end sends, in bytes: from [`SHORTEST`](crate::wire::fcp::SHORTEST) to
+    /// [`LONGEST`].
+    pub longest: u16,
     /// The nonces come from this and the key: random, and never the same after a restart.
     pub seed: u64,
 }
@@ -53,7 +56,8 @@ impl Config {
     /// With Fastpass' time-out (200 µs) and gap (20 µs), and 1 ms of silence before an endpoint asks.
     pub const fn usual(key: Key, me: u32, peer: u32, nodes: u32, seed: u64) -> Config {
         let (timeout, gap, alive) = (Time::us(200), Time::us(20), Time::ms(1));
-        Config { key, me, peer, nodes, timeout, gap, lull: Time::ZERO, alive, seed }
+        let longest = LONGEST as u16;
+        Config { key, me, peer, nodes, timeout, gap, lull: Time::ZERO, alive, longest, seed }
     }
     /// How long an acknowledgement may wait for a packet that goes the same way.
     const fn ack_delay(&self) -> Time {

@@ -327,7 +327,8 @@ impl Session {
     /// The next packet of the epoch; none without one.
     pub(super) fn begin_packet<'a>(&self, out: &'a mut Vec<u8>) -> Option<Writer<'a>> {
         let number = self.last_number + 1;
-        Some(Writer::new(out, &self.header(self.mine, self.theirs?, number, self.received)))
+        let header = self.header(self.mine, self.theirs?, number, self.received);
+        Some(Writer::with_room(out, &header, self.config.longest.into()))
     }
     /// Ends a packet and counts it as sent, about what was noted in the window.
     pub(super) fn send(&mut self, writer: Writer, now: Time) {

@@ -6,6 +6,7 @@
 
 mod classes;
 mod demand;
+mod ends;
 mod links;
 pub mod options;
 mod paths;

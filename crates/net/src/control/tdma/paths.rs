@@ -1,5 +1,6 @@
 //! Which links a pair of hosts needs: any topology, found out pair by pair and kept.
 
+use super::ends::Ends;
 use super::set::set_bit;
 use crate::control::network::Network;
 use crate::error::SpecError;
@@ -23,10 +24,16 @@ impl Path<'_> {
     pub fn links(self) -> impl Iterator<Item = u32> {
         [self.up, self.down].into_iter().chain(self.inner.iter().copied())
     }
+    /// The last link between switches; [`FREE`] where there is none.
+    pub fn last(self) -> u32 {
+        self.inner.iter().copied().rev().find(|&link| link != FREE).unwrap_or(FREE)
+    }
 }
 
 /// What a planner has to know of a network's paths.
 pub(super) trait Paths: Send + Sized {
+    /// Whether each pair has a path of its own, which takes time to be read.
+    const ARE_MANY: bool;
     fn new(network: Network) -> Result<Self, SpecError>;
     fn network(&self) -> &Network;
     /// The path from `src` to `dst`; `None` where there is none.
@@ -39,9 +46,21 @@ pub(super) trait Paths: Send + Sized {
     fn own_link(&self, src: usize) -> Option<u32>;
     /// Into how many parts the destinations of `src` fall. Part 0 are those that nothing is known of.
     fn parts(&self, src: usize) -> usize;
-    /// The destinations of `src` in a part, 64 to a word, and perhaps others; `None` if it can reach
-    /// none of them while the links have `left`.
-    fn part(&mut self, src: usize, part: usize, left: &[u64]) -> Option<&[u64]>;
+    /// Something of where the path of a pair is kept, if it is.
+    fn glance(&self, _src: usize, _dst: usize) -> u32 {
+        0
+    }
+    /// Whether `src` may reach any of a part while the links have `left`.
+    fn reaches(&self, src: usize, part: usize, left: &[u64]) -> bool;
+    /// Replaces `out` with those of the destinations `among` that are in a part of `src`, 64 to a word,
+    /// less some of those it cannot reach while the links have `left`.
+    fn part(&self, src: usize, part: usize, left: &[u64], among: &[u64], out: &mut Vec<u64>);
+    /// The last link of a path is full.
+    fn close(&mut self, _link: u32) {}
+    /// It is not full any more.
+    fn open(&mut self, _link: u32) {}
+    /// No link is full.
+    fn open_all(&mut self) {}
     /// For the order of turns: hosts in an order in which those at different switches alternate.
     fn order(&self) -> Vec<u32> {
         (0..self.network().hosts() as u32).collect()
@@ -65,6 +84,8 @@ pub(super) struct PathTable {
     starts: Vec<bool>,
     /// Hosts to which paths end with different links.
     several: Vec<bool>,
+    /// Who is behind full links.
+    ends: Ends,
     scratch: Vec<u32>,
 }
 
@@ -82,8 +103,10 @@ const NONE: u32 = u32::MAX - 2;
 /// The destinations of a host, put together by path or by its first link.
 #[derive(Clone)]
 struct By {
-    /// Of each part, one destination.
-    one: Vec<u32>,
+    /// Of each part, the links that have to be free: all, or the first, of one of its paths.
+    keys: Vec<u32>,
+    /// How many these are for each part.
+    width: usize,
     /// Of each part, all destinations, 64 to a word.
     sets: Vec<u64>,
     /// Destinations whose path was not asked for yet.
@@ -94,33 +117,37 @@ struct By {
 impl By {
     fn new(hosts: usize) -> By {
         let unknown = vec![u64::MAX; hosts.div_ceil(64)];
-        By { one: Vec::new(), sets: Vec::new(), unknown, first_only: false }
+        By { keys: Vec::new(), width: 1, sets: Vec::new(), unknown, first_only: false }
     }
-    /// The links that have to be free for a part: all, or the first, of one of its paths.
-    fn needs<'a>(&self, part: usize, row: &'a [u32], width: usize) -> &'a [u32] {
-        self.key(self.one[part] as usize, row, width)
+    fn parts(&self) -> usize {
+        self.keys.len() / self.width
     }
-    fn key<'a>(&self, dst: usize, row: &'a [u32], width: usize) -> &'a [u32] {
-        &row[dst * width..][..if self.first_only { 1 } else { width }]
+    fn needs(&self, part: usize) -> &[u32] {
+        &self.keys[part * self.width..][..self.width]
     }
     /// Puts `dst`, whose path is in the row, into its part.
     fn add(&mut self, dst: usize, row: &[u32], width: usize) {
-        let key = self.key(dst, row, width);
-        let known = (0..self.one.len()).find(|&part| self.needs(part, row, width) == key);
+        let key = &row[dst * width..][..self.width];
+        let known = match key {
+            [first] => self.keys.iter().position(|known| known == first),
+            _ => self.keys.chunks_exact(self.width).position(|known| known == key),
+        };
         let words = self.unknown.len();
-        let part = known.unwrap_or(self.one.len());
+        let part = known.unwrap_or(self.parts());
         if known.is_none() {
             if part == MOST_PARTS && !self.first_only {
-                return self.add_all_by_first_link(row, width);
+                self.first_only = true;
+                return self.add_all(row, width);
             }
-            self.one.push(dst as u32);
+            self.keys.extend_from_slice(key);
             self.sets.resize(self.sets.len() + words, 0);
         }
         set_bit(&mut self.sets[part * words..][..words], dst, true);
     }
-    fn add_all_by_first_link(&mut self, row: &[u32], width: usize) {
-        self.first_only = true;
-        self.one.clear();
+    /// Puts all known destinations into parts anew, with paths of so many links.
+    fn add_all(&mut self, row: &[u32], width: usize) {
+        self.width = if self.first_only { 1 } else { width };
+        self.keys.clear();
         self.sets.clear();
         let known = |dst: &usize| row[dst * width] != UNKNOWN && row[dst * width] != NONE;
         for dst in (0..row.len() / width).filter(known) {
@@ -130,6 +157,7 @@ impl By {
 }
 
 impl Paths for PathTable {
+    const ARE_MANY: bool = true;
     fn new(network: Network) -> Result<PathTable, SpecError> {
         let hosts = network.hosts();
         let mut table = PathTable {
@@ -143,6 +171,7 @@ impl Paths for PathTable {
             down: vec![FREE; hosts],
             starts: vec![false; hosts],
             several: vec![false; hosts],
+            ends: Ends::new(hosts, 0, [].into_iter()),
             scratch: Vec::new(),
         };
         for src in (0..hosts).step_by(hosts.div_ceil(PROBES).max(1)) {
@@ -151,18 +180,39 @@ impl Paths for PathTable {
                 table.path(other, src);
             }
         }
+        table.find_ends();
         Ok(table)
     }
     fn parts(&self, src: usize) -> usize {
-        1 + self.by[src].one.len()
+        1 + self.by[src].parts()
     }
-    fn part(&mut self, src: usize, part: usize, left: &[u64]) -> Option<&[u64]> {
-        let by = &self.by[src];
-        let Some(part) = part.checked_sub(1) else { return Some(&by.unknown) };
+    #[inline]
+    fn glance(&self, src: usize, dst: usize) -> u32 {
+        self.of[src].get(dst * self.width).copied().unwrap_or(UNKNOWN)
+    }
+    #[inline]
+    fn reaches(&self, src: usize, part: usize, left: &[u64]) -> bool {
         let open = |&link: &u32| left.get(link as usize).is_none_or(|&left| left > 0);
-        let words = by.unknown.len();
-        let reached = by.needs(part, &self.of[src], self.width).iter().all(open);
-        reached.then(|| &by.sets[part * words..][..words])
+        part == 0 || self.by[src].needs(part - 1).iter().all(open)
+    }
+    fn part(&self, src: usize, part: usize, _left: &[u64], among: &[u64], out: &mut Vec<u64>) {
+        let by = &self.by[src];
+        out.clear();
+        let Some(part) = part.checked_sub(1) else {
+            return out.extend(among.iter().zip(&by.unknown).map(|(among, set)| among & set));
+        };
+        let (closed, words) = (self.ends.closed(by.needs(part)[0]), by.unknown.len());
+        let sets = among.iter().zip(&by.sets[part * words..][..words]).zip(closed);
+        out.extend(sets.map(|((among, set), closed)| among & set & !closed));
+    }
+    fn close(&mut self, link: u32) {
+        self.ends.close(link);
+    }
+    fn open(&mut self, link: u32) {
+        self.ends.open(link);
+    }
+    fn open_all(&mut self) {
+        self.ends.open_all();
     }
     fn own_link(&self, src: usize) -> Option<u32> {
         Some(self.up[src]).filter(|_| !self.starts[src])
@@ -202,6 +252,7 @@ impl PathTable {
         let row = &mut self.of[src];
         if row.is_empty() {
             row.resize(hosts * width, UNKNOWN);
+            self.by[src].width = width;
         }
         let place = &mut row[dst * width..][..width];
         place.fill(FREE);
@@ -210,9 +261,30 @@ impl PathTable {
         if path.is_empty() {
             row[dst * width] = NONE;
         } else {
+            if let (Some(&first), Some(&last)) = (kept.first(), kept.last()) {
+                self.ends.learn(dst, first, last);
+            }
             self.by[src].add(dst, row, width);
         }
         self.scratch = path;
+    }
+    /// From all paths that are known, who is behind which link.
+    fn find_ends(&mut self) {
+        let (width, links) = (self.width, self.network.capacity().len());
+        let ends = |path: &[u32]| {
+            let mut inner = path.iter().copied().filter(|&link| (link as usize) < links);
+            let first = inner.next()?;
+            Some((first, inner.next_back().unwrap_or(first)))
+        };
+        let rows = || self.of.iter().flat_map(|row| row.chunks_exact(width).map(ends).enumerate());
+        let pairs = rows().filter_map(|(_, ends)| ends);
+        let mut found = Ends::new(self.of.len(), links, pairs);
+        rows().for_each(|(dst, ends)| {
+            if let Some((first, last)) = ends {
+                found.learn(dst, first, last);
+            }
+        });
+        self.ends = found;
     }
     /// The first path of a host shows its own link; where another path has another one, that path is
     /// kept whole.
@@ -242,12 +314,13 @@ impl PathTable {
     }
     /// Makes room for longer paths.
     fn widen(&mut self, width: usize) {
-        for row in self.of.iter_mut().filter(|row| !row.is_empty()) {
+        for (row, by) in self.of.iter_mut().zip(&mut self.by).filter(|(row, _)| !row.is_empty()) {
             let mut wide = vec![FREE; row.len() / self.width * width];
             for (new, old) in wide.chunks_exact_mut(width).zip(row.chunks_exact(self.width)) {
                 new[..old.len()].copy_from_slice(old);
             }
             *row = wide;
+            by.add_all(row, width);
         }
         self.width = width;
     }
@@ -284,12 +357,17 @@ mod tests {
             let mut table = PathTable::new(network()).unwrap();
             asked.iter().for_each(|&(src, dst)| { table.path(src, dst); });
             let mut left = vec![1; 384];
-            used.iter().for_each(|&link| left[link] = 0);
+            for &link in &used {
+                left[link] = 0;
+                table.close(link as u32);
+            }
             let mut path = Vec::new();
             for src in 0..64 {
                 let mut found = [0; 64];
                 for part in 0..table.parts(src) {
-                    let set = table.part(src, part, &left).map_or(0, |set| set[0]);
+                    let mut set = Vec::new();
+                    table.part(src, part, &left, &[u64::MAX], &mut set);
+                    let set = if table.reaches(src, part, &left) { set[0] } else { 0 };
                     (0..64).filter(|dst| set >> dst & 1 == 1).for_each(|dst: usize| found[dst] += 1);
                 }
                 for (dst, found) in found.into_iter().enumerate() {

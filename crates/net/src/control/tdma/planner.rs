@@ -25,6 +25,8 @@ use crate::units::Rate;
 
 /// Destinations that a host which got nothing tries to take from another, in each slot.
 const TRIES: usize = 8;
+/// Hosts whose data is read together.
+const AHEAD: usize = 16;
 /// Paths looked at in each slot for hosts to change places, for each host of the network.
 const LOOKS: usize = 4;
 
@@ -38,8 +40,14 @@ pub(super) struct Planner<P> {
     hosts: Vec<Host>,
     /// Destinations with room on their link and in their buffer, 64 to a word.
     open: Vec<u64>,
+    /// Room for sets: of those for whom a host has bytes and that are open, and of what it wants.
+    among: Vec<u64>,
     set: Vec<u64>,
     wishes: Vec<u64>,
+    /// By place among those read together, the first destination from the head on.
+    first: [u32; AHEAD],
+    /// What was read ahead, put together: it means nothing.
+    read: u32,
     /// The latest rate, and what a slot carries at it.
     carries: (u64, u64),
     /// The rate at which a demand's time is measured: that of the fastest pair.
@@ -91,8 +99,11 @@ impl<P: Paths> Planner<P> {
             served: Vec::with_capacity(hosts),
             hosts: (0..hosts as u32).map(host).collect(),
             open: vec![0; hosts.div_ceil(64)],
+            among: Vec::with_capacity(hosts.div_ceil(64)),
             set: Vec::with_capacity(hosts.div_ceil(64)),
             wishes: Vec::with_capacity(hosts.div_ceil(64)),
+            first: [0; AHEAD],
+            read: 0,
             carries: (0, 0),
             reference: Rate(1),
             rounds,
@@ -153,12 +164,18 @@ impl<P: Paths> Planner<P> {
         demand.give_back(src, dst, of.bytes);
         let Some(path) = self.paths.path(src, dst) else { return };
         self.links.give_back(path, of.rate.0, user);
+        let last = path.last();
+        self.paths.open(last);
         set_bit(&mut self.open, dst, true);
     }
     fn occupy(&mut self, fit: Fit, user: u32, demand: &Demand) {
         let Some(path) = self.paths.path(fit.src, fit.dst) else { return };
         self.links.take(path, fit.rate, user);
-        let full = self.links.left[self.links.at(path.down)] == 0;
+        let (last, down) = (path.last(), self.links.at(path.down));
+        if self.links.left[self.links.at(last)] == 0 {
+            self.paths.close(last);
+        }
+        let full = self.links.left[down] == 0;
         let full = full && self.paths.has_one_link(fit.dst);
         if full || demand.room(HostId(fit.dst as u32)) == 0 {
             set_bit(&mut self.open, fit.dst, false);
@@ -170,11 +187,14 @@ impl<P: Paths> Planner<P> {
         own.is_none_or(|link| self.links.left[self.links.at(link)] > 0)
             && usize::from(self.hosts[src].sends) < usize::from(self.rounds.spec().classes)
     }
+    /// The place of the next destination, which may be one behind the last.
+    fn from(&self, next: u32) -> usize {
+        if next as usize == self.hosts.len() { 0 } else { next as usize }
+    }
     /// The head of `src`: the next destination that it could reach in an empty network; and whether its
-    /// path is free in this slot.
-    fn head(&mut self, src: usize, demand: &Demand) -> Option<Fit> {
+    /// path is free in this slot. There is none before `from`.
+    fn head(&mut self, src: usize, from: usize, demand: &Demand) -> Option<Fit> {
         let (paths, links) = (&mut self.paths, &self.links);
-        let from = self.hosts[src].head as usize % self.hosts.len();
         let mut fit = None;
         find(demand.waiting(src), from, |dst| {
             if demand.room(HostId(dst as u32)) == 0 {
@@ -191,7 +211,14 @@ impl<P: Paths> Planner<P> {
     fn turns(&mut self, demand: &mut Demand, round: &mut Round) {
         for place in 0..self.line.len() {
             let src = self.line[place] as usize;
-            let Some(fit) = self.head(src, demand) else { continue };
+            if P::ARE_MANY && place % AHEAD == 0 {
+                self.come_near(place, demand);
+            }
+            let first = match P::ARE_MANY {
+                true => self.first[place % AHEAD] as usize,
+                false => self.from(self.hosts[src].head),
+            };
+            let Some(fit) = self.head(src, first, demand) else { continue };
             let dst = fit.dst;
             let turn = self.serve(fit, demand, round);
             let host = &mut self.hosts[src];
@@ -200,6 +227,18 @@ impl<P: Paths> Planner<P> {
             host.turns = host.turns.saturating_sub(1);
             if host.turns == 0 {
                 (host.turns, host.done) = (host.weight, true);
+            }
+        }
+    }
+    /// Reads what will be needed of the next hosts in line: so the processor waits for the memory of all
+    /// of them at once.
+    fn come_near(&mut self, place: usize, demand: &Demand) {
+        for at in place..self.line.len().min(place + AHEAD) {
+            let src = self.line[at] as usize;
+            let from = self.from(self.hosts[src].head);
+            if let Some(dst) = find(demand.waiting(src), from, |_| true) {
+                self.first[at - place] = dst as u32;
+                self.read ^= self.paths.glance(src, dst) ^ demand.at(src, dst) as u32;
             }
         }
     }
@@ -221,22 +260,25 @@ impl<P: Paths> Planner<P> {
         if waiting.is_empty() {
             return None;
         }
-        let mut set = std::mem::take(&mut self.set);
-        let from = self.hosts[src].next as usize % self.hosts.len();
+        let (mut among, mut set) = (std::mem::take(&mut self.among), std::mem::take(&mut self.set));
+        among.clear();
+        among.extend(waiting.iter().zip(&self.open).map(|(waits, open)| waits & open));
+        let from = self.from(self.hosts[src].next);
         let parts = self.paths.parts(src) - 1;
         let mut found = None;
         // What nothing is known of comes last: looking at it changes the parts.
-        for part in (0..parts).map(|step| 1 + (from + step) % parts).chain([0]) {
-            let Some(part) = self.paths.part(src, part, &self.links.left) else { continue };
-            set.clear();
-            let words = waiting.iter().zip(&self.open).zip(part);
-            set.extend(words.map(|((waits, open), part)| waits & open & part));
+        let first = 1 + if parts > 0 { from % parts } else { 0 };
+        for part in (first..=parts).chain(1..first).chain([0]) {
+            if !self.paths.reaches(src, part, &self.links.left) {
+                continue;
+            }
+            self.paths.part(src, part, &self.links.left, &among, &mut set);
             found = self.first_fit(src, (&set, from), looks);
             if found.is_some() || *looks == 0 {
                 break;
             }
         }
-        self.set = set;
+        (self.among, self.set) = (among, set);
         found
     }
     /// The first destination of a set, from one on, whose path is free, if so many looks will do.
@@ -271,7 +313,7 @@ impl<P: Paths> Planner<P> {
             let mut wishes = std::mem::take(&mut self.wishes);
             wishes.clear();
             wishes.extend(demand.waiting(src));
-            let from = self.hosts[src].next as usize % self.hosts.len();
+            let from = self.from(self.hosts[src].next);
             find(&wishes, from, |dst| {
                 (tries, looks) = (tries - 1, looks.saturating_sub(1));
                 let done = self.replace((src, dst), start, demand, round, &mut looks);
@@ -333,6 +375,7 @@ impl<P: Paths> Planner<P> {
     /// Fills one slot. Says whether there is anything in it.
     fn slot(&mut self, demand: &mut Demand, round: &mut Round) -> bool {
         self.links.clear();
+        self.paths.open_all();
         for host in &mut self.hosts {
             (host.sends, host.turn) = (0, NOBODY);
         }

@@ -4,19 +4,7 @@
 /// which `take` holds.
 #[inline]
 pub(super) fn find(set: &[u64], from: usize, mut take: impl FnMut(usize) -> bool) -> Option<usize> {
-    let words = set.len();
-    if words == 0 {
-        return None;
-    }
-    let (first, bit) = ((from / 64) % words, from % 64);
-    for step in 0..=words {
-        let at = (first + step) % words;
-        let mask = match step {
-            0 => u64::MAX << bit,
-            _ if step == words => !(u64::MAX << bit),
-            _ => u64::MAX,
-        };
-        let mut word = set[at] & mask;
+    let mut take_of = |at: usize, mut word: u64| {
         while word != 0 {
             let member = at * 64 + word.trailing_zeros() as usize;
             if take(member) {
@@ -24,8 +12,16 @@ pub(super) fn find(set: &[u64], from: usize, mut take: impl FnMut(usize) -> bool
             }
             word &= word - 1;
         }
-    }
-    None
+        None
+    };
+    let first = from / 64;
+    let (before, after) = set.split_at_checked(first)?;
+    let (&at_first, after) = after.split_first()?;
+    let late = u64::MAX << (from % 64);
+    take_of(first, at_first & late)
+        .or_else(|| (first + 1..).zip(after).find_map(|(at, &word)| take_of(at, word)))
+        .or_else(|| (0..).zip(before).find_map(|(at, &word)| take_of(at, word)))
+        .or_else(|| take_of(first, at_first & !late))
 }
 
 #[inline]

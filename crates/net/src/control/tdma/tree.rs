@@ -21,8 +21,6 @@ pub(super) struct TreePaths {
     /// Of each switch: the hosts within so many links upwards, as sets.
     within: Vec<Vec<Vec<u64>>>,
     below: Vec<Below>,
-    /// Room for a set of hosts.
-    reach: Vec<u64>,
 }
 
 /// What lies below a link downwards.
@@ -33,6 +31,7 @@ struct Below {
 }
 
 impl Paths for TreePaths {
+    const ARE_MANY: bool = false;
     fn new(network: Network) -> Result<TreePaths, SpecError> {
         let mut tree = TreePaths {
             switch: Vec::new(),
@@ -43,7 +42,6 @@ impl Paths for TreePaths {
             ups: Vec::new(),
             within: Vec::new(),
             below: Vec::new(),
-            reach: vec![0; network.hosts().div_ceil(64)],
             network,
         };
         let first = tree.find_switches();
@@ -66,25 +64,24 @@ impl Paths for TreePaths {
     fn parts(&self, _src: usize) -> usize {
         2
     }
-    fn part(&mut self, src: usize, part: usize, left: &[u64]) -> Option<&[u64]> {
-        if part == 0 {
-            return None;
-        }
+    fn reaches(&self, _src: usize, part: usize, _left: &[u64]) -> bool {
+        part > 0
+    }
+    fn part(&self, src: usize, _part: usize, left: &[u64], among: &[u64], out: &mut Vec<u64>) {
         let switch = self.switch[src] as usize;
         let open = |&&link: &&u32| left[link as usize] > 0;
         let reach = self.ups[switch].iter().take_while(open).count();
-        let set = &mut self.reach;
+        out.clear();
         match self.within[switch].get(reach) {
-            Some(hosts) => set.copy_from_slice(hosts),
-            None => set.fill(u64::MAX),
+            Some(hosts) => out.extend(among.iter().zip(hosts).map(|(among, hosts)| among & hosts)),
+            None => out.extend_from_slice(among),
         }
         if reach > 0 {
             let closed = |below: &&Below| left[below.link as usize] == 0 && !below.switches[switch];
             for below in self.below.iter().filter(closed) {
-                set.iter_mut().zip(&below.hosts).for_each(|(set, hosts)| *set &= !hosts);
+                out.iter_mut().zip(&below.hosts).for_each(|(set, hosts)| *set &= !hosts);
             }
         }
-        Some(&self.reach)
     }
     /// The first host of each switch, then the second of each, and so on: so switches that are alike
     /// stay in step.

@@ -63,6 +63,24 @@ impl Link {
     }
 }
 
+/// What all pairs of a host have in common.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Common {
+    /// The first links of all their paths, and how many these are.
+    links: [u32; 4],
+    count: u8,
+    /// The least of their rates.
+    pub least: u64,
+    known: bool,
+}
+
+impl Common {
+    /// Some of the links that all of them need.
+    pub fn links(&self) -> &[u32] {
+        &self.links[..usize::from(self.count)]
+    }
+}
+
 /// Pairs of a host that have nothing waiting and whose paths are remembered: most come back soon.
 const REMEMBERED: usize = 16;
 
@@ -94,6 +112,8 @@ pub(super) struct Demand {
     idle: Vec<Vec<u32>>,
     /// Backlog group of each host, by ticket.
     of: Vec<Vec<u32>>,
+    /// By host.
+    common: Vec<Common>,
     links: Vec<Link>,
     touched: Vec<u32>,
     touched_hosts: Vec<HostId>,
@@ -119,6 +139,7 @@ impl Demand {
             free: Vec::new(),
             idle: vec![Vec::new(); network.hosts()],
             of: vec![Vec::new(); network.hosts()],
+            common: vec![Common::default(); network.hosts()],
             links: network.capacity().iter().map(link).collect(),
             touched: Vec::new(),
             touched_hosts: Vec::new(),
@@ -213,6 +234,7 @@ impl Demand {
         let pair = &mut self.pairs[id as usize];
         (pair.flows, pair.ticket, pair.since) = (flows, ticket, now);
         self.link(id);
+        self.common[src.at()].known = false;
         self.busy += usize::from(self.of[src.at()].is_empty());
         self.enqueue(id);
         self.touch(id);
@@ -294,12 +316,35 @@ impl Demand {
         self.unlink(id);
         let src = self.pairs[id as usize].src;
         self.of[src.at()].retain(|&other| other != id);
+        self.common[src.at()].known = false;
         self.busy -= usize::from(self.of[src.at()].is_empty());
         self.idle[src.at()].push(id);
         if self.idle[src.at()].len() > REMEMBERED {
             self.free.push(self.idle[src.at()].remove(0));
         }
         self.version += 1;
+    }
+    /// What all pairs of a host with a backlog have in common.
+    pub fn common(&mut self, host: HostId) -> Common {
+        if !self.common[host.at()].known {
+            self.common[host.at()] = self.find_common(host);
+        }
+        self.common[host.at()]
+    }
+    fn find_common(&self, host: HostId) -> Common {
+        let pairs = || self.backlog(host).iter().map(|&id| self.pair(id));
+        let least = pairs().map(|pair| pair.rate).min().unwrap_or(0);
+        let Some(first) = pairs().next() else { return Common::default() };
+        let shared = |at: &usize| {
+            let link = first.steps[*at].link;
+            pairs().all(|pair| pair.steps.get(*at).is_some_and(|step| step.link == link))
+        };
+        let mut common = Common { least, known: true, ..Common::default() };
+        for at in (0..first.steps.len().min(common.links.len())).take_while(shared) {
+            common.links[at] = first.steps[at].link;
+            common.count += 1;
+        }
+        common
     }
     /// A pair has had its turn: it waits from now on, with another ticket.
     pub fn waits(&mut self, id: u32, ticket: u64, now: Time) {
@@ -348,6 +393,7 @@ impl Demand {
             .iter_mut()
             .zip(network.capacity())
             .for_each(|(link, rate)| link.capacity = rate.0);
+        self.common.fill(Common::default());
         self.idle.iter_mut().for_each(|idle| self.free.append(idle));
         for id in ids {
             let Pair { src, dst, .. } = self.pairs[id as usize];

@@ -162,6 +162,17 @@ impl Timeslice {
             })
     }
 
+    /// Whether no pair of a host fits, for want of room on links that all of them need.
+    fn is_stuck(&mut self, host: HostId) -> bool {
+        let common = self.demand.common(host);
+        let full = |&link: &u32| {
+            let Link { capacity, load, kept, .. } = self.links[link as usize];
+            load + kept + common.least > capacity
+        };
+        let claims = self.claim.is_some_and(|id| self.demand.pair(id).src == host);
+        !claims && common.links().iter().any(full)
+    }
+
     /// A pair has sent since its node's `since`: its next turn.
     fn finish(&mut self, id: u32, now: Time) {
         let pair = self.demand.pair(id);
@@ -236,7 +247,10 @@ impl Timeslice {
     fn schedule(&mut self, host: HostId, now: Time, plan: &mut Plan) {
         let old = self.nodes[host.at()].active;
         self.lift(host.at());
-        let mut others = self.demand.backlog(host).iter().copied().filter(|&id| old != Some(id));
+        let stuck = self.is_stuck(host);
+        debug_assert!(!stuck || !self.demand.backlog(host).iter().any(|&id| self.fits(id)));
+        let backlog = if stuck { &[] } else { self.demand.backlog(host) };
+        let mut others = backlog.iter().copied().filter(|&id| old != Some(id));
         let Some(id) = others.find(|&id| self.fits(id)).or(old) else {
             self.affected.allow(host);
             return;

@@ -50,6 +50,7 @@ fn bumped(spec: BumpSpec, queue: QueueSpec) -> Bumped {
         seed: 1,
         classifier: None,
         senders: Senders::default(),
+        reserve: None,
     });
     let taps = vec![PortId(0), PortId(1)];
     let sample = Time::ps(1);

@@ -71,6 +71,7 @@ impl Arbiter {
     pub fn new(common: Common, rank: u8, fabric: Arc<Fabric>, empty: Schedule) -> Arbiter {
         let host = common.arbiters[usize::from(rank)];
         Arbiter {
+            outbox: Outbox::new(&common, host),
             common,
             host,
             rank,
@@ -78,7 +79,6 @@ impl Arbiter {
             empty,
             watchdog: None,
             service: None,
-            outbox: Outbox::new(host),
             batch: Timer::new(BATCH),
             talk: Timer::new(TALK),
             watch: Timer::new(WATCH),

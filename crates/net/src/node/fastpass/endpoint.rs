@@ -4,7 +4,8 @@
 //! A destination needs as many timeslots as its packets fill greedily, in order. What it needs, less what
 //! it was granted and what it has asked for already, is asked for: so whatever happens to timeslots, to
 //! messages or to an arbiter, what is left in the queues is asked for again. A timeslot that comes too
-//! late is not used. Messages to the arbiter are not scheduled; they leave first.
+//! late is not used. Messages to the arbiter are not scheduled; as long as they take no more than
+//! their share they leave first.
 
 use super::Common;
 use super::clock::Clock;
@@ -14,12 +15,15 @@ use super::peers::Peers;
 use super::queues::Queues;
 use super::slots::{Granted, Slots};
 use super::timer::Timer;
+use crate::control::fastpass::Messages;
 use crate::control::fcp::EndpointEvent;
 use crate::frame::Packet;
 use crate::id::{HostId, PortId};
 use crate::node::agent::{AGENT_TOKENS, Agent};
+use crate::node::reserve::Reserve;
 use crate::node::{Census, Cx, Note, Tally};
 use crate::time::Time;
+use crate::units::{Pace, Rate};
 use crate::wire::fastpass::{Body, Message};
 use std::collections::VecDeque;
 
@@ -54,9 +58,16 @@ pub struct Endpoint {
     common: Common,
     host: HostId,
     clock: Clock,
+    /// The class of packets in their timeslots, unless it is their own: then messages leave first.
+    class: Option<u8>,
+    /// What messages may take of the link before packets.
+    reserve: Reserve,
+    pace: Pace,
     /// Packets per timeslot.
     lanes: u64,
     late: Time,
+    /// How long before a timeslot is too late it has to be known.
+    notice: Time,
     /// How long no arbiter may say anything before another one is tried.
     patience: Time,
     peers: Peers,
@@ -81,12 +92,18 @@ impl Endpoint {
     /// The endpoint of `host`, which can send `lanes` packets per timeslot.
     pub fn new(common: Common, host: HostId, lanes: u16) -> Endpoint {
         let (spec, timing) = (common.options.spec(), common.timing);
+        let reserved = spec.messages == Messages::Reserved;
+        let slots = if reserved && common.options.is_exact() { 1 } else { 4 };
         let ahead = timing.lead.as_ps() / timing.slot.as_ps().max(1);
         Endpoint {
             host,
             clock: Clock::new(&common, host.0),
+            class: common.options.classes().0,
+            reserve: common.reserve(),
+            pace: Rate(timing.slowest.0 * u64::from(lanes)).pace(),
             lanes: lanes.into(),
-            late: spec.late.unwrap_or(timing.slot.times(4)),
+            late: spec.late.unwrap_or(timing.slot.times(slots)),
+            notice: if reserved { timing.slot } else { Time::ZERO },
             patience: spec.watchdog_timeout.times(2),
             peers: Peers::new(&common, host),
             queues: Queues::new(timing.capacity),
@@ -95,7 +112,7 @@ impl Endpoint {
             losses: LossTrace::new(spec.fault_window),
             next_report: Time::ZERO,
             messages: VecDeque::new(),
-            outbox: Outbox::new(host),
+            outbox: Outbox::new(&common, host),
             talk: Timer::new(TALK),
             wait: Timer::new(SLOT),
             events: Vec::new(),
@@ -192,7 +209,7 @@ impl Endpoint {
     }
     /// Keeps a timeslot, unless it is over, or there is one at that time already.
     fn keep(&mut self, granted: Granted, now: Time) {
-        let over = self.is_late(granted.slot, now);
+        let over = self.is_late(granted.slot, now.after(self.notice));
         let Endpoint { queues, slots, lanes, .. } = self;
         let mut places = (granted.slot * *lanes..).take(*lanes as usize);
         match queues.get_mut(granted.dst) {
@@ -249,7 +266,13 @@ impl Endpoint {
         open.begun = true;
         open.room = open.room.saturating_sub(packet.len.into());
         self.losses.leaves(&packet, path, cx.now);
-        Packet { entropy: path, ..packet }
+        Packet { entropy: path, class: self.class.unwrap_or(packet.class), ..packet }
+    }
+    /// The next message leaves.
+    fn message(&mut self, now: Time) -> Option<Packet> {
+        let message = self.messages.pop_front()?;
+        self.reserve.leaves(now, self.pace.time_for(message.len.into()));
+        Some(message)
     }
     /// The first open timeslot is over.
     fn close(&mut self, late: bool) {
@@ -296,12 +319,15 @@ impl Agent for Endpoint {
         }
     }
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        if let Some(message) = self.messages.pop_front() {
-            return Some(message);
+        if self.class.is_none() || self.reserve.goes_first(cx.now) {
+            let message = self.message(cx.now);
+            if message.is_some() {
+                return message;
+            }
         }
         let packet = self.release(cx);
         self.talk(cx);
-        packet
+        packet.or_else(|| self.message(cx.now))
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         match self.peers.sender(message) {

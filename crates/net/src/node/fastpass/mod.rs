@@ -20,6 +20,7 @@ use crate::control::fastpass::allocate::BATCH;
 use crate::control::fastpass::{Fastpass, Timing};
 use crate::control::fcp::Config;
 use crate::id::HostId;
+use crate::node::reserve::Reserve;
 use crate::rng::{Stream, mix64};
 use crate::wire::fcp::Key;
 
@@ -42,6 +43,10 @@ pub struct Common {
 }
 
 impl Common {
+    /// What messages may take of a port before packets.
+    fn reserve(&self) -> Reserve {
+        Reserve::new(self.options.classes().1, self.timing.reserve)
+    }
     /// The secret that two nodes share.
     fn key(&self, a: u32, b: u32) -> Key {
         let pair = u64::from(a.min(b)) << 32 | u64::from(a.max(b));
@@ -59,6 +64,7 @@ impl Common {
             timeout: spec.timeout,
             gap: spec.gap,
             lull: self.timing.slot.times(BATCH.into()),
+            longest: self.timing.message,
             alive: crate::time::Time::ps(spec.watchdog_timeout.as_ps() / 2),
             ..Config::usual(self.key(me, peer), me, peer, self.hosts, seed)
         }

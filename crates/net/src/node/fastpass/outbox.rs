@@ -4,23 +4,23 @@ use super::{Common, OVERHEAD};
 use crate::frame::Packet;
 use crate::id::HostId;
 use crate::node::Cx;
-use crate::node::controller::CONTROL_CLASS;
 use crate::wire::fastpass::{Body, Message};
 
 /// Makes packets of messages, and counts them.
 pub(super) struct Outbox {
     me: HostId,
+    class: u8,
     pub messages: u64,
     pub bytes: u64,
 }
 
 impl Outbox {
-    pub const fn new(me: HostId) -> Outbox {
-        Outbox { me, messages: 0, bytes: 0 }
+    pub fn new(common: &Common, me: HostId) -> Outbox {
+        Outbox { me, class: common.options.classes().1, messages: 0, bytes: 0 }
     }
     /// A message as a packet over a path.
     pub fn packet(&mut self, to: HostId, path: u16, bytes: Vec<u8>, cx: &mut Cx<'_>) -> Packet {
-        let packet = cx.attach((self.me, to), bytes, OVERHEAD, CONTROL_CLASS);
+        let packet = cx.attach((self.me, to), bytes, OVERHEAD, self.class);
         self.messages += 1;
         self.bytes += u64::from(packet.len);
         Packet { entropy: path, ..packet }

@@ -193,6 +193,7 @@ fn switch(graph: &Graph, node: u32, queue: &QueueSpec) -> Switch {
         seed: SEED,
         classifier: None,
         senders: Senders::default(),
+        reserve: None,
     })
 }
 

@@ -5,11 +5,15 @@ mod cubic;
 mod dctcp;
 mod fixed;
 mod reno;
+mod retcp;
+mod tdtcp;
 
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use fixed::Fixed;
 pub use reno::Reno;
+pub use retcp::{Jumps, Retcp};
+pub use tdtcp::Tdtcp;
 
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
@@ -25,6 +29,8 @@ pub struct Ack {
     pub nxt: u32,
     /// It carried ECN-Echo.
     pub echo: bool,
+    /// The network has announced a circuit for what is sent.
+    pub circuit: bool,
     /// The round-trip time measured by it.
     pub rtt: Option<Time>,
     /// The smoothed round-trip time.
@@ -61,6 +67,9 @@ pub trait Congestion {
     fn restart(&mut self, initial_window: u32);
     /// Segments that may be under way, at least 1.
     fn window(&self) -> u32;
+    /// From now on all calls but [`Self::restart`] are about paths of this class; only algorithms that
+    /// treat paths apart care.
+    fn select(&mut self, _path: u8) {}
 }
 
 /// No window grows beyond this many segments.
@@ -84,6 +93,18 @@ pub enum AlgorithmKind {
     ///
     /// Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, and RFC 8257.
     Dctcp,
+    /// NewReno whose window doubles when a circuit comes and halves when it goes; needs a fabric that
+    /// announces circuits.
+    ///
+    /// Source: Mukerjee et al., "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks"
+    /// (Etalon), 2018, section 4.4.
+    Retcp,
+    /// A NewReno window for each kind of path (packet switch, circuits), of which the present path's
+    /// holds; what overtakes something on another path is no sign of loss. Needs a fabric that tells
+    /// which path is active.
+    ///
+    /// Source: Chen et al., "Time-Division TCP for Reconfigurable Data Center Networks", SIGCOMM 2022.
+    Tdtcp,
     /// No congestion control: a constant window, for networks in which a schedule sees to it that nothing
     /// is lost.
     ///
@@ -100,8 +121,25 @@ impl AlgorithmKind {
             AlgorithmKind::NewReno => "newreno",
             AlgorithmKind::Cubic => "cubic",
             AlgorithmKind::Dctcp => "dctcp",
+            AlgorithmKind::Retcp => "retcp",
+            AlgorithmKind::Tdtcp => "tdtcp",
             AlgorithmKind::Fixed => "fixed",
         }
+    }
+}
+
+/// What can be set of the algorithms; each takes its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuning {
+    /// DCTCP's gain is 2 to the power of minus this.
+    pub gain_shift: u8,
+    /// How far reTCP's window jumps.
+    pub jumps: Jumps,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning { gain_shift: 4, jumps: Jumps::USUAL }
     }
 }
 
@@ -114,6 +152,10 @@ pub enum Algorithm {
     Cubic(Cubic),
     /// Reduction by the fraction of marks.
     Dctcp(Dctcp),
+    /// Jumps with circuits.
+    Retcp(Retcp),
+    /// A state for each path.
+    Tdtcp(Box<Tdtcp>),
     /// No control.
     Fixed(Fixed),
 }
@@ -124,19 +166,22 @@ macro_rules! each {
             Algorithm::Reno($it) => $call,
             Algorithm::Cubic($it) => $call,
             Algorithm::Dctcp($it) => $call,
+            Algorithm::Retcp($it) => $call,
+            Algorithm::Tdtcp($it) => $call,
             Algorithm::Fixed($it) => $call,
         }
     };
 }
 
 impl Algorithm {
-    /// A fresh state: slow start from `initial_window` segments, where a fixed window stays. DCTCP's gain
-    /// is 2 to the power of minus `gain_shift`; the others ignore it.
-    pub fn new(kind: AlgorithmKind, initial_window: u32, gain_shift: u8) -> Algorithm {
+    /// A fresh state: slow start from `initial_window` segments, where a fixed window stays.
+    pub fn new(kind: AlgorithmKind, initial_window: u32, tuning: Tuning) -> Algorithm {
         match kind {
             AlgorithmKind::NewReno => Algorithm::Reno(Reno::new(initial_window)),
             AlgorithmKind::Cubic => Algorithm::Cubic(Cubic::new(initial_window)),
-            AlgorithmKind::Dctcp => Algorithm::Dctcp(Dctcp::new(initial_window, gain_shift)),
+            AlgorithmKind::Dctcp => Algorithm::Dctcp(Dctcp::new(initial_window, tuning.gain_shift)),
+            AlgorithmKind::Retcp => Algorithm::Retcp(Retcp::new(initial_window, tuning.jumps)),
+            AlgorithmKind::Tdtcp => Algorithm::Tdtcp(Box::new(Tdtcp::new(initial_window))),
             AlgorithmKind::Fixed => Algorithm::Fixed(Fixed::new(initial_window)),
         }
     }
@@ -146,6 +191,8 @@ impl Algorithm {
             Algorithm::Reno(_) => AlgorithmKind::NewReno,
             Algorithm::Cubic(_) => AlgorithmKind::Cubic,
             Algorithm::Dctcp(_) => AlgorithmKind::Dctcp,
+            Algorithm::Retcp(_) => AlgorithmKind::Retcp,
+            Algorithm::Tdtcp(_) => AlgorithmKind::Tdtcp,
             Algorithm::Fixed(_) => AlgorithmKind::Fixed,
         }
     }
@@ -169,6 +216,9 @@ impl Congestion for Algorithm {
     #[inline]
     fn window(&self) -> u32 {
         each!(self, it => it.window())
+    }
+    fn select(&mut self, path: u8) {
+        each!(self, it => it.select(path))
     }
 }
 

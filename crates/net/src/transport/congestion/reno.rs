@@ -70,6 +70,13 @@ impl Reno {
     pub fn new(initial_window: u32) -> Reno {
         Reno { growth: Growth::new(initial_window), answered: 0 }
     }
+
+    /// The window becomes `by`/`of` of what it is, and grows from there; the threshold stays.
+    pub(super) fn scale(&mut self, by: u32, of: u32) {
+        let scaled = u64::from(self.growth.window) * u64::from(by) / u64::from(of);
+        self.growth.window = scaled.clamp(1, u64::from(MAX_WINDOW)) as u32;
+        self.growth.credit = 0;
+    }
 }
 
 impl Congestion for Reno {

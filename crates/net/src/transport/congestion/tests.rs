@@ -6,7 +6,17 @@ const ROUND: Time = Time::ms(100);
 /// An unmarked acknowledgement of `acked` segments up to `una`, with `window` more under way.
 fn ack(acked: u32, una: u32, window: u32) -> Ack {
     let nxt = una + window;
-    Ack { acked, una, nxt, echo: false, rtt: None, srtt: ROUND, limited: true, recovering: false }
+    Ack {
+        acked,
+        una,
+        nxt,
+        echo: false,
+        circuit: false,
+        rtt: None,
+        srtt: ROUND,
+        limited: true,
+        recovering: false,
+    }
 }
 
 /// One connection that always fills its window, a round trip at a time, acknowledged per segment.
@@ -18,7 +28,11 @@ struct Flow {
 
 impl Flow {
     fn new(kind: AlgorithmKind, initial_window: u32) -> Flow {
-        Flow { algorithm: Algorithm::new(kind, initial_window, 4), una: 0, now: Time::ZERO }
+        Flow {
+            algorithm: Algorithm::new(kind, initial_window, Tuning::default()),
+            una: 0,
+            now: Time::ZERO,
+        }
     }
     /// A round of acknowledgements, of which the last `marked` carry ECN-Echo.
     fn round(&mut self, marked: u32) {
@@ -59,8 +73,13 @@ impl Flow {
     }
 }
 
-const KINDS: [AlgorithmKind; 3] =
-    [AlgorithmKind::NewReno, AlgorithmKind::Cubic, AlgorithmKind::Dctcp];
+const KINDS: [AlgorithmKind; 5] = [
+    AlgorithmKind::NewReno,
+    AlgorithmKind::Cubic,
+    AlgorithmKind::Dctcp,
+    AlgorithmKind::Retcp,
+    AlgorithmKind::Tdtcp,
+];
 
 #[test]
 fn states_are_small() {
@@ -70,7 +89,7 @@ fn states_are_small() {
 #[test]
 fn names_are_those_of_scenario_files() {
     for kind in KINDS.into_iter().chain([AlgorithmKind::Fixed]) {
-        let name = toml::Value::from(Algorithm::new(kind, 10, 4).name());
+        let name = toml::Value::from(Algorithm::new(kind, 10, Tuning::default()).name());
         assert_eq!(name.try_into::<AlgorithmKind>().unwrap(), kind);
     }
 }
@@ -360,6 +379,59 @@ fn cubic_does_not_count_time_without_need() {
     assert!(grow(false).abs_diff(grow(true)) <= 10, "{} {}", grow(false), grow(true));
 }
 
+/// Windows after an acknowledgement of one segment each, which announces a circuit or not, in or out of
+/// recovery. By hand: growth first, then the jump.
+#[test]
+fn retcp_jumps_once_when_a_circuit_comes_and_when_it_goes() {
+    let mut flow = Flow::new(AlgorithmKind::Retcp, 10);
+    flow.fast(); // threshold and window 5: one more per window
+    let mut heard = |circuit: bool, recovering: bool| {
+        flow.una += 1;
+        let ack = Ack { circuit, recovering, ..ack(1, flow.una, flow.window()) };
+        flow.algorithm.on_ack(&ack, flow.now);
+        flow.window()
+    };
+    assert_eq!([false, true, true, true].map(|circuit| heard(circuit, false)), [5, 10, 10, 10]);
+    assert_eq!(heard(false, true), 10, "not while losses are repaired");
+    assert_eq!(heard(true, false), 10, "the circuit that came back meanwhile is not counted");
+    assert_eq!(heard(false, false), 5);
+    assert_eq!(heard(false, false), 5);
+    assert_eq!(heard(true, true), 5);
+    assert_eq!(heard(true, false), 10, "the jump was waiting");
+}
+
+/// A quarter up, and all the way down: the window is at least 1, and the threshold stays, so that slow
+/// start brings it back.
+#[test]
+fn retcp_jumps_as_far_as_told() {
+    let jumps = Jumps { up: 1280, down: 0 };
+    let mut retcp = Retcp::new(40, jumps);
+    retcp.on_loss(Loss::Fast { flight: 40 }, Time::ZERO);
+    let windows = [true, false, false, false].map(|circuit| {
+        retcp.on_ack(&Ack { circuit, ..ack(1, 1, 20) }, Time::ZERO);
+        retcp.window()
+    });
+    assert_eq!(windows, [25, 1, 2, 3]);
+}
+
+#[test]
+fn tdtcp_keeps_a_window_for_each_path() {
+    let mut flow = Flow::new(AlgorithmKind::Tdtcp, 10);
+    flow.round(0);
+    flow.algorithm.select(1);
+    assert_eq!(flow.window(), 10);
+    flow.fast();
+    assert_eq!(flow.window(), 5);
+    flow.algorithm.select(0);
+    assert_eq!(flow.window(), 20);
+    flow.algorithm.restart(4);
+    let windows = [0, 1, 2].map(|path| {
+        flow.algorithm.select(path);
+        flow.window()
+    });
+    assert_eq!(windows, [4, 4, 4]);
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Acks { acked: u32, echo: bool, limited: bool, recovering: bool },
@@ -392,7 +464,7 @@ proptest! {
         events in events(),
         srtt in 0..u64::MAX / 4,
     ) {
-        let mut algorithm = Algorithm::new(kind, initial, gain);
+        let mut algorithm = Algorithm::new(kind, initial, Tuning { gain_shift: gain, ..Tuning::default() });
         let (mut now, mut una) = (Time::ZERO, 0u32);
         for event in events {
             let before = algorithm.window();

@@ -8,6 +8,8 @@ use super::{CODE, GRANT, Grant, HEADER, Header, Key, LONGEST, RECORD, TOTAL, Tot
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
+    /// Bytes that the message may have.
+    longest: usize,
     /// Where the count of the open record of totals is, and how many it has.
     open: usize,
     count: u16,
@@ -16,8 +18,12 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// Begins a message in `out`, in the place of what is there.
     pub fn new(out: &'a mut Vec<u8>, header: &Header) -> Writer<'a> {
+        Writer::with_room(out, header, LONGEST)
+    }
+    /// The same for a message of at most `longest` bytes.
+    pub fn with_room(out: &'a mut Vec<u8>, header: &Header, longest: usize) -> Writer<'a> {
         out.clear();
-        out.reserve(LONGEST);
+        out.reserve(longest);
         let mut start = [0; HEADER];
         start[0] = VERSION;
         start[4..8].copy_from_slice(&header.source.to_be_bytes());
@@ -28,11 +34,11 @@ impl<'a> Writer<'a> {
             *at = word.to_be_bytes();
         }
         out.extend_from_slice(&start);
-        Writer { out, open: 0, count: 0 }
+        Writer { out, longest, open: 0, count: 0 }
     }
     /// Bytes that are left for records.
     pub fn room(&self) -> usize {
-        (LONGEST - CODE).saturating_sub(self.out.len())
+        self.longest.saturating_sub(CODE + self.out.len())
     }
     /// Whether there is room for one more total in the record begun last.
     pub fn has_room(&self) -> bool {

@@ -1,0 +1,318 @@
+//! Schedules as text: `n length configuration length configuration …`.
+//!
+//! A line is the week of one circuit switch. `n` is how many slices follow; a configuration is the source of each
+//! destination, `-1` for none: `2 180 1/2/3/0 20 -1/-1/-1/-1`. This is Etalon's format, in which nothing says what
+//! the lengths are in. Here a line `unit us` (or `ps`, `ns`, `ms`, `s`) may stand before the first week; empty
+//! lines and those that begin with `#` say nothing.
+
+use crate::matching::{Circuits, Matching, MatchingError};
+use crate::week::{Week, WeekError};
+use std::fmt::{self, Write};
+
+/// What lengths are counted in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Picoseconds.
+    Ps,
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+    /// Seconds.
+    S,
+}
+
+impl Unit {
+    /// From the longest to the shortest.
+    const ALL: [Unit; 5] = [Unit::S, Unit::Ms, Unit::Us, Unit::Ns, Unit::Ps];
+
+    /// Picoseconds in it.
+    pub fn ps(self) -> u64 {
+        match self {
+            Unit::Ps => 1,
+            Unit::Ns => 1_000,
+            Unit::Us => 1_000_000,
+            Unit::Ms => 1_000_000_000,
+            Unit::S => 1_000_000_000_000,
+        }
+    }
+    fn name(self) -> &'static str {
+        match self {
+            Unit::Ps => "ps",
+            Unit::Ns => "ns",
+            Unit::Us => "us",
+            Unit::Ms => "ms",
+            Unit::S => "s",
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a text is no schedule, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The byte in the line, from 1.
+    pub column: usize,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+/// What can be wrong in a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Problem {
+    /// There is no week at all.
+    NoWeek,
+    /// Nothing says what lengths are in.
+    NoUnit,
+    /// A unit that there is not.
+    Unit(String),
+    /// A unit that is not the caller's.
+    OtherUnit {
+        /// In the text.
+        text: Unit,
+        /// The caller's.
+        caller: Unit,
+    },
+    /// Something else than a number of slices.
+    Count(String),
+    /// Something else than a length.
+    Length(String),
+    /// Something else than the number of a rack, or -1.
+    Source(String),
+    /// Fewer slices than announced.
+    Slices {
+        /// Announced.
+        announced: usize,
+        /// There.
+        found: usize,
+    },
+    /// Something after the last slice.
+    Extra(String),
+    /// A length without a configuration.
+    NoConfiguration,
+    /// More time than can be reckoned with.
+    Long,
+    /// A configuration of other racks than the ones before.
+    Racks {
+        /// Its racks.
+        found: usize,
+        /// Racks of the first one.
+        racks: usize,
+    },
+    /// A week that is not as long as the first.
+    Span {
+        /// Its length, in picoseconds.
+        found: u64,
+        /// The length of the first, in picoseconds.
+        week: u64,
+    },
+    /// A configuration that cannot be.
+    Matching(MatchingError),
+    /// Slices that are no week.
+    Week(WeekError),
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.problem)
+    }
+}
+
+impl std::error::Error for TextError {}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Problem::NoWeek => f.write_str("no week: expected `n length configuration …`"),
+            Problem::NoUnit => f.write_str("lengths without a unit: begin with `unit us`"),
+            Problem::Unit(word) => write!(f, "unit `{word}`: expected ps, ns, us, ms or s"),
+            Problem::OtherUnit { text, caller } => {
+                write!(f, "the text is in {text}, but is to be read in {caller}")
+            }
+            Problem::Count(word) => write!(f, "`{word}`: expected the number of slices, from 1"),
+            Problem::Length(word) => write!(f, "`{word}`: expected a length, from 1"),
+            Problem::Source(word) => write!(f, "`{word}`: expected the number of a rack, or -1"),
+            Problem::Slices { announced, found } => {
+                write!(f, "{announced} slices are announced, and {found} are there")
+            }
+            Problem::Extra(word) => write!(f, "`{word}` after the last slice"),
+            Problem::NoConfiguration => f.write_str("a length without a configuration"),
+            Problem::Long => f.write_str("the week is too long"),
+            Problem::Racks { found, racks } => {
+                write!(f, "a configuration of {found} racks, the first one is of {racks}")
+            }
+            Problem::Span { found, week } => {
+                write!(f, "a week of {found} ps, the first one is of {week} ps")
+            }
+            Problem::Matching(error) => error.fmt(f),
+            Problem::Week(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Reads schedules, one week for each parallel switch. `unit` is what lengths are in where the text does not say.
+pub fn parse(text: &str, unit: Option<Unit>) -> Result<Vec<Week>, TextError> {
+    let mut unit = unit;
+    let mut weeks: Vec<Week> = Vec::new();
+    let mut last = 0;
+    for (line, text) in (1..).zip(text.lines()) {
+        last = line;
+        let at = |word: &str, problem| TextError { line, column: column(text, word), problem };
+        let Some(first) = text.split_whitespace().next().filter(|word| !word.starts_with('#'))
+        else {
+            continue;
+        };
+        if first == "unit" && weeks.is_empty() {
+            unit = Some(header(text, unit, at)?);
+            continue;
+        }
+        let unit = unit.ok_or_else(|| at(first, Problem::NoUnit))?;
+        let week = week(text, unit, at)?;
+        if let Some(other) = weeks.first() {
+            same_kind(&week, other).map_err(|problem| at(first, problem))?;
+        }
+        weeks.push(week);
+    }
+    if weeks.is_empty() {
+        return Err(TextError { line: last + 1, column: 1, problem: Problem::NoWeek });
+    }
+    Ok(weeks)
+}
+
+/// Where a part of a line stands in it, from 1.
+fn column(line: &str, part: &str) -> usize {
+    (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize) + 1
+}
+
+fn same_kind(week: &Week, first: &Week) -> Result<(), Problem> {
+    if week.racks() != first.racks() {
+        return Err(Problem::Racks { found: week.racks(), racks: first.racks() });
+    }
+    if week.span() != first.span() {
+        return Err(Problem::Span { found: week.span(), week: first.span() });
+    }
+    Ok(())
+}
+
+/// `unit us`, which must be the caller's if that has one.
+fn header(
+    text: &str,
+    caller: Option<Unit>,
+    at: impl Fn(&str, Problem) -> TextError,
+) -> Result<Unit, TextError> {
+    let mut words = text.split_whitespace().skip(1);
+    let word = words.next().unwrap_or(&text[text.len()..]);
+    let unit = Unit::ALL.into_iter().find(|unit| unit.name() == word);
+    let unit = unit.ok_or_else(|| at(word, Problem::Unit(word.into())))?;
+    if let Some(word) = words.next() {
+        return Err(at(word, Problem::Extra(word.into())));
+    }
+    match caller.filter(|&caller| caller != unit) {
+        Some(caller) => Err(at(word, Problem::OtherUnit { text: unit, caller })),
+        None => Ok(unit),
+    }
+}
+
+fn week(
+    text: &str,
+    unit: Unit,
+    at: impl Fn(&str, Problem) -> TextError,
+) -> Result<Week, TextError> {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or(text);
+    let count = first.parse().ok().filter(|&count: &usize| count > 0);
+    let announced = count.ok_or_else(|| at(first, Problem::Count(first.into())))?;
+    let end = &text[text.len()..];
+    let mut slices: Vec<(u64, Matching)> = Vec::new();
+    let mut span = 0_u64;
+    while slices.len() < announced {
+        let short = Problem::Slices { announced, found: slices.len() };
+        let word = words.next().ok_or_else(|| at(end, short))?;
+        let length = length(word, unit).map_err(|problem| at(word, problem))?;
+        span = span.checked_add(length).ok_or_else(|| at(word, Problem::Long))?;
+        let word = words.next().ok_or_else(|| at(end, Problem::NoConfiguration))?;
+        let matching = configuration(word, &at)?;
+        let racks = slices.first().map_or(matching.racks(), |(_, first)| first.racks());
+        if matching.racks() != racks {
+            return Err(at(word, Problem::Racks { found: matching.racks(), racks }));
+        }
+        slices.push((length, matching));
+    }
+    if let Some(word) = words.next() {
+        return Err(at(word, Problem::Extra(word.into())));
+    }
+    Week::new(span, &slices).map_err(|error| at(first, Problem::Week(error)))
+}
+
+fn length(word: &str, unit: Unit) -> Result<u64, Problem> {
+    let count: Option<u64> = word.parse().ok().filter(|&count| count > 0);
+    let count = count.ok_or_else(|| Problem::Length(word.into()))?;
+    count.checked_mul(unit.ps()).ok_or(Problem::Long)
+}
+
+/// `1/2/3/0`: the source of each destination.
+fn configuration(
+    word: &str,
+    at: &impl Fn(&str, Problem) -> TextError,
+) -> Result<Matching, TextError> {
+    let source = |part: &str| match part {
+        "-1" => Ok(None),
+        _ => part.parse().map(Some).map_err(|_| at(part, Problem::Source(part.into()))),
+    };
+    let sources = word.split('/').map(source).collect::<Result<Vec<_>, _>>()?;
+    Matching::new(&sources).map_err(|error| at(word, Problem::Matching(error)))
+}
+
+/// The weeks of parallel switches as a text that says its unit: the longest one in which all lengths are whole.
+pub fn emit(weeks: &[Week]) -> String {
+    let whole = |unit: &Unit| weeks.iter().all(|week| fits(week, *unit));
+    let unit = Unit::ALL.into_iter().find(whole).unwrap_or(Unit::Ps);
+    let mut out = format!("unit {unit}\n");
+    for week in weeks {
+        write_week(week, unit, &mut out);
+        out.push('\n');
+    }
+    out
+}
+
+/// One week as Etalon has it, in one line; nothing where a length is not whole in this unit.
+pub fn emit_in(week: &Week, unit: Unit) -> Option<String> {
+    let mut out = String::new();
+    fits(week, unit).then(|| write_week(week, unit, &mut out))?;
+    Some(out)
+}
+
+fn fits(week: &Week, unit: Unit) -> bool {
+    week.slices().all(|slice| slice.length % unit.ps() == 0)
+}
+
+fn write_week(week: &Week, unit: Unit, out: &mut String) {
+    out.push_str(&week.len().to_string());
+    for slice in week.slices() {
+        // Writing to a string does not fail.
+        let _ = write!(out, " {} ", slice.length / unit.ps());
+        write_circuits(slice.circuits, out);
+    }
+}
+
+fn write_circuits(circuits: Circuits, out: &mut String) {
+    for destination in 0..circuits.racks() {
+        let before = if destination == 0 { "" } else { "/" };
+        let _ = match circuits.source(destination) {
+            Some(source) => write!(out, "{before}{source}"),
+            None => write!(out, "{before}-1"),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests;

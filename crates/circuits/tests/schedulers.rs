@@ -1,0 +1,389 @@
+//! What is known to be right of every scheduler, on all kinds of demand.
+
+use proptest::prelude::*;
+use slotline_circuits::{
+    Bvn, Class, Demand, Eclipse, Fixed, Harvest, MaxWeight, Meter, Note, Rotor, Scheduler,
+    Solstice, SolsticeSpec, Terms, TermsError, TermsSpec, Week, plan_all, served,
+};
+
+const US: u64 = 1_000_000;
+
+fn etalon(week_us: u64) -> Terms {
+    TermsSpec::etalon(week_us * US).build().expect("a good week")
+}
+
+fn solstice(racks: usize, terms: Terms) -> Solstice {
+    Solstice::new(racks, terms, SolsticeSpec::default())
+}
+
+/// All that look at demand, and the rotation, which does not.
+fn all(racks: usize, terms: Terms) -> Vec<(&'static str, Box<dyn Scheduler>)> {
+    let held = |hold| MaxWeight::new(racks, terms, hold).expect("a good hold time");
+    vec![
+        ("rotor", Box::new(Rotor::new(racks, terms))),
+        ("max-weight", Box::new(held(None))),
+        ("max-weight, held", Box::new(held(Some(terms.min_day())))),
+        ("bvn", Box::new(Bvn::new(racks, terms))),
+        ("solstice", Box::new(solstice(racks, terms))),
+        ("eclipse", Box::new(Eclipse::new(racks, terms))),
+        ("harvest", Box::new(Harvest::new(racks, terms))),
+    ]
+}
+
+fn week(scheduler: &mut dyn Scheduler, demand: &Demand) -> (Week, Note) {
+    let mut out = Week::default();
+    let note = scheduler.week(demand, &mut out);
+    (out, note)
+}
+
+/// What circuits and packets can carry at most.
+fn capacity(racks: usize, terms: &Terms) -> u64 {
+    racks as u64 * (terms.circuit_bytes(terms.week()) + terms.packet_bytes(terms.week()))
+}
+
+fn check_all(demand: &Demand, terms: &Terms) {
+    let racks = demand.racks();
+    for (name, mut scheduler) in all(racks, *terms) {
+        // Twice: memory of the week before must not be seen.
+        for _ in 0..2 {
+            let (week, _) = week(&mut *scheduler, demand);
+            assert_eq!(week.check(terms), Ok(()), "{name} {racks}");
+            let served = served(&week, demand, terms);
+            assert_eq!(served.demand, demand.total());
+            assert!(served.total() <= demand.total().min(capacity(racks, terms)), "{name} {racks}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn weeks_are_whole_and_serve_no_more_than_there_is(
+        racks in 2_usize..12,
+        cells in proptest::collection::vec(prop_oneof![3 => Just(0), 2 => 0_u64..10_000_000, 1 => any::<u64>()], 144),
+        (min_day, night, more) in (1_u64..1_000_000, 0_u64..1_000_000, 0_u64..50_000_000),
+        (circuit, packet) in (1_u64..1_000_000_000_000, 0_u64..1_000_000_000_000),
+    ) {
+        let mut demand = Demand::new(racks).expect("a few racks");
+        for (at, &bytes) in cells.iter().enumerate().take(racks * racks) {
+            demand.set(at / racks, at % racks, bytes / racks as u64);
+        }
+        let spec = TermsSpec { week: min_day + night + more, night, min_day, circuit, packet };
+        check_all(&demand, &spec.build().expect("good terms"));
+    }
+
+    /// The same demand gives the same week, whatever was planned before.
+    #[test]
+    fn what_was_planned_before_is_forgotten(seeds in (any::<u64>(), any::<u64>()), racks in 4_usize..12) {
+        let terms = etalon(2_000);
+        let bytes = terms.circuit_bytes(terms.week());
+        let demands = [(Class::Skewed, seeds.0), (Class::Random, seeds.1)];
+        let demands = demands.map(|(class, seed)| class.demand(racks, bytes, seed).expect("a demand"));
+        for (name, mut scheduler) in all(racks, terms).into_iter().skip(1) {
+            let first = week(&mut *scheduler, &demands[0]).0;
+            if week(&mut *scheduler, &demands[1]).1 == Note::Planned && name != "harvest" {
+                prop_assert_eq!(week(&mut *scheduler, &demands[0]).0, first, "{}", name);
+            }
+        }
+    }
+}
+
+#[test]
+fn all_kinds_of_demand_make_whole_weeks() {
+    for racks in [2, 4, 5, 16, 33, 64] {
+        for week_us in [200, 2_000, (racks as u64 - 1) * 200] {
+            let terms = etalon(week_us);
+            for class in Class::ALL {
+                let bytes = terms.circuit_bytes(terms.week());
+                check_all(&class.demand(racks, bytes, 3).expect("a demand"), &terms);
+            }
+        }
+    }
+}
+
+/// Solstice as Etalon has it plans one useless day for 13 racks and more that all send to all others.
+#[test]
+fn solstice_has_no_cliff() {
+    let terms = etalon(2_000);
+    let bytes = terms.circuit_bytes(terms.week());
+    for racks in 4..40 {
+        let demand = Class::AllToAll.demand(racks, bytes, 1).expect("a demand");
+        let (week, note) = week(&mut solstice(racks, terms), &demand);
+        assert_eq!(note == Note::Rotation, racks >= 13, "{racks} racks");
+        let served = served(&week, &demand, &terms);
+        // Ten days of 180 us, of the 2,000 us that there are; a pair has no more than it can use.
+        let day = 180.0_f64.min(2_000.0 / (racks as f64 - 1.0));
+        let least = (10.0_f64.min(racks as f64 - 1.0) * day) / 2_000.0;
+        let share = served.circuit as f64 / served.demand as f64;
+        assert!(share >= least - 1e-3, "{racks} racks: {share} of {least}");
+    }
+}
+
+/// Where one rack has much for one other, stuffing makes days that serve nothing.
+#[test]
+fn nobody_serves_less_than_a_rotation_but_who_holds_circuits() {
+    for racks in [8, 16, 64] {
+        let terms = etalon((racks as u64 - 1) * 200);
+        let bytes = terms.circuit_bytes(terms.week());
+        for class in Class::ALL {
+            let demand = class.demand(racks, bytes, 1).expect("a demand");
+            let circuit = |week: &Week| served(week, &demand, &terms).circuit;
+            let rotor = circuit(&week(&mut Rotor::new(racks, terms), &demand).0);
+            for (name, mut scheduler) in all(racks, terms) {
+                if ["bvn", "solstice"].contains(&name) {
+                    let here = circuit(&week(&mut *scheduler, &demand).0);
+                    // Ticks are rounded.
+                    assert!(
+                        here + here / 10_000 >= rotor,
+                        "{name} {class} {racks}: {here} of {rotor}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The schedules that Etalon's authors name for perfect demand: one ring is one configuration, two rings are two.
+#[test]
+fn rings_get_the_days_they_need() {
+    let terms = etalon(2_000);
+    let bytes = terms.circuit_bytes(terms.week());
+    let ring = Class::Ring.demand(8, bytes, 1).expect("a ring");
+    let mut rings = Demand::new(8).expect("eight racks");
+    for src in 0..8 {
+        rings.set(src, (src + 1) % 8, bytes / 2);
+        rings.set(src, (src + 2) % 8, bytes / 2);
+    }
+    for (name, mut scheduler) in all(8, terms).into_iter().skip(3) {
+        for (demand, days) in [(&ring, 1), (&rings, 2)] {
+            let (week, _) = week(&mut *scheduler, demand);
+            assert_eq!(week.days().count(), days, "{name}");
+            let carried = terms.circuit_bytes(terms.week() - days as u64 * terms.night());
+            assert_eq!(served(&week, demand, &terms).circuit, 8 * carried, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_prefilter_leaves_small_demand_to_packets() {
+    let terms = etalon(2_000);
+    let mut demand = Demand::new(4).expect("four racks");
+    for src in 0..4 {
+        demand.set(src, (src + 1) % 4, 12_000_000);
+        demand.set(src, (src + 2) % 4, 4_000_000);
+    }
+    let spec = SolsticeSpec { prefilter: Some(5_000_000), inflate: false };
+    let days = |spec| week(&mut Solstice::new(4, terms, spec), &demand).0.days().count();
+    assert_eq!((days(spec), days(SolsticeSpec::default())), (1, 2));
+    // Without a large one nothing is small.
+    let spec = SolsticeSpec { prefilter: Some(50_000_000), inflate: false };
+    assert_eq!(days(spec), 2);
+}
+
+#[test]
+fn inflation_makes_little_demand_worth_a_day() {
+    let terms = etalon(2_000);
+    let mut demand = Demand::new(4).expect("four racks");
+    (0..4).for_each(|src| demand.set(src, (src + 1) % 4, 10_000));
+    let note = |inflate| {
+        let spec = SolsticeSpec { prefilter: None, inflate };
+        week(&mut Solstice::new(4, terms, spec), &demand)
+    };
+    assert_eq!(note(false).1, Note::Rotation);
+    let (week, note) = note(true);
+    assert_eq!((week.days().count(), note), (1, Note::Planned));
+}
+
+/// All partial permutations of a few racks, as destinations of sources.
+fn matchings(racks: usize) -> Vec<Vec<Option<usize>>> {
+    let mut all: Vec<Vec<Option<usize>>> = vec![vec![]];
+    for row in 0..racks {
+        let next = |made: &Vec<Option<usize>>| {
+            let free = (0..racks).filter(|to| *to != row && !made.contains(&Some(*to)));
+            let free: Vec<_> = free.map(Some).chain([None]).collect();
+            let made = made.clone();
+            free.into_iter().map(move |to| [made.clone(), vec![to]].concat())
+        };
+        all = all.iter().flat_map(next).collect();
+    }
+    all
+}
+
+/// The most that any schedule of whole ticks serves: tries all days in an order in which none comes twice.
+fn best_possible(
+    (left, week, night): (&mut Vec<u64>, u64, u64),
+    racks: usize,
+    days: &[Vec<Option<usize>>],
+) -> u64 {
+    let Some((day, others)) = days.split_first() else { return 0 };
+    let mut best = best_possible((left, week, night), racks, others);
+    for length in 1..=week.saturating_sub(night) {
+        let before = left.clone();
+        let mut served = 0;
+        for (src, dst) in day.iter().enumerate().filter_map(|(src, dst)| Some((src, (*dst)?))) {
+            let cell = &mut left[src * racks + dst];
+            let part = length.min(*cell);
+            *cell -= part;
+            served += part;
+        }
+        served += best_possible((left, week - length - night, night), racks, others);
+        best = best.max(served);
+        *left = before;
+    }
+    best
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// Theorem 1 of Eclipse: days that take the part `t` of the week serve `1 - exp(-t)` of the best, here with the
+    /// slack of 3 %.
+    #[test]
+    fn eclipse_keeps_its_guarantee(
+        racks in 2_usize..5,
+        cells in proptest::collection::vec(prop_oneof![Just(0), 0_u64..6], 16),
+        (week_ticks, night) in (3_u64..7, 1_u64..3),
+    ) {
+        let mut demand = Demand::new(racks).expect("a few racks");
+        for (at, &bytes) in cells.iter().enumerate().take(racks * racks) {
+            demand.set(at / racks, at % racks, bytes);
+        }
+        // A byte is a tick of 1 ps.
+        let spec = TermsSpec { week: week_ticks, night, min_day: 1, circuit: 8_000_000_000_000, packet: 0 };
+        let terms = spec.build().expect("good terms");
+        let (week, _) = week(&mut Eclipse::new(racks, terms), &demand);
+        let full: Vec<_> = matchings(racks)
+            .into_iter()
+            .filter(|day| maximal(day, racks))
+            .collect();
+        let mut left = demand.cells().to_vec();
+        let best = best_possible((&mut left, week_ticks, night), racks, &full);
+        let days: Vec<u64> = week.days().map(|day| day.length + night).collect();
+        let all_but_last: u64 = days[..days.len().saturating_sub(1)].iter().sum();
+        let part = all_but_last as f64 / week_ticks as f64;
+        let share = 1.0 - (-part / 1.03).exp();
+        let served = served(&week, &demand, &terms).circuit;
+        prop_assert!(served <= best);
+        prop_assert!(served as f64 >= share * best as f64, "{} of {}, at least {}", served, best, share);
+        // One day is the best there is for one day: no schedule serves more than so many times that.
+        prop_assert!(best == 0 || served > 0);
+        let harvest = self::week(&mut Harvest::with_budget(racks, terms, 1_000 * US), &demand).0;
+        let harvest = slotline_circuits::served(&harvest, &demand, &terms).circuit;
+        prop_assert!(served <= harvest && harvest <= best);
+    }
+}
+
+/// Whether no circuit can be added; the others serve no more than one of these.
+fn maximal(day: &[Option<usize>], racks: usize) -> bool {
+    let free = |src: usize| day[src].is_none();
+    let open = |dst: usize| !day.contains(&Some(dst));
+    !(0..racks).any(|src| free(src) && (0..racks).any(|dst| dst != src && open(dst)))
+}
+
+/// Ours is at least as good as every other on every kind of demand.
+#[test]
+fn harvest_is_the_best() {
+    let mut meter = Meter::default();
+    for racks in [4, 8, 16, 32, 64] {
+        for week_us in [2_000, (racks as u64 - 1) * 200] {
+            let terms = etalon(week_us);
+            let bytes = terms.circuit_bytes(terms.week());
+            for (class, seed) in Class::ALL.into_iter().flat_map(|class| [(class, 1), (class, 2)]) {
+                let demand = class.demand(racks, bytes, seed).expect("a demand");
+                let mut total = |scheduler: &mut dyn Scheduler| {
+                    let week = week(scheduler, &demand).0;
+                    meter.served(&[week], &demand, &terms).total()
+                };
+                let ours = total(&mut Harvest::new(racks, terms));
+                for (name, mut scheduler) in all(racks, terms) {
+                    let theirs = total(&mut *scheduler);
+                    // A tick per day and circuit is rounded.
+                    let rounding = demand.total() / 1_000_000;
+                    assert!(
+                        ours + rounding >= theirs,
+                        "{class} {seed}, {racks} racks, {week_us} us: {ours}, {name} {theirs}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn parallel_switches_share_the_work() {
+    let terms = etalon(2_000);
+    let demand = Class::Sparse { large: 4 }.demand(16, terms.circuit_bytes(terms.week()), 1);
+    let demand = demand.expect("a demand");
+    let mut rest = Demand::default();
+    let mut meter = Meter::default();
+    let mut before = 0;
+    for switches in 1..4 {
+        let mut weeks = vec![Week::default(); switches];
+        let mut eclipse = Eclipse::new(16, terms);
+        plan_all(&mut eclipse, &demand, &terms, &mut rest, &mut weeks);
+        let circuit = meter.served(&weeks, &demand, &terms).circuit;
+        assert!(circuit > before || circuit == demand.total(), "{switches} switches");
+        // Bytes are rounded once per day, and once per pair.
+        assert!(rest.total() - (demand.total() - circuit) < 1_000);
+        before = circuit;
+    }
+    assert_eq!(before, demand.total());
+}
+
+#[test]
+fn a_fixed_week_is_always_the_same() {
+    let terms = etalon(2_000);
+    let planned = week(&mut Rotor::new(8, terms), &Demand::new(8).expect("eight racks")).0;
+    let demand = Class::Ring.demand(8, 1_000_000, 1).expect("a ring");
+    let mut fixed = Fixed::new(planned.clone());
+    for _ in 0..2 {
+        assert_eq!(week(&mut fixed, &demand), (planned.clone(), Note::Planned));
+    }
+}
+
+#[test]
+fn as_many_bytes_as_64_bits_hold_are_no_panic() {
+    let spec = TermsSpec { circuit: u64::MAX, packet: u64::MAX, ..TermsSpec::etalon(1 << 52) };
+    let terms = spec.build().expect("good terms");
+    let demand = Class::AllToAll.demand(5, u64::MAX, 1).expect("a demand");
+    for (name, mut scheduler) in all(5, terms) {
+        let (week, _) = week(&mut *scheduler, &demand);
+        assert_eq!(week.check(&terms), Ok(()), "{name}");
+        assert_eq!(served(&week, &demand, &terms).total(), demand.total(), "{name}");
+    }
+}
+
+#[test]
+fn bad_terms_are_refused() {
+    let good = TermsSpec::etalon(2_000 * US);
+    let error = |spec: TermsSpec| spec.build().expect_err("bad terms").to_string();
+    assert_eq!(
+        error(TermsSpec { week: 199 * US, ..good }),
+        "a week of 199000000 ps has no room for a day and a night: it needs at least 200000000 ps"
+    );
+    assert_eq!(
+        error(TermsSpec { circuit: 0, ..good }),
+        "circuits have a rate of 0 bit/s: it must be higher"
+    );
+    assert_eq!(
+        error(TermsSpec { min_day: 0, ..good }),
+        "the shortest day is 0 ps: it must be longer"
+    );
+    assert!(TermsSpec { packet: 0, night: 0, ..good }.build().is_ok());
+    let held = MaxWeight::new(8, good.build().expect("good terms"), Some(3_000 * US));
+    let needed = 3_020 * US;
+    assert_eq!(held.err(), Some(TermsError::Short { week: 2_000 * US, needed }));
+}
+
+/// Where there is no time for heaviest matchings, large ones are nearly as good.
+#[test]
+fn many_racks_with_much_for_many_get_large_matchings() {
+    let terms = etalon(127 * 200);
+    let demand = Class::Random.demand(128, terms.circuit_bytes(terms.week()), 1).expect("a demand");
+    let (ours, note) = week(&mut Harvest::new(128, terms), &demand);
+    assert_eq!(note, Note::Chosen("levels"));
+    let share = |week: &Week| served(week, &demand, &terms).share();
+    let cut = week(&mut solstice(128, terms), &demand).0;
+    let greedy = week(&mut Eclipse::new(128, terms), &demand).0;
+    assert!(share(&ours) > share(&cut) + 0.1);
+    assert!(share(&ours) > share(&greedy) - 0.02);
+}

@@ -1,0 +1,150 @@
+//! The switches of a hybrid fabric: from a scheme to nodes.
+
+use crate::scenario::SchemeSpec;
+use slotline_net::control::ControlSpec;
+use slotline_net::control::circuits::{CircuitsSpec, Course};
+use slotline_net::error::SpecError;
+use slotline_net::hybrid::{Agenda, DemandKind, Leads, Ledger, VoqSpec};
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::host::Plan;
+use slotline_net::node::hybrid::{
+    CircuitScheduler, CircuitSwitch, Circuits, PacketSwitch, SchedulerConfig, Tor, TorConfig,
+    Weekly,
+};
+use slotline_net::node::station::Loss;
+use slotline_net::rng::Stream;
+use slotline_net::time::Time;
+use slotline_net::topology::{HybridSpec, Role, Roles, TopologySpec};
+use slotline_sim::Place;
+use std::sync::Arc;
+
+/// A hybrid fabric under a scheme.
+pub(crate) struct Hybrid {
+    fabric: HybridSpec,
+    roles: Roles,
+    voq: VoqSpec,
+    control: Option<CircuitsSpec>,
+    course: Option<Course>,
+    loss: f64,
+    seed: u64,
+}
+
+impl Hybrid {
+    /// The fabric, if it is one, under `scheme`.
+    ///
+    /// # Errors
+    /// The scheme's circuits do not fit the fabric.
+    pub fn new(
+        fabric: &TopologySpec,
+        scheme: &SchemeSpec,
+        seed: u64,
+    ) -> Result<Option<Hybrid>, SpecError> {
+        let Some(fabric) = fabric.hybrid() else { return Ok(None) };
+        let control = match &scheme.control {
+            ControlSpec::Circuits(spec) => Some(spec.clone()),
+            _ => None,
+        };
+        let course = control.as_ref().map(|spec| spec.course(fabric)).transpose();
+        Ok(Some(Hybrid {
+            course: course.map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?,
+            control,
+            voq: scheme.voq.unwrap_or_default(),
+            fabric: fabric.clone(),
+            roles: fabric.roles(),
+            loss: scheme.control_loss,
+            seed,
+        }))
+    }
+
+    /// Whether a node asks for packets at this port; others are FIFOs.
+    pub fn pulls(&self, node: NodeId, port: PortId) -> bool {
+        match self.roles.role(node) {
+            Role::Host | Role::Scheduler => false,
+            Role::Packet | Role::Circuit(_) => true,
+            Role::Rack(_) => {
+                u32::from(port.0) >= self.roles.hosts && port != self.roles.control_port()
+            }
+        }
+    }
+
+    /// Whether it is a port that leads to a host: its queue is that of the scheme.
+    pub fn leads_to_host(&self, node: NodeId, port: PortId) -> bool {
+        matches!(self.roles.role(node), Role::Rack(_)) && u32::from(port.0) < self.roles.hosts
+    }
+
+    /// What sits at a node that is no host.
+    pub fn place(&self, node: NodeId, plan: &Arc<Plan>) -> Place {
+        let packet = self.fabric.packet.as_ref();
+        match self.roles.role(node) {
+            Role::Rack(rack) => Place::Node(Box::new(Tor::new(self.tor(rack, plan)))),
+            Role::Packet => Place::Node(Box::new(PacketSwitch::new(
+                self.roles.racks,
+                self.roles.hosts,
+                packet.map_or(1, |packet| packet.inner_queue),
+            ))),
+            Role::Scheduler => match self.scheduler() {
+                Some(config) => Place::Node(Box::new(CircuitScheduler::new(config))),
+                None => Place::Node(Box::new(CircuitSwitch)),
+            },
+            Role::Circuit(_) | Role::Host => Place::Node(Box::new(CircuitSwitch)),
+        }
+    }
+
+    fn tor(&self, rack: u32, plan: &Arc<Plan>) -> TorConfig {
+        let circuits = self.fabric.circuits.as_ref();
+        let leads = Leads {
+            bar: self.fabric.night(),
+            grow: self.voq.resize.map(|resize| resize.ahead),
+            mark: self.voq.mark_ahead,
+        };
+        let (agenda, weekly) = self.agenda(rack, leads);
+        let demand = self.control.as_ref().map(|control| control.demand);
+        let ledger = || Ledger::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
+        TorConfig {
+            rack,
+            roles: self.roles,
+            voq: self.voq,
+            circuits: circuits.map(|c| Circuits { pace: c.rate.pace(), delay: c.delay }),
+            packet_delay: self.fabric.packet.as_ref().map_or(Time::ZERO, |p| p.delay.times(2)),
+            ever: match self.voq.relay {
+                Some(_) => self.course.as_ref().map_or(Vec::new(), Course::ever),
+                None => Vec::new(),
+            },
+            agenda,
+            weekly,
+            ledger: match demand {
+                Some(DemandKind::Adu) => Some(ledger()),
+                Some(DemandKind::Perfect) => Some(ledger().foreseeing(rack)),
+                Some(DemandKind::Voq) | None => None,
+            },
+        }
+    }
+
+    fn agenda(&self, rack: u32, leads: Leads) -> (Agenda, Option<Weekly>) {
+        let Some(course) = &self.course else { return (Agenda::new(leads), None) };
+        let (days, length) = course.first_of(rack as u16, self.fabric.dark());
+        match course {
+            Course::Static { .. } => (Agenda::repeating(leads, days, length), None),
+            Course::Weekly { ahead, .. } => {
+                let mut agenda = Agenda::new(leads);
+                let weekly = Weekly::new(length, *ahead, days, &mut agenda);
+                (agenda, Some(weekly))
+            }
+        }
+    }
+
+    fn scheduler(&self) -> Option<SchedulerConfig> {
+        let control = self.control.as_ref()?;
+        let Some(Course::Weekly { terms, .. }) = &self.course else { return None };
+        Some(SchedulerConfig {
+            scheduler: control.planner(self.roles.racks as usize, *terms).ok()??,
+            terms: *terms,
+            racks: self.roles.racks as usize,
+            switches: self.roles.uplinks as usize,
+            dark: self.fabric.dark(),
+            gather: control.gather,
+            computing: control.computing,
+            loss: Loss::new(self.loss, Stream::named(self.seed, "circuits.loss", 0)),
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! A hybrid fabric in words.
+
+use super::several;
+use super::survey::rate;
+use slotline_net::hybrid::VoqSpec;
+use slotline_net::topology::HybridSpec;
+
+pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {
+    let racks = format!(
+        "{} of {}, each with {} and {}.",
+        several(fabric.racks.into(), "rack"),
+        several(fabric.hosts_per_rack.into(), "host"),
+        rate(fabric.host_rate),
+        fabric.host_delay
+    );
+    let packet = fabric.packet.as_ref().map(|packet| {
+        let down = packet.down_rate.unwrap_or(packet.rate);
+        let over = fabric.host_rate.0 as f64 * f64::from(fabric.hosts_per_rack) / packet.rate.0 as f64;
+        format!(
+            "The packet switch has {} from each rack and {} to each, {} each way: oversubscribed {over:.1} to 1.",
+            rate(packet.rate),
+            rate(down),
+            packet.delay
+        )
+    });
+    let circuits = fabric.circuits.as_ref().map(|circuits| {
+        format!(
+            "{}: {} from rack to rack, {}, dark for {} at each change; a day should be much longer than a \
+             round trip.",
+            several(circuits.switches.into(), "circuit switch"),
+            rate(circuits.rate),
+            circuits.delay,
+            circuits.reconfiguration
+        )
+    });
+    [Some(racks), packet, circuits].into_iter().flatten().collect()
+}
+
+/// The queues by destination of a scheme.
+pub(super) fn queues(fabric: &HybridSpec, voq: &VoqSpec) -> String {
+    let room = several(voq.packets.into(), "packet");
+    let resized = voq.resize.map_or(String::new(), |resize| {
+        format!(", for {} from {} ahead of each day to its end", resize.to, resize.ahead)
+    });
+    let relayed = if voq.relay.is_some() { "; some packets go by another rack" } else { "" };
+    format!(
+        "  Each rack has a queue for each of the {} others, for {room}{resized}{relayed}.",
+        fabric.racks - 1
+    )
+}

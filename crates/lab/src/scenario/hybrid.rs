@@ -1,0 +1,105 @@
+//! What a hybrid fabric needs of the rest of a scenario, and what makes sense on such a fabric only.
+
+use super::spec::{Scenario, SchemeSpec};
+use crate::metrics::Metric;
+use slotline_net::control::spec::ControlSpec;
+use slotline_net::error::SpecError;
+use slotline_net::route::RoutingSpec;
+use slotline_net::topology::HybridSpec;
+
+/// All that is wrong.
+pub(super) fn faults(scenario: &Scenario) -> Vec<SpecError> {
+    let fabric = scenario.fabric.hybrid();
+    let schemes = scenario.scheme.iter().enumerate().filter_map(|(at, scheme)| {
+        let fault = match fabric {
+            Some(fabric) => on_hybrid(scheme, fabric).err(),
+            None => elsewhere(scheme).err(),
+        };
+        fault.map(|e| SpecError::new(format!("scheme[{at}].{}", e.key), e.message))
+    });
+    schemes.chain(fabric.and_then(|_| as_a_whole(scenario).err())).collect()
+}
+
+fn fail(key: &str, why: impl Into<String>) -> Result<(), SpecError> {
+    Err(SpecError::new(key, why))
+}
+
+/// Nothing of a scheme on another fabric needs circuits.
+fn elsewhere(scheme: &SchemeSpec) -> Result<(), SpecError> {
+    if scheme.voq.is_some() {
+        return fail(
+            "voq",
+            "`voq` does nothing on this fabric: it needs a fabric of kind = \"hybrid\"",
+        );
+    }
+    if matches!(scheme.control, ControlSpec::Circuits(_)) {
+        return fail("control", "control = \"circuits\" needs a fabric of kind = \"hybrid\"");
+    }
+    Ok(())
+}
+
+fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> {
+    let within = |key: &str, e: SpecError| SpecError::new(format!("{key}.{}", e.key), e.message);
+    match &scheme.control {
+        ControlSpec::None {} if fabric.packet.is_none() => {
+            return fail(
+                "control",
+                "without a packet switch nothing moves before circuits do: use \
+                                    control = \"circuits\"",
+            );
+        }
+        ControlSpec::None {} => {}
+        ControlSpec::Circuits(spec) => {
+            spec.course(fabric).map_err(|e| within("control", e))?;
+        }
+        _ => return fail("control", "on a hybrid fabric `control` is \"circuits\" or \"none\""),
+    }
+    let voq = scheme.voq.unwrap_or_default();
+    voq.validate().map_err(|e| within("voq", e))?;
+    let dark = fabric.circuits.is_none() || matches!(scheme.control, ControlSpec::None {});
+    if dark && voq.relay.is_some() {
+        return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
+    }
+    let planned =
+        matches!(&scheme.control, ControlSpec::Circuits(spec) if spec.scheduler.looks_at_demand());
+    if planned && voq.relay.is_some() {
+        return fail(
+            "voq.relay",
+            "`relay` needs circuits that are known ahead: scheduler = \"rotor\" or \"fixed\"",
+        );
+    }
+    if dark && voq.resize.is_some() {
+        return fail(
+            "voq.resize",
+            "`resize` does nothing: there are no circuits whose days it could be for",
+        );
+    }
+    if !scheme.queue.is_plain() {
+        return fail(
+            "queue",
+            "on a hybrid fabric `queue` is that of the ports to hosts: \"drop-tail\", \"ecn\" or \"red\", \
+             without `priorities`, `shared` and `pfc`",
+        );
+    }
+    if scheme.routing != RoutingSpec::default() || scheme.recovery.is_some() {
+        let key = if scheme.recovery.is_some() { "recovery" } else { "routing" };
+        return fail(key, format!("`{key}` does nothing on a hybrid fabric: leave it out"));
+    }
+    Ok(())
+}
+
+fn as_a_whole(scenario: &Scenario) -> Result<(), SpecError> {
+    if !scenario.engine.is_packet() {
+        return fail("engine", "a hybrid fabric needs engine = \"packet\"");
+    }
+    if !scenario.event.is_empty() {
+        return fail("event[0].kind", "on a hybrid fabric nothing fails yet: leave `event` out");
+    }
+    let slowdown = [Metric::SlowdownMean, Metric::SlowdownP99];
+    let wanted = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));
+    wanted.map_or(Ok(()), |at| {
+        let why = "slowdowns are not known on a hybrid fabric: what a flow takes alone depends on when it \
+                   begins";
+        fail(&format!("measure.metrics[{at}]"), why)
+    })
+}

@@ -1,0 +1,221 @@
+//! What a rack does at which time: the executor of a schedule. Weeks go in as they become known, deeds
+//! come out as they fall due.
+//!
+//! Each day of a pair of racks makes an interval for each thing that depends on it: the circuit itself;
+//! the gate, which closes a night earlier; the larger queue and the marks, which begin as much earlier
+//! as they look ahead. Whoever carries deeds out counts intervals, so that they may overlap.
+
+use super::{NO_RACK, RackDay};
+use crate::time::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something to do. The order is that in which things are done that fall due together: what begins
+/// before what ends, so that intervals that touch are one; circuits last, when all else is ready.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Deed {
+    /// Packets for `to` may no longer go by the packet switch.
+    Bar(u16),
+    /// The queue for `to` gets its larger size.
+    Grow(u16),
+    /// Packets for this rack are marked: there is, or will soon be, a circuit from there.
+    Mark(u16),
+    /// There is a circuit from this rack.
+    Hear(u16),
+    /// The circuit of an uplink goes down.
+    Close {
+        /// The circuit switch.
+        uplink: u8,
+        /// The rack it led to.
+        to: u16,
+    },
+    /// An end of [`Deed::Bar`].
+    Unbar(u16),
+    /// An end of [`Deed::Grow`].
+    Shrink(u16),
+    /// An end of [`Deed::Mark`].
+    Unmark(u16),
+    /// An end of [`Deed::Hear`].
+    Unhear(u16),
+    /// A circuit is up.
+    Open {
+        /// The circuit switch.
+        uplink: u8,
+        /// The rack it leads to.
+        to: u16,
+        /// When it goes down.
+        until: Time,
+    },
+    /// It is time to report what is wanted of a week.
+    Report(u64),
+    /// A week begins, or it is time to plan it where all are alike.
+    Week(u64),
+}
+
+/// How long before a day things begin that have to do with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Leads {
+    /// The gate: a night.
+    pub bar: Time,
+    /// The larger queue, where there is one.
+    pub grow: Option<Time>,
+    /// Marks.
+    pub mark: Time,
+}
+
+/// A rack's deeds to come.
+#[derive(Clone, Debug)]
+pub struct Agenda {
+    leads: Leads,
+    deeds: BinaryHeap<Reverse<(Time, Deed)>>,
+    /// The same week again and again, if that is the schedule.
+    repeated: Option<(Vec<RackDay>, Time)>,
+    /// Weeks known so far.
+    planned: u64,
+}
+
+impl Agenda {
+    /// One without any days.
+    pub fn new(leads: Leads) -> Agenda {
+        Agenda { leads, deeds: BinaryHeap::new(), repeated: None, planned: 0 }
+    }
+
+    /// The same week of `length` again and again, from the time 0 on.
+    pub fn repeating(leads: Leads, week: Vec<RackDay>, length: Time) -> Agenda {
+        let mut agenda = Agenda::new(leads);
+        if !week.is_empty() && length > Time::ZERO {
+            agenda.repeated = Some((week, length));
+            agenda.plan_ahead(Time::ZERO);
+        }
+        agenda
+    }
+
+    /// A week that begins at `begins` becomes known at `now`.
+    pub fn add_week(&mut self, week: &[RackDay], begins: Time, now: Time) {
+        for day in week {
+            self.add(day, begins, now);
+        }
+    }
+
+    fn add(&mut self, day: &RackDay, begins: Time, now: Time) {
+        let (from, until) = (begins + day.from, begins + day.until);
+        let (uplink, to) = (day.uplink, day.to);
+        let Leads { bar, grow, mark } = self.leads;
+        let mut push = |at: Time, deed| self.deeds.push(Reverse((at.max(now), deed)));
+        let before = |lead: Time| Time::ps(from.as_ps().saturating_sub(lead.as_ps()));
+        if to != NO_RACK {
+            push(before(bar), Deed::Bar(to));
+            push(from, Deed::Open { uplink, to, until });
+            push(until, Deed::Close { uplink, to });
+            push(until, Deed::Unbar(to));
+            if let Some(lead) = grow {
+                push(before(lead), Deed::Grow(to));
+                push(until, Deed::Shrink(to));
+            }
+        }
+        if day.source != NO_RACK {
+            push(before(mark), Deed::Mark(day.source));
+            push(until, Deed::Unmark(day.source));
+            push(from, Deed::Hear(day.source));
+            push(until, Deed::Unhear(day.source));
+        }
+    }
+
+    /// Something else is to be done at `at`.
+    pub fn add_deed(&mut self, at: Time, deed: Deed) {
+        self.deeds.push(Reverse((at, deed)));
+    }
+
+    /// When something falls due next.
+    pub fn next(&self) -> Option<Time> {
+        self.deeds.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// What has fallen due by `now`, one by one.
+    pub fn due(&mut self, now: Time) -> Option<Deed> {
+        if self.next()? > now {
+            return None;
+        }
+        let Reverse((_, deed)) = self.deeds.pop()?;
+        if matches!(deed, Deed::Week(_)) {
+            self.plan_ahead(now);
+        }
+        Some(deed)
+    }
+
+    /// Keeps all weeks planned that something now depends on.
+    fn plan_ahead(&mut self, now: Time) {
+        let Some((week, length)) = self.repeated.take() else { return };
+        let lead = self.leads.bar.max(self.leads.mark).max(self.leads.grow.unwrap_or_default());
+        while length.times(self.planned) <= now.after(lead) {
+            self.add_week(&week, length.times(self.planned), now);
+            self.planned += 1;
+        }
+        let next = length.times(self.planned).as_ps().saturating_sub(lead.as_ps());
+        self.deeds.push(Reverse((Time::ps(next).max(now), Deed::Week(self.planned))));
+        self.repeated = Some((week, length));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hybrid::program::of_rack;
+    use proptest::prelude::*;
+    use slotline_circuits::{Rotor, TermsSpec, Week};
+
+    proptest! {
+        /// Against the definition: at any time a thing is on for as many days as have it on.
+        #[test]
+        fn what_is_on_is_what_the_days_say(
+            racks in 2usize..7, day in 5u64..50, night in 1u64..20, grow in 0u64..900, mark in 0u64..900
+        ) {
+            let [day, night, grow, mark] = [day, night, grow, mark].map(Time::us);
+            let length = (day + night).times(racks as u64 - 1);
+            let spec = TermsSpec {
+                week: length.as_ps(), night: night.as_ps(), min_day: day.as_ps(), ..TermsSpec::etalon(0)
+            };
+            let mut week = Week::default();
+            Rotor::new(racks, spec.build().unwrap()).rotate(&mut week);
+            let rack = of_rack(&[week], 0, crate::topology::Dark::All);
+            let leads = Leads { bar: night, grow: Some(grow), mark };
+            let mut agenda = Agenda::repeating(leads, rack.clone(), length);
+            let mut on = [[0i64; 8]; 4];
+            let weeks = 3;
+            for at in (1..length.times(weeks).as_ps() / 1_000_000).map(Time::us) {
+                while let Some(deed) = agenda.due(at) {
+                    match deed {
+                        Deed::Bar(to) => on[0][to as usize] += 1,
+                        Deed::Unbar(to) => on[0][to as usize] -= 1,
+                        Deed::Grow(to) => on[1][to as usize] += 1,
+                        Deed::Shrink(to) => on[1][to as usize] -= 1,
+                        Deed::Mark(to) => on[2][to as usize] += 1,
+                        Deed::Unmark(to) => on[2][to as usize] -= 1,
+                        Deed::Open { to, .. } => on[3][to as usize] += 1,
+                        Deed::Close { to, .. } => on[3][to as usize] -= 1,
+                        Deed::Hear(_) | Deed::Unhear(_) | Deed::Report(_) | Deed::Week(_) => {}
+                    }
+                }
+                let count = |to: usize, lead: Time, source: bool| {
+                    let mut count = 0;
+                    for n in 0..weeks + 200 {
+                        for d in &rack {
+                            let (from, until) = (d.from + length.times(n), d.until + length.times(n));
+                            let rack = if source { d.source } else { d.to };
+                            let within = from.as_ps() <= at.as_ps() + lead.as_ps() && at < until;
+                            count += i64::from(usize::from(rack) == to && within);
+                        }
+                    }
+                    count
+                };
+                let leads = [(night, false), (grow, false), (mark, true), (Time::ZERO, false)];
+                let names = ["gate", "size", "marks", "circuit"];
+                for ((on, (lead, source)), name) in on.iter().zip(leads).zip(names) {
+                    for (to, on) in on.iter().enumerate().skip(1) {
+                        prop_assert_eq!(*on, count(to, lead, source), "{} of {} at {}", name, to, at);
+                    }
+                }
+            }
+        }
+    }
+}

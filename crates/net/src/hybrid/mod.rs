@@ -1,0 +1,18 @@
+//! Networks whose circuits come and go: what a rack does at which time, queues by destination rack,
+//! demand. State machines without I/O: [`crate::node::hybrid`] has the nodes, the crate
+//! `slotline-circuits` the schedulers.
+
+pub mod agenda;
+pub mod demand;
+pub mod program;
+pub mod spec;
+pub mod voq;
+
+pub use agenda::{Agenda, Deed, Leads};
+pub use demand::{DemandKind, Ledger};
+pub use program::RackDay;
+pub use spec::{AtNight, Hops, RelaySpec, ResizeSpec, Shrink, VoqSpec};
+pub use voq::{Voq, VoqStats};
+
+/// In the place of a rack: none.
+pub const NO_RACK: u16 = u16::MAX;

@@ -1,0 +1,97 @@
+//! What one rack sees of a planned week.
+
+use super::NO_RACK;
+use crate::time::Time;
+use crate::topology::Dark;
+use slotline_circuits::Week;
+
+/// A day as one rack sees it; times count from the week's beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RackDay {
+    /// The circuit switch.
+    pub uplink: u8,
+    /// When it begins.
+    pub from: Time,
+    /// When it ends.
+    pub until: Time,
+    /// The rack that it sends to; [`NO_RACK`]: none.
+    pub to: u16,
+    /// The rack that sends to it; [`NO_RACK`]: none.
+    pub source: u16,
+}
+
+/// What `rack` sees of the weeks of all circuit switches, switch by switch, where nights are dark as given.
+pub fn of_rack(weeks: &[Week], rack: u16, dark: Dark) -> Vec<RackDay> {
+    (0u8..).zip(weeks).flat_map(|(uplink, week)| of_switch(week, uplink, rack, dark)).collect()
+}
+
+fn of_switch(week: &Week, uplink: u8, rack: u16, dark: Dark) -> Vec<RackDay> {
+    let mut from = Time::ZERO;
+    let mut days = Vec::new();
+    for slice in week.slices() {
+        let until = from + Time::ps(slice.length);
+        let circuits = slice.circuits;
+        let to = (0..circuits.racks()).find(|&to| circuits.source(to) == Some(rack.into()));
+        let number = |rack: Option<usize>| rack.map_or(NO_RACK, |rack| rack as u16);
+        let (to, source) = (number(to), number(circuits.source(rack.into())));
+        if !circuits.is_dark() {
+            days.push(RackDay { uplink, from, until, to, source });
+        }
+        from = until;
+    }
+    if dark == Dark::Changed {
+        let none = |day: &RackDay| RackDay { to: NO_RACK, source: NO_RACK, ..*day };
+        let sent = days.iter().map(|day| RackDay { to: day.to, ..none(day) });
+        let heard = days.iter().map(|day| RackDay { source: day.source, ..none(day) });
+        days = [joined(sent), joined(heard)].concat();
+    }
+    days.retain(|day| day.to != NO_RACK || day.source != NO_RACK);
+    days
+}
+
+/// Days that follow each other with the same circuit, as one.
+fn joined(days: impl Iterator<Item = RackDay>) -> Vec<RackDay> {
+    let mut all: Vec<RackDay> = Vec::new();
+    for day in days {
+        match all.last_mut().filter(|last| (last.to, last.source) == (day.to, day.source)) {
+            Some(last) => last.until = day.until,
+            None => all.push(day),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_circuits::{Rotor, TermsSpec};
+
+    #[test]
+    fn racks_see_the_strobe() {
+        let terms = TermsSpec::etalon(1_400_000_000).build().unwrap();
+        let mut week = Week::default();
+        Rotor::new(8, terms).rotate(&mut week);
+        let seen = of_rack(&[week], 3, Dark::All);
+        assert_eq!(seen.len(), 7);
+        let first = RackDay { uplink: 0, from: Time::ZERO, until: Time::us(180), to: 2, source: 4 };
+        assert_eq!(seen[0], first);
+        assert_eq!((seen[6].from, seen[6].to), (Time::us(1200), 4));
+    }
+
+    #[test]
+    fn circuits_that_stay_can_stay_up() {
+        let unit = Some(slotline_circuits::text::Unit::Us);
+        let text = "4 50 1/0/3/2 10 -1/-1/-1/-1 30 1/0/-1/-1 10 -1/-1/-1/-1";
+        let weeks = slotline_circuits::text::parse(text, unit).unwrap();
+        let spans = |rack, dark| {
+            let seen = of_rack(&weeks, rack, dark).into_iter();
+            seen.map(|day| (day.from, day.until, day.to, day.source)).collect::<Vec<_>>()
+        };
+        let [zero, fifty, sixty, ninety] = [0, 50, 60, 90].map(Time::us);
+        assert_eq!(spans(0, Dark::All), [(zero, fifty, 1, 1), (sixty, ninety, 1, 1)]);
+        let stays = [(zero, ninety, 1, NO_RACK), (zero, ninety, NO_RACK, 1)];
+        assert_eq!(spans(0, Dark::Changed), stays);
+        let goes = [(zero, fifty, 3, NO_RACK), (zero, fifty, NO_RACK, 3)];
+        assert_eq!(spans(2, Dark::Changed), goes);
+    }
+}

@@ -1,0 +1,138 @@
+//! A virtual output queue: packets of one rack for another, in order.
+
+use crate::frame::Packet;
+use crate::time::Time;
+use std::collections::VecDeque;
+
+/// What happened in a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct VoqStats {
+    /// Packets that came.
+    pub arrived: u64,
+    /// Packets that found no room.
+    pub refused: u64,
+    /// Packets that were dropped as the queue was made shorter.
+    pub shed: u64,
+    /// Bytes that left by a circuit.
+    pub circuit_bytes: u64,
+    /// Bytes that left by the packet switch.
+    pub packet_bytes: u64,
+    /// Most packets that waited at a time.
+    pub longest: u32,
+    /// Whether packets of more than 1,000 B came: more than acknowledgements.
+    pub carries_data: bool,
+}
+
+/// A FIFO with room for so many packets; later ones are refused.
+#[derive(Clone, Debug)]
+pub struct Voq {
+    packets: VecDeque<(Packet, Time)>,
+    bytes: u64,
+    limit: u32,
+    /// What happened so far.
+    pub stats: VoqStats,
+}
+
+/// From how many bytes on a packet is data and no acknowledgement.
+pub const DATA: u16 = 1000;
+
+impl Voq {
+    /// An empty queue for `limit` packets.
+    pub fn new(limit: u32) -> Voq {
+        Voq { packets: VecDeque::new(), bytes: 0, limit, stats: VoqStats::default() }
+    }
+    /// Puts a packet that came at `now` to the end; whether there was room.
+    #[inline]
+    pub fn push(&mut self, packet: Packet, now: Time) -> bool {
+        self.stats.arrived += 1;
+        self.stats.carries_data |= packet.len > DATA;
+        if self.packets.len() >= self.limit as usize {
+            self.stats.refused += 1;
+            return false;
+        }
+        self.bytes += u64::from(packet.len);
+        self.packets.push_back((packet, now));
+        self.stats.longest = self.stats.longest.max(self.packets.len() as u32);
+        true
+    }
+    /// Takes the first packet, and the time when it came.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Packet, Time)> {
+        let first = self.packets.pop_front()?;
+        self.bytes -= u64::from(first.0.len);
+        Some(first)
+    }
+    /// The first packet.
+    #[inline]
+    pub fn first(&self) -> Option<&Packet> {
+        self.packets.front().map(|(packet, _)| packet)
+    }
+    /// From now on there is room for `limit` packets; those beyond stay until they leave.
+    pub fn resize(&mut self, limit: u32) {
+        self.limit = limit;
+    }
+    /// Takes a packet out that is beyond the limit, the last first.
+    pub fn shed(&mut self) -> Option<Packet> {
+        if self.packets.len() <= self.limit as usize {
+            return None;
+        }
+        let (last, _) = self.packets.pop_back()?;
+        self.bytes -= u64::from(last.len);
+        self.stats.shed += 1;
+        Some(last)
+    }
+    /// Packets that wait.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+    /// Whether none waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+    /// Bytes that wait.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever is done to its size, packets leave in the order in which they came, and each that
+        /// came has left, waits, was refused or was shed.
+        #[test]
+        fn resizing_never_reorders(steps in prop::collection::vec((0u8..5, 1u32..20), 0..300)) {
+            let mut voq = Voq::new(8);
+            let (mut last, mut left, mut came) = (None, 0u64, 0u64);
+            for (seq, (action, amount)) in steps.into_iter().enumerate() {
+                match action {
+                    0..=2 => {
+                        let packet = Packet { seq: seq as u32, len: 100, ..Packet::default() };
+                        voq.push(packet, Time::us(seq as u64));
+                        came += 1;
+                    }
+                    3 => if let Some((packet, came_at)) = voq.pop() {
+                        prop_assert!(last < Some(packet.seq));
+                        prop_assert_eq!(came_at, Time::us(u64::from(packet.seq)));
+                        last = Some(packet.seq);
+                        left += 1;
+                    },
+                    _ => {
+                        voq.resize(amount);
+                        if amount % 2 == 0 {
+                            while voq.shed().is_some() {}
+                            prop_assert!(voq.len() <= amount as usize);
+                        }
+                    }
+                }
+                prop_assert_eq!(voq.bytes(), 100 * voq.len() as u64);
+                let gone = left + voq.stats.refused + voq.stats.shed;
+                prop_assert_eq!((voq.stats.arrived, came), (came, gone + voq.len() as u64));
+            }
+        }
+    }
+}

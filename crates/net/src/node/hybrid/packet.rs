@@ -1,0 +1,138 @@
+//! The packet switch of a hybrid fabric: short queues by pair of racks; what finds one long is held back
+//! where it came from.
+//!
+//! "If a packet would be dropped in the packet switch, it is held at the ToR VOQ (similar to PFC)" (Etalon,
+//! section 3.2). Its emulator sends such a packet back to its rack, at once, to a queue of five that goes
+//! first, and drops it where that is full. Here the rack is told to send no more for that destination when
+//! the queue of the pair is at its limit, as a frame of priority flow control would: what is under way by
+//! then still comes, so that a queue can be longer by a round trip, and nothing is lost.
+
+use super::hold;
+use super::shares::Turns;
+use crate::frame::{Kind, Packet};
+use crate::id::PortId;
+use crate::node::{Census, Cx, DropReason, Node, Tally};
+use std::any::Any;
+use std::collections::VecDeque;
+
+/// Packets of one pair of racks.
+#[derive(Clone, Default)]
+struct Pair {
+    packets: VecDeque<Packet>,
+    held: bool,
+}
+
+/// The sending side towards one rack.
+struct Exit {
+    /// By source rack.
+    pairs: Vec<Pair>,
+    turns: Turns,
+    /// Frames for this rack, which go first.
+    frames: VecDeque<Packet>,
+    bytes: u64,
+}
+
+/// The packet switch. Its ports are numbered as racks are.
+pub struct PacketSwitch {
+    exits: Vec<Exit>,
+    hosts_per_rack: u32,
+    limit: usize,
+    census: Census,
+    longest: u64,
+}
+
+impl PacketSwitch {
+    /// One that asks a rack to hold back what would make a queue longer than `limit` packets.
+    pub fn new(racks: u32, hosts_per_rack: u32, limit: u32) -> PacketSwitch {
+        let racks = racks as usize;
+        let exit = || Exit {
+            pairs: vec![Pair::default(); racks],
+            turns: Turns::new(racks),
+            frames: VecDeque::new(),
+            bytes: 0,
+        };
+        PacketSwitch {
+            exits: (0..racks).map(|_| exit()).collect(),
+            hosts_per_rack,
+            limit: limit as usize,
+            census: Census::default(),
+            longest: 0,
+        }
+    }
+
+    fn tell(&mut self, from: usize, to: usize, stop: bool, cx: &mut Cx<'_>) {
+        self.exits[to].pairs[from].held = stop;
+        self.exits[from].frames.push_back(hold(to as u32, stop));
+        self.census.created += 1;
+        self.census.held += 1;
+        cx.kick(PortId(from as u16));
+    }
+}
+
+impl Node for PacketSwitch {
+    fn start(&mut self, _cx: &mut Cx<'_>) {}
+
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        let to = (packet.dst.0 / self.hosts_per_rack) as usize;
+        let Some(exit) = self.exits.get_mut(to) else {
+            return cx.drop(&packet, DropReason::NoRoute);
+        };
+        let pair = &mut exit.pairs[port.at()];
+        pair.packets.push_back(packet);
+        exit.bytes += u64::from(packet.len);
+        exit.turns.set(port.at(), true);
+        self.census.held += 1;
+        let (length, held) = (pair.packets.len(), pair.held);
+        self.longest = self.longest.max(length as u64);
+        cx.kick(PortId(to as u16));
+        if length >= self.limit && !held {
+            self.tell(port.at(), to, true, cx);
+        }
+    }
+
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        let exit = &mut self.exits[port.at()];
+        if let Some(frame) = exit.frames.pop_front() {
+            self.census.held -= 1;
+            return Some(frame);
+        }
+        let from = exit.turns.next()?;
+        let pair = &mut exit.pairs[from];
+        let packet = pair.packets.pop_front()?;
+        exit.bytes -= u64::from(packet.len);
+        exit.turns.set(from, !pair.packets.is_empty());
+        self.census.held -= 1;
+        if pair.held && pair.packets.len() < self.limit {
+            self.tell(from, port.at(), false, cx);
+        }
+        Some(packet)
+    }
+
+    fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
+
+    fn census(&self) -> Census {
+        self.census
+    }
+
+    fn tally(&self, tally: &mut Tally) {
+        tally.most("packet_switch_longest_queue", self.longest);
+        tally.add("packet_switch_holds", self.census.created);
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.exits[port.at()].bytes
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// Whether a packet is such a frame: for which rack, and whether it has to stop.
+pub(super) fn frame(packet: &Packet) -> Option<(usize, bool)> {
+    (packet.kind == Kind::Pause).then_some((packet.flow as usize, packet.seq == 1))
+}

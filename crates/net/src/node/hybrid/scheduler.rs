@@ -1,0 +1,160 @@
+//! The scheduler of circuits: reports in, weeks out.
+
+use super::message;
+use crate::frame::Packet;
+use crate::hybrid::program::of_rack;
+use crate::id::PortId;
+use crate::node::station::Loss;
+use crate::node::{Census, Cx, DropReason, Node, Tally};
+use crate::time::Time;
+use crate::topology::Dark;
+use crate::wire::circuits::Message;
+use slotline_circuits::{Demand, Note, Scheduler, Terms, Week, plan_all};
+use std::any::Any;
+
+/// What the scheduler is made from.
+pub struct SchedulerConfig {
+    /// How weeks are planned.
+    pub scheduler: Box<dyn Scheduler + Send>,
+    /// The network as the scheduler sees it.
+    pub terms: Terms,
+    /// Racks.
+    pub racks: usize,
+    /// Circuit switches.
+    pub switches: usize,
+    /// How long it waits for further reports after the first of a week.
+    pub gather: Time,
+    /// What planning takes.
+    pub computing: Time,
+    /// What a night darkens.
+    pub dark: Dark,
+    /// Reports that get lost.
+    pub loss: Loss,
+}
+
+/// Wake-ups.
+const GATHERED: u32 = 0;
+const PLANNED: u32 = 1;
+
+/// The scheduler as a node: a port for each rack.
+pub struct CircuitScheduler {
+    config: SchedulerConfig,
+    demand: Demand,
+    rest: Demand,
+    /// The week that reports come for, and how many came.
+    week: u64,
+    reports: usize,
+    decided: bool,
+    /// What is planned and not yet sent: the week, and the weeks of all switches.
+    planned: Option<(u64, Vec<Week>)>,
+    census: Census,
+    weeks: u64,
+    days: u64,
+    rotations: u64,
+}
+
+impl CircuitScheduler {
+    /// One that has heard of nothing.
+    ///
+    /// # Panics
+    /// Where there are more racks than a demand can have: the fabric was checked.
+    pub fn new(config: SchedulerConfig) -> CircuitScheduler {
+        let demand = Demand::new(config.racks).expect("a fabric has a number of racks that can be");
+        CircuitScheduler {
+            rest: demand.clone(),
+            demand,
+            config,
+            week: 0,
+            reports: 0,
+            decided: false,
+            planned: None,
+            census: Census::default(),
+            weeks: 0,
+            days: 0,
+            rotations: 0,
+        }
+    }
+
+    /// A rack's report of a week; one that comes when its week is decided is for the next.
+    fn report(&mut self, week: u64, rack: usize, bytes: &[u64], cx: &mut Cx<'_>) {
+        if rack >= self.config.racks || bytes.len() != self.config.racks {
+            return;
+        }
+        (0..).zip(bytes).for_each(|(to, &bytes)| self.demand.set(rack, to, bytes));
+        if week > self.week {
+            (self.week, self.reports, self.decided) = (week, 0, false);
+            cx.wake(cx.now.after(self.config.gather), GATHERED);
+        }
+        self.reports += 1;
+        if self.reports == self.config.racks {
+            self.decide(cx);
+        }
+    }
+
+    fn decide(&mut self, cx: &mut Cx<'_>) {
+        if self.decided || self.week == 0 {
+            return;
+        }
+        self.decided = true;
+        let mut weeks = vec![Week::default(); self.config.switches];
+        let scheduler: &mut dyn Scheduler = &mut *self.config.scheduler;
+        let note =
+            plan_all(scheduler, &self.demand, &self.config.terms, &mut self.rest, &mut weeks);
+        self.weeks += 1;
+        self.rotations += u64::from(matches!(note, Note::Rotation | Note::NoDemand));
+        self.days += weeks.iter().map(|week| week.days().count() as u64).sum::<u64>();
+        self.planned = Some((self.week, weeks));
+        cx.wake(cx.now.after(self.config.computing), PLANNED);
+    }
+
+    fn tell(&mut self, cx: &mut Cx<'_>) {
+        let Some((week, weeks)) = self.planned.take() else { return };
+        for rack in 0..self.config.racks as u16 {
+            let plan = Message::Plan { week, days: of_rack(&weeks, rack, self.config.dark) };
+            let packet = message(plan.emit(), cx);
+            self.census.created += 1;
+            cx.send(PortId(rack), packet);
+        }
+    }
+}
+
+impl Node for CircuitScheduler {
+    fn start(&mut self, _cx: &mut Cx<'_>) {}
+
+    fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if self.config.loss.takes(&packet) {
+            return cx.drop(&packet, DropReason::Injected);
+        }
+        self.census.consumed += 1;
+        let bytes = cx.detach(&packet);
+        if let Ok(Message::Report { week, rack, bytes }) = Message::parse(&bytes) {
+            self.report(week, rack.into(), &bytes, cx);
+        }
+    }
+
+    fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
+        None
+    }
+
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        if token == PLANNED { self.tell(cx) } else { self.decide(cx) }
+    }
+
+    fn census(&self) -> Census {
+        self.census
+    }
+
+    fn tally(&self, tally: &mut Tally) {
+        tally.add("weeks_planned", self.weeks);
+        tally.add("days_planned", self.days);
+        tally.add("weeks_of_rotation", self.rotations);
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

@@ -1,0 +1,56 @@
+//! A share of a port that one class has before all others, whoever waits: as the credit-based shaper of IEEE
+//! 802.1Qav (802.1Q, clause 8.6.8.2) gives it, without credit saved up while the class is silent.
+
+use crate::time::Time;
+
+/// A class that goes first as long as it takes no more than a share of a port's time. What it has beyond that
+/// waits for other classes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Reserve {
+    /// The class.
+    pub class: u8,
+    /// For each unit of its own time, in thousandths, how long it does not go first again.
+    times: u64,
+    next: Time,
+}
+
+impl Reserve {
+    /// So large a share of a port, above 0 and at most 1, for `class`; 0: none.
+    pub fn new(class: u8, share: f64) -> Reserve {
+        let times = if share > 0.0 { (1_000.0 / share).ceil() as u64 } else { u64::MAX };
+        Reserve { class, times, next: if share > 0.0 { Time::ZERO } else { Time::MAX } }
+    }
+    /// Whether the class goes first.
+    pub fn goes_first(&self, now: Time) -> bool {
+        now >= self.next
+    }
+    /// A packet of the class begins to leave, which takes so long.
+    pub fn leaves(&mut self, now: Time, takes: Time) {
+        if self.next < Time::MAX {
+            let pause = u128::from(takes.as_ps()) * u128::from(self.times) / 1_000;
+            self.next = now.after(Time::ps(pause.min(u64::MAX.into()) as u64));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_packet_and_then_a_pause() {
+        let mut tenth = Reserve::new(6, 0.1);
+        assert!(tenth.goes_first(Time::ZERO));
+        tenth.leaves(Time::us(5), Time::us(1));
+        assert!(
+            !tenth.goes_first(Time::ps(Time::us(15).as_ps() - 1)) && tenth.goes_first(Time::us(15))
+        );
+        // What leaves because nobody else waits counts, too, but makes no debt.
+        tenth.leaves(Time::us(7), Time::us(1));
+        tenth.leaves(Time::us(8), Time::us(1));
+        assert!(tenth.goes_first(Time::us(18)));
+        let mut none = Reserve::new(6, 0.0);
+        none.leaves(Time::us(1), Time::us(1));
+        assert!(!none.goes_first(Time::s(1_000)));
+    }
+}

@@ -1,0 +1,74 @@
+//! Flows that start soon: their ways, found several at a time.
+
+use super::engine::Engine;
+use super::maxmin::FlowKey;
+use slotline_net::id::HostId;
+
+/// Flows that are looked at together.
+const TOGETHER: usize = 16;
+
+/// The ways of the next flows that start, as long as routes stay what they are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ahead {
+    /// Connections in the order of their starts, and the way of each.
+    conns: Vec<u32>,
+    ways: Vec<Vec<u32>>,
+    /// How many of them have started.
+    passed: usize,
+    pairs: Vec<(HostId, HostId, u16)>,
+    /// What was read of their links, put together: it means nothing.
+    read: u32,
+}
+
+impl Ahead {
+    /// The way of `conn`, if it is the one that starts now.
+    pub fn way(&self, conn: u32) -> Option<&Vec<u32>> {
+        let starts = self.conns.get(self.passed) == Some(&conn);
+        self.ways.get(self.passed).filter(|_| starts)
+    }
+
+    /// The first of them has started.
+    pub fn pass(&mut self) {
+        self.passed += 1;
+    }
+
+    /// Routes have changed.
+    pub fn forget(&mut self) {
+        self.conns.clear();
+        self.passed = 0;
+    }
+}
+
+impl Engine {
+    /// Finds the ways of the next flows, unless a scheme says where these go; and reads what will be needed
+    /// of their links, so that the processor waits for the memory of all of them at once.
+    pub(super) fn look_ahead(&mut self) {
+        let Engine { ahead, plan, fabric, rates, .. } = self;
+        if ahead.passed < ahead.conns.len() || self.scheduled.is_some() {
+            return;
+        }
+        let next = self.starts[self.next_start..].iter().take(TOGETHER);
+        ahead.passed = 0;
+        ahead.conns.clear();
+        ahead.conns.extend(next.map(|&flow| plan.traffic.flows[flow as usize].conn.0));
+        ahead.ways.resize_with(ahead.conns.len(), Vec::new);
+        ahead.pairs.clear();
+        ahead.pairs.extend(ahead.conns.iter().map(|&conn| {
+            let info = &plan.traffic.conns[conn as usize];
+            (info.src, info.dst, plan.entropy(conn))
+        }));
+        fabric.ways(&ahead.pairs, &mut ahead.ways);
+        let links = ahead.ways.iter().flatten();
+        ahead.read ^= links.fold(0, |read, &link| read ^ rates.glance(link));
+    }
+
+    /// Reads what will be needed of the flows of which one has sent its last byte next.
+    pub(super) fn look_at_next_sent(&mut self) {
+        let Engine { ahead, agenda, plan, senders, rates, .. } = self;
+        for &(_, key) in agenda.next() {
+            let sender = senders.of(FlowKey(key));
+            let conn = plan.traffic.flows[sender.flow as usize].conn;
+            ahead.read ^= plan.traffic.conns[conn.at()].src.0 ^ rates.glance_at_flow(FlowKey(key));
+        }
+    }
+}
