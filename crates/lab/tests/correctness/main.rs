@@ -2,8 +2,8 @@
 //! laws that hold in every network.
 
 mod brought;
-mod collectives;
 mod bumps;
+mod collectives;
 mod common;
 mod controllers;
 mod coordination;
