@@ -164,7 +164,7 @@ fn a_bump_that_sees_everything_knows_the_queue_and_marks_shorten_it() {
     let rows = brief("nb-5", &[4], Time::ms(600), 0);
     let queue = |scheme| of(&rows, &format!("4 flows, {scheme}"), "mean queue");
     assert!(queue("red 0.1") < queue("red 0.01") && queue("red 0.01") < 0.7 * queue("drop-tail"));
-    let rows = brief("nb-7", &[3], Time::s(3), 0);
+    let rows = brief("nb-7", &[3], Time::s(5), 0);
     assert!(of(&rows, "3 flows, without", "packets dropped") > 10_000.0);
     assert_eq!(of(&rows, "3 flows, qcn", "packets dropped"), 0.0);
     assert!(of(&rows, "3 flows, qcn", "throughput at the receiver") > 900.0);
