@@ -75,13 +75,6 @@ pub enum Problem {
     NoUnit,
     /// A unit that there is not.
     Unit(String),
-    /// A unit that is not the caller's.
-    OtherUnit {
-        /// In the text.
-        text: Unit,
-        /// The caller's.
-        caller: Unit,
-    },
     /// Something else than a number of slices.
     Count(String),
     /// Something else than a length.
@@ -135,9 +128,6 @@ impl fmt::Display for Problem {
             Problem::NoWeek => f.write_str("no week: expected `n length configuration …`"),
             Problem::NoUnit => f.write_str("lengths without a unit: begin with `unit us`"),
             Problem::Unit(word) => write!(f, "unit `{word}`: expected ps, ns, us, ms or s"),
-            Problem::OtherUnit { text, caller } => {
-                write!(f, "the text is in {text}, but is to be read in {caller}")
-            }
             Problem::Count(word) => write!(f, "`{word}`: expected the number of slices, from 1"),
             Problem::Length(word) => write!(f, "`{word}`: expected a length, from 1"),
             Problem::Source(word) => write!(f, "`{word}`: expected the number of a rack, or -1"),
@@ -172,7 +162,7 @@ pub fn parse(text: &str, unit: Option<Unit>) -> Result<Vec<Week>, TextError> {
             continue;
         };
         if first == "unit" && weeks.is_empty() {
-            unit = Some(header(text, unit, at)?);
+            unit = Some(header(text, at)?);
             continue;
         }
         let unit = unit.ok_or_else(|| at(first, Problem::NoUnit))?;
@@ -203,21 +193,14 @@ fn same_kind(week: &Week, first: &Week) -> Result<(), Problem> {
     Ok(())
 }
 
-/// `unit us`, which must be the caller's if that has one.
-fn header(
-    text: &str,
-    caller: Option<Unit>,
-    at: impl Fn(&str, Problem) -> TextError,
-) -> Result<Unit, TextError> {
+/// `unit us`.
+fn header(text: &str, at: impl Fn(&str, Problem) -> TextError) -> Result<Unit, TextError> {
     let mut words = text.split_whitespace().skip(1);
     let word = words.next().unwrap_or(&text[text.len()..]);
     let unit = Unit::ALL.into_iter().find(|unit| unit.name() == word);
     let unit = unit.ok_or_else(|| at(word, Problem::Unit(word.into())))?;
-    if let Some(word) = words.next() {
-        return Err(at(word, Problem::Extra(word.into())));
-    }
-    match caller.filter(|&caller| caller != unit) {
-        Some(caller) => Err(at(word, Problem::OtherUnit { text: unit, caller })),
+    match words.next() {
+        Some(word) => Err(at(word, Problem::Extra(word.into()))),
         None => Ok(unit),
     }
 }

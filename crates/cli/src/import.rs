@@ -46,6 +46,9 @@ pub struct ImportOptions {
     /// pcap: a file of lines `address host`.
     #[arg(long, value_name = "FILE")]
     pub addresses: Option<PathBuf>,
+    /// circuits: how many times as long as in the network lengths in the file are [default: 1].
+    #[arg(long, value_name = "N")]
+    pub dilation: Option<u64>,
     /// Networks: rate of links that give none, as "10Gbps".
     #[arg(long)]
     pub rate: Option<Rate>,
@@ -98,6 +101,7 @@ pub fn import(options: &ImportOptions) -> Result<ExitCode> {
             eager: options.eager,
             idle_gap: options.idle_gap,
             addresses: options.addresses.clone(),
+            dilation: options.dilation,
             fabric: options.fabric(),
         },
     )?;

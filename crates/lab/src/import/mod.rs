@@ -6,6 +6,7 @@ pub mod captures;
 pub mod fabric;
 pub mod hpcc;
 pub mod lines;
+mod schedule;
 pub mod traffic;
 
 use fabric::{FORMATS, FabricFormat};
@@ -23,6 +24,8 @@ pub enum Kind {
     Traffic(TrafficKind),
     /// A network.
     Fabric(FabricFormat),
+    /// Which circuits exist, and when.
+    CircuitSchedule,
 }
 
 impl Kind {
@@ -31,7 +34,9 @@ impl Kind {
         let traffic =
             TrafficKind::ALL.map(|(kind, name, about)| (Kind::Traffic(kind), name, about));
         let fabrics = FORMATS.map(|(format, name, about, _)| (Kind::Fabric(format), name, about));
-        traffic.into_iter().chain(fabrics).collect()
+        let schedule =
+            (Kind::CircuitSchedule, "circuits", "Etalon's schedules of circuits, in microseconds");
+        traffic.into_iter().chain(fabrics).chain([schedule]).collect()
     }
 
     /// The kind called `name`; the error lists them all.
@@ -66,6 +71,8 @@ pub struct Options {
     pub idle_gap: Option<Time>,
     /// pcap: which host has which address.
     pub addresses: Option<PathBuf>,
+    /// circuits: how many times as long as in the network lengths in the file are.
+    pub dilation: Option<u64>,
     /// Fabrics: rates and delays of links without, and what nodes are.
     pub fabric: GraphSpec,
 }
@@ -105,7 +112,11 @@ pub struct ImportError(pub String);
 /// Reads `file` as `kind` and makes a part of a scenario of it. Where [`Options::out`] is given, that
 /// part is written there.
 pub fn import(kind: Kind, file: &Path, options: &Options) -> Result<Imported, ImportError> {
+    if options.dilation.is_some() && kind != Kind::CircuitSchedule {
+        return Err(ImportError("--dilation is for schedules of circuits".into()));
+    }
     let mut imported = match kind {
+        Kind::CircuitSchedule => circuits(file, options).map_err(ImportError)?,
         Kind::Traffic(_) if options.fabric != GraphSpec::default() => {
             let message = "--rate, --delay, --host-rate, --host-delay, --attach-hosts, --names and \
                            --host-kind are for networks: they say nothing about traffic";
@@ -130,4 +141,17 @@ fn network(format: FabricFormat, file: &Path, options: &Options) -> Result<Impor
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
     let fragment = fabric::import(format, &text, &name, &options.fabric);
     Ok(Imported { fragment: fragment.map_err(|error| error.to_string())?, ..Imported::default() })
+}
+
+fn circuits(file: &Path, options: &Options) -> Result<Imported, String> {
+    if let Some(option) = options.of_traffic() {
+        return Err(format!("{option} is for traffic: it says nothing about circuits"));
+    }
+    if options.fabric != GraphSpec::default() {
+        return Err("options of networks say nothing about circuits".into());
+    }
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
+    let fragment = schedule::import(&text, &name, options.dilation.unwrap_or(1))?;
+    Ok(Imported { fragment, ..Imported::default() })
 }
