@@ -255,6 +255,11 @@ const BASE: &str = "name = \"d\"\nend = { at = \"1s\" }\n\n[measure]\nsample = \
                     kind = \"fat-tree\"\nk = 4\n\n[[workload]]\nkind = \"ring\"\n\n[[scheme]]\n\
                     name = \"s\"\n";
 
+/// The fabric that circuits need, and a scheduler for which all their keys mean something.
+const HYBRID: &str = "name = \"d\"\nend = { at = \"1s\" }\n\n[fabric]\nkind = \"hybrid\"\nracks = 4\n\
+                      hosts-per-rack = 2\ncircuits = { rate = \"10Gbps\" }\n\n[[workload]]\n\
+                      kind = \"ring\"\n\n[[scheme]]\nname = \"s\"\n";
+
 fn resolved(text: &str) -> String {
     let loaded = Scenario::parse(Path::new("d.toml"), text.into());
     loaded.unwrap_or_else(|error| panic!("{error}\n{text}")).resolved()
@@ -267,7 +272,10 @@ fn defaults_are_those_of_the_loader() {
     let mut written = 0;
     let mut check = |kind: Kind, old: &str, table: &dyn Fn(&str, &str) -> String| {
         for entry in kind.entries() {
-            let text = |more: &str| BASE.replacen(old, &table(&entry.name, more), 1);
+            let text = |more: &str| match entry.name.as_str() {
+                "circuits" => HYBRID.replacen(old, &table(&entry.name, more), 1),
+                _ => BASE.replacen(old, &table(&entry.name, more), 1),
+            };
             for parameter in entry.parameters.iter().filter(|p| p.default.is_some()) {
                 let (key, default) = (&parameter.key, parameter.default.clone().unwrap());
                 let with = resolved(&text(&format!("{key} = {default}")));
