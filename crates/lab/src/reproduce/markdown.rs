@@ -1,34 +1,46 @@
 //! The comparison as a Markdown table, for documents: a line for each point, a column for each quantity
-//! of each scheme.
+//! of each scheme; where these would be many, a line for each scheme at each point.
 
 use super::Row;
 use super::table::{estimate, stated};
 use std::fmt::Write;
 
+/// Most columns of values with schemes side by side.
+const WIDE: usize = 8;
+
 /// The table. What the paper's text says stands in brackets behind our value.
 pub fn markdown(rows: &[Row]) -> String {
-    let points = distinct(rows, |row| row.point.clone());
-    let columns = distinct(rows, |row| (row.scheme.clone(), row.quantity, row.unit));
-    let mut out = String::from("| |");
-    for (scheme, quantity, unit) in &columns {
-        let comma = if scheme.is_empty() { "" } else { ": " };
-        let unit = if *unit == "1" { String::new() } else { format!(", {unit}") };
-        let _ = write!(out, " {scheme}{comma}{quantity}{unit} |");
+    let across = distinct(rows, |row| (row.scheme.clone(), row.quantity, row.unit));
+    if across.len() <= WIDE {
+        return table(rows, |row| row.point.clone(), |row| title(&row.scheme, row));
     }
-    let _ = writeln!(out, "\n|---|{}", "---:|".repeat(columns.len()));
-    for point in points {
-        let _ = write!(out, "| {point} |");
-        for column in &columns {
-            let here = |row: &&Row| {
-                row.point == point
-                    && row.scheme == column.0
-                    && (row.quantity, row.unit) == (column.1, column.2)
-            };
+    table(rows, |row| joined(&row.point, ", ", &row.scheme), |row| title("", row))
+}
+
+fn table(rows: &[Row], line: impl Fn(&Row) -> String, column: impl Fn(&Row) -> String) -> String {
+    let (lines, columns) = (distinct(rows, &line), distinct(rows, &column));
+    let mut out =
+        format!("| | {} |\n|---|{}\n", columns.join(" | "), "---:|".repeat(columns.len()));
+    for at in lines {
+        let _ = write!(out, "| {at} |");
+        for wanted in &columns {
+            let here = |row: &&Row| line(row) == at && column(row) == *wanted;
             let _ = write!(out, " {} |", rows.iter().find(here).map_or(String::new(), cell));
         }
         out.push('\n');
     }
     out
+}
+
+fn title(scheme: &str, row: &Row) -> String {
+    let unit = if row.unit == "1" { String::new() } else { format!(", {}", row.unit) };
+    joined(scheme, ": ", &format!("{}{unit}", row.quantity))
+}
+
+/// Both with `between`, or the one that is not empty.
+fn joined(first: &str, between: &str, second: &str) -> String {
+    let between = if first.is_empty() || second.is_empty() { "" } else { between };
+    format!("{first}{between}{second}")
 }
 
 fn cell(row: &Row) -> String {
@@ -78,5 +90,23 @@ mod tests {
 | K=1 |  | 939 ± 1.5 (< 2.5) | 1.0 ± 1.5 |
 ";
         assert_eq!(markdown(&rows), expected);
+    }
+
+    #[test]
+    fn many_schemes_go_down() {
+        let row = |scheme: usize, quantity| Row {
+            x: None,
+            point: "K=0".into(),
+            scheme: format!("s{scheme}"),
+            quantity,
+            unit: "1",
+            paper: None,
+            ours: Estimate { mean: scheme as f64 + 1.0, half: None, n: 1 },
+            note: String::new(),
+        };
+        let rows: Vec<Row> = (0..5).flat_map(|at| [row(at, "a"), row(at, "b")]).collect();
+        let expected =
+            "| | a | b |\n|---|---:|---:|\n| K=0, s0 | 1.0 | 1.0 |\n| K=0, s1 | 2.0 | 2.0 |\n";
+        assert!(markdown(&rows).starts_with(expected), "{}", markdown(&rows));
     }
 }
