@@ -9,8 +9,8 @@ use crate::topology::{Dark, HybridSpec};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use slotline_circuits::{
-    Bvn, Eclipse, Harvest, MaxWeight, Rotor, Scheduler, Solstice, SolsticeSpec, Terms, TermsSpec,
-    Week,
+    Bvn, Eclipse, Harvest, MaxWeight, Rotor, Scheduler, Solstice, SolsticeSpec, Terms, TermsError,
+    TermsSpec, Week,
 };
 
 /// How weeks of circuits are planned.
@@ -262,7 +262,13 @@ impl CircuitsSpec {
         let slot = self.day(fabric).after(fabric.night());
         spec.build().map_err(|error| {
             let key = if self.day == Some(Time::ZERO) { "day" } else { "week" };
-            SpecError::new(key, format!("{error}; a day and a night are {slot}"))
+            let why = match error {
+                TermsError::Short { .. } => {
+                    format!("`week` = {week} has no room for a day and a night, which take {slot}")
+                }
+                other => other.to_string(),
+            };
+            SpecError::new(key, why)
         })
     }
 
