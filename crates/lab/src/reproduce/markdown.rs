@@ -33,7 +33,10 @@ fn table(rows: &[Row], line: impl Fn(&Row) -> String, column: impl Fn(&Row) -> S
 }
 
 fn title(scheme: &str, row: &Row) -> String {
-    let unit = if row.unit == "1" { String::new() } else { format!(", {}", row.unit) };
+    let unit = match row.unit {
+        "" | "1" => String::new(),
+        unit => format!(", {unit}"),
+    };
     joined(scheme, ": ", &format!("{}{unit}", row.quantity))
 }
 
