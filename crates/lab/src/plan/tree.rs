@@ -22,7 +22,7 @@ pub struct Counts {
     pub upper_part: usize,
     /// Hosts per edge switch.
     pub hosts_each: u64,
-    /// Uplinks that an edge switch uses.
+    /// Uplinks that an edge switch uses; none where there is one edge switch only.
     pub uplinks: u64,
     /// Ports of an aggregation switch to edge switches.
     pub down: u64,
@@ -59,6 +59,8 @@ impl Counts {
         let Choice { hosts_each, uplinks, down } = choice;
         let edge = hosts.div_ceil(hosts_each);
         let pods = edge.div_ceil(down);
+        // One edge switch has nothing above it.
+        let uplinks = if edge > 1 { uplinks } else { 0 };
         let alone = Counts {
             edge_part,
             upper_part,
@@ -68,7 +70,7 @@ impl Counts {
             up: 0,
             edge,
             pods,
-            aggregation: if edge > 1 { pods * uplinks } else { 0 },
+            aggregation: pods * uplinks,
             to_core: 0,
             core: 0,
         };
@@ -108,6 +110,9 @@ impl Counts {
 
     /// Worst demand over what is carried, in thousandths, rounded up.
     fn oversubscription(&self, nic: u64, uplink: u64) -> Ratio {
+        if self.edge == 1 {
+            return Ratio::FULL;
+        }
         let wanted = u128::from(self.hosts_each) * u128::from(nic);
         let carried = u128::from(self.uplinks) * u128::from(uplink);
         let edge = (1_000 * wanted).div_ceil(carried);
@@ -115,8 +120,7 @@ impl Counts {
             0 => edge,
             up => (1_000 * wanted * u128::from(self.down)).div_ceil(carried * u128::from(up)),
         };
-        let alone = if self.edge == 1 { 1_000 } else { edge.max(above) };
-        Ratio(u64::try_from(alone.max(1_000)).unwrap_or(u64::MAX))
+        Ratio(u64::try_from(edge.max(above).max(1_000)).unwrap_or(u64::MAX))
     }
 }
 
@@ -312,7 +316,7 @@ fn in_pod(
         blocks: (block, block),
     };
     let above = hall.host_racks(block).zip(&filled).map(up);
-    let above = above.filter(|run| run.count > 0 && counts.aggregation > 0);
+    let above = above.filter(|run| run.count > 0);
     below.into_iter().chain(above).collect()
 }
 
