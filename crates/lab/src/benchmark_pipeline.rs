@@ -34,20 +34,21 @@ struct Form {
 const ONE: Form = Form { lanes: 1, threads: 1 };
 const SPLIT: Form = Form { lanes: 2, threads: 1 };
 const TWO: Form = Form { lanes: 2, threads: 2 };
-/// Batches of one run at 256 endpoints; fewer with more, so that runs are about equally long. Short runs: some
-/// of them are not disturbed.
-const BATCHES: usize = 512;
-const REPETITIONS: usize = 20;
+/// Batches of a run, and runs, with 256 endpoints and with more. Short runs, as some of them are not disturbed;
+/// but long enough for queues to fill, and for the memory that each way takes at its start to count for little.
+const SMALL: (usize, usize) = (512, 20);
+const LARGE: (usize, usize) = (256, 8);
 const RACK_HOSTS: u16 = 32;
 const PATHS: u16 = 32;
 const SLOT_BITS: f64 = 12_000.0;
 
 /// All rows that `slotline bench arbiter` has of the pipeline.
 pub fn rows() -> Vec<Row> {
-    cases()
-        .iter()
-        .flat_map(|case| case.run(BATCHES * 256 / usize::from(case.endpoints), REPETITIONS))
-        .collect()
+    let run = |case: &Case| {
+        let (batches, repetitions) = if case.endpoints <= 256 { SMALL } else { LARGE };
+        case.run(batches, repetitions)
+    };
+    cases().iter().flat_map(run).collect()
 }
 
 fn cases() -> Vec<Case> {

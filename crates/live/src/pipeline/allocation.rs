@@ -34,7 +34,6 @@ pub(super) struct Allocation {
     /// Ports that have ended, seen in this round.
     ended: usize,
     loads: Vec<u64>,
-    set: Vec<u64>,
     grants: Vec<Grant>,
     /// Demand of pairs that wait for more slots than can be counted; it is tried again each round.
     excess: Vec<Demand>,
@@ -79,7 +78,6 @@ impl Allocation {
             round: 0,
             ended: 0,
             loads: Vec::new(),
-            set: Vec::new(),
             grants: Vec::new(),
             excess: Vec::new(),
         }
@@ -144,7 +142,7 @@ impl Allocation {
     }
     /// Serves a set and sends it on; the last one to come is the way's own.
     fn serve(&mut self, phase: usize) -> bool {
-        let Allocation { circle: Some((from, to)), way, set, grants, .. } = self else {
+        let Allocation { circle: Some((from, to)), way, grants, .. } = self else {
             return false;
         };
         let Some(words) = from.receive() else { return self.is_alone() };
@@ -153,10 +151,7 @@ impl Allocation {
             self.hand_over();
             return true;
         }
-        set.clear();
-        set.extend_from_slice(words);
-        way.serve(set, grants);
-        to.begin().append(set);
+        way.serve(words, to.begin(), grants);
         to.end();
         self.at = At::Set(phase + 1);
         true

@@ -75,7 +75,8 @@ impl Ways {
         }
         for phase in 1..count {
             for (i, (way, batch)) in self.ways.iter_mut().zip(&mut batches).enumerate() {
-                way.serve(&mut sets[(i + phase) % count], batch);
+                let set = &mut sets[(i + phase) % count];
+                way.serve(&std::mem::take(set), set, batch);
             }
         }
         for ((way, batch), set) in self.ways.iter_mut().zip(&mut batches).zip(&sets) {

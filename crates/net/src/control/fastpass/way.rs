@@ -89,12 +89,13 @@ impl Way {
         joined.clear();
         allocator.waiting[0] = waiting;
     }
-    /// Serves pairs of another way with what is free in this one's batch. Those with all slots granted
-    /// come first, with none left; the others stay in the order of service.
-    pub fn serve(&mut self, pairs: &mut Vec<u64>, out: &mut Vec<Grant>) {
+    /// Serves pairs of another way with what is free in this one's batch, and appends all of them to `rest`:
+    /// those with all slots granted come first, with none left; the others stay in the order of service.
+    pub fn serve(&mut self, pairs: &[u64], rest: &mut Vec<u64>, out: &mut Vec<Grant>) {
         let Way { allocator, guests, all, .. } = self;
+        let (done, left) = pairs.split_at(granted(pairs));
         guests.clear();
-        guests.extend(pairs.drain(granted(pairs)..).map(Head));
+        guests.extend(left.iter().map(|&head| Head(head)));
         if allocator.policy == Policy::ShortestFirst {
             guests.sort_unstable_by_key(|head| head.size());
         }
@@ -104,9 +105,10 @@ impl Way {
         let gone = &allocator.pairs[count..gone];
         out.extend(gone.iter().map(Pair::grant));
         let heads = gone.iter().map(|pair| pair.head);
-        pairs.extend(heads.clone().filter(|head| head.left() == 0).map(|head| head.0));
-        pairs.extend(guests[..first.none].iter().map(|head| head.0));
-        pairs.extend(heads.filter(|head| head.left() != 0).map(|head| head.0));
+        rest.extend_from_slice(done);
+        rest.extend(heads.clone().filter(|head| head.left() == 0).map(|head| head.0));
+        rest.extend(guests[..first.none].iter().map(|head| head.0));
+        rest.extend(heads.filter(|head| head.left() != 0).map(|head| head.0));
     }
     /// Takes back what was lent, and serves it with what is left of the batch. Pairs that go on with
     /// demand that joined them come last.
