@@ -82,9 +82,9 @@ impl Way {
         let count = waiting.len();
         // An equal share is what keeps sets from harming each other: looked for as long as it is two slots.
         let first = allocator.first(&mut waiting, count, &mut Vec::new(), *all / EQUAL, out);
-        // No second visit now, not even where there is more to get.
-        allocator.pairs.copy_within(..first.live, first.gone);
-        allocator.settle(&mut waiting, first.none, count..first.gone + first.live, out);
+        // No second visit now, not even where there is more to get. Who goes on with what joined comes last.
+        let all = allocator.settle(&mut waiting, first.none, 0..first.live, out);
+        allocator.settle(&mut waiting, all, count..first.gone, out);
         lent.extend(waiting.drain(..).map(|head| with_joined(head, joined, &mut allocator.active)));
         joined.clear();
         allocator.waiting[0] = waiting;
@@ -104,11 +104,17 @@ impl Way {
         let gone = allocator.rounds(first.live, first.gone);
         let gone = &allocator.pairs[count..gone];
         out.extend(gone.iter().map(Pair::grant));
-        let heads = gone.iter().map(|pair| pair.head);
         rest.extend_from_slice(done);
-        rest.extend(heads.clone().filter(|head| head.left() == 0).map(|head| head.0));
-        rest.extend(guests[..first.none].iter().map(|head| head.0));
-        rest.extend(heads.filter(|head| head.left() != 0).map(|head| head.0));
+        let (mut ended, mut waits) = (rest.len(), first.none);
+        rest.resize(ended + gone.len(), 0);
+        for Pair { head, .. } in gone {
+            rest[ended] = head.0;
+            ended += usize::from(head.left() == 0);
+            guests[waits] = *head;
+            waits += usize::from(head.left() != 0);
+        }
+        rest.truncate(ended);
+        rest.extend(guests[..waits].iter().map(|head| head.0));
     }
     /// Takes back what was lent, and serves it with what is left of the batch. Pairs that go on with
     /// demand that joined them come last.
