@@ -252,7 +252,9 @@ impl Colouring {
             rest.retain(|&number| {
                 let packet = Packet::new(number as usize, packets[number as usize]);
                 let common = self.common(packet);
-                common.iter().for_each(|&colour| self.paint(packet, colour, out));
+                if let Some(colour) = common {
+                    self.paint(packet, colour, out);
+                }
                 common.is_none() && !self.exchange(packet, out)
             });
         }
@@ -263,7 +265,9 @@ impl Colouring {
     fn exchange(&mut self, packet: Packet, out: &mut [Choice]) -> bool {
         let found = if self.up.words == 1 { self.nearby(packet, out) } else { None };
         let found = found.or_else(|| self.along(packet, out));
-        found.iter().for_each(|&colour| self.paint(packet, colour, out));
+        if let Some(colour) = found {
+            self.paint(packet, colour, out);
+        }
         found.is_some()
     }
     /// One packet at either rack gets another colour, of up to 64. Returns the one that it had.
