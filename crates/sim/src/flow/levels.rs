@@ -128,7 +128,7 @@ impl Levels {
     #[inline]
     pub fn shift(&mut self, ways: &Ways, flow: u32, change: f64, most: f32) {
         let change = change * ways.weight(flow);
-        ways.of(flow).for_each(|link| {
+        ways.visit(flow, |link| {
             let entry = &mut self.links[link as usize];
             entry.taken += change;
             entry.most = if most > entry.most { most } else { entry.most };

@@ -66,6 +66,17 @@ impl Ways {
         row.links[..hops.min(HEAD)].iter().copied().chain(tail.iter().map(|(link, _)| *link))
     }
 
+    /// Calls `each` for the links of a way: as a loop over [`Ways::of`], but faster.
+    #[inline(always)]
+    pub fn visit(&self, flow: u32, mut each: impl FnMut(u32)) {
+        let row = &self.rows[flow as usize];
+        let hops = row.hops as usize;
+        row.links[..hops.min(HEAD)].iter().for_each(|link| each(*link));
+        if hops > HEAD {
+            self.tails[flow as usize].iter().for_each(|(link, _)| each(*link));
+        }
+    }
+
     /// A link of a way, and the flow's place there.
     pub fn at(&self, flow: u32, hop: usize) -> (u32, u32) {
         match hop.checked_sub(HEAD) {
