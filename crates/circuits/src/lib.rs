@@ -63,7 +63,7 @@ pub use harvest::Harvest;
 pub use matching::{Circuits, Matching, MatchingError};
 pub use max_weight::MaxWeight;
 pub use rotor::Rotor;
-pub use scheduler::{Note, Scheduler, plan_all};
+pub use scheduler::{Memory, Note, Scheduler, plan_all};
 pub use served::{Meter, Served, served};
 pub use solstice::{Solstice, SolsticeSpec};
 pub use terms::{Terms, TermsError, TermsSpec};

@@ -41,7 +41,8 @@ fn assert_sound(record: &RunRecord) -> f64 {
     for row in &record.why {
         assert_eq!(row.parts.iter().sum::<u64>(), lasted(record, row), "{row:?}");
         let waits: u64 = row.worst.iter().map(|(_, ps)| ps).sum();
-        let waited = row.of(Part::Card) + row.of(Part::Queue) + row.of(Part::Grant);
+        let waited = [Part::Card, Part::Queue, Part::Circuit, Part::Grant].map(|part| row.of(part));
+        let waited: u64 = waited.iter().sum();
         assert!(waits <= waited && row.worst.is_sorted_by(|a, b| a.1 >= b.1), "{row:?}");
         unknown += share(row, Part::Unknown);
     }

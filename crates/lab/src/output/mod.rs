@@ -1,5 +1,6 @@
 //! Results on disk and on screen.
 
+mod counts;
 mod csv;
 pub mod differences;
 mod estimates;
@@ -15,6 +16,7 @@ mod summary_json;
 pub mod table;
 mod tables;
 mod tables_story;
+mod voqs;
 pub mod terminal;
 pub mod why;
 pub mod words;

@@ -1,10 +1,12 @@
 //! What a hybrid fabric needs of the rest of a scenario, and what makes sense on such a fabric only.
 
+use super::event::{EventKind, EventSpec};
 use super::spec::{Scenario, SchemeSpec};
 use crate::metrics::Metric;
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
+use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
 
 /// All that is wrong.
@@ -88,12 +90,40 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
     Ok(())
 }
 
+/// Links to the scheduler do not fail: news of failures goes over them.
+fn happens(event: &EventSpec) -> Result<(), SpecError> {
+    let sound = |switch: &str| switch == "scheduler" || switch.starts_with("tor");
+    match &event.kind {
+        EventKind::LinkDown { link } | EventKind::LinkUp { link } | EventKind::Rate { link, .. }
+            if link.split('-').any(|end| end == "scheduler") =>
+        {
+            return fail("link", "links to the scheduler do not change: news of failures goes over them");
+        }
+        EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } if sound(switch) => {
+            let why = "on a hybrid fabric the packet switch and circuit switches fail (`packet0`, `circuit0`): \
+                       a rack's switch has a link to the scheduler, which does not";
+            return fail("switch", why);
+        }
+        EventKind::ControllerDown { .. }
+        | EventKind::ControllerUp { .. }
+        | EventKind::Leave { .. }
+        | EventKind::Join { .. } => {
+            return fail("kind", "on a hybrid fabric links and switches fail, and rates change; nothing else");
+        }
+        _ => {}
+    }
+    if event.reroute_after > Time::ZERO {
+        return fail("reroute-after", "`reroute-after` does nothing on a hybrid fabric: leave it out");
+    }
+    Ok(())
+}
+
 fn as_a_whole(scenario: &Scenario) -> Result<(), SpecError> {
     if !scenario.engine.is_packet() {
         return fail("engine", "a hybrid fabric needs engine = \"packet\"");
     }
-    if !scenario.event.is_empty() {
-        return fail("event[0].kind", "on a hybrid fabric nothing fails yet: leave `event` out");
+    for (at, event) in scenario.event.iter().enumerate() {
+        happens(event).map_err(|e| SpecError::new(format!("event[{at}].{}", e.key), e.message))?;
     }
     let slowdown = [Metric::SlowdownMean, Metric::SlowdownP99];
     let wanted = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));

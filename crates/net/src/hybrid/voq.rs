@@ -13,6 +13,12 @@ pub struct VoqStats {
     pub refused: u64,
     /// Packets that were dropped as the queue was made shorter.
     pub shed: u64,
+    /// Packets that left, and how long these had waited, in picoseconds.
+    pub left: u64,
+    /// See [`VoqStats::left`].
+    pub waited: u64,
+    /// How often its size was changed.
+    pub resizes: u64,
     /// Bytes that left by a circuit.
     pub circuit_bytes: u64,
     /// Bytes that left by the packet switch.
@@ -55,12 +61,15 @@ impl Voq {
         self.stats.longest = self.stats.longest.max(self.packets.len() as u32);
         true
     }
-    /// Takes the first packet, and the time when it came.
+    /// Takes the first packet at `now`, and how long it has waited.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Packet, Time)> {
-        let first = self.packets.pop_front()?;
-        self.bytes -= u64::from(first.0.len);
-        Some(first)
+    pub fn pop(&mut self, now: Time) -> Option<(Packet, Time)> {
+        let (packet, came) = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.len);
+        let waited = now.since(came);
+        self.stats.left += 1;
+        self.stats.waited += waited.as_ps();
+        Some((packet, waited))
     }
     /// The first packet.
     #[inline]
@@ -69,6 +78,7 @@ impl Voq {
     }
     /// From now on there is room for `limit` packets; those beyond stay until they leave.
     pub fn resize(&mut self, limit: u32) {
+        self.stats.resizes += u64::from(self.limit != limit);
         self.limit = limit;
     }
     /// Takes a packet out that is beyond the limit, the last first.
@@ -115,9 +125,9 @@ mod tests {
                         voq.push(packet, Time::us(seq as u64));
                         came += 1;
                     }
-                    3 => if let Some((packet, came_at)) = voq.pop() {
+                    3 => if let Some((packet, waited)) = voq.pop(Time::us(seq as u64)) {
                         prop_assert!(last < Some(packet.seq));
-                        prop_assert_eq!(came_at, Time::us(u64::from(packet.seq)));
+                        prop_assert_eq!(waited, Time::us(seq as u64 - u64::from(packet.seq)));
                         last = Some(packet.seq);
                         left += 1;
                     },
