@@ -12,6 +12,20 @@ pub trait Scheduler {
     /// # Panics
     /// Where the demand is of other racks than the scheduler was made for.
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note;
+
+    /// Plans a week for all parallel switches at once, where that is what the scheduler does; the arguments are those
+    /// of [`plan_all`].
+    ///
+    /// # Panics
+    /// Where there are other racks or switches than the scheduler was made for.
+    fn weeks(
+        &mut self,
+        _demand: &Demand,
+        _works: &dyn Fn(usize, usize) -> bool,
+        _out: &mut [Week],
+    ) -> Option<Note> {
+        None
+    }
 }
 
 /// What a scheduler has to say about the week it planned.
@@ -59,6 +73,9 @@ pub fn plan_all(
 ) -> Note {
     let Memory { rest, some } = memory;
     rest.copy_from(demand);
+    if let Some(note) = scheduler.weeks(demand, &works, out) {
+        return note;
+    }
     let mut first = None;
     for (switch, week) in out.iter_mut().enumerate() {
         let works = |rack: usize| works(switch, rack);
@@ -75,7 +92,7 @@ pub fn plan_all(
 }
 
 /// What of a demand is between racks whose ports work.
-fn keep(demand: &Demand, works: impl Fn(usize) -> bool, some: &mut Demand) {
+pub(crate) fn keep(demand: &Demand, works: impl Fn(usize) -> bool, some: &mut Demand) {
     some.copy_from(demand);
     let racks = demand.racks();
     let dead = |&(src, dst): &(usize, usize)| !works(src) || !works(dst);

@@ -334,7 +334,7 @@ fn nothing_is_planned_for_ports_that_do_not_work() {
     let terms = etalon(2_000);
     let demand = Class::Sparse { large: 4 }.demand(8, terms.circuit_bytes(terms.week()), 1);
     let demand = demand.expect("a demand");
-    let mut left = |works: fn(usize, usize) -> bool| {
+    let left = |works: fn(usize, usize) -> bool| {
         let (mut memory, mut weeks) = (Memory::default(), vec![Week::default(); 2]);
         plan_all(&mut Eclipse::new(8, terms), &demand, &terms, works, &mut memory, &mut weeks);
         memory.rest

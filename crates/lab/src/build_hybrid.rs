@@ -137,7 +137,7 @@ impl Hybrid {
         let control = self.control.as_ref()?;
         let planner = match &self.course {
             Some(Course::Weekly { terms, .. }) => {
-                let planner = control.planner(self.roles.racks as usize, *terms).ok()??;
+                let planner = control.planner(&self.fabric, *terms).ok()??;
                 Some((planner, *terms))
             }
             _ => None,

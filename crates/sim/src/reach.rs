@@ -2,8 +2,8 @@
 
 use crate::calendar::{Calendar, Entry, Windows};
 use crate::journal::{Hop, Recorder};
-use crate::locals::Locals;
 use crate::line::{Discipline, Line, Offer, PORT_MASK, Rare};
+use crate::locals::{Local, Locals};
 use crate::network::Layout;
 use crate::sample::Sampler;
 use slotline_net::frame::{Kind, Packet};
@@ -224,7 +224,7 @@ impl Reach {
     /// Schedules an event of `node` itself.
     pub fn schedule(&mut self, node: usize, at: u64, code: u32, token: u32) {
         if at < self.window_end {
-            self.locals.push((at, code, token));
+            self.locals.push(Local::new(at, code, token));
         } else {
             let to = self.shared.layout.own(node);
             let packet = Packet { flow: code, seq: token, ..Packet::default() };

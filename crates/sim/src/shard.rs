@@ -5,6 +5,7 @@
 
 use crate::calendar::{Entry, Windows};
 use crate::line::{Discipline, Line, PORT_MASK, Rare};
+use crate::locals::Local;
 use crate::network::Place;
 use crate::reach::{Reach, Shared, own};
 use crate::sample::Sample;
@@ -210,8 +211,8 @@ impl Shard {
         for item in items {
             let entry = self.reach.calendar.get(item.position);
             if entry.to & PORT_MASK == own_slot {
-                let key = (entry.time, entry.packet.flow, entry.packet.seq);
-                self.reach.locals.push(key);
+                let event = Local::new(entry.time, entry.packet.flow, entry.packet.seq);
+                self.reach.locals.push(event);
                 continue;
             }
             let (time, to) = (entry.time, entry.to);
@@ -224,7 +225,8 @@ impl Shard {
     /// The node's own events before `until`: at equal times packets come first.
     #[inline]
     fn own_events<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, until: u64) {
-        while let Some(event) = self.reach.locals.pop_before(until) {
+        while self.reach.locals.any_before(until) {
+            let event = self.reach.locals.pop();
             self.own_event(at, node, event);
         }
     }
@@ -255,8 +257,8 @@ impl Shard {
         self.reach.carry_out(node, id, time);
     }
 
-    fn own_event<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, key: (u64, u32, u32)) {
-        let (time, code, token) = key;
+    fn own_event<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, event: Local) {
+        let (time, code, token) = (event.time(), event.code(), event.token());
         if time >= self.reach.shared.end {
             return;
         }
@@ -349,6 +351,7 @@ fn sort(items: &mut Vec<Item>) {
         2..=4 => rank::<4>(items),
         5..=8 => rank::<8>(items),
         9..=16 => rank::<16>(items),
+        17..=32 => rank::<32>(items),
         _ => items.sort_unstable_by_key(|item| item.key),
     }
 }

@@ -110,6 +110,35 @@ fn the_course_of_a_flow_is_all_its_segments() {
     assert_eq!(of(Step::Resent).count() as u32, record.flows[0].retransmits);
 }
 
+/// Without a packet switch nearly all of a short flow's time is waiting for circuits; the parts add up either way.
+#[test]
+fn a_flow_between_racks_waits_for_its_circuit() {
+    let workload = "kind = \"shuffle\"\nsize = \"20KB\"";
+    let scheme = "control = \"circuits\"\nvoq = { packets = 64 }\n\
+                  transport = { kind = \"newreno\", min-rto = \"5ms\" }";
+    let fabric = |more: &str| {
+        format!(
+            "{{ kind = \"hybrid\", racks = 4, hosts-per-rack = 2, {more} \
+             circuits = {{ rate = \"40Gbps\", reconfiguration = \"20us\" }} }}"
+        )
+    };
+    let alone = run(&scenario(&fabric(""), workload, scheme, 1));
+    assert!(assert_sound(&alone) < 0.001);
+    let between = |row: &&WhyRow| {
+        let flow = &alone.flows[row.flow as usize];
+        flow.src / 2 != flow.dst / 2
+    };
+    let shares: Vec<f64> =
+        alone.why.iter().filter(between).map(|row| share(row, Part::Circuit)).collect();
+    assert!(shares.len() == 48 && shares.iter().all(|share| *share > 0.3), "{shares:?}");
+    assert!(alone.why.iter().filter(|row| !between(row)).all(|row| row.of(Part::Circuit) == 0));
+    let both = run(&scenario(&fabric("packet = { rate = \"10Gbps\" },"), workload, scheme, 1));
+    assert!(assert_sound(&both) < 0.001);
+    let waited =
+        |record: &RunRecord| record.why.iter().map(|row| row.of(Part::Circuit)).sum::<u64>();
+    assert!(waited(&both) < waited(&alone) / 2);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 

@@ -6,7 +6,8 @@ use super::{index, written};
 use crate::metrics::Metric;
 use crate::record::{
     Capture, CapturedPacket, Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow,
-    NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, VoqRow, WhyRow, Window,
+    NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, VoqRow, WhyRow,
+    Window,
 };
 use proptest::prelude::*;
 use slotline_net::frame::{Circuits, Kind, Packet, Span};

@@ -37,7 +37,8 @@ const fn worst_port(name: &'static str, get: fn(&WhyRow) -> Option<u32>) -> Colu
     Column { name, meaning: "Port of that node.", cell: Cell::Port(get) }
 }
 const fn worst_ps(name: &'static str, get: fn(&WhyRow) -> u64, put: Put<WhyRow>) -> Column<WhyRow> {
-    let meaning = "How long it waited there: for a grant, its network card, a circuit, or in a queue.";
+    let meaning =
+        "How long it waited there: for a grant, its network card, a circuit, or in a queue.";
     Column { name, meaning, cell: Cell::Count(get, put) }
 }
 const fn worst_index(

@@ -1,8 +1,8 @@
 //! The answer on the screen: a table of schemes and metrics, then a verdict on each.
 
 use crate::metrics::Metric;
-use crate::output::{counts, faults};
 use crate::output::words::{self, Scale};
+use crate::output::{counts, faults};
 use crate::record::RunSet;
 use crate::statistics::{Comparison, Verdict};
 use crate::summary::{Cell, EngineTotal, Summary};

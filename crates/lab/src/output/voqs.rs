@@ -52,8 +52,16 @@ pub fn page(set: &RunSet) -> Option<String> {
     let first = set.schemes.iter().filter_map(|scheme| set.of(scheme).into_iter().next());
     let rows: String = first.flat_map(busiest).map(|(run, row)| line(run, row)).collect();
     let heads = [
-        "Scheme", "From", "To", "By circuits", "By packet switch", "Mean wait", "Longest",
-        "Dropped", "Dropped by resizing", "Resizes",
+        "Scheme",
+        "From",
+        "To",
+        "By circuits",
+        "By packet switch",
+        "Mean wait",
+        "Longest",
+        "Dropped",
+        "Dropped by resizing",
+        "Resizes",
     ];
     let heads = heads.map(|head| format!("<th scope=\"col\">{head}</th>")).concat();
     (!rows.is_empty()).then(|| {
@@ -107,7 +115,10 @@ mod tests {
         set.runs[0].voqs = (0..20).map(row).collect();
         let page = page(&set).expect("queues");
         assert_eq!(page.matches("<tr><th scope=\"row\">").count(), LISTED);
-        assert!(page.contains("<td>0</td><td>19</td><td>19 MB</td><td>0 B</td><td>2.500 µs</td>"), "{page}");
+        assert!(
+            page.contains("<td>0</td><td>19</td><td>19 MB</td><td>0 B</td><td>2.500 µs</td>"),
+            "{page}"
+        );
         assert!(!page.contains("<td>7 MB</td>"));
     }
 }

@@ -3,6 +3,7 @@
 use super::event::{EventKind, EventSpec};
 use super::spec::{Scenario, SchemeSpec};
 use crate::metrics::Metric;
+use slotline_net::control::circuits::SchedulerKind;
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
@@ -62,12 +63,12 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
     if dark && voq.relay.is_some() {
         return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
     }
-    let planned =
-        matches!(&scheme.control, ControlSpec::Circuits(spec) if spec.scheduler.looks_at_demand());
+    let planned = matches!(&scheme.control, ControlSpec::Circuits(spec)
+        if spec.scheduler.looks_at_demand() && spec.scheduler != SchedulerKind::Mesh);
     if planned && voq.relay.is_some() {
         return fail(
             "voq.relay",
-            "`relay` needs circuits that are known ahead: scheduler = \"rotor\" or \"fixed\"",
+            "`relay` needs circuits that are known ahead: scheduler = \"rotor\", \"fixed\" or \"mesh\"",
         );
     }
     if dark && voq.resize.is_some() {
@@ -94,10 +95,15 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
 fn happens(event: &EventSpec) -> Result<(), SpecError> {
     let sound = |switch: &str| switch == "scheduler" || switch.starts_with("tor");
     match &event.kind {
-        EventKind::LinkDown { link } | EventKind::LinkUp { link } | EventKind::Rate { link, .. }
+        EventKind::LinkDown { link }
+        | EventKind::LinkUp { link }
+        | EventKind::Rate { link, .. }
             if link.split('-').any(|end| end == "scheduler") =>
         {
-            return fail("link", "links to the scheduler do not change: news of failures goes over them");
+            return fail(
+                "link",
+                "links to the scheduler do not change: news of failures goes over them",
+            );
         }
         EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } if sound(switch) => {
             let why = "on a hybrid fabric the packet switch and circuit switches fail (`packet0`, `circuit0`): \
@@ -108,12 +114,18 @@ fn happens(event: &EventSpec) -> Result<(), SpecError> {
         | EventKind::ControllerUp { .. }
         | EventKind::Leave { .. }
         | EventKind::Join { .. } => {
-            return fail("kind", "on a hybrid fabric links and switches fail, and rates change; nothing else");
+            return fail(
+                "kind",
+                "on a hybrid fabric links and switches fail, and rates change; nothing else",
+            );
         }
         _ => {}
     }
     if event.reroute_after > Time::ZERO {
-        return fail("reroute-after", "`reroute-after` does nothing on a hybrid fabric: leave it out");
+        return fail(
+            "reroute-after",
+            "`reroute-after` does nothing on a hybrid fabric: leave it out",
+        );
     }
     Ok(())
 }

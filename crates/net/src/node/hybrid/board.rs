@@ -79,7 +79,8 @@ impl Board {
         let all = if rack == self.own { 0..self.on.len() } else { rack..rack + 1 };
         let worked: Vec<bool> = all.clone().map(|other| self.works(other, uplink)).collect();
         self.dead[rack * self.uplinks + uplink] = !works;
-        let changed = all.zip(worked).filter(|(other, worked)| self.works(*other, uplink) != *worked);
+        let changed =
+            all.zip(worked).filter(|(other, worked)| self.works(*other, uplink) != *worked);
         let changed: Vec<usize> = changed.map(|(other, _)| other).collect();
         for &other in &changed {
             let planned = self.planned[other * self.uplinks + uplink];

@@ -10,6 +10,7 @@
 use super::hold;
 use super::shares::Turns;
 use crate::frame::{Kind, Packet};
+use crate::hybrid::ring::Ring;
 use crate::id::PortId;
 use crate::node::{Census, Change, Cx, DropReason, Node, Tally};
 use crate::topology::RackOf;
@@ -19,7 +20,7 @@ use std::collections::VecDeque;
 /// Packets of one pair of racks.
 #[derive(Clone, Default)]
 struct Pair {
-    packets: VecDeque<Packet>,
+    packets: Ring<Packet>,
     held: bool,
 }
 
@@ -93,7 +94,7 @@ impl Node for PacketSwitch {
             return cx.drop(&packet, DropReason::NoRoute);
         };
         let pair = &mut exit.pairs[port.at()];
-        pair.packets.push_back(packet);
+        pair.packets.push(packet);
         exit.bytes += u64::from(packet.len);
         exit.turns.set(port.at(), true);
         self.census.held += 1;
@@ -113,7 +114,7 @@ impl Node for PacketSwitch {
         }
         let from = exit.turns.next()?;
         let pair = &mut exit.pairs[from];
-        let packet = pair.packets.pop_front()?;
+        let packet = pair.packets.pop()?;
         exit.bytes -= u64::from(packet.len);
         exit.turns.set(from, !pair.packets.is_empty());
         self.census.held -= 1;
