@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use slotline_circuits::{
-    Bvn, Class, Demand, Eclipse, Fixed, Harvest, MaxWeight, Meter, Note, Rotor, Scheduler,
+    Bvn, Class, Demand, Eclipse, Fixed, Harvest, MaxWeight, Memory, Meter, Note, Rotor, Scheduler,
     Solstice, SolsticeSpec, Terms, TermsError, TermsSpec, Week, plan_all, served,
 };
 
@@ -313,20 +313,38 @@ fn parallel_switches_share_the_work() {
     let terms = etalon(2_000);
     let demand = Class::Sparse { large: 4 }.demand(16, terms.circuit_bytes(terms.week()), 1);
     let demand = demand.expect("a demand");
-    let mut rest = Demand::default();
+    let mut memory = Memory::default();
     let mut meter = Meter::default();
     let mut before = 0;
     for switches in 1..4 {
         let mut weeks = vec![Week::default(); switches];
         let mut eclipse = Eclipse::new(16, terms);
-        plan_all(&mut eclipse, &demand, &terms, &mut rest, &mut weeks);
+        plan_all(&mut eclipse, &demand, &terms, |_, _| true, &mut memory, &mut weeks);
         let circuit = meter.served(&weeks, &demand, &terms).circuit;
         assert!(circuit > before || circuit == demand.total(), "{switches} switches");
         // Bytes are rounded once per day, and once per pair.
-        assert!(rest.total() - (demand.total() - circuit) < 1_000);
+        assert!(memory.rest.total() - (demand.total() - circuit) < 1_000);
         before = circuit;
     }
     assert_eq!(before, demand.total());
+}
+
+#[test]
+fn nothing_is_planned_for_ports_that_do_not_work() {
+    let terms = etalon(2_000);
+    let demand = Class::Sparse { large: 4 }.demand(8, terms.circuit_bytes(terms.week()), 1);
+    let demand = demand.expect("a demand");
+    let left = |works: fn(usize, usize) -> bool| {
+        let (mut memory, mut weeks) = (Memory::default(), vec![Week::default(); 2]);
+        plan_all(&mut Eclipse::new(8, terms), &demand, &terms, works, &mut memory, &mut weeks);
+        memory.rest
+    };
+    let (all, none) = (left(|_, _| true), left(|_, rack| rack != 3));
+    let other = left(|switch, rack| rack != 3 || switch != 0);
+    for at in (0..8).filter(|at| *at != 3) {
+        assert_eq!((none.get(3, at), none.get(at, 3)), (demand.get(3, at), demand.get(at, 3)));
+    }
+    assert!(all.total() < other.total() && other.total() < none.total());
 }
 
 #[test]
