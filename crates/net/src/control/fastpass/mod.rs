@@ -7,6 +7,7 @@
 mod active;
 pub mod allocate;
 mod bits;
+mod colouring;
 pub mod fabric;
 pub mod faults;
 mod greedy;

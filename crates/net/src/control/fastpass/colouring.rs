@@ -1,0 +1,360 @@
+//! Colours for the packets of one timeslot: no colour twice at a rack, as few packets as possible without.
+
+use super::paths::Choice;
+
+/// Bits of a word.
+const WORD: usize = 64;
+/// Words of a rack with up to 64 colours: those that are free, and the packet with each colour.
+const ROW: usize = 1 + WORD;
+
+/// A packet in one word: its number (32 bits), its racks of source and destination (16 bits each).
+#[derive(Clone, Copy)]
+struct Packet(u64);
+
+impl Packet {
+    fn new(number: usize, (src, dst): (u16, u16)) -> Packet {
+        Packet((number as u64) << 32 | u64::from(src) << 16 | u64::from(dst))
+    }
+    fn number(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+    fn src(self) -> usize {
+        usize::from((self.0 >> 16) as u16)
+    }
+    fn dst(self) -> usize {
+        usize::from(self.0 as u16)
+    }
+}
+
+/// The colours of one word.
+fn colours(at: usize, mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (word != 0).then(|| at * WORD + word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        lowest
+    })
+}
+
+/// One side of the graph: the links from racks to paths, or those from paths to racks.
+#[derive(Clone, Debug)]
+struct Side {
+    /// Words of colours per rack.
+    words: usize,
+    /// Colours that work, by rack.
+    works: Vec<u64>,
+    /// By rack: words of the colours that work and are free, then the packet with each colour. It means
+    /// something only where the colour is in use.
+    rows: Vec<u64>,
+}
+
+impl Side {
+    fn new(racks: usize, colours: usize) -> Side {
+        let words = colours.div_ceil(WORD);
+        let row = (0..words).map(|word| match colours - word * WORD {
+            0..WORD => (1 << (colours % WORD)) - 1,
+            _ => u64::MAX,
+        });
+        let works = std::iter::repeat_n(row, racks).flatten().collect();
+        Side { words, works, rows: vec![0; racks * words * ROW] }
+    }
+    /// All colours that work are free.
+    fn renew(&mut self) {
+        let rows = self.rows.chunks_exact_mut(self.words * ROW);
+        for (row, works) in rows.zip(self.works.chunks_exact(self.words)) {
+            row.iter_mut().zip(works).for_each(|(free, &works)| *free = works);
+        }
+    }
+    /// The rows of racks with up to 64 colours.
+    fn single(&mut self) -> &mut [[u64; ROW]] {
+        self.rows.as_chunks_mut().0
+    }
+    fn bit(&self, rack: usize, colour: usize) -> (usize, u64) {
+        (rack * self.words * ROW + colour / WORD, 1 << (colour % WORD))
+    }
+    fn is_free(&self, rack: usize, colour: usize) -> bool {
+        let (word, bit) = self.bit(rack, colour);
+        self.rows[word] & bit != 0
+    }
+    fn works(&self, rack: usize, colour: usize) -> bool {
+        self.works[rack * self.words + colour / WORD] >> (colour % WORD) & 1 != 0
+    }
+    fn toggle(&mut self, rack: usize, colour: usize) {
+        let (word, bit) = self.bit(rack, colour);
+        self.rows[word] ^= bit;
+    }
+    /// Where the packet with a colour is.
+    fn place(&self, rack: usize, colour: usize) -> usize {
+        rack * self.words * ROW + self.words + colour
+    }
+    fn packet(&self, rack: usize, colour: usize) -> Packet {
+        Packet(self.rows[self.place(rack, colour)])
+    }
+    /// The packets with two colours at a rack exchange these. Returns the one that had the second.
+    fn swap(&mut self, rack: usize, one: usize, two: usize) -> Packet {
+        let (one, two) = (self.place(rack, one), self.place(rack, two));
+        self.rows.swap(one, two);
+        Packet(self.rows[one])
+    }
+    fn take(&mut self, rack: usize, colour: usize, packet: Packet) {
+        self.toggle(rack, colour);
+        let place = self.place(rack, colour);
+        self.rows[place] = packet.0;
+    }
+    fn free(&self, rack: usize) -> &[u64] {
+        &self.rows[rack * self.words * ROW..][..self.words]
+    }
+    /// All free colours, the lowest first.
+    fn free_colours(&self, rack: usize) -> impl Iterator<Item = usize> {
+        self.free(rack).iter().enumerate().flat_map(|(at, &word)| colours(at, word))
+    }
+    /// Returns whether this is new.
+    fn repair(&mut self, rack: usize, colour: usize, works: bool) -> bool {
+        let changes = self.works(rack, colour) != works;
+        self.works[rack * self.words + colour / WORD] ^= u64::from(changes) << (colour % WORD);
+        changes
+    }
+}
+
+/// What the first pass came to.
+enum Pass {
+    /// The end.
+    Done,
+    /// A packet for which no colour is free at both ends.
+    Stuck(usize),
+    /// A rack that does not exist.
+    NoRack(u16),
+}
+
+/// A colouring, used again for each timeslot.
+#[derive(Clone, Debug)]
+pub(super) struct Colouring {
+    up: Side,
+    down: Side,
+    /// What a colour means.
+    choices: Vec<Choice>,
+    /// Colours that do not work: at up-links, and at down-links.
+    broken: usize,
+    /// Packets for which there was no colour yet.
+    rest: Vec<u32>,
+}
+
+impl Colouring {
+    /// With so many racks, and one colour for each choice.
+    pub(super) fn new(racks: usize, choices: Vec<Choice>) -> Colouring {
+        let up = Side::new(racks, choices.len());
+        Colouring { down: up.clone(), up, choices, broken: 0, rest: Vec::new() }
+    }
+    /// Says whether a colour works at a rack.
+    pub(super) fn repair(&mut self, rack: usize, colour: usize, works: bool) {
+        for side in [&mut self.up, &mut self.down] {
+            match (side.repair(rack, colour, works), works) {
+                (true, true) => self.broken -= 1,
+                (true, false) => self.broken += 1,
+                (false, _) => {}
+            }
+        }
+    }
+    /// Chooses for packets, given by their racks; or says which rack does not exist.
+    pub(super) fn choose(
+        &mut self,
+        packets: &[(u16, u16)],
+        out: &mut Vec<Choice>,
+    ) -> Result<(), u16> {
+        self.up.renew();
+        self.down.renew();
+        self.rest.clear();
+        out.resize(packets.len(), Choice::Unplaced);
+        let mut from = 0;
+        loop {
+            let pass = match self.up.words {
+                1 => self.word(from, packets, out),
+                _ => self.words(from, packets, out),
+            };
+            match pass {
+                Pass::Done => break,
+                Pass::NoRack(rack) => return Err(rack),
+                Pass::Stuck(number) => {
+                    from = number + 1;
+                    if !self.exchange(Packet::new(number, packets[number]), out) {
+                        out[number] = Choice::Unplaced;
+                        self.rest.push(number as u32);
+                    }
+                }
+            }
+        }
+        self.place_rest(packets, out);
+        Ok(())
+    }
+    /// The first pass from packet `from` on, with up to 64 colours: the lowest colour that is free at both
+    /// ends.
+    #[inline(never)]
+    fn word(&mut self, from: usize, packets: &[(u16, u16)], out: &mut [Choice]) -> Pass {
+        let Colouring { up, down, choices, .. } = self;
+        let (ups, downs) = (up.single(), down.single());
+        for (i, (&(src, dst), choice)) in packets[from..].iter().zip(&mut out[from..]).enumerate() {
+            let Some(up) = ups.get_mut(usize::from(src)) else { return Pass::NoRack(src) };
+            let Some(down) = downs.get_mut(usize::from(dst)) else { return Pass::NoRack(dst) };
+            if src == dst {
+                *choice = Choice::Local;
+                continue;
+            }
+            let free = up[0] & down[0];
+            if free == 0 {
+                return Pass::Stuck(from + i);
+            }
+            let lowest = free & free.wrapping_neg();
+            let colour = free.trailing_zeros() as usize;
+            let packet = Packet::new(from + i, (src, dst)).0;
+            up[0] ^= lowest;
+            down[0] ^= lowest;
+            up[1 + colour] = packet;
+            down[1 + colour] = packet;
+            *choice = choices[colour];
+        }
+        Pass::Done
+    }
+    /// The same with any number of colours.
+    fn words(&mut self, from: usize, packets: &[(u16, u16)], out: &mut [Choice]) -> Pass {
+        let racks = self.up.works.len() / self.up.words;
+        for (number, &(src, dst)) in packets.iter().enumerate().skip(from) {
+            if usize::from(src.max(dst)) >= racks {
+                return Pass::NoRack(src.max(dst));
+            }
+            let packet = Packet::new(number, (src, dst));
+            if src == dst {
+                out[number] = Choice::Local;
+            } else if let Some(colour) = self.common(packet) {
+                self.paint(packet, colour, out);
+            } else {
+                return Pass::Stuck(number);
+            }
+        }
+        Pass::Done
+    }
+    /// The lowest colour that is free at both ends.
+    fn common(&self, packet: Packet) -> Option<usize> {
+        let rows = self.up.free(packet.src()).iter().zip(self.down.free(packet.dst()));
+        rows.enumerate().filter_map(|(at, (up, down))| colours(at, up & down).next()).next()
+    }
+    /// Gives a packet a colour that is free at both ends.
+    #[inline]
+    fn paint(&mut self, packet: Packet, colour: usize, out: &mut [Choice]) {
+        self.up.take(packet.src(), colour, packet);
+        self.down.take(packet.dst(), colour, packet);
+        out[packet.number()] = self.choices[colour];
+    }
+    /// Places what is left, if anything. An exchange may make room for one that found none before.
+    fn place_rest(&mut self, packets: &[(u16, u16)], out: &mut [Choice]) {
+        let mut rest = std::mem::take(&mut self.rest);
+        let mut before = usize::MAX;
+        while (1..before).contains(&rest.len()) {
+            before = rest.len();
+            rest.retain(|&number| {
+                let packet = Packet::new(number as usize, packets[number as usize]);
+                let common = self.common(packet);
+                common.iter().for_each(|&colour| self.paint(packet, colour, out));
+                common.is_none() && !self.exchange(packet, out)
+            });
+        }
+        self.rest = rest;
+    }
+    /// Gives a packet a colour that other packets give up. Returns whether there is one.
+    #[inline(never)]
+    fn exchange(&mut self, packet: Packet, out: &mut [Choice]) -> bool {
+        let found = if self.up.words == 1 { self.nearby(packet, out) } else { None };
+        let found = found.or_else(|| self.along(packet, out));
+        found.iter().for_each(|&colour| self.paint(packet, colour, out));
+        found.is_some()
+    }
+    /// One packet at either rack gets another colour, of up to 64. Returns the one that it had.
+    #[inline(never)]
+    fn nearby(&mut self, packet: Packet, out: &mut [Choice]) -> Option<usize> {
+        let (src, dst) = (packet.src(), packet.dst());
+        let (above, below) = (self.up.free(src)[0], self.down.free(dst)[0]);
+        for colour in colours(0, above & self.down.works[dst]) {
+            let other = self.down.packet(dst, colour);
+            let free = self.up.free(other.src())[0] & below;
+            if free != 0 {
+                self.repaint(other, colour, free.trailing_zeros() as usize, out);
+                return Some(colour);
+            }
+        }
+        for colour in colours(0, below & self.up.works[src]) {
+            let other = self.up.packet(src, colour);
+            let free = self.down.free(other.dst())[0] & above;
+            if free != 0 {
+                self.repaint(other, colour, free.trailing_zeros() as usize, out);
+                return Some(colour);
+            }
+        }
+        None
+    }
+    /// Gives a packet another colour that is free at both ends.
+    #[inline]
+    fn repaint(&mut self, packet: Packet, old: usize, new: usize, out: &mut [Choice]) {
+        self.up.toggle(packet.src(), old);
+        self.down.toggle(packet.dst(), old);
+        self.paint(packet, new, out);
+    }
+    /// Two colours are exchanged along a chain. Returns the one that is free at both ends then.
+    #[inline(never)]
+    fn along(&mut self, packet: Packet, out: &mut [Choice]) -> Option<usize> {
+        let (src, dst) = (packet.src(), packet.dst());
+        let free = |dst| self.down.free_colours(dst);
+        let (wanted, given) = match self.broken {
+            0 => (self.up.free_colours(src).next()?, free(dst).next()?),
+            _ => (self.up.free_colours(src))
+                .flat_map(|wanted| free(dst).map(move |given| (wanted, given)))
+                .find(|&(wanted, given)| self.ends(dst, wanted, given))?,
+        };
+        self.flip(dst, wanted, given, out);
+        Some(wanted)
+    }
+    /// Whether the chain of `wanted` and `given` that begins with `wanted` at the down-links of rack `dst`
+    /// ends where the other colour is free, and not where it is out of order. It cannot come to a rack
+    /// where `wanted` is free at the up-links.
+    fn ends(&self, dst: usize, wanted: usize, given: usize) -> bool {
+        let mut rack = dst;
+        loop {
+            if self.down.is_free(rack, wanted) || !self.down.works(rack, wanted) {
+                return self.down.is_free(rack, wanted);
+            }
+            rack = self.down.packet(rack, wanted).src();
+            if self.up.is_free(rack, given) || !self.up.works(rack, given) {
+                return self.up.is_free(rack, given);
+            }
+            rack = self.up.packet(rack, given).dst();
+        }
+    }
+    /// Exchanges the colours along that chain: `wanted` is free at its beginning then.
+    fn flip(&mut self, dst: usize, wanted: usize, given: usize, out: &mut [Choice]) {
+        let Colouring { up, down, choices, .. } = self;
+        if down.is_free(dst, wanted) {
+            return;
+        }
+        let mut over = down.packet(dst, wanted);
+        down.swap(dst, wanted, given);
+        down.toggle(dst, wanted);
+        down.toggle(dst, given);
+        loop {
+            out[over.number()] = choices[given];
+            let rack = over.src();
+            let last = up.is_free(rack, given);
+            let back = up.swap(rack, wanted, given);
+            if last {
+                up.toggle(rack, wanted);
+                up.toggle(rack, given);
+                return;
+            }
+            out[back.number()] = choices[wanted];
+            let rack = back.dst();
+            let last = down.is_free(rack, wanted);
+            over = down.swap(rack, given, wanted);
+            if last {
+                down.toggle(rack, wanted);
+                down.toggle(rack, given);
+                return;
+            }
+        }
+    }
+}
