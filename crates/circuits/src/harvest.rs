@@ -32,12 +32,13 @@ const BID: u64 = 6_000;
 const LOAD: u64 = 3_000;
 const SELECT: u64 = 2_000;
 const METER: u64 = 16_000;
-const MAX_WEIGHT: u64 = 20_000;
 const SOLSTICE: u64 = 60_000;
 const BVN: u64 = 350_000;
-const ECLIPSE: u64 = 40_000;
-/// What a pair that is selected takes.
+/// What a pair that is selected takes, and what it takes in a heaviest matching; how many of these Eclipse makes for a
+/// day.
 const PAIR: u64 = 20_000;
+const MATCH: u64 = 35_000;
+const SEARCHES: u64 = 3;
 
 /// The most of a week. A first plan takes one matching per day, the heaviest of the largest demands that are left of each
 /// rack; where no pair needs more than the shortest day, all days are found at once in an auction. It is polished:
@@ -217,7 +218,7 @@ impl Harvest {
         if self.best.is_some_and(|best| bound <= best.floor) {
             return false;
         }
-        let can = self.afford(demand, METER);
+        let can = self.afford(demand, METER * all(demand));
         let weeks = std::slice::from_ref(&self.week);
         let served = can.then(|| self.meter.served(weeks, demand, &self.terms).total());
         let better = match (self.best, served) {
@@ -233,9 +234,8 @@ impl Harvest {
         }
         better
     }
-    /// Whether there is something left to serve, and time for what takes so much per pair of racks; then it is taken.
+    /// Whether there is something left to serve, and so much time; then it is taken.
     fn afford(&mut self, demand: &Demand, cost: u64) -> bool {
-        let cost = (demand.racks() * demand.racks()) as u64 * cost;
         let can = cost <= self.left && !self.is_done(demand);
         self.left -= if can { cost } else { 0 };
         can
@@ -256,34 +256,33 @@ impl Harvest {
             self.judge("rolled", demand, out);
         }
     }
-    /// The best plan polished, other ways, and what others plan, from the fastest to the slowest.
+    /// What others plan that is fast, the best of it polished, and then what takes longer.
     fn try_others(&mut self, demand: &Demand, out: &mut Week) {
-        self.week.copy_from(out);
-        self.take_up();
-        if let Note::Chosen(name) = self.note {
-            self.judge(name, demand, out);
-        }
-        let days = self.settle.clock.most_days() as u64;
+        let (all, days) = (all(demand), self.settle.clock.most_days() as u64);
         let edges = self.wants.left.len() as u64;
-        if self.left / 4 * 3 > edges * days * DEAR {
-            self.wants.left.clone_from(&self.selection.sizes);
-            self.reap();
-            self.judge("greedy", demand, out);
+        let one = all * SELECT + edges * MATCH;
+        let held = all * SELECT + edges * days * MATCH;
+        self.ask(held, "max-weight, held", |others| &mut others.held, demand, out);
+        self.ask(held * SEARCHES, "eclipse", |others| &mut others.eclipse, demand, out);
+        self.ask(all * SOLSTICE, "solstice", |others| &mut others.solstice, demand, out);
+        self.improve(demand, out);
+        for beside in [false, true] {
+            if self.left / 4 * 3 > edges * days * DEAR && !self.is_done(demand) {
+                self.wants.left.clone_from(&self.selection.sizes);
+                if beside {
+                    self.selection.leave_to_packets(self.packets(), &mut self.wants);
+                }
+                self.reap();
+                self.judge(if beside { "greedy beside packets" } else { "greedy" }, demand, out);
+            }
         }
-        self.ask(SOLSTICE, "solstice", |others| &mut others.solstice, demand, out);
-        if self.left / 4 * 3 > edges * days * DEAR {
-            self.wants.left.clone_from(&self.selection.sizes);
-            self.selection.leave_to_packets(self.packets(), &mut self.wants);
-            self.reap();
-            self.judge("greedy beside packets", demand, out);
+        let better = self.ask(one, "max-weight", |others| &mut others.max_weight, demand, out)
+            | self.ask(all * BVN, "bvn", |others| &mut others.bvn, demand, out);
+        if better {
+            self.improve(demand, out);
         }
-        self.ask(MAX_WEIGHT, "max-weight", |others| &mut others.max_weight, demand, out);
-        self.ask(MAX_WEIGHT * days, "max-weight, held", |others| &mut others.held, demand, out);
-        self.ask(ECLIPSE * days, "eclipse", |others| &mut others.eclipse, demand, out);
-        self.ask(BVN, "bvn", |others| &mut others.bvn, demand, out);
     }
-    /// Asks another scheduler if there is time for what it takes per pair of racks, and polishes its plan if that is the
-    /// best.
+    /// Asks another scheduler if there is time for what it takes; returns whether its plan is the best.
     fn ask<S: Scheduler>(
         &mut self,
         cost: u64,
@@ -291,15 +290,25 @@ impl Harvest {
         other: impl Fn(&mut Others) -> &mut S,
         demand: &Demand,
         out: &mut Week,
-    ) {
-        if self.afford(demand, cost) {
+    ) -> bool {
+        self.afford(demand, cost) && {
             other(&mut self.others).week(demand, &mut self.week);
-            if self.judge(name, demand, out) {
-                self.take_up();
-                self.judge(name, demand, out);
-            }
+            self.judge(name, demand, out)
         }
     }
+    /// Polishes the best plan.
+    fn improve(&mut self, demand: &Demand, out: &mut Week) {
+        if let Note::Chosen(name) = self.note {
+            self.week.copy_from(out);
+            self.take_up();
+            self.judge(name, demand, out);
+        }
+    }
+}
+
+/// How many pairs of racks there are.
+fn all(demand: &Demand) -> u64 {
+    (demand.racks() * demand.racks()) as u64
 }
 
 impl Scheduler for Harvest {
@@ -311,7 +320,7 @@ impl Scheduler for Harvest {
         if pairs == 0 {
             return self.settle.rotate(Note::NoDemand, out);
         }
-        let all = (racks * racks) as u64;
+        let all = all(demand);
         (self.left, self.best) = (self.budget.saturating_sub(all * LOAD), None);
         self.estimate.load(racks, &self.cells);
         self.begin(demand, pairs, out);
