@@ -6,7 +6,8 @@
 use crate::maps::MapSpec;
 use crate::object::{text, u32_at};
 
-const MAGIC: u32 = 0xeb9f_0001;
+/// The magic number and the version, 1.
+const MAGIC: u32 = 0x01_eb9f;
 /// Types that refer to types that refer to types: more are nonsense.
 const MOST_DEPTH: usize = 32;
 
@@ -44,10 +45,11 @@ struct Types<'a> {
     names: &'a [u8],
 }
 
-/// The map that lies at `offset` in the section `.maps`; why there is none.
-pub(crate) fn map_at(btf: &[u8], offset: u64) -> Result<MapSpec, String> {
+/// The map `name` in the section `.maps`; why there is none. (Where in the section it is these types do not
+/// say: compilers leave that to the linker.)
+pub(crate) fn map_named(btf: &[u8], name: &[u8]) -> Result<MapSpec, String> {
     let types = Types::read(btf).ok_or("the types of the object file (.BTF) are damaged")?;
-    let fields = types.map_fields(offset).ok_or("the types do not say what it is")?;
+    let fields = types.map_fields(name).ok_or("the types do not say what it is")?;
     let mut spec = [0; 4];
     for (name, field) in fields {
         let value = match name {
@@ -76,7 +78,7 @@ pub(crate) fn map_at(btf: &[u8], offset: u64) -> Result<MapSpec, String> {
 
 impl<'a> Types<'a> {
     fn read(btf: &'a [u8]) -> Option<Types<'a>> {
-        if u32_at(btf, 0)? & 0x00ff_ffff != MAGIC & 0x00ff_ffff {
+        if u32_at(btf, 0)? & 0xff_ffff != MAGIC {
             return None;
         }
         let part = |at: usize| -> Option<&'a [u8]> {
@@ -105,13 +107,13 @@ impl<'a> Types<'a> {
         self.all.get(number as usize).copied()
     }
 
-    /// The fields of the structure that is the type of the map at `offset`.
-    fn map_fields(&self, offset: u64) -> Option<Vec<(&'a [u8], u32)>> {
+    /// The fields of the structure that is the type of the map `name`.
+    fn map_fields(&self, map: &[u8]) -> Option<Vec<(&'a [u8], u32)>> {
         let section = self.all.iter().find(|t| t.kind == kind::SECTION && t.name == b".maps")?;
         let words = |chunk: &'a [u8]| Some([u32_at(chunk, 0)?, u32_at(chunk, 4)?]);
-        let mut places = section.rest.chunks_exact(12).filter_map(words);
-        let [variable, _] = places.find(|[_, at]| u64::from(*at) == offset)?;
-        let variable = self.get(variable).filter(|t| t.kind == kind::VARIABLE)?;
+        let variables = section.rest.chunks_exact(12).filter_map(|at| self.get(u32_at(at, 0)?));
+        let mut named = variables.filter(|t| t.kind == kind::VARIABLE && t.name == map);
+        let variable = named.next()?;
         let map = self.plain(variable.size_or_type)?;
         if map.kind != kind::STRUCT {
             return None;

@@ -141,7 +141,7 @@ impl Linker<'_> {
         let fail = |why: &str| ObjectError::Map { name: name.clone(), why: why.into() };
         let btf = self.object.sections.iter().find(|section| section.is(".BTF"));
         let btf = btf.ok_or_else(|| fail("nothing says what it is: compile with -g"))?;
-        let spec = btf::map_at(btf.bytes, symbol.value).map_err(|why| fail(&why))?;
+        let spec = btf::map_named(btf.bytes, symbol.name).map_err(|why| fail(&why))?;
         if self.placed.len() >= MOST_OBJECTS {
             return Err(fail("a program has at most 64 maps and sections of variables"));
         }

@@ -73,7 +73,7 @@ impl Stacks {
         }
     }
 
-    fn from(&self, offset: usize) -> Option<&[u8]> {
+    fn readable_at(&self, offset: usize) -> Option<&[u8]> {
         let stack = match offset / STACK {
             0 => &self.first,
             deeper => self.more.get(deeper - 1)?,
@@ -81,7 +81,7 @@ impl Stacks {
         stack.get(offset % STACK..)
     }
 
-    fn from_mut(&mut self, offset: usize) -> Option<&mut [u8]> {
+    fn writable_at(&mut self, offset: usize) -> Option<&mut [u8]> {
         let stack = match offset / STACK {
             0 => &mut self.first,
             deeper => self.more.get_mut(deeper - 1)?,
@@ -93,11 +93,11 @@ impl Stacks {
 impl Memory<'_> {
     /// What is to be read from `address` on, as far as an access may go.
     #[inline]
-    pub(crate) fn from<'s>(&'s self, stacks: &'s Stacks, address: u64) -> Option<&'s [u8]> {
+    pub(crate) fn readable_at<'s>(&'s self, stacks: &'s Stacks, address: u64) -> Option<&'s [u8]> {
         let offset = (address & OFFSETS) as usize;
         match address & !OFFSETS {
             CONTEXT => self.context.get(offset..),
-            STACK_REGION => stacks.from(offset),
+            STACK_REGION => stacks.readable_at(offset),
             PACKET => match &self.frame {
                 Frame::Read(bytes) => bytes.get(offset..),
                 Frame::Write(bytes) => bytes.get(offset..),
@@ -108,7 +108,7 @@ impl Memory<'_> {
 
     /// What is to be written from `address` on.
     #[inline]
-    pub(crate) fn from_mut<'s>(
+    pub(crate) fn writable_at<'s>(
         &'s mut self,
         stacks: &'s mut Stacks,
         address: u64,
@@ -116,7 +116,7 @@ impl Memory<'_> {
         let offset = (address & OFFSETS) as usize;
         match address & !OFFSETS {
             CONTEXT if offset >= self.writable => self.context.get_mut(offset..),
-            STACK_REGION => stacks.from_mut(offset),
+            STACK_REGION => stacks.writable_at(offset),
             PACKET => match &mut self.frame {
                 Frame::Read(_) => None,
                 Frame::Write(bytes) => bytes.get_mut(offset..),

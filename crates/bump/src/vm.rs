@@ -256,7 +256,8 @@ impl Run {
     #[inline]
     fn load(&mut self, op: Op, at: usize, memory: &Memory<'_>) -> Result<(), Trap> {
         let address = self.regs[usize::from(op.src & 15)].wrapping_add_signed(op.off.into());
-        let found = memory.from(&self.stacks, address).and_then(|from| read(from, op.size()));
+        let found =
+            memory.readable_at(&self.stacks, address).and_then(|from| read(from, op.size()));
         let value = found.ok_or(trap(at, address, op.size()))?;
         self.regs[usize::from(op.dst & 15)] = match op.is_signed_load() {
             true => extended(value, u32::from(op.size()) * 8),
@@ -273,7 +274,7 @@ impl Run {
         }
         let src = self.regs[usize::from(op.src & 15)];
         let value = if op.code & 7 == class::ST { op.imm } else { src };
-        let into = memory.from_mut(&mut self.stacks, address);
+        let into = memory.writable_at(&mut self.stacks, address);
         into.and_then(|into| write(into, op.size(), value)).ok_or(trap(at, address, op.size()))
     }
 
@@ -288,7 +289,7 @@ impl Run {
         let (size, src) = (op.size(), usize::from(op.src & 15));
         let cut = |value: u64| if size == 4 { u64::from(value as u32) } else { value };
         let (value, zero) = (cut(self.regs[src]), cut(self.regs[0]));
-        let into = memory.from_mut(&mut self.stacks, address);
+        let into = memory.writable_at(&mut self.stacks, address);
         let done = into.and_then(|into| {
             let old = read(into, size)?;
             let (new, fetch) = atomic(op.imm, old, value, zero)?;
@@ -327,7 +328,7 @@ impl Run {
         let spec = memory.store.spec(number).ok_or(Trap::NoMap { at })?;
         let argument = |register: usize, size: u32| {
             let address = self.regs[register];
-            let bytes = memory.from(&self.stacks, address);
+            let bytes = memory.readable_at(&self.stacks, address);
             bytes.and_then(|bytes| bytes.get(..size as usize)).ok_or(Trap::Memory {
                 at,
                 address,

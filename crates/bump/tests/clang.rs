@@ -230,7 +230,7 @@ fn as_the_pipeline(name: &str, tc: bool, hosts: u64) {
     let (mut traffic, mut rng, mut now) = (Stream::named(2, "test", 0), stream(), 0);
     let (mut kept, mut changed) = (0, 0);
     for n in 0..6_000u64 {
-        now += if n % 500 == 0 { 9_000_000 } else { traffic.below(24_000 / hosts) };
+        now += if n % 2_000 == 0 { 9_000_000 } else { traffic.below(9_000 / hosts) };
         let (to, ecn) = (traffic.below(hosts) as u8, traffic.below(4) as u8);
         let mut want = frame(1, to, ecn, 60 + traffic.below(1_440) as usize);
         match n % 40 {
@@ -294,7 +294,10 @@ fn the_kernel_takes_the_same_object_files() {
     let Some(nothing) = compiled(&source, "nothing") else { return };
     for (how, attach) in ATTACH {
         if let Err(why) = in_a_namespace(&nothing, attach) {
-            eprintln!("skipped: {how} in this kernel, which takes no program at all: {}", why.trim());
+            eprintln!(
+                "skipped: {how} in this kernel, which takes no program at all: {}",
+                why.trim()
+            );
             continue;
         }
         for name in ["dctcp", "red"] {
