@@ -101,8 +101,7 @@ fn traffic() -> Traffic {
     Traffic {
         conns: (0..SENDERS).map(conn).collect(),
         flows: (0..SENDERS).map(flow).collect(),
-        triggers: Vec::new(),
-        steps: Vec::new(),
+        ..Traffic::default()
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Ledger {
     hosts_per_rack: u32,
     /// Flows with a set start that are not yet reported, the last first: when, and on which connection.
     ahead: Vec<(Time, u32)>,
+    /// Connections that are given up, the last first: when, and which.
+    cuts: Vec<(Time, u32)>,
 }
 
 impl Ledger {
@@ -57,7 +59,15 @@ impl Ledger {
         let host = |host: u32| HostId(rack * hosts_per_rack + host);
         let first = plan.sends(host(0)).start;
         let last = plan.sends(host(hosts_per_rack - 1)).end;
+        let mut cuts: Vec<(Time, u32)> = (first..last)
+            .filter_map(|conn| {
+                let begun = plan.start_time(plan.traffic.conns[conn as usize].first.0);
+                plan.gives_up(conn).map(|after| (begun.after(after), conn))
+            })
+            .collect();
+        cuts.sort_unstable_by(|a, b| b.cmp(a));
         Ledger {
+            cuts,
             entries: vec![Entry::default(); (last - first) as usize],
             outstanding: vec![0; racks as usize],
             plan,
@@ -83,6 +93,16 @@ impl Ledger {
     pub fn foresee(&mut self, until: Time) {
         while let Some((_, conn)) = self.ahead.pop_if(|(at, _)| *at < until) {
             self.report(conn);
+        }
+    }
+
+    /// What was given up by `now` is no longer outstanding: hosts say so as they close a connection.
+    pub fn give_up(&mut self, now: Time) {
+        while let Some((_, conn)) = self.cuts.pop_if(|(at, _)| *at <= now) {
+            let to = self.plan.traffic.conns[conn as usize].dst.0 / self.hosts_per_rack;
+            let entry = &mut self.entries[(conn - self.first) as usize];
+            self.outstanding[to as usize] -= u64::from(entry.reported - entry.seen);
+            entry.seen = entry.reported;
         }
     }
 

@@ -371,6 +371,7 @@ impl Tor {
         let bytes = match &mut self.config.ledger {
             Some(ledger) => {
                 ledger.foresee(end);
+                ledger.give_up(cx.now);
                 ledger.bytes()
             }
             None => self.voqs.iter().map(Voq::bytes).collect(),
