@@ -6,7 +6,7 @@
 #define MAX 90000ull
 #define MAX_P 429496729ull /* 0.1 of 2^32 */
 
-SEC("slotline_bump")
+SLOTLINE_DISCIPLINE
 int red(struct slotline_bump *b)
 {
     slotline_u64 average = b->state[0], now = b->queue_bytes << 10;
@@ -23,3 +23,7 @@ int red(struct slotline_bump *b)
         return SLOTLINE_MARK;
     return SLOTLINE_PASS;
 }
+
+/* The same in XDP and tc. */
+#define SLOTLINE_NAME red
+#include "slotline_kernel.h"

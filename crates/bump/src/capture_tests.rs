@@ -93,7 +93,7 @@ fn estimates_are_those_computed_by_hand() {
 
 #[test]
 fn marks_are_in_the_output_and_what_is_dropped_is_not() {
-    let dctcp = marker(Policy::Ecn { threshold: Bytes(5_000) });
+    let dctcp = marker(Policy::Ecn { threshold: Bytes(5_000), drop_non_ect: false });
     let result = take(&Setup::default(), &burst(), dctcp);
     let marked: Vec<bool> = result.packets.iter().map(|frame| ecn(frame) == 3).collect();
     // Bytes found: 0, 1250, … 5000 (not above), 6250 (marked), …
@@ -116,7 +116,7 @@ fn an_ebpf_discipline_does_the_same_as_that_in_rust() {
         let rng = Stream::named(1, "test", at.into());
         EbpfDiscipline::new(program.clone(), setup.rate, setup.capacity, rng)
     };
-    let dctcp = marker(Policy::Ecn { threshold: Bytes(5_000) });
+    let dctcp = marker(Policy::Ecn { threshold: Bytes(5_000), drop_non_ect: false });
     let (one, other) = (take(&setup, &burst(), ebpf), take(&setup, &burst(), dctcp));
     assert_eq!(one.table, other.table);
     assert_eq!(one.packets, other.packets);

@@ -1,12 +1,15 @@
 //! A discipline that is an eBPF program: `bpf/slotline_bump.h` is its side of what is here.
 
 use crate::guard::Guarded;
-use crate::object::{ObjectError, SECTION, instructions};
-use crate::vm::{Machine, Program, Refused, Trap};
+use crate::link::{Linked, LoadError, link};
+use crate::maps::Store;
+use crate::memory::{Frame, Memory, PACKET};
+use crate::object::SECTION;
+use crate::vm::{Machine, Program, Trap};
 use slotline_net::aqm::{Arrival, Discipline, Feedback, Verdict};
 use slotline_net::rng::Stream;
 use slotline_net::units::{Bytes, Rate};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most instructions for one packet.
 pub const FUEL: u32 = 10_000;
@@ -24,26 +27,44 @@ mod answer {
     pub const NOTIFY: u64 = 0x100;
 }
 
-/// Why an object file cannot be a discipline.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The file is not what it should be.
-    #[error(transparent)]
-    Object(#[from] ObjectError),
-    /// The program is not accepted.
-    #[error(transparent)]
-    Program(#[from] Refused),
+/// A discipline of an object file, for all virtual queues of a bump: its program, and the maps and variables
+/// that the queues share, as all packets of a network card share them in Linux. Clones share them, too.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    program: Arc<Program>,
+    store: Option<Arc<Mutex<Store>>>,
+    maps: Vec<(String, usize)>,
+}
+
+impl Loaded {
+    /// What the map `name` holds, by key in order; `None` where the program mentions none of that name.
+    pub fn map(&self, name: &str) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+        let (_, number) = self.maps.iter().find(|(known, _)| known == name)?;
+        Some(lock(self.store.as_ref()?).entries(*number))
+    }
+
+    /// The names of the maps.
+    pub fn maps(&self) -> impl Iterator<Item = &str> {
+        self.maps.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+/// Whoever panicked with the lock in its hand left bytes behind, which are as good as any others.
+fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads an object file's discipline.
-pub fn load(file: &[u8]) -> Result<Arc<Program>, LoadError> {
-    Ok(Arc::new(Program::new(instructions(file, SECTION)?)?))
+pub fn load(file: &[u8]) -> Result<Loaded, LoadError> {
+    let Linked { program, store, maps } = link(file, SECTION)?;
+    let store = (!store.is_empty()).then(|| Arc::new(Mutex::new(store)));
+    Ok(Loaded { program: Arc::new(program), store, maps })
 }
 
 /// The discipline of one queue. A program that is stopped is not asked again: packets of its queue pass.
 #[derive(Clone, Debug)]
 pub struct EbpfDiscipline {
-    program: Arc<Program>,
+    loaded: Loaded,
     context: [u8; CONTEXT],
     rng: Stream,
     trap: Option<Trap>,
@@ -52,11 +73,12 @@ pub struct EbpfDiscipline {
 
 impl EbpfDiscipline {
     /// A queue that drains at `rate` and holds `capacity`; its state is all zeros.
-    pub fn new(program: Arc<Program>, rate: Rate, capacity: Bytes, rng: Stream) -> EbpfDiscipline {
+    pub fn new(loaded: Loaded, rate: Rate, capacity: Bytes, rng: Stream) -> EbpfDiscipline {
         let mut context = [0; CONTEXT];
         context[16..24].copy_from_slice(&capacity.0.to_le_bytes());
         context[24..32].copy_from_slice(&rate.0.to_le_bytes());
-        EbpfDiscipline { program, context, rng, trap: None, fuel: FUEL }
+        context[48..56].copy_from_slice(&PACKET.to_le_bytes());
+        EbpfDiscipline { loaded, context, rng, trap: None, fuel: FUEL }
     }
 
     /// Why the program was stopped, if it was.
@@ -64,7 +86,7 @@ impl EbpfDiscipline {
         self.trap
     }
 
-    fn ask(&mut self, arrival: &Arrival) -> Result<u64, Trap> {
+    fn ask(&mut self, arrival: &Arrival, frame: &[u8]) -> Result<u64, Trap> {
         let now_ns = arrival.now.as_ns();
         let idle = arrival.backlog.idle_since.map_or(0, |since| arrival.now.since(since).as_ns());
         let context = &mut self.context;
@@ -73,19 +95,26 @@ impl EbpfDiscipline {
         context[32..36].copy_from_slice(&arrival.len.to_le_bytes());
         context[36..40].copy_from_slice(&u32::from(arrival.ect).to_le_bytes());
         context[40..48].copy_from_slice(&idle.to_le_bytes());
+        context[56..64].copy_from_slice(&(PACKET + frame.len() as u64).to_le_bytes());
+        let (mut none, mut held) = (Store::default(), self.loaded.store.as_deref().map(lock));
+        let store = held.as_deref_mut().unwrap_or(&mut none);
+        let memory = Memory { context, writable: STATE, frame: Frame::Read(frame), store };
+        let mut machine = Machine { memory, now_ns, fuel: self.fuel };
         let rng = &mut self.rng;
-        let (packet, fuel) = (&mut [][..], self.fuel);
-        let mut machine = Machine { context, writable: STATE, packet, now_ns, fuel };
-        self.program.run(&mut machine, &mut || rng.bits() as u32)
+        self.loaded.program.run(&mut machine, &mut || rng.bits() as u32)
     }
 }
 
 impl Discipline for EbpfDiscipline {
     fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+        self.arrive_with(arrival, &[])
+    }
+
+    fn arrive_with(&mut self, arrival: &Arrival, frame: &[u8]) -> Verdict {
         if self.trap.is_some() {
             return Verdict::Pass;
         }
-        match self.ask(arrival) {
+        match self.ask(arrival, frame) {
             Ok(answer::MARK) if arrival.ect => Verdict::Mark,
             // A packet that cannot be marked is dropped instead (RFC 3168).
             Ok(answer::MARK | answer::DROP) => Verdict::Drop,

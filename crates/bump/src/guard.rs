@@ -47,6 +47,11 @@ impl<D: Discipline> Discipline for Guarded<D> {
     }
 
     #[inline]
+    fn arrive_with(&mut self, arrival: &Arrival, frame: &[u8]) -> Verdict {
+        self.guard(|inner| inner.arrive_with(arrival, frame))
+    }
+
+    #[inline]
     fn leave(&mut self, departure: &Departure) -> Verdict {
         self.guard(|inner| inner.leave(departure))
     }

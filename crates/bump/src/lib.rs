@@ -8,20 +8,27 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod alu;
+mod btf;
 pub mod capture;
 pub mod classify;
 pub mod ebpf;
 pub mod frame;
 pub mod guard;
 pub mod levels;
+pub mod link;
+pub mod maps;
+pub mod memory;
 pub mod notice;
 pub mod object;
 pub mod pipeline;
 pub mod vm;
+pub mod watch;
 
 pub use classify::{ByDestination, Classify};
-pub use ebpf::EbpfDiscipline;
+pub use ebpf::{EbpfDiscipline, Loaded};
 pub use frame::{Content, Fault, Packet};
 pub use guard::Guarded;
 pub use levels::{Levels, Own, Shared};
 pub use pipeline::{Action, Malformed, Passed, Pipeline, Process};
+pub use watch::Watched;

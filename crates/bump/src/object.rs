@@ -1,5 +1,5 @@
-//! The program in an eBPF object file (ELF, little-endian, machine 247), as `clang -target bpf -c` makes
-//! it.
+//! The sections and symbols of an eBPF object file (ELF, little-endian, machine 247), as `clang -target bpf -c`
+//! makes it.
 
 /// Why an object file cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -15,12 +15,24 @@ pub enum ObjectError {
         "no section `{0}` with instructions in the object file: write SEC(\"{0}\") before the function"
     )]
     Missing(String),
-    /// It needs something else to be put in.
-    #[error(
-        "section `{0}` refers to maps, global variables or other functions, which there are not: keep \
-         state in the context, and write `static inline` before functions"
-    )]
-    Relocations(String),
+    /// It refers to something that cannot be put in.
+    #[error("instruction {at} of section `{section}` refers to {what}")]
+    Reference {
+        /// The section with the instruction.
+        section: String,
+        /// The instruction's number in it.
+        at: u64,
+        /// What it refers to, and what would be right.
+        what: String,
+    },
+    /// A map cannot be made.
+    #[error("map `{name}`: {why}")]
+    Map {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
 }
 
 /// The section that holds a discipline.
@@ -31,29 +43,91 @@ const BPF: u16 = 247;
 const HEADER: usize = 64;
 const SECTION_HEADER: usize = 64;
 const PROGBITS: u32 = 1;
-const RELA: u32 = 4;
+const SYMTAB: u32 = 2;
+const NOBITS: u32 = 8;
 const REL: u32 = 9;
 const EXECUTABLE: u64 = 4;
+const WRITABLE: u64 = 1;
+const SYMBOL: usize = 24;
+const RELOCATION: usize = 16;
 
-/// One section's header.
-struct Header<'a> {
+/// One section.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Section<'a> {
     name: &'a [u8],
     kind: u32,
     flags: u64,
-    /// The section that it is about.
+    /// Of symbols: the section with their names.
+    link: u32,
+    /// Of relocations: the section that they are of.
     info: u32,
-    bytes: &'a [u8],
+    /// Bytes that it has in memory; there are none in the file where all are zero.
+    pub size: u64,
+    /// Its bytes in the file.
+    pub bytes: &'a [u8],
+}
+
+impl Section<'_> {
+    /// Whether its name is `name`.
+    pub fn is(&self, name: &str) -> bool {
+        self.name == name.as_bytes()
+    }
+
+    /// Its name.
+    pub fn label(&self) -> String {
+        String::from_utf8_lossy(self.name).into_owned()
+    }
+
+    /// Whether its name begins so.
+    pub fn begins(&self, name: &str) -> bool {
+        self.name.starts_with(name.as_bytes())
+    }
+
+    /// Whether there are instructions in it.
+    pub fn is_code(&self) -> bool {
+        self.kind == PROGBITS && self.flags & EXECUTABLE != 0
+    }
+
+    /// Whether it may be written when it is in memory.
+    pub fn is_writable(&self) -> bool {
+        self.flags & WRITABLE != 0
+    }
+}
+
+/// A name for a place in a section.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Symbol<'a> {
+    pub name: &'a [u8],
+    /// The number of the section.
+    pub section: usize,
+    /// Where in it.
+    pub value: u64,
+}
+
+/// A place in a section where the address of a symbol is to be put.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relocation {
+    pub offset: u64,
+    pub kind: u32,
+    pub symbol: usize,
+}
+
+/// An object file.
+#[derive(Clone, Debug)]
+pub(crate) struct Object<'a> {
+    pub sections: Vec<Section<'a>>,
+    pub symbols: Vec<Symbol<'a>>,
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
@@ -62,23 +136,60 @@ fn slice(file: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
     file.get(offset..offset.checked_add(size)?)
 }
 
-/// The instructions in the section `name`.
-pub fn instructions<'a>(file: &'a [u8], name: &str) -> Result<&'a [u8], ObjectError> {
-    recognise(file)?;
-    let sections = sections(file).ok_or(ObjectError::Damaged("its section headers"))?;
-    let holds = |header: &Header<'_>| {
-        let code = header.kind == PROGBITS && header.flags & EXECUTABLE != 0;
-        code && header.name == name.as_bytes() && !header.bytes.is_empty()
-    };
-    let at = sections.iter().position(holds).ok_or_else(|| ObjectError::Missing(name.into()))?;
-    let moves = |header: &Header<'_>| {
-        let about = header.info as usize == at && !header.bytes.is_empty();
-        matches!(header.kind, REL | RELA) && about
-    };
-    if sections.iter().any(moves) {
-        return Err(ObjectError::Relocations(name.into()));
+/// The text that begins at `at` and ends with a zero.
+pub(crate) fn text(names: &[u8], at: usize) -> &[u8] {
+    names.get(at..).unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+impl<'a> Object<'a> {
+    /// Reads a file.
+    pub fn read(file: &'a [u8]) -> Result<Object<'a>, ObjectError> {
+        recognise(file)?;
+        let sections = sections(file).ok_or(ObjectError::Damaged("its section headers"))?;
+        let symbols = symbols(&sections).ok_or(ObjectError::Damaged("its symbols"))?;
+        Ok(Object { sections, symbols })
     }
-    Ok(sections[at].bytes)
+
+    /// The number of the section `name` with instructions.
+    pub fn code(&self, name: &str) -> Option<usize> {
+        let holds = |section: &Section<'_>| {
+            section.is_code() && section.is(name) && !section.bytes.is_empty()
+        };
+        self.sections.iter().position(holds)
+    }
+
+    /// What is to be put into section `at`.
+    pub fn relocations(&self, at: usize) -> Vec<Relocation> {
+        let about = |section: &&Section<'_>| section.kind == REL && section.info as usize == at;
+        let entries = self
+            .sections
+            .iter()
+            .filter(about)
+            .flat_map(|section| section.bytes.chunks_exact(RELOCATION));
+        let read = |entry: &[u8]| {
+            Some(Relocation {
+                offset: u64_at(entry, 0)?,
+                kind: u32_at(entry, 8)?,
+                symbol: u32_at(entry, 12)? as usize,
+            })
+        };
+        entries.filter_map(read).collect()
+    }
+}
+
+fn symbols<'a>(sections: &[Section<'a>]) -> Option<Vec<Symbol<'a>>> {
+    let Some(table) = sections.iter().find(|section| section.kind == SYMTAB) else {
+        return Some(Vec::new());
+    };
+    let names = sections.get(table.link as usize)?.bytes;
+    let read = |entry: &'a [u8]| {
+        Some(Symbol {
+            name: text(names, u32_at(entry, 0)? as usize),
+            section: u16_at(entry, 6)?.into(),
+            value: u64_at(entry, 8)?,
+        })
+    };
+    table.bytes.chunks_exact(SYMBOL).map(read).collect()
 }
 
 fn recognise(file: &[u8]) -> Result<(), ObjectError> {
@@ -99,7 +210,7 @@ fn recognise(file: &[u8]) -> Result<(), ObjectError> {
     Ok(())
 }
 
-fn sections(file: &[u8]) -> Option<Vec<Header<'_>>> {
+fn sections(file: &[u8]) -> Option<Vec<Section<'_>>> {
     let table = u64_at(file, 40)?;
     let (size, count, names) = (u16_at(file, 58)?, u16_at(file, 60)?, u16_at(file, 62)?);
     if usize::from(size) != SECTION_HEADER {
@@ -108,19 +219,24 @@ fn sections(file: &[u8]) -> Option<Vec<Header<'_>>> {
     let table = slice(file, table, u64::from(size) * u64::from(count))?;
     let raw = |at: usize| table.get(at * SECTION_HEADER..(at + 1) * SECTION_HEADER);
     let bytes = |header: &[u8]| -> Option<&[u8]> {
-        // A section without bytes in the file, as that for zeroed data, has none.
-        let size = if u32_at(header, 4)? == 8 { 0 } else { u64_at(header, 32)? };
+        // A section of zeros has no bytes in the file.
+        let size = if u32_at(header, 4)? == NOBITS { 0 } else { u64_at(header, 32)? };
         if size == 0 { Some(&[]) } else { slice(file, u64_at(header, 24)?, size) }
     };
     let names = bytes(raw(usize::from(names))?)?;
-    let header = |at: usize| -> Option<Header<'_>> {
+    let section = |at: usize| -> Option<Section<'_>> {
         let header = raw(at)?;
-        let name = names.get(u32_at(header, 0)? as usize..).unwrap_or_default();
-        let name = name.split(|byte| *byte == 0).next()?;
-        let (kind, flags) = (u32_at(header, 4)?, u64_at(header, 8)?);
-        Some(Header { name, kind, flags, info: u32_at(header, 44)?, bytes: bytes(header)? })
+        Some(Section {
+            name: text(names, u32_at(header, 0)? as usize),
+            kind: u32_at(header, 4)?,
+            flags: u64_at(header, 8)?,
+            link: u32_at(header, 40)?,
+            info: u32_at(header, 44)?,
+            size: u64_at(header, 32)?,
+            bytes: bytes(header)?,
+        })
     };
-    (0..usize::from(count)).map(header).collect()
+    (0..usize::from(count)).map(section).collect()
 }
 
 /// An object file around instructions, as small as they are: for examples and tests, where there is
@@ -163,30 +279,25 @@ mod tests {
 
     const CODE: [u8; 16] = [0xb7, 0, 0, 0, 7, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
 
-    #[test]
-    fn instructions_are_found_and_what_is_wrong_is_named() {
-        let file = wrap(&CODE, SECTION);
-        assert_eq!(instructions(&file, SECTION), Ok(&CODE[..]));
-        assert_eq!(instructions(&file, "xdp"), Err(ObjectError::Missing("xdp".into())));
-        assert!(matches!(instructions(b"#!/bin/sh", SECTION), Err(ObjectError::Foreign(_))));
-        assert!(matches!(instructions(&file[..40], SECTION), Err(ObjectError::Damaged(_))));
-        let mut other = file.clone();
-        other[18] = 62;
-        assert!(matches!(instructions(&other, SECTION), Err(ObjectError::Foreign(_))));
-        let mut cut = file.clone();
-        cut.truncate(file.len() - 1);
-        assert!(matches!(instructions(&cut, SECTION), Err(ObjectError::Damaged(_))));
+    fn why(file: &[u8]) -> ObjectError {
+        Object::read(file).map(drop).unwrap_err()
     }
 
     #[test]
-    fn an_object_that_needs_relocations_is_refused() {
-        let mut file = wrap(&CODE, SECTION);
-        // The names' section becomes one of relocations of section 2.
-        let table = file.len() - 2 * SECTION_HEADER;
-        file[table + 44] = 2;
-        file[table + 4] = 9;
-        let why = instructions(&file, SECTION);
-        assert_eq!(why, Err(ObjectError::Relocations(SECTION.into())));
+    fn instructions_are_found_and_what_is_wrong_is_named() {
+        let file = wrap(&CODE, SECTION);
+        let object = Object::read(&file).unwrap();
+        let at = object.code(SECTION).unwrap();
+        assert_eq!(object.sections[at].bytes, &CODE[..]);
+        assert_eq!(object.code("xdp"), None);
+        assert!(matches!(why(b"#!/bin/sh"), ObjectError::Foreign(_)));
+        assert!(matches!(why(&file[..40]), ObjectError::Damaged(_)));
+        let mut other = file.clone();
+        other[18] = 62;
+        assert!(matches!(why(&other), ObjectError::Foreign(_)));
+        let mut cut = file.clone();
+        cut.truncate(file.len() - 1);
+        assert!(matches!(why(&cut), ObjectError::Damaged(_)));
     }
 
     proptest! {
@@ -196,7 +307,7 @@ mod tests {
             let length = file.len();
             file[at % length] = value;
             file.truncate(cut.max(1));
-            let _ = instructions(&file, SECTION);
+            let _ = Object::read(&file);
         }
     }
 }

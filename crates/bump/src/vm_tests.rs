@@ -1,6 +1,8 @@
 //! Programs written as bytes, and random ones.
 
 use super::*;
+use crate::maps::{MapKind, MapSpec, Store};
+use crate::memory::{Frame, PACKET, handle_of};
 use proptest::prelude::*;
 
 /// One instruction: operation, registers, offset, immediate.
@@ -16,8 +18,10 @@ fn program(ops: &[[u8; 8]]) -> Program {
 }
 
 fn run_with(ops: &[[u8; 8]], context: &mut [u8], fuel: u32) -> Result<u64, Trap> {
-    let mut packet = [0xaa; 64];
-    let mut machine = Machine { context, writable: 8, packet: &mut packet, now_ns: 77, fuel };
+    let (mut packet, mut store) = ([0xaa; 64], Store::default());
+    let frame = Frame::Write(&mut packet);
+    let memory = Memory { context, writable: 8, frame, store: &mut store };
+    let mut machine = Machine { memory, now_ns: 77, fuel };
     program(ops).run(&mut machine, &mut || 0x1234_5678)
 }
 
@@ -83,23 +87,42 @@ proptest! {
     #[test]
     fn random_programs_do_no_harm(
         ops in prop::collection::vec((any::<u8>(), 0u8..11, 0u8..11, -8i16..8, any::<i32>()), 1..40),
-        kinds in prop::collection::vec(0usize..12, 40),
+        kinds in prop::collection::vec(0usize..18, 40),
     ) {
         // Mostly operations that exist.
-        let codes = [0x0f, 0xb7, 0x61, 0x7b, 0x05, 0x1d, 0x85, 0x6f, 0x18, 0xdc, 0x3f];
+        let codes =
+            [0x0f, 0xb7, 0x61, 0x7b, 0x05, 0x1d, 0x85, 0x6f, 0x18, 0xdc, 0x3f, 0xdb, 0x91, 0xbf, 0x06, 0xd7];
         let mut bytes: Vec<u8> = Vec::new();
         for ((code, dst, src, off, imm), kind) in ops.into_iter().zip(kinds) {
             let code = codes.get(kind).copied().unwrap_or(code);
-            let imm = if code == 0x85 { 7 } else { imm };
+            // Helpers and functions of its own; atomic operations; addresses that mean something.
+            let imm = match code {
+                0x85 if src & 1 == 1 => imm % 8,
+                0x85 => imm.rem_euclid(9),
+                0xdb => [0, 1, 0x41, 0xe1, 0xf1][(imm & 3) as usize],
+                0xb7 | 0x18 if imm & 1 == 1 => ((imm >> 1 & 3) << 24) + (imm >> 3 & 31),
+                0xb7 | 0x18 if imm & 2 == 2 => handle_of(0) as i32,
+                _ => imm,
+            };
+            let (src, off) = match code {
+                0x85 => (src & 1, 0),
+                0x0f | 0xb7 | 0x6f | 0x3f | 0xbf => (src, [0, 0, 1, 8][(imm & 3) as usize]),
+                0x18 => (0, off),
+                _ => (src, off),
+            };
             bytes.extend(op(code, dst, src, off, imm));
         }
         bytes.extend(RETURN);
         if let Ok(program) = Program::new(&bytes) {
-            let (mut context, mut packet) = ([1u8; 32], [2u8; 20]);
-            let mut machine =
-                Machine { context: &mut context, writable: 16, packet: &mut packet, now_ns: 1, fuel: 500 };
+            let (mut context, packet, mut store) = ([1u8; 32], [2u8; 20], Store::default());
+            let map = MapSpec { kind: MapKind::Hash, key: 4, value: 8, entries: 3 };
+            store.add_map(map);
+            let frame = Frame::Read(&packet);
+            let memory = Memory { context: &mut context, writable: 16, frame, store: &mut store };
+            let mut machine = Machine { memory, now_ns: 1, fuel: 500 };
             let _ = program.run(&mut machine, &mut || 3);
             prop_assert_eq!(&context[..16], &[1u8; 16]);
+            prop_assert!(store.entries(0).len() <= 3);
         }
     }
 
@@ -149,12 +172,123 @@ fn a_loop_without_end_is_stopped_and_one_with_an_end_is_not() {
     assert_eq!(run(&count), Ok(100));
 }
 
+/// The signed operations of RFC 9669: by hand.
+#[test]
+fn signs_are_looked_at_where_the_offset_says_so() {
+    let with = |code: u8, off: i16, a: i64, b: i64| {
+        let wide = |reg: u8, value: i64| {
+            [op(0x18, reg, 0, 0, value as i32), op(0, 0, 0, 0, (value >> 32) as i32)]
+        };
+        let mut ops = wide(0, a).to_vec();
+        ops.extend(wide(2, b));
+        ops.extend([op(code, 0, 2, off, 0), RETURN]);
+        run(&ops).unwrap() as i64
+    };
+    assert_eq!((with(0x3f, 1, -13, 4), with(0x9f, 1, -13, 4)), (-3, -1));
+    assert_eq!((with(0x3f, 1, i64::MIN, -1), with(0x9f, 1, i64::MIN, -1)), (i64::MIN, 0));
+    assert_eq!((with(0x3f, 1, 5, 0), with(0x9f, 1, 5, 0)), (0, 5));
+    assert_eq!((with(0x3c, 1, -13, 4), with(0x9c, 1, -13, 4)), (0xffff_fffd, 0xffff_ffff));
+    assert_eq!((with(0xbf, 8, 0, 0x80), with(0xbf, 16, 0, 0x8000)), (-128, -32_768));
+    assert_eq!((with(0xbf, 32, 0, 0x8000_0000), with(0xbc, 8, 0, 0xff)), (-(1 << 31), 0xffff_ffff));
+    let swap = |bits: i32| {
+        run(&[
+            op(0x18, 0, 0, 0, 0x0403_0201),
+            op(0, 0, 0, 0, 0x0807_0605),
+            op(0xd7, 0, 0, 0, bits),
+            RETURN,
+        ])
+    };
+    assert_eq!([16, 32, 64].map(swap), [Ok(0x0102), Ok(0x0102_0304), Ok(0x0102_0304_0506_0708)]);
+    // A load of one byte with its sign, and a jump by the immediate over a wrong answer.
+    let ops = [
+        op(0x72, 10, 0, -1, 0xfe),
+        op(0x91, 0, 10, -1, 0),
+        op(0x06, 0, 0, 0, 1),
+        op(0xb7, 0, 0, 0, 9),
+        RETURN,
+    ];
+    assert_eq!(run(&ops), Ok(-2i64 as u64));
+}
+
+#[test]
+fn atomic_operations_read_and_write() {
+    // [r10 - 8] = 5; r2 = 3; the operation; r0 = [r10 - 8] * 16 + r2
+    let with = |kind: i32, size: u8| {
+        run(&[
+            op(0x7a, 10, 0, -8, 5),
+            op(0xb7, 2, 0, 0, 3),
+            op(0xb7, 0, 0, 0, 5),
+            op(0xc3 | size, 10, 2, -8, kind),
+            op(0x79, 0, 10, -8, 0),
+            op(0x67, 0, 0, 0, 4),
+            op(0x0f, 0, 2, 0, 0),
+            RETURN,
+        ])
+    };
+    for size in [0x00, 0x18] {
+        let got = [0x00, 0x01, 0x40, 0x51, 0xa1, 0xe1, 0xf1].map(|kind| with(kind, size));
+        let want = [0x83, 0x85, 0x73, 0x15, 0x65, 0x35, 0x33].map(Ok);
+        assert_eq!(got, want);
+    }
+    assert!(Program::new([op(0xdb, 1, 2, 0, 0x20), RETURN].as_flattened()).is_err());
+    assert!(Program::new([op(0xc3 | 0x10, 1, 2, 0, 0), RETURN].as_flattened()).is_err());
+}
+
+/// f(n) = n + f(n - 1), with n kept in register 6 and on the stack of each call.
+#[test]
+fn functions_call_each_other_with_stacks_and_registers_of_their_own() {
+    let sum = |n: i32| {
+        run(&[
+            op(0xb7, 1, 0, 0, n),
+            op(0x85, 0, 1, 0, 1),
+            RETURN,
+            op(0xb7, 0, 0, 0, 0),
+            op(0x15, 1, 0, 7, 0),
+            op(0xbf, 6, 1, 0, 0),
+            op(0x7b, 10, 6, -8, 0),
+            op(0x07, 1, 0, 0, -1),
+            op(0x85, 0, 1, 0, -6),
+            op(0x0f, 0, 6, 0, 0),
+            op(0x79, 2, 10, -8, 0),
+            op(0x1d, 2, 6, 0, 0),
+            RETURN,
+        ])
+    };
+    assert_eq!(sum(0), Ok(0));
+    assert_eq!(sum(6), Ok(21));
+    assert_eq!(sum(7), Err(Trap::TooDeep { at: 8 }));
+    // What another function left on its stack is not its caller's.
+    assert!(run(&[op(0x79, 0, 10, 0, 0), RETURN]).is_err());
+}
+
+/// A packet is read to its end, and not written where it is for reading.
+#[test]
+fn the_packet_has_bounds() {
+    let go = |ops: &[[u8; 8]], frame: Frame<'_>| {
+        let (mut context, mut store) = ([0; 8], Store::default());
+        let memory = Memory { context: &mut context, writable: 8, frame, store: &mut store };
+        program(ops).run(&mut Machine { memory, now_ns: 0, fuel: 100 }, &mut || 0)
+    };
+    let bytes = [1u8, 2, 3, 4];
+    let load =
+        |off: i16, code: u8| [op(0xb7, 2, 0, 0, PACKET as i32), op(code, 0, 2, off, 0), RETURN];
+    assert_eq!(go(&load(0, 0x61), Frame::Read(&bytes)), Ok(0x0403_0201));
+    assert!(go(&load(1, 0x61), Frame::Read(&bytes)).is_err());
+    assert!(go(&load(-1, 0x71), Frame::Read(&bytes)).is_err());
+    assert!(go(&load(4, 0x71), Frame::Read(&bytes)).is_err());
+    let write = [op(0xb7, 2, 0, 0, PACKET as i32), op(0x72, 2, 0, 3, 9), RETURN];
+    assert!(go(&write, Frame::Read(&bytes)).is_err());
+    let mut own = bytes;
+    assert!(go(&write, Frame::Write(&mut own)).is_ok() && own == [1, 2, 3, 9]);
+}
+
 #[test]
 fn helpers_have_the_numbers_of_linux() {
     assert_eq!(run(&[op(0x85, 0, 0, 0, 5), RETURN]), Ok(77));
     assert_eq!(run(&[op(0x85, 0, 0, 0, 7), RETURN]), Ok(0x1234_5678));
-    let none = run(&[op(0x85, 0, 0, 0, 1), RETURN]);
-    assert_eq!(none, Err(Trap::Helper { at: 0, helper: 1 }));
+    let none = run(&[op(0x85, 0, 0, 0, 4), RETURN]);
+    assert_eq!(none, Err(Trap::Helper { at: 0, helper: 4 }));
+    assert_eq!(run(&[op(0x85, 0, 0, 0, 1), RETURN]), Err(Trap::NoMap { at: 0 }));
 }
 
 #[test]
@@ -168,8 +302,8 @@ fn what_is_refused_is_named() {
         (&[op(0x05, 0, 0, 1, 0), RETURN], 0, "jumps to 2"),
         (&[op(0x18, 1, 0, 0, 0), op(0, 0, 0, 0, 0), op(0x05, 0, 0, -2, 0)], 2, "jumps to 1"),
         (&[op(0x18, 1, 1, 0, 0), op(0, 0, 0, 0, 0), RETURN], 0, "a map"),
-        (&[op(0xdb, 1, 0, 0, 0), RETURN], 0, "no operation 0xdb"),
-        (&[RETURN, op(0x85, 0, 1, 0, 4), RETURN], 1, "no operation 0x85"),
+        (&[op(0xdb, 1, 0, 0, 2), RETURN], 0, "no operation 0xdb"),
+        (&[RETURN, op(0x85, 0, 2, 0, 4), RETURN], 1, "no operation 0x85"),
     ];
     for (ops, at, why) in table {
         let error = refused(ops);

@@ -3,41 +3,49 @@
 use crate::bvn::Bvn;
 use crate::demand::Demand;
 use crate::eclipse::Eclipse;
+use crate::estimate::Estimate;
 use crate::greedy::{Greedy, Lengths};
-use crate::levels::Levels;
+use crate::joint::Joint;
 use crate::max_weight::MaxWeight;
 use crate::plan::Plan;
 use crate::polish::Polish;
+use crate::roll::Roll;
 use crate::scheduler::{Note, Scheduler};
 use crate::select::Selection;
 use crate::served::Meter;
 use crate::settle::Settle;
 use crate::solstice::{Solstice, SolsticeSpec};
 use crate::terms::Terms;
-use crate::wants::{NONE, Wants};
+use crate::wants::Wants;
 use crate::week::Week;
 
 /// How much worse than the best day a picked one may be.
 const SLACK: f64 = 0.03;
 /// What an edge that is looked at takes, in picoseconds, with all that goes with it.
 const EDGE: u64 = 3_000;
+/// The same where more goes with it.
+const DEAR: u64 = 5_000;
+/// The same in an auction, with all the days that follow.
+const BID: u64 = 6_000;
 /// What it takes, in picoseconds per pair of racks: loading a demand, measuring a week, and the plans of others at their slowest, some
 /// of them per day.
-const LOAD: u64 = 6_000;
+const LOAD: u64 = 3_000;
+const SELECT: u64 = 2_000;
 const METER: u64 = 16_000;
-const LEVELS: u64 = 10_000;
-const LEVELS_DAY: u64 = 500;
-const MAX_WEIGHT: u64 = 20_000;
 const SOLSTICE: u64 = 60_000;
 const BVN: u64 = 350_000;
-const ECLIPSE: u64 = 40_000;
+/// What a pair that is selected takes, and what it takes in a heaviest matching; how many of these Eclipse makes for a
+/// day.
+const PAIR: u64 = 20_000;
+const MATCH: u64 = 35_000;
+const SEARCHES: u64 = 3;
 
-/// The most of a week. Days are picked greedily as [`Eclipse`] does, and then polished: days change their matchings, and
-/// give each other time, as long as that serves more. In large networks only the largest demands of each rack are
-/// looked at; where these are less than half, days are large matchings of all demands above a level that falls. As far
-/// as the time to compute suffices, the same is done without the smallest demands, which the packet switch can serve
-/// beside, and the plans of the other schedulers are measured, too, and the best of them polished: the week that
-/// serves most is taken, and the note says whose it is.
+/// The most of a week. A first plan takes one matching per day, the heaviest of the largest demands that are left of each
+/// rack; where no pair needs more than the shortest day, all days are found at once in an auction. It is polished:
+/// days change their matchings, and give each other time, as long as that serves more. As far as the time to compute
+/// suffices, the same is done with days picked as [`Eclipse`] does, with and without the smallest demands, which the
+/// packet switch can serve beside, and with the plans of the other schedulers: the week that serves most is taken, and the
+/// note says whose it is.
 ///
 /// How far it goes is counted in steps, not by a clock: the same demand always gives the same week.
 #[derive(Clone, Debug)]
@@ -51,18 +59,28 @@ pub struct Harvest {
     selection: Selection,
     wants: Wants,
     greedy: Greedy,
-    levels: Levels,
+    joint: Joint,
+    roll: Roll,
     rest: Vec<i32>,
     polish: Polish,
-    /// By row, the column of a day at hand.
-    columns: Vec<u16>,
     plan: Plan,
     others: Others,
+    estimate: Estimate,
     meter: Meter,
     /// The week that is measured, and what the best one so far serves.
     week: Week,
-    best: Option<u64>,
+    best: Option<Score>,
     note: Note,
+}
+
+/// What a week serves.
+#[derive(Clone, Copy, Debug)]
+struct Score {
+    /// Never more, in ticks; and, if it was measured, hardly less.
+    bound: i64,
+    floor: i64,
+    /// In bytes, if there was time to measure it.
+    served: Option<u64>,
 }
 
 /// Who is asked for plans beside.
@@ -100,23 +118,18 @@ impl Harvest {
             selection: Selection::default(),
             wants: Wants::default(),
             greedy: Greedy::default(),
-            levels: Levels::default(),
+            joint: Joint::default(),
+            roll: Roll::default(),
             rest: Vec::new(),
             polish: Polish::default(),
-            columns: Vec::new(),
             plan: Plan::default(),
             others,
+            estimate: Estimate::default(),
             meter: Meter::default(),
             week: Week::default(),
             best: None,
             note: Note::Planned,
         }
-    }
-    /// How many demands of each rack are worth a look: as many as there is time for.
-    fn most(&self, racks: usize) -> usize {
-        let days = self.settle.clock.most_days();
-        let looks = self.budget / EDGE / (10 * racks * days) as u64;
-        looks.max(8).min(racks as u64) as usize
     }
     /// What a rack's link to the packet switch carries in a week, in ticks of circuits.
     fn packets(&self) -> i64 {
@@ -129,7 +142,7 @@ impl Harvest {
         let clock = self.settle.clock;
         self.polish.begin(&self.wants);
         self.greedy.begin();
-        let (most, days) = (self.left / 4 * 3 / EDGE, clock.most_days() as u64);
+        let (most, days) = (self.left / 4 * 3 / DEAR, clock.most_days() as u64);
         let mut left = clock.week;
         let mut day = 0;
         while let Some(lengths) = Lengths::within(&clock, left) {
@@ -141,26 +154,34 @@ impl Harvest {
             self.polish.push(length, edges);
             left -= length + clock.night;
         }
-        self.left = self.left.saturating_sub(self.greedy.work() * EDGE);
+        self.left = self.left.saturating_sub(self.greedy.work() * DEAR);
         self.polish();
     }
-    /// Days of large matchings, of all demands: where many have much for many.
-    fn fill_levels(&mut self) {
-        let clock = self.settle.clock;
-        self.left = self.left.saturating_sub(self.cells.len() as u64 * self.levels_cost());
+    /// Days for the largest demands that are left of each rack.
+    fn roll(&mut self, racks: usize) {
+        let (clock, before) = (self.settle.clock, self.roll.work());
         self.rest.clone_from(&self.cells);
-        self.levels.fill(&clock, self.wants.size, &mut self.rest, &mut self.plan);
+        self.roll.fill(&clock, &mut self.rest, self.left / EDGE, &mut self.plan, racks);
+        self.left = self.left.saturating_sub((self.roll.work() - before) * EDGE);
         self.emit();
     }
-    fn levels_cost(&self) -> u64 {
-        LEVELS + LEVELS_DAY * self.settle.clock.most_days() as u64
+    /// Days for the largest demands of each rack, where none is longer than the shortest day.
+    fn join(&mut self, racks: usize) {
+        let (clock, before) = (self.settle.clock, self.joint.work());
+        let days = clock.most_days();
+        self.selection.select(racks, &self.cells, 3 * days / 2 + 8, &mut self.wants);
+        let length = clock.week / days as i32 - clock.night;
+        self.joint.fill(&self.wants, days, length, self.left / BID, &mut self.plan);
+        self.left = self.left.saturating_sub((self.joint.work() - before) * BID);
+        self.emit();
     }
     /// Polishes the days there are, and writes them as a week.
     fn polish(&mut self) {
         let (clock, before) = (self.settle.clock, self.polish.work());
-        self.polish.run(&clock, &mut self.wants, self.left / 2 / EDGE);
         self.polish.complete(&self.wants, &self.selection.sizes);
-        self.left = self.left.saturating_sub((self.polish.work() - before) * EDGE);
+        self.polish.run(&clock, &mut self.wants, self.left / 2 / DEAR);
+        self.polish.complete(&self.wants, &self.selection.sizes);
+        self.left = self.left.saturating_sub((self.polish.work() - before) * DEAR);
         self.write();
     }
     /// Polishes the days of the week at hand.
@@ -168,11 +189,8 @@ impl Harvest {
         self.wants.left.clone_from(&self.selection.sizes);
         self.polish.begin(&self.wants);
         for day in self.week.days() {
-            self.columns.clear();
-            self.columns.resize(self.wants.size, NONE);
-            day.circuits.pairs().for_each(|(src, dst)| self.columns[src] = dst as u16);
             let length = (day.length / self.settle.clock.tick) as i32;
-            self.polish.push_columns(length, &self.columns, &self.wants);
+            self.polish.push_pairs(length, day.circuits.pairs(), &self.wants);
         }
         self.polish();
     }
@@ -192,50 +210,79 @@ impl Harvest {
             _ => self.settle.emit(&self.plan, Note::Planned, &mut self.week),
         };
     }
-    /// Keeps the week at hand if it serves more than the best one, and returns whether it does.
+    /// Keeps the week at hand if it serves more than the best one, and returns whether it does. It is measured only where
+    /// it may be better, and there is time.
     fn judge(&mut self, name: &'static str, demand: &Demand, out: &mut Week) -> bool {
+        let clock = self.settle.clock;
+        let bound = self.estimate.bound(&self.week, &self.cells, &clock, self.packets());
+        if self.best.is_some_and(|best| bound <= best.floor) {
+            return false;
+        }
+        let can = self.afford(demand, METER * all(demand));
         let weeks = std::slice::from_ref(&self.week);
-        let served = self.meter.served(weeks, demand, &self.terms).total();
-        let better = self.best.is_none_or(|best| best < served);
+        let served = can.then(|| self.meter.served(weeks, demand, &self.terms).total());
+        let better = match (self.best, served) {
+            (None, _) => true,
+            (Some(Score { served: Some(best), .. }), Some(served)) => best < served,
+            (Some(best), _) => best.bound < bound,
+        };
         if better {
-            self.best = Some(served);
+            let floor = served.map_or(bound, |bytes| clock.whole(bytes));
+            self.best = Some(Score { bound, floor, served });
             self.note = Note::Chosen(name);
             out.copy_from(&self.week);
         }
         better
     }
-    /// Whether there is something left to serve, and time for what takes so much per pair of racks; then it is taken.
+    /// Whether there is something left to serve, and so much time; then it is taken.
     fn afford(&mut self, demand: &Demand, cost: u64) -> bool {
-        let cost = (demand.racks() * demand.racks()) as u64 * (cost + METER);
-        let can = cost <= self.left && self.best != Some(demand.total());
+        let can = cost <= self.left && !self.is_done(demand);
         self.left -= if can { cost } else { 0 };
         can
     }
-    /// The same beside packets, and what others plan, from the fastest to the slowest.
-    fn try_others(&mut self, demand: &Demand, out: &mut Week) {
-        if self.afford(demand, 0) {
-            self.settle.rotate(Note::Planned, &mut self.week);
-            self.judge("rotor", demand, out);
-        }
-        self.ask(SOLSTICE, "solstice", |others| &mut others.solstice, demand, out);
-        if self.selection.is_half() && self.afford(demand, self.levels_cost()) {
-            self.fill_levels();
-            self.judge("levels", demand, out);
-        }
-        if self.left > self.budget / 4 && self.afford(demand, 0) {
-            self.wants.left.clone_from(&self.selection.sizes);
-            self.selection.leave_to_packets(self.packets(), &mut self.wants);
-            self.reap();
-            self.judge("greedy beside packets", demand, out);
-        }
-        let days = self.settle.clock.most_days() as u64;
-        self.ask(MAX_WEIGHT, "max-weight", |others| &mut others.max_weight, demand, out);
-        self.ask(MAX_WEIGHT * days, "max-weight, held", |others| &mut others.held, demand, out);
-        self.ask(ECLIPSE * days, "eclipse", |others| &mut others.eclipse, demand, out);
-        self.ask(BVN, "bvn", |others| &mut others.bvn, demand, out);
+    /// Whether all is served.
+    fn is_done(&self, demand: &Demand) -> bool {
+        self.best.is_some_and(|best| best.served == Some(demand.total()))
     }
-    /// Asks another scheduler if there is time for what it takes per pair of racks, and polishes its plan if that is the
-    /// best.
+    /// The first plan: all days at once, or one after another.
+    fn begin(&mut self, demand: &Demand, pairs: usize, out: &mut Week) {
+        let (racks, clock) = (demand.racks(), self.settle.clock);
+        let short = self.cells.iter().all(|&cell| cell <= clock.min_day);
+        if short && pairs > racks * clock.most_days() {
+            self.join(racks);
+            self.judge("joint", demand, out);
+        } else {
+            self.roll(racks);
+            self.judge("rolled", demand, out);
+        }
+    }
+    /// What others plan that is fast, the best of it polished, and then what takes longer.
+    fn try_others(&mut self, demand: &Demand, out: &mut Week) {
+        let (all, days) = (all(demand), self.settle.clock.most_days() as u64);
+        let edges = self.wants.left.len() as u64;
+        let one = all * SELECT + edges * MATCH;
+        let held = all * SELECT + edges * days * MATCH;
+        self.ask(held, "max-weight, held", |others| &mut others.held, demand, out);
+        self.ask(held * SEARCHES, "eclipse", |others| &mut others.eclipse, demand, out);
+        self.ask(all * SOLSTICE, "solstice", |others| &mut others.solstice, demand, out);
+        self.improve(demand, out);
+        for beside in [false, true] {
+            if self.left / 4 * 3 > edges * days * DEAR && !self.is_done(demand) {
+                self.wants.left.clone_from(&self.selection.sizes);
+                if beside {
+                    self.selection.leave_to_packets(self.packets(), &mut self.wants);
+                }
+                self.reap();
+                self.judge(if beside { "greedy beside packets" } else { "greedy" }, demand, out);
+            }
+        }
+        let better = self.ask(one, "max-weight", |others| &mut others.max_weight, demand, out)
+            | self.ask(all * BVN, "bvn", |others| &mut others.bvn, demand, out);
+        if better {
+            self.improve(demand, out);
+        }
+    }
+    /// Asks another scheduler if there is time for what it takes; returns whether its plan is the best.
     fn ask<S: Scheduler>(
         &mut self,
         cost: u64,
@@ -243,15 +290,25 @@ impl Harvest {
         other: impl Fn(&mut Others) -> &mut S,
         demand: &Demand,
         out: &mut Week,
-    ) {
-        if self.afford(demand, cost) {
+    ) -> bool {
+        self.afford(demand, cost) && {
             other(&mut self.others).week(demand, &mut self.week);
-            if self.judge(name, demand, out) {
-                self.take_up();
-                self.judge(name, demand, out);
-            }
+            self.judge(name, demand, out)
         }
     }
+    /// Polishes the best plan.
+    fn improve(&mut self, demand: &Demand, out: &mut Week) {
+        if let Note::Chosen(name) = self.note {
+            self.week.copy_from(out);
+            self.take_up();
+            self.judge(name, demand, out);
+        }
+    }
+}
+
+/// How many pairs of racks there are.
+fn all(demand: &Demand) -> u64 {
+    (demand.racks() * demand.racks()) as u64
 }
 
 impl Scheduler for Harvest {
@@ -259,22 +316,22 @@ impl Scheduler for Harvest {
         self.settle.check(demand);
         let racks = demand.racks();
         self.settle.clock.load(demand, &mut self.cells);
-        self.selection.select(racks, &self.cells, self.most(racks), &mut self.wants);
-        if self.wants.left.is_empty() {
+        let pairs = self.cells.iter().filter(|&&cell| cell > 0).count();
+        if pairs == 0 {
             return self.settle.rotate(Note::NoDemand, out);
         }
-        (self.left, self.best) = (self.budget.saturating_sub((racks * racks) as u64 * LOAD), None);
-        let name = if self.selection.is_half() { "greedy" } else { "levels" };
-        match name {
-            "greedy" => self.reap(),
-            _ => self.fill_levels(),
-        }
-        if self.afford(demand, 0) {
-            self.judge(name, demand, out);
+        let all = all(demand);
+        (self.left, self.best) = (self.budget.saturating_sub(all * LOAD), None);
+        self.estimate.load(racks, &self.cells);
+        self.begin(demand, pairs, out);
+        self.settle.rotate(Note::Planned, &mut self.week);
+        self.judge("rotor", demand, out);
+        let select = all * SELECT + pairs as u64 * PAIR;
+        if select < self.left && !self.is_done(demand) {
+            self.left -= select;
+            self.selection.select(racks, &self.cells, racks, &mut self.wants);
             self.try_others(demand, out);
-            return self.note;
         }
-        out.copy_from(&self.week);
-        Note::Chosen(name)
+        self.note
     }
 }

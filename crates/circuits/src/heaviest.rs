@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// How often a vertex bids, on average, before searches take over.
-const BIDS: usize = 4;
+const BIDS: usize = 8;
 /// As many edges could be looked at while a search takes a step.
 const STEP: u64 = 16;
 /// Not reached.
@@ -38,6 +38,8 @@ pub(crate) struct Search {
     /// Those that have a distance.
     reached: Vec<u16>,
     heap: BinaryHeap<Reverse<(i32, u16)>>,
+    /// Those that are as near as the one at hand: they need no heap.
+    near: Vec<u16>,
     /// Those whose distance is final.
     tree: Vec<(u16, i32)>,
     /// The nearest end.
@@ -80,6 +82,11 @@ impl Heaviest {
             self.prices[0][row] = best.0;
         }
         self.resume(wants, cap, search);
+    }
+    /// The heaviest matching of another graph, from the prices of columns.
+    pub fn rebase(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
+        self.matched.iter_mut().for_each(|matched| matched.fill(NO_EDGE));
+        self.renew(wants, cap, search);
     }
     /// The heaviest matching, where no weight is higher than before.
     pub fn resume(&mut self, wants: &Wants, cap: i32, search: &mut Search) {
@@ -203,7 +210,7 @@ impl Heaviest {
         search.work += STEP;
         search.begin(wants.size, self.prices[side][root]);
         self.look((wants, cap), (side, root, 0), search);
-        while let Some(Reverse((distance, vertex))) = search.heap.pop() {
+        while let Some((distance, vertex)) = search.next() {
             let across = usize::from(vertex);
             if distance >= search.bound {
                 break;
@@ -239,6 +246,8 @@ impl Heaviest {
                 search.reach(across, reached, edge);
                 if matched[across] == NO_EDGE {
                     (search.bound, search.end) = (reached, End::Free(across));
+                } else if reached == distance {
+                    search.near.push(across as u16);
                 } else {
                     search.heap.push(Reverse((reached, across as u16)));
                 }
@@ -283,6 +292,7 @@ impl Default for Search {
             from: Vec::new(),
             reached: Vec::new(),
             heap: BinaryHeap::new(),
+            near: Vec::new(),
             tree: Vec::new(),
             bound: 0,
             end: End::Root,
@@ -304,9 +314,17 @@ impl Search {
         }
         self.reached.clear();
         self.heap.clear();
+        self.near.clear();
         self.tree.clear();
         self.bound = bound;
         self.end = End::Root;
+    }
+    /// The nearest vertex whose distance may be final: first those as near as the one before.
+    fn next(&mut self) -> Option<(i32, u16)> {
+        match self.near.pop() {
+            Some(vertex) => Some((self.distance[usize::from(vertex)], vertex)),
+            None => self.heap.pop().map(|Reverse(found)| found),
+        }
     }
     fn reach(&mut self, vertex: usize, distance: i32, edge: u32) {
         if self.distance[vertex] == FAR {

@@ -60,8 +60,6 @@ pub(crate) struct Matcher {
     hints: Vec<u16>,
     /// Rows without a column.
     loose: Vec<u16>,
-    /// Rows from which no path leads to a free column.
-    stuck: Vec<u16>,
     unseen: Vec<u64>,
     queue: Vec<u16>,
     /// By column, the row from which it was seen.
@@ -114,28 +112,6 @@ impl Matcher {
             self.loose.pop();
         }
         true
-    }
-    /// Matches as many rows as can be. All pairs must be in the graph.
-    pub fn most(&mut self, graph: &Graph) {
-        self.unseen.clear();
-        self.unseen.resize(graph.words, u64::MAX);
-        self.stuck.clear();
-        while let Some(row) = self.loose.pop() {
-            if !self.take_free(row.into(), graph) && !self.search(row, graph) {
-                // What was seen stays so: no path leads out of there for others either.
-                self.stuck.push(row);
-            }
-        }
-        self.loose.append(&mut self.stuck);
-    }
-    /// Copies another matching into this one's memory.
-    pub fn copy_from(&mut self, other: &Matcher) {
-        self.columns.clone_from(&other.columns);
-        self.rows.clone_from(&other.rows);
-        self.free.clone_from(&other.free);
-        self.hints.clone_from(&other.hints);
-        self.loose.clone_from(&other.loose);
-        self.from.clone_from(&other.from);
     }
     fn marry(&mut self, row: usize, column: usize) {
         self.columns[row] = column as u16;
@@ -236,37 +212,7 @@ mod tests {
         })
     }
 
-    /// The most rows from `row` on that can be matched.
-    fn brute_most(size: usize, cells: &[i32], row: usize, taken: u32) -> usize {
-        if row == size {
-            return 0;
-        }
-        let open = |&column: &usize| taken >> column & 1 == 0 && cells[row * size + column] > 0;
-        let with = |column: usize| 1 + brute_most(size, cells, row + 1, taken | 1 << column);
-        let without = brute_most(size, cells, row + 1, taken);
-        (0..size).filter(open).map(with).max().unwrap_or(0).max(without)
-    }
-
     proptest! {
-        #[test]
-        fn as_many_rows_as_can_be_are_matched(
-            size in 1_usize..7,
-            cells in proptest::collection::vec(0..4, 49),
-            removed in proptest::collection::vec(0..49_usize, 3),
-        ) {
-            let mut cells: Vec<i32> = cells[..size * size].iter().map(|&cell| cell / 3).collect();
-            let (mut graph, mut matcher) = (Graph::default(), Matcher::default());
-            matcher.begin(size);
-            for at in removed {
-                graph.at_least(size, &cells, 1);
-                matcher.part_all_outside(&graph);
-                matcher.most(&graph);
-                let matched = matcher.columns().iter().filter(|&&column| column != NONE);
-                prop_assert_eq!(matched.count(), brute_most(size, &cells, 0, 0));
-                cells[at % (size * size)] = 1 - cells[at % (size * size)];
-            }
-        }
-
         #[test]
         fn a_perfect_matching_is_found_if_there_is_one(
             size in 1_usize..8,

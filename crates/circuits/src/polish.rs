@@ -20,6 +20,8 @@ pub(crate) struct Polish {
     heaviest: Heaviest,
     search: Search,
     slopes: Vec<Slope>,
+    /// What pairs of two days lack, and have too much of.
+    spare: (Vec<i32>, Vec<i32>),
     /// Columns that have a row.
     taken: Vec<bool>,
 }
@@ -27,12 +29,32 @@ pub(crate) struct Polish {
 /// What a day would do with more or less time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slope {
-    /// Pairs that have something left, and for how long all of them have.
+    /// Pairs that have something left.
     gain: usize,
-    gain_for: i32,
-    /// Pairs that need all they have, and for how long no other does.
+    /// Pairs that need all they have.
     loss: usize,
-    loss_for: i32,
+}
+
+/// How far `gains` pairs, which drop out where `short` says, remain more than `losses`, which grow where `slack` says.
+fn crossing(gains: usize, short: &[i32], losses: usize, slack: &[i32], most: i32) -> i32 {
+    let (mut gone, mut come) = (0, 0);
+    loop {
+        if gains - gone <= losses + come {
+            return [
+                gone.checked_sub(1).map(|at| short[at]),
+                come.checked_sub(1).map(|at| slack[at]),
+            ]
+            .into_iter()
+            .flatten()
+            .max()
+            .unwrap_or(0);
+        }
+        match (short.get(gone), slack.get(come)) {
+            (Some(short), slack) if slack.is_none_or(|slack| short <= slack) => gone += 1,
+            (_, Some(_)) => come += 1,
+            _ => return most,
+        }
+    }
 }
 
 impl Polish {
@@ -50,16 +72,17 @@ impl Polish {
         self.matched.extend_from_slice(matched);
         self.light(self.lengths.len() - 1, length);
     }
-    /// Adds a day of circuits, of which those are kept that are worth a look. `columns` is by row.
-    pub fn push_columns(&mut self, length: i32, columns: &[u16], wants: &Wants) {
-        for (row, &wanted) in columns.iter().enumerate() {
-            let mut found = NO_EDGE;
-            wants.each(0, row, |edge, column, _| {
-                if column == usize::from(wanted) {
-                    found = edge;
-                }
-            });
-            self.matched.push(found);
+    /// Adds a day of circuits, of which those are kept that are among what is wanted.
+    pub fn push_pairs(
+        &mut self,
+        length: i32,
+        pairs: impl Iterator<Item = (usize, usize)>,
+        wants: &Wants,
+    ) {
+        let begin = self.matched.len();
+        self.matched.resize(begin + wants.size, NO_EDGE);
+        for (row, column) in pairs {
+            self.matched[begin + row] = wants.find(row, column).unwrap_or(NO_EDGE);
         }
         self.lengths.push(length);
         self.light(self.lengths.len() - 1, length);
@@ -168,50 +191,79 @@ impl Polish {
     fn trade(&mut self, clock: &Clock, end: u64) {
         let spans = self.lengths.iter().map(|&length| length + clock.night);
         let mut idle = (clock.week - spans.sum::<i32>()).max(0);
-        for _ in 0..8 * self.lengths.len() {
-            self.measure();
+        self.measure();
+        for _ in 0..4 * self.lengths.len() {
             let days = 0..self.lengths.len();
             let Some(to) = days.clone().max_by_key(|&day| self.slopes[day].gain) else { return };
-            let gain = self.slopes[to];
-            if idle > 0 && gain.gain > 0 {
-                let by = idle.min(gain.gain_for);
-                idle -= by;
-                self.resize(to, by);
-                continue;
-            }
             let can = days.filter(|&day| day != to && self.lengths[day] > clock.min_day);
-            let Some(from) = can.min_by_key(|&day| self.slopes[day].loss) else { return };
-            let loss = self.slopes[from];
-            if gain.gain <= loss.loss || self.search.work >= end {
+            let from = can.min_by_key(|&day| self.slopes[day].loss).filter(|_| idle == 0);
+            if (idle == 0 && from.is_none()) || self.search.work >= end {
                 return;
             }
-            let by = gain.gain_for.min(loss.loss_for).min(self.lengths[from] - clock.min_day);
-            self.resize(from, -by);
-            self.resize(to, by);
+            let promised = self.slopes[to].gain > from.map_or(0, |day| self.slopes[day].loss);
+            // Days share pairs: what was measured may have changed.
+            let by = self.useful(clock, (from, to), idle);
+            match (promised, by) {
+                (false, _) => return,
+                (true, 0) => continue,
+                (true, by) => self.pass_on(from, to, by),
+            }
+            idle -= if from.is_none() { by } else { 0 };
         }
     }
-    fn resize(&mut self, day: usize, by: i32) {
-        self.lengths[day] += by;
-        self.light(day, by);
+    /// How much time a day takes from another, or from what is idle, as long as more pairs gain than lose.
+    fn useful(&mut self, clock: &Clock, (from, to): (Option<usize>, usize), idle: i32) -> i32 {
+        self.measure_day(to);
+        let most = from.map_or(idle, |day| self.lengths[day] - clock.min_day);
+        let losses = from.map_or(0, |from| {
+            self.measure_day(from);
+            self.slopes[from].loss
+        });
+        let (mut short, mut slack) = std::mem::take(&mut self.spare);
+        self.list(Some(to), -1, most, &mut short);
+        self.list(from, 1, most, &mut slack);
+        let by = crossing(self.slopes[to].gain, &short, losses, &slack, most);
+        self.search.work += (short.len() + slack.len()) as u64;
+        self.spare = (short, slack);
+        by
+    }
+    /// What pairs of a day have too much of, or lack, sorted, as far as it is less than `most`.
+    fn list(&self, day: Option<usize>, sign: i32, most: i32, out: &mut Vec<i32>) {
+        let edges = day.into_iter().flat_map(|day| self.edges(day));
+        let over = edges.map(|at| sign * self.over(at));
+        out.clear();
+        out.extend(over.filter(|&over| 0 < over && over < most));
+        out.sort_unstable();
+    }
+    /// For how long a matched edge has a circuit beyond what is wanted; for none, nothing.
+    fn over(&self, at: usize) -> i32 {
+        match self.matched[at] {
+            NO_EDGE => 0,
+            edge => self.lit[edge as usize] - self.wanted[edge as usize],
+        }
+    }
+    fn pass_on(&mut self, from: Option<usize>, to: usize, by: i32) {
+        for (day, by) in from.map(|day| (day, -by)).into_iter().chain([(to, by)]) {
+            self.lengths[day] += by;
+            self.light(day, by);
+        }
+        for day in from.into_iter().chain([to]) {
+            self.measure_day(day);
+        }
     }
     fn measure(&mut self) {
-        self.search.work += self.matched.len() as u64;
         self.slopes.clear();
-        for day in 0..self.lengths.len() {
-            let mut slope = Slope { gain_for: i32::MAX, loss_for: i32::MAX, ..Slope::default() };
-            for &edge in self.matched[self.edges(day)].iter().filter(|&&edge| edge != NO_EDGE) {
-                let more = self.wanted[edge as usize] - self.lit[edge as usize];
-                if more > 0 {
-                    slope.gain += 1;
-                    slope.gain_for = slope.gain_for.min(more);
-                }
-                if more >= 0 {
-                    slope.loss += 1;
-                } else {
-                    slope.loss_for = slope.loss_for.min(-more);
-                }
-            }
-            self.slopes.push(slope);
+        self.slopes.resize(self.lengths.len(), Slope::default());
+        (0..self.lengths.len()).for_each(|day| self.measure_day(day));
+    }
+    fn measure_day(&mut self, day: usize) {
+        let mut slope = Slope::default();
+        for at in self.edges(day).filter(|&at| self.matched[at] != NO_EDGE) {
+            let over = self.over(at);
+            slope.gain += usize::from(over < 0);
+            slope.loss += usize::from(over <= 0);
         }
+        self.search.work += self.edges(day).len() as u64 / 2;
+        self.slopes[day] = slope;
     }
 }

@@ -12,6 +12,20 @@ pub trait Scheduler {
     /// # Panics
     /// Where the demand is of other racks than the scheduler was made for.
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note;
+
+    /// Plans a week for all parallel switches at once, where that is what the scheduler does; the arguments are those
+    /// of [`plan_all`].
+    ///
+    /// # Panics
+    /// Where there are other racks or switches than the scheduler was made for.
+    fn weeks(
+        &mut self,
+        _demand: &Demand,
+        _works: &dyn Fn(usize, usize) -> bool,
+        _out: &mut [Week],
+    ) -> Option<Note> {
+        None
+    }
 }
 
 /// What a scheduler has to say about the week it planned.
@@ -38,30 +52,59 @@ impl fmt::Display for Note {
     }
 }
 
-/// Plans a week for each of several parallel circuit switches: each for what those before it leave over.
-/// Returns the first switch's note. `rest` is memory for the work.
+/// Memory for planning several parallel circuit switches.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// What all switches together leave over.
+    pub rest: Demand,
+    some: Demand,
+}
+
+/// Plans a week for each of several parallel circuit switches: each for what those before it leave over, of the
+/// racks whose port `works` at that switch (switch first, then rack). Circuits at other ports may be planned; they
+/// carry nothing, and are not reckoned with. Returns the first switch's note.
 pub fn plan_all(
     scheduler: &mut dyn Scheduler,
     demand: &Demand,
     terms: &Terms,
-    rest: &mut Demand,
+    works: impl Fn(usize, usize) -> bool,
+    memory: &mut Memory,
     out: &mut [Week],
 ) -> Note {
+    let Memory { rest, some } = memory;
     rest.copy_from(demand);
+    if let Some(note) = scheduler.weeks(demand, &works, out) {
+        return note;
+    }
     let mut first = None;
-    for week in out {
-        let note = scheduler.week(rest, week);
+    for (switch, week) in out.iter_mut().enumerate() {
+        let works = |rack: usize| works(switch, rack);
+        let note = if (0..demand.racks()).all(works) {
+            scheduler.week(rest, week)
+        } else {
+            keep(rest, works, some);
+            scheduler.week(some, week)
+        };
         first = first.or(Some(note));
-        take(week, terms, rest);
+        take(week, terms, works, rest);
     }
     first.unwrap_or(Note::NoDemand)
 }
 
+/// What of a demand is between racks whose ports work.
+pub(crate) fn keep(demand: &Demand, works: impl Fn(usize) -> bool, some: &mut Demand) {
+    some.copy_from(demand);
+    let racks = demand.racks();
+    let dead = |&(src, dst): &(usize, usize)| !works(src) || !works(dst);
+    let pairs = (0..racks).flat_map(|src| (0..racks).map(move |dst| (src, dst)));
+    pairs.filter(dead).for_each(|(src, dst)| some.set(src, dst, 0));
+}
+
 /// Takes from a demand what the circuits of a week carry.
-fn take(week: &Week, terms: &Terms, rest: &mut Demand) {
+fn take(week: &Week, terms: &Terms, works: impl Fn(usize) -> bool, rest: &mut Demand) {
     for day in week.days() {
         let bytes = terms.circuit_bytes(day.length);
-        for (src, dst) in day.circuits.pairs() {
+        for (src, dst) in day.circuits.pairs().filter(|(src, dst)| works(*src) && works(*dst)) {
             rest.set(src, dst, rest.get(src, dst).saturating_sub(bytes));
         }
     }

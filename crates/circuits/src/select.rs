@@ -1,14 +1,12 @@
 //! Which pairs are worth a circuit, and how much of them the packet switch takes anyway.
 
-use crate::wants::{Wants, around};
+use crate::wants::Wants;
 
 /// Selects pairs; keeps its memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     /// By edge, all there is to send.
     pub sizes: Vec<i32>,
-    /// By side and vertex, what is left to the packet switch because it was not selected.
-    rest: [Vec<i64>; 2],
     /// By side and vertex, up to which size the packet switch can take edges.
     levels: [Vec<i32>; 2],
     /// The cells of a row or column at hand.
@@ -16,35 +14,24 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Puts the largest cells of each row into `wants`, about so many; of equal ones those next behind the diagonal,
+    /// Puts the largest cells of each row into `wants`, so many at most; of equal ones those next behind the diagonal,
     /// so that rows that are alike select different columns.
     pub fn select(&mut self, size: usize, cells: &[i32], most: usize, wants: &mut Wants) {
         wants.begin(size);
-        self.rest.iter_mut().for_each(|rest| {
-            rest.clear();
-            rest.resize(size, 0);
-        });
         for (row, cells) in cells.chunks_exact(size).enumerate() {
             let (above, mut equal) = self.limit(cells, most);
-            for column in around(row, size).filter(|&column| cells[column] > 0) {
-                let cell = cells[column];
-                if cell > above || cell == above && equal > 0 {
-                    equal -= usize::from(cell == above);
-                    wants.push(column, cell);
-                } else {
-                    self.rest[0][row] += i64::from(cell);
-                    self.rest[1][column] += i64::from(cell);
+            for (from, to) in [(row + 1, size), (0, row + 1)] {
+                for (column, &cell) in (from..to).zip(&cells[from..to]) {
+                    if cell > above || cell == above && equal > 0 {
+                        equal -= usize::from(cell == above);
+                        wants.push(column, cell);
+                    }
                 }
             }
             wants.end_row();
         }
         wants.finish();
         self.sizes.clone_from(&wants.left);
-    }
-    /// Whether at least half of all is selected.
-    pub fn is_half(&self) -> bool {
-        let selected: i64 = self.sizes.iter().map(|&size| i64::from(size)).sum();
-        selected >= self.rest[0].iter().sum()
     }
     /// All cells above the first number are selected, and so many that are equal to it.
     fn limit(&mut self, cells: &[i32], most: usize) -> (i32, usize) {
@@ -56,14 +43,14 @@ impl Selection {
         let (above, &mut limit, _) = self.line.select_nth_unstable_by(most - 1, |a, b| b.cmp(a));
         (limit, most - above.iter().filter(|&&cell| cell > limit).count())
     }
-    /// Takes the smallest edges away, as many as the packet switch can serve, if its links carry `budget` ticks' worth, as
-    /// far as what was not selected leaves room: the fewer pairs need a day, the better.
+    /// Takes the smallest edges away, as many as the packet switch can serve, if its links carry `budget` ticks' worth:
+    /// the fewer pairs need a day, the better. All have to be selected.
     pub fn leave_to_packets(&mut self, budget: i64, wants: &mut Wants) {
         for side in 0..2 {
             let found = |vertex: usize| {
                 self.line.clear();
                 wants.each(side, vertex, |_, _, left| self.line.push(left));
-                smallest((budget - self.rest[side][vertex]).max(0), &mut self.line)
+                smallest(budget, &mut self.line)
             };
             let levels = &mut self.levels[side];
             levels.clear();
@@ -124,16 +111,16 @@ mod tests {
                 let least = selected.iter().min().copied().unwrap_or(i32::MAX);
                 prop_assert!(others.is_none_or(|&other| other <= least));
             }
+            selection.select(size, cells, size, &mut wants);
             selection.leave_to_packets(budget, &mut wants);
             for (edge, &size) in selection.sizes.iter().enumerate() {
                 prop_assert!((0..=size).contains(&wants.left[edge]));
             }
             for side in 0..2 {
                 for vertex in 0..size {
-                    let before: i64 = selection.rest[side][vertex];
                     let edges = (0..wants.left.len()).filter(|&e| wants.end(side, e as u32) == vertex);
                     let taken = edges.map(|e| i64::from(selection.sizes[e] - wants.left[e])).sum::<i64>();
-                    prop_assert!(taken <= (budget - before).max(0));
+                    prop_assert!(taken <= budget);
                 }
             }
         }

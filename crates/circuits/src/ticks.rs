@@ -43,6 +43,10 @@ impl Clock {
         cells.clear();
         cells.extend(bytes.iter().map(|&bytes| self.time(bytes)));
     }
+    /// Whole ticks that so many bytes take, of any number of racks.
+    pub fn whole(&self, bytes: u64) -> i64 {
+        (bytes as f64 * self.per_byte) as i64
+    }
     /// The most days that fit, each with its night.
     pub fn most_days(&self) -> usize {
         (self.week / (self.min_day + self.night)).max(1) as usize

@@ -94,6 +94,14 @@ impl Wants {
     pub fn end(&self, side: usize, edge: u32) -> usize {
         self.ends[side][edge as usize].into()
     }
+    /// The edge of a pair. Edges of a row are in order, from behind the diagonal on.
+    pub fn find(&self, row: usize, column: usize) -> Option<u32> {
+        let (from, to) = (self.starts[0][row] as usize, self.starts[0][row + 1] as usize);
+        let place = |column: usize| (column + self.size - row - 1) % self.size;
+        let found = self.ends[1][from..to]
+            .binary_search_by_key(&place(column), |&column| place(column.into()));
+        found.ok().map(|at| (from + at) as u32)
+    }
     /// Takes what a day serves; returns how much that is. `matched` is by row.
     pub fn serve(&mut self, matched: &[u32], length: i32) -> i64 {
         let mut served = 0;

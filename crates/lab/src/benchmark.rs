@@ -42,13 +42,14 @@ const fn case(scenario: &'static str, scheme: &'static str, threads: u32) -> Cas
 }
 
 /// The cases of `slotline bench engine`.
-pub const ENGINE: [Case; 8] = [
+pub const ENGINE: [Case; 9] = [
     case("perm128", "tcp", 1),
     case("perm128", "dctcp", 1),
     case("perm128", "dctcp", 2),
     case("perm1024", "tcp", 1),
     case("perm1024", "dctcp", 1),
     case("perm1024", "dctcp", 2),
+    case("hybrid128", "rotor", 1),
     Case { large: true, ..case("websearch8192", "dctcp", 1) },
     Case { large: true, ..case("websearch8192", "dctcp", 2) },
 ];

@@ -5,7 +5,9 @@
 use crate::benchmark::Row;
 use crate::usage;
 use slotline_net::control::fastpass::{Allocator, Choice, Grant, PathSelector, Policy, by_slot};
-use slotline_net::control::fcp::{ArbiterEvent, ArbiterSession, Config, EndpointSession};
+use slotline_net::control::fcp::{
+    ArbiterEvent, ArbiterSession, Award, Config, EndpointSession, Mail, hand_out, take_in,
+};
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
 use slotline_net::wire::fcp::Key;
@@ -128,15 +130,12 @@ impl Spent {
     }
 }
 
-/// Source, destination, path, slots.
-type Over = (u16, u16, u16, u64);
-
 /// What an arbiter has to do between two bursts.
 #[derive(Debug)]
 struct Step {
     now: Time,
     base: u64,
-    grants: Vec<Over>,
+    grants: Vec<Award>,
     up: Mail,
     /// What the endpoints took, in ns of CPU time.
     endpoint: f64,
@@ -147,8 +146,7 @@ struct Step {
 #[derive(Default, Debug)]
 struct Measured {
     arbiters: Vec<ArbiterSession>,
-    events: Vec<ArbiterEvent>,
-    demands: Vec<(u16, ArbiterEvent)>,
+    demands: Vec<(u32, ArbiterEvent)>,
     down: Mail,
 }
 
@@ -162,77 +160,27 @@ impl Measured {
         self.demands.clear();
         self.down.clear();
         let began = usage::thread_cpu_s();
-        intake(&mut self.arbiters, &step.up, step.now, &mut self.events, &mut self.demands);
+        take_in(&mut self.arbiters, &step.up, step.now, &mut self.demands);
         let taken = usage::thread_cpu_s();
-        answer(&mut self.arbiters, step.now, step.base, &step.grants, &mut self.down);
+        grant(&mut self.arbiters, &step.grants, step.base, step.now, &mut self.down);
         spent.answer += (usage::thread_cpu_s() - taken) * 1e9;
         spent.intake += (taken - began) * 1e9;
         spent.endpoint += step.endpoint;
         spent.requests += self.demands.len() as f64;
         spent.grants += step.grants.len() as f64;
-        spent.slots += step.grants.iter().map(|grant| f64::from(grant.3.count_ones())).sum::<f64>();
-        spent.up += step.up.messages.len() as f64;
-        spent.up_bytes += step.up.bytes.len() as f64;
-        spent.down += self.down.messages.len() as f64;
-        spent.down_bytes += self.down.bytes.len() as f64;
+        spent.slots +=
+            step.grants.iter().map(|grant| f64::from(grant.slots.count_ones())).sum::<f64>();
+        spent.up += step.up.len() as f64;
+        spent.up_bytes += step.up.bytes().len() as f64;
+        spent.down += self.down.len() as f64;
+        spent.down_bytes += self.down.bytes().len() as f64;
     }
 }
 
-/// What was decided since the last burst is granted and sent, endpoint by endpoint.
-fn answer(arbiters: &mut [ArbiterSession], now: Time, base: u64, grants: &[Over], mail: &mut Mail) {
-    let (mut left, mut out) = (grants, Vec::new());
-    for (at, arbiter) in (0..).zip(arbiters) {
-        let (own, others) = left.split_at(left.iter().take_while(|grant| grant.0 == at).count());
-        for &(_, dst, path, slots) in own {
-            let granted = arbiter.grant(dst.into(), path, base, slots);
-            granted.expect("only what is wanted is allocated");
-        }
-        while arbiter.poll_message(now, &mut out) {
-            mail.push(at, &out);
-        }
-        left = others;
-    }
-}
-
-/// What endpoints have sent is parsed and counted.
-fn intake(
-    arbiters: &mut [ArbiterSession],
-    up: &Mail,
-    now: Time,
-    events: &mut Vec<ArbiterEvent>,
-    demands: &mut Vec<(u16, ArbiterEvent)>,
-) {
-    up.each(|from, bytes| {
-        arbiters[usize::from(from)].on_message(bytes, now, events).ok();
-        demands.extend(events.drain(..).map(|event| (from, event)));
-    });
-}
-
-/// Messages under way, one behind the other.
-#[derive(Clone, Default, Debug)]
-struct Mail {
-    bytes: Vec<u8>,
-    /// Which endpoint's, and how long.
-    messages: Vec<(u16, u16)>,
-}
-
-impl Mail {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.messages.clear();
-    }
-    fn push(&mut self, endpoint: u16, message: &[u8]) {
-        self.bytes.extend_from_slice(message);
-        self.messages.push((endpoint, message.len() as u16));
-    }
-    fn each(&self, mut take: impl FnMut(u16, &[u8])) {
-        let mut left = self.bytes.as_slice();
-        for &(endpoint, length) in &self.messages {
-            let (message, rest) = left.split_at(length.into());
-            take(endpoint, message);
-            left = rest;
-        }
-    }
+/// What was decided since the last burst is granted and sent.
+fn grant(arbiters: &mut [ArbiterSession], awards: &[Award], base: u64, now: Time, mail: &mut Mail) {
+    let denied = hand_out(arbiters, awards, base, now, mail);
+    assert_eq!(denied, [], "only what is wanted is allocated");
 }
 
 /// Endpoints, arbiters, and who decides.
@@ -285,20 +233,22 @@ impl Bench {
         (0..self.case.bursts).map(|_| self.step(std::mem::take(&mut grants))).collect()
     }
     /// A part of it: what was sent before arrives, and both sides send.
-    fn step(&mut self, grants: Vec<Over>) -> Step {
+    fn step(&mut self, grants: Vec<Award>) -> Step {
         self.now = self.now.after(Time::ps(BATCH.as_ps() / u64::from(self.case.bursts)));
         let (now, base) = (self.now, self.base);
         self.arrivals();
         let (up, endpoint) = self.endpoints();
-        let (mut events, mut demands) = (Vec::new(), Vec::new());
-        intake(&mut self.arbiters, &up, now, &mut events, &mut demands);
+        let mut demands = Vec::new();
+        take_in(&mut self.arbiters, &up, now, &mut demands);
         for (src, event) in demands {
             if let ArbiterEvent::Demand { dst, slots } = event {
-                self.allocator.add_demand(src, dst as u16, slots).expect("these endpoints exist");
+                self.allocator
+                    .add_demand(src as u16, dst as u16, slots)
+                    .expect("these endpoints exist");
             }
         }
         self.down.clear();
-        answer(&mut self.arbiters, now, base, &grants, &mut self.down);
+        grant(&mut self.arbiters, &grants, base, now, &mut self.down);
         Step { now, base, grants, up, endpoint }
     }
     /// What the endpoints do with what has arrived: what they send, and what it takes.
@@ -306,11 +256,11 @@ impl Bench {
         let (now, mut events, mut up) = (self.now, Vec::new(), Mail::default());
         let Bench { endpoints, down, .. } = self;
         let began = usage::thread_cpu_s();
-        down.each(|to, bytes| {
-            endpoints[usize::from(to)].on_message(bytes, now, &mut events).ok();
+        for (to, bytes) in down.iter() {
+            endpoints[to as usize].on_message(bytes, now, &mut events).ok();
             std::hint::black_box(&events);
             events.clear();
-        });
+        }
         let mut out = Vec::new();
         for (at, end) in (0..).zip(endpoints) {
             while end.poll_message(now, &mut out) {
@@ -320,17 +270,18 @@ impl Bench {
         (up, (usage::thread_cpu_s() - began) * 1e9)
     }
     /// Grants by source, destination and path.
-    fn select(&mut self, grants: &[Grant]) -> Vec<Over> {
-        let mut all: Vec<Over> = match &mut self.paths {
-            None => grants.iter().map(|grant| (grant.src, grant.dst, 0, grant.slots)).collect(),
+    fn select(&mut self, grants: &[Grant]) -> Vec<Award> {
+        let mut all: Vec<Award> = match &mut self.paths {
+            None => {
+                grants.iter().map(|grant| award(grant.src, grant.dst, 0, grant.slots)).collect()
+            }
             Some(paths) => over(paths, grants),
         };
-        all.sort_unstable();
-        let same =
-            |a: &(u16, u16, u16, u64), b: &(u16, u16, u16, u64)| (a.0, a.1, a.2) == (b.0, b.1, b.2);
-        let merged = all.chunk_by(same).map(|same| {
-            let slots = same.iter().fold(0, |slots, grant| slots | grant.3);
-            (same[0].0, same[0].1, same[0].2, slots)
+        let way = |award: &Award| (award.session, award.dst, award.path);
+        all.sort_unstable_by_key(|award| (way(award), award.slots));
+        let merged = all.chunk_by(|a, b| way(a) == way(b)).map(|same| {
+            let slots = same.iter().fold(0, |slots, award| slots | award.slots);
+            Award { slots, ..same[0] }
         });
         merged.collect()
     }
@@ -352,8 +303,12 @@ impl Bench {
     }
 }
 
+fn award(src: u16, dst: u16, path: u16, slots: u64) -> Award {
+    Award { session: src.into(), dst: dst.into(), path, slots }
+}
+
 /// Slot by slot, over the paths that the selector chooses.
-fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Over> {
+fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Award> {
     let (mut slots, mut all, mut choices) = ([const { Vec::new() }; 64], Vec::new(), Vec::new());
     by_slot(grants, &mut slots);
     for (slot, packets) in slots.iter().enumerate() {
@@ -361,8 +316,8 @@ fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Over> {
         paths.select(&racks.collect::<Vec<_>>(), &mut choices).expect("these racks exist");
         let chosen =
             packets.iter().zip(&choices).filter_map(|(&(src, dst), choice)| match choice {
-                Choice::Local => Some((src, dst, 0, 1 << slot)),
-                Choice::Over(path) => Some((src, dst, *path, 1 << slot)),
+                Choice::Local => Some(award(src, dst, 0, 1 << slot)),
+                Choice::Over(path) => Some(award(src, dst, *path, 1 << slot)),
                 Choice::Unplaced => None,
             });
         all.extend(chosen);
@@ -380,7 +335,7 @@ mod tests {
             let mut bench = Bench::new(&Case { endpoints: 64, load: 0.7, paths, bursts });
             let steps: Vec<Step> = (0..100).flat_map(|_| bench.batch()).collect();
             let slots =
-                |step: &Step| step.grants.iter().map(|grant| grant.3.count_ones()).sum::<u32>();
+                |step: &Step| step.grants.iter().map(|grant| grant.slots.count_ones()).sum::<u32>();
             let share = f64::from(steps.iter().map(slots).sum::<u32>()) / (64.0 * 64.0 * 100.0);
             assert!((share - 0.7).abs() < 0.05, "{share}");
             let counters = bench.arbiters.iter().map(|end| end.session().counters());
@@ -394,9 +349,9 @@ mod tests {
         let mut measured = Measured { arbiters: bench.arbiters.clone(), ..Measured::default() };
         for _ in 0..20 {
             measured.replay(&bench.batch());
-            assert_eq!(measured.down.bytes, bench.down.bytes);
+            assert_eq!(measured.down.bytes(), bench.down.bytes());
         }
-        assert!(!bench.down.bytes.is_empty());
+        assert!(!bench.down.is_empty());
     }
 
     #[test]

@@ -406,7 +406,7 @@ impl Builder<'_> {
             if let EventKind::Rate { rate, .. } = event.kind {
                 out.extend(self.told_rates(&links, rate).map(|(node, change)| (at, node, change)));
             }
-            if !event.kind.changes_routes() {
+            if !event.kind.changes_routes() || self.hybrid.is_some() {
                 continue;
             }
             let fails =

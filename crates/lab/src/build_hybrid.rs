@@ -135,10 +135,15 @@ impl Hybrid {
 
     fn scheduler(&self) -> Option<SchedulerConfig> {
         let control = self.control.as_ref()?;
-        let Some(Course::Weekly { terms, .. }) = &self.course else { return None };
+        let planner = match &self.course {
+            Some(Course::Weekly { terms, .. }) => {
+                let planner = control.planner(&self.fabric, *terms).ok()??;
+                Some((planner, *terms))
+            }
+            _ => None,
+        };
         Some(SchedulerConfig {
-            scheduler: control.planner(self.roles.racks as usize, *terms).ok()??,
-            terms: *terms,
+            planner,
             racks: self.roles.racks as usize,
             switches: self.roles.uplinks as usize,
             dark: self.fabric.dark(),

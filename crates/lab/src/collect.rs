@@ -3,12 +3,13 @@
 use crate::ideal::Ideal;
 use crate::record::{
     Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, NEVER, PortRow,
-    RunRecord, SampleRow,
+    RunRecord, SampleRow, VoqRow,
 };
 use slotline_net::histogram::Histogram;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::bump::{Bumped, Estimate};
 use slotline_net::node::host::{FlowResult, Plan};
+use slotline_net::node::hybrid::Tor;
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Fault, Node, Part, Tally};
 use slotline_net::route::Routes;
@@ -52,6 +53,7 @@ impl Scene {
             samples: self.samples(outcome, &self.rows()),
             estimates: self.estimates(outcome, &self.rows()),
             control: control(&tally),
+            voqs: outcome.places.iter().flat_map(voqs).collect(),
             faults: tally.faults().iter().map(|fault| self.fault(fault)).collect(),
             engine: engine(outcome),
             flows,
@@ -207,6 +209,30 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
 fn kept(place: &Place) -> &[Estimate] {
     let Place::Node(node) = place else { return &[] };
     node.as_any().downcast_ref().map_or(&[], Bumped::estimates)
+}
+
+/// The queues of a rack's switch, at a place where one is.
+fn voqs(place: &Place) -> Vec<VoqRow> {
+    let Place::Node(node) = place else { return vec![] };
+    let Some(tor) = node.as_any().downcast_ref::<Tor>() else { return vec![] };
+    let (rack, racks) = tor.racks();
+    let row = |to: u32| {
+        let (stats, up) = tor.stats(to as usize);
+        VoqRow {
+            src_rack: rack,
+            dst_rack: to,
+            packets: stats.arrived,
+            circuit_bytes: stats.circuit_bytes,
+            packet_switch_bytes: stats.packet_bytes,
+            drops: stats.refused,
+            resize_drops: stats.shed,
+            resizes: stats.resizes,
+            longest: stats.longest.into(),
+            mean_wait_ps: stats.waited / stats.left.max(1),
+            circuit_up_ps: up.as_ps(),
+        }
+    };
+    (0..racks).map(row).filter(|row| row.packets > 0).collect()
 }
 
 /// The switch at a node, also where it is behind bumps.

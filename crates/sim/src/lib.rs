@@ -17,6 +17,7 @@ mod engine;
 pub mod flow;
 mod journal;
 mod line;
+mod locals;
 mod network;
 mod parallel;
 mod reach;

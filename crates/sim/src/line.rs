@@ -218,9 +218,10 @@ impl Line {
         self.pace = rate.pace();
         self.bound(limit, mark);
     }
-    /// Connects the far end elsewhere, for packets sent from now on.
+    /// Connects the far end elsewhere, for packets sent from now on: to a port, with its epoch in the high 8
+    /// bits.
     pub fn rewire(&mut self, to: u32) {
-        self.to = (self.to & !PORT_MASK) | (to & PORT_MASK);
+        self.to = to;
     }
 }
 

@@ -3,14 +3,13 @@
 use crate::calendar::{Calendar, Entry, Windows};
 use crate::journal::{Hop, Recorder};
 use crate::line::{Discipline, Line, Offer, PORT_MASK, Rare};
+use crate::locals::{Local, Locals};
 use crate::network::Layout;
 use crate::sample::Sampler;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::{Change, Cx, DropReason, Effects, Node};
 use slotline_net::time::Time;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// Codes of a node's own events (`packet.flow`), in the order in which they happen at equal times.
@@ -49,8 +48,18 @@ pub(crate) struct Shared {
     pub changes: bool,
 }
 
-/// One of a node's own events that fell into the window being processed.
-type Local = Reverse<(u64, u32, u32)>;
+impl Shared {
+    /// The epoch of what arrives at a port at `now`: how often its link has failed.
+    fn epoch(&self, node: NodeId, port: PortId, now: u64) -> u8 {
+        let failure = |(at, there, change): &&(Time, NodeId, Change)| {
+            at.as_ps() <= now
+                && *there == node
+                && matches!(change, Change::Down(down) if *down == port)
+        };
+        // Modulo 256, as epochs are.
+        self.timeline.iter().filter(failure).count() as u8
+    }
+}
 
 /// Everything of a shard but its nodes: what a node's effects act upon.
 pub(crate) struct Reach {
@@ -63,7 +72,8 @@ pub(crate) struct Reach {
     pub rare: Vec<Rare>,
     pub outbox: Vec<Mail>,
     pub effects: Effects,
-    pub locals: BinaryHeap<Local>,
+    /// A node's own events that fell into the window being processed.
+    pub locals: Locals,
     pub window_start: u64,
     pub window_end: u64,
     /// Where packets are recorded, if any are.
@@ -89,7 +99,7 @@ impl Reach {
             rare,
             outbox: (1..shared.cuts.len()).map(|_| Mail::default()).collect(),
             effects: Effects::default(),
-            locals: BinaryHeap::new(),
+            locals: Locals::default(),
             window_start: 0,
             window_end: 0,
             recorder: None,
@@ -214,7 +224,7 @@ impl Reach {
     /// Schedules an event of `node` itself.
     pub fn schedule(&mut self, node: usize, at: u64, code: u32, token: u32) {
         if at < self.window_end {
-            self.locals.push(Reverse((at, code, token)));
+            self.locals.push(Local::new(at, code, token));
         } else {
             let to = self.shared.layout.own(node);
             let packet = Packet { flow: code, seq: token, ..Packet::default() };
@@ -226,13 +236,9 @@ impl Reach {
     pub fn carry_out<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
         let base = self.shared.layout.first[id];
         loop {
-            let mut sends = std::mem::take(&mut self.effects.sends);
-            let start = now + self.effects.hold.as_ps();
-            for (port, packet) in &mut sends {
-                self.send(base + u32::from(port.0), packet, start);
+            if !self.effects.sends.is_empty() {
+                self.send_all(base, now);
             }
-            sends.clear();
-            self.effects.sends = sends;
             if self.effects.is_empty() {
                 self.effects.hold = Time::ZERO;
                 return;
@@ -241,13 +247,26 @@ impl Reach {
                 self.schedule(id, at.as_ps().max(now), own::WAKE, token);
             }
             while let Some((port, far, far_port)) = self.effects.rewires.pop() {
-                let to = self.shared.layout.port(far, far_port);
+                let epoch = self.shared.epoch(far, far_port, now);
+                let to = self.shared.layout.port(far, far_port) | u32::from(epoch) << 24;
                 self.line(base + u32::from(port.0)).0.rewire(to);
             }
             if let Some(port) = self.effects.kicks.pop() {
                 self.pull(node, id, port, now);
             }
         }
+    }
+
+    /// Puts what the node whose ports begin at `base` sends into its FIFO ports.
+    #[inline]
+    fn send_all(&mut self, base: u32, now: u64) {
+        let mut sends = std::mem::take(&mut self.effects.sends);
+        let start = now + self.effects.hold.as_ps();
+        for (port, packet) in &mut sends {
+            self.send(base + u32::from(port.0), packet, start);
+        }
+        sends.clear();
+        self.effects.sends = sends;
     }
 
     /// Asks for the next packet of a pulled port, if it is free.

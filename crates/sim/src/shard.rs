@@ -5,6 +5,7 @@
 
 use crate::calendar::{Entry, Windows};
 use crate::line::{Discipline, Line, PORT_MASK, Rare};
+use crate::locals::Local;
 use crate::network::Place;
 use crate::reach::{Reach, Shared, own};
 use crate::sample::Sample;
@@ -13,7 +14,6 @@ use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::{Census, Change, Cx, DropReason, Node};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// An event of one node in a window: time since the window's start and port as one key, and where it
@@ -211,26 +211,23 @@ impl Shard {
         for item in items {
             let entry = self.reach.calendar.get(item.position);
             if entry.to & PORT_MASK == own_slot {
-                let key = (entry.time, entry.packet.flow, entry.packet.seq);
-                self.reach.locals.push(Reverse(key));
+                let event = Local::new(entry.time, entry.packet.flow, entry.packet.seq);
+                self.reach.locals.push(event);
                 continue;
             }
-            let (time, to, packet) = (entry.time, entry.to, entry.packet);
-            if !self.reach.locals.is_empty() {
-                self.own_events(at, node, time);
-            }
-            self.arrival(at, node, time, to, packet);
+            let (time, to) = (entry.time, entry.to);
+            self.own_events(at, node, time);
+            self.arrival(at, node, (time, to), item.position);
         }
         self.own_events(at, node, u64::MAX);
     }
 
     /// The node's own events before `until`: at equal times packets come first.
+    #[inline]
     fn own_events<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, until: u64) {
-        while let Some(&Reverse(key)) = self.reach.locals.peek()
-            && key.0 < until
-        {
-            self.reach.locals.pop();
-            self.own_event(at, node, key);
+        while self.reach.locals.any_before(until) {
+            let event = self.reach.locals.pop();
+            self.own_event(at, node, event);
         }
     }
 
@@ -239,18 +236,19 @@ impl Shard {
         &mut self,
         at: usize,
         node: &mut N,
-        time: u64,
-        to: u32,
-        packet: Packet,
+        (time, to): (u64, u32),
+        position: u32,
     ) {
         if time >= self.reach.shared.end {
-            return self.leftover.push(Entry { time, to, packet });
+            return self.leftover.push(*self.reach.calendar.get(position));
         }
         self.hops += 1;
         let id = self.first_node + at;
         let index = to & PORT_MASK;
         let port = index - self.reach.shared.layout.first[id];
         let epoch = self.in_epoch[(index - self.reach.first_port) as usize];
+        // Copied once, from the calendar to where the node reads it.
+        let packet = self.reach.calendar.get(position).packet;
         let mut cx = Cx::new(Time::ps(time), &mut self.reach.effects);
         if u32::from(epoch) != to >> 24 {
             return cx.drop(&packet, DropReason::LinkDown);
@@ -259,8 +257,8 @@ impl Shard {
         self.reach.carry_out(node, id, time);
     }
 
-    fn own_event<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, key: (u64, u32, u32)) {
-        let (time, code, token) = key;
+    fn own_event<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, event: Local) {
+        let (time, code, token) = (event.time(), event.code(), event.token());
         if time >= self.reach.shared.end {
             return;
         }
@@ -353,6 +351,7 @@ fn sort(items: &mut Vec<Item>) {
         2..=4 => rank::<4>(items),
         5..=8 => rank::<8>(items),
         9..=16 => rank::<16>(items),
+        17..=32 => rank::<32>(items),
         _ => items.sort_unstable_by_key(|item| item.key),
     }
 }

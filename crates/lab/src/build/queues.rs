@@ -49,7 +49,7 @@ impl Builder<'_> {
             pulled: false,
             limit: Some(spec.limit),
             mark: match spec.policy {
-                Policy::Ecn { threshold } => Some(threshold),
+                Policy::Ecn { threshold, .. } => Some(threshold),
                 _ => None,
             },
             red: match spec.policy {

@@ -118,7 +118,7 @@ fn shallow(scheme: &SchemeSpec, product: Bytes, packet: Bytes) -> Option<String>
 
 /// DCTCP's threshold should be above a seventh of the product (RFC 8257, section 3.1 of the paper).
 fn early(scheme: &SchemeSpec, product: Bytes, rate: Rate, trip: Time) -> Option<String> {
-    let Policy::Ecn { threshold } = scheme.queue.policy else { return None };
+    let Policy::Ecn { threshold, .. } = scheme.queue.policy else { return None };
     (threshold.0 < product.0 / 7).then(|| {
         format!(
             "marks above {} come too early for {} and a round trip of {}: DCTCP's authors ask for more \

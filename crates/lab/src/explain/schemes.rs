@@ -126,8 +126,9 @@ fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
     let limit = format!("{} of room per port", room(queue.limit));
     let policy = match queue.policy {
         Policy::DropTail => format!("drop-tail, {limit}"),
-        Policy::Ecn { threshold } => {
-            format!("packets that find more than {} are marked; {limit}", room(threshold))
+        Policy::Ecn { threshold, drop_non_ect } => {
+            let others = if drop_non_ect { ", or dropped where they cannot be" } else { "" };
+            format!("packets that find more than {} are marked{others}; {limit}", room(threshold))
         }
         Policy::Red(red) => format!(
             "random early {} from an average of {} on, with a chance of {} at {}; {limit}",

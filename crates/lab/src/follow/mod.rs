@@ -5,6 +5,7 @@
 //! and every followed run is also a check that runs repeat.
 
 mod choose;
+mod days;
 mod permits;
 mod sequence;
 mod trip;
@@ -17,6 +18,7 @@ pub use choose::{Choice, slowest};
 
 use crate::collect::Scene;
 use crate::record::{Capture, CapturedPacket, RunRecord};
+use days::Days;
 use permits::Permits;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::node::host::Plan;
@@ -27,9 +29,10 @@ use trip::Courses;
 pub fn tell(record: &mut RunRecord, choice: &Choice, scene: &Scene, outcome: &mut Outcome) {
     let journal = std::mem::take(&mut outcome.journal);
     let permits = Permits::of(&outcome.notes, outcome.reached.as_ps());
+    let days = Days::of(&outcome.notes, scene);
     let rows = scene.rows();
     let courses = Courses::of(&journal.hops, scene, &rows);
-    record.why = walk::explain(&choice.flows, record, scene, &courses, &permits);
+    record.why = walk::explain(&choice.flows, record, scene, &courses, (&permits, &days));
     record.sequence = sequence::sequences(choice, record, scene, &courses);
     record.schedule = permits.into_rows();
     let captures = journal.captures.into_iter().zip(&choice.ports);

@@ -41,7 +41,8 @@ fn assert_sound(record: &RunRecord) -> f64 {
     for row in &record.why {
         assert_eq!(row.parts.iter().sum::<u64>(), lasted(record, row), "{row:?}");
         let waits: u64 = row.worst.iter().map(|(_, ps)| ps).sum();
-        let waited = row.of(Part::Card) + row.of(Part::Queue) + row.of(Part::Grant);
+        let waited = [Part::Card, Part::Queue, Part::Circuit, Part::Grant].map(|part| row.of(part));
+        let waited: u64 = waited.iter().sum();
         assert!(waits <= waited && row.worst.is_sorted_by(|a, b| a.1 >= b.1), "{row:?}");
         unknown += share(row, Part::Unknown);
     }
@@ -107,6 +108,35 @@ fn the_course_of_a_flow_is_all_its_segments() {
     assert!(of(Step::Acknowledged).any(|row| row.bytes > 980_000));
     assert!(of(Step::Sent).is_sorted_by_key(|row| row.bytes));
     assert_eq!(of(Step::Resent).count() as u32, record.flows[0].retransmits);
+}
+
+/// Without a packet switch nearly all of a short flow's time is waiting for circuits; the parts add up either way.
+#[test]
+fn a_flow_between_racks_waits_for_its_circuit() {
+    let workload = "kind = \"shuffle\"\nsize = \"20KB\"";
+    let scheme = "control = \"circuits\"\nvoq = { packets = 64 }\n\
+                  transport = { kind = \"newreno\", min-rto = \"5ms\" }";
+    let fabric = |more: &str| {
+        format!(
+            "{{ kind = \"hybrid\", racks = 4, hosts-per-rack = 2, {more} \
+             circuits = {{ rate = \"40Gbps\", reconfiguration = \"20us\" }} }}"
+        )
+    };
+    let alone = run(&scenario(&fabric(""), workload, scheme, 1));
+    assert!(assert_sound(&alone) < 0.001);
+    let between = |row: &&WhyRow| {
+        let flow = &alone.flows[row.flow as usize];
+        flow.src / 2 != flow.dst / 2
+    };
+    let shares: Vec<f64> =
+        alone.why.iter().filter(between).map(|row| share(row, Part::Circuit)).collect();
+    assert!(shares.len() == 48 && shares.iter().all(|share| *share > 0.3), "{shares:?}");
+    assert!(alone.why.iter().filter(|row| !between(row)).all(|row| row.of(Part::Circuit) == 0));
+    let both = run(&scenario(&fabric("packet = { rate = \"10Gbps\" },"), workload, scheme, 1));
+    assert!(assert_sound(&both) < 0.001);
+    let waited =
+        |record: &RunRecord| record.why.iter().map(|row| row.of(Part::Circuit)).sum::<u64>();
+    assert!(waited(&both) < waited(&alone) / 2);
 }
 
 proptest! {

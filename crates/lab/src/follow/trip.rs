@@ -17,6 +17,10 @@ pub(super) struct Leg {
     pub arrive: u64,
     /// The port it left by: index into the record's ports.
     pub port: u32,
+    /// The node it left.
+    pub from: NodeId,
+    /// Whether it is a circuit, which ends where the next leg begins.
+    pub circuit: bool,
 }
 
 /// A packet's way through the network.
@@ -86,8 +90,15 @@ impl Courses {
         for hop in hops {
             let wire = &scene.wiring.of(hop.node)[hop.port.at()];
             let Hop { start, leave, arrive, .. } = *hop;
-            let leg = Leg { start, leave, arrive, port: rows[&(hop.node, hop.port)] };
             let at = wire.far.node;
+            let leg = Leg {
+                start,
+                leave,
+                arrive,
+                port: rows[&(hop.node, hop.port)],
+                from: hop.node,
+                circuit: scene.circuits.contains(&at),
+            };
             let trips = open.entry((hop.packet.flow, key(&hop.packet))).or_default();
             let goes_on = |trip: &Trip| {
                 (trip.at == hop.node || scene.circuits.contains(&trip.at)) && trip.arrive() <= start

@@ -5,6 +5,7 @@
 //! until the flow's start. Each step accounts for the time between two events, so that the parts add up
 //! to the completion time exactly.
 
+use super::days::Days;
 use super::permits::Permits;
 use super::trip::{Course, Courses, Leg, Trip};
 use crate::collect::Scene;
@@ -21,7 +22,7 @@ pub(super) fn explain(
     record: &RunRecord,
     scene: &Scene,
     courses: &Courses,
-    permits: &Permits,
+    (permits, days): (&Permits, &Days),
 ) -> Vec<WhyRow> {
     let rows = flows.iter().map(|&flow| &record.flows[flow as usize]);
     let explained = rows.filter(|row| super::choose::can_be_explained(row)).filter_map(|row| {
@@ -31,6 +32,7 @@ pub(super) fn explain(
             course: courses.get(conn.0)?,
             plan: &scene.plan,
             permits,
+            days,
             ends: (ends.src, ends.dst),
             start: row.start_ps,
             now: row.finish_ps,
@@ -69,6 +71,7 @@ struct Walk<'a> {
     course: &'a Course,
     plan: &'a Plan,
     permits: &'a Permits,
+    days: &'a Days,
     ends: (HostId, HostId),
     start: u64,
     /// What is later is accounted for.
@@ -181,9 +184,21 @@ impl Walk<'_> {
             self.spend(Part::Propagating, leg.leave);
             self.spend(Part::Serialising, leg.start);
             if let Some(before) = at.checked_sub(1) {
-                self.wait(Part::Queue, leg, trip.legs[before].arrive);
+                self.wait_in_switch(leg, trip.legs.get(at + 1), trip.legs[before].arrive);
             }
         }
+    }
+
+    /// Waiting in a switch since `since`; before a circuit first for that one, as far as there was none to
+    /// where the `next` leg begins.
+    fn wait_in_switch(&mut self, leg: &Leg, next: Option<&Leg>, since: u64) {
+        if let Some(next) = next.filter(|_| leg.circuit) {
+            let (from, until) = (since.max(self.start).min(self.now), self.now);
+            let dark = self.days.dark((leg.from, next.from), from, until);
+            self.wait(Part::Queue, leg, from + dark);
+            return self.wait(Part::Circuit, leg, since);
+        }
+        self.wait(Part::Queue, leg, since);
     }
 
     /// From the start of a packet's trip back to when its host had reason to send it.

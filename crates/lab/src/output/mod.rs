@@ -1,5 +1,6 @@
 //! Results on disk and on screen.
 
+mod counts;
 mod csv;
 pub mod differences;
 mod estimates;
@@ -16,6 +17,7 @@ pub mod table;
 mod tables;
 mod tables_story;
 pub mod terminal;
+mod voqs;
 pub mod why;
 pub mod words;
 mod written;

@@ -6,6 +6,7 @@ use super::index::{self, CaptureNote, Head, Index, Note, Run};
 use super::table::Table;
 use super::tables::{CONTROL, FLOWS, PORTS, SAMPLES};
 use super::tables_story::{CAPTURES, CapturedRow, SCHEDULE, SEQUENCE, WHY};
+use super::voqs::VOQS;
 use super::written::checksum;
 use crate::record::{Capture, CapturedPacket, RunRecord, RunSet};
 use bytes::Bytes;
@@ -135,6 +136,7 @@ fn fill(folder: &Path, index: &Index, runs: &mut [RunRecord]) -> Result<(), Read
     table(folder, index, &CONTROL, runs, |run, rows| run.control = rows)?;
     table(folder, index, &FAULTS, runs, |run, rows| run.faults = rows)?;
     table(folder, index, &ESTIMATES, runs, |run, rows| run.estimates = rows)?;
+    table(folder, index, &VOQS, runs, |run, rows| run.voqs = rows)?;
     table(folder, index, &WHY, runs, |run, rows| run.why = rows)?;
     table(folder, index, &SEQUENCE, runs, |run, rows| run.sequence = rows)?;
     table(folder, index, &SCHEDULE, runs, |run, rows| run.schedule = rows)?;

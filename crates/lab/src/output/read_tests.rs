@@ -6,7 +6,8 @@ use super::{index, written};
 use crate::metrics::Metric;
 use crate::record::{
     Capture, CapturedPacket, Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow,
-    NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, WhyRow, Window,
+    NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, VoqRow, WhyRow,
+    Window,
 };
 use proptest::prelude::*;
 use slotline_net::frame::{Circuits, Kind, Packet, Span};
@@ -65,7 +66,7 @@ fn port() -> impl Strategy<Value = PortRow> {
 
 fn why() -> impl Strategy<Value = WhyRow> {
     let worst = || prop::array::uniform3((any::<u32>(), number()));
-    (any::<u32>(), prop::array::uniform9(number()), any::<u32>(), worst())
+    (any::<u32>(), prop::array::uniform10(number()), any::<u32>(), worst())
         .prop_map(|(flow, parts, round_trips, worst)| WhyRow { flow, parts, round_trips, worst })
 }
 
@@ -152,6 +153,7 @@ prop_compose! {
         control in prop::collection::vec((text(), number()), 0..3),
         faults in prop::collection::vec(fault(), 0..3),
         estimates in prop::collection::vec((number(), any::<u32>(), any::<u16>(), number(), number()), 0..5),
+        voqs in prop::collection::vec(voq(), 0..3),
         why in prop::collection::vec(why(), 0..3),
         sequence in prop::collection::vec(sequence(), 0..3),
         schedule in prop::collection::vec(schedule(), 0..3),
@@ -169,8 +171,26 @@ prop_compose! {
         let control = control.into_iter().map(|(count, value)| ControlRow { count, value }).collect();
         let (scheme, seed) = (String::new(), 0);
         RunRecord {
-            scheme, seed, flows, ports, samples, control, faults, estimates, why, sequence,
-            schedule, captures, engine, census,
+            scheme, seed, flows, ports, samples, control, faults, estimates, voqs, why,
+            sequence, schedule, captures, engine, census,
+        }
+    }
+}
+
+prop_compose! {
+    fn voq()(racks: (u16, u16), n in prop::array::uniform9(number())) -> VoqRow {
+        VoqRow {
+            src_rack: racks.0.into(),
+            dst_rack: racks.1.into(),
+            packets: n[0],
+            circuit_bytes: n[1],
+            packet_switch_bytes: n[2],
+            drops: n[3],
+            resize_drops: n[4],
+            resizes: n[5],
+            longest: n[6],
+            mean_wait_ps: n[7],
+            circuit_up_ps: n[8],
         }
     }
 }

@@ -4,6 +4,7 @@ use super::estimates::ESTIMATES;
 use super::faults::FAULTS;
 use super::table::{Cell, Column, Table, TableAbout, fit, or_never, set};
 use super::tables_story::{CAPTURES, SCHEDULE, SEQUENCE, WHY};
+use super::voqs::VOQS;
 use crate::record::{ControlRow, FlowRow, NEVER, PortRow, RunRecord, RunSet, SampleRow};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -42,8 +43,9 @@ impl<R: Clone + Sync> AnyTable for Table<R> {
 }
 
 /// All tables.
-pub(super) static ALL: [&dyn AnyTable; 10] = [
-    &FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &ESTIMATES, &WHY, &SEQUENCE, &SCHEDULE, &CAPTURES,
+pub(super) static ALL: [&dyn AnyTable; 11] = [
+    &FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &ESTIMATES, &VOQS, &WHY, &SEQUENCE, &SCHEDULE,
+    &CAPTURES,
 ];
 
 /// A column of [`Cell::Count`], [`Cell::Maybe`] or [`Cell::Flag`] that is a field of its row.

@@ -37,7 +37,8 @@ const fn worst_port(name: &'static str, get: fn(&WhyRow) -> Option<u32>) -> Colu
     Column { name, meaning: "Port of that node.", cell: Cell::Port(get) }
 }
 const fn worst_ps(name: &'static str, get: fn(&WhyRow) -> u64, put: Put<WhyRow>) -> Column<WhyRow> {
-    let meaning = "How long it waited there: for a grant, its network card, or in a queue.";
+    let meaning =
+        "How long it waited there: for a grant, its network card, a circuit, or in a queue.";
     Column { name, meaning, cell: Cell::Count(get, put) }
 }
 const fn worst_index(
@@ -64,6 +65,7 @@ pub static WHY: Table<WhyRow> = Table {
         part!(Grant, "grant_ps", "Held back in the sending host until a scheduler permitted it."),
         part!(Card, "card_ps", "Waiting for the sending host's own network card."),
         part!(Queue, "queue_ps", "Waiting in queues of switch ports."),
+        part!(Circuit, "circuit_ps", "Waiting in a rack's switch for a circuit, on which it left."),
         part!(Serialising, "serialising_ps", "Being put on links, bit by bit."),
         part!(Propagating, "propagating_ps", "On the way along links."),
         part!(Host, "host_ps", "Hosts reacting: processing, delayed acknowledgements."),

@@ -1,8 +1,8 @@
 //! The answer on the screen: a table of schemes and metrics, then a verdict on each.
 
 use crate::metrics::Metric;
-use crate::output::faults;
 use crate::output::words::{self, Scale};
+use crate::output::{counts, faults};
 use crate::record::RunSet;
 use crate::statistics::{Comparison, Verdict};
 use crate::summary::{Cell, EngineTotal, Summary};
@@ -136,19 +136,6 @@ fn notes(set: &RunSet, summary: &Summary, width: usize) -> String {
     lines(&known) + gap + &lines(&trust)
 }
 
-/// What the central scheme of each scheme has counted, if it has one.
-fn counted(summary: &Summary) -> impl Iterator<Item = String> {
-    let schemes = summary.schemes.iter().filter(|scheme| !scheme.control.is_empty());
-    schemes.map(|scheme| {
-        let count = |(name, mean): &(String, f64)| {
-            format!("{} {}", words::grouped(mean.round() as u64), name.replace('_', " "))
-        };
-        let some = scheme.control.iter().filter(|(_, mean)| *mean > 0.0);
-        let counts: Vec<String> = some.map(count).collect();
-        format!("{} counted in a run, zeros left out: {}.", scheme.name, counts.join(", "))
-    })
-}
-
 fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
     let mut out = Vec::new();
     if !set.complete() {
@@ -165,7 +152,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
             "≥ lower bound: unfinished flows count with the time they had when the run ended.";
         out.push(bound.into());
     }
-    out.extend(counted(summary));
+    out.extend(counts::told(summary));
     out.extend(faults::told(set));
     if summary.is_fixed() {
         out.push("All seeds gave the same numbers: nothing in this scenario is random.".into());

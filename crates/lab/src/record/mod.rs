@@ -3,11 +3,13 @@
 mod estimate;
 mod fault;
 mod story;
+mod voq;
 mod why;
 
 pub use estimate::EstimateRow;
 pub use fault::FaultRow;
 pub use story::{Capture, CapturedPacket, ScheduleRow, SequenceRow, Step};
+pub use voq::VoqRow;
 pub use why::{Part, WORST_PORTS, WhyRow};
 
 use slotline_net::node::DropReason;
@@ -173,6 +175,8 @@ pub struct RunRecord {
     pub faults: Vec<FaultRow>,
     /// Virtual queues of bumps beside the queues they stand for, in time order.
     pub estimates: Vec<EstimateRow>,
+    /// Queues by destination of a hybrid fabric's racks, in order of source and destination.
+    pub voqs: Vec<VoqRow>,
     /// Where the time of followed flows went, by flow number; empty where none was followed.
     pub why: Vec<WhyRow>,
     /// The course of a few flows, in order of flow and time.

@@ -12,6 +12,8 @@ pub enum Part {
     Card,
     /// Waiting in the queue of a switch port.
     Queue,
+    /// Waiting in a rack's switch for a circuit, on which it then left.
+    Circuit,
     /// Being put on a link, bit by bit.
     Serialising,
     /// On the way along a link.
@@ -28,10 +30,11 @@ pub enum Part {
 
 impl Part {
     /// All parts, in order.
-    pub const ALL: [Part; 9] = [
+    pub const ALL: [Part; 10] = [
         Part::Grant,
         Part::Card,
         Part::Queue,
+        Part::Circuit,
         Part::Serialising,
         Part::Propagating,
         Part::Host,
@@ -46,6 +49,7 @@ impl Part {
             Part::Grant => "grant",
             Part::Card => "card",
             Part::Queue => "queue",
+            Part::Circuit => "circuit",
             Part::Serialising => "serialising",
             Part::Propagating => "propagating",
             Part::Host => "host",
@@ -61,6 +65,7 @@ impl Part {
             Part::Grant => "waiting for a grant",
             Part::Card => "waiting for its own network card",
             Part::Queue => "queued in switches",
+            Part::Circuit => "waiting for a circuit",
             Part::Serialising => "being put on links",
             Part::Propagating => "propagating",
             Part::Host => "hosts reacting",
@@ -83,7 +88,7 @@ pub struct WhyRow {
     pub parts: [u64; Part::ALL.len()],
     /// Acknowledgements on the critical path: round trips that had to follow one another.
     pub round_trips: u32,
-    /// Where it waited longest ([`Part::Card`], [`Part::Queue`] and [`Part::Grant`] together): index into
+    /// Where it waited longest ([`Part::Card`], [`Part::Queue`], [`Part::Circuit`], [`Part::Grant`]): index into
     /// [`super::RunRecord::ports`] and picoseconds, longest first; zero picoseconds where there are fewer.
     pub worst: [(u32, u64); WORST_PORTS],
 }

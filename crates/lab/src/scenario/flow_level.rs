@@ -13,6 +13,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
+use slotline_net::workload::WorkloadSpec;
 use std::sync::Arc;
 
 /// What the flow-level engine has to object to.
@@ -20,6 +21,11 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
     let EngineSpec::Flow(spec) = &scenario.engine else { return vec![] };
     let mut faults = options(spec);
     faults.extend(measure(scenario));
+    faults.extend(scenario.workload.iter().enumerate().filter_map(|(at, workload)| {
+        let given_up = matches!(workload, WorkloadSpec::RackRings(spec) if spec.give_up.is_some());
+        let why = "the flow-level engine gives no flow up: leave `give-up` out";
+        given_up.then(|| SpecError::new(format!("workload[{at}].give-up"), why))
+    }));
     for (at, event) in scenario.event.iter().enumerate() {
         let why = unheard(&event.kind);
         faults.extend(why.map(|why| SpecError::new(format!("event[{at}].kind"), why)));

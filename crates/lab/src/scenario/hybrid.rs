@@ -1,10 +1,13 @@
 //! What a hybrid fabric needs of the rest of a scenario, and what makes sense on such a fabric only.
 
+use super::event::{EventKind, EventSpec};
 use super::spec::{Scenario, SchemeSpec};
 use crate::metrics::Metric;
+use slotline_net::control::circuits::SchedulerKind;
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
+use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
 
 /// All that is wrong.
@@ -60,12 +63,12 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
     if dark && voq.relay.is_some() {
         return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
     }
-    let planned =
-        matches!(&scheme.control, ControlSpec::Circuits(spec) if spec.scheduler.looks_at_demand());
+    let planned = matches!(&scheme.control, ControlSpec::Circuits(spec)
+        if spec.scheduler.looks_at_demand() && spec.scheduler != SchedulerKind::Mesh);
     if planned && voq.relay.is_some() {
         return fail(
             "voq.relay",
-            "`relay` needs circuits that are known ahead: scheduler = \"rotor\" or \"fixed\"",
+            "`relay` needs circuits that are known ahead: scheduler = \"rotor\", \"fixed\" or \"mesh\"",
         );
     }
     if dark && voq.resize.is_some() {
@@ -88,12 +91,51 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
     Ok(())
 }
 
+/// Links to the scheduler do not fail: news of failures goes over them.
+fn happens(event: &EventSpec) -> Result<(), SpecError> {
+    let sound = |switch: &str| switch == "scheduler" || switch.starts_with("tor");
+    match &event.kind {
+        EventKind::LinkDown { link }
+        | EventKind::LinkUp { link }
+        | EventKind::Rate { link, .. }
+            if link.split('-').any(|end| end == "scheduler") =>
+        {
+            return fail(
+                "link",
+                "links to the scheduler do not change: news of failures goes over them",
+            );
+        }
+        EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } if sound(switch) => {
+            let why = "on a hybrid fabric the packet switch and circuit switches fail (`packet0`, `circuit0`): \
+                       a rack's switch has a link to the scheduler, which does not";
+            return fail("switch", why);
+        }
+        EventKind::ControllerDown { .. }
+        | EventKind::ControllerUp { .. }
+        | EventKind::Leave { .. }
+        | EventKind::Join { .. } => {
+            return fail(
+                "kind",
+                "on a hybrid fabric links and switches fail, and rates change; nothing else",
+            );
+        }
+        _ => {}
+    }
+    if event.reroute_after > Time::ZERO {
+        return fail(
+            "reroute-after",
+            "`reroute-after` does nothing on a hybrid fabric: leave it out",
+        );
+    }
+    Ok(())
+}
+
 fn as_a_whole(scenario: &Scenario) -> Result<(), SpecError> {
     if !scenario.engine.is_packet() {
         return fail("engine", "a hybrid fabric needs engine = \"packet\"");
     }
-    if !scenario.event.is_empty() {
-        return fail("event[0].kind", "on a hybrid fabric nothing fails yet: leave `event` out");
+    for (at, event) in scenario.event.iter().enumerate() {
+        happens(event).map_err(|e| SpecError::new(format!("event[{at}].{}", e.key), e.message))?;
     }
     let slowdown = [Metric::SlowdownMean, Metric::SlowdownP99];
     let wanted = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));

@@ -224,3 +224,54 @@ fn all_arrives_over_patch_panels() {
         assert!(run.control("relayed_packets") > 0, "{hops}");
     }
 }
+
+/// A row for each queue, which together are what racks count; waits are within the run.
+#[test]
+fn queues_are_told_one_by_one() {
+    let voq =
+        "voq = { packets = 8, resize = { to = 60, ahead = \"300us\" } }\ncontrol = \"circuits\"";
+    let run = &records(&scenario(voq), 1)[0];
+    let sum = |of: fn(&slotline_lab::record::VoqRow) -> u64| run.voqs.iter().map(of).sum::<u64>();
+    assert_eq!(run.voqs.len() as u64, RACKS * (RACKS - 1));
+    assert_eq!(sum(|row| row.circuit_bytes), run.control("circuit_bytes"));
+    assert_eq!(sum(|row| row.packet_switch_bytes), run.control("packet_switch_bytes"));
+    assert_eq!(sum(|row| row.drops), run.control("voq_drops"));
+    assert_eq!(sum(|row| row.resize_drops), run.control("voq_drops_by_resizing"));
+    assert_eq!(sum(|row| row.circuit_up_ps) / 1000, run.control("circuit_up_ns"));
+    assert_eq!(run.voqs.iter().map(|row| row.longest).max(), Some(run.control("voq_longest")));
+    // In 5 ms there are six or seven days of each pair, with a change of size before and after each.
+    assert!(run.voqs.iter().all(|row| (10..=14).contains(&row.resizes)), "{:?}", run.voqs);
+    assert!(run.voqs.iter().all(|row| row.mean_wait_ps > 0 && row.mean_wait_ps < 5_000_000_000));
+}
+
+/// Circuits of a mesh go where demand is; what has none of its own goes over another pod, and all arrives.
+#[test]
+fn a_mesh_follows_demand() {
+    let text = |scheduler: &str| {
+        format!(
+            "name = \"pods\"\nend = {{ at = \"2s\" }}\nmeasure = {{ why = false }}\n\
+             [fabric]\nkind = \"hybrid\"\nracks = 4\nhosts-per-rack = 4\n\
+             circuits = {{ switches = 5, rate = \"5Gbps\", delay = \"2us\", reconfiguration = \"2ms\", \
+             dark = \"changed\" }}\n\
+             [[workload]]\nkind = \"bulk\"\nsenders = \"0-3\"\nreceivers = \"4-7\"\nsize = \"20MB\"\n\
+             [[workload]]\nkind = \"shuffle\"\nsize = \"20KB\"\n\
+             [[scheme]]\nname = \"a\"\ntransport = {{ kind = \"newreno\", min-rto = \"1ms\" }}\n\
+             voq = {{ packets = 400, relay = {{ hops = \"opportunistic\", packets = 1000 }} }}\n\
+             control = {{ kind = \"circuits\", scheduler = \"mesh\", {scheduler} }}\n"
+        )
+    };
+    let week = "week = \"20ms\", day = \"10ms\", demand = \"adu\"";
+    let run = &records(&text(week), 1)[0];
+    assert!(run.flows.iter().all(|flow| flow.finished()));
+    assert!(run.control("relayed_packets") > 0);
+    let up = |to: u32| {
+        let row = run.voqs.iter().find(|row| (row.src_rack, row.dst_rack) == (0, to));
+        row.map_or(0, |row| row.circuit_up_ps)
+    };
+    assert!(up(1) > up(3) * 2, "{} {}", up(1), up(3));
+    let held = &records(&text("week = \"2s\""), 1)[0];
+    let last =
+        |run: &slotline_lab::record::RunRecord| run.flows.iter().map(|flow| flow.finish_ps).max();
+    assert!(last(run) < last(held), "{:?} {:?}", last(run), last(held));
+    assert_eq!(records(&text(week), 3)[0].engine.digest, run.engine.digest);
+}

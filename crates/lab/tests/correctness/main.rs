@@ -14,6 +14,7 @@ mod fat_tree;
 mod flow_level;
 mod hedera;
 mod hybrid;
+mod hybrid_events;
 mod invariants;
 mod lone_flow;
 mod nodes;

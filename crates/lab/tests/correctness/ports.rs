@@ -235,7 +235,7 @@ proptest! {
             network.queues[SWITCH].fill(queue);
             if general {
                 let spec = QueueSpec {
-                    policy: Policy::Ecn { threshold },
+                    policy: Policy::Ecn { threshold, drop_non_ect: false },
                     limit,
                     ..QueueSpec::default()
                 };

@@ -195,7 +195,7 @@ fn why(flows: &[FlowRow], ports: &[PortRow], scheme: usize) -> Vec<WhyRow> {
         let granted = if scheme == 2 { waited / 10 * 7 } else { 0 };
         let again = (waited - granted) / 10 * u64::from(flow.retransmits.min(3));
         let (card, far, host) = (waited / 50, waited / 60, waited / 90);
-        let parts = [granted, card, 0, moving, far, host, again, silent, 0];
+        let parts = [granted, card, 0, 0, moving, far, host, again, silent, 0];
         why.parts = parts;
         why.parts[Part::Queue as usize] = life - parts.iter().sum::<u64>();
         let (queued, granted) = (why.of(Part::Queue), why.of(Part::Grant));

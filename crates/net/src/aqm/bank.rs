@@ -51,7 +51,7 @@ impl<D: Discipline> Entry<D> {
     #[inline]
     pub fn pass(&mut self, len: u32, ect: bool, now: Time) -> Fate {
         self.counts.packets += 1;
-        let (fate, filled) = self.judge(self.queue, len, ect, now);
+        let (fate, filled) = self.judge(self.queue, (len, &[]), ect, now);
         if let Some(queue) = filled {
             self.queue = queue;
         }
@@ -59,16 +59,17 @@ impl<D: Discipline> Entry<D> {
     }
 
     /// What becomes of a packet where the queue is `queue`, and the queue with it, unless it is dropped.
+    /// Of the packet there are its length on the wire and the bytes that are at hand.
     #[inline]
     pub fn judge(
         &mut self,
         queue: VirtualQueue,
-        len: u32,
+        (len, frame): (u32, &[u8]),
         ect: bool,
         now: Time,
     ) -> (Fate, Option<VirtualQueue>) {
         let arrival = queue.arrival(len, ect, now);
-        let early = self.discipline.arrive(&arrival);
+        let early = self.discipline.arrive_with(&arrival, frame);
         let mut filled = queue;
         if early != Verdict::Drop && !filled.add(len, now) {
             self.counts.full += 1;
@@ -129,6 +130,11 @@ impl<D: Discipline> Bank<D> {
         self.entries.get(at).map_or(0, |entry| entry.queue.bytes(now))
     }
 
+    /// When queue `at` will be empty, if nothing more comes, or since when it has been.
+    pub fn empty_at(&self, at: usize) -> Time {
+        self.entries.get(at).map_or(Time::ZERO, |entry| entry.queue.empty_at())
+    }
+
     /// Queue `at` drains at another rate from now on.
     pub fn set_pace(&mut self, at: usize, pace: Pace, now: Time) {
         if let Some(entry) = self.entries.get_mut(at) {
@@ -169,7 +175,8 @@ mod tests {
 
     #[test]
     fn the_threshold_of_dctcp_marks_above_k() {
-        let mut entry = entry(Policy::Ecn { threshold: Bytes(3_000) }, 150_000);
+        let mut entry =
+            entry(Policy::Ecn { threshold: Bytes(3_000), drop_non_ect: false }, 150_000);
         let marks: Vec<bool> = (0..5)
             .map(|_| entry.pass(1500, true, Time::ZERO) == Fate::Judged(Verdict::Mark))
             .collect();

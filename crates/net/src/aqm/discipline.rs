@@ -108,6 +108,13 @@ pub trait Discipline {
     /// A packet arrives, also where there is no room for it.
     fn arrive(&mut self, arrival: &Arrival) -> Verdict;
 
+    /// The same where the packet's bytes are at hand, as in a bump on real frames: all of the frame, or
+    /// its beginning. The simulator has none, and asks [`Discipline::arrive`].
+    #[inline]
+    fn arrive_with(&mut self, arrival: &Arrival, _frame: &[u8]) -> Verdict {
+        self.arrive(arrival)
+    }
+
     /// A packet that was queued would leave now. Disciplines that look at the time spent waiting decide
     /// here; [`Verdict::Notify`] counts as [`Verdict::Pass`].
     #[inline]

@@ -53,7 +53,9 @@ impl Marker {
     pub fn new(policy: Policy, pace: Pace, mtu: u64, rng: Stream) -> Marker {
         match policy {
             Policy::DropTail => Marker::DropTail,
-            Policy::Ecn { threshold } => Marker::Threshold(Threshold::new(threshold, pace)),
+            Policy::Ecn { threshold, drop_non_ect } => {
+                Marker::Threshold(Threshold::new(threshold, pace).dropping(drop_non_ect))
+            }
             Policy::Red(spec) => Marker::Red(Box::new(Red::new(spec, pace, mtu, rng))),
             Policy::Codel(spec) => Marker::Codel(Box::new(Codel::new(spec, mtu))),
             Policy::Pie(spec) => Marker::Pie(Box::new(Pie::new(spec, mtu, rng))),

@@ -39,7 +39,7 @@ impl CongestionPoint {
         let worst = (1.0 + 2.0 * w) * equilibrium as f64;
         let share = (congestion / worst).clamp(0.0, 1.0);
         // Any congestion counts as 1 at least: zero would say that there is none.
-        let quantised = libm::ceil(share * f64::from(WORST)) as u8;
+        let quantised = libm::ceil(share * f64::from(self.spec.most_feedback)) as u8;
         Feedback { quantised, offset, delta }
     }
 
@@ -217,6 +217,17 @@ mod tests {
             assert_eq!(got.quantised, want, "{bytes} after {before}");
             assert_eq!((got.offset, got.delta), (bytes as i64 - 20_000, bytes as i64 - before));
         }
+    }
+
+    /// Half of the steps, each of half the effect: the thesis's F_bmax of 32.
+    #[test]
+    fn feedback_of_fewer_steps_has_less_effect() {
+        let point = point(QcnSpec { most_feedback: 32, ..spec() });
+        assert_eq!(point.feedback(60_000).quantised, 32);
+        // 10000 - 0 of 100000 is 3.2 of 32.
+        let mut level = point;
+        level.before = 30_000;
+        assert_eq!(level.feedback(30_000).quantised, 4);
     }
 
     /// From one sample in 150 KB (1 % of 1500-byte frames) to one in 15 KB (10 %), or as the paper has

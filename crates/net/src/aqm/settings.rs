@@ -61,6 +61,8 @@ pub struct QcnSpec {
     pub least_sample: Bytes,
     /// Quantised feedback from which samples are no more frequent; 63.
     pub full_at: u8,
+    /// The worst quantised feedback, F_bmax; 63, which is the standard's.
+    pub most_feedback: u8,
 }
 
 /// The reaction point of hosts (IEEE 802.1Q, 32.10): what they do when a congestion point notifies
@@ -113,6 +115,7 @@ impl Default for QcnSpec {
             sample: Bytes(150_000),
             least_sample: Bytes(15_000),
             full_at: 63,
+            most_feedback: super::qcn::WORST,
         }
     }
 }
@@ -191,9 +194,12 @@ impl QcnSpec {
                 )
             },
         )?;
-        ensure((1..=super::qcn::WORST).contains(&self.full_at), "full-at", || {
-            format!("`full-at` is {}: quantised feedback is 1 to 63", self.full_at)
-        })
+        for (key, value) in [("full-at", self.full_at), ("most-feedback", self.most_feedback)] {
+            ensure((1..=super::qcn::WORST).contains(&value), key, || {
+                format!("`{key}` is {value}: quantised feedback is 1 to 63")
+            })?;
+        }
+        Ok(())
     }
 }
 

@@ -43,6 +43,8 @@ pub enum Policy {
     Ecn {
         /// 22.5 KB (15 packets of 1500 bytes) unless given.
         threshold: Bytes,
+        /// Whether packets that cannot be marked are dropped there, and not queued.
+        drop_non_ect: bool,
     },
     /// Random early detection.
     Red(RedSpec),
@@ -140,7 +142,11 @@ impl QueueSpec {
     /// Whether a plain FIFO port can do it: room per port, one class, no pause, and a policy that port
     /// has.
     pub fn is_plain(&self) -> bool {
-        let known = matches!(self.policy, Policy::DropTail | Policy::Ecn { .. } | Policy::Red(_));
+        let known = match self.policy {
+            Policy::DropTail | Policy::Red(_) => true,
+            Policy::Ecn { drop_non_ect, .. } => !drop_non_ect,
+            _ => false,
+        };
         known && self.shared.is_none() && !self.priorities && self.pfc.is_none()
     }
 
@@ -154,7 +160,9 @@ impl QueueSpec {
         ensure(self.limit.0 > 0, "limit", || "`limit` is 0B: no packet would pass".into())?;
         match self.policy {
             Policy::DropTail => {}
-            Policy::Ecn { threshold } => at_most(("threshold", threshold), ("limit", self.limit))?,
+            Policy::Ecn { threshold, .. } => {
+                at_most(("threshold", threshold), ("limit", self.limit))?
+            }
             Policy::Red(red) => red.validate(self.limit)?,
             Policy::Codel(codel) => codel.validate()?,
             Policy::Pie(pie) => pie.validate()?,
@@ -271,10 +279,11 @@ mod tests {
         for text in [
             "{ kind = \"red\", min = \"30KB\", max = \"90KB\", max-p = 0.02, gentle = false }",
             "{ kind = \"ecn\", priorities = true, shared = { total = \"4MB\" } }",
+            "{ kind = \"ecn\", threshold = \"30KB\", drop-non-ect = true }",
             "{ kind = \"codel\", target = \"50us\", interval = \"500us\", ecn = true }",
             "{ kind = \"pie\", target = \"50us\", update = \"50us\", burst = \"1ms\", alpha = 2.0 }",
             "{ kind = \"avq\", utilisation = 0.9, gain = 100.0, size = \"30KB\" }",
-            "{ kind = \"qcn\", equilibrium = \"20KB\", growth-weight = 1.0, full-at = 32 }",
+            "{ kind = \"qcn\", equilibrium = \"20KB\", growth-weight = 1.0, full-at = 32, most-feedback = 32 }",
             "{ priorities = true, pfc = { xoff = \"40KB\", headroom = \"20KB\", classes = [3] } }",
         ] {
             let queue = read(text).unwrap();
@@ -309,6 +318,8 @@ mod tests {
             ("{ kind = \"avq\", utilisation = 1.5 }", "utilisation: `utilisation` = 1.5"),
             ("{ kind = \"qcn\", equilibrium = \"1MB\" }", "equilibrium: `equilibrium` = 1MB must"),
             ("{ kind = \"qcn\", full-at = 64 }", "full-at: `full-at` is 64"),
+            ("{ kind = \"qcn\", most-feedback = 0 }", "most-feedback: `most-feedback` is 0"),
+            ("{ kind = \"red\", drop-non-ect = true }", "`drop-non-ect` belongs to queues of kind"),
             ("{ kind = \"ecn\", threshold = \"200KB\" }", "threshold: `threshold` = 200KB must"),
             ("{ limit = \"0B\" }", "limit: `limit` is 0B"),
             (

@@ -30,6 +30,12 @@ pub(super) struct Table {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-only" = ["ecn"], "default" = DEFAULT_THRESHOLD))]
     threshold: Option<Bytes>,
+    /// Whether packets that cannot be marked are dropped where others would be marked, and not queued.
+    ///
+    /// Source: RFC 3168, section 5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["ecn"], "default" = false))]
+    drop_non_ect: Option<bool>,
     /// Average backlog from which packets are chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-only" = ["red"], "default" = RedSpec::default().min))]
@@ -118,6 +124,11 @@ pub(super) struct Table {
     #[schemars(range(min = 1, max = 63))]
     #[schemars(extend("x-only" = ["qcn"], "default" = QcnSpec::default().full_at))]
     full_at: Option<u8>,
+    /// The worst quantised feedback; each step of feedback takes 1/128 of a sender's rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 63))]
+    #[schemars(extend("x-only" = ["qcn"], "default" = QcnSpec::default().most_feedback))]
+    most_feedback: Option<u8>,
     /// Eight classes with strict priority, 7 first, instead of one FIFO.
     #[serde(default)]
     priorities: bool,
@@ -188,7 +199,10 @@ impl Table {
         self.refuse_foreign_keys()?;
         let policy = match self.kind {
             Kind::DropTail => Policy::DropTail,
-            Kind::Ecn => Policy::Ecn { threshold: self.threshold.unwrap_or(DEFAULT_THRESHOLD) },
+            Kind::Ecn => Policy::Ecn {
+                threshold: self.threshold.unwrap_or(DEFAULT_THRESHOLD),
+                drop_non_ect: self.drop_non_ect.unwrap_or_default(),
+            },
             Kind::Red => Policy::Red(self.red()),
             Kind::Codel => Policy::Codel(self.codel()),
             Kind::Pie => Policy::Pie(self.pie()),
@@ -252,13 +266,15 @@ impl Table {
             sample: self.sample.unwrap_or(usual.sample),
             least_sample: self.least_sample.unwrap_or(usual.least_sample),
             full_at: self.full_at.unwrap_or(usual.full_at),
+            most_feedback: self.most_feedback.unwrap_or(usual.most_feedback),
         }
     }
 
     fn refuse_foreign_keys(&self) -> Result<(), SpecError> {
         use Kind::{Avq, Codel, Ecn, Pie, Qcn, Red};
-        let keys: [(&str, bool, &[Kind]); 21] = [
+        let keys: [(&str, bool, &[Kind]); 23] = [
             ("threshold", self.threshold.is_some(), &[Ecn]),
+            ("drop-non-ect", self.drop_non_ect.is_some(), &[Ecn]),
             ("min", self.min.is_some(), &[Red]),
             ("max", self.max.is_some(), &[Red]),
             ("max-p", self.max_p.is_some(), &[Red]),
@@ -279,6 +295,7 @@ impl Table {
             ("sample", self.sample.is_some(), &[Qcn]),
             ("least-sample", self.least_sample.is_some(), &[Qcn]),
             ("full-at", self.full_at.is_some(), &[Qcn]),
+            ("most-feedback", self.most_feedback.is_some(), &[Qcn]),
         ];
         keys.iter().try_for_each(|&(key, given, kinds)| {
             ensure(!given || kinds.contains(&self.kind), key, || {
@@ -296,9 +313,12 @@ impl From<QueueSpec> for Table {
         let common = Table { limit: Some(limit), shared, priorities, pfc, ..Table::default() };
         match policy {
             Policy::DropTail => common,
-            Policy::Ecn { threshold } => {
-                Table { kind: Kind::Ecn, threshold: Some(threshold), ..common }
-            }
+            Policy::Ecn { threshold, drop_non_ect } => Table {
+                kind: Kind::Ecn,
+                threshold: Some(threshold),
+                drop_non_ect: Some(drop_non_ect),
+                ..common
+            },
             Policy::Red(red) => Table {
                 kind: Kind::Red,
                 min: Some(red.min),
@@ -341,6 +361,7 @@ impl From<QueueSpec> for Table {
                 sample: Some(qcn.sample),
                 least_sample: Some(qcn.least_sample),
                 full_at: Some(qcn.full_at),
+                most_feedback: Some(qcn.most_feedback),
                 ..common
             },
         }

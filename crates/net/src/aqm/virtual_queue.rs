@@ -66,6 +66,11 @@ impl VirtualQueue {
         VirtualQueue { empty_at, ..self }
     }
 
+    /// When it will be empty, if nothing more comes, or since when it has been.
+    pub fn empty_at(&self) -> Time {
+        self.empty_at
+    }
+
     /// The rate at which it drains.
     pub fn pace(&self) -> Pace {
         self.pace

@@ -9,8 +9,8 @@ use crate::topology::{Dark, HybridSpec};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use slotline_circuits::{
-    Bvn, Eclipse, Harvest, MaxWeight, Rotor, Scheduler, Solstice, SolsticeSpec, Terms, TermsError,
-    TermsSpec, Week,
+    Bvn, Eclipse, Harvest, MaxWeight, Mesh, Rotor, Scheduler, Solstice, SolsticeSpec, Terms,
+    TermsError, TermsSpec, Week,
 };
 
 /// How weeks of circuits are planned.
@@ -46,6 +46,11 @@ pub enum SchedulerKind {
     MaxWeight,
     /// Our own.
     Harvest,
+    /// Links between pods that are held for the week, in proportion to demand: topology engineering of patch panels
+    /// with several switches, over which all reach each other in two hops.
+    ///
+    /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022, section 4.
+    Mesh,
 }
 
 impl SchedulerKind {
@@ -131,13 +136,18 @@ pub enum Course {
         first: Vec<Week>,
         /// The numbers that weeks are planned by.
         terms: Terms,
+        /// Circuits that are never changed, from rack to rack.
+        always: Vec<(u16, u16)>,
     },
 }
 
 impl Course {
-    /// All circuits that ever are, each once, where that is known.
+    /// All circuits that ever are, each once, where that is known; elsewhere those that always are.
     pub fn ever(&self) -> Vec<(u16, u16)> {
-        let Course::Static { weeks, .. } = self else { return vec![] };
+        let weeks = match self {
+            Course::Static { weeks, .. } => weeks,
+            Course::Weekly { always, .. } => return always.clone(),
+        };
         let days = weeks.iter().flat_map(Week::days);
         let pairs = days.flat_map(|day| day.circuits.pairs());
         let mut ever: Vec<_> = pairs.map(|(from, to)| (from as u16, to as u16)).collect();
@@ -230,8 +240,14 @@ impl CircuitsSpec {
             let why = format!("`gather` is {}: it has to be below the week, {length}", self.gather);
             return Err(SpecError::new("gather", why));
         }
-        self.planner(fabric.racks as usize, terms)?;
+        self.planner(fabric, terms)?;
         let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
+        if self.scheduler == SchedulerKind::Mesh {
+            let mesh = self.mesh(fabric, terms)?;
+            let mut first = vec![Week::default(); switches];
+            mesh.held(&mut first);
+            return Ok(Course::Weekly { length, ahead, first, terms, always: mesh.always() });
+        }
         let rotor = |at| {
             let mut week = Week::default();
             Rotor::staggered(racks, terms, at, switches).rotate(&mut week);
@@ -241,7 +257,8 @@ impl CircuitsSpec {
             let why = format!("{switches} circuit switches need more racks than {racks}");
             return Err(SpecError::new("scheduler", why));
         }
-        Ok(Course::Weekly { length, ahead, first: (0..switches).map(rotor).collect(), terms })
+        let first = (0..switches).map(rotor).collect();
+        Ok(Course::Weekly { length, ahead, first, terms, always: vec![] })
     }
 
     /// The shortest day in a fabric.
@@ -372,15 +389,33 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 impl CircuitsSpec {
-    /// What plans week after week for so many racks; none where demand is not looked at.
+    /// Links between all racks of a fabric.
     ///
     /// # Errors
-    /// Circuits are held for longer than a week.
+    /// There are too few circuit switches.
+    fn mesh(&self, fabric: &HybridSpec, terms: Terms) -> Result<Mesh, SpecError> {
+        let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
+        Mesh::new(racks, switches, terms, fabric.dark() == Dark::Changed).map_err(|error| {
+            let why = format!(
+                "{switches} circuit switches are too few for a mesh of {racks} racks: {} of them never change, \
+                 so that all reach each other in two hops; give `switches` = {} or more",
+                error.base,
+                error.base + 1
+            );
+            SpecError::new("scheduler", why)
+        })
+    }
+
+    /// What plans week after week in a fabric; none where demand is not looked at.
+    ///
+    /// # Errors
+    /// Circuits are held for longer than a week, or a mesh has too few switches.
     pub fn planner(
         &self,
-        racks: usize,
+        fabric: &HybridSpec,
         terms: Terms,
     ) -> Result<Option<Box<dyn Scheduler + Send>>, SpecError> {
+        let racks = fabric.racks as usize;
         Ok(Some(match self.scheduler {
             SchedulerKind::Rotor | SchedulerKind::Fixed => return Ok(None),
             SchedulerKind::Solstice => {
@@ -396,6 +431,7 @@ impl CircuitsSpec {
                 Box::new(planner.map_err(|e| SpecError::new("hold", format!("`hold`: {e}")))?)
             }
             SchedulerKind::Harvest => Box::new(Harvest::new(racks, terms)),
+            SchedulerKind::Mesh => Box::new(self.mesh(fabric, terms)?),
         }))
     }
 }

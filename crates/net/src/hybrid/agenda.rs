@@ -11,17 +11,18 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Something to do. The order is that in which things are done that fall due together: what begins
-/// before what ends, so that intervals that touch are one; circuits last, when all else is ready.
+/// before what ends, so that intervals that touch are one; circuits last, when all else is ready. What is
+/// about a pair of racks has the other rack and the circuit switch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Deed {
     /// Packets for `to` may no longer go by the packet switch.
-    Bar(u16),
+    Bar(u16, u8),
     /// The queue for `to` gets its larger size.
-    Grow(u16),
+    Grow(u16, u8),
     /// Packets for this rack are marked: there is, or will soon be, a circuit from there.
-    Mark(u16),
+    Mark(u16, u8),
     /// There is a circuit from this rack.
-    Hear(u16),
+    Hear(u16, u8),
     /// The circuit of an uplink goes down.
     Close {
         /// The circuit switch.
@@ -30,13 +31,13 @@ pub enum Deed {
         to: u16,
     },
     /// An end of [`Deed::Bar`].
-    Unbar(u16),
+    Unbar(u16, u8),
     /// An end of [`Deed::Grow`].
-    Shrink(u16),
+    Shrink(u16, u8),
     /// An end of [`Deed::Mark`].
-    Unmark(u16),
+    Unmark(u16, u8),
     /// An end of [`Deed::Hear`].
-    Unhear(u16),
+    Unhear(u16, u8),
     /// A circuit is up.
     Open {
         /// The circuit switch.
@@ -104,20 +105,20 @@ impl Agenda {
         let mut push = |at: Time, deed| self.deeds.push(Reverse((at.max(now), deed)));
         let before = |lead: Time| Time::ps(from.as_ps().saturating_sub(lead.as_ps()));
         if to != NO_RACK {
-            push(before(bar), Deed::Bar(to));
+            push(before(bar), Deed::Bar(to, uplink));
             push(from, Deed::Open { uplink, to, until });
             push(until, Deed::Close { uplink, to });
-            push(until, Deed::Unbar(to));
+            push(until, Deed::Unbar(to, uplink));
             if let Some(lead) = grow {
-                push(before(lead), Deed::Grow(to));
-                push(until, Deed::Shrink(to));
+                push(before(lead), Deed::Grow(to, uplink));
+                push(until, Deed::Shrink(to, uplink));
             }
         }
         if day.source != NO_RACK {
-            push(before(mark), Deed::Mark(day.source));
-            push(until, Deed::Unmark(day.source));
-            push(from, Deed::Hear(day.source));
-            push(until, Deed::Unhear(day.source));
+            push(before(mark), Deed::Mark(day.source, uplink));
+            push(until, Deed::Unmark(day.source, uplink));
+            push(from, Deed::Hear(day.source, uplink));
+            push(until, Deed::Unhear(day.source, uplink));
         }
     }
 
@@ -185,15 +186,15 @@ mod tests {
             for at in (1..length.times(weeks).as_ps() / 1_000_000).map(Time::us) {
                 while let Some(deed) = agenda.due(at) {
                     match deed {
-                        Deed::Bar(to) => on[0][to as usize] += 1,
-                        Deed::Unbar(to) => on[0][to as usize] -= 1,
-                        Deed::Grow(to) => on[1][to as usize] += 1,
-                        Deed::Shrink(to) => on[1][to as usize] -= 1,
-                        Deed::Mark(to) => on[2][to as usize] += 1,
-                        Deed::Unmark(to) => on[2][to as usize] -= 1,
+                        Deed::Bar(to, _) => on[0][to as usize] += 1,
+                        Deed::Unbar(to, _) => on[0][to as usize] -= 1,
+                        Deed::Grow(to, _) => on[1][to as usize] += 1,
+                        Deed::Shrink(to, _) => on[1][to as usize] -= 1,
+                        Deed::Mark(to, _) => on[2][to as usize] += 1,
+                        Deed::Unmark(to, _) => on[2][to as usize] -= 1,
                         Deed::Open { to, .. } => on[3][to as usize] += 1,
                         Deed::Close { to, .. } => on[3][to as usize] -= 1,
-                        Deed::Hear(_) | Deed::Unhear(_) | Deed::Report(_) | Deed::Week(_) => {}
+                        Deed::Hear(..) | Deed::Unhear(..) | Deed::Report(_) | Deed::Week(_) => {}
                     }
                 }
                 let count = |to: usize, lead: Time, source: bool| {

@@ -49,6 +49,8 @@ pub struct Ledger {
     hosts_per_rack: u32,
     /// Flows with a set start that are not yet reported, the last first: when, and on which connection.
     ahead: Vec<(Time, u32)>,
+    /// Connections that are given up, the last first: when, and which.
+    cuts: Vec<(Time, u32)>,
 }
 
 impl Ledger {
@@ -57,7 +59,15 @@ impl Ledger {
         let host = |host: u32| HostId(rack * hosts_per_rack + host);
         let first = plan.sends(host(0)).start;
         let last = plan.sends(host(hosts_per_rack - 1)).end;
+        let mut cuts: Vec<(Time, u32)> = (first..last)
+            .filter_map(|conn| {
+                let begun = plan.start_time(plan.traffic.conns[conn as usize].first.0);
+                plan.gives_up(conn).map(|after| (begun.after(after), conn))
+            })
+            .collect();
+        cuts.sort_unstable_by(|a, b| b.cmp(a));
         Ledger {
+            cuts,
             entries: vec![Entry::default(); (last - first) as usize],
             outstanding: vec![0; racks as usize],
             plan,
@@ -83,6 +93,16 @@ impl Ledger {
     pub fn foresee(&mut self, until: Time) {
         while let Some((_, conn)) = self.ahead.pop_if(|(at, _)| *at < until) {
             self.report(conn);
+        }
+    }
+
+    /// What was given up by `now` is no longer outstanding: hosts say so as they close a connection.
+    pub fn give_up(&mut self, now: Time) {
+        while let Some((_, conn)) = self.cuts.pop_if(|(at, _)| *at <= now) {
+            let to = self.plan.traffic.conns[conn as usize].dst.0 / self.hosts_per_rack;
+            let entry = &mut self.entries[(conn - self.first) as usize];
+            self.outstanding[to as usize] -= u64::from(entry.reported - entry.seen);
+            entry.seen = entry.reported;
         }
     }
 
@@ -132,5 +152,89 @@ impl Ledger {
     pub fn bytes(&self) -> Vec<u64> {
         let segment = u64::from(self.plan.transport.mss());
         self.outstanding.iter().map(|segments| segments * segment).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::host::Spread;
+    use crate::transport::TransportSpec;
+    use crate::transport::congestion::AlgorithmKind;
+    use crate::workload::{Start, TrafficBuilder};
+    use proptest::prelude::*;
+
+    /// Two racks of two hosts: a connection from host 0 to host 2 with flows of so many segments, one each 10 us.
+    fn plan(flows: &[u32]) -> Arc<Plan> {
+        let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
+        let mut builder = TrafficBuilder::new(4);
+        let conn = builder.connect(HostId(0), HostId(2), Carrier::Tcp, 0).unwrap();
+        for (at, segments) in (0..).zip(flows) {
+            let bytes = u64::from(*segments) * u64::from(transport.mss());
+            builder.flow(conn, bytes, Start::At(Time::us(10).times(at)), None, 0).unwrap();
+        }
+        Arc::new(Plan::new(builder.finish().unwrap(), transport, Spread::PerPair, 4, 1).unwrap())
+    }
+
+    fn segments(ledger: &Ledger) -> u64 {
+        ledger.bytes()[1] / u64::from(ledger.plan.transport.mss())
+    }
+
+    #[test]
+    fn a_flow_is_known_from_its_first_segment_and_segments_count_once() {
+        let mut ledger = Ledger::new(plan(&[5, 3]), 0, 2, 2);
+        assert_eq!(segments(&ledger), 0);
+        ledger.arrives(0, 0);
+        assert_eq!(segments(&ledger), 5);
+        // The second is sent twice, the third is lost and overtaken: what is behind the furthest is gone.
+        [0, 1, 1, 3].into_iter().for_each(|seq| ledger.leaves(0, seq));
+        assert_eq!(segments(&ledger), 1);
+        ledger.leaves(0, 2);
+        ledger.leaves(0, 4);
+        assert_eq!(segments(&ledger), 0, "all have left");
+        ledger.arrives(0, 5);
+        assert_eq!(segments(&ledger), 3, "the next flow");
+        ledger.arrives(7, 0);
+        assert_eq!(segments(&ledger), 3, "a connection of another rack");
+    }
+
+    #[test]
+    fn perfect_knows_of_flows_before_they_begin() {
+        let plan = plan(&[5, 3, 2]);
+        let mut ledger = Ledger::new(Arc::clone(&plan), 0, 2, 2).foreseeing(0);
+        ledger.foresee(Time::ZERO);
+        assert_eq!(segments(&ledger), 0, "the week ends before any begins");
+        ledger.foresee(Time::us(11));
+        assert_eq!(segments(&ledger), 8, "two begin within the week");
+        // The first segment of a flow that is known already says nothing new.
+        ledger.arrives(0, 0);
+        ledger.arrives(0, 5);
+        assert_eq!(segments(&ledger), 8);
+        ledger.leaves(0, 0);
+        ledger.foresee(Time::us(50));
+        ledger.foresee(Time::us(50));
+        assert_eq!(segments(&ledger), 9, "one has left, two more are known, once");
+        let mut other = Ledger::new(plan, 1, 2, 2).foreseeing(1);
+        other.foresee(Time::s(1));
+        assert_eq!(other.bytes(), [0, 0], "nothing begins in the other rack");
+    }
+
+    proptest! {
+        /// Whatever is sent in whatever order: outstanding is what was reported beyond the furthest segment that left.
+        #[test]
+        fn outstanding_is_reported_less_seen(
+            flows in prop::collection::vec(1u32..6, 1..5), steps in prop::collection::vec(0u32..24, 0..60)
+        ) {
+            let mut ledger = Ledger::new(plan(&flows), 0, 2, 2);
+            let ends: Vec<u32> = flows.iter().scan(0, |sum, n| { *sum += n; Some(*sum) }).collect();
+            let (mut reported, mut seen) = (0, 0);
+            for seq in steps.into_iter().filter(|seq| seq < ends.last().unwrap()) {
+                ledger.arrives(0, seq);
+                reported = reported.max(*ends.iter().find(|end| seq < **end).unwrap());
+                ledger.leaves(0, seq);
+                seen = seen.max(seq + 1);
+                prop_assert_eq!(segments(&ledger), u64::from(reported - seen));
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@
 pub mod agenda;
 pub mod demand;
 pub mod program;
+pub mod ring;
 pub mod spec;
 pub mod voq;
 

@@ -1,8 +1,8 @@
 //! A virtual output queue: packets of one rack for another, in order.
 
+use super::ring::Ring;
 use crate::frame::Packet;
 use crate::time::Time;
-use std::collections::VecDeque;
 
 /// What happened in a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -13,6 +13,12 @@ pub struct VoqStats {
     pub refused: u64,
     /// Packets that were dropped as the queue was made shorter.
     pub shed: u64,
+    /// Packets that left, and how long these had waited, in picoseconds.
+    pub left: u64,
+    /// See [`VoqStats::left`].
+    pub waited: u64,
+    /// How often its size was changed.
+    pub resizes: u64,
     /// Bytes that left by a circuit.
     pub circuit_bytes: u64,
     /// Bytes that left by the packet switch.
@@ -26,7 +32,7 @@ pub struct VoqStats {
 /// A FIFO with room for so many packets; later ones are refused.
 #[derive(Clone, Debug)]
 pub struct Voq {
-    packets: VecDeque<(Packet, Time)>,
+    packets: Ring<(Packet, Time)>,
     bytes: u64,
     limit: u32,
     /// What happened so far.
@@ -39,7 +45,7 @@ pub const DATA: u16 = 1000;
 impl Voq {
     /// An empty queue for `limit` packets.
     pub fn new(limit: u32) -> Voq {
-        Voq { packets: VecDeque::new(), bytes: 0, limit, stats: VoqStats::default() }
+        Voq { packets: Ring::default(), bytes: 0, limit, stats: VoqStats::default() }
     }
     /// Puts a packet that came at `now` to the end; whether there was room.
     #[inline]
@@ -51,24 +57,28 @@ impl Voq {
             return false;
         }
         self.bytes += u64::from(packet.len);
-        self.packets.push_back((packet, now));
+        self.packets.push((packet, now));
         self.stats.longest = self.stats.longest.max(self.packets.len() as u32);
         true
     }
-    /// Takes the first packet, and the time when it came.
+    /// Takes the first packet at `now`, and how long it has waited.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Packet, Time)> {
-        let first = self.packets.pop_front()?;
-        self.bytes -= u64::from(first.0.len);
-        Some(first)
+    pub fn pop(&mut self, now: Time) -> Option<(Packet, Time)> {
+        let (packet, came) = self.packets.pop()?;
+        self.bytes -= u64::from(packet.len);
+        let waited = now.since(came);
+        self.stats.left += 1;
+        self.stats.waited += waited.as_ps();
+        Some((packet, waited))
     }
     /// The first packet.
     #[inline]
     pub fn first(&self) -> Option<&Packet> {
-        self.packets.front().map(|(packet, _)| packet)
+        self.packets.first().map(|(packet, _)| packet)
     }
     /// From now on there is room for `limit` packets; those beyond stay until they leave.
     pub fn resize(&mut self, limit: u32) {
+        self.stats.resizes += u64::from(self.limit != limit);
         self.limit = limit;
     }
     /// Takes a packet out that is beyond the limit, the last first.
@@ -76,12 +86,13 @@ impl Voq {
         if self.packets.len() <= self.limit as usize {
             return None;
         }
-        let (last, _) = self.packets.pop_back()?;
+        let (last, _) = self.packets.pop_last()?;
         self.bytes -= u64::from(last.len);
         self.stats.shed += 1;
         Some(last)
     }
     /// Packets that wait.
+    #[inline]
     pub fn len(&self) -> usize {
         self.packets.len()
     }
@@ -115,9 +126,9 @@ mod tests {
                         voq.push(packet, Time::us(seq as u64));
                         came += 1;
                     }
-                    3 => if let Some((packet, came_at)) = voq.pop() {
+                    3 => if let Some((packet, waited)) = voq.pop(Time::us(seq as u64)) {
                         prop_assert!(last < Some(packet.seq));
-                        prop_assert_eq!(came_at, Time::us(u64::from(packet.seq)));
+                        prop_assert_eq!(waited, Time::us(seq as u64 - u64::from(packet.seq)));
                         last = Some(packet.seq);
                         left += 1;
                     },

@@ -183,6 +183,16 @@ impl Switch {
         let Some(out) = self.route(&packet) else {
             return cx.drop(&packet, DropReason::NoRoute);
         };
+        self.enqueue((from, out), packet, cx);
+    }
+
+    /// A packet that did not come by a link joins the queue of `out`, beside those from port `from`.
+    pub(super) fn inject(&mut self, ports: (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
+        self.census.created += 1;
+        self.enqueue(ports, packet, cx);
+    }
+
+    fn enqueue(&mut self, (from, out): (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
         match self.admit(from, out, &packet, cx) {
             Ok(verdict) => {
                 let since = cx.now;

@@ -3,7 +3,7 @@
 use super::builder::{Builder, count, positive, size};
 use super::{Graph, Lane, NO_POD};
 use crate::error::SpecError;
-use crate::id::{NodeId, PortId};
+use crate::id::{HostId, NodeId, PortId};
 use crate::route::Down;
 use crate::time::Time;
 use crate::units::Rate;
@@ -212,6 +212,32 @@ impl HybridSpec {
     }
 }
 
+/// Which rack a host is in, without a division for each packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RackOf {
+    hosts: u32,
+    /// 2⁴⁰ over the hosts of a rack, rounded up.
+    per: u64,
+}
+
+impl RackOf {
+    /// Where each rack has so many hosts, at least one.
+    pub fn new(hosts_per_rack: u32) -> RackOf {
+        let hosts = hosts_per_rack.max(1);
+        RackOf { hosts, per: (1u64 << 40).div_ceil(hosts.into()) }
+    }
+    /// The rack of a host below number 2²⁴ (there are no more ports); exact for up to 2¹⁶ hosts in a rack.
+    #[inline]
+    pub fn of(self, host: HostId) -> u32 {
+        ((u64::from(host.0) * self.per) >> 40) as u32
+    }
+    /// Its number within its rack.
+    #[inline]
+    pub fn within(self, host: HostId, rack: u32) -> u32 {
+        host.0.wrapping_sub(rack.wrapping_mul(self.hosts))
+    }
+}
+
 /// What sits at the nodes and ports of a hybrid fabric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Roles {
@@ -342,6 +368,15 @@ mod tests {
                     assert_eq!(far(port), ("packet0".into(), rack as u16));
                 }
             }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn racks_of_hosts_are_found_as_by_division(hosts in 1u32..65_536, host in 0u32..1 << 24) {
+            let of = RackOf::new(hosts);
+            let rack = of.of(HostId(host));
+            proptest::prop_assert_eq!((rack, of.within(HostId(host), rack)), (host / hosts, host % hosts));
         }
     }
 

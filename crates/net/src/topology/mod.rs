@@ -14,7 +14,7 @@ mod wiring;
 
 pub use fat_tree::FatTreeSpec;
 pub use graph::{FabricFormat, GraphFault, GraphLink, GraphPart, GraphSpec};
-pub use hybrid::{CircuitNetSpec, Dark, HybridSpec, PacketNetSpec, Role, Roles};
+pub use hybrid::{CircuitNetSpec, Dark, HybridSpec, PacketNetSpec, RackOf, Role, Roles};
 pub use leaf_spine::LeafSpineSpec;
 pub use spec::{LinkOverride, TopologySpec};
 pub use star::StarSpec;

@@ -9,7 +9,10 @@ mod harness;
 mod lone_flow;
 mod path_board;
 mod paths;
+mod probe;
+mod rack;
 pub mod receiver;
+mod reduction;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
@@ -18,7 +21,7 @@ pub mod spec;
 pub use lone_flow::lone_flow_time;
 pub use receiver::{Receiver, Reply};
 pub use sender::{Segment, Sender};
-pub use spec::{Transport, TransportSpec};
+pub use spec::{LossRecovery, Transport, TransportSpec};
 
 #[cfg(test)]
 mod tests;

@@ -49,14 +49,18 @@ impl Scoreboard {
         &mut self.flags[(segment & self.mask) as usize]
     }
 
-    /// Everything below `una` is acknowledged. Returns how many of those were not known to be received.
-    pub fn advance(&mut self, una: u32) -> u32 {
+    /// Everything below `una` is acknowledged. Returns how many of those were not known to be received; each
+    /// is told to `heard`.
+    pub fn advance(&mut self, una: u32, mut heard: impl FnMut(u32)) -> u32 {
         let mut news = 0;
         while self.base < una {
             let at = self.base;
             let flag = std::mem::take(self.flag(at));
             self.base += 1;
-            news += u32::from(flag & SACKED == 0);
+            if flag & SACKED == 0 {
+                news += 1;
+                heard(at);
+            }
             self.sacked -= u32::from(flag & SACKED != 0);
             self.lost -= u32::from(flag & LOST != 0);
             self.retransmitted -= u32::from(flag & RETRANSMITTED != 0);
@@ -67,30 +71,40 @@ impl Scoreboard {
         news
     }
 
-    /// Notes received segments; returns how many are news.
-    pub fn receive(&mut self, ack: u32, spans: &[Span], nxt: u32) -> u32 {
+    /// Notes received segments; returns how many are news. Each is told to `heard`.
+    pub fn receive(
+        &mut self,
+        ack: u32,
+        spans: &[Span],
+        nxt: u32,
+        mut heard: impl FnMut(u32),
+    ) -> u32 {
         let mut news = 0;
         for span in spans.iter().filter(|s| s.end > s.start) {
             let first = (ack + u32::from(span.start)).max(self.base);
             let end = (ack + u32::from(span.end)).min(nxt);
             for segment in first..end {
-                news += self.receive_one(segment);
+                if self.receive_one(segment) {
+                    news += 1;
+                    heard(segment);
+                }
             }
             self.top = self.top.max(end);
         }
         news
     }
 
-    fn receive_one(&mut self, segment: u32) -> u32 {
+    /// Whether it is news.
+    fn receive_one(&mut self, segment: u32) -> bool {
         let flag = self.flag(segment);
         if *flag & SACKED != 0 {
-            return 0;
+            return false;
         }
         let was = std::mem::replace(flag, SACKED);
         self.sacked += 1;
         self.lost -= u32::from(was & LOST != 0);
         self.retransmitted -= u32::from(was & RETRANSMITTED != 0);
-        1
+        true
     }
 
     /// Judges which segments are lost: those with enough received above them, and retransmissions
@@ -131,6 +145,29 @@ impl Scoreboard {
         }
     }
 
+    /// A segment that is under way is lost, perhaps once more.
+    pub fn lose_by_time(&mut self, segment: u32) {
+        let flag = self.flag(segment);
+        if *flag & RETRANSMITTED != 0 {
+            *flag &= !RETRANSMITTED;
+            self.retransmitted -= 1;
+            self.cursor = self.cursor.min(segment);
+        }
+        self.lose(segment);
+        self.judged = self.judged.max(segment + 1);
+    }
+
+    /// Whether a segment is in the network, as far as is known.
+    pub fn is_under_way(&self, segment: u32) -> bool {
+        let flag = self.flags[(segment & self.mask) as usize];
+        segment >= self.base && flag & SACKED == 0 && flag & (LOST | RETRANSMITTED) != LOST
+    }
+
+    /// Segments known to be received beyond the first unacknowledged one.
+    pub fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
     /// A time-out: all that is not known to be received is lost, retransmissions too.
     pub fn lose_all(&mut self, nxt: u32) {
         for segment in self.base..nxt {
@@ -146,13 +183,14 @@ impl Scoreboard {
         self.judged = nxt;
     }
 
-    /// The next lost segment to send again, noted as sent when `nxt` was next to be sent first.
-    pub fn retransmit(&mut self, nxt: u32) -> Option<u32> {
+    /// The next lost segment to send again. Where [`Self::judge`] has to find out whether it is lost again,
+    /// `nxt` is what was next to be sent first.
+    pub fn retransmit(&mut self, nxt: Option<u32>) -> Option<u32> {
         let segment = self.next_lost()?;
         *self.flag(segment) |= RETRANSMITTED;
         self.retransmitted += 1;
         self.cursor = segment + 1;
-        self.under_way.push_back((segment, nxt));
+        self.under_way.extend(nxt.map(|nxt| (segment, nxt)));
         Some(segment)
     }
 

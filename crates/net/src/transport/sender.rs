@@ -1,5 +1,7 @@
 //! The sending end of a connection: what to send next, and what an acknowledgement means.
 
+mod timed;
+
 use super::congestion::{Ack, Algorithm, Congestion, Loss};
 use super::paths::Paths;
 use super::rtt::Rtt;
@@ -9,6 +11,7 @@ use crate::frame::{CWR, ECE, PUSH, Packet, RETRANSMITTED, TIMED_OUT};
 use crate::id::FlowId;
 use crate::time::Time;
 use std::collections::VecDeque;
+use timed::Timed;
 
 /// A segment to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +51,8 @@ pub struct Sender {
     board: Option<Box<Scoreboard>>,
     /// Where paths are treated apart: instead of `rtt`, `board`, `recover` and `recovering`.
     paths: Option<Box<Paths>>,
+    /// Where losses are found by time.
+    timed: Option<Box<Timed>>,
     deadline: Time,
     last_sent: Time,
     messages: VecDeque<Message>,
@@ -71,6 +76,7 @@ impl Sender {
             rtt: Rtt::new(),
             board: None,
             paths: transport.by_path().then(|| Box::new(Paths::new(transport.max_window()))),
+            timed: transport.by_time().then(|| Box::new(Timed::new(transport))),
             deadline: Time::MAX,
             last_sent: Time::ZERO,
             messages: VecDeque::with_capacity(1),
@@ -113,25 +119,37 @@ impl Sender {
         self.nxt - self.una - self.board.as_ref().map_or(0, |board| board.absent())
     }
 
+    /// Whether the window allows a segment now, or a probe has to go in any case.
+    #[inline]
+    fn has_room(&self) -> bool {
+        let window = match &self.timed {
+            None => self.algorithm.window(),
+            Some(timed) => timed.window(self.algorithm.window()),
+        };
+        self.pipe() < window
+    }
+
     /// Whether window and data allow a segment now.
     #[inline]
     pub fn can_send(&mut self, transport: &Transport) -> bool {
         let fresh = self.nxt < self.end && self.nxt - self.una < transport.max_window();
-        self.pipe() < self.algorithm.window()
+        self.has_room()
             && (fresh
                 || self.board.as_mut().is_some_and(|b| b.next_lost().is_some())
-                || self.paths.as_ref().is_some_and(|paths| paths.has_waiting()))
+                || self.paths.as_ref().is_some_and(|paths| paths.has_waiting())
+                || self.timed.as_ref().is_some_and(|timed| timed.is_probing()))
     }
 
     /// The next segment to send now, if window and data allow: lost ones first.
     #[inline]
     pub fn next_segment(&mut self, transport: &Transport, now: Time) -> Option<Segment> {
-        if self.pipe() >= self.algorithm.window() {
+        if !self.has_room() {
             return None;
         }
-        let lost = match &mut self.paths {
-            None => self.board.as_mut().and_then(|board| board.retransmit(self.nxt)),
-            Some(paths) => paths.send_again(),
+        let lost = match (&mut self.paths, &self.timed) {
+            (None, None) => self.board.as_mut().and_then(|b| b.retransmit(Some(self.nxt))),
+            (None, Some(_)) => self.lost_by_time(transport),
+            (Some(paths), _) => paths.send_again(),
         };
         if lost.is_none() && (self.nxt == self.end || self.nxt - self.una >= transport.max_window())
         {
@@ -154,6 +172,9 @@ impl Sender {
                 (self.nxt - 1, if std::mem::take(&mut self.announce_cwr) { CWR } else { 0 })
             }
         };
+        if self.timed.is_some() {
+            self.sent_in_time(seq, lost.is_some(), transport, now);
+        }
         let (payload, last) = self.payload_of(seq, transport.mss());
         flags |= if last { PUSH } else { 0 };
         Some(Segment { seq, payload, flags })
@@ -183,9 +204,10 @@ impl Sender {
             return self.on_ack_by_path(packet, transport, now);
         }
         let flight = self.pipe();
-        let advanced = ack > self.una;
+        let before = self.una;
+        let advanced = ack > before;
         let rtt = (now.as_ns() as u32).wrapping_sub(packet.stamp);
-        let mut news = ack - self.una;
+        let mut news = ack - before;
         self.una = ack;
         if advanced {
             self.rtt.sample(rtt);
@@ -196,6 +218,8 @@ impl Sender {
         }
         if self.board.is_some() || packet.sack[0].end > 0 {
             news = self.reckon(packet, transport, flight, now);
+        } else if let Some(timed) = &mut self.timed {
+            timed.receive(before..ack, packet.stamp, now);
         }
         let echo = self.hear_echo(packet);
         if news > 0 || echo {
@@ -213,6 +237,9 @@ impl Sender {
                 },
                 now,
             );
+        }
+        if self.timed.is_some() {
+            self.acknowledged_in_time(packet, advanced, news, transport, now);
         }
     }
 
@@ -276,27 +303,51 @@ impl Sender {
         self.timed_out = false;
         let fresh = || Box::new(Scoreboard::new(una, transport.max_window()));
         let board = self.board.get_or_insert_with(fresh);
-        let news = board.advance(una) + board.receive(una, &packet.sack, self.nxt);
-        board.judge();
-        let (has_lost, clean) = (board.has_lost(), board.is_clean());
-        if self.recovering && una >= self.recover {
-            self.recovering = false;
-        }
-        if has_lost && !self.recovering && una >= self.recover {
-            self.recovering = true;
-            self.recover = self.nxt;
-            self.algorithm.on_loss(Loss::Fast { flight }, now);
-        }
+        let repaired = una >= self.recover;
+        let news = match &mut self.timed {
+            None => {
+                let news = board.advance(una, |_| ());
+                let selective = board.receive(una, &packet.sack, self.nxt, |_| ());
+                board.judge();
+                news + selective
+            }
+            Some(timed) => {
+                let recovering = self.recovering && !repaired;
+                timed.reckon(board, packet, (una, self.nxt), recovering, self.rtt.smoothed(), now)
+            }
+        };
+        let clean = board.is_clean();
+        self.recovering &= !repaired;
+        self.begin_recovery(flight, now);
         if clean && !self.recovering {
             self.board = None;
         }
         news
     }
 
-    /// The retransmission timer expired: all that is not known to be received is sent again.
+    /// Where something is lost that is not being repaired, recovery begins.
+    fn begin_recovery(&mut self, flight: u32, now: Time) {
+        let has_lost = self.board.as_ref().is_some_and(|board| board.has_lost());
+        if !has_lost || self.recovering || self.una < self.recover {
+            return;
+        }
+        self.recovering = true;
+        self.recover = self.nxt;
+        self.algorithm.on_loss(Loss::Fast { flight }, now);
+        let (outstanding, pipe) = (self.nxt - self.una, self.pipe());
+        if let Some(timed) = &mut self.timed {
+            timed.reduce(outstanding, self.algorithm.window(), pipe);
+        }
+    }
+
+    /// A timer expired; where it is the retransmission timer, all that is not known to be received is sent
+    /// again.
     pub fn on_timeout(&mut self, transport: &Transport, now: Time) {
         if self.una == self.nxt {
             self.deadline = Time::MAX;
+            return;
+        }
+        if self.timed.is_some() && self.expire_early(transport, now) {
             return;
         }
         self.timeouts += 1;
@@ -313,6 +364,9 @@ impl Sender {
             }
         }
         self.deadline = now + self.timeout(transport);
+        if let Some(timed) = &mut self.timed {
+            timed.restart(self.deadline);
+        }
     }
 
     fn lose_all(&mut self, transport: &Transport, now: Time) {
@@ -320,7 +374,7 @@ impl Sender {
         let una = self.una;
         let fresh = || Box::new(Scoreboard::new(una, transport.max_window()));
         let board = self.board.get_or_insert_with(fresh);
-        board.advance(una);
+        board.advance(una, |_| ());
         board.lose_all(self.nxt);
         self.recovering = false;
         self.recover = self.nxt;
@@ -332,6 +386,14 @@ impl Sender {
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         (self.deadline != Time::MAX).then_some(self.deadline)
+    }
+
+    /// Nothing more is sent, and what comes back is ignored; messages that are not acknowledged never will be.
+    pub fn abandon(&mut self) {
+        (self.una, self.end) = (self.nxt, self.nxt);
+        (self.board, self.timed, self.recovering) = (None, None, false);
+        self.deadline = Time::MAX;
+        self.messages.clear();
     }
 
     /// The next message that is acknowledged in full, each once.

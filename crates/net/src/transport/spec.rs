@@ -1,15 +1,32 @@
 //! What a transport is made of, and what is computed from it once.
 
-use super::congestion::{Algorithm, AlgorithmKind, Jumps, Tuning};
+mod table;
+
+use super::congestion::{Algorithm, AlgorithmKind, Jumps, Standard, Tuning};
 use super::rtt::Limits;
 use crate::error::SpecError;
 use crate::schema::{by_kind, or_name};
 use crate::time::Time;
 use crate::units::Bytes;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
-use std::fmt;
+use serde::{Deserialize, Serialize};
+
+/// How lost segments are found, and how fast a sender becomes slower then.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossRecovery {
+    /// By three segments received beyond a lost one; what is sent stops until the smaller window allows more.
+    ///
+    /// Source: RFC 6675.
+    #[default]
+    Sack,
+    /// By time: what went enough before something that was received is lost, the tail of what is sent is probed,
+    /// and what is sent becomes less in proportion to what is received. As Linux since 4.18.
+    ///
+    /// Source: RFC 8985 (RACK-TLP) and RFC 6937 (proportional rate reduction).
+    Rack,
+}
 
 /// A TCP-like transport.
 #[derive(Clone, Copy, PartialEq, Debug, schemars::JsonSchema)]
@@ -61,6 +78,9 @@ pub struct TransportSpec {
     /// Source: RFC 8257, which recommends 4.
     #[schemars(range(min = 1, max = 10), extend("x-only" = ["newreno", "cubic", "dctcp"]))]
     pub gain_shift: u8,
+    /// Whose CUBIC.
+    #[schemars(extend("x-only" = ["cubic"]))]
+    pub standard: Standard,
     /// What the window is multiplied by when a circuit comes, in steps of 1/1024.
     ///
     /// Source: Etalon paper, section 4.4: alpha, 2 being found best.
@@ -71,6 +91,19 @@ pub struct TransportSpec {
     /// Source: Etalon paper, section 4.4: beta, 0.5 being found best.
     #[schemars(range(min = 0.0, max = 1.0), extend("x-only" = ["retcp"]))]
     pub circuit_decrease: f64,
+    /// How lost segments are found.
+    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp"]))]
+    pub loss_recovery: LossRecovery,
+    /// Where nothing is acknowledged for two round trips, a segment is sent to ask for it. Only with
+    /// `loss-recovery = "rack"`.
+    ///
+    /// Source: RFC 8985, section 7.
+    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp"]))]
+    pub tail_loss_probe: bool,
+    /// How much later than computed a host's timers for late segments and probes expire: two ticks of its clock
+    /// in Linux, 2 ms to 8 ms. Only with `loss-recovery = "rack"`.
+    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp"]))]
+    pub timer_slack: Time,
     /// Most bytes that wait in the host's network card before connections take turns.
     pub small_queue: Bytes,
     /// Each time a host reacts to a packet or a timer, what it sends starts a random time later,
@@ -88,10 +121,26 @@ fn defaults(schema: &mut schemars::Schema) {
     for table in tables.into_iter().flatten() {
         table["required"] = serde_json::json!(["kind"]);
         let kind = AlgorithmKind::deserialize(&table["properties"]["kind"]["const"]);
-        let usual = kind.map(|kind| serde_json::json!(TransportSpec::of(kind)));
+        // With all keys that a kind knows.
+        let loss_recovery = LossRecovery::Rack;
+        let all = |kind| TransportSpec {
+            loss_recovery,
+            standard: Standard::Rfc8312,
+            ..TransportSpec::of(kind)
+        };
+        let usual = kind.map(|kind| serde_json::json!(all(kind)));
         for (key, default) in usual.iter().flat_map(|table| table.as_object()).flatten() {
             if key != "kind" {
                 table["properties"][key]["default"] = default.clone();
+            }
+        }
+        let first = [
+            ("loss-recovery", serde_json::json!(LossRecovery::default())),
+            ("standard", serde_json::json!(Standard::default())),
+        ];
+        for (key, default) in first {
+            if let Some(property) = table["properties"].get_mut(key) {
+                property["default"] = default;
             }
         }
     }
@@ -114,8 +163,12 @@ impl TransportSpec {
             idle_restart: !fixed,
             ecn: kind == AlgorithmKind::Dctcp,
             gain_shift: 4,
+            standard: Standard::Rfc9438,
             circuit_increase: 2.0,
             circuit_decrease: 0.5,
+            loss_recovery: LossRecovery::Sack,
+            tail_loss_probe: true,
+            timer_slack: Time::ZERO,
             small_queue: Bytes(64_000),
             processing: Time::ns(100),
         }
@@ -159,6 +212,12 @@ impl TransportSpec {
             let message = format!("{} of processing per packet; at most 1ms", self.processing);
             return refuse("processing", message);
         }
+        if self.timer_slack > Time::s(1) {
+            return refuse(
+                "timer-slack",
+                format!("`timer-slack` = {}; at most 1s", self.timer_slack),
+            );
+        }
         if self.gain_shift == 0 || self.gain_shift > 10 {
             return refuse(
                 "gain-shift",
@@ -194,152 +253,6 @@ impl TransportSpec {
             }
         }
         Ok(())
-    }
-}
-
-/// What a scenario file may say: a name alone, or a table. Not `serde(untagged)`: that would hide
-/// which key is wrong.
-struct NameOrTable;
-
-impl<'de> Visitor<'de> for NameOrTable {
-    type Value = TransportSpec;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a transport: \"newreno\", \"cubic\", \"dctcp\", \"retcp\", \"tdtcp\", \"fixed\", or a table with \
-             that `kind`",
-        )
-    }
-    fn visit_str<E: Error>(self, name: &str) -> Result<TransportSpec, E> {
-        AlgorithmKind::deserialize(name.into_deserializer()).map(TransportSpec::of)
-    }
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TransportSpec, A::Error> {
-        let table = Table::deserialize(MapAccessDeserializer::new(map))?;
-        table.refuse_foreign_keys().map_err(A::Error::custom)?;
-        Ok(TransportSpec::from(table))
-    }
-}
-
-impl Serialize for TransportSpec {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Table::from(*self).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for TransportSpec {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TransportSpec, D::Error> {
-        deserializer.deserialize_any(NameOrTable)
-    }
-}
-
-/// The keys of a table. Those that a kind does not know are not written.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Table {
-    kind: AlgorithmKind,
-    mtu: Option<Bytes>,
-    framing: Option<Bytes>,
-    headers: Option<Bytes>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    initial_window: Option<u32>,
-    min_rto: Option<Time>,
-    max_rto: Option<Time>,
-    max_window: Option<Bytes>,
-    delayed_ack: Option<Time>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idle_restart: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ecn: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gain_shift: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    circuit_increase: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    circuit_decrease: Option<f64>,
-    small_queue: Option<Bytes>,
-    processing: Option<Time>,
-}
-
-impl Table {
-    /// Refuses keys that do nothing for its kind.
-    fn refuse_foreign_keys(&self) -> Result<(), String> {
-        let keys = [
-            ("initial-window", self.initial_window.is_some()),
-            ("idle-restart", self.idle_restart.is_some()),
-            ("ecn", self.ecn.is_some()),
-            ("gain-shift", self.gain_shift.is_some()),
-            ("circuit-increase", self.circuit_increase.is_some()),
-            ("circuit-decrease", self.circuit_decrease.is_some()),
-        ];
-        let foreign = keys.iter().find(|(key, given)| *given && !knows(self.kind, key));
-        match (foreign, self.kind) {
-            (None, _) => Ok(()),
-            (Some((key, _)), AlgorithmKind::Fixed) => Err(format!(
-                "`{key}` has no meaning for `fixed`, whose window is always `max-window`"
-            )),
-            (Some((key, _)), kind) => {
-                Err(format!("`{key}` has no meaning for `{}`: leave it out", kind.name()))
-            }
-        }
-    }
-}
-
-/// Whether `key`, which not all kinds have, means something to `kind`.
-fn knows(kind: AlgorithmKind, key: &str) -> bool {
-    use AlgorithmKind::{Cubic, Dctcp, Fixed, NewReno, Retcp};
-    match key {
-        "gain-shift" => matches!(kind, NewReno | Cubic | Dctcp),
-        "circuit-increase" | "circuit-decrease" => kind == Retcp,
-        _ => kind != Fixed,
-    }
-}
-
-impl From<TransportSpec> for Table {
-    fn from(spec: TransportSpec) -> Table {
-        let controlled = spec.kind != AlgorithmKind::Fixed;
-        let jumps = spec.kind == AlgorithmKind::Retcp;
-        Table {
-            kind: spec.kind,
-            mtu: Some(spec.mtu),
-            framing: Some(spec.framing),
-            headers: Some(spec.headers),
-            initial_window: controlled.then_some(spec.initial_window),
-            min_rto: Some(spec.min_rto),
-            max_rto: Some(spec.max_rto),
-            max_window: Some(spec.max_window),
-            delayed_ack: Some(spec.delayed_ack),
-            idle_restart: controlled.then_some(spec.idle_restart),
-            ecn: controlled.then_some(spec.ecn),
-            gain_shift: knows(spec.kind, "gain-shift").then_some(spec.gain_shift),
-            circuit_increase: jumps.then_some(spec.circuit_increase),
-            circuit_decrease: jumps.then_some(spec.circuit_decrease),
-            small_queue: Some(spec.small_queue),
-            processing: Some(spec.processing),
-        }
-    }
-}
-
-impl From<Table> for TransportSpec {
-    fn from(table: Table) -> TransportSpec {
-        let base = TransportSpec::of(table.kind);
-        TransportSpec {
-            kind: table.kind,
-            mtu: table.mtu.unwrap_or(base.mtu),
-            framing: table.framing.unwrap_or(base.framing),
-            headers: table.headers.unwrap_or(base.headers),
-            initial_window: table.initial_window.unwrap_or(base.initial_window),
-            min_rto: table.min_rto.unwrap_or(base.min_rto),
-            max_rto: table.max_rto.unwrap_or(base.max_rto),
-            max_window: table.max_window.unwrap_or(base.max_window),
-            delayed_ack: table.delayed_ack.unwrap_or(base.delayed_ack),
-            idle_restart: table.idle_restart.unwrap_or(base.idle_restart),
-            ecn: table.ecn.unwrap_or(base.ecn),
-            gain_shift: table.gain_shift.unwrap_or(base.gain_shift),
-            circuit_increase: table.circuit_increase.unwrap_or(base.circuit_increase),
-            circuit_decrease: table.circuit_decrease.unwrap_or(base.circuit_decrease),
-            small_queue: table.small_queue.unwrap_or(base.small_queue),
-            processing: table.processing.unwrap_or(base.processing),
-        }
     }
 }
 
@@ -394,6 +307,18 @@ impl Transport {
     pub fn by_path(&self) -> bool {
         self.spec.kind == AlgorithmKind::Tdtcp
     }
+    /// Whether losses are found by time (RACK).
+    pub fn by_time(&self) -> bool {
+        self.spec.loss_recovery == LossRecovery::Rack && !self.by_path()
+    }
+    /// Whether the tail of what is sent is probed.
+    pub fn tail_loss_probe(&self) -> bool {
+        self.spec.tail_loss_probe
+    }
+    /// How late timers of late segments and of probes are.
+    pub fn timer_slack(&self) -> Time {
+        self.spec.timer_slack
+    }
     /// Longest processing time of a host.
     #[inline]
     pub fn processing(&self) -> Time {
@@ -429,7 +354,8 @@ impl Transport {
             up: scaled(self.spec.circuit_increase),
             down: scaled(self.spec.circuit_decrease),
         };
-        let tuning = Tuning { gain_shift: self.spec.gain_shift, jumps };
+        let TransportSpec { gain_shift, standard, .. } = self.spec;
+        let tuning = Tuning { gain_shift, jumps, standard };
         Algorithm::new(self.spec.kind, self.initial_window(), tuning)
     }
     /// Segments of a message of `bytes`.

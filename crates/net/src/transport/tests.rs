@@ -2,7 +2,7 @@
 
 use super::congestion::AlgorithmKind;
 use super::harness::{Circuit, Faults, Hop, Outcome, World};
-use super::{Sender, Transport, TransportSpec};
+use super::{LossRecovery, Sender, Transport, TransportSpec};
 use crate::frame::{Packet, Span};
 use crate::id::FlowId;
 use crate::time::Time;
@@ -89,6 +89,118 @@ fn a_fixed_window_fills_the_link_and_repairs_losses() {
         assert!(goodput(bytes, &outcome) > least, "{loss}: {outcome:?}");
         assert_eq!(loss == 0.0, outcome.retransmissions == 0, "{loss}: {outcome:?}");
     }
+}
+
+/// The same with losses found by time.
+fn by_time(kind: AlgorithmKind) -> TransportSpec {
+    TransportSpec { loss_recovery: LossRecovery::Rack, ..TransportSpec::of(kind) }
+}
+
+/// Those that can find losses by time.
+const TIMED: [AlgorithmKind; 4] =
+    [AlgorithmKind::NewReno, AlgorithmKind::Cubic, AlgorithmKind::Dctcp, AlgorithmKind::Retcp];
+
+/// Changes here are changes of behaviour, as in [`goodput_by_loss_rate_and_algorithm`]. Time-outs are rarer.
+#[test]
+fn goodput_by_loss_rate_where_losses_are_found_by_time() {
+    let mut table = String::from("\n");
+    for loss in [0.0, 0.001, 0.01, 0.05] {
+        for kind in KINDS {
+            let spec = TransportSpec { min_rto: Time::ms(10), ..by_time(kind) };
+            let lanes = [lane("1Gbps", Time::us(500))];
+            let mut world = World::new(&transport(spec), &lanes, &lanes)
+                .seeded(1, Faults { loss, ..Faults::default() });
+            world.ways[0][0].limit = 100;
+            world.ways[0][0].mark = 40;
+            let outcome = world.run(&[10_000_000], 1_000_000).unwrap();
+            let mbps = goodput(10_000_000, &outcome).round();
+            table += &format!("{mbps:>4} {:?}", (outcome.retransmissions, outcome.timeouts));
+        }
+        table.push('\n');
+    }
+    assert_eq!(table, BY_TIME, "{table}");
+}
+
+const BY_TIME: &str = "
+ 920 (186, 0) 920 (333, 0) 920 (0, 0)
+ 788 (188, 0) 818 (336, 0) 532 (5, 0)
+ 145 (71, 0) 169 (62, 0) 147 (69, 0)
+  51 (413, 5)  47 (420, 4)  51 (413, 5)
+";
+
+/// RFC 8985, section 3.3: a lost tail takes a probe, at most two round trips and a time-out of the probe's
+/// acknowledgement; only a tail of one segment waits about as long as for the retransmission timer, and even then
+/// is repaired by the probe. Without probes it is as it was.
+#[test]
+fn a_lost_tail_is_found_by_a_probe() {
+    let lanes = [lane("1Gbps", Time::us(100))];
+    for kind in TIMED {
+        for lost in [vec![99], vec![98, 99], vec![95, 96, 97, 98, 99]] {
+            let run = |tail_loss_probe| {
+                let spec = TransportSpec { tail_loss_probe, ..by_time(kind) };
+                let mut world = World::new(&transport(spec), &lanes, &lanes);
+                world.faults.lost = lost.clone();
+                world.run(&[100 * 1_460], 10_000).unwrap()
+            };
+            let (with, without) = (run(true), run(false));
+            assert_eq!((with.timeouts, without.timeouts), (0, 1), "{kind:?} {lost:?}");
+            assert_eq!(with.retransmissions, lost.len() as u32);
+            let most = if lost.len() == 1 { Time::ms(210) } else { Time::ms(5) };
+            assert!(with.received < most, "{kind:?} {lost:?} {with:?}");
+        }
+    }
+}
+
+/// Whatever else is lost with a segment, its retransmission or another one, takes no time-out, unless it is the
+/// last that is sent at all.
+#[test]
+fn two_losses_take_no_time_out() {
+    let lanes = [lane("1Gbps", Time::us(100))];
+    for kind in TIMED {
+        for second in 21..95 {
+            let mut world = World::new(&transport(by_time(kind)), &lanes, &lanes);
+            world.faults.lost = vec![20, second];
+            let outcome = world.run(&[100 * 1_460], 10_000).unwrap();
+            let lost = (outcome.retransmissions, outcome.timeouts);
+            assert_eq!(lost, (2, 0), "{kind:?} {second}");
+        }
+    }
+}
+
+/// Whatever single packet is lost, it alone goes again, but for a probe of what was only late.
+#[test]
+fn one_loss_is_repaired_where_losses_are_found_by_time() {
+    let lanes = [lane("1Gbps", Time::us(100))];
+    for kind in TIMED {
+        for lost in 0..100 {
+            let mut world = World::new(&transport(by_time(kind)), &lanes, &lanes);
+            world.faults.lost = vec![lost];
+            let outcome = world.run(&[100 * 1_460], 10_000).unwrap();
+            assert_eq!((outcome.retransmissions, outcome.timeouts), (1, 0), "{kind:?} {lost}");
+        }
+    }
+}
+
+/// Keys of finding losses by time are read, and refused where they do nothing.
+#[test]
+fn loss_recovery_is_read_and_refused() {
+    let read = |text: &str| toml::from_str::<TransportSpec>(text).map_err(|e| e.to_string());
+    let rack = "loss-recovery = 'rack'\n";
+    let spec = read(&format!("kind = 'cubic'\n{rack}timer-slack = '4ms'")).unwrap();
+    assert!(spec.tail_loss_probe && spec.loss_recovery == LossRecovery::Rack);
+    assert_eq!(spec.timer_slack, Time::ms(4));
+    let again = toml::to_string(&spec).unwrap();
+    assert_eq!(toml::from_str::<TransportSpec>(&again).unwrap(), spec);
+    for kind in ["fixed", "tdtcp"] {
+        let text = format!("kind = '{kind}'\n{rack}");
+        assert!(read(&text).unwrap_err().contains("no meaning"), "{kind}");
+    }
+    for key in ["tail-loss-probe = false", "timer-slack = '4ms'"] {
+        let text = format!("kind = 'newreno'\n{key}");
+        assert!(read(&text).unwrap_err().contains("needs loss-recovery"), "{key}");
+    }
+    let long = read(&format!("kind = 'newreno'\n{rack}timer-slack = '2s'")).unwrap();
+    assert!(long.build().is_err());
 }
 
 /// Tables are read as they are written, and a fixed window has no keys that do nothing.
@@ -278,9 +390,14 @@ proptest! {
         delayed_ack in prop::sample::select(vec![Time::ZERO, Time::us(500), Time::ms(40)]),
         max_window in 2..200u64,
         limit in 1..50usize,
+        time in any::<bool>(),
+        tail_loss_probe in any::<bool>(),
         seed in any::<u64>(),
     ) {
+        let loss_recovery = if time { LossRecovery::Rack } else { LossRecovery::Sack };
         let spec = TransportSpec {
+            loss_recovery,
+            tail_loss_probe,
             min_rto: Time::ms(5),
             max_rto: Time::ms(100),
             max_window: Bytes(max_window * 1_460),

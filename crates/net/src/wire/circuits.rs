@@ -11,6 +11,12 @@
 //! ```text
 //! kind: u8 = 1, week: u64, rack: u16, racks: u16, racks x (bytes: u64)
 //! ```
+//!
+//! A rack whose port at a circuit switch fails, or works again, says so; the scheduler tells all others:
+//!
+//! ```text
+//! kind: u8 = 3, rack: u64, uplink: u8, works: u8
+//! ```
 
 use super::{ParseError, Reader};
 use crate::hybrid::RackDay;
@@ -35,6 +41,15 @@ pub enum Message {
         /// Its days.
         days: Vec<RackDay>,
     },
+    /// A port at a circuit switch has failed, or works again.
+    Port {
+        /// Its rack.
+        rack: u16,
+        /// The circuit switch.
+        uplink: u8,
+        /// Whether it works.
+        works: bool,
+    },
 }
 
 impl Message {
@@ -48,6 +63,11 @@ impl Message {
                 out.extend(rack.to_be_bytes());
                 out.extend((bytes.len() as u16).to_be_bytes());
                 bytes.iter().for_each(|bytes| out.extend(bytes.to_be_bytes()));
+            }
+            Message::Port { rack, uplink, works } => {
+                out.push(3);
+                out.extend(u64::from(*rack).to_be_bytes());
+                out.extend([*uplink, u8::from(*works)]);
             }
             Message::Plan { week, days } => {
                 out.push(2);
@@ -84,6 +104,15 @@ impl Message {
                 let days = (0..count).map(|_| day(&mut reader)).collect::<Result<_, _>>()?;
                 Message::Plan { week, days }
             }
+            3 => {
+                let wrong = |field, value| ParseError::Field { field, value };
+                let rack = u16::try_from(week).map_err(|_| wrong("rack", week))?;
+                let (uplink, works) = (reader.u8()?, reader.u8()?);
+                if works > 1 {
+                    return Err(wrong("works", works.into()));
+                }
+                Message::Port { rack, uplink, works: works == 1 }
+            }
             _ => return Err(ParseError::Field { field: "kind", value: kind.into() }),
         };
         reader.end()?;
@@ -116,7 +145,8 @@ mod tests {
                 RackDay { uplink, from: Time::ps(from), until: Time::ps(until), to, source }
             });
             let plan = Message::Plan { week, days: days.collect() };
-            for message in [Message::Report { week, rack, bytes }, plan] {
+            let port = Message::Port { rack, uplink: rack as u8, works: week % 2 == 1 };
+            for message in [Message::Report { week, rack, bytes }, plan, port] {
                 let bytes = message.emit();
                 prop_assert_eq!(Message::parse(&bytes), Ok(message));
                 prop_assert!(Message::parse(&bytes[..bytes.len() - 1]).is_err());

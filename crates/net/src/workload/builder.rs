@@ -5,6 +5,7 @@ use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, 
 use crate::error::SpecError;
 use crate::frame::CLASSES;
 use crate::id::{ConnId, FlowId, HostId};
+use crate::time::Time;
 
 /// The most flows one run may have: about 4 GB of traffic description.
 pub const MAX_FLOWS: u64 = 1 << 26;
@@ -22,6 +23,8 @@ pub struct TrafficBuilder {
     flows: Vec<Flow>,
     triggers: Vec<Trigger>,
     steps: Vec<Step>,
+    /// By handle.
+    cuts: Vec<(u32, Time)>,
     exchanges: u32,
     machines: Machines,
     notes: Vec<String>,
@@ -40,6 +43,7 @@ impl TrafficBuilder {
             flows: Vec::new(),
             triggers: Vec::new(),
             steps: Vec::new(),
+            cuts: Vec::new(),
             exchanges: 0,
             machines: Machines::default(),
             notes: Vec::new(),
@@ -71,6 +75,11 @@ impl TrafficBuilder {
         let machines = self.machines;
         self.conns.push(Conn { src, dst, carrier, class, machines, first: FlowId(0), count: 0 });
         Ok(handle)
+    }
+
+    /// The sender of `conn` gives it up so long after it began, if it is not done. Once for a connection.
+    pub fn give_up(&mut self, conn: ConnHandle, after: Time) {
+        self.cuts.push((conn.0, after));
     }
 
     /// A trigger at `host` that fires after `count` completions; returns its index in
@@ -208,7 +217,8 @@ impl TrafficBuilder {
             next += conn.count;
         }
         let flows = arrange(&self.flows, &order, &conns);
-        let traffic = Traffic { conns, flows, triggers: self.triggers, steps: self.steps };
+        let cuts = arrange_cuts(&self.cuts, &order);
+        let traffic = Traffic { conns, flows, triggers: self.triggers, steps: self.steps, cuts };
         check(&traffic)?;
         Ok(traffic)
     }
@@ -238,12 +248,26 @@ impl TrafficBuilder {
     }
 }
 
-/// Moves `flows` to where their connections, created as `order` and placed as `conns`, want them.
-fn arrange(flows: &[Flow], order: &[u32], conns: &[Conn]) -> Vec<Flow> {
+/// The new number of each connection, created as `order`.
+fn ids(order: &[u32]) -> Vec<u32> {
     let mut id_of = vec![0; order.len()];
     for (new, &old) in order.iter().enumerate() {
         id_of[old as usize] = new as u32;
     }
+    id_of
+}
+
+fn arrange_cuts(cuts: &[(u32, Time)], order: &[u32]) -> Vec<(ConnId, Time)> {
+    let id_of = ids(order);
+    let arranged = cuts.iter().map(|&(old, after)| (ConnId(id_of[old as usize]), after));
+    let mut cuts: Vec<_> = arranged.collect();
+    cuts.sort_unstable();
+    cuts
+}
+
+/// Moves `flows` to where their connections, created as `order` and placed as `conns`, want them.
+fn arrange(flows: &[Flow], order: &[u32], conns: &[Conn]) -> Vec<Flow> {
+    let id_of = ids(order);
     let mut place: Vec<u32> = conns.iter().map(|conn| conn.first.0).collect();
     let mut arranged = flows.to_vec();
     for flow in flows {
@@ -258,7 +282,6 @@ fn arrange(flows: &[Flow], order: &[u32], conns: &[Conn]) -> Vec<Flow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Time;
     use proptest::prelude::*;
 
     const NOW: Start = Start::At(Time::ZERO);

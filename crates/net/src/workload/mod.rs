@@ -215,4 +215,6 @@ pub struct Traffic {
     pub triggers: Vec<Trigger>,
     /// Work inside hosts, by index.
     pub steps: Vec<Step>,
+    /// Connections that their sender gives up so long after it began, if they are not done; sorted.
+    pub cuts: Vec<(ConnId, Time)>,
 }

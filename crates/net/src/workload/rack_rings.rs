@@ -35,6 +35,10 @@ options! {
         /// No flow starts at or after this time. Default: the end of the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<Time> = None,
+        /// A flow that is not done so long after its start is given up: nothing more of it is sent. Default:
+        /// none is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        give_up: Option<Time> = None,
         /// Priority class, 0 to 7.
         #[schemars(range(max = 7))]
         class: u8 = 0,
@@ -59,6 +63,10 @@ impl RackRings {
                 let why = format!("`{key}` is {low}: above zero, and below {high}");
                 return Err(SpecError::new(key, why));
             }
+        }
+        if self.give_up == Some(Time::ZERO) {
+            let why = "`give-up` is 0s: no flow could begin; leave it out for none to be given up";
+            return Err(SpecError::new("give-up", why));
         }
         for (key, rate) in [("large-rate", self.large_rate), ("small-rate", self.small_rate)] {
             if rate.0 == 0 {
@@ -101,6 +109,7 @@ impl Generate for RackRings {
                     let size = low.0 + job.rng.below(high.0 - low.0);
                     let conn = job.tcp(src, dst, self.class)?;
                     job.send(conn, Bytes(size), Start::At(at), None)?;
+                    self.give_up.into_iter().for_each(|after| job.out.give_up(conn, after));
                     at = at.after(Rate(rate.max(1)).time_for(Bytes(size)));
                 }
             }
@@ -144,6 +153,20 @@ mod tests {
     }
 
     #[test]
+    fn flows_are_given_up_where_that_is_asked_for() {
+        let spec = RackRings { give_up: Some(Time::s(2)), ..RackRings::default() };
+        let traffic = made(&WorkloadSpec::RackRings(spec), &shape(8, 16));
+        assert_eq!(traffic.cuts.len(), traffic.conns.len());
+        assert!(
+            traffic
+                .cuts
+                .iter()
+                .zip(0..)
+                .all(|((conn, after), at)| { conn.0 == at && *after == Time::s(2) })
+        );
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused() {
         let no = |spec: RackRings, racks| refusal(&WorkloadSpec::RackRings(spec), &shape(racks, 2));
         let until = Some(Time::ms(1));
@@ -151,6 +174,8 @@ mod tests {
         assert!(no(spec.clone(), 1).contains("two racks"));
         assert!(no(RackRings { rings: 4, ..spec.clone() }, 4).contains("from 1 to 3"));
         assert!(no(RackRings { small_low: Bytes(0), ..spec.clone() }, 4).contains("small-low"));
+        let at_once = RackRings { give_up: Some(Time::ZERO), ..spec.clone() };
+        assert!(no(at_once, 4).contains("give-up"));
         assert!(no(RackRings { large_rate: Rate(0), ..spec }, 4).contains("large-rate"));
     }
 }

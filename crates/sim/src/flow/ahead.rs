@@ -1,7 +1,6 @@
 //! Flows that start soon: their ways, found several at a time.
 
 use super::engine::Engine;
-use super::maxmin::FlowKey;
 use slotline_net::id::HostId;
 
 /// Flows that are looked at together.
@@ -64,11 +63,11 @@ impl Engine {
 
     /// Reads what will be needed of the flows of which one has sent its last byte next.
     pub(super) fn look_at_next_sent(&mut self) {
-        let Engine { ahead, agenda, plan, senders, rates, .. } = self;
-        for &(_, key) in agenda.next() {
-            let sender = senders.of(FlowKey(key));
-            let conn = plan.traffic.flows[sender.flow as usize].conn;
-            ahead.read ^= plan.traffic.conns[conn.at()].src.0 ^ rates.glance_at_flow(FlowKey(key));
-        }
+        let Engine { ahead, plan, senders, rates, .. } = self;
+        rates.glance_ahead(|key, read| {
+            let flow = senders.of(key).flow;
+            let conn = plan.traffic.flows[flow as usize].conn;
+            ahead.read ^= plan.traffic.conns[conn.at()].src.0 ^ read;
+        });
     }
 }

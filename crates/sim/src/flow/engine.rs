@@ -1,6 +1,5 @@
 //! From a network to its outcome: what happens when.
 
-use super::agenda::Agenda;
 use super::ahead::Ahead;
 use super::applications::{Applications, Due};
 use super::fabric::Fabric;
@@ -44,8 +43,8 @@ pub(super) struct Engine {
     pub(super) now: u64,
     pub(super) applications: Applications,
     pub(super) senders: Senders,
-    /// When flows have sent their last byte.
-    pub(super) agenda: Agenda,
+    /// Flows that have sent their last byte by now, the last in order first.
+    ended: Vec<FlowKey>,
     pub(super) flows: Vec<Passage>,
     pub(super) scheduled: Option<Scheduled>,
     pub(super) way: Vec<u32>,
@@ -87,7 +86,7 @@ impl Engine {
             now: 0,
             applications: Applications::new(&plan),
             senders: Senders::new(plan.traffic.conns.len(), capacities.len()),
-            agenda: Agenda::default(),
+            ended: Vec::new(),
             flows: vec![Passage::NEVER; plan.traffic.flows.len()],
             scheduled,
             way: Vec::new(),
@@ -128,6 +127,7 @@ impl Engine {
                 break;
             }
             self.now = next;
+            self.rates.advance(next);
             self.turn();
             self.events += 1;
             if self.completed >= self.options.completions {
@@ -145,7 +145,7 @@ impl Engine {
 
     /// When something happens next, if anything that could make a difference ever does.
     fn next_time(&mut self) -> Option<u64> {
-        let flow = self.next_sent().unwrap_or(u64::MAX);
+        let flow = self.rates.next_end().unwrap_or(u64::MAX);
         let start = self.starts.get(self.next_start);
         let start = start.map_or(u64::MAX, |&flow| self.plan.start_time(flow).as_ps());
         let change = self.timeline.get(self.next_change).map_or(u64::MAX, |(at, ..)| *at);
@@ -164,18 +164,6 @@ impl Engine {
         (next < u64::MAX).then_some(next)
     }
 
-    /// When the next flow has sent its last byte; those that were put off go back to their place.
-    fn next_sent(&mut self) -> Option<u64> {
-        loop {
-            let (at, key) = self.agenda.first()?;
-            let due = self.senders.of(FlowKey(key)).due;
-            if due <= at {
-                return Some(at);
-            }
-            self.agenda.put_off_first(due);
-        }
-    }
-
     /// All that happens now.
     fn turn(&mut self) {
         while self.change() || self.sent() || self.due() || self.start() {}
@@ -187,25 +175,19 @@ impl Engine {
     }
 
     fn find_rates(&mut self) {
-        let Engine { rates, senders, agenda, now, .. } = self;
-        match rates {
-            Rates::MaxMin(rates) if self.unsolved => {
-                rates.solve();
-                rates.drain_changed(|key, rate| senders.set_rate(key, rate, *now, agenda));
-            }
+        match &mut self.rates {
+            Rates::MaxMin(rates) if self.unsolved => rates.solve(),
             Rates::MaxMin(_) => {}
             Rates::Aimd(rates) => {
-                if self.next_tick <= *now {
-                    rates.tick(|key, rate| senders.set_rate(key, rate, *now, agenda));
-                    self.next_tick = *now + rates.tick_length().as_ps();
-                } else if self.next_tick == u64::MAX && !rates.is_empty() {
-                    let tick = rates.tick_length().as_ps();
+                let (tick, now) = (rates.aimd.tick_length().as_ps(), self.now);
+                if self.next_tick == u64::MAX && !rates.aimd.is_empty() {
                     self.next_tick = now.div_ceil(tick) * tick;
-                    if self.next_tick == *now {
-                        return self.find_rates();
-                    }
                 }
-                if rates.is_empty() {
+                if self.next_tick <= now {
+                    rates.tick();
+                    self.next_tick = now + tick;
+                }
+                if rates.aimd.is_empty() {
                     self.next_tick = u64::MAX;
                 }
             }
@@ -256,9 +238,9 @@ impl Engine {
         let info = &self.plan.traffic.conns[conn as usize];
         let cap = self.cap(conn);
         let weight = self.weights[usize::from(info.class)];
-        let key = self.rates.insert(&self.way, weight, cap);
         let (wire, _) = self.plan.wire_bytes(flow);
-        self.senders.put(key, Sender::new(conn, flow, wire, self.now));
+        let key = self.rates.insert(&self.way, weight, cap, wire as f64);
+        self.senders.put(key, Sender::new(conn, flow, wire));
         self.unsolved = true;
         if let Carrier::Udp { on, off, .. } = info.carrier
             && off > Time::ZERO
@@ -290,13 +272,14 @@ impl Engine {
 
     /// Whether a flow has sent its last byte by now; if so, it has been dealt with.
     fn sent(&mut self) -> bool {
-        let Some(key) = self.next_sent().filter(|at| *at <= self.now).and(self.agenda.first())
-        else {
-            return false;
-        };
-        let key = FlowKey(key.1);
-        self.look_at_next_sent();
-        self.senders.progress(key, self.now);
+        if self.ended.is_empty() {
+            self.rates.ended(&mut self.ended);
+            self.ended.sort_unstable_by(|one, other| other.cmp(one));
+            if !self.ended.is_empty() {
+                self.look_at_next_sent();
+            }
+        }
+        let Some(key) = self.ended.pop() else { return false };
         let Sender { conn, flow, .. } = *self.senders.of(key);
         self.all_sent(flow, key);
         let next = self.senders.complete(conn);
@@ -306,8 +289,7 @@ impl Engine {
             Some(next) => {
                 let (wire, _) = self.plan.wire_bytes(next);
                 self.senders.go_on(key, next, wire);
-                let due = self.senders.of(key).due;
-                self.agenda.put_off_first(due);
+                self.rates.extend(key, wire as f64);
             }
             None => self.stop_sending(key, conn),
         }
@@ -315,10 +297,8 @@ impl Engine {
     }
 
     fn stop_sending(&mut self, key: FlowKey, conn: u32) {
-        self.rates.way(key, &mut self.way);
-        self.senders.book(key, &self.way);
+        self.book(key);
         self.rates.remove(key);
-        self.agenda.remove(key.0);
         self.senders.rest(conn);
         self.unsolved = true;
     }
@@ -421,8 +401,7 @@ impl Engine {
         let new = std::mem::take(&mut self.way);
         self.rates.way(key, &mut self.way);
         if !new.is_empty() && new != self.way {
-            self.senders.progress(key, self.now);
-            self.senders.book(key, &self.way);
+            self.senders.book(key, self.rates.left(key), &self.way);
             self.rates.reroute(key, &new);
             self.unsolved = true;
         }
@@ -432,14 +411,9 @@ impl Engine {
     fn sample(&mut self) {
         match &self.rates {
             Rates::MaxMin(rates) => {
-                for &link in &self.sampled {
-                    for key in rates.flows(link) {
-                        self.senders.progress(key, self.now);
-                        self.way.clear();
-                        self.way.extend(rates.way(key));
-                        self.senders.book(key, &self.way);
-                    }
-                }
+                let of_link = |&link: &u32| rates.flows(link);
+                let keys: Vec<FlowKey> = self.sampled.iter().flat_map(of_link).collect();
+                keys.into_iter().for_each(|key| self.book(key));
             }
             Rates::Aimd(_) => self.book_all(),
         }
@@ -452,11 +426,13 @@ impl Engine {
 
     /// Brings the bytes of all links up to now.
     pub(super) fn book_all(&mut self) {
-        for (key, _) in self.senders.all() {
-            self.senders.progress(key, self.now);
-            self.rates.way(key, &mut self.way);
-            self.senders.book(key, &self.way);
-        }
+        self.senders.all().into_iter().for_each(|(key, _)| self.book(key));
+    }
+
+    /// Brings what links have carried of a flow up to now.
+    fn book(&mut self, key: FlowKey) {
+        self.rates.way(key, &mut self.way);
+        self.senders.book(key, self.rates.left(key), &self.way);
     }
 }
 

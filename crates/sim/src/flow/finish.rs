@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 
 impl Engine {
     pub(super) fn finish(mut self, watch: &Watch) -> FlowOutcome {
+        self.rates.advance(self.now);
         self.book_all();
         watch.reached.store(self.now, Ordering::Relaxed);
         watch.completed.store(self.completed, Ordering::Relaxed);
@@ -41,7 +42,8 @@ impl Engine {
             self.rates.way(key, &mut self.way);
             let latency = self.fabric.latency(self.way.iter().copied(), 0);
             let (wire, _) = self.plan.wire_bytes(sender.flow);
-            let not_there = sender.left + sender.rate * latency.as_ps() as f64;
+            let on_its_way = self.rates.rate(key) * latency.as_secs_f64();
+            let not_there = self.rates.left(key) + on_its_way;
             let share = (1.0 - not_there / wire as f64).max(0.0);
             let payload = self.plan.traffic.flows[sender.flow as usize].bytes;
             self.flows[sender.flow as usize].delivered = (payload as f64 * share) as u64;
@@ -66,7 +68,7 @@ impl Engine {
         }
         for (key, _) in self.senders.all() {
             let sender = self.senders.of(key);
-            volume.under_way += self.plan.wire_bytes(sender.flow).0 as f64 - sender.left;
+            volume.under_way += self.plan.wire_bytes(sender.flow).0 as f64 - self.rates.left(key);
         }
         volume.sent = self.fabric.first_links().map(|link| self.senders.carried[link]).sum();
         volume

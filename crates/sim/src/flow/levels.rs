@@ -1,201 +1,157 @@
 //! The links of the max-min solver: their levels, and which of them may be wrong.
 
-use super::queue::{Queue, Turn};
-use super::shares::{NOBODY, Share};
-
-/// A link of which no more than this share is taken need not be watched while levels change.
-const EASY: f64 = 0.8;
-/// A link is not full if no more than this share of its capacity is taken.
-const FULL: f64 = 1.0 + 1e-12;
+use super::queue::{OUT, Queue};
+use super::ways::Ways;
 
 /// A link without its flows. It fills a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Link {
     pub capacity: f64,
-    /// Above this it is more than full.
-    pub most: f64,
-    /// What a flow of weight one gets at most; infinite where the link is not full.
+    /// What a flow of weight one gets that is limited here; infinite where none is.
     pub level: f64,
-    /// Where it waits, the level of its turn.
-    pub key: f64,
-    /// What those take that are limited elsewhere; while it is easy, all, the free ones what they had.
+    /// What the flows take that are limited elsewhere.
     pub taken: f64,
-    /// The weight of all others.
+    /// The weight of those that are limited here.
     pub weight: f64,
-    /// Their number.
-    pub count: u32,
-    /// Whether its level may be wrong.
-    pub waits: bool,
-    /// Whether nothing has changed since `key` was found flow by flow.
-    pub fresh: bool,
-    /// Whether it has so much room that it is not watched. A free flow has at least one link that is.
-    pub easy: bool,
+    /// What a flow of weight one had got by `since` if it had always been limited here.
+    pub clock: f64,
+    /// In picoseconds.
+    pub since: u64,
+    /// What the clock shows when the first of those that are limited here ends.
+    pub first: f64,
+    /// No flow that is limited elsewhere gets more, for a weight of one.
+    pub most: f32,
+    /// Its chain in the queue.
+    next: u32,
 }
 
 impl Link {
-    /// A link that is more than full above its capacity and the share `tolerance` of it.
-    pub fn new(capacity: f64, tolerance: f64) -> Link {
+    pub fn new(capacity: f64) -> Link {
         Link {
             capacity,
-            most: capacity * (FULL + tolerance),
             level: f64::INFINITY,
-            key: 0.0,
             taken: 0.0,
             weight: 0.0,
-            count: 0,
-            waits: false,
-            fresh: false,
-            easy: false,
+            clock: 0.0,
+            since: 0,
+            first: f64::INFINITY,
+            most: 0.0,
+            next: OUT,
         }
     }
 
-    /// The least level it may have, from its sums alone: exact where no flow that is limited elsewhere
-    /// has more than this.
+    /// The level at which all is used, if none that is limited elsewhere gets more than that.
     #[inline]
     pub fn bound(&self) -> f64 {
-        if self.count > 0 {
-            (self.capacity - self.taken) / self.weight
-        } else if self.taken <= self.most {
-            f64::INFINITY
-        } else {
-            0.0
+        (self.capacity - self.taken) / self.weight
+    }
+
+    /// Brings the clock up to `now`.
+    #[inline]
+    pub fn wind(&mut self, now: u64) {
+        if self.level < f64::INFINITY {
+            self.clock += self.level * 1e-12 * (now - self.since) as f64;
         }
+        self.since = now;
     }
 
-    /// One more flow that is not limited elsewhere.
-    #[inline]
-    pub fn join(&mut self, weight: f64) {
-        self.count += 1;
-        self.weight += weight;
+    /// When the first of the flows that are limited here ends; [`u64::MAX`] if never.
+    pub fn due(&self) -> u64 {
+        let span = ((self.first - self.clock) / (self.level * 1e-12)).max(0.0).ceil();
+        let known = self.level > 0.0 && self.level < f64::INFINITY && span < 9e18;
+        if known { self.since.saturating_add(span as u64) } else { u64::MAX }
     }
 
-    /// One less.
-    #[inline]
-    pub fn part(&mut self, weight: f64) {
-        self.count -= 1;
-        self.weight = if self.count == 0 { 0.0 } else { self.weight - weight };
+    /// Nobody is limited here any more.
+    pub fn open(&mut self) {
+        (self.level, self.weight, self.clock) = (f64::INFINITY, 0.0, 0.0);
+        self.first = f64::INFINITY;
     }
 }
 
-/// All links, and how far the water has risen.
+/// All links, and those among them whose levels may be wrong.
 #[derive(Clone, Debug)]
 pub(super) struct Levels {
     pub links: Vec<Link>,
-    pub queue: Queue,
-    /// How far the water is; below zero while it does not rise.
-    pub now: f64,
-    /// Links that are easy and have less room than they had.
-    pub crowded: Vec<u32>,
-    /// Links that are not easy, and not full.
-    pub roomy: Vec<u32>,
-    tolerance: f64,
+    queue: Queue,
+    /// A link is more than full above this share of its capacity.
+    full: f64,
 }
 
 impl Levels {
-    pub fn new(capacities: &[f64], tolerance: f64) -> Levels {
+    pub fn new(capacities: &[f64], full: f64) -> Levels {
+        let greatest = capacities.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         Levels {
-            links: capacities.iter().map(|&capacity| Link::new(capacity, tolerance)).collect(),
-            tolerance,
-            queue: Queue::default(),
-            now: -1.0,
-            crowded: Vec::new(),
-            roomy: Vec::new(),
+            links: capacities.iter().map(|&capacity| Link::new(capacity)).collect(),
+            queue: Queue::new(greatest),
+            full,
         }
     }
 
-    /// A link that is not there yet.
-    pub fn fresh(&self, capacity: f64) -> Link {
-        Link::new(capacity, self.tolerance)
-    }
-
-    /// Gives a link another capacity.
-    pub fn set_capacity(&mut self, link: u32, capacity: f64) {
-        let Link { most, .. } = self.fresh(capacity);
-        let entry = &mut self.links[link as usize];
-        (entry.capacity, entry.most) = (capacity, most);
-        self.more(link);
-    }
-
+    #[inline]
     pub fn of(&mut self, link: u32) -> &mut Link {
         &mut self.links[link as usize]
     }
 
-    /// `link` waits for its turn at `key`.
+    /// What a flow gets that is limited by `link`, for a weight of one.
     #[inline]
-    pub fn wait(&mut self, link: u32, key: f64) {
-        let entry = &mut self.links[link as usize];
-        (entry.waits, entry.key) = (true, key);
-        self.queue.push(Turn { key, link });
+    pub fn level(&self, link: u32) -> f64 {
+        self.links[link as usize].level
     }
 
-    /// More may be wanted of `link`, at levels above `now`.
+    /// Whether more is taken of a link than it has.
     #[inline]
-    pub fn more(&mut self, link: u32) {
+    pub fn is_crowded(&self, link: u32) -> bool {
+        let entry = &self.links[link as usize];
+        entry.taken > entry.capacity * self.full
+    }
+
+    /// A link is to be looked at.
+    pub fn doubt(&mut self, link: u32) {
         let entry = &mut self.links[link as usize];
-        entry.fresh = false;
-        let (least, now) = (entry.bound().min(entry.level), self.now.max(0.0));
-        let key = if least > now { least } else { now };
-        if !entry.waits || entry.key > key {
-            self.wait(link, key);
+        if entry.next == OUT {
+            let bound = if entry.weight > 0.0 { entry.bound() } else { f64::from(entry.most) };
+            entry.next = self.queue.push(link, bound.min(entry.level).max(0.0));
         }
     }
 
-    /// Less is wanted of `link`: it may have to leave its level, unless it has just got it.
+    /// A link that is to be looked at, roughly the one of the lowest level.
     #[inline]
-    pub fn less(&mut self, link: u32) {
-        let entry = &mut self.links[link as usize];
-        entry.fresh = false;
-        if !entry.waits && entry.level < f64::INFINITY && entry.level > self.now {
-            let level = entry.level;
-            self.wait(link, level);
-        }
+    pub fn next(&mut self) -> Option<u32> {
+        let links = &mut self.links;
+        self.queue.pop(|link| std::mem::replace(&mut links[link as usize].next, OUT))
     }
 
-    /// A flow on `link` that had `old` gets `level`, elsewhere.
+    /// A flow of another link than `at` gets more, for a weight of one, by `change`, and has not more than
+    /// `most` then: all links of its way are told, but `at`, where it is known.
     #[inline]
-    pub fn shift(&mut self, link: u32, old: &Share, level: f64) {
-        let weight = f64::from(old.weight);
-        let entry = &mut self.links[link as usize];
-        if entry.easy {
-            entry.taken += weight * (level - old.rate);
-            if entry.taken > EASY * entry.capacity {
-                self.crowded.push(link);
-            }
-        } else if old.at == NOBODY || old.at == link {
-            entry.part(weight);
-            entry.taken += weight * level;
-            self.less(link);
-        } else {
-            entry.taken += weight * (level - old.rate);
-            if level < old.rate {
-                self.less(link);
-            } else if entry.level < f64::INFINITY || entry.count > 0 {
-                self.more(link);
-            }
-        }
-    }
-
-    /// Puts the turn of `link` off to `key` if others come before that; whether they do.
-    #[inline]
-    pub fn waits_until(&mut self, link: u32, key: f64) -> bool {
-        let key = if key > self.now { key } else { self.now };
-        let waits = self.queue.first() < key;
-        if waits {
-            self.wait(link, key);
-        } else {
-            self.links[link as usize].key = key;
-            self.now = key;
-        }
-        waits
-    }
-
-    /// Links with much room are not watched from now on.
-    pub fn ease(&mut self) {
-        for link in self.roomy.drain(..) {
+    pub fn shift(&mut self, ways: &Ways, flow: u32, change: f64, most: f32) {
+        let change = change * ways.weight(flow);
+        ways.visit(flow, |link| {
             let entry = &mut self.links[link as usize];
-            let open = entry.level == f64::INFINITY && entry.count == 0 && !entry.waits;
-            entry.easy = open && entry.taken < EASY * entry.capacity;
-        }
+            entry.taken += change;
+            entry.most = if most > entry.most { most } else { entry.most };
+            let doubtful = entry.level < f64::INFINITY || entry.taken > entry.capacity * self.full;
+            if doubtful && entry.next == OUT {
+                self.doubt(link);
+            }
+        });
     }
+
+    /// Does `what`, of which `link` hears nothing.
+    #[inline]
+    pub fn apart(&mut self, link: u32, what: impl FnOnce(&mut Levels)) {
+        let Link { taken, most, next, .. } = self.links[link as usize];
+        self.links[link as usize].next = link;
+        what(self);
+        let entry = &mut self.links[link as usize];
+        (entry.taken, entry.most, entry.next) = (taken, most, next);
+    }
+}
+
+/// A number of less precision that is not below `level`.
+pub(super) fn upwards(level: f64) -> f32 {
+    let near = level as f32;
+    if f64::from(near) < level { near.next_up() } else { near }
 }

@@ -1,23 +1,28 @@
 //! Exact weighted max-min fair rates, solved again only where a change is felt.
 //!
-//! Every link has a *level*: the largest rate, for a weight of one, that it gives to any flow; infinite
-//! where it is not full. A flow gets the least level on its way. Levels are right when the flows of each
-//! full link add up to its capacity, those that get less elsewhere counted with what they get there:
-//! then every flow has a full link on which nobody gets more, which is what max-min fair means
-//! (Bertsekas and Gallager, "Data Networks", section 6.5.2).
+//! A flow is limited by one link of its way. All flows that a link limits get the same there, for a
+//! weight of one: the link's *level*. Levels are right when the flows of each such link add up to its
+//! capacity, those that are limited elsewhere counted with what they get there, no flow of it gets more
+//! than its level, and no other link is more than full: then every flow has a full link on which nobody
+//! gets more, which is what max-min fair means (Bertsekas and Gallager, "Data Networks", section 6.5.2).
 //!
-//! A level depends on lower levels alone. So changes are worked off from the lowest level upwards, as
-//! water is filled into a basin: at any moment all levels below `now` are right. A link is looked at
-//! when the water reaches the least level it may have. If that is less than the level it had, it has
-//! come down: it settles, and those of its flows that had more get this. If the water reaches the level
-//! it had and there is room left, the link departs from that level: its flows are *free* until they find
-//! their limits higher up. Links and flows that no change reaches are not touched, and no link settles
-//! twice.
+//! So what is kept is a level for each link and not a rate for each flow. A link whose level may be wrong
+//! is looked at: its level follows from two sums, or, if a flow of it gets more than that elsewhere, from
+//! a look at its flows, and then it limits those. Where the level is another one, the difference is added
+//! to the sums of all other links on the ways of its own flows, which are to be looked at in turn. Links
+//! are taken in order of their levels, for a level depends on lower ones alone; the order saves work, and
+//! the result does not depend on it: when nothing is in doubt any more, the conditions above hold.
+//!
+//! Each link has a clock that shows what a flow of weight one has got there. A flow that is limited by it
+//! ends when the clock shows a certain number, however the level changes meanwhile. So a change costs
+//! nothing for the flows themselves; of each link, the first one that ends is known.
 
+use super::ends::Ends;
 use super::levels::{Levels, Link};
 use super::members::Members;
-use super::queue::Turn;
-use super::shares::{NOBODY, Share, Ways};
+use super::ways::Ways;
+
+mod solve;
 
 /// Names a flow until it is removed; then the key is used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,45 +37,56 @@ impl FlowKey {
 
 /// Levels that differ by less than this share are the same in any case.
 const ROUNDING: f64 = 1e-13;
-/// Levels that differ by more than this share do so even if they are known from sums that were added to
-/// and taken from many times.
-const DRIFT: f64 = 1e-9;
-/// In place of the rate a flow had: there was no such flow.
-const NEW: f64 = -1.0;
-/// It has not changed.
-const UNCHANGED: f64 = -2.0;
-/// In place of a rate: the flow is no longer there.
-const GONE: f64 = -3.0;
+/// A link does not limit a flow that gets more than its level by less than this share; nor is a link that
+/// is more than full by this share.
+const TIE: f64 = 1e-12;
+/// In place of a link: none, the flow is free.
+const NOBODY: u32 = u32::MAX;
 
 /// What solving has cost so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Effort {
-    /// Times a link's turn came.
+    /// Times a link was looked at.
     pub turns: u64,
     /// Links looked at flow by flow.
     pub scans: u64,
-    /// Rates that were given to a flow.
+    /// Rates that changed.
     pub given: u64,
 }
 
-/// Flows on links, and the rate of each. Rates and capacities are in any one unit.
+/// Where a flow is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// What the clock of its link shows when it ends; while it is free, what it has left for a weight of
+    /// one.
+    finish: f64,
+    /// The link that limits it.
+    at: u32,
+}
+
+/// Flows on links, the rate of each, and when it ends. Times are in picoseconds, capacities and rates in
+/// bytes per second.
 #[derive(Clone, Debug)]
 pub struct MaxMin {
     levels: Levels,
     members: Members,
-    shares: Vec<Share>,
     ways: Ways,
+    flows: Vec<Place>,
+    now: u64,
     /// Links of the network; those after them belong to one flow each and limit it.
     fabric: usize,
     unused_flows: Vec<u32>,
     unused_links: Vec<u32>,
-    /// Flows that were given another rate.
-    changed: Vec<u32>,
-    /// By flow, the rate it had; [`UNCHANGED`] for those that are not in `changed`.
-    before: Vec<f64>,
+    /// Flows that no link limits yet.
+    free: Vec<u32>,
+    /// When the first of the flows ends that a link limits.
+    ends: Ends,
+    /// Links of which this has changed.
+    moved: Vec<u32>,
     effort: Effort,
     /// Levels that differ by less than this share are the same.
     same: f64,
+    tie: f64,
 }
 
 impl MaxMin {
@@ -83,30 +99,38 @@ impl MaxMin {
     /// rates are exact. Errors do not add up: a link's level is found from what its flows get now.
     pub fn rough(capacities: &[f64], tolerance: f64) -> MaxMin {
         MaxMin {
-            same: tolerance.max(ROUNDING),
-            levels: Levels::new(capacities, tolerance),
+            levels: Levels::new(capacities, 1.0 + tolerance + TIE),
             members: Members::new(capacities.len()),
-            shares: Vec::new(),
             ways: Ways::default(),
+            flows: Vec::new(),
+            now: 0,
             fabric: capacities.len(),
             unused_flows: Vec::new(),
             unused_links: Vec::new(),
-            changed: Vec::new(),
-            before: Vec::new(),
+            free: Vec::new(),
+            ends: Ends::default(),
+            moved: Vec::new(),
             effort: Effort::default(),
+            same: tolerance.max(ROUNDING),
+            tie: tolerance.max(TIE),
         }
     }
 
-    /// A flow over `links`, each once, with a `weight` above zero, that never gets more than `cap`. Its
-    /// rate is known after [`MaxMin::solve`].
-    pub fn insert(&mut self, links: &[u32], weight: f64, cap: f64) -> FlowKey {
-        let key = self.unused_flows.pop().unwrap_or_else(|| self.grow());
-        self.shares[key as usize] = Share { rate: 0.0, weight: weight as f32, at: NOBODY };
-        self.mark(key, NEW);
-        self.before[key as usize] = NEW;
+    /// Time goes on to `now`.
+    pub fn advance(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    /// A flow of so many `bytes` over `links`, each once, with a `weight` above zero, that never gets more
+    /// than `cap`. It gets something from the next [`MaxMin::solve`] on.
+    pub fn insert(&mut self, links: &[u32], weight: f64, cap: f64, bytes: f64) -> FlowKey {
+        let key = self.unused_flows.pop().unwrap_or_else(|| {
+            self.flows.push(Place { finish: 0.0, at: NOBODY });
+            self.ways.grow()
+        });
         let own = (cap < f64::INFINITY).then(|| self.own_link(cap));
-        self.ways.set(key, links.iter().copied().chain(own));
-        self.enter(key);
+        self.ways.set(key, weight as f32, links.iter().copied().chain(own));
+        self.enter(key, bytes / self.ways.weight(key));
         FlowKey(key)
     }
 
@@ -114,26 +138,34 @@ impl MaxMin {
     pub fn remove(&mut self, key: FlowKey) {
         let own = self.own_link_of(key);
         self.leave(key.0);
-        self.shares[key.at()].rate = GONE;
         self.unused_flows.push(key.0);
         self.unused_links.extend(own);
     }
 
     /// Puts a flow on another way.
     pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
-        let own = self.own_link_of(key);
-        let share = self.shares[key.at()];
+        let (own, weight) = (self.own_link_of(key), self.ways.weight(key.0));
+        let left = self.left(key) / weight;
         self.leave(key.0);
-        self.mark(key.0, share.rate);
-        self.shares[key.at()] = Share { rate: 0.0, at: NOBODY, ..share };
-        self.ways.set(key.0, links.iter().copied().chain(own));
-        self.enter(key.0);
+        self.ways.set(key.0, weight as f32, links.iter().copied().chain(own));
+        self.enter(key.0, left);
+    }
+
+    /// A flow has `bytes` more to send.
+    pub fn extend(&mut self, key: FlowKey, bytes: f64) {
+        let Place { finish, at } = &mut self.flows[key.at()];
+        *finish += bytes / self.ways.weight(key.0);
+        if *at != NOBODY {
+            let link = *at;
+            self.find_first(link);
+            self.ends.set(link, self.levels.of(link).due());
+        }
     }
 
     /// Gives a link another capacity; zero: it carries nothing.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
-        self.watch(link);
-        self.levels.set_capacity(link, capacity);
+        self.levels.of(link).capacity = capacity;
+        self.levels.doubt(link);
     }
 
     /// Gives a flow that was inserted with a cap another one.
@@ -145,14 +177,40 @@ impl MaxMin {
 
     /// A flow's rate, as of the last [`MaxMin::solve`].
     pub fn rate(&self, key: FlowKey) -> f64 {
-        let share = &self.shares[key.at()];
-        share.rate * f64::from(share.weight)
+        let limit = self.levels.links.get(self.flows[key.at()].at as usize);
+        limit.map_or(0.0, |link| link.level * self.ways.weight(key.0))
+    }
+
+    /// The bytes that a flow has not sent by now; a few too little, by rounding, where it has sent all.
+    pub fn left(&self, key: FlowKey) -> f64 {
+        let Place { finish, at } = self.flows[key.at()];
+        let clock = self.levels.links.get(at as usize).map_or(0.0, |link| {
+            let mut link = *link;
+            link.wind(self.now);
+            link.clock
+        });
+        (finish - clock) * self.ways.weight(key.0)
+    }
+
+    /// When the next flow ends.
+    pub fn next_end(&mut self) -> Option<u64> {
+        self.ends.first().map(|(due, _)| due)
+    }
+
+    /// Adds flows to `out` that have ended by now: all of one link. They are to be removed, or extended.
+    pub fn ended(&mut self, out: &mut Vec<FlowKey>) {
+        let Some((_, link)) = self.ends.first().filter(|(due, _)| *due <= self.now) else { return };
+        let entry = self.levels.of(link);
+        entry.wind(self.now);
+        let reached = entry.clock.max(entry.first);
+        let ended = |flow: &&u32| self.flows[**flow as usize].finish <= reached;
+        out.extend(self.members.own(link).iter().filter(ended).map(|&flow| FlowKey(flow)));
     }
 
     /// The links of a flow's way.
     pub fn way(&self, key: FlowKey) -> impl Iterator<Item = u32> {
         let fabric = self.fabric as u32;
-        self.ways.of(key.0).iter().copied().take_while(move |&link| link < fabric)
+        self.ways.of(key.0).take_while(move |&link| link < fabric)
     }
 
     /// The flows on a link, in no order that means anything, but always the same.
@@ -160,16 +218,23 @@ impl MaxMin {
         self.members.of(link).iter().map(|&flow| FlowKey(flow))
     }
 
+    /// Flows of which one is likely to end soon.
+    pub(super) fn soon(&self) -> impl Iterator<Item = FlowKey> {
+        self.ends
+            .soon()
+            .flat_map(|link| self.members.own(link).iter().take(2).copied().map(FlowKey))
+    }
+
     /// Something of what is kept of the links of a flow.
     pub(super) fn glance_at_flow(&self, key: FlowKey) -> u32 {
-        self.ways.of(key.0).iter().fold(0, |read, &link| read ^ self.glance(link))
+        self.ways.of(key.0).fold(0, |read, link| read ^ self.glance(link))
     }
 
     /// Something of what is kept of a link and its flows.
     pub(super) fn glance(&self, link: u32) -> u32 {
         let flow = self.members.of(link).last().copied().unwrap_or(0);
-        let share = self.shares.get(flow as usize).map_or(0, |share| share.at);
-        self.levels.links[link as usize].count ^ share
+        let at = self.flows.get(flow as usize).map_or(0, |flow| flow.at);
+        self.levels.links[link as usize].most.to_bits() ^ at
     }
 
     /// What solving has cost so far.
@@ -177,316 +242,99 @@ impl MaxMin {
         self.effort
     }
 
-    /// Calls `each` for every flow whose rate has changed since the last call, new ones included.
-    pub fn drain_changed(&mut self, mut each: impl FnMut(FlowKey, f64)) {
-        for key in self.changed.drain(..) {
-            let share = &self.shares[key as usize];
-            let before = std::mem::replace(&mut self.before[key as usize], UNCHANGED);
-            if share.rate != before && share.rate != GONE {
-                each(FlowKey(key), share.rate * f64::from(share.weight));
-            }
-        }
-    }
-
-    /// Brings all rates up to date.
-    pub fn solve(&mut self) {
-        self.sweep();
-        while self.fills_up() {
-            self.sweep();
-        }
-        self.levels.ease();
-    }
-
-    /// Works off all changes, from the lowest level upwards.
-    fn sweep(&mut self) {
-        self.levels.now = 0.0;
-        while let Some(Turn { key, link }) = self.levels.queue.pop() {
-            let entry = &self.levels.links[link as usize];
-            if entry.waits && entry.key == key {
-                self.levels.now = key.max(self.levels.now);
-                self.effort.turns += 1;
-                self.turn(link);
-            }
-        }
-        self.levels.now = -1.0;
-    }
-
-    /// Whether links that were not watched, because they had much room, are more than full now: these are
-    /// watched in another sweep.
-    fn fills_up(&mut self) -> bool {
-        let mut filled = false;
-        while let Some(link) = self.levels.crowded.pop() {
-            self.watch(link);
-            if self.levels.of(link).bound() < f64::INFINITY {
-                filled = true;
-                self.levels.more(link);
-            }
-        }
-        filled
-    }
-
-    /// From now on `link` is watched. Outside of a sweep no flow of a link that is not is free: those that
-    /// have come since the last one have all links of their ways watched.
-    fn watch(&mut self, link: u32) {
-        self.levels.of(link).easy = false;
-    }
-
-    fn grow(&mut self) -> u32 {
-        self.shares.push(Share { rate: 0.0, weight: 1.0, at: NOBODY });
-        self.before.push(UNCHANGED);
-        self.ways.grow()
-    }
-
     /// A link for one flow alone.
     fn own_link(&mut self, cap: f64) -> u32 {
         let link = self.unused_links.pop().unwrap_or_else(|| {
-            let fresh = self.levels.fresh(cap);
-            self.levels.links.push(fresh);
+            self.levels.links.push(Link::new(cap));
             self.members.add_link()
         });
-        let waits = self.levels.of(link).waits;
-        *self.levels.of(link) = Link { waits, key: f64::INFINITY, ..self.levels.fresh(cap) };
+        self.levels.of(link).capacity = cap;
         link
     }
 
     fn own_link_of(&self, key: FlowKey) -> Option<u32> {
-        let last = self.ways.of(key.0).last().copied();
-        last.filter(|&link| link as usize >= self.fabric)
+        self.ways.of(key.0).last().filter(|&link| link as usize >= self.fabric)
     }
 
-    #[inline]
-    fn mark(&mut self, flow: u32, old: f64) {
-        let before = &mut self.before[flow as usize];
-        if *before == UNCHANGED {
-            *before = old;
-            self.changed.push(flow);
-        }
-    }
-
-    /// A free flow joins the links of its way.
-    fn enter(&mut self, flow: u32) {
-        let weight = f64::from(self.shares[flow as usize].weight);
-        for hop in 0..self.ways.of(flow).len() {
+    /// A flow with so much left, for a weight of one, is one of those of the links of its way, and free.
+    fn enter(&mut self, flow: u32, left: f64) {
+        self.flows[flow as usize] = Place { finish: left, at: NOBODY };
+        for hop in 0..self.ways.hops(flow) {
             let (link, _) = self.ways.at(flow, hop);
-            self.watch(link);
             let place = self.members.push(link, flow);
-            self.ways.set_place(flow, hop, place);
-            self.levels.of(link).join(weight);
-            self.levels.more(link);
+            self.ways.set_place(flow, link, place);
         }
+        self.free.push(flow);
     }
 
     /// A flow leaves the links of its way.
     fn leave(&mut self, flow: u32) {
-        let share = self.shares[flow as usize];
-        let weight = f64::from(share.weight);
-        for hop in 0..self.ways.of(flow).len() {
+        let at = self.flows[flow as usize].at;
+        if at == NOBODY {
+            self.free.retain(|other| *other != flow);
+        } else {
+            let level = self.levels.level(at);
+            self.quit(flow);
+            let ways = &self.ways;
+            self.levels.apart(at, |levels| levels.shift(ways, flow, -level, 0.0));
+            self.levels.doubt(at);
+            self.ends.set(at, self.levels.of(at).due());
+        }
+        for hop in 0..self.ways.hops(flow) {
             let (link, place) = self.ways.at(flow, hop);
             if let Some(moved) = self.members.remove(link, place) {
-                self.ways.replace(moved, link, place);
+                self.ways.set_place(moved, link, place);
             }
-            let empty = self.members.of(link).is_empty();
-            let entry = self.levels.of(link);
-            if share.at == link || (share.at == NOBODY && !entry.easy) {
-                entry.part(weight);
-            } else {
-                entry.taken -= weight * share.rate;
+            if self.members.of(link).is_empty() {
+                let entry = self.levels.of(link);
+                (entry.taken, entry.most) = (0.0, 0.0);
             }
-            if empty {
-                (entry.taken, entry.weight) = (0.0, 0.0);
-            }
-            self.levels.less(link);
         }
     }
 
-    /// The water has reached the least level that `link` may have.
-    fn turn(&mut self, link: u32) {
-        let entry = &mut self.levels.links[link as usize];
-        let old = entry.level;
-        if entry.fresh && entry.key < old {
-            let level = entry.key;
-            return self.settle(link, level);
-        }
-        let bound = entry.bound();
-        if bound == f64::INFINITY && old == f64::INFINITY {
-            entry.waits = false;
-            return self.levels.roomy.push(link);
-        }
-        if bound > old * (1.0 + DRIFT + self.same) {
-            if !self.levels.waits_until(link, old) {
-                self.leave_level(link);
-            }
-            return;
-        }
-        if bound < old * (1.0 - DRIFT - self.same) && self.levels.waits_until(link, bound) {
-            return;
-        }
-        let fair = self.fair_level(link, bound);
-        let same = old < f64::INFINITY && (fair - old).abs() <= self.same * old;
-        let fair = if same { old } else { fair };
-        if self.levels.waits_until(link, fair.min(old)) {
-            return;
-        }
-        if fair <= old { self.settle(link, fair) } else { self.leave_level(link) }
-    }
-
-    /// The level at which the flows of `link`, each limited by what it gets elsewhere, fill it; infinite
-    /// where they do not. From below, so that each step ends at or before the level sought.
-    fn fair_level(&mut self, link: u32, bound: f64) -> f64 {
-        self.effort.scans += 1;
-        let now = self.levels.now;
-        let low = if bound < f64::INFINITY { bound * (1.0 - DRIFT) } else { now };
-        let mut level = if low > now { low } else { now };
-        let capacity = self.levels.of(link).capacity;
-        loop {
-            // Limits up to `level`, the weight of the others, and the least of their limits.
-            let (mut taken, mut weight, mut least) = (0.0, 0.0, f64::INFINITY);
-            for &flow in self.members.of(link) {
-                let (limit, w) = self.shares[flow as usize].limit(link);
-                // Without a branch, for nobody can tell which way it goes.
-                let low = limit <= level;
-                taken += if low { limit * w } else { 0.0 };
-                weight += if low { 0.0 } else { w };
-                least = if !low && limit < least { limit } else { least };
-            }
-            let entry = self.levels.of(link);
-            entry.fresh = true;
-            if weight == 0.0 {
-                entry.taken = taken;
-                return f64::INFINITY;
-            }
-            let next = (capacity - taken) / weight;
-            if next <= least {
-                return if next > level { next } else { level };
-            }
-            level = next;
-        }
-    }
-
-    /// `link` has room at the level it had. If it is the next to settle, and no other link stops its flows
-    /// on their way up, it settles at once.
-    fn leave_level(&mut self, link: u32) {
-        let bound = self.levels.of(link).bound();
-        let fair = self.fair_level(link, bound);
-        if fair < f64::INFINITY && fair <= self.levels.queue.first() && self.may_rise(link, fair) {
-            self.levels.now = fair;
-            self.settle(link, fair);
-        } else {
-            self.depart(link);
-        }
-    }
-
-    /// Whether all flows that `link` limits can have `level`, which is more than they have, without
-    /// another link coming down so far.
-    fn may_rise(&self, link: u32, level: f64) -> bool {
-        let links = &self.levels.links;
-        let entry = &links[link as usize];
-        let more = entry.weight * (level - entry.level);
-        let stops = |other: &u32| {
-            let entry = &links[*other as usize];
-            let room = entry.capacity - entry.taken - more;
-            !entry.easy && *other != link && (entry.level <= level || room < level * entry.weight)
-        };
-        let limited = |flow: &&u32| self.shares[**flow as usize].at == link;
-        let mut flows = self.members.of(link).iter().filter(limited);
-        !flows.any(|&flow| self.ways.of(flow).iter().any(stops))
-    }
-
-    /// `link` has `level` from now on, and no flow of it gets more.
-    fn settle(&mut self, link: u32, level: f64) {
+    /// `link` limits a flow that is free; its level stays what it is.
+    fn join(&mut self, flow: u32, link: u32) {
+        let (place, other) = self.members.adopt(link, self.ways.place(flow, link));
+        self.move_to(link, flow, place, other);
         let entry = self.levels.of(link);
-        (entry.level, entry.waits) = (level, false);
-        if level == f64::INFINITY {
-            return self.levels.roomy.push(link);
-        }
-        let members = self.members.lend(link);
-        let mut sums = self.levels.fresh(0.0);
-        for &flow in members.flows() {
-            let share = &self.shares[flow as usize];
-            let (limit, weight) = share.limit(link);
-            if limit <= level {
-                sums.taken += weight * limit;
-                continue;
-            }
-            sums.join(weight);
-            if share.rate != level || share.at != link {
-                self.give(flow, link, level);
-            }
-        }
-        self.members.bring_back(members);
+        entry.wind(self.now);
+        entry.weight += self.ways.weight(flow);
+        let state = &mut self.flows[flow as usize];
+        (state.finish, state.at) = (state.finish + entry.clock, link);
+        entry.first = entry.first.min(state.finish);
+        self.moved.push(link);
+    }
+
+    /// A flow is free; the level of its link stays what it is, if any other flow is limited there.
+    fn quit(&mut self, flow: u32) {
+        let Place { finish, at: link } = self.flows[flow as usize];
+        let (place, other) = self.members.release(link, self.ways.place(flow, link));
+        self.move_to(link, flow, place, other);
         let entry = self.levels.of(link);
-        (entry.taken, entry.weight, entry.count) = (sums.taken, sums.weight, sums.count);
+        entry.wind(self.now);
+        entry.weight -= self.ways.weight(flow);
+        let (left, first) = (finish - entry.clock, entry.first);
+        self.flows[flow as usize] = Place { finish: left, at: NOBODY };
+        if place == 0 {
+            entry.open();
+        } else if finish == first {
+            self.find_first(link);
+        }
+        self.moved.push(link);
     }
 
-    /// `flow` gets `level` at `link`; the other links of its way hear of it.
-    #[inline]
-    fn give(&mut self, flow: u32, link: u32, level: f64) {
-        let share = &mut self.shares[flow as usize];
-        let old = *share;
-        (share.rate, share.at) = (level, link);
-        self.effort.given += 1;
-        self.mark(flow, old.rate);
-        for &other in self.ways.of(flow) {
-            if other != link {
-                self.levels.shift(other, &old, level);
-            }
-        }
+    /// Two flows of a link have changed places.
+    fn move_to(&mut self, link: u32, flow: u32, place: u32, other: u32) {
+        let old = self.ways.place(flow, link);
+        self.ways.set_place(other, link, old);
+        self.ways.set_place(flow, link, place);
     }
 
-    /// `link` has room at the level it had: the flows that had it are free, unless another link holds
-    /// them there.
-    fn depart(&mut self, link: u32) {
-        let now = self.levels.now;
-        self.levels.of(link).level = f64::INFINITY;
-        let members = self.members.lend(link);
-        for &flow in members.flows() {
-            if self.shares[flow as usize].at != link {
-                continue;
-            }
-            let level = |other: u32| self.levels.links[other as usize].level;
-            let holds = |other: &&u32| **other != link && level(**other) <= now * (1.0 + ROUNDING);
-            match self.ways.of(flow).iter().find(holds).copied() {
-                Some(other) => self.hand_over(flow, link, other),
-                None => self.set_free(flow, link),
-            }
-        }
-        self.members.bring_back(members);
-        let entry = self.levels.of(link);
-        let bound = entry.bound();
-        (entry.fresh, entry.waits) = (false, false);
-        if bound < f64::INFINITY {
-            self.levels.wait(link, if bound > now { bound } else { now });
-        } else {
-            self.levels.roomy.push(link);
-        }
-    }
-
-    /// A flow keeps its rate, for `to` has the same level as `from` had.
-    fn hand_over(&mut self, flow: u32, from: u32, to: u32) {
-        let share = &mut self.shares[flow as usize];
-        share.at = to;
-        let (rate, weight) = (share.rate, f64::from(share.weight));
-        let entry = self.levels.of(to);
-        entry.join(weight);
-        entry.taken -= weight * rate;
-        let entry = self.levels.of(from);
-        entry.part(weight);
-        entry.taken += weight * rate;
-    }
-
-    fn set_free(&mut self, flow: u32, from: u32) {
-        let share = self.shares[flow as usize];
-        let weight = f64::from(share.weight);
-        self.mark(flow, share.rate);
-        self.shares[flow as usize].at = NOBODY;
-        for &other in self.ways.of(flow) {
-            let entry = &mut self.levels.links[other as usize];
-            if other != from && !entry.easy {
-                entry.taken -= weight * share.rate;
-                entry.join(weight);
-                self.levels.more(other);
-            }
-        }
+    /// Finds which of the flows that `link` limits ends first.
+    fn find_first(&mut self, link: u32) {
+        let finish = |flow: &u32| self.flows[*flow as usize].finish;
+        let first = self.members.own(link).iter().map(finish).fold(f64::INFINITY, f64::min);
+        self.levels.of(link).first = first;
     }
 }
 

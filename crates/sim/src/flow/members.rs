@@ -1,4 +1,4 @@
-//! The flows of each link, few of them in one cache line.
+//! The flows of each link, few of them in one cache line; those that it limits come first.
 
 /// So many flows are kept with their number in one line.
 const FEW: usize = 15;
@@ -10,37 +10,31 @@ const SHORT: usize = 8;
 #[repr(align(64))]
 struct Line {
     /// How many there are.
-    count: u32,
+    count: u8,
+    /// How many of them it limits.
+    own: u8,
     /// Them; where there were more than [`FEW`], the first is the number of their list.
     flows: [u32; FEW],
 }
 
 /// What `count` is where flows are in a list.
-const LISTED: u32 = u32::MAX;
-const EMPTY: Line = Line { count: 0, flows: [0; FEW] };
+const LISTED: u8 = u8::MAX;
+const EMPTY: Line = Line { count: 0, own: 0, flows: [0; FEW] };
 
-/// By link, its flows, in no order that means anything.
+/// The flows of a link that has many.
+#[derive(Clone, Debug, Default)]
+struct List {
+    own: usize,
+    flows: Vec<u32>,
+}
+
+/// By link, its flows: first those that it limits, then the others. Apart from that their order means
+/// nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     lines: Vec<Line>,
-    lists: Vec<Vec<u32>>,
+    lists: Vec<List>,
     unused: Vec<u32>,
-}
-
-/// The flows of a link, taken out to be looked at while other things change.
-pub(super) struct Lent {
-    line: Line,
-    list: Vec<u32>,
-}
-
-impl Lent {
-    #[inline]
-    pub fn flows(&self) -> &[u32] {
-        match self.line.count {
-            LISTED => &self.list,
-            count => &self.line.flows[..count as usize],
-        }
-    }
 }
 
 impl Members {
@@ -54,73 +48,114 @@ impl Members {
         self.lines.len() as u32 - 1
     }
 
+    /// All flows of a link.
     #[inline]
     pub fn of(&self, link: u32) -> &[u32] {
         let line = &self.lines[link as usize];
         match line.count {
-            LISTED => &self.lists[line.flows[0] as usize],
-            count => &line.flows[..count as usize],
+            LISTED => &self.lists[line.flows[0] as usize].flows,
+            count => &line.flows[..usize::from(count)],
         }
     }
 
-    /// The flows of a link; until they are brought back, none are there.
+    /// Those that it limits.
     #[inline]
-    pub fn lend(&mut self, link: u32) -> Lent {
-        let line = self.lines[link as usize];
-        let list = match line.count {
-            LISTED => std::mem::take(&mut self.lists[line.flows[0] as usize]),
-            _ => Vec::new(),
-        };
-        Lent { line, list }
+    pub fn own(&self, link: u32) -> &[u32] {
+        &self.of(link)[..self.own_count(link)]
     }
 
+    /// The others.
     #[inline]
-    pub fn bring_back(&mut self, lent: Lent) {
-        if lent.line.count == LISTED {
-            self.lists[lent.line.flows[0] as usize] = lent.list;
+    pub fn others(&self, link: u32) -> &[u32] {
+        &self.of(link)[self.own_count(link)..]
+    }
+
+    /// Number of flows that the link limits.
+    #[inline]
+    pub fn own_count(&self, link: u32) -> usize {
+        let line = &self.lines[link as usize];
+        match line.count {
+            LISTED => self.lists[line.flows[0] as usize].own,
+            _ => usize::from(line.own),
         }
     }
 
-    /// Adds a flow; its place.
+    /// Adds a flow to the others; its place.
     pub fn push(&mut self, link: u32, flow: u32) -> u32 {
         let line = &mut self.lines[link as usize];
-        if line.count as usize == FEW {
+        if usize::from(line.count) == FEW {
             let at = self.unused.pop().unwrap_or_else(|| {
-                self.lists.push(Vec::new());
+                self.lists.push(List::default());
                 self.lists.len() as u32 - 1
             });
-            self.lists[at as usize].extend_from_slice(&line.flows);
+            let list = &mut self.lists[at as usize];
+            list.flows.extend_from_slice(&line.flows);
+            list.own = usize::from(line.own);
             (line.count, line.flows[0]) = (LISTED, at);
         }
         if line.count == LISTED {
-            let list = &mut self.lists[line.flows[0] as usize];
+            let list = &mut self.lists[line.flows[0] as usize].flows;
             list.push(flow);
             return list.len() as u32 - 1;
         }
-        line.flows[line.count as usize] = flow;
+        line.flows[usize::from(line.count)] = flow;
         line.count += 1;
-        line.count - 1
+        u32::from(line.count) - 1
     }
 
-    /// Removes the flow at a place; the one that is there now, if any.
+    /// Removes the flow at a place, one of the others; the one that is there now, if any.
     pub fn remove(&mut self, link: u32, place: u32) -> Option<u32> {
+        let place = place as usize;
         let line = &mut self.lines[link as usize];
-        if line.count < LISTED {
+        if line.count != LISTED {
             line.count -= 1;
-            line.flows[place as usize] = line.flows[line.count as usize];
-            return (place < line.count).then_some(line.flows[place as usize]);
+            let count = usize::from(line.count);
+            line.flows[place] = line.flows[count];
+            return (place < count).then_some(line.flows[place]);
         }
         let at = line.flows[0];
         let list = &mut self.lists[at as usize];
-        list.swap_remove(place as usize);
-        let moved = list.get(place as usize).copied();
-        if list.len() == SHORT {
-            line.count = SHORT as u32;
-            line.flows[..SHORT].copy_from_slice(list);
-            list.clear();
+        list.flows.swap_remove(place);
+        let moved = list.flows.get(place).copied();
+        if list.flows.len() == SHORT {
+            (line.count, line.own) = (SHORT as u8, list.own as u8);
+            line.flows[..SHORT].copy_from_slice(&list.flows);
+            list.flows.clear();
             self.unused.push(at);
         }
         moved
+    }
+
+    /// The flow at a place is limited from now on; its new place, and the flow that has the old one.
+    pub fn adopt(&mut self, link: u32, place: u32) -> (u32, u32) {
+        let own = self.own_count(link);
+        self.set_own(link, own + 1);
+        self.swap(link, place, own)
+    }
+
+    /// The flow at a place is not limited any more; its new place, and the flow that has the old one.
+    pub fn release(&mut self, link: u32, place: u32) -> (u32, u32) {
+        let last = self.own_count(link) - 1;
+        self.set_own(link, last);
+        self.swap(link, place, last)
+    }
+
+    fn swap(&mut self, link: u32, place: u32, to: usize) -> (u32, u32) {
+        let line = &mut self.lines[link as usize];
+        let flows = match line.count {
+            LISTED => &mut self.lists[line.flows[0] as usize].flows[..],
+            _ => &mut line.flows[..],
+        };
+        flows.swap(place as usize, to);
+        (to as u32, flows[place as usize])
+    }
+
+    fn set_own(&mut self, link: u32, own: usize) {
+        let line = &mut self.lines[link as usize];
+        match line.count {
+            LISTED => self.lists[line.flows[0] as usize].own = own,
+            _ => line.own = own as u8,
+        }
     }
 }
 
@@ -130,27 +165,38 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Lists grow, become short and grow again.
+        /// Lists grow, become short and grow again; those that are limited stay in front.
         #[test]
-        fn are_lists(steps in prop::collection::vec((0u32..3, 0usize..24, 0u32..40), 0..600)) {
+        fn are_lists(
+            steps in prop::collection::vec((0u32..3, 0usize..24, 0u32..40, any::<bool>()), 0..600),
+        ) {
             let mut members = Members::new(2);
             prop_assert_eq!(members.add_link(), 2);
-            let mut plain = vec![Vec::new(); 3];
-            for (flow, (link, target, place)) in (0..).zip(steps) {
-                let own = &mut plain[link as usize];
-                if own.len() <= target {
-                    prop_assert_eq!(members.push(link, flow) as usize, own.len());
-                    own.push(flow);
-                } else {
-                    let place = place as usize % own.len();
-                    own.swap_remove(place);
-                    prop_assert_eq!(members.remove(link, place as u32), own.get(place).copied());
+            let mut plain = vec![(0usize, Vec::new()); 3];
+            for (flow, (link, target, place, turn)) in (0..).zip(steps) {
+                let (own, flows) = &mut plain[link as usize];
+                let place = place as usize % flows.len().max(1);
+                if turn && place < *own {
+                    *own -= 1;
+                    flows.swap(place, *own);
+                    let moved = members.release(link, place as u32);
+                    prop_assert_eq!(moved, (*own as u32, flows[place]));
+                } else if turn && place < flows.len() {
+                    flows.swap(place, *own);
+                    let moved = members.adopt(link, place as u32);
+                    prop_assert_eq!(moved, (*own as u32, flows[place]));
+                    *own += 1;
+                } else if flows.len() <= target {
+                    prop_assert_eq!(members.push(link, flow) as usize, flows.len());
+                    flows.push(flow);
+                } else if place >= *own {
+                    flows.swap_remove(place);
+                    prop_assert_eq!(members.remove(link, place as u32), flows.get(place).copied());
                 }
-                for (link, own) in (0..).zip(&plain) {
-                    prop_assert_eq!(members.of(link), &own[..]);
-                    let lent = members.lend(link);
-                    prop_assert_eq!(lent.flows(), &own[..]);
-                    members.bring_back(lent);
+                for (link, (own, flows)) in (0..).zip(&plain) {
+                    prop_assert_eq!(members.of(link), &flows[..]);
+                    prop_assert_eq!(members.own(link), &flows[..*own]);
+                    prop_assert_eq!(members.others(link), &flows[*own..]);
                 }
             }
         }

@@ -8,6 +8,7 @@ mod agenda;
 mod ahead;
 pub mod aimd;
 mod applications;
+mod ends;
 mod engine;
 mod fabric;
 mod finish;
@@ -15,13 +16,14 @@ mod levels;
 pub mod maxmin;
 mod members;
 mod network;
+mod paced;
 mod queue;
 mod rates;
 mod scheduled;
 mod senders;
-mod shares;
 #[cfg(test)]
 mod tests;
+mod ways;
 
 pub use aimd::AimdOptions;
 pub use engine::run;

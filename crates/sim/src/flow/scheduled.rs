@@ -98,8 +98,7 @@ impl Engine {
         let mut large: BTreeMap<HostId, Vec<FlowCount>> = BTreeMap::new();
         let mut way = Vec::new();
         for (key, conn) in self.senders.all() {
-            self.senders.progress(key, self.now);
-            let bytes = std::mem::take(&mut self.senders.of_mut(key).uncounted);
+            let bytes = self.senders.count(key, self.rates.left(key));
             self.rates.way(key, &mut way);
             let line = self.fabric.rate(way[0]).0 as f64 / 8.0;
             if bytes >= scheme.threshold * line * scheme.poll.as_secs_f64() && bytes > 0.0 {

@@ -1,50 +1,27 @@
-//! How far each flow that is being sent has come, and what links have carried.
+//! Which connections are sending, and what links have carried.
 
-use super::agenda::Agenda;
 use super::maxmin::FlowKey;
 
 /// In place of a connection: there is none under this key.
 const NOBODY: u32 = u32::MAX;
 
-/// A connection that is sending. It fills a cache line.
+/// A connection that is sending.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[repr(align(64))]
 pub(super) struct Sender {
     pub conn: u32,
     /// What it sends now.
     pub flow: u32,
-    /// Bytes of the flow that were left at `since`.
-    pub left: f64,
-    /// Bytes per picosecond since then.
-    pub rate: f64,
-    since: u64,
-    /// When nothing will be left, at this rate.
-    pub due: u64,
-    /// Bytes sent on the way it has now and not booked to its links.
-    unbooked: f64,
-    /// Bytes sent since a scheme last asked.
-    pub uncounted: f64,
+    /// Bytes of what it has to send under its key, up to this flow.
+    whole: f64,
+    /// Those of them that are booked to links.
+    booked: f64,
+    /// Those that were sent when a scheme last asked.
+    counted: f64,
 }
 
 impl Sender {
-    pub fn new(conn: u32, flow: u32, wire: u64, now: u64) -> Sender {
-        let left = wire as f64;
-        let (rate, unbooked, uncounted) = (0.0, 0.0, 0.0);
-        Sender { conn, flow, left, rate, since: now, due: u64::MAX, unbooked, uncounted }
-    }
-
-    fn progress(&mut self, now: u64) {
-        let sent = self.rate * (now - self.since) as f64;
-        self.since = now;
-        self.left -= sent;
-        self.unbooked += sent;
-        self.uncounted += sent;
-    }
-
-    fn expect(&mut self) {
-        let span = (self.left / self.rate).max(0.0).ceil();
-        let known = self.rate > 0.0 && span < 9e18;
-        self.due = if known { self.since.saturating_add(span as u64) } else { u64::MAX };
+    pub fn new(conn: u32, flow: u32, wire: u64) -> Sender {
+        Sender { conn, flow, whole: wire as f64, booked: 0.0, counted: 0.0 }
     }
 }
 
@@ -91,10 +68,6 @@ impl Senders {
         &self.senders[key.at()]
     }
 
-    pub fn of_mut(&mut self, key: FlowKey) -> &mut Sender {
-        &mut self.senders[key.at()]
-    }
-
     /// Keys in use with their connections, by key.
     pub fn all(&self) -> Vec<(FlowKey, u32)> {
         let used = (0..).zip(&self.senders).filter(|(_, sender)| sender.conn != NOBODY);
@@ -117,7 +90,7 @@ impl Senders {
 
     pub fn put(&mut self, key: FlowKey, sender: Sender) {
         if self.senders.len() <= key.at() {
-            self.senders.resize(key.at() + 1, Sender::new(NOBODY, 0, 0, 0));
+            self.senders.resize(key.at() + 1, Sender::new(NOBODY, 0, 0));
         }
         self.conns[sender.conn as usize].key = key.0 + 1;
         self.senders[key.at()] = sender;
@@ -130,12 +103,11 @@ impl Senders {
         self.conns[conn as usize].sent
     }
 
-    /// The connection under `key` goes on with `flow` at the rate it has.
+    /// The connection under `key` goes on with `flow`.
     pub fn go_on(&mut self, key: FlowKey, flow: u32, wire: u64) {
-        let sender = self.of_mut(key);
+        let sender = &mut self.senders[key.at()];
         sender.flow = flow;
-        sender.left += wire as f64;
-        sender.expect();
+        sender.whole += wire as f64;
     }
 
     /// `conn` sends nothing more for now.
@@ -156,23 +128,18 @@ impl Senders {
         std::mem::take(&mut self.stranded)
     }
 
-    pub fn progress(&mut self, key: FlowKey, now: u64) {
-        self.of_mut(key).progress(now);
+    /// What was sent under `key` since this was asked last, where so many bytes are left.
+    pub fn count(&mut self, key: FlowKey, left: f64) -> f64 {
+        let sender = &mut self.senders[key.at()];
+        let sent = sender.whole - left;
+        sent - std::mem::replace(&mut sender.counted, sent)
     }
 
-    /// From now on the rate is `rate`, in bytes per second.
-    #[inline]
-    pub fn set_rate(&mut self, key: FlowKey, rate: f64, now: u64, agenda: &mut Agenda) {
-        let sender = self.of_mut(key);
-        sender.progress(now);
-        sender.rate = rate * 1e-12;
-        sender.expect();
-        agenda.advance(key.0, sender.due);
-    }
-
-    /// Books what was sent to the links of the way it was sent on.
-    pub fn book(&mut self, key: FlowKey, way: &[u32]) {
-        let sent = std::mem::take(&mut self.of_mut(key).unbooked);
-        way.iter().for_each(|&link| self.carried[link as usize] += sent);
+    /// Books what was sent to the links of the way it was sent on, where so many bytes are left.
+    pub fn book(&mut self, key: FlowKey, left: f64, way: &[u32]) {
+        let sender = &mut self.senders[key.at()];
+        let sent = sender.whole - left;
+        let new = sent - std::mem::replace(&mut sender.booked, sent);
+        way.iter().for_each(|&link| self.carried[link as usize] += new);
     }
 }

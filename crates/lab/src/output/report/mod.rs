@@ -17,7 +17,7 @@ pub(crate) mod thin;
 mod view;
 mod why;
 
-use crate::output::faults;
+use crate::output::{faults, voqs};
 use crate::record::RunSet;
 use crate::summary::Summary;
 use frame::{Page, Section};
@@ -43,6 +43,7 @@ fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
     let drawn = |id, title, figures| Section { id, title, text: String::new(), figures };
     let schedule = vec![schedule::figure(&view), sequence::figure(&view)];
     let faults = faults::page(set).map(|text| words("faults", "Faults", text));
+    let queues = voqs::page(set).map(|text| words("voqs", "Queues by rack", text));
     let mut all = vec![
         words("comparison", "Comparison", html::comparison(set, summary)),
         drawn("flows", "Flows", flows::figures(&view, summary)),
@@ -55,7 +56,7 @@ fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
     ];
     all.retain(|section| section.id != "bumps" || !section.figures.is_empty());
     // Before the last one.
-    faults.into_iter().for_each(|faults| all.insert(all.len() - 1, faults));
+    faults.into_iter().chain(queues).for_each(|faults| all.insert(all.len() - 1, faults));
     all
 }
 

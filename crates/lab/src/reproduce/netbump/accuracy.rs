@@ -6,6 +6,7 @@ use crate::record::{EstimateRow, RunRecord};
 use crate::reproduce::draw::{Values, View};
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use crate::scenario::Scenario;
+use slotline_net::node::bump::UpdatePath;
 use slotline_net::time::Time;
 
 /// Figure 5.10.
@@ -32,6 +33,24 @@ pub(super) const UPDATES: Experiment = Experiment {
         axis: &[0, 5, 10, 25, 50, 100],
         set: set_delay,
         compare: updates,
+        figures: |view| {
+            let by =
+                |quantity| view.against_in("delay of updates", Measure::Seconds, 1e-6, quantity);
+            vec![by(&WITHIN_2), by(&MOST), distribution(view, 25)]
+        },
+    }),
+};
+
+/// Figure 5.11, read otherwise.
+pub(super) const LIMITED: Experiment = Experiment {
+    id: "nb-4c",
+    about: "Figure 5.11, read otherwise: as nb-4, of flows that are limited before they meet",
+    work: Work::Runs(Study {
+        file: "scenarios/reproduce/nb-4c.toml",
+        text: include_str!("../../../../../scenarios/reproduce/nb-4c.toml"),
+        axis: &[0, 5, 10, 25, 50, 100],
+        set: set_delay,
+        compare: limited,
         figures: |view| {
             let by =
                 |quantity| view.against_in("delay of updates", Measure::Seconds, 1e-6, quantity);
@@ -117,7 +136,8 @@ fn far(run: &RunRecord, packets: f64) -> f64 {
 
 fn set_delay(scenario: &mut Scenario, us: u32) -> String {
     let bumps = scenario.scheme.iter_mut().filter_map(|scheme| scheme.bump.as_mut());
-    bumps.for_each(|bump| bump.update_delay = Time::us(us.into()));
+    let dedicated = bumps.filter(|bump| bump.update_path == UpdatePath::Dedicated);
+    dedicated.for_each(|bump| bump.update_delay = Time::us(us.into()));
     format!("{us} us")
 }
 
@@ -144,6 +164,7 @@ fn alone(points: &[Measured]) -> Vec<Row> {
 }
 
 fn updates(points: &[Measured]) -> Vec<Row> {
+    let in_band = "updates are packets of the network: the delay is what they meet on the links back";
     let of = |point: &Measured| {
         let paper = (point.x == 25).then_some(Stated::About(100.0));
         let both = "what the other bump saw since its last update is missing: in 25 us at half of 5 Gbit/s that is 7.8 KB, \
@@ -157,7 +178,19 @@ fn updates(points: &[Measured]) -> Vec<Row> {
             point.row("lossy", &MOST, None, lossy),
             point.row("lossy", &LOST, None, lossy),
             point.row("both", &WITHIN_3, None, both),
+            point.row("in-band", &WITHIN_2, None, in_band),
+            point.row("in-band", &MOST, None, in_band),
         ]
+    };
+    points.iter().flat_map(of).flatten().collect()
+}
+
+fn limited(points: &[Measured]) -> Vec<Row> {
+    let note = "each flow is limited to half of 5 Gbit/s before the bumps: their queue is nearly empty, and little can be \
+                missing";
+    let of = |point: &Measured| {
+        let paper = (point.x == 25).then_some(Stated::About(100.0));
+        [point.row("both", &WITHIN_2, paper, note), point.row("both", &MOST, None, note)]
     };
     points.iter().flat_map(of).flatten().collect()
 }

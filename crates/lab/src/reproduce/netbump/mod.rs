@@ -22,6 +22,7 @@ pub(super) static PAPER: Paper = Paper {
         accuracy::ALONE,
         accuracy::UPDATES,
         accuracy::NEIGHBOUR,
+        accuracy::LIMITED,
         red::RED,
         dctcp::CONVERGENCE,
         dctcp::CALLS,

@@ -85,8 +85,16 @@ impl ArbiterSession {
     /// The endpoint does not wait for so many, or they are beyond 64 bits.
     #[inline]
     pub fn grant(&mut self, dst: u32, path: u16, base: u64, slots: u64) -> Result<(), Denied> {
-        let Some(last) = slots.checked_ilog2() else { return Ok(()) };
-        if base.checked_add(last.into()).is_none() {
+        if slots > 0 {
+            self.count(dst, base, slots)?;
+            self.queue.push(base, Grant { dst, path, slots });
+        }
+        Ok(())
+    }
+    /// Slots are granted, and have to be sent.
+    #[inline]
+    fn count(&mut self, dst: u32, base: u64, slots: u64) -> Result<(), Denied> {
+        if base.checked_add(slots.checked_ilog2().unwrap_or(0).into()).is_none() {
             return Err(Denied::TooLate { base, slots });
         }
         let count = slots.count_ones();
@@ -99,8 +107,60 @@ impl ArbiterSession {
             return Err(wanted(flow.wanted()));
         }
         flow.granted = flow.granted.wrapping_add(count);
-        self.queue.push(base, Grant { dst, path, slots });
         Ok(())
+    }
+    /// Grants all of these, with one base, and has all messages written that may leave at `now`, behind
+    /// what is in `out`; their codes are still missing. Calls `denied` with why any are not granted, and
+    /// `written` after each message.
+    pub(super) fn grant_all(
+        &mut self,
+        (base, grants): (u64, impl ExactSizeIterator<Item = Grant> + Clone),
+        now: Time,
+        mut denied: impl FnMut(Denied),
+        mut written: impl FnMut(&mut Vec<u8>),
+        out: &mut Vec<u8>,
+    ) {
+        self.session.expire(now, |dst| self.flows.report(dst));
+        let right =
+            |grant: &Grant| grant.slots > 0 && self.count(grant.dst, base, grant.slots).is_ok();
+        let counted = grants.clone().take_while(right).count();
+        let mut left = grants.clone().take(counted);
+        // Not by way of the queue, unless something is in the way.
+        if counted == grants.len() && self.queue.is_empty() && !self.session.owes_reset() {
+            while left.len() > 0 && self.session.may_send(now) {
+                let Some(mut writer) = self.session.begin_packet(out) else { break };
+                self.write_some(&mut writer, base, &mut left);
+                self.session.send(writer, now);
+                written(out);
+            }
+        }
+        left.for_each(|grant| self.queue.push(base, grant));
+        for Grant { dst, path, slots } in grants.skip(counted) {
+            if let Err(why) = self.grant(dst, path, base, slots) {
+                denied(why);
+            }
+        }
+        while self.poll_open(now, out) {
+            written(out);
+        }
+    }
+    /// As many grants as fit; once there are none left, reports.
+    fn write_some(
+        &mut self,
+        writer: &mut Writer,
+        base: u64,
+        left: &mut (impl ExactSizeIterator<Item = Grant> + Clone),
+    ) {
+        let count = writer.grants(base, left.clone());
+        self.session.window.note(left.take(count).map(|grant| grant.dst));
+        if left.len() == 0 {
+            self.write_reports(writer);
+        }
+    }
+    /// Reads what a grant to `dst` will need, or what any message will.
+    #[inline]
+    pub(super) fn read_ahead(&self, dst: u32) -> u32 {
+        self.flows.get(dst).granted
     }
     /// Invites an endpoint to begin an epoch, unless there is one: an arbiter that takes over from
     /// another need not wait until it is asked.
@@ -118,17 +178,28 @@ impl ArbiterSession {
         now: Time,
         events: &mut Vec<ArbiterEvent>,
     ) -> Result<(), Refused> {
-        let Accepted { began, message } = self.session.receive(bytes, now)?;
+        self.take_in(bytes, now, None, |event| events.push(event))
+    }
+    /// The same, where the code has been computed already.
+    #[inline]
+    pub(super) fn take_in(
+        &mut self,
+        bytes: &[u8],
+        now: Time,
+        code: Option<u64>,
+        mut events: impl FnMut(ArbiterEvent),
+    ) -> Result<(), Refused> {
+        let Accepted { began, message } = self.session.receive(bytes, now, code)?;
         if began {
             self.flows.clear();
             self.queue.clear();
-            events.push(ArbiterEvent::Began);
+            events(ArbiterEvent::Began);
         }
         // Slots are not granted again: the total says that they were.
         self.session.window.acknowledge(&message.header.acks, |dst| self.flows.report(dst));
         for record in message.records() {
             if let Record::Demand(totals) = record {
-                events.extend(totals.iter().filter_map(|total| self.hear(total)));
+                totals.iter().filter_map(|total| self.hear(total)).for_each(&mut events);
             }
         }
         Ok(())
@@ -150,6 +221,13 @@ impl ArbiterSession {
     /// is none. Asked for after every other call, and at [`ArbiterSession::deadline`], until there is
     /// none.
     pub fn poll_message(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        out.clear();
+        let any = self.poll_open(now, out);
+        self.session.seal(out);
+        any
+    }
+    /// The same behind what is in `out`, without the code.
+    fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         self.session.expire(now, |dst| self.flows.report(dst));
         if self.session.poll_reset(false, now, out) {
             return true;
@@ -174,13 +252,16 @@ impl ArbiterSession {
     /// As many waiting slots as fit; once there are none left, reports.
     fn write(&mut self, writer: &mut Writer) {
         while let Some((base, grants)) = self.queue.front() {
-            let written = writer.grants(base, grants);
+            let written = writer.grants(base, grants.iter().copied());
             if written == 0 {
                 return;
             }
             self.session.window.note(grants[..written].iter().map(|grant| grant.dst));
             self.queue.take(written);
         }
+        self.write_reports(writer);
+    }
+    fn write_reports(&mut self, writer: &mut Writer) {
         if !self.may_report() || !writer.report() {
             return;
         }

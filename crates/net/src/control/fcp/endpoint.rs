@@ -103,7 +103,7 @@ impl EndpointSession {
         now: Time,
         events: &mut Vec<EndpointEvent>,
     ) -> Result<(), Refused> {
-        let Accepted { began, message } = self.session.receive(bytes, now)?;
+        let Accepted { began, message } = self.session.receive(bytes, now, None)?;
         self.in_touch = now;
         if began {
             self.flows.restart();
@@ -171,6 +171,13 @@ impl EndpointSession {
     /// is none. Asked for after every other call, and at [`EndpointSession::deadline`], until there is
     /// none.
     pub fn poll_message(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        out.clear();
+        let any = self.poll_open(now, out);
+        self.session.seal(out);
+        any
+    }
+    /// The same behind what is in `out`, without the code.
+    fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         self.session.expire(now, |dst| self.flows.report(dst));
         if self.session.poll_reset(self.wanted > 0, now, out) {
             return true;

@@ -8,6 +8,7 @@
 mod arbiter;
 mod arrivals;
 mod endpoint;
+mod exchange;
 mod flows;
 mod session;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod window;
 
 pub use arbiter::{ArbiterEvent, ArbiterSession, Denied};
 pub use endpoint::{EndpointEvent, EndpointSession};
+pub use exchange::{Award, Mail, hand_out, take_in};
 pub use session::{Counters, Session};
 
 use crate::time::Time;

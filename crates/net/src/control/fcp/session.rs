@@ -3,7 +3,9 @@
 use super::window::Window;
 use super::{Config, Refused};
 use crate::time::Time;
-use crate::wire::fcp::{Acks, Header, Invalid, Message, Record, Writer, siphash};
+use crate::wire::fcp::{
+    Acks, CODE, Header, Invalid, Key, LONGEST, Message, Record, Writer, seal, siphash,
+};
 
 /// Packets of another epoch in a row after which this end begins a new one.
 const STRANGE: u32 = 3;
@@ -120,6 +122,9 @@ impl Session {
     pub fn epoch(&self) -> Option<(u64, u64)> {
         self.theirs.map(|theirs| (self.mine, theirs))
     }
+    pub(super) const fn key(&self) -> &Key {
+        &self.config.key
+    }
     pub(super) const fn config(&self) -> &Config {
         &self.config
     }
@@ -158,13 +163,15 @@ impl Session {
         }
     }
 
-    /// Takes a packet in, apart from its acknowledgements and records.
+    /// Takes a packet in, apart from its acknowledgements and records. Its code has to be this one, if it is
+    /// known already.
     pub(super) fn receive<'a>(
         &mut self,
         bytes: &'a [u8],
         now: Time,
+        code: Option<u64>,
     ) -> Result<Accepted<'a>, Refused> {
-        let result = self.judge(bytes, now);
+        let result = self.judge(bytes, now, code);
         let counters = &mut self.counters;
         *match &result {
             Ok(_) => &mut counters.accepted,
@@ -176,8 +183,14 @@ impl Session {
         } += 1;
         result
     }
-    fn judge<'a>(&mut self, bytes: &'a [u8], now: Time) -> Result<Accepted<'a>, Refused> {
-        let message = Message::parse(bytes, &self.config.key)?;
+    fn judge<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        now: Time,
+        code: Option<u64>,
+    ) -> Result<Accepted<'a>, Refused> {
+        let code_of = |signed| code.unwrap_or_else(|| siphash(&self.config.key, signed));
+        let message = Message::parse_with(bytes, code_of)?;
         let (sender, receiver) = (message.header.source, message.header.destination);
         if (sender, receiver) != (self.config.peer, self.config.me) {
             return Err(Refused::Stranger { sender, receiver });
@@ -295,13 +308,18 @@ impl Session {
         self.counters.timeouts += self.window.expire(by, lost);
         self.unheard = self.unheard.saturating_add(1);
     }
+    /// Whether a reset is owed.
+    pub(super) const fn owes_reset(&self) -> bool {
+        self.reset.is_some()
+    }
     /// A reset, if one is owed, or if there is no epoch and this end is `eager` for one.
     pub(super) fn poll_reset(&mut self, eager: bool, now: Time, out: &mut Vec<u8>) -> bool {
         let again = !self.is_open() && eager && self.next_reset <= now;
         let nonces = self.reset.take().or(again.then_some((self.mine, 0)));
         let Some((from, to)) = nonces else { return false };
         self.next_reset = now.after(self.config.timeout);
-        let mut writer = Writer::new(out, &self.header(from, to, 0, Acks::default()));
+        let header = self.header(from, to, 0, Acks::default());
+        let mut writer = Writer::behind(out, &header, LONGEST);
         writer.reset();
         self.finish(writer);
         true
@@ -324,13 +342,13 @@ impl Session {
         let over = self.window.oldest().map(|at| at.after(self.config.timeout));
         [over, self.ack_by, more].into_iter().flatten().min()
     }
-    /// The next packet of the epoch; none without one.
+    /// The next packet of the epoch, behind what is in `out`; none without one.
     pub(super) fn begin_packet<'a>(&self, out: &'a mut Vec<u8>) -> Option<Writer<'a>> {
         let number = self.last_number + 1;
         let header = self.header(self.mine, self.theirs?, number, self.received);
-        Some(Writer::with_room(out, &header, self.config.longest.into()))
+        Some(Writer::behind(out, &header, self.config.longest.into()))
     }
-    /// Ends a packet and counts it as sent, about what was noted in the window.
+    /// Ends a packet, but for its code, and counts it as sent, about what was noted in the window.
     pub(super) fn send(&mut self, writer: Writer, now: Time) {
         self.last_number += 1;
         (self.ack_by, self.last_sent) = (None, Some(now));
@@ -341,7 +359,14 @@ impl Session {
     }
     fn finish(&mut self, writer: Writer) {
         self.counters.sent += 1;
-        writer.finish(&self.config.key);
+        writer.finish_open();
+    }
+    /// Puts the code at the end of a message, if there is one.
+    pub(super) fn seal(&self, message: &mut [u8]) {
+        if let Some(end) = message.len().checked_sub(CODE) {
+            let code = siphash(&self.config.key, &message[..end]);
+            seal(message, code);
+        }
     }
     const fn header(&self, from: u64, to: u64, number: u64, acks: Acks) -> Header {
         let Config { me: source, peer: destination, .. } = self.config;

@@ -11,8 +11,8 @@ use crate::time::Time;
 use crate::wire::bump::{OVERHEAD, Update};
 use std::collections::VecDeque;
 
-/// What bumps tell each other. An update takes a fixed time, or does not arrive; it takes no room on the
-/// links of the network, but its bytes are counted.
+/// What bumps tell each other: their updates, those on their way on a link of their own, and what has come.
+/// An update on a dedicated link takes a fixed time, or does not arrive.
 pub(super) struct Links {
     /// By bump; none where nobody is told.
     reporters: Vec<Reporter>,
@@ -42,26 +42,41 @@ impl Links {
         }
     }
 
-    /// A packet has passed `bump`: its neighbours are told, sooner or later.
-    pub fn passed(&mut self, bump: usize, len: u16, port: PortId, now: Time) {
-        let Some(reporter) = self.reporters.get_mut(bump) else { return };
-        let Some(update) = reporter.passed(len, port) else { return };
-        let bytes = update.emit();
-        for to in (0..self.mergers.len()).filter(|to| *to != bump) {
-            self.sent += 1;
-            self.bytes += (bytes.len().max(46) + usize::from(OVERHEAD)) as u64;
+    /// A packet has passed `bump`: the update that its neighbours are sent now, if one is.
+    pub fn passed(&mut self, bump: usize, len: u16, port: PortId) -> Option<Vec<u8>> {
+        let update = self.reporters.get_mut(bump)?.passed(len, port)?.emit();
+        let others = self.mergers.len() as u64 - 1;
+        self.sent += others;
+        self.bytes += others * (update.len().max(46) + usize::from(OVERHEAD)) as u64;
+        Some(update)
+    }
+
+    /// An update goes to all others on a link of its own.
+    pub fn send(&mut self, from: usize, update: &[u8], now: Time) {
+        for to in (0..self.mergers.len()).filter(|to| *to != from) {
             if self.loss == 0.0 || self.stream.unit() >= self.loss {
-                self.under_way.push_back((now + self.delay, bump, to, bytes.clone()));
+                self.under_way.push_back((now + self.delay, from, to, update.to_vec()));
             }
+        }
+    }
+
+    /// An update has come: it is merged.
+    pub fn come(
+        &mut self,
+        (from, to): (usize, usize),
+        update: &[u8],
+        tables: &mut [Bank<Marker>],
+        at: Time,
+    ) {
+        if let Ok(update) = Update::parse(update) {
+            merge(&mut self.mergers[to][from], &update, &mut tables[to], at);
         }
     }
 
     /// What has come until `now` is merged, each update at its time.
     pub fn deliver(&mut self, tables: &mut [Bank<Marker>], now: Time) {
         while let Some((at, from, to, bytes)) = self.under_way.pop_front_if(|(at, ..)| *at <= now) {
-            if let Ok(update) = Update::parse(&bytes) {
-                merge(&mut self.mergers[to][from], &update, &mut tables[to], at);
-            }
+            self.come((from, to), &bytes, tables, at);
         }
     }
 

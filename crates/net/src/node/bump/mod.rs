@@ -2,13 +2,15 @@
 //! way into the switch, and it estimates the queues that they will find there.
 
 mod accuracy;
+mod in_band;
 mod links;
+mod shares;
 mod spec;
 #[cfg(test)]
 mod tests;
 
 pub use accuracy::{Accuracy, Estimate};
-pub use spec::{BumpSpec, Sharing};
+pub use spec::{BumpSpec, Notify, Sharing, UpdatePath};
 
 use super::switch::{Switch, SwitchPort};
 use super::{Census, Change, Cx, DropReason, Node, Tally};
@@ -18,7 +20,9 @@ use crate::frame::{CE, ECT, Kind, Packet};
 use crate::id::{NodeId, PortId};
 use crate::rng::Stream;
 use crate::time::Time;
+use in_band::{FREE, InBand};
 use links::Links;
+use shares::Shares;
 use std::any::Any;
 use std::collections::VecDeque;
 
@@ -65,6 +69,9 @@ pub struct Bumped {
     /// By bump, its virtual queues: one for each port of the switch. One alone where all share it.
     tables: Vec<Bank<Marker>>,
     links: Links,
+    in_band: InBand,
+    /// By bump: who has how much in its virtual queues, where that is asked for.
+    shares: Vec<Shares>,
     /// Packets on their way through bumps that take time, in order.
     passing: VecDeque<Passing>,
     stream: Stream,
@@ -92,10 +99,13 @@ impl Bumped {
         let mut tap_at = vec![None; ports.len()];
         taps.iter().enumerate().for_each(|(at, port)| tap_at[port.at()] = Some(at));
         let tables: Vec<_> = (0..tables).map(table).collect();
+        let shares = if spec.notify == Notify::Largest { tables.len() } else { 0 };
         Bumped {
             switch,
             tap_at,
             links: Links::new(&spec, tables.len(), (seed, node)),
+            in_band: InBand::new(taps, &ports),
+            shares: vec![Shares::new(ports.len()); shares],
             accuracy: Accuracy::new(mtu, sample, tables.len()),
             tables,
             spec,
@@ -138,13 +148,29 @@ impl Bumped {
                 self.marks += 1;
             }
             Fate::Judged(Verdict::Notify(what)) => {
-                let told = self.switch.notify(out, &packet, what, cx);
+                let shares = self.shares.get_mut(table);
+                let largest = shares.and_then(|shares| shares.largest(out, cx.now));
+                let told = self.switch.notify(out, &largest.unwrap_or(packet), what, cx);
                 self.notices += u64::from(told);
             }
             Fate::Judged(Verdict::Pass) => {}
         }
-        self.links.passed(table, packet.len, out, cx.now);
+        if let Some(shares) = self.shares.get_mut(table) {
+            let leaves = self.tables[table].empty_at(out.at());
+            shares.add(out, leaves, packet);
+        }
+        if let Some(update) = self.links.passed(table, packet.len, out) {
+            self.tell(table, &update, cx);
+        }
         self.forward(port, packet, Some((out, met)), cx);
+    }
+
+    /// The others are sent an update of bump `from`.
+    fn tell(&mut self, from: usize, update: &[u8], cx: &mut Cx<'_>) {
+        match self.spec.update_path {
+            UpdatePath::Dedicated => self.links.send(from, update, cx.now),
+            UpdatePath::InBand => self.in_band.send(from, update, &mut self.switch, cx),
+        }
     }
 
     /// A bump that only looks on passes everything.
@@ -200,12 +226,19 @@ impl Node for Bumped {
     }
 
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.switch.transmit(port, cx)
+        self.in_band.transmit(port, &mut self.switch, cx)
     }
 
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        if token != FORWARD {
-            return self.switch.expire(token, cx);
+        match token {
+            FORWARD => {}
+            FREE => {
+                let (links, tables) = (&mut self.links, &mut self.tables);
+                return self
+                    .in_band
+                    .take_off(cx, |ends, bytes, at| links.come(ends, bytes, tables, at));
+            }
+            _ => return self.switch.expire(token, cx),
         }
         while let Some(one) = self.passing.pop_front_if(|passing| passing.due <= cx.now) {
             self.compare(&one.met, cx.now);
@@ -218,12 +251,19 @@ impl Node for Bumped {
             let pace = rate.pace();
             self.tables.iter_mut().for_each(|table| table.set_pace(port.at(), pace, cx.now));
         }
+        if let Change::Rate(port, rate) = change {
+            self.in_band.set_pace(*port, rate.pace());
+        }
         self.switch.change(change, cx);
     }
 
     fn census(&self) -> Census {
         let census = self.switch.census();
-        Census { held: census.held + self.passing.len() as u64, ..census }
+        Census {
+            held: census.held + self.passing.len() as u64,
+            consumed: census.consumed + self.in_band.taken_off(),
+            ..census
+        }
     }
 
     fn tally(&self, tally: &mut Tally) {

@@ -31,6 +31,9 @@ pub struct BumpSpec {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 373))]
     pub update_every: u32,
+    /// With `sharing = "updates"`: how updates travel.
+    #[serde(default)]
+    pub update_path: UpdatePath,
     /// With `sharing = "updates"`: how long an update takes.
     #[serde(default)]
     pub update_delay: Time,
@@ -47,6 +50,39 @@ pub struct BumpSpec {
     /// Whether it only estimates: nothing is marked, dropped or notified.
     #[serde(default)]
     pub observe: bool,
+    /// Whose sender is told where the discipline notifies.
+    #[serde(default)]
+    pub notify: Notify,
+}
+
+/// How updates travel from one bump to another.
+///
+/// Source: M. Al-Fares, doctoral thesis, UC San Diego, 5.2.2: "on a dedicated link, or in-band with the
+/// monitored traffic".
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum UpdatePath {
+    /// On a link of their own: each takes `update-delay`, or is lost with a chance of `update-loss`.
+    #[default]
+    Dedicated,
+    /// As packets through the switch, to the port where the other bump takes them off the link: they
+    /// wait there with the traffic that leaves by it, take its time, and are lost where it is full.
+    InBand,
+}
+
+/// Whose sender is told of congestion.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Notify {
+    /// That of the packet that was sampled, as in the standard.
+    #[default]
+    Sampled,
+    /// That of the flow with most bytes in the virtual queue, as in the thesis (5.5.3).
+    Largest,
 }
 
 /// What several bumps of one switch know of each other.
@@ -72,11 +108,13 @@ impl Default for BumpSpec {
             rate: None,
             sharing: Sharing::Table,
             update_every: 1,
+            update_path: UpdatePath::Dedicated,
             update_delay: Time::ZERO,
             update_loss: 0.0,
             latency: Time::ZERO,
             jitter: Time::ZERO,
             observe: false,
+            notify: Notify::Sampled,
         }
     }
 }
@@ -106,6 +144,7 @@ impl BumpSpec {
         let usual = BumpSpec::default();
         let updates = [
             ("update-every", self.update_every != usual.update_every),
+            ("update-path", self.update_path != usual.update_path),
             ("update-delay", self.update_delay != usual.update_delay),
             ("update-loss", self.update_loss != usual.update_loss),
         ];
@@ -113,6 +152,18 @@ impl BumpSpec {
             ensure(!given || self.sharing == Sharing::Updates, key, || {
                 format!("`{key}` does nothing without sharing = \"updates\"")
             })
+        })?;
+        let fixed = [
+            ("update-delay", self.update_delay != usual.update_delay),
+            ("update-loss", self.update_loss != usual.update_loss),
+        ];
+        fixed.into_iter().try_for_each(|(key, given)| {
+            ensure(!given || self.update_path == UpdatePath::Dedicated, key, || {
+                format!("`{key}` is for updates on a link of their own; in-band it is what the network makes of them")
+            })
+        })?;
+        ensure(self.notify == Notify::Sampled || self.queue.notifies(), "notify", || {
+            "`notify` does nothing without a queue that notifies: kind = \"qcn\"".into()
         })
     }
 }
@@ -147,6 +198,12 @@ mod tests {
                 "update-every: `update-every` is 400",
             ),
             ("{ sharing = \"updates\", update-loss = 1.5 }", "update-loss: `update-loss` = 1.5"),
+            ("{ update-path = \"in-band\" }", "update-path: `update-path` does nothing"),
+            (
+                "{ sharing = \"updates\", update-path = \"in-band\", update-delay = \"1us\" }",
+                "update-delay: `update-delay` is for updates on a link of their own",
+            ),
+            ("{ notify = \"largest\" }", "notify: `notify` does nothing"),
             ("{ rate = \"0bps\" }", "rate: `rate` is 0"),
             ("{ queue = { priorities = true } }", "queue: a virtual queue has neither"),
             ("{ queue = { limit = \"0B\" } }", "queue.limit: `limit` is 0B"),

@@ -205,7 +205,8 @@ fn lost_updates_are_reported_and_the_estimate_recovers_when_the_queue_is_empty()
 #[test]
 fn marks_are_made_in_front_of_the_switch() {
     let packets: Vec<_> = (0..10).map(|n| (Time::us(n), 0, 1_500)).collect();
-    let queue = QueueSpec { policy: Policy::Ecn { threshold: Bytes(4_500) }, ..limit(150_000) };
+    let policy = Policy::Ecn { threshold: Bytes(4_500), drop_non_ect: false };
+    let queue = QueueSpec { policy, ..limit(150_000) };
     let mut node = bumped(BumpSpec { queue, ..BumpSpec::default() }, limit(150_000));
     let sent = drive(&mut node, &packets);
     let marked: Vec<bool> = sent.iter().map(|(_, packet)| packet.has(CE)).collect();
@@ -213,4 +214,114 @@ fn marks_are_made_in_front_of_the_switch() {
     let want: Vec<bool> = (0..10).map(|n| n >= 4).collect();
     assert_eq!(marked, want);
     assert_eq!(node.switch().stats(PortId(OUT)).classes[0].marks, 0);
+}
+
+/// Everything that the node sends, at all ports: when it began to leave, by which port, and the packet.
+/// `packets` are when, from which port, to which host, and how long.
+fn drive_all(node: &mut Bumped, packets: &[(Time, u16, u32, u16)]) -> Vec<(Time, u16, Packet)> {
+    let (mut effects, mut sent) = (Effects::default(), Vec::new());
+    let (mut free_at, mut wakes) = ([Time::ZERO; 3], Vec::<(Time, u32)>::new());
+    let pace = Rate(1_000_000_000).pace();
+    let mut arrivals = packets.iter().copied().peekable();
+    let mut asked = [false; 3];
+    let mut now = Time::ZERO;
+    loop {
+        let next = arrivals.peek().map(|(at, ..)| *at);
+        let woken = wakes.iter().map(|(at, _)| *at).min();
+        let free = (0..3).filter(|port| asked[*port]).map(|port| free_at[port].max(now)).min();
+        let Some(at) = [next, woken, free].into_iter().flatten().min() else { return sent };
+        now = at;
+        let mut cx = Cx::new(now, &mut effects);
+        if next == Some(at) {
+            let (_, from, dst, len) = arrivals.next().unwrap();
+            let packet = Packet { dst: HostId(dst), len, flags: ECT, ..Packet::default() };
+            node.receive(PortId(from), packet, &mut cx);
+        } else if woken == Some(at) {
+            let tokens: Vec<u32> =
+                wakes.extract_if(.., |wake| wake.0 == at).map(|wake| wake.1).collect();
+            tokens.into_iter().for_each(|token| node.expire(token, &mut cx));
+        } else {
+            let port = (0..3).find(|port| asked[*port] && free_at[*port] <= at).unwrap();
+            match node.transmit(PortId(port as u16), &mut cx) {
+                Some(packet) => {
+                    free_at[port] = now + pace.time_for(u64::from(packet.len));
+                    sent.push((now, port as u16, packet));
+                }
+                None => asked[port] = false,
+            }
+        }
+        wakes.append(&mut effects.wakes);
+        effects.kicks.drain(..).for_each(|port| asked[port.at()] = true);
+    }
+}
+
+fn in_band(every: u32) -> BumpSpec {
+    BumpSpec {
+        sharing: Sharing::Updates,
+        update_path: UpdatePath::InBand,
+        update_every: every,
+        observe: true,
+        queue: limit(1_000_000),
+        ..BumpSpec::default()
+    }
+}
+
+fn counted(node: &Bumped, name: &str) -> u64 {
+    let mut tally = Tally::default();
+    node.tally(&mut tally);
+    tally.iter().find(|(n, _)| *n == name).map_or(0, |(_, value)| value)
+}
+
+/// One packet, seen by the bump at port 0: the update of 84 bytes takes 672 ns on the link of port 1,
+/// where the other bump takes it off; no host sees it.
+#[test]
+fn an_update_in_band_takes_the_time_of_its_bytes() {
+    let mut node = bumped(in_band(1), limit(1_000_000));
+    let sent = drive_all(&mut node, &[(Time::ZERO, 0, 2, 1_250)]);
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    assert_eq!(counted(&node, "bump_updates_merged"), 1);
+    assert_eq!(counted(&node, "bump_update_bytes"), 84);
+    let before = node.tables[1].bytes(OUT.into(), Time::ns(671));
+    let empty = node.tables[1].empty_at(OUT.into());
+    // It counts from when it came: 672 ns later than the packet.
+    assert_eq!((before, empty), (1_250, Time::ns(10_672)));
+    let census = node.census();
+    assert_eq!((census.created, census.consumed, census.held), (1, 1, 0));
+}
+
+/// Traffic towards the other bump's neighbour and updates share the link: either waits for the other.
+#[test]
+fn updates_in_band_compete_with_the_traffic_of_their_link() {
+    let idle: Vec<_> = (0..100).map(|n| (Time::us(20 * n), 0, 2, 1_250)).collect();
+    let mut busy = idle.clone();
+    // Packets from host 2 to host 1 keep that link busy from 0 to 2 ms.
+    busy.extend((0..200).map(|n| (Time::us(10 * n), 2, 1, 1_250)));
+    busy.sort_unstable();
+    let mut alone = bumped(in_band(1), limit(1_000_000));
+    drive_all(&mut alone, &idle);
+    let mut beside = bumped(in_band(1), limit(1_000_000));
+    let sent = drive_all(&mut beside, &busy);
+    assert_eq!(counted(&alone, "bump_updates_merged"), 100);
+    assert_eq!(counted(&beside, "bump_updates_merged"), 100);
+    // 100 updates of 672 ns came in between: the last packet is that much later.
+    let last = sent.iter().rfind(|(_, port, _)| *port == 1).unwrap().0;
+    assert!(last >= Time::us(1_990) + Time::us(60), "{last}");
+    assert!(beside.accuracy().worst() >= alone.accuracy().worst());
+}
+
+#[test]
+fn updates_in_band_are_lost_where_their_queue_is_full() {
+    let at = |n: u64| Time::ns(20_000 * n + 100);
+    let mut packets: Vec<_> = (0..100).map(|n| (at(n), 0, 2, 1_250)).collect();
+    // Twice what the link to host 1 carries, for half of the time: its queue of four packets is full
+    // after every second packet, when an update comes.
+    packets.extend((0..200).map(|n| (Time::us(5 * n), 2, 1, 1_250)));
+    packets.sort_unstable();
+    let mut node = bumped(in_band(1), limit(5_000));
+    drive_all(&mut node, &packets);
+    let (merged, lost) =
+        (counted(&node, "bump_updates_merged"), counted(&node, "bump_updates_lost"));
+    assert!(lost > 10 && merged > 0 && merged + lost <= 100, "{merged} {lost}");
+    let census = node.census();
+    assert_eq!((census.held, census.consumed), (0, merged));
 }

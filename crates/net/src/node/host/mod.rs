@@ -35,6 +35,7 @@ mod token {
     pub const TIMEOUT: u32 = 2 << 28;
     pub const ACKNOWLEDGE: u32 = 3 << 28;
     pub const DATAGRAM: u32 = 4 << 28;
+    pub const GIVE_UP: u32 = 5 << 28;
     pub const PLACE: u32 = (1 << 28) - 1;
 }
 
@@ -425,6 +426,7 @@ impl Node for Host {
             }
             token::TIMEOUT => self.on_timeout(place, cx),
             token::ACKNOWLEDGE => self.acknowledge_late(place, cx),
+            token::GIVE_UP => self.give_up(place),
             _ => self.send_datagram(place, cx),
         }
     }

@@ -149,6 +149,13 @@ impl Plan {
     pub fn start_time(&self, flow: u32) -> Time {
         start_time(&self.traffic, flow)
     }
+    /// How long after its beginning `conn` is given up, if it is not done; most never are.
+    #[inline]
+    pub fn gives_up(&self, conn: u32) -> Option<Time> {
+        let cuts = &self.traffic.cuts;
+        let at = cuts.binary_search_by_key(&conn, |(cut, _)| cut.0).ok()?;
+        Some(cuts[at].1)
+    }
     /// Flows that `trigger` starts.
     pub fn triggered(&self, trigger: u32) -> &[u32] {
         self.triggered.of(trigger as usize)

@@ -121,11 +121,22 @@ impl Host {
             let sender = TcpSender::new(self, self.conn_at(place), flow);
             self.senders[place] = Some(Box::new(sender));
         }
+        let begins = self.plan.traffic.conns[self.conn_at(place) as usize].first.0 == flow;
+        if let Some(after) = self.plan.gives_up(self.conn_at(place)).filter(|_| begins) {
+            cx.wake(cx.now.after(after), token::GIVE_UP | place as u32);
+        }
         let bytes = self.plan.traffic.flows[flow as usize].bytes;
         if let Some(tcp) = &mut self.senders[place] {
             tcp.sender.push(FlowId(flow), bytes, &self.plan.transport, cx.now);
         }
         self.pump(place, cx);
+    }
+
+    /// The application has waited long enough: nothing more of the connection is sent.
+    pub(super) fn give_up(&mut self, place: usize) {
+        if let Some(tcp) = &mut self.senders[place] {
+            tcp.sender.abandon();
+        }
     }
 
     /// Sends what the window and the network card allow.

@@ -1,5 +1,6 @@
 //! The nodes of a hybrid fabric: switches of racks, the packet switch, circuit switches, the scheduler.
 
+mod board;
 mod dark;
 mod packet;
 mod relay;

@@ -10,15 +10,17 @@
 use super::hold;
 use super::shares::Turns;
 use crate::frame::{Kind, Packet};
+use crate::hybrid::ring::Ring;
 use crate::id::PortId;
-use crate::node::{Census, Cx, DropReason, Node, Tally};
+use crate::node::{Census, Change, Cx, DropReason, Node, Tally};
+use crate::topology::RackOf;
 use std::any::Any;
 use std::collections::VecDeque;
 
 /// Packets of one pair of racks.
 #[derive(Clone, Default)]
 struct Pair {
-    packets: VecDeque<Packet>,
+    packets: Ring<Packet>,
     held: bool,
 }
 
@@ -35,7 +37,7 @@ struct Exit {
 /// The packet switch. Its ports are numbered as racks are.
 pub struct PacketSwitch {
     exits: Vec<Exit>,
-    hosts_per_rack: u32,
+    rack_of: RackOf,
     limit: usize,
     census: Census,
     longest: u64,
@@ -53,7 +55,7 @@ impl PacketSwitch {
         };
         PacketSwitch {
             exits: (0..racks).map(|_| exit()).collect(),
-            hosts_per_rack,
+            rack_of: RackOf::new(hosts_per_rack),
             limit: limit as usize,
             census: Census::default(),
             longest: 0,
@@ -69,16 +71,30 @@ impl PacketSwitch {
     }
 }
 
+impl PacketSwitch {
+    /// The link to a rack works again, which forgot what it was asked: what has to be held, once more.
+    fn tell_again(&mut self, rack: usize, cx: &mut Cx<'_>) {
+        let stale = std::mem::take(&mut self.exits[rack].frames).len() as u64;
+        self.census.created -= stale;
+        self.census.held -= stale;
+        for to in 0..self.exits.len() {
+            if self.exits[to].pairs[rack].held {
+                self.tell(rack, to, true, cx);
+            }
+        }
+    }
+}
+
 impl Node for PacketSwitch {
     fn start(&mut self, _cx: &mut Cx<'_>) {}
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let to = (packet.dst.0 / self.hosts_per_rack) as usize;
+        let to = self.rack_of.of(packet.dst) as usize;
         let Some(exit) = self.exits.get_mut(to) else {
             return cx.drop(&packet, DropReason::NoRoute);
         };
         let pair = &mut exit.pairs[port.at()];
-        pair.packets.push_back(packet);
+        pair.packets.push(packet);
         exit.bytes += u64::from(packet.len);
         exit.turns.set(port.at(), true);
         self.census.held += 1;
@@ -98,7 +114,7 @@ impl Node for PacketSwitch {
         }
         let from = exit.turns.next()?;
         let pair = &mut exit.pairs[from];
-        let packet = pair.packets.pop_front()?;
+        let packet = pair.packets.pop()?;
         exit.bytes -= u64::from(packet.len);
         exit.turns.set(from, !pair.packets.is_empty());
         self.census.held -= 1;
@@ -109,6 +125,13 @@ impl Node for PacketSwitch {
     }
 
     fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
+
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        if let Change::Up(port) = change {
+            self.tell_again(port.at(), cx);
+            cx.kick(*port);
+        }
+    }
 
     fn census(&self) -> Census {
         self.census

@@ -58,8 +58,8 @@ impl Relay {
         self.stored[to].first()
     }
 
-    pub fn pop(&mut self, to: usize) -> Option<(Packet, Time)> {
-        self.stored[to].pop()
+    pub fn pop(&mut self, to: usize, now: Time) -> Option<(Packet, Time)> {
+        self.stored[to].pop(now)
     }
 
     /// Packets that were stored, and those that found no room.

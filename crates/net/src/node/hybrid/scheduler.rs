@@ -1,7 +1,7 @@
-//! The scheduler of circuits: reports in, weeks out.
+//! The scheduler of circuits: reports in, weeks out. News of ports that fail goes to all racks.
 
 use super::message;
-use crate::frame::Packet;
+use crate::frame::{Kind, Packet};
 use crate::hybrid::program::of_rack;
 use crate::id::PortId;
 use crate::node::station::Loss;
@@ -9,15 +9,13 @@ use crate::node::{Census, Cx, DropReason, Node, Tally};
 use crate::time::Time;
 use crate::topology::Dark;
 use crate::wire::circuits::Message;
-use slotline_circuits::{Demand, Note, Scheduler, Terms, Week, plan_all};
+use slotline_circuits::{Demand, Memory, Note, Scheduler, Terms, Week, plan_all};
 use std::any::Any;
 
 /// What the scheduler is made from.
 pub struct SchedulerConfig {
-    /// How weeks are planned.
-    pub scheduler: Box<dyn Scheduler + Send>,
-    /// The network as the scheduler sees it.
-    pub terms: Terms,
+    /// How weeks are planned, and the network as the scheduler sees it; none where all is known ahead.
+    pub planner: Option<(Box<dyn Scheduler + Send>, Terms)>,
     /// Racks.
     pub racks: usize,
     /// Circuit switches.
@@ -40,7 +38,9 @@ const PLANNED: u32 = 1;
 pub struct CircuitScheduler {
     config: SchedulerConfig,
     demand: Demand,
-    rest: Demand,
+    memory: Memory,
+    /// By circuit switch and rack: the port there has failed.
+    dead: Vec<bool>,
     /// The week that reports come for, and how many came.
     week: u64,
     reports: usize,
@@ -61,7 +61,8 @@ impl CircuitScheduler {
     pub fn new(config: SchedulerConfig) -> CircuitScheduler {
         let demand = Demand::new(config.racks).expect("a fabric has a number of racks that can be");
         CircuitScheduler {
-            rest: demand.clone(),
+            memory: Memory::default(),
+            dead: vec![false; config.racks * config.switches],
             demand,
             config,
             week: 0,
@@ -95,16 +96,32 @@ impl CircuitScheduler {
         if self.decided || self.week == 0 {
             return;
         }
+        let Some((scheduler, terms)) = &mut self.config.planner else { return };
         self.decided = true;
         let mut weeks = vec![Week::default(); self.config.switches];
-        let scheduler: &mut dyn Scheduler = &mut *self.config.scheduler;
-        let note =
-            plan_all(scheduler, &self.demand, &self.config.terms, &mut self.rest, &mut weeks);
+        let (racks, dead) = (self.config.racks, &self.dead);
+        let works = |switch: usize, rack: usize| !dead[switch * racks + rack];
+        let memory = &mut self.memory;
+        let note = plan_all(&mut **scheduler, &self.demand, terms, works, memory, &mut weeks);
         self.weeks += 1;
         self.rotations += u64::from(matches!(note, Note::Rotation | Note::NoDemand));
         self.days += weeks.iter().map(|week| week.days().count() as u64).sum::<u64>();
         self.planned = Some((self.week, weeks));
         cx.wake(cx.now.after(self.config.computing), PLANNED);
+    }
+
+    /// A port has failed, or works again: all others are told.
+    fn port(&mut self, (rack, uplink): (u16, u8), works: bool, cx: &mut Cx<'_>) {
+        let (at, switch) = (usize::from(rack), usize::from(uplink));
+        if at >= self.config.racks || switch >= self.config.switches {
+            return;
+        }
+        self.dead[switch * self.config.racks + at] = !works;
+        for other in (0..self.config.racks as u16).filter(|other| *other != rack) {
+            let packet = message(Message::Port { rack, uplink, works }.emit(), cx);
+            self.census.created += 1;
+            cx.send(PortId(other), packet);
+        }
     }
 
     fn tell(&mut self, cx: &mut Cx<'_>) {
@@ -122,13 +139,17 @@ impl Node for CircuitScheduler {
     fn start(&mut self, _cx: &mut Cx<'_>) {}
 
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        if self.config.loss.takes(&packet) {
-            return cx.drop(&packet, DropReason::Injected);
+        let bytes = cx.detach(&packet);
+        let said = Message::parse(&bytes);
+        if matches!(said, Ok(Message::Report { .. })) && self.config.loss.takes(&packet) {
+            // Its bytes are given back already: as a packet that has none.
+            return cx.drop(&Packet { kind: Kind::Data, ..packet }, DropReason::Injected);
         }
         self.census.consumed += 1;
-        let bytes = cx.detach(&packet);
-        if let Ok(Message::Report { week, rack, bytes }) = Message::parse(&bytes) {
-            self.report(week, rack.into(), &bytes, cx);
+        match said {
+            Ok(Message::Report { week, rack, bytes }) => self.report(week, rack.into(), &bytes, cx),
+            Ok(Message::Port { rack, uplink, works }) => self.port((rack, uplink), works, cx),
+            Ok(Message::Plan { .. }) | Err(_) => {}
         }
     }
 
@@ -145,6 +166,9 @@ impl Node for CircuitScheduler {
     }
 
     fn tally(&self, tally: &mut Tally) {
+        if self.config.planner.is_none() {
+            return;
+        }
         tally.add("weeks_planned", self.weeks);
         tally.add("days_planned", self.days);
         tally.add("weeks_of_rotation", self.rotations);

@@ -34,6 +34,11 @@ impl Turns {
     #[inline]
     pub fn peek(&self) -> Option<usize> {
         let start = if self.last + 1 >= self.size { 0 } else { self.last + 1 };
+        if let [word] = self.words[..] {
+            let later = word & (u64::MAX << start);
+            let found = if later == 0 { word } else { later };
+            return (found != 0).then(|| found.trailing_zeros() as usize);
+        }
         self.first_from(start).or_else(|| self.first_from(0))
     }
     /// Whose turn it is among those in `others`, without taking it.

@@ -18,6 +18,10 @@ pub(super) struct Sums {
     /// By destination, how long circuits there were up, ns.
     days_ns: Vec<u64>,
     days: u64,
+    /// Days, or parts of one, without a circuit because a port had failed.
+    pub dead_days: u64,
+    /// Failures of its ports at circuit switches.
+    pub port_failures: u64,
     /// Packets marked.
     pub marked: u64,
     /// Packets that left for a rack between.
@@ -42,6 +46,8 @@ impl Sums {
             packet_packets: 0,
             days_ns: vec![0; racks],
             days: 0,
+            dead_days: 0,
+            port_failures: 0,
             marked: 0,
             first_hops: 0,
             second_hops: 0,
@@ -75,6 +81,16 @@ impl Sums {
         self.days += 1;
     }
 
+    /// A day ends earlier by `span`.
+    pub fn cut_day(&mut self, to: usize, span: Time) {
+        self.days_ns[to] = self.days_ns[to].saturating_sub(span.as_ns());
+    }
+
+    /// How long there was a circuit to `to`, as far as days have begun.
+    pub fn up(&self, to: usize) -> Time {
+        Time::ns(self.days_ns[to])
+    }
+
     pub fn tally(&self, voqs: &[Voq], tally: &mut Tally) {
         let sum = |of: fn(&Voq) -> u64| voqs.iter().map(of).sum::<u64>();
         let data = || voqs.iter().zip(&self.days_ns).filter(|(voq, _)| voq.stats.carries_data);
@@ -83,6 +99,8 @@ impl Sums {
         tally.add("circuit_bytes", sum(|voq| voq.stats.circuit_bytes));
         tally.add("packet_switch_bytes", sum(|voq| voq.stats.packet_bytes));
         tally.add("circuit_days", self.days);
+        tally.add("days_without_port", self.dead_days);
+        tally.add("port_failures", self.port_failures);
         tally.add("circuit_up_ns", self.days_ns.iter().sum());
         tally.add("data_circuit_up_ns", data().map(|(_, ns)| ns).sum());
         tally.add("data_circuit_bytes", data().map(|(voq, _)| voq.stats.circuit_bytes).sum());

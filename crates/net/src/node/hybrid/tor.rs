@@ -1,6 +1,7 @@
 //! The switch of a rack: packets for other racks wait by destination, for a circuit or for the packet
 //! switch.
 
+use super::board::{Board, Thing};
 use super::packet::frame;
 use super::relay::{Relay, Source};
 use super::shares::Turns;
@@ -9,9 +10,9 @@ use super::{message, sums::Sums};
 use crate::frame::{Kind, Packet};
 use crate::hybrid::{Agenda, AtNight, Deed, Ledger, Shrink, Voq, VoqSpec, VoqStats};
 use crate::id::{HostId, PortId};
-use crate::node::{Census, Cx, DropReason, Node, Note, Tally};
+use crate::node::{Census, Change, Cx, DropReason, Node, Note, Tally};
 use crate::time::Time;
-use crate::topology::Roles;
+use crate::topology::{RackOf, Roles};
 use crate::units::Pace;
 use crate::wire::circuits::Message;
 use std::any::Any;
@@ -19,7 +20,7 @@ use std::any::Any;
 /// The circuits of a fabric as a rack's switch knows them.
 #[derive(Clone, Copy, Debug)]
 pub struct Circuits {
-    /// Their rate.
+    /// Their rate at the start.
     pub pace: Pace,
     /// From rack to rack.
     pub delay: Time,
@@ -47,27 +48,23 @@ pub struct TorConfig {
     pub ledger: Option<Ledger>,
 }
 
-/// What is on for one destination: by how many days.
-#[derive(Clone, Copy, Default)]
-struct On {
-    barred: u16,
-    grown: u16,
-    marked: u16,
-    heard: u16,
-    /// The packet switch asks to hold back.
-    held: bool,
-}
-
 /// The switch of a rack.
 pub struct Tor {
     config: TorConfig,
+    rack_of: RackOf,
     voqs: Vec<Voq>,
-    on: Vec<On>,
+    board: Board,
+    /// By destination: the packet switch asks to hold back.
+    held: Vec<bool>,
     /// Queues that the packet switch takes from.
     turns: Turns,
     relay: Option<Relay>,
     /// By uplink: where its circuit leads, and until when.
     open: Vec<Option<(u16, Time)>>,
+    /// By uplink: where it would lead if all ports worked.
+    days: Vec<Option<(u16, Time)>>,
+    /// By uplink: the rate of its port.
+    paces: Vec<Pace>,
     /// The earliest wake-up asked for and not yet had.
     wake: Time,
     census: Census,
@@ -79,13 +76,17 @@ const AGENDA: u32 = 0;
 impl Tor {
     /// One with empty queues.
     pub fn new(config: TorConfig) -> Tor {
-        let racks = config.roles.racks as usize;
+        let (racks, uplinks) = (config.roles.racks as usize, config.roles.uplinks as usize);
         Tor {
             voqs: vec![Voq::new(config.voq.packets); racks],
-            on: vec![On::default(); racks],
+            rack_of: RackOf::new(config.roles.hosts),
+            board: Board::new(config.rack as usize, racks, uplinks),
+            held: vec![false; racks],
             turns: Turns::new(racks),
             relay: config.voq.relay.map(|spec| Relay::new(spec, racks, &config.ever)),
-            open: vec![None; config.roles.uplinks as usize],
+            open: vec![None; uplinks],
+            days: vec![None; uplinks],
+            paces: config.circuits.map_or(vec![], |circuits| vec![circuits.pace; uplinks]),
             wake: Time::MAX,
             census: Census::default(),
             sums: Sums::new(racks),
@@ -93,25 +94,26 @@ impl Tor {
         }
     }
 
-    /// What happened in the queue for `rack`.
-    pub fn stats(&self, rack: usize) -> VoqStats {
-        self.voqs[rack].stats
+    /// What happened in the queue for `rack`, and how long there was a circuit.
+    pub fn stats(&self, rack: usize) -> (VoqStats, Time) {
+        (self.voqs[rack].stats, self.sums.up(rack))
     }
 
-    fn hosts(&self) -> u32 {
-        self.config.roles.hosts
+    /// Its own rack, and how many there are.
+    pub fn racks(&self) -> (u32, u32) {
+        (self.config.rack, self.config.roles.racks)
     }
 
     /// A packet for a host: of this rack, or of another.
     fn forward(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let (to, host) = (packet.dst.0 / self.hosts(), packet.dst.0 % self.hosts());
+        let to = self.rack_of.of(packet.dst);
         if to == self.config.rack {
-            return cx.send(PortId(host as u16), packet);
+            return cx.send(PortId(self.rack_of.within(packet.dst, to) as u16), packet);
         }
         if to >= self.config.roles.racks {
             return cx.drop(&packet, DropReason::NoRoute);
         }
-        if u32::from(port.0) < self.hosts() {
+        if u32::from(port.0) < self.config.roles.hosts {
             return self.queue(to as usize, packet, cx);
         }
         let Some(relay) = &mut self.relay else {
@@ -141,10 +143,12 @@ impl Tor {
         }
     }
 
-    /// Takes the first packet of the queue for `to`.
-    fn take(&mut self, to: usize) -> Option<(Packet, Time)> {
-        let first = self.voqs[to].pop()?;
-        if self.voqs[to].is_empty() {
+    /// Takes the first packet of the queue for `to`, and how long it has waited.
+    #[inline]
+    fn take(&mut self, to: usize, now: Time) -> Option<(Packet, Time)> {
+        let voq = &mut self.voqs[to];
+        let first = voq.pop(now)?;
+        if voq.is_empty() {
             self.turns.set(to, false);
             if let Some(relay) = &mut self.relay {
                 relay.turns.set(to, false);
@@ -155,8 +159,8 @@ impl Tor {
 
     /// Whether the packet switch may take from the queue for `to`, as things are now.
     fn offer(&mut self, to: usize, cx: &mut Cx<'_>) {
-        let on = self.on[to];
-        let free = on.barred == 0 && !on.held && !self.voqs[to].is_empty();
+        let barred = self.board.of(to).is(Thing::Bar) || self.held[to];
+        let free = !barred && !self.voqs[to].is_empty();
         self.turns.set(to, free);
         if let Some(relay) = &mut self.relay {
             relay.turns.set(to, !self.voqs[to].is_empty());
@@ -178,10 +182,9 @@ impl Tor {
     /// The packet switch takes a packet.
     fn by_packet_switch(&mut self, cx: &Cx<'_>) -> Option<Packet> {
         let to = self.turns.next()?;
-        let (packet, came) = self.take(to)?;
+        let (packet, waited) = self.take(to, cx.now)?;
         self.voqs[to].stats.packet_bytes += u64::from(packet.len);
-        let latency = cx.now.since(came) + self.config.packet_delay;
-        self.sums.packet(&packet, latency);
+        self.sums.packet(&packet, waited + self.config.packet_delay);
         Some(self.leave(to, packet, 0))
     }
 
@@ -204,14 +207,14 @@ impl Tor {
             (Source::Stored, relay) => relay.as_ref()?.first(leads_to),
         };
         let len = u64::from(first?.len);
-        let whole = cx.now + circuits.pace.time_for(len) <= until;
+        let whole = cx.now + self.paces[uplink].time_for(len) <= until;
         if !whole && self.config.voq.at_night == AtNight::Hold {
             self.sums.held += 1;
             return None;
         }
-        let (packet, came) = match source {
-            Source::Own(to) => self.take(to)?,
-            Source::Stored => self.relay.as_mut()?.pop(leads_to)?,
+        let (packet, waited) = match source {
+            Source::Own(to) => self.take(to, cx.now)?,
+            Source::Stored => self.relay.as_mut()?.pop(leads_to, cx.now)?,
         };
         if !whole && self.config.voq.at_night == AtNight::Drop {
             self.sums.cut += 1;
@@ -227,7 +230,7 @@ impl Tor {
             return Some(packet);
         };
         self.voqs[to].stats.circuit_bytes += len;
-        self.sums.circuit(&packet, cx.now.since(came) + circuits.delay);
+        self.sums.circuit(&packet, waited + circuits.delay);
         self.sums.first_hops += u64::from(to != leads_to);
         if let Some(relay) = &mut self.relay {
             relay.turns.taken(to);
@@ -236,6 +239,7 @@ impl Tor {
     }
 
     /// A packet leaves by a path of `class`, with news of the way back.
+    #[inline]
     fn leave(&mut self, to: usize, mut packet: Packet, class: u8) -> Packet {
         self.census.held -= 1;
         if let Some(ledger) = &mut self.config.ledger
@@ -243,10 +247,10 @@ impl Tor {
         {
             ledger.leaves(packet.flow, packet.seq);
         }
-        let on = self.on[to];
+        let on = self.board.of(to);
         packet.put_on_path(class);
-        packet.tell_circuits(u8::from(on.heard > 0), on.marked > 0);
-        self.sums.marked += u64::from(on.marked > 0);
+        packet.tell_circuits(u8::from(on.is(Thing::Hear)), on.is(Thing::Mark));
+        self.sums.marked += u64::from(on.is(Thing::Mark));
         packet
     }
 
@@ -263,28 +267,44 @@ impl Tor {
 
     fn act(&mut self, deed: Deed, cx: &mut Cx<'_>) {
         match deed {
-            Deed::Bar(to) => {
-                self.on[usize::from(to)].barred += 1;
-                self.offer(to.into(), cx);
+            Deed::Bar(rack, uplink) => self.put((rack, uplink), Thing::Bar, true, cx),
+            Deed::Unbar(rack, uplink) => self.put((rack, uplink), Thing::Bar, false, cx),
+            Deed::Grow(rack, uplink) => self.put((rack, uplink), Thing::Grow, true, cx),
+            Deed::Shrink(rack, uplink) => self.put((rack, uplink), Thing::Grow, false, cx),
+            Deed::Mark(rack, uplink) => self.put((rack, uplink), Thing::Mark, true, cx),
+            Deed::Unmark(rack, uplink) => self.put((rack, uplink), Thing::Mark, false, cx),
+            Deed::Hear(rack, uplink) => self.put((rack, uplink), Thing::Hear, true, cx),
+            Deed::Unhear(rack, uplink) => self.put((rack, uplink), Thing::Hear, false, cx),
+            Deed::Open { uplink, to, until } => {
+                self.days[usize::from(uplink)] = Some((to, until));
+                self.open(uplink, cx);
             }
-            Deed::Unbar(to) => {
-                self.on[usize::from(to)].barred -= 1;
-                self.offer(to.into(), cx);
+            Deed::Close { uplink, .. } => {
+                self.days[usize::from(uplink)] = None;
+                self.open[usize::from(uplink)] = None;
             }
-            Deed::Grow(to) => self.grow(to.into()),
-            Deed::Shrink(to) => self.shrink(to.into(), cx),
-            Deed::Mark(to) => self.on[usize::from(to)].marked += 1,
-            Deed::Unmark(to) => self.on[usize::from(to)].marked -= 1,
-            Deed::Hear(from) => self.on[usize::from(from)].heard += 1,
-            Deed::Unhear(from) => self.on[usize::from(from)].heard -= 1,
-            Deed::Open { uplink, to, until } => self.open(uplink, to, until, cx),
-            Deed::Close { uplink, .. } => self.open[usize::from(uplink)] = None,
             Deed::Report(week) => self.report(week, cx),
             Deed::Week(week) => self.begin_week(week, cx.now),
         }
     }
 
-    fn open(&mut self, uplink: u8, to: u16, until: Time, cx: &mut Cx<'_>) {
+    /// A day has something on from now on, or no more.
+    fn put(&mut self, pair: (u16, u8), thing: Thing, on: bool, cx: &mut Cx<'_>) {
+        self.board.set(pair, thing, on);
+        match thing {
+            Thing::Bar => self.offer(pair.0.into(), cx),
+            Thing::Grow => self.fit(pair.0.into(), cx),
+            Thing::Mark | Thing::Hear => {}
+        }
+    }
+
+    /// The circuit of the day is up, if its ports work.
+    fn open(&mut self, uplink: u8, cx: &mut Cx<'_>) {
+        let Some((to, until)) = self.days[usize::from(uplink)] else { return };
+        if !self.board.works(to.into(), uplink.into()) {
+            self.sums.dead_days += 1;
+            return;
+        }
         let roles = self.config.roles;
         let port = roles.circuit_port(uplink.into());
         self.open[usize::from(uplink)] = Some((to, until));
@@ -295,25 +315,55 @@ impl Tor {
         cx.kick(port);
     }
 
-    fn grow(&mut self, to: usize) {
-        self.on[to].grown += 1;
-        if let Some(resize) = self.config.voq.resize {
-            self.voqs[to].resize(resize.to);
+    /// The queue for `to` has the size that days want.
+    fn fit(&mut self, to: usize, cx: &mut Cx<'_>) {
+        let Some(resize) = self.config.voq.resize else { return };
+        if self.board.of(to).is(Thing::Grow) {
+            return self.voqs[to].resize(resize.to);
+        }
+        self.voqs[to].resize(self.config.voq.packets);
+        while resize.shrink == Shrink::Drop
+            && let Some(packet) = self.voqs[to].shed()
+        {
+            self.census.held -= 1;
+            cx.drop(&packet, DropReason::Full);
         }
     }
 
-    fn shrink(&mut self, to: usize, cx: &mut Cx<'_>) {
-        self.on[to].grown -= 1;
-        if self.on[to].grown > 0 {
-            return;
-        }
-        self.voqs[to].resize(self.config.voq.packets);
-        if self.config.voq.resize.is_some_and(|resize| resize.shrink == Shrink::Drop) {
-            while let Some(packet) = self.voqs[to].shed() {
-                self.census.held -= 1;
-                cx.drop(&packet, DropReason::Full);
+    /// A port at a circuit switch, of this rack or another, fails or works again: its circuits are gone, or
+    /// there again for the rest of their day.
+    fn port(&mut self, (rack, uplink): (usize, u8), works: bool, cx: &mut Cx<'_>) {
+        for other in self.board.port(rack, uplink.into(), works) {
+            let at = usize::from(uplink);
+            let day = self.days[at].filter(|(to, _)| usize::from(*to) == other);
+            if works && day.is_some() {
+                self.open(uplink, cx);
             }
+            if !works && let Some((_, until)) = day {
+                self.open[at] = None;
+                self.sums.cut_day(other, until.since(cx.now));
+            }
+            self.fit(other, cx);
+            self.offer(other, cx);
         }
+    }
+
+    /// The link at one of the own ports fails or works again.
+    fn link(&mut self, port: PortId, works: bool, cx: &mut Cx<'_>) {
+        let roles = self.config.roles;
+        if Some(port) == roles.packet_port() {
+            // What the packet switch asked for before it will ask for again.
+            self.held.fill(false);
+            (0..self.voqs.len()).for_each(|to| self.offer(to, cx));
+        }
+        let uplink = u32::from(port.0).checked_sub(roles.circuit_port(0).0.into());
+        let Some(uplink) = uplink.filter(|uplink| *uplink < roles.uplinks) else { return };
+        self.sums.port_failures += u64::from(!works);
+        self.port((self.config.rack as usize, uplink as u8), works, cx);
+        let news = Message::Port { rack: self.config.rack as u16, uplink: uplink as u8, works };
+        self.census.created += 1;
+        let packet = message(news.emit(), cx);
+        cx.send(roles.control_port(), packet);
     }
 
     fn report(&mut self, week: u64, cx: &mut Cx<'_>) {
@@ -321,6 +371,7 @@ impl Tor {
         let bytes = match &mut self.config.ledger {
             Some(ledger) => {
                 ledger.foresee(end);
+                ledger.give_up(cx.now);
                 ledger.bytes()
             }
             None => self.voqs.iter().map(Voq::bytes).collect(),
@@ -341,20 +392,26 @@ impl Tor {
     fn hear(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         self.census.consumed += 1;
         let bytes = cx.detach(packet);
-        if let (Ok(Message::Plan { week, days }), Some(weekly)) =
-            (Message::parse(&bytes), &mut self.config.weekly)
-        {
-            weekly.plan(week, days, &mut self.config.agenda, cx.now);
-            self.carry_out(cx);
+        match (Message::parse(&bytes), &mut self.config.weekly) {
+            (Ok(Message::Plan { week, days }), Some(weekly)) => {
+                weekly.plan(week, days, &mut self.config.agenda, cx.now);
+                self.carry_out(cx);
+            }
+            (Ok(Message::Port { rack, uplink, works }), _)
+                if u32::from(uplink) < self.config.roles.uplinks =>
+            {
+                self.port((rack.into(), uplink), works, cx);
+            }
+            _ => {}
         }
     }
 
     fn obey(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         self.census.consumed += 1;
         if let Some((to, stop)) = frame(packet)
-            && let Some(on) = self.on.get_mut(to)
+            && let Some(held) = self.held.get_mut(to)
         {
-            on.held = stop;
+            *held = stop;
             self.offer(to, cx);
         }
     }
@@ -386,6 +443,21 @@ impl Node for Tor {
             self.wake = Time::MAX;
         }
         self.carry_out(cx);
+    }
+
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        match change {
+            Change::Up(port) => self.link(*port, true, cx),
+            Change::Down(port) => self.link(*port, false, cx),
+            Change::Rate(port, rate) => {
+                let first = self.config.roles.circuit_port(0).0;
+                let at = port.0.checked_sub(first).map(usize::from);
+                if let Some(pace) = at.and_then(|at| self.paces.get_mut(at)) {
+                    *pace = rate.pace();
+                }
+            }
+            _ => {}
+        }
     }
 
     fn census(&self) -> Census {

@@ -240,7 +240,9 @@ fn reference(
                 let idle_since = (free_at <= now).then_some(free_at);
                 red.arrive(pace.bytes_in(backlog), idle_since, len, ect, now)
             }
-            (None, Policy::Ecn { threshold }) if ect && backlog > pace.time_for(threshold.0) => {
+            (None, Policy::Ecn { threshold, .. })
+                if ect && backlog > pace.time_for(threshold.0) =>
+            {
                 Verdict::Mark
             }
             _ => Verdict::Pass,
@@ -263,7 +265,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     let red = RedSpec { min, max, max_p: 0.3, weight: 0.2, gentle: true, ecn: true };
     prop_oneof![
         Just(Policy::DropTail),
-        (0u64..15_000).prop_map(|k| Policy::Ecn { threshold: Bytes(k) }),
+        (0u64..15_000).prop_map(|k| Policy::Ecn { threshold: Bytes(k), drop_non_ect: false }),
         any::<bool>().prop_map(move |ecn| Policy::Red(RedSpec { ecn, ..red })),
     ]
 }
@@ -441,8 +443,10 @@ proptest! {
 
 #[test]
 fn with_classes_each_queue_is_marked_for_its_own_backlog() {
-    let spec =
-        QueueSpec { priorities: true, ..queue(Policy::Ecn { threshold: Bytes(6_000) }, 150_000) };
+    let spec = QueueSpec {
+        priorities: true,
+        ..queue(Policy::Ecn { threshold: Bytes(6_000), drop_non_ect: false }, 150_000)
+    };
     let mut switch = switch(&star(2, lane(10, Time::ZERO)), 2, &spec);
     let mut effects = Effects::default();
     let cx = &mut Cx::new(Time::ZERO, &mut effects);

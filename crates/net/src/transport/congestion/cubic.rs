@@ -3,6 +3,7 @@
 
 use super::{Ack, Congestion, Loss, MAX_WINDOW, MIN_THRESHOLD};
 use crate::time::Time;
+use serde::{Deserialize, Serialize};
 
 /// Windows are in segments with this many binary digits of fraction.
 const FRACTION: u32 = 20;
@@ -16,6 +17,25 @@ const CUBED_PER_UNIT: u128 = 2_500_000_000_000_000_000 >> FRACTION;
 const SCALED_CUBE_PER_UNIT: u64 = 2_273_737;
 /// Longest time on the curve, in µs; by then it has passed [`MAX_WINDOW`].
 const LONGEST: u64 = 1 << 27;
+
+/// Whose CUBIC it is.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standard {
+    /// A loss takes 3/10 of what was under way; once what NewReno would have reaches the window before the last
+    /// loss, it grows as NewReno does.
+    ///
+    /// Source: RFC 9438.
+    #[default]
+    Rfc9438,
+    /// A loss takes 3/10 of the window; what NewReno would have always grows with 9/17 of NewReno's slope. As in
+    /// Linux.
+    ///
+    /// Source: RFC 8312.
+    Rfc8312,
+}
 
 /// CUBIC, with fast convergence and the Reno-friendly region.
 #[derive(Clone, Debug)]
@@ -35,12 +55,14 @@ pub struct Cubic {
     threshold: u32,
     /// Marks are answered again once segments from here on are acknowledged.
     answered: u32,
+    standard: Standard,
 }
 
 impl Cubic {
     /// Slow start from `initial_window` segments.
-    pub fn new(initial_window: u32) -> Cubic {
+    pub fn new(initial_window: u32, standard: Standard) -> Cubic {
         Cubic {
+            standard,
             window: u64::from(initial_window.clamp(1, MAX_WINDOW)) << FRACTION,
             plateau: 0,
             friendly: 0,
@@ -70,7 +92,8 @@ impl Cubic {
             self.begin(now);
         }
         let elapsed = now.since(self.epoch);
-        let parity = self.friendly >= u64::from(self.prior) << FRACTION;
+        let parity = self.standard == Standard::Rfc9438
+            && self.friendly >= u64::from(self.prior) << FRACTION;
         let (up, down) = if parity { (1, 1) } else { ALPHA };
         self.friendly += ((up * acked) << (2 * FRACTION)) / (down * self.window);
         if self.curve(elapsed) < self.friendly {
@@ -102,6 +125,10 @@ impl Cubic {
     /// one, so that new flows find room.
     fn reduce(&mut self, flight: u64) {
         self.prior = self.window();
+        let flight = match self.standard {
+            Standard::Rfc9438 => flight,
+            Standard::Rfc8312 => u64::from(self.prior),
+        };
         self.plateau = if self.window < self.plateau { self.window * 17 / 20 } else { self.window };
         self.threshold = ((flight * BETA.0 / BETA.1) as u32).max(MIN_THRESHOLD);
         self.window = self.window.min(u64::from(self.threshold) << FRACTION);

@@ -8,7 +8,7 @@ mod reno;
 mod retcp;
 mod tdtcp;
 
-pub use cubic::Cubic;
+pub use cubic::{Cubic, Standard};
 pub use dctcp::Dctcp;
 pub use fixed::Fixed;
 pub use reno::Reno;
@@ -135,11 +135,13 @@ pub struct Tuning {
     pub gain_shift: u8,
     /// How far reTCP's window jumps.
     pub jumps: Jumps,
+    /// Which CUBIC.
+    pub standard: Standard,
 }
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { gain_shift: 4, jumps: Jumps::USUAL }
+        Tuning { gain_shift: 4, jumps: Jumps::USUAL, standard: Standard::default() }
     }
 }
 
@@ -178,7 +180,7 @@ impl Algorithm {
     pub fn new(kind: AlgorithmKind, initial_window: u32, tuning: Tuning) -> Algorithm {
         match kind {
             AlgorithmKind::NewReno => Algorithm::Reno(Reno::new(initial_window)),
-            AlgorithmKind::Cubic => Algorithm::Cubic(Cubic::new(initial_window)),
+            AlgorithmKind::Cubic => Algorithm::Cubic(Cubic::new(initial_window, tuning.standard)),
             AlgorithmKind::Dctcp => Algorithm::Dctcp(Dctcp::new(initial_window, tuning.gain_shift)),
             AlgorithmKind::Retcp => Algorithm::Retcp(Retcp::new(initial_window, tuning.jumps)),
             AlgorithmKind::Tdtcp => Algorithm::Tdtcp(Box::new(Tdtcp::new(initial_window))),

@@ -312,7 +312,7 @@ impl Reference {
 fn cubic_matches_the_rfc_in_floating_point() {
     let cases = [(10, 100, 300), (100, 1_000, 4_000), (1_000, 100_000, 150), (10_000, 20_000, 500)];
     for (start, rtt_us, rounds) in cases {
-        let mut cubic = Cubic::new(start);
+        let mut cubic = Cubic::new(start, Standard::Rfc9438);
         let mut reference = Reference { window: f64::from(start), ..Reference::default() };
         let (mut now, mut una) = (Time::ZERO, 0);
         for round in 0..rounds {
@@ -353,7 +353,7 @@ fn cubic_returns_to_the_plateau_after_k_and_then_probes() {
 
 #[test]
 fn cubic_yields_when_losses_come_below_the_last_plateau() {
-    let mut cubic = Cubic::new(1_000);
+    let mut cubic = Cubic::new(1_000, Standard::Rfc9438);
     cubic.on_loss(Loss::Fast { flight: 1_000 }, Time::ZERO);
     cubic.on_loss(Loss::Fast { flight: 700 }, Time::ZERO);
     assert_eq!(cubic.window(), 490);
@@ -361,6 +361,28 @@ fn cubic_yields_when_losses_come_below_the_last_plateau() {
     let mut flow = Flow { algorithm: Algorithm::Cubic(cubic), una: 0, now: Time::ZERO };
     (0..64).for_each(|_| flow.round(0));
     assert!((592..=598).contains(&flow.window()), "{}", flow.window());
+}
+
+/// A loss at a window of 20 with 10 under way, then 100 round trips of 100 us. RFC 9438: 7; one segment in 17/9
+/// round trips up to 20, then one in each. RFC 8312: 14, and one in 17/9 throughout.
+#[test]
+fn the_older_cubic_keeps_its_slope_and_takes_its_share_of_the_window() {
+    let course = |standard| {
+        let mut cubic = Cubic::new(20, standard);
+        cubic.on_loss(Loss::Fast { flight: 10 }, Time::ZERO);
+        let (first, mut una) = (cubic.window(), 0);
+        for round in 1..=100 {
+            for _ in 0..cubic.window() {
+                una += 1;
+                let ack = Ack { srtt: Time::us(100), ..ack(1, una, cubic.window()) };
+                cubic.on_ack(&ack, Time::us(100 * round));
+            }
+        }
+        (first, cubic.window())
+    };
+    let (new, old) = (course(Standard::Rfc9438), course(Standard::Rfc8312));
+    assert_eq!((new.0, old.0), (7, 14));
+    assert!(new.1.abs_diff(95) <= 4 && old.1.abs_diff(66) <= 3, "{new:?} {old:?}");
 }
 
 #[test]

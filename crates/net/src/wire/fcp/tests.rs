@@ -36,7 +36,9 @@ impl Owned {
             Owned::Alive => writer.alive(),
             Owned::Demand(totals) => writer.demand() && totals.iter().all(|&t| writer.total(t)),
             Owned::Report(totals) => writer.report() && totals.iter().all(|&t| writer.total(t)),
-            Owned::Grants(base, grants) => writer.grants(*base, grants) == grants.len(),
+            Owned::Grants(base, grants) => {
+                writer.grants(*base, grants.iter().copied()) == grants.len()
+            }
         }
     }
 }
@@ -146,7 +148,7 @@ proptest! {
         for (at, count) in counts.into_iter().enumerate() {
             let base = at as u64;
             let grants = vec![Grant { dst: 1, path: 2, slots: 3 }; count];
-            let written = writer.grants(base, &grants);
+            let written = writer.grants(base, grants.iter().copied());
             prop_assert!(written == count || writer.room() < RECORD + 8 + GRANT);
             if written > 0 {
                 expected.push(Owned::Grants(base, grants[..written].into()));

@@ -8,6 +8,8 @@ use super::{CODE, GRANT, Grant, HEADER, Header, Key, LONGEST, RECORD, TOTAL, Tot
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
+    /// Where the message begins.
+    start: usize,
     /// Bytes that the message may have.
     longest: usize,
     /// Where the count of the open record of totals is, and how many it has.
@@ -23,22 +25,31 @@ impl<'a> Writer<'a> {
     /// The same for a message of at most `longest` bytes.
     pub fn with_room(out: &'a mut Vec<u8>, header: &Header, longest: usize) -> Writer<'a> {
         out.clear();
+        Writer::behind(out, header, longest)
+    }
+    /// The same behind what is in `out`.
+    pub(crate) fn behind(out: &'a mut Vec<u8>, header: &Header, longest: usize) -> Writer<'a> {
         out.reserve(longest);
-        let mut start = [0; HEADER];
-        start[0] = VERSION;
-        start[4..8].copy_from_slice(&header.source.to_be_bytes());
-        start[8..12].copy_from_slice(&header.destination.to_be_bytes());
+        let mut fields = [0; HEADER];
+        fields[0] = VERSION;
+        fields[4..8].copy_from_slice(&header.source.to_be_bytes());
+        fields[8..12].copy_from_slice(&header.destination.to_be_bytes());
         let Header { from, to, number, acks, .. } = *header;
         let words = [from, to, number, acks.highest, acks.before];
-        for (at, word) in start[12..].as_chunks_mut().0.iter_mut().zip(words) {
+        for (at, word) in fields[12..].as_chunks_mut().0.iter_mut().zip(words) {
             *at = word.to_be_bytes();
         }
-        out.extend_from_slice(&start);
-        Writer { out, longest, open: 0, count: 0 }
+        let start = out.len();
+        out.extend_from_slice(&fields);
+        Writer { out, start, longest, open: 0, count: 0 }
+    }
+    /// Bytes written so far.
+    fn len(&self) -> usize {
+        self.out.len() - self.start
     }
     /// Bytes that are left for records.
     pub fn room(&self) -> usize {
-        self.longest.saturating_sub(CODE + self.out.len())
+        self.longest.saturating_sub(CODE + self.len())
     }
     /// Whether there is room for one more total in the record begun last.
     pub fn has_room(&self) -> bool {
@@ -46,7 +57,7 @@ impl<'a> Writer<'a> {
     }
     /// Whether there is no record yet.
     pub fn is_empty(&self) -> bool {
-        self.out.len() == HEADER
+        self.len() == HEADER
     }
     /// A record for a message of its own: begin again.
     pub fn reset(&mut self) {
@@ -84,7 +95,7 @@ impl<'a> Writer<'a> {
         fits
     }
     /// A record of as many of these grants as there is room for. Returns how many.
-    pub fn grants(&mut self, base: u64, grants: &[Grant]) -> usize {
+    pub fn grants(&mut self, base: u64, grants: impl ExactSizeIterator<Item = Grant>) -> usize {
         let most = self.room().saturating_sub(RECORD + 8) / GRANT;
         let count = most.min(grants.len());
         if count > 0 {
@@ -106,11 +117,25 @@ impl<'a> Writer<'a> {
         }
     }
     /// Ends the message with its code under `key`.
-    pub fn finish(mut self, key: &Key) {
+    pub fn finish(self, key: &Key) {
+        let message = self.finish_open();
+        let (signed, _) = message.split_at(message.len() - CODE);
+        seal(message, siphash(key, signed));
+    }
+    /// Ends the message with room for its code; all of its bytes.
+    pub(crate) fn finish_open(mut self) -> &'a mut [u8] {
         self.close();
-        let length = (self.out.len() + CODE) as u16;
-        self.out[2..4].copy_from_slice(&length.to_be_bytes());
-        let code = siphash(key, self.out);
-        self.out.extend_from_slice(&code.to_be_bytes());
+        self.out.extend_from_slice(&[0; CODE]);
+        let length = self.len() as u16;
+        let message = &mut self.out[self.start..];
+        message[2..4].copy_from_slice(&length.to_be_bytes());
+        message
+    }
+}
+
+/// Puts the code at the end of a message.
+pub(crate) fn seal(message: &mut [u8], code: u64) {
+    if let Some(end) = message.last_chunk_mut() {
+        *end = code.to_be_bytes();
     }
 }

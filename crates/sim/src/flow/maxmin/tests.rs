@@ -17,6 +17,10 @@ impl Plain {
     fn uses(&self, link: usize) -> bool {
         self.links.contains(&(link as u32))
     }
+    /// It never ends.
+    fn enter(&self, solver: &mut MaxMin) -> FlowKey {
+        solver.insert(&self.links, self.weight, self.cap, f64::INFINITY)
+    }
 }
 
 /// Progressive filling: all rates grow in proportion to weights until a link or a cap stops some.
@@ -112,7 +116,7 @@ fn flow(links: usize) -> impl Strategy<Value = Plain> {
 
 fn solved(capacities: &[f64], flows: &[Plain]) -> Vec<f64> {
     let mut solver = MaxMin::new(capacities);
-    let keys: Vec<_> = flows.iter().map(|f| solver.insert(&f.links, f.weight, f.cap)).collect();
+    let keys: Vec<_> = flows.iter().map(|flow| flow.enter(&mut solver)).collect();
     solver.solve();
     keys.into_iter().map(|key| solver.rate(key)).collect()
 }
@@ -132,8 +136,8 @@ fn long_ways_and_no_flows() {
     let links: Vec<u32> = (0..40).collect();
     let mut solver = MaxMin::new(&[2.0; 40]);
     solver.solve();
-    let short = solver.insert(&[3], 1.0, f64::INFINITY);
-    let long = solver.insert(&links, 3.0, f64::INFINITY);
+    let short = Plain::over(&[3]).enter(&mut solver);
+    let long = Plain { weight: 3.0, ..Plain::over(&links) }.enter(&mut solver);
     solver.solve();
     assert_eq!((solver.rate(short), solver.rate(long)), (0.5, 1.5));
     assert_eq!(solver.way(long).collect::<Vec<_>>(), links);
@@ -147,7 +151,7 @@ fn long_ways_and_no_flows() {
 fn step(
     solver: &mut MaxMin,
     capacities: &mut [f64],
-    there: &mut Vec<(FlowKey, Plain, f64)>,
+    there: &mut Vec<(FlowKey, Plain)>,
     (plain, pick, what): (Plain, u16, u8),
 ) {
     let pick = usize::from(pick);
@@ -163,25 +167,24 @@ fn step(
             solver.set_capacity(link as u32, capacities[link]);
         }
         2 if !there.is_empty() => {
-            let (key, old, _) = &mut there[chosen];
+            let (key, old) = &mut there[chosen];
             solver.reroute(*key, &plain.links);
             old.links = plain.links;
         }
-        3 if there.get(chosen).is_some_and(|(_, old, _)| old.cap < f64::INFINITY) => {
-            let (key, old, _) = &mut there[chosen];
+        3 if there.get(chosen).is_some_and(|(_, old)| old.cap < f64::INFINITY) => {
+            let (key, old) = &mut there[chosen];
             old.cap = if pick % 3 == 0 { 0.0 } else { (pick % 11) as f64 * 0.3 };
             solver.set_cap(*key, old.cap);
         }
         _ => {
-            let key = solver.insert(&plain.links, plain.weight, plain.cap);
-            there.push((key, plain, f64::NAN));
+            there.push((plain.enter(solver), plain));
         }
     }
 }
 
 proptest! {
     /// Whatever happens, alone or with other things before rates are asked for, all rates are those of
-    /// a solution from the beginning, and what was not said to have changed has not.
+    /// a solution from the beginning.
     #[test]
     fn equals_progressive_filling(
         capacities in prop::collection::vec(prop::sample::select(vec![1.0f64, 1.0, 2.0, 10.0, 2.5]), 6),
@@ -189,21 +192,17 @@ proptest! {
     ) {
         let mut capacities = capacities;
         let mut solver = MaxMin::new(&capacities);
-        let mut there: Vec<(FlowKey, Plain, f64)> = Vec::new();
+        let mut there: Vec<(FlowKey, Plain)> = Vec::new();
         for (what, asked) in steps {
             step(&mut solver, &mut capacities, &mut there, what);
             if !asked {
                 continue;
             }
             solver.solve();
-            solver.drain_changed(|key, rate| {
-                there.iter_mut().filter(|f| f.0 == key).for_each(|f| f.2 = rate);
-            });
             let plain: Vec<Plain> = there.iter().map(|f| f.1.clone()).collect();
-            for ((key, plain, said), right) in there.iter().zip(filled(&capacities, &plain)) {
+            for ((key, plain), right) in there.iter().zip(filled(&capacities, &plain)) {
                 let rate = solver.rate(*key);
                 prop_assert!((rate - right).abs() <= 1e-9 * right.max(1.0), "{plain:?}: {rate}, not {right}");
-                prop_assert_eq!(*said, rate);
             }
         }
     }
@@ -227,8 +226,7 @@ proptest! {
         let mut there: Vec<(FlowKey, Plain)> = Vec::new();
         for n in 0..600usize {
             let plain = any();
-            let key = solver.insert(&plain.links, plain.weight, plain.cap);
-            there.push((key, plain));
+            there.push((plain.enter(&mut solver), plain));
             if there.len() > 100 {
                 let (key, _) = there.swap_remove(n * 7919 % 100);
                 solver.remove(key);
@@ -271,8 +269,8 @@ proptest! {
             let mut links: Vec<u32> = (0..30).collect();
             rng.shuffle(&mut links);
             let links = &links[..1 + rng.below(4) as usize];
-            let infinite = f64::INFINITY;
-            there.push((exact.insert(links, 1.0, infinite), rough.insert(links, 1.0, infinite)));
+            let plain = Plain::over(links);
+            there.push((plain.enter(&mut exact), plain.enter(&mut rough)));
             if there.len() > 60 {
                 let (one, other) = there.swap_remove(rng.below(60) as usize);
                 exact.remove(one);
@@ -284,6 +282,80 @@ proptest! {
         for (one, other) in there {
             let (right, rate) = (exact.rate(one), rough.rate(other));
             prop_assert!((rate / right - 1.0).abs() < 1e-3, "{rate}, not {right}");
+        }
+    }
+}
+
+/// A flow with what it has left, as the reference sees it.
+struct Sending {
+    key: FlowKey,
+    plain: Plain,
+    left: f64,
+}
+
+/// Takes out what has ended; the reference knows that nothing is left of it.
+fn take_ended(solver: &mut MaxMin, there: &mut Vec<Sending>) -> Result<(), TestCaseError> {
+    let mut ended = Vec::new();
+    while solver.next_end().is_some_and(|end| end <= solver.now) {
+        solver.ended(&mut ended);
+        for key in ended.drain(..) {
+            let at = there.iter().position(|flow| flow.key == key).expect("a flow that is there");
+            let flow = there.swap_remove(at);
+            prop_assert!(flow.left.abs() < 1e-5, "{} left", flow.left);
+            prop_assert!((solver.left(key) - flow.left).abs() < 1e-5);
+            solver.remove(key);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    /// Flows come, grow and end when their bytes are sent, however their rates and limits change
+    /// meanwhile; what is left of each is what follows from its rates.
+    #[test]
+    fn flows_end_when_all_is_sent(
+        steps in prop::collection::vec((flow(6), 1u32..200, 0u64..50_000_000_000, 0u8..6), 1..80),
+    ) {
+        let capacities = [1.0, 2.0, 1.0, 10.0, 2.5, 1.0].map(|capacity| capacity * 1e3);
+        let mut solver = MaxMin::new(&capacities);
+        let mut there: Vec<Sending> = Vec::new();
+        for (plain, bytes, wait, what) in steps {
+            let plain = Plain { cap: plain.cap * 1e3, ..plain };
+            let until = solver.now + wait;
+            loop {
+                let next = solver.next_end().unwrap_or(u64::MAX).min(until);
+                let span = (next - solver.now) as f64 * 1e-12;
+                let rates: Vec<Plain> = there.iter().map(|flow| flow.plain.clone()).collect();
+                for (flow, rate) in there.iter_mut().zip(filled(&capacities, &rates)) {
+                    flow.left -= rate * span;
+                    prop_assert!(flow.left > -1e-5, "{} left", flow.left);
+                }
+                solver.advance(next);
+                take_ended(&mut solver, &mut there)?;
+                solver.solve();
+                if next == until {
+                    break;
+                }
+            }
+            match there.get_mut(wait as usize % 5) {
+                Some(flow) if what == 0 => {
+                    solver.extend(flow.key, f64::from(bytes));
+                    flow.left += f64::from(bytes);
+                }
+                Some(flow) if what == 1 => {
+                    solver.reroute(flow.key, &plain.links);
+                    flow.plain.links = plain.links;
+                }
+                _ => {
+                    let left = f64::from(bytes);
+                    let key = solver.insert(&plain.links, plain.weight, plain.cap, left);
+                    there.push(Sending { key, plain, left });
+                }
+            }
+            solver.solve();
+            for flow in &there {
+                prop_assert!((solver.left(flow.key) - flow.left).abs() < 1e-5);
+            }
         }
     }
 }

@@ -1,0 +1,128 @@
+//! Tail loss probes (RFC 8985, section 7): where acknowledgements stop, a segment asks for one before the
+//! retransmission timer expires.
+
+use crate::time::Time;
+
+/// A probe that has gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Gone {
+    /// What was next to be sent for the first time right after it (TLP.end_seq).
+    end: u32,
+    /// It was sent before (TLP.is_retrans).
+    again: bool,
+}
+
+/// The probes of a connection, at most one at a time.
+#[derive(Debug)]
+pub(super) struct Probes {
+    /// When the next one is due; [`Time::MAX`] for never.
+    pub at: Time,
+    /// One is to be sent now, whatever the window.
+    pub pending: bool,
+    gone: Option<Gone>,
+}
+
+/// The probe's time-out (section 7.2): two round trips; of a single segment under way also as long as its
+/// acknowledgement may be delayed. Before the first round trip there is none but the retransmission timer's.
+pub(super) fn timeout(srtt: Time, under_way: u32, ack_delay: Time, slack: Time) -> Time {
+    if srtt == Time::ZERO {
+        return Time::MAX;
+    }
+    srtt.times(2).after(slack).after(if under_way == 1 { ack_delay } else { Time::ZERO })
+}
+
+impl Probes {
+    /// None due.
+    pub const fn new() -> Probes {
+        Probes { at: Time::MAX, pending: false, gone: None }
+    }
+
+    /// A probe is due after `timeout`, at the latest at `limit`, unless one is under way.
+    #[inline]
+    pub fn schedule(&mut self, now: Time, timeout: Time, limit: Time) {
+        self.at = if self.gone.is_some() { Time::MAX } else { now.after(timeout).min(limit) };
+    }
+
+    /// None is due.
+    pub fn cancel(&mut self) {
+        (self.at, self.pending) = (Time::MAX, false);
+    }
+
+    /// The pending one goes; `next` is to be sent after it.
+    pub fn send(&mut self, next: u32, again: bool) {
+        self.cancel();
+        self.gone = Some(Gone { end: next, again });
+    }
+
+    /// The retransmission timer has expired: all is begun anew.
+    pub fn reset(&mut self) {
+        *self = Probes::new();
+    }
+
+    /// All below `una` is acknowledged, by an acknowledgement that says more than the ones before
+    /// (`advanced`), and of segments beyond (`selective`). Returns whether the probe has repaired a loss, which
+    /// calls for less to be sent as any other (section 7.4.2).
+    #[inline]
+    pub fn on_ack(&mut self, una: u32, advanced: bool, selective: bool) -> bool {
+        self.pending &= !advanced;
+        let Some(gone) = self.gone.filter(|gone| una >= gone.end) else { return false };
+        let beyond = una > gone.end;
+        let duplicate = !advanced && !selective;
+        if !gone.again || beyond || duplicate {
+            self.gone = None;
+        }
+        gone.again && beyond
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_round_trips_and_for_one_segment_the_delay_of_its_acknowledgement() {
+        let (srtt, delay) = (Time::ms(1), Time::ms(200));
+        assert_eq!(timeout(srtt, 2, delay, Time::ZERO), Time::ms(2));
+        assert_eq!(timeout(srtt, 1, delay, Time::ZERO), Time::ms(202));
+        assert_eq!(timeout(srtt, 2, delay, Time::ms(4)), Time::ms(6));
+        assert_eq!(timeout(Time::ZERO, 2, delay, Time::ZERO), Time::MAX);
+        let mut probes = Probes::new();
+        probes.schedule(Time::ms(5), Time::ms(202), Time::ms(150));
+        assert_eq!(probes.at, Time::ms(150), "not after the retransmission timer");
+    }
+
+    /// A probe of segments up to 9, with what comes back.
+    fn gone(again: bool) -> Probes {
+        let mut probes = Probes::new();
+        probes.send(10, again);
+        probes.schedule(Time::ZERO, Time::ms(1), Time::ms(2));
+        assert_eq!(probes.at, Time::MAX, "one at a time");
+        assert!(!probes.on_ack(9, true, false));
+        probes
+    }
+
+    #[test]
+    fn a_new_segment_as_probe_repairs_nothing() {
+        let mut probes = gone(false);
+        assert!(!probes.on_ack(10, true, false));
+        assert_eq!(probes.gone, None);
+    }
+
+    /// Section 7.4.1: the last segment was lost, and the probe took its place.
+    #[test]
+    fn a_loss_that_the_probe_repaired_is_noticed() {
+        let mut probes = gone(true);
+        assert!(!probes.on_ack(10, true, false), "which of both it is remains to be seen");
+        assert!(probes.on_ack(11, true, false));
+        assert_eq!(probes.gone, None);
+    }
+
+    /// Both came: the second is acknowledged as a duplicate.
+    #[test]
+    fn a_probe_of_what_was_not_lost_is_noticed() {
+        let mut probes = gone(true);
+        assert!(!probes.on_ack(10, true, false));
+        assert!(!probes.on_ack(10, false, false));
+        assert!(!probes.on_ack(11, true, false));
+    }
+}

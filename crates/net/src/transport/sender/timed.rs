@@ -1,0 +1,219 @@
+//! A sender that finds losses by time and probes the tail of what it sends (RACK-TLP, RFC 8985), and whose rate
+//! falls in proportion (RFC 6937).
+//!
+//! After a time-out all is sent again, as RFC 6675 has it and Linux did up to 4.19; RFC 8985 (section 6.3) spares
+//! what went less than a round trip before.
+
+use super::super::probe::{self, Probes};
+use super::super::rack::Rack;
+use super::super::reduction::Reduction;
+use super::super::scoreboard::Scoreboard;
+use super::{Congestion, Loss, Sender, Transport};
+use crate::frame::Packet;
+use crate::time::Time;
+use std::ops::Range;
+
+/// What such a sender knows beyond others.
+#[derive(Debug)]
+pub(super) struct Timed {
+    rack: Rack,
+    /// Where the tail is probed.
+    probes: Option<Probes>,
+    reduction: Option<Reduction>,
+    /// When the retransmission timer expires.
+    retransmit_at: Time,
+    /// When more segments will be lost, if nothing else is received.
+    reorder_at: Time,
+    slack: Time,
+}
+
+impl Timed {
+    pub fn new(transport: &Transport) -> Timed {
+        Timed {
+            rack: Rack::new(transport.max_window()),
+            probes: transport.tail_loss_probe().then(Probes::new),
+            reduction: None,
+            retransmit_at: Time::MAX,
+            reorder_at: Time::MAX,
+            slack: transport.timer_slack(),
+        }
+    }
+
+    /// Whether a probe has to go now.
+    pub fn is_probing(&self) -> bool {
+        self.probes.as_ref().is_some_and(|probes| probes.pending)
+    }
+
+    /// The window that holds now, where the congestion control has `window`.
+    #[inline]
+    pub fn window(&self, window: u32) -> u32 {
+        match &self.reduction {
+            _ if self.is_probing() => u32::MAX,
+            None => window,
+            Some(reduction) => reduction.window(),
+        }
+    }
+
+    /// Recovery begins.
+    pub fn reduce(&mut self, outstanding: u32, target: u32, pipe: u32) {
+        self.reduction = Some(Reduction::new(outstanding, target, pipe));
+    }
+
+    /// These segments are received, the next in turn.
+    #[inline]
+    pub fn receive(&mut self, segments: Range<u32>, stamp: u32, now: Time) {
+        segments.for_each(|segment| self.rack.receive(segment, stamp, now));
+    }
+
+    /// An acknowledgement of segments up to `una` and beyond it, where `nxt` was next to be sent first. Returns
+    /// the number of segments newly known to be received.
+    pub fn reckon(
+        &mut self,
+        board: &mut Scoreboard,
+        packet: &Packet,
+        (una, nxt): (u32, u32),
+        recovering: bool,
+        srtt: Time,
+        now: Time,
+    ) -> u32 {
+        let mut spans = packet.sack;
+        spans.sort_unstable_by_key(|span| span.start);
+        let mut heard = |segment| self.rack.receive(segment, packet.stamp, now);
+        let news = board.advance(una, &mut heard) + board.receive(una, &spans, nxt, &mut heard);
+        self.detect(board, recovering, srtt, now);
+        news
+    }
+
+    fn detect(&mut self, board: &mut Scoreboard, recovering: bool, srtt: Time, now: Time) {
+        let patience = self.rack.patience(recovering, board.sacked(), srtt);
+        let later = self.rack.detect(board, patience, now);
+        self.reorder_at = later.map_or(Time::MAX, |at| at.after(self.slack));
+    }
+
+    /// The retransmission timer has expired; its next time is `deadline`.
+    pub fn restart(&mut self, deadline: Time) {
+        self.reduction = None;
+        (self.retransmit_at, self.reorder_at) = (deadline, Time::MAX);
+        self.probes.iter_mut().for_each(Probes::reset);
+    }
+
+    /// The earliest timer.
+    fn deadline(&self) -> Time {
+        let probe = self.probes.as_ref().map_or(Time::MAX, |probes| probes.at);
+        self.retransmit_at.min(self.reorder_at).min(probe)
+    }
+}
+
+impl Sender {
+    /// Whether losses are being repaired, or something beyond a hole was received.
+    fn is_repairing(&self) -> bool {
+        self.recovering || self.board.as_ref().is_some_and(|board| !board.is_clean())
+    }
+
+    /// The next segment to be sent again: a lost one; or, for a probe, the last one if there is no new one.
+    pub(super) fn lost_by_time(&mut self, transport: &Transport) -> Option<u32> {
+        if self.timed.as_ref().is_none_or(|timed| !timed.is_probing()) {
+            return self.board.as_mut().and_then(|board| board.retransmit(None));
+        }
+        let fresh = self.nxt < self.end && self.nxt - self.una < transport.max_window();
+        (!fresh && self.nxt > self.una).then(|| self.nxt - 1)
+    }
+
+    /// Segment `seq` goes, for the first time or `again`.
+    pub(super) fn sent_in_time(&mut self, seq: u32, again: bool, transport: &Transport, now: Time) {
+        let rto = self.timeout(transport);
+        let Some(mut timed) = self.timed.take() else { return };
+        if timed.retransmit_at == Time::MAX {
+            timed.retransmit_at = self.deadline;
+        }
+        timed.rack.send(seq, again, now);
+        timed.reduction.iter_mut().for_each(Reduction::send);
+        if timed.is_probing() {
+            timed.retransmit_at = now + rto;
+            timed.probes.iter_mut().for_each(|probes| probes.send(self.nxt, again));
+        } else if !again {
+            self.schedule_probe(&mut timed, transport, now);
+        }
+        self.deadline = timed.deadline();
+        self.timed = Some(timed);
+    }
+
+    /// A probe is due two round trips after the last new segment or acknowledgement, unless losses are being
+    /// repaired (section 7.2).
+    fn schedule_probe(&self, timed: &mut Timed, transport: &Transport, now: Time) {
+        let Some(probes) = &mut timed.probes else { return };
+        let under_way = self.nxt - self.una;
+        if under_way == 0 || self.is_repairing() || self.una < self.recover {
+            return probes.cancel();
+        }
+        // As Linux, which takes the least time-out for the longest delay of an acknowledgement.
+        let delay = transport.rto_limits().min;
+        let timeout = probe::timeout(self.rtt.smoothed(), under_way, delay, timed.slack);
+        probes.schedule(now, timeout, timed.retransmit_at);
+    }
+
+    /// An acknowledgement was taken in, with `news`; timers follow.
+    pub(super) fn acknowledged_in_time(
+        &mut self,
+        packet: &Packet,
+        advanced: bool,
+        news: u32,
+        transport: &Transport,
+        now: Time,
+    ) {
+        let (pipe, rto) = (self.pipe(), self.timeout(transport));
+        let Some(mut timed) = self.timed.take() else { return };
+        timed.rack.forget(self.una);
+        match &mut timed.reduction {
+            Some(reduction) if self.recovering => reduction.on_ack(news, pipe),
+            reduction => *reduction = None,
+        }
+        let repaired = timed
+            .probes
+            .as_mut()
+            .is_some_and(|probes| probes.on_ack(self.una, advanced, packet.sack[0].end > 0));
+        if repaired && !self.recovering && self.una >= self.recover {
+            self.algorithm.on_loss(Loss::Fast { flight: pipe + news }, now);
+        }
+        if self.nxt == self.una {
+            (timed.retransmit_at, timed.reorder_at) = (Time::MAX, Time::MAX);
+        } else if advanced {
+            timed.retransmit_at = now + rto;
+        }
+        if self.board.is_none() {
+            timed.reorder_at = Time::MAX;
+        }
+        if advanced || self.is_repairing() {
+            self.schedule_probe(&mut timed, transport, now);
+        }
+        self.deadline = timed.deadline();
+        self.timed = Some(timed);
+    }
+
+    /// A timer expired that is not the retransmission timer, if so: waiting for late segments ends, or a probe is
+    /// due.
+    pub(super) fn expire_early(&mut self, transport: &Transport, now: Time) -> bool {
+        let flight = self.pipe();
+        let rto = self.timeout(transport);
+        let Some(timed) = &mut self.timed else { return false };
+        let probe = timed.probes.as_mut().filter(|probes| probes.at <= now);
+        if timed.reorder_at <= now {
+            timed.reorder_at = Time::MAX;
+            if let Some(board) = &mut self.board {
+                timed.detect(board, self.recovering, self.rtt.smoothed(), now);
+            }
+            self.begin_recovery(flight, now);
+            let pipe = self.pipe();
+            let reduction = self.timed.as_mut().and_then(|timed| timed.reduction.as_mut());
+            reduction.into_iter().for_each(|reduction| reduction.on_ack(0, pipe));
+        } else if let Some(probes) = probe {
+            probes.cancel();
+            probes.pending = true;
+            timed.retransmit_at = now + rto;
+        } else {
+            return false;
+        }
+        self.deadline = self.timed.as_ref().map_or(Time::MAX, |timed| timed.deadline());
+        true
+    }
+}

@@ -1,0 +1,170 @@
+//! How levels are brought up to date.
+
+use super::{MaxMin, NOBODY};
+use crate::flow::levels::upwards;
+
+/// Of so many links that are looked at, the sums of one are found anew from its flows, so that rounding
+/// does not add up.
+const RENEWED: u64 = 1021;
+/// What the flows of a link would get if it limited those that get more elsewhere than it can give.
+struct Fair {
+    /// Its level; infinite if it limits none.
+    level: f64,
+    /// What flows take that are limited elsewhere, and the most that one of them gets.
+    taken: f64,
+    most: f64,
+    /// The weight of those that it limits already, and whether it limits others from now on.
+    own: f64,
+    more: bool,
+}
+
+impl MaxMin {
+    /// Brings all rates up to date.
+    pub fn solve(&mut self) {
+        let mut free = std::mem::take(&mut self.free);
+        free.drain(..).for_each(|flow| self.place(flow));
+        self.free = free;
+        while let Some(link) = self.levels.next() {
+            self.effort.turns += 1;
+            self.look(link);
+        }
+        for link in self.moved.drain(..) {
+            self.ends.set(link, self.levels.of(link).due());
+        }
+    }
+
+    /// Finds a link that limits a free flow, for a start: that which would give it least.
+    fn place(&mut self, flow: u32) {
+        let weight = self.ways.weight(flow);
+        let share = |link: u32| {
+            let entry = &self.levels.links[link as usize];
+            ((entry.capacity - entry.taken) / (entry.weight + weight), link)
+        };
+        let less =
+            |least: (f64, u32), next: (f64, u32)| if next.0 < least.0 { next } else { least };
+        let (share, link) = self.ways.of(flow).map(share).fold((f64::INFINITY, NOBODY), less);
+        self.join(flow, link);
+        let entry = self.levels.of(link);
+        if entry.level == f64::INFINITY {
+            entry.level = share.max(0.0);
+        }
+        self.effort.given += 1;
+        let (level, ways) = (entry.level, &self.ways);
+        self.levels.apart(link, |levels| levels.shift(ways, flow, level, upwards(level)));
+        self.levels.doubt(link);
+    }
+
+    /// Looks whether the level of `link` is right.
+    fn look(&mut self, link: u32) {
+        let entry = &self.levels.links[link as usize];
+        if entry.weight == 0.0 {
+            if self.levels.is_crowded(link) {
+                self.scan(link);
+            }
+            return;
+        }
+        let bound = entry.bound();
+        let exceeded = f64::from(entry.most) > bound * (1.0 + self.tie);
+        if exceeded || self.effort.turns.is_multiple_of(RENEWED) {
+            self.scan(link);
+        } else if (bound - entry.level).abs() > self.same * entry.level {
+            self.settle(link, bound);
+        }
+    }
+
+    /// `link`, which limits flows, has another level from now on: the links on their ways are told.
+    fn settle(&mut self, link: u32, level: f64) {
+        let MaxMin { levels, members, ways, .. } = self;
+        let entry = levels.of(link);
+        entry.wind(self.now);
+        let change = level - std::mem::replace(&mut entry.level, level);
+        let most = if change > 0.0 { upwards(level) } else { 0.0 };
+        let own = members.own(link);
+        levels.apart(link, |levels| {
+            own.iter().for_each(|&flow| levels.shift(ways, flow, change, most));
+        });
+        self.effort.given += own.len() as u64;
+        self.moved.push(link);
+    }
+
+    /// Finds the level of `link` from its flows; it limits those that get more than this.
+    fn scan(&mut self, link: u32) {
+        self.effort.scans += 1;
+        let fair = self.fair(link);
+        let now = self.now;
+        let entry = self.levels.of(link);
+        (entry.taken, entry.most) = (fair.taken, upwards(fair.most));
+        if fair.level == f64::INFINITY {
+            return;
+        }
+        entry.weight = fair.own;
+        let old = entry.level;
+        if old == f64::INFINITY {
+            entry.wind(now);
+            entry.level = fair.level;
+        } else if (fair.level - old).abs() > self.same * old {
+            self.settle(link, fair.level);
+        }
+        if fair.more {
+            self.capture(link, fair.level * (1.0 + self.tie));
+        }
+    }
+
+    /// The level at which the flows of `link`, each limited by what it gets elsewhere, fill it. From
+    /// below, so that each step ends at or before the level sought.
+    fn fair(&self, link: u32) -> Fair {
+        let entry = &self.levels.links[link as usize];
+        let weight_of =
+            |flows: &[u32]| flows.iter().map(|&flow| self.ways.weight(flow)).sum::<f64>();
+        let own = weight_of(self.members.own(link));
+        let others = self.members.others(link);
+        let share = entry.capacity / (own + weight_of(others));
+        let mut level = if own > 0.0 { entry.bound().max(share) } else { share };
+        loop {
+            // What those take that get no more than this, the weight of the others, and the least of theirs.
+            let (mut taken, mut most, mut weight, mut least) = (0.0, 0.0, own, f64::INFINITY);
+            for &flow in others {
+                let limit = self.levels.level(self.flows[flow as usize].at);
+                let w = self.ways.weight(flow);
+                // Without a branch, for nobody can tell which way it goes.
+                let low = limit <= level * (1.0 + self.tie);
+                taken += if low { limit * w } else { 0.0 };
+                most = if low && limit > most { limit } else { most };
+                weight += if low { 0.0 } else { w };
+                least = if !low && limit < least { limit } else { least };
+            }
+            let fair = Fair { level: f64::INFINITY, taken, most, own, more: least < f64::INFINITY };
+            if weight == 0.0 {
+                return fair;
+            }
+            let next = (entry.capacity - taken) / weight;
+            level = if next > level { next } else { level };
+            if level * (1.0 + self.tie) < least {
+                return Fair { level, ..fair };
+            }
+        }
+    }
+
+    /// From now on `link` limits those of its flows that get more than `limit` elsewhere.
+    fn capture(&mut self, link: u32, limit: f64) {
+        let mut place = self.members.own_count(link);
+        while let Some(&flow) = self.members.of(link).get(place) {
+            if self.levels.level(self.flows[flow as usize].at) > limit {
+                self.take(flow, link);
+            }
+            place += 1;
+        }
+    }
+
+    /// From now on `link` limits a flow, which gets less than before.
+    fn take(&mut self, flow: u32, link: u32) {
+        let (from, weight) = (self.flows[flow as usize].at, self.ways.weight(flow));
+        let (old, level) = (self.levels.level(from), self.levels.level(link));
+        self.quit(flow);
+        self.join(flow, link);
+        self.effort.given += 1;
+        self.levels.of(from).taken += weight * old;
+        let ways = &self.ways;
+        self.levels.apart(link, |levels| levels.shift(ways, flow, level - old, upwards(level)));
+    }
+}

@@ -1,0 +1,101 @@
+//! Flows whose rates are given from tick to tick: how far each has come, and when it ends.
+
+use super::aimd::Aimd;
+use super::ends::Ends;
+use super::maxmin::FlowKey;
+
+/// How far a flow has come.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Pace {
+    /// Bytes that were left at `since`.
+    left: f64,
+    /// Bytes per picosecond since then.
+    rate: f64,
+    since: u64,
+}
+
+impl Pace {
+    fn left(&self, now: u64) -> f64 {
+        self.left - self.rate * (now - self.since) as f64
+    }
+
+    fn go_on(&mut self, now: u64, more: f64, rate: f64) {
+        *self = Pace { left: self.left(now) + more, rate, since: now };
+    }
+
+    /// When nothing is left; [`u64::MAX`] if never.
+    fn due(&self) -> u64 {
+        let span = (self.left / self.rate).max(0.0).ceil();
+        let known = self.rate > 0.0 && span < 9e18;
+        if known { self.since.saturating_add(span as u64) } else { u64::MAX }
+    }
+}
+
+/// Flows under TCP's saw-teeth.
+#[derive(Clone, Debug)]
+pub(super) struct Paced {
+    pub aimd: Aimd,
+    now: u64,
+    /// By key.
+    paces: Vec<Pace>,
+    ends: Ends,
+}
+
+impl Paced {
+    pub fn new(aimd: Aimd) -> Paced {
+        Paced { aimd, now: 0, paces: Vec::new(), ends: Ends::default() }
+    }
+
+    pub fn advance(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    pub fn insert(&mut self, links: &[u32], cap: f64, bytes: f64) -> FlowKey {
+        let key = self.aimd.insert(links, cap);
+        if self.paces.len() <= key.at() {
+            self.paces.resize(key.at() + 1, Pace::default());
+        }
+        self.paces[key.at()] = Pace { left: bytes, rate: 0.0, since: self.now };
+        key
+    }
+
+    pub fn extend(&mut self, key: FlowKey, bytes: f64) {
+        let pace = &mut self.paces[key.at()];
+        pace.go_on(self.now, bytes, pace.rate);
+        self.ends.set(key.0, pace.due());
+    }
+
+    pub fn remove(&mut self, key: FlowKey) {
+        self.aimd.remove(key);
+        self.ends.set(key.0, u64::MAX);
+    }
+
+    pub fn left(&self, key: FlowKey) -> f64 {
+        self.paces[key.at()].left(self.now)
+    }
+
+    /// In bytes per second.
+    pub fn rate(&self, key: FlowKey) -> f64 {
+        self.paces[key.at()].rate * 1e12
+    }
+
+    pub fn next_end(&mut self) -> Option<u64> {
+        self.ends.first().map(|(due, _)| due)
+    }
+
+    /// Adds a flow to `out` that has ended by now, if any has.
+    pub fn ended(&mut self, out: &mut Vec<FlowKey>) {
+        let ended = self.ends.first().filter(|(due, _)| *due <= self.now);
+        out.extend(ended.map(|(_, key)| FlowKey(key)));
+    }
+
+    /// All rates are updated.
+    pub fn tick(&mut self) {
+        let Paced { aimd, now, paces, ends } = self;
+        aimd.tick(|key, rate| {
+            let pace = &mut paces[key.at()];
+            pace.go_on(*now, 0.0, rate * 1e-12);
+            ends.set(key.0, pace.due());
+        });
+    }
+}

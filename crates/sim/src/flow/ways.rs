@@ -1,0 +1,104 @@
+//! The ways of all flows: links, and the flow's place among the flows of each.
+
+/// So many links of a way are kept with the flow's weight in half a cache line.
+const HEAD: usize = 6;
+
+/// A flow's weight and the first links of its way.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Row {
+    hops: u32,
+    weight: f32,
+    links: [u32; HEAD],
+}
+
+const EMPTY: Row = Row { hops: 0, weight: 1.0, links: [0; HEAD] };
+
+/// By flow, its weight, the links of its way and its place on each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ways {
+    rows: Vec<Row>,
+    places: Vec<[u32; HEAD]>,
+    /// Links, with places, of ways that are longer than a row.
+    tails: Vec<Vec<(u32, u32)>>,
+}
+
+impl Ways {
+    /// Room for one more flow; its number.
+    pub fn grow(&mut self) -> u32 {
+        self.rows.push(EMPTY);
+        self.places.push([0; HEAD]);
+        self.tails.push(Vec::new());
+        self.rows.len() as u32 - 1
+    }
+
+    /// Gives a flow a weight and a way, without places.
+    pub fn set(&mut self, flow: u32, weight: f32, way: impl Iterator<Item = u32>) {
+        let at = flow as usize;
+        self.rows[at] = Row { weight, ..EMPTY };
+        self.tails[at].clear();
+        for link in way {
+            let hop = self.hops(flow);
+            match self.rows[at].links.get_mut(hop) {
+                Some(place) => *place = link,
+                None => self.tails[at].push((link, 0)),
+            }
+            self.rows[at].hops += 1;
+        }
+    }
+
+    #[inline]
+    pub fn hops(&self, flow: u32) -> usize {
+        self.rows[flow as usize].hops as usize
+    }
+
+    #[inline]
+    pub fn weight(&self, flow: u32) -> f64 {
+        f64::from(self.rows[flow as usize].weight)
+    }
+
+    /// The links of a way.
+    #[inline]
+    pub fn of(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
+        let row = &self.rows[flow as usize];
+        let hops = row.hops as usize;
+        let tail = if hops > HEAD { &self.tails[flow as usize][..] } else { &[] };
+        row.links[..hops.min(HEAD)].iter().copied().chain(tail.iter().map(|(link, _)| *link))
+    }
+
+    /// Calls `each` for the links of a way: as a loop over [`Ways::of`], but faster.
+    #[inline(always)]
+    pub fn visit(&self, flow: u32, mut each: impl FnMut(u32)) {
+        let row = &self.rows[flow as usize];
+        let hops = row.hops as usize;
+        row.links[..hops.min(HEAD)].iter().for_each(|link| each(*link));
+        if hops > HEAD {
+            self.tails[flow as usize].iter().for_each(|(link, _)| each(*link));
+        }
+    }
+
+    /// A link of a way, and the flow's place there.
+    pub fn at(&self, flow: u32, hop: usize) -> (u32, u32) {
+        match hop.checked_sub(HEAD) {
+            None => (self.rows[flow as usize].links[hop], self.places[flow as usize][hop]),
+            Some(hop) => self.tails[flow as usize][hop],
+        }
+    }
+
+    /// A flow's place on a link of its way.
+    pub fn place(&self, flow: u32, link: u32) -> u32 {
+        self.hop(flow, link).map_or(0, |hop| self.at(flow, hop).1)
+    }
+
+    pub fn set_place(&mut self, flow: u32, link: u32, place: u32) {
+        match self.hop(flow, link) {
+            Some(hop) if hop < HEAD => self.places[flow as usize][hop] = place,
+            Some(hop) => self.tails[flow as usize][hop - HEAD].1 = place,
+            None => {}
+        }
+    }
+
+    fn hop(&self, flow: u32, link: u32) -> Option<usize> {
+        self.of(flow).position(|other| other == link)
+    }
+}

@@ -1,0 +1,93 @@
+//! A node's own events within the present window, the earliest first.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// When, of which kind, and the token, in one number that orders them so.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Local(u128);
+
+const NONE: Local = Local(u128::MAX);
+
+impl Local {
+    #[inline]
+    pub fn new(time: u64, code: u32, token: u32) -> Local {
+        Local(u128::from(time) << 64 | u128::from(code) << 32 | u128::from(token))
+    }
+    #[inline]
+    pub fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+    #[inline]
+    pub fn code(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+    #[inline]
+    pub fn token(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// Mostly there is one at a time, when a port is free again: it is kept out of the heap.
+pub(crate) struct Locals {
+    first: Local,
+    others: BinaryHeap<Reverse<Local>>,
+}
+
+impl Default for Locals {
+    fn default() -> Locals {
+        Locals { first: NONE, others: BinaryHeap::new() }
+    }
+}
+
+impl Locals {
+    /// Adds one.
+    #[inline]
+    pub fn push(&mut self, event: Local) {
+        let later = self.first.max(event);
+        self.first = self.first.min(event);
+        if later != NONE {
+            self.others.push(Reverse(later));
+        }
+    }
+    /// Whether there is one before `until`.
+    #[inline]
+    pub fn any_before(&self, until: u64) -> bool {
+        self.first.time() < until
+    }
+    /// Takes the first; there must be one.
+    #[inline]
+    pub fn pop(&mut self) -> Local {
+        let next = if self.others.is_empty() { None } else { self.others.pop() };
+        std::mem::replace(&mut self.first, next.map_or(NONE, |next| next.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a sorted list.
+        #[test]
+        fn the_first_comes_first(steps in prop::collection::vec((any::<bool>(), 0u64..9, 0u32..3), 0..200)) {
+            let (mut locals, mut list) = (Locals::default(), Vec::new());
+            for (push, time, code) in steps {
+                if push {
+                    locals.push(Local::new(time, code, 7));
+                    list.push((time, code, 7));
+                    list.sort_unstable();
+                } else {
+                    let want = list.first().copied().filter(|first| first.0 < time);
+                    prop_assert_eq!(locals.any_before(time), want.is_some());
+                    if let Some(want) = want {
+                        let got = locals.pop();
+                        prop_assert_eq!((got.time(), got.code(), got.token()), want);
+                    }
+                    list.drain(..usize::from(want.is_some()));
+                }
+            }
+        }
+    }
+}
