@@ -6,11 +6,11 @@ use crate::benchmark::Row;
 use crate::usage;
 use slotline_net::control::fastpass::{Allocator, Choice, Grant, PathSelector, Policy, by_slot};
 use slotline_net::control::fcp::{
-    ArbiterEvent, ArbiterSession, Award, Config, EndpointSession, Mail, hand_out, take_in,
+    ArbiterEvent, ArbiterSession, Awards, Config, EndpointSession, Mail, hand_out, take_in,
 };
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
-use slotline_net::wire::fcp::Key;
+use slotline_net::wire::fcp::{self, Key};
 
 /// One case: endpoints at 10 Gbit/s, in racks of 32.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -130,12 +130,15 @@ impl Spent {
     }
 }
 
+/// Source, destination, path, slots.
+type Over = (u16, u16, u16, u64);
+
 /// What an arbiter has to do between two bursts.
 #[derive(Debug)]
 struct Step {
     now: Time,
     base: u64,
-    grants: Vec<Award>,
+    awards: Awards,
     up: Mail,
     /// What the endpoints took, in ns of CPU time.
     endpoint: f64,
@@ -162,14 +165,18 @@ impl Measured {
         let began = usage::thread_cpu_s();
         take_in(&mut self.arbiters, &step.up, step.now, &mut self.demands);
         let taken = usage::thread_cpu_s();
-        grant(&mut self.arbiters, &step.grants, step.base, step.now, &mut self.down);
+        grant(&mut self.arbiters, &step.awards, step.base, step.now, &mut self.down);
         spent.answer += (usage::thread_cpu_s() - taken) * 1e9;
         spent.intake += (taken - began) * 1e9;
         spent.endpoint += step.endpoint;
         spent.requests += self.demands.len() as f64;
-        spent.grants += step.grants.len() as f64;
-        spent.slots +=
-            step.grants.iter().map(|grant| f64::from(grant.slots.count_ones())).sum::<f64>();
+        spent.grants += step.awards.grants().len() as f64;
+        spent.slots += step
+            .awards
+            .grants()
+            .iter()
+            .map(|grant| f64::from(grant.slots.count_ones()))
+            .sum::<f64>();
         spent.up += step.up.len() as f64;
         spent.up_bytes += step.up.bytes().len() as f64;
         spent.down += self.down.len() as f64;
@@ -178,7 +185,7 @@ impl Measured {
 }
 
 /// What was decided since the last burst is granted and sent.
-fn grant(arbiters: &mut [ArbiterSession], awards: &[Award], base: u64, now: Time, mail: &mut Mail) {
+fn grant(arbiters: &mut [ArbiterSession], awards: &Awards, base: u64, now: Time, mail: &mut Mail) {
     let denied = hand_out(arbiters, awards, base, now, mail);
     assert_eq!(denied, [], "only what is wanted is allocated");
 }
@@ -229,11 +236,11 @@ impl Bench {
         let mut grants = Vec::new();
         self.allocator.allocate_batch(&mut grants);
         self.base += SLOTS;
-        let mut grants = self.select(&grants);
-        (0..self.case.bursts).map(|_| self.step(std::mem::take(&mut grants))).collect()
+        let mut awards = self.select(&grants);
+        (0..self.case.bursts).map(|_| self.step(std::mem::take(&mut awards))).collect()
     }
     /// A part of it: what was sent before arrives, and both sides send.
-    fn step(&mut self, grants: Vec<Award>) -> Step {
+    fn step(&mut self, awards: Awards) -> Step {
         self.now = self.now.after(Time::ps(BATCH.as_ps() / u64::from(self.case.bursts)));
         let (now, base) = (self.now, self.base);
         self.arrivals();
@@ -248,8 +255,8 @@ impl Bench {
             }
         }
         self.down.clear();
-        grant(&mut self.arbiters, &grants, base, now, &mut self.down);
-        Step { now, base, grants, up, endpoint }
+        grant(&mut self.arbiters, &awards, base, now, &mut self.down);
+        Step { now, base, awards, up, endpoint }
     }
     /// What the endpoints do with what has arrived: what they send, and what it takes.
     fn endpoints(&mut self) -> (Mail, f64) {
@@ -270,20 +277,19 @@ impl Bench {
         (up, (usage::thread_cpu_s() - began) * 1e9)
     }
     /// Grants by source, destination and path.
-    fn select(&mut self, grants: &[Grant]) -> Vec<Award> {
-        let mut all: Vec<Award> = match &mut self.paths {
-            None => {
-                grants.iter().map(|grant| award(grant.src, grant.dst, 0, grant.slots)).collect()
-            }
+    fn select(&mut self, grants: &[Grant]) -> Awards {
+        let mut all: Vec<Over> = match &mut self.paths {
+            None => grants.iter().map(|grant| (grant.src, grant.dst, 0, grant.slots)).collect(),
             Some(paths) => over(paths, grants),
         };
-        let way = |award: &Award| (award.session, award.dst, award.path);
-        all.sort_unstable_by_key(|award| (way(award), award.slots));
-        let merged = all.chunk_by(|a, b| way(a) == way(b)).map(|same| {
-            let slots = same.iter().fold(0, |slots, award| slots | award.slots);
-            Award { slots, ..same[0] }
-        });
-        merged.collect()
+        all.sort_unstable();
+        let mut awards = Awards::default();
+        for same in all.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+            let (src, dst, path, _) = same[0];
+            let slots = same.iter().fold(0, |slots, grant| slots | grant.3);
+            awards.push(src.into(), fcp::Grant { dst: dst.into(), path, slots });
+        }
+        awards
     }
     /// The flows that begin in a step.
     fn arrivals(&mut self) {
@@ -303,12 +309,8 @@ impl Bench {
     }
 }
 
-fn award(src: u16, dst: u16, path: u16, slots: u64) -> Award {
-    Award { session: src.into(), dst: dst.into(), path, slots }
-}
-
 /// Slot by slot, over the paths that the selector chooses.
-fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Award> {
+fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Over> {
     let (mut slots, mut all, mut choices) = ([const { Vec::new() }; 64], Vec::new(), Vec::new());
     by_slot(grants, &mut slots);
     for (slot, packets) in slots.iter().enumerate() {
@@ -316,8 +318,8 @@ fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Award> {
         paths.select(&racks.collect::<Vec<_>>(), &mut choices).expect("these racks exist");
         let chosen =
             packets.iter().zip(&choices).filter_map(|(&(src, dst), choice)| match choice {
-                Choice::Local => Some(award(src, dst, 0, 1 << slot)),
-                Choice::Over(path) => Some(award(src, dst, *path, 1 << slot)),
+                Choice::Local => Some((src, dst, 0, 1 << slot)),
+                Choice::Over(path) => Some((src, dst, *path, 1 << slot)),
                 Choice::Unplaced => None,
             });
         all.extend(chosen);
@@ -334,8 +336,9 @@ mod tests {
         for (paths, bursts) in [(1, 1), (4, 4)] {
             let mut bench = Bench::new(&Case { endpoints: 64, load: 0.7, paths, bursts });
             let steps: Vec<Step> = (0..100).flat_map(|_| bench.batch()).collect();
-            let slots =
-                |step: &Step| step.grants.iter().map(|grant| grant.slots.count_ones()).sum::<u32>();
+            let slots = |step: &Step| {
+                step.awards.grants().iter().map(|grant| grant.slots.count_ones()).sum::<u32>()
+            };
             let share = f64::from(steps.iter().map(slots).sum::<u32>()) / (64.0 * 64.0 * 100.0);
             assert!((share - 0.7).abs() < 0.05, "{share}");
             let counters = bench.arbiters.iter().map(|end| end.session().counters());

@@ -121,6 +121,9 @@ impl ArbiterSession {
         out: &mut Vec<u8>,
     ) {
         self.session.expire(now, |dst| self.flows.report(dst));
+        if grants.len() == 0 && self.is_silent(now) {
+            return;
+        }
         let right =
             |grant: &Grant| grant.slots > 0 && self.count(grant.dst, base, grant.slots).is_ok();
         let counted = grants.clone().take_while(right).count();
@@ -144,6 +147,10 @@ impl ArbiterSession {
             written(out);
         }
     }
+    /// Whether there is nothing to be sent at `now`.
+    fn is_silent(&self, now: Time) -> bool {
+        !self.has_records() && !self.session.must_ack(now) && !self.session.owes_reset()
+    }
     /// As many grants as fit; once there are none left, reports.
     fn write_some(
         &mut self,
@@ -157,7 +164,7 @@ impl ArbiterSession {
             self.write_reports(writer);
         }
     }
-    /// Reads what a grant to `dst` will need, or what any message will.
+    /// Reads what a grant or a demand to `dst` will need.
     #[inline]
     pub(super) fn read_ahead(&self, dst: u32) -> u32 {
         self.flows.get(dst).granted
@@ -222,13 +229,13 @@ impl ArbiterSession {
     /// none.
     pub fn poll_message(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         out.clear();
+        self.session.expire(now, |dst| self.flows.report(dst));
         let any = self.poll_open(now, out);
         self.session.seal(out);
         any
     }
-    /// The same behind what is in `out`, without the code.
+    /// The same behind what is in `out`, without the code, when all is known that is over.
     fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
-        self.session.expire(now, |dst| self.flows.report(dst));
         if self.session.poll_reset(false, now, out) {
             return true;
         }

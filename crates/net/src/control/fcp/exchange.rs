@@ -61,17 +61,39 @@ impl Mail {
     }
 }
 
-/// Slots for an endpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Award {
-    /// Which session's endpoint.
-    pub session: u32,
-    /// Where to.
-    pub dst: u32,
-    /// Which of the paths there.
-    pub path: u16,
-    /// The timeslots, counted from a base.
-    pub slots: u64,
+/// What is granted to many endpoints at one time, in the order of their sessions.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Awards {
+    grants: Vec<Grant>,
+    /// Where those of each session begin, up to the last one that has any.
+    starts: Vec<u32>,
+}
+
+impl Awards {
+    /// Throws all away.
+    pub fn clear(&mut self) {
+        self.grants.clear();
+        self.starts.clear();
+    }
+    /// One more, for the session named last or a later one.
+    ///
+    /// # Panics
+    /// If it is for an earlier one.
+    pub fn push(&mut self, session: u32, grant: Grant) {
+        let next = session as usize + 1;
+        assert!(next >= self.starts.len(), "session {session} comes late");
+        self.starts.resize(next, self.grants.len() as u32);
+        self.grants.push(grant);
+    }
+    /// All of them.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+    /// Those of one session.
+    pub fn of(&self, session: usize) -> &[Grant] {
+        let start = |at| self.starts.get(at).map_or(self.grants.len(), |&start| start as usize);
+        &self.grants[start(session)..start(session + 1)]
+    }
 }
 
 /// The codes that these messages should have.
@@ -127,39 +149,33 @@ fn look_into(session: &ArbiterSession, bytes: &[u8]) -> u32 {
     })
 }
 
-/// Grants slots, sorted by session, and has every session write what may leave at `now`, in the order of
-/// the sessions. Returns those that were denied, with the session's number.
+/// Grants slots and has every session write what may leave at `now`, in the order of the sessions. Bit 0
+/// of a grant's slots is `base`. Returns why any were denied, with the session's number.
 #[must_use]
 pub fn hand_out(
     sessions: &mut [ArbiterSession],
-    awards: &[Award],
+    awards: &Awards,
     base: u64,
     now: Time,
     mail: &mut Mail,
 ) -> Vec<(u32, Denied)> {
-    let (mut left, mut all_denied) = (awards, Vec::new());
+    let mut all_denied = Vec::new();
     for first in (0..sessions.len()).step_by(LANES) {
         let from = mail.len();
         let group = first..sessions.len().min(first + LANES);
-        let count = left.iter().take_while(|award| (award.session as usize) < group.end).count();
-        let (awarded, others) = left.split_at(count);
+        let read = |at: usize| {
+            awards.of(at).iter().fold(0, |all, grant| all ^ sessions[at].read_ahead(grant.dst))
+        };
         black_box(group.clone().fold(0, |all, at| all ^ sessions[at].read_ahead(0)));
-        let read = |award: &Award| sessions[award.session as usize].read_ahead(award.dst);
-        black_box(awarded.iter().fold(0, |all, award| all ^ read(award)));
-        let mut own = awarded;
+        black_box(group.clone().fold(0, |all, at| all ^ read(at)));
         for at in group {
-            let count = own.iter().take_while(|award| award.session as usize == at).count();
-            let (mine, rest) = own.split_at(count);
-            let grants =
-                mine.iter().map(|&Award { dst, path, slots, .. }| Grant { dst, path, slots });
+            let grants = (base, awards.of(at).iter().copied());
             let Mail { bytes, messages } = mail;
             let written = |bytes: &mut Vec<u8>| messages.push((at as u32, bytes.len() as u32));
             let denied = |why| all_denied.push((at as u32, why));
-            sessions[at].grant_all((base, grants), now, denied, written, bytes);
-            own = rest;
+            sessions[at].grant_all(grants, now, denied, written, bytes);
         }
         mail.seal(from, sessions);
-        left = others;
     }
     all_denied
 }
@@ -224,14 +240,16 @@ mod tests {
                 }
                 prop_assert_eq!(events, expected);
                 grants.sort_unstable();
-                let award = |&(session, dst, path, slots)| Award { session, dst, path, slots };
-                let awards: Vec<Award> = grants.iter().map(award).collect();
+                let mut awards = Awards::default();
+                for &(session, dst, path, slots) in &grants {
+                    awards.push(session, Grant { dst, path, slots });
+                }
                 down.clear();
                 let denied = hand_out(&mut all, &awards, 1_000, now, &mut down);
                 let (mut expected, mut mail) = (Vec::new(), Mail::default());
                 for (at, session) in (0..).zip(&mut one) {
-                    for award in awards.iter().filter(|award| award.session == at) {
-                        let granted = session.grant(award.dst, award.path, 1_000, award.slots);
+                    for &(_, dst, path, slots) in grants.iter().filter(|grant| grant.0 == at) {
+                        let granted = session.grant(dst, path, 1_000, slots);
                         expected.extend(granted.err().map(|why| (at, why)));
                     }
                     while session.poll_message(now, &mut out) {

@@ -18,7 +18,7 @@ mod window;
 
 pub use arbiter::{ArbiterEvent, ArbiterSession, Denied};
 pub use endpoint::{EndpointEvent, EndpointSession};
-pub use exchange::{Award, Mail, hand_out, take_in};
+pub use exchange::{Awards, Mail, hand_out, take_in};
 pub use session::{Counters, Session};
 
 use crate::time::Time;

@@ -21,8 +21,9 @@ struct Sent {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Window {
     sent: VecDeque<Sent>,
-    /// The destinations, packet by packet.
-    about: VecDeque<u32>,
+    /// The destinations, packet by packet, behind those that are done with.
+    about: Vec<u32>,
+    done: usize,
     /// How many of them belong to the packet that leaves next.
     noted: u32,
 }
@@ -41,7 +42,7 @@ impl Window {
     pub(super) fn clear(&mut self) {
         self.sent.clear();
         self.about.clear();
-        self.noted = 0;
+        (self.done, self.noted) = (0, 0);
     }
     /// The next packet is about these destinations.
     #[inline]
@@ -70,15 +71,18 @@ impl Window {
         let mut count = 0;
         while let Some(packet) = self.sent.pop_front_if(|packet| packet.arrived || is_lost(packet))
         {
-            let about = self.about.drain(..packet.about as usize);
+            let about = self.done..self.done + packet.about as usize;
+            self.done = about.end;
             if !packet.arrived {
                 count += 1;
-                about.for_each(&mut lost);
+                self.about[about].iter().copied().for_each(&mut lost);
             }
         }
         if self.sent.is_empty() && self.noted == 0 {
             // From the start again: the same few cache lines serve each packet.
             self.clear();
+        } else if self.done > self.about.len() / 2 {
+            self.about.drain(..std::mem::take(&mut self.done));
         }
         count
     }

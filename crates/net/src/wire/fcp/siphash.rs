@@ -38,7 +38,7 @@ fn absorb(v: &mut [u64; 4], word: u64) {
 }
 
 fn start(key: &Key) -> [u64; 4] {
-    let (k0, k1) = (word(&key.0[..8]), word(&key.0[8..]));
+    let [k0, k1] = [0, 1].map(|half| u64::from_le_bytes(key.0.as_chunks().0[half]));
     [
         k0 ^ 0x736f_6d65_7073_6575,
         k1 ^ 0x646f_7261_6e64_6f6d,
