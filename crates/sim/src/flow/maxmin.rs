@@ -40,6 +40,8 @@ const ROUNDING: f64 = 1e-13;
 /// A link does not limit a flow that gets more than its level by less than this share; nor is a link that
 /// is more than full by this share.
 const TIE: f64 = 1e-12;
+/// So many flows of a link are looked at ahead of time.
+const GLANCED: usize = 3;
 /// In place of a link: none, the flow is free.
 const NOBODY: u32 = u32::MAX;
 
@@ -230,11 +232,15 @@ impl MaxMin {
         self.ways.of(key.0).fold(0, |read, link| read ^ self.glance(link))
     }
 
-    /// Something of what is kept of a link and its flows.
+    /// Something of what is kept of a link, its first flows and the links that limit these.
     pub(super) fn glance(&self, link: u32) -> u32 {
-        let flow = self.members.of(link).last().copied().unwrap_or(0);
-        let at = self.flows.get(flow as usize).map_or(0, |flow| flow.at);
-        self.levels.links[link as usize].most.to_bits() ^ at
+        let links = &self.levels.links;
+        let read = |read: u32, &flow: &u32| {
+            let limit = links.get(self.flows[flow as usize].at as usize);
+            read ^ limit.map_or(0, |link| link.most.to_bits()) ^ self.ways.hops(flow) as u32
+        };
+        let flows = self.members.of(link).iter().take(GLANCED);
+        flows.fold(links[link as usize].most.to_bits(), read)
     }
 
     /// What solving has cost so far.
@@ -262,7 +268,7 @@ impl MaxMin {
         for hop in 0..self.ways.hops(flow) {
             let (link, _) = self.ways.at(flow, hop);
             let place = self.members.push(link, flow);
-            self.ways.set_place(flow, link, place);
+            self.ways.put(flow, hop, place);
         }
         self.free.push(flow);
     }

@@ -35,8 +35,10 @@ impl Ways {
     /// Gives a flow a weight and a way, without places.
     pub fn set(&mut self, flow: u32, weight: f32, way: impl Iterator<Item = u32>) {
         let at = flow as usize;
+        if self.hops(flow) > HEAD {
+            self.tails[at].clear();
+        }
         self.rows[at] = Row { weight, ..EMPTY };
-        self.tails[at].clear();
         for link in way {
             let hop = self.hops(flow);
             match self.rows[at].links.get_mut(hop) {
@@ -90,11 +92,19 @@ impl Ways {
         self.hop(flow, link).map_or(0, |hop| self.at(flow, hop).1)
     }
 
+    /// The flow is at `place` of `link`, which is on its way.
     pub fn set_place(&mut self, flow: u32, link: u32, place: u32) {
-        match self.hop(flow, link) {
-            Some(hop) if hop < HEAD => self.places[flow as usize][hop] = place,
-            Some(hop) => self.tails[flow as usize][hop - HEAD].1 = place,
-            None => {}
+        if let Some(hop) = self.hop(flow, link) {
+            self.put(flow, hop, place);
+        }
+    }
+
+    /// The flow is at `place` of a link of its way.
+    #[inline]
+    pub fn put(&mut self, flow: u32, hop: usize, place: u32) {
+        match hop.checked_sub(HEAD) {
+            None => self.places[flow as usize][hop] = place,
+            Some(hop) => self.tails[flow as usize][hop].1 = place,
         }
     }
 
