@@ -57,9 +57,8 @@ impl Mesh {
             return Err(TooFew { base: base.len() });
         }
         let others = (1..racks).filter(|distance| !base.contains(distance));
-        let others: Vec<usize> = others.chain(1..racks).take(switches - base.len()).collect();
-        let mut now: Vec<Vec<u16>> = others.into_iter().map(|d| rotation(racks, d)).collect();
-        now.resize(switches - base.len(), rotation(racks, 1));
+        let others = others.chain((1..racks).cycle()).take(switches - base.len());
+        let now: Vec<Vec<u16>> = others.map(|distance| rotation(racks, distance)).collect();
         let mut mesh = Mesh {
             racks,
             terms,

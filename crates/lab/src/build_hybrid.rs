@@ -133,8 +133,11 @@ impl Hybrid {
         }
     }
 
+    /// What plans weeks, or where all are known ahead merely passes news of ports on.
     fn scheduler(&self) -> Option<SchedulerConfig> {
-        let control = self.control.as_ref()?;
+        let usual = CircuitsSpec::default();
+        let control = self.control.as_ref().unwrap_or(&usual);
+        self.fabric.circuits.as_ref()?;
         let planner = match &self.course {
             Some(Course::Weekly { terms, .. }) => {
                 let planner = control.planner(&self.fabric, *terms).ok()??;

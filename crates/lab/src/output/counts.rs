@@ -88,10 +88,20 @@ fn line(scheme: &SchemeSummary) -> Option<String> {
         let found = value(told.count).map(|(_, mean)| *mean).filter(|mean| *mean > 0.0)?;
         let whole = told.of.map(|of| value(of).map_or(0.0, |(_, mean)| *mean));
         let whole = whole.map_or(String::new(), |whole| format!(" of {}", shown(told.unit, whole)));
-        Some(format!("{}{whole} {}", shown(told.unit, found), told.words))
+        let alone = told.of.is_none() && shown(told.unit, found) == "1";
+        let words = if alone { singular(told.words) } else { told.words.into() };
+        Some(format!("{}{whole} {words}", shown(told.unit, found)))
     };
     let said: Vec<String> = TOLD.iter().filter_map(one).take(MOST).collect();
     (!said.is_empty()).then(|| format!("{}, mean of a run: {}.", scheme.name, said.join(", ")))
+}
+
+/// Of words that begin with a plural, for one of it.
+fn singular(words: &str) -> String {
+    match words.split_once(' ') {
+        Some((first, rest)) => format!("{} {rest}", first.trim_end_matches('s')),
+        None => words.trim_end_matches('s').into(),
+    }
 }
 
 fn shown(unit: Unit, value: f64) -> String {
@@ -116,6 +126,7 @@ mod tests {
             count("circuit_bytes", 63_154_070.0),
             count("circuit_days", 2_000.0),
             count("voq_drops", 0.0),
+            count("port_failures", 1.0),
             count("weeks_of_rotation", 3.0),
             count("weeks_planned", 1_200.0),
             count("slot_used_ns", 2_500_000.0),
@@ -123,8 +134,8 @@ mod tests {
         ];
         let name = &summary.schemes[0].name;
         let want = format!(
-            "{name}, mean of a run: 63.15 MB by circuits, 3 of 1,200 weeks a rotation, for want of \
-             better, 2.500 ms of 4 ms of slots used."
+            "{name}, mean of a run: 63.15 MB by circuits, 1 failure of a rack's port at a circuit \
+             switch, 3 of 1,200 weeks a rotation, for want of better, 2.500 ms of 4 ms of slots used."
         );
         assert_eq!(
             told(&summary),
