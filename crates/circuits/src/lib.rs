@@ -42,6 +42,7 @@ mod matching;
 mod max_weight;
 mod plan;
 mod polish;
+mod recent;
 mod roll;
 mod rotor;
 mod scheduler;
