@@ -9,6 +9,7 @@ use crate::joint::Joint;
 use crate::max_weight::MaxWeight;
 use crate::plan::Plan;
 use crate::polish::Polish;
+use crate::recent::Recent;
 use crate::roll::Roll;
 use crate::scheduler::{Note, Scheduler};
 use crate::select::Selection;
@@ -23,10 +24,11 @@ use crate::week::Week;
 const SLACK: f64 = 0.03;
 /// What an edge that is looked at takes, in picoseconds, with all that goes with it.
 const EDGE: u64 = 3_000;
-/// The same where more goes with it.
+/// The same where the largest demands have to be looked for again, and where more goes with it.
+const ROLLED: u64 = 4_000;
 const DEAR: u64 = 5_000;
 /// The same in an auction, with all the days that follow.
-const BID: u64 = 6_000;
+const BID: u64 = 8_000;
 /// What it takes, in picoseconds per pair of racks: loading a demand, measuring a week, and the plans of others at their slowest, some
 /// of them per day.
 const LOAD: u64 = 3_000;
@@ -47,7 +49,9 @@ const SEARCHES: u64 = 3;
 /// packet switch can serve beside, and with the plans of the other schedulers: the week that serves most is taken, and the
 /// note says whose it is.
 ///
-/// How far it goes is counted in steps, not by a clock: the same demand always gives the same week.
+/// Racks without a circuit on a day get one to whom they sent of late.
+///
+/// How far it goes is counted in steps, not by a clock: the same demands always give the same weeks.
 #[derive(Clone, Debug)]
 pub struct Harvest {
     terms: Terms,
@@ -66,6 +70,7 @@ pub struct Harvest {
     plan: Plan,
     others: Others,
     estimate: Estimate,
+    recent: Recent,
     meter: Meter,
     /// The week that is measured, and what the best one so far serves.
     week: Week,
@@ -125,6 +130,7 @@ impl Harvest {
             plan: Plan::default(),
             others,
             estimate: Estimate::default(),
+            recent: Recent::default(),
             meter: Meter::default(),
             week: Week::default(),
             best: None,
@@ -158,11 +164,12 @@ impl Harvest {
         self.polish();
     }
     /// Days for the largest demands that are left of each rack.
-    fn roll(&mut self, racks: usize) {
+    fn roll(&mut self, racks: usize, pairs: usize) {
+        let edge = if pairs > Roll::LOOK * racks { ROLLED } else { EDGE };
         let (clock, before) = (self.settle.clock, self.roll.work());
         self.rest.clone_from(&self.cells);
-        self.roll.fill(&clock, &mut self.rest, self.left / EDGE, &mut self.plan, racks);
-        self.left = self.left.saturating_sub((self.roll.work() - before) * EDGE);
+        self.roll.fill(&clock, &mut self.rest, self.left / edge, &mut self.plan, racks);
+        self.left = self.left.saturating_sub((self.roll.work() - before) * edge);
         self.emit();
     }
     /// Days for the largest demands of each rack, where none is longer than the shortest day.
@@ -252,7 +259,7 @@ impl Harvest {
             self.join(racks);
             self.judge("joint", demand, out);
         } else {
-            self.roll(racks);
+            self.roll(racks, pairs);
             self.judge("rolled", demand, out);
         }
     }
@@ -317,6 +324,7 @@ impl Scheduler for Harvest {
         let racks = demand.racks();
         self.settle.clock.load(demand, &mut self.cells);
         let pairs = self.cells.iter().filter(|&&cell| cell > 0).count();
+        self.recent.note(&self.cells);
         if pairs == 0 {
             return self.settle.rotate(Note::NoDemand, out);
         }
@@ -332,6 +340,7 @@ impl Scheduler for Harvest {
             self.selection.select(racks, &self.cells, racks, &mut self.wants);
             self.try_others(demand, out);
         }
+        self.recent.light(demand, out);
         self.note
     }
 }

@@ -43,6 +43,7 @@ mod max_weight;
 mod mesh;
 mod plan;
 mod polish;
+mod recent;
 mod roll;
 mod rotor;
 mod scheduler;

@@ -11,8 +11,7 @@ use crate::select::Selection;
 use crate::ticks::Clock;
 use crate::wants::{NO_EDGE, Wants};
 
-/// Demands of each rack that are looked at, and for how many days.
-const LOOK: usize = 24;
+/// For so many days the same demands are looked at.
 const DAYS: usize = 12;
 
 /// Finds days; keeps its memory.
@@ -26,6 +25,9 @@ pub(crate) struct Roll {
 }
 
 impl Roll {
+    /// So many demands of each rack are looked at.
+    pub const LOOK: usize = 24;
+
     /// Edges looked at so far.
     pub fn work(&self) -> u64 {
         self.search.work
@@ -67,7 +69,7 @@ impl Roll {
     }
     /// Selects the largest cells, and matches them; returns up to which length.
     fn begin(&mut self, clock: &Clock, cells: &[i32], most: i32, anew: bool, size: usize) -> i32 {
-        self.selection.select(size, cells, LOOK, &mut self.wants);
+        self.selection.select(size, cells, Roll::LOOK, &mut self.wants);
         let largest = self.wants.left.iter().copied().max().unwrap_or(0);
         let cap = most.min(largest).max(clock.min_day);
         self.search.work += cells.len() as u64;

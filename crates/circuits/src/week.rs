@@ -163,6 +163,24 @@ impl Week {
     pub fn days(&self) -> impl Iterator<Item = Slice<'_>> {
         self.slices().filter(|slice| !slice.circuits.is_dark())
     }
+    /// Lights circuits in all days where both ends have none, the first pairs first. `taken` is memory for the work.
+    pub(crate) fn light_idle(&mut self, pairs: &[(u16, u16)], taken: &mut Vec<bool>) {
+        for sources in self.sources.chunks_exact_mut(self.racks.max(1)) {
+            taken.clear();
+            taken.resize(self.racks, false);
+            let lit = sources.iter().filter(|&&source| source != DARK);
+            lit.for_each(|&source| taken[usize::from(source)] = true);
+            if !taken.contains(&true) {
+                continue;
+            }
+            for &(src, dst) in pairs {
+                let (row, source) = (usize::from(src), &mut sources[usize::from(dst)]);
+                if *source == DARK && !taken[row] {
+                    (*source, taken[row]) = (src, true);
+                }
+            }
+        }
+    }
     /// Copies another week into this one's memory.
     pub fn copy_from(&mut self, other: &Week) {
         self.clear(other.racks);

@@ -325,6 +325,37 @@ fn harvest_is_the_best_of_many_racks_in_short_weeks() {
     }
 }
 
+/// In a collective operation some racks are between two messages when they report. Solstice fills the matrix and so
+/// happens to connect them; ours remembers.
+#[test]
+fn who_pauses_keeps_a_circuit() {
+    let terms = etalon(2_000);
+    let ring = Class::Ring.demand(8, 4_000_000, 1).expect("a ring");
+    let mut paused = ring.clone();
+    [(2, 3), (5, 6), (6, 7)].into_iter().for_each(|(src, dst)| paused.set(src, dst, 0));
+    let all = |week: &Week, demand: &Demand| {
+        week.days()
+            .all(|day| demand_pairs(demand).all(|(src, dst)| day.circuits.source(dst) == Some(src)))
+    };
+    let mut harvest = Harvest::new(8, terms);
+    let fresh = week(&mut harvest.clone(), &paused).0;
+    assert!(all(&fresh, &paused) && !all(&fresh, &ring));
+    week(&mut harvest, &ring);
+    assert!(all(&week(&mut harvest, &paused).0, &ring));
+    // What was long ago is forgotten.
+    let other = Class::Permutation.demand(8, 4_000_000, 3).expect("a permutation");
+    for _ in 0..200 {
+        week(&mut harvest, &other);
+    }
+    assert!(!all(&week(&mut harvest, &paused).0, &ring));
+}
+
+fn demand_pairs(demand: &Demand) -> impl Iterator<Item = (usize, usize)> {
+    let racks = demand.racks();
+    let pairs = (0..racks * racks).filter(|&pair| demand.cells()[pair] > 0);
+    pairs.map(move |pair| (pair / racks, pair % racks))
+}
+
 #[test]
 fn parallel_switches_share_the_work() {
     let terms = etalon(2_000);

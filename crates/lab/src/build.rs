@@ -145,7 +145,8 @@ fn builder<'a>(
     Ok(Builder {
         taps,
         routes: Arc::new(Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed)),
-        hybrid: Hybrid::new(&scenario.fabric, scheme, seed).map_err(in_scheme)?,
+        hybrid: Hybrid::new(&scenario.fabric, scheme, &scenario.workload, seed)
+            .map_err(in_scheme)?,
         wiring: graph.wiring(),
         plan: Arc::new(plan),
         changing,

@@ -15,6 +15,7 @@ use slotline_net::node::station::Loss;
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
 use slotline_net::topology::{HybridSpec, Role, Roles, TopologySpec};
+use slotline_net::workload::WorkloadSpec;
 use slotline_sim::Place;
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ impl Hybrid {
     pub fn new(
         fabric: &TopologySpec,
         scheme: &SchemeSpec,
+        workloads: &[WorkloadSpec],
         seed: u64,
     ) -> Result<Option<Hybrid>, SpecError> {
         let Some(fabric) = fabric.hybrid() else { return Ok(None) };
@@ -44,7 +46,7 @@ impl Hybrid {
             ControlSpec::Circuits(spec) => Some(spec.clone()),
             _ => None,
         };
-        let course = control.as_ref().map(|spec| spec.course(fabric)).transpose();
+        let course = control.as_ref().map(|spec| spec.course(fabric, workloads)).transpose();
         Ok(Some(Hybrid {
             course: course.map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?,
             control,
@@ -139,8 +141,8 @@ impl Hybrid {
         let control = self.control.as_ref().unwrap_or(&usual);
         self.fabric.circuits.as_ref()?;
         let planner = match &self.course {
-            Some(Course::Weekly { terms, .. }) => {
-                let planner = control.planner(&self.fabric, *terms).ok()??;
+            Some(Course::Weekly { terms, configurations, .. }) => {
+                let planner = control.planner(&self.fabric, *terms, configurations).ok()??;
                 Some((planner, *terms))
             }
             _ => None,

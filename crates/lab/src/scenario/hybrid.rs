@@ -9,13 +9,14 @@ use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
+use slotline_net::workload::WorkloadSpec;
 
 /// All that is wrong.
 pub(super) fn faults(scenario: &Scenario) -> Vec<SpecError> {
     let fabric = scenario.fabric.hybrid();
     let schemes = scenario.scheme.iter().enumerate().filter_map(|(at, scheme)| {
         let fault = match fabric {
-            Some(fabric) => on_hybrid(scheme, fabric).err(),
+            Some(fabric) => on_hybrid(scheme, fabric, &scenario.workload).err(),
             None => elsewhere(scheme).err(),
         };
         fault.map(|e| SpecError::new(format!("scheme[{at}].{}", e.key), e.message))
@@ -41,7 +42,11 @@ fn elsewhere(scheme: &SchemeSpec) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> {
+fn on_hybrid(
+    scheme: &SchemeSpec,
+    fabric: &HybridSpec,
+    workloads: &[WorkloadSpec],
+) -> Result<(), SpecError> {
     let within = |key: &str, e: SpecError| SpecError::new(format!("{key}.{}", e.key), e.message);
     match &scheme.control {
         ControlSpec::None {} if fabric.packet.is_none() => {
@@ -53,7 +58,7 @@ fn on_hybrid(scheme: &SchemeSpec, fabric: &HybridSpec) -> Result<(), SpecError> 
         }
         ControlSpec::None {} => {}
         ControlSpec::Circuits(spec) => {
-            spec.course(fabric).map_err(|e| within("control", e))?;
+            spec.course(fabric, workloads).map_err(|e| within("control", e))?;
         }
         _ => return fail("control", "on a hybrid fabric `control` is \"circuits\" or \"none\""),
     }

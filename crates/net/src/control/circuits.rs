@@ -1,5 +1,6 @@
 //! Which circuits exist: the options of a scheme, and the weeks that follow from them in a fabric.
 
+use super::phases::{OnDemand, Phases};
 use crate::error::SpecError;
 use crate::hybrid::DemandKind;
 use crate::hybrid::RackDay;
@@ -7,10 +8,11 @@ use crate::hybrid::program::of_rack;
 use crate::time::Time;
 use crate::topology::{Dark, HybridSpec};
 use crate::units::Bytes;
+use crate::workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 use slotline_circuits::{
-    Bvn, Eclipse, Harvest, MaxWeight, Mesh, Rotor, Scheduler, Solstice, SolsticeSpec, Terms,
-    TermsError, TermsSpec, Week,
+    Bvn, Eclipse, Harvest, Matching, MaxWeight, Mesh, Rotor, Scheduler, Solstice, SolsticeSpec,
+    Terms, TermsError, TermsSpec, Week,
 };
 
 /// How weeks of circuits are planned.
@@ -51,12 +53,20 @@ pub enum SchedulerKind {
     ///
     /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022, section 4.
     Mesh,
+    /// Circuits for the phases of the scenario's collective operation, one after another by the clock: each for as long
+    /// as its bytes take on a circuit, times `stretch`, and again for each round. Where all phases need the same
+    /// circuits, these stay.
+    Phases,
+    /// Of the circuits that the phases of the scenario's collective operation need, those that serve most of what is
+    /// reported, for a week at a time; they change only where another phase wants more.
+    PhasesOnDemand,
 }
 
 impl SchedulerKind {
     /// Whether it looks at demand.
     pub fn looks_at_demand(self) -> bool {
-        !matches!(self, SchedulerKind::Rotor | SchedulerKind::Fixed)
+        use SchedulerKind::{Fixed, Phases, Rotor};
+        !matches!(self, Rotor | Fixed | Phases)
     }
 }
 
@@ -88,6 +98,11 @@ pub struct CircuitsSpec {
     /// With `solstice`: demand is scaled up until it fills half of the week, as in Etalon's code.
     #[serde(skip_serializing_if = "is_false")]
     pub inflate: bool,
+    /// With `phases`: how many times as long as its bytes take on a circuit each phase has its circuits, 1 to 100.
+    /// Default: 1.25.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 100.0))]
+    pub stretch: Option<f64>,
     /// What is taken for demand.
     pub demand: DemandKind,
     /// How long before a week racks report what they want of it. Default: a whole week.
@@ -109,6 +124,7 @@ impl Default for CircuitsSpec {
             hold: None,
             prefilter: None,
             inflate: false,
+            stretch: None,
             demand: DemandKind::default(),
             report_ahead: None,
             gather: Time::us(20),
@@ -138,6 +154,8 @@ pub enum Course {
         terms: Terms,
         /// Circuits that are never changed, from rack to rack.
         always: Vec<(u16, u16)>,
+        /// With `phases-on-demand`: the configurations to choose from.
+        configurations: Vec<Matching>,
     },
 }
 
@@ -188,6 +206,15 @@ impl CircuitsSpec {
             let key = if self.inflate { "inflate" } else { "prefilter" };
             return fail(key, format!("`{key}` is for scheduler = \"solstice\""));
         }
+        if self.stretch.is_some() && self.scheduler != SchedulerKind::Phases {
+            return fail("stretch", "`stretch` is for scheduler = \"phases\"".into());
+        }
+        if self.stretch.is_some_and(|stretch| !(1.0..=100.0).contains(&stretch)) {
+            return fail("stretch", "`stretch` is from 1 to 100".into());
+        }
+        if self.scheduler == SchedulerKind::Phases && self.week.is_some() {
+            return fail("week", "with `phases` a week is a round: leave `week` out".into());
+        }
         let usual = CircuitsSpec::default();
         if !demanding && self.demand != usual.demand {
             return fail(
@@ -210,8 +237,12 @@ impl CircuitsSpec {
     /// The weeks in a fabric; none where that has no circuits.
     ///
     /// # Errors
-    /// A week has no room for a day and a night, or the schedule does not fit the fabric.
-    pub fn course(&self, fabric: &HybridSpec) -> Result<Course, SpecError> {
+    /// A week has no room for a day and a night, or the schedule does not fit the fabric or the workloads.
+    pub fn course(
+        &self,
+        fabric: &HybridSpec,
+        workloads: &[WorkloadSpec],
+    ) -> Result<Course, SpecError> {
         self.check()?;
         if fabric.circuits.is_none() {
             let why = "the fabric has no circuits to schedule: give it `circuits`, or leave `control` out";
@@ -220,12 +251,27 @@ impl CircuitsSpec {
         match self.scheduler {
             SchedulerKind::Fixed => self.fixed(fabric),
             SchedulerKind::Rotor => self.rotor(fabric),
-            _ => self.weekly(fabric),
+            SchedulerKind::Phases => {
+                let phases = Phases::new(workloads, fabric)?;
+                // A round may be as long as it has to be.
+                let terms = self.terms(fabric, Time::s(1_000))?;
+                let week = phases.week(&terms, self.stretch.unwrap_or(1.25));
+                Ok(Course::Static { length: Time::ps(week.span()), weeks: vec![week] })
+            }
+            SchedulerKind::PhasesOnDemand => {
+                let phases = Phases::new(workloads, fabric)?;
+                self.weekly(fabric, phases.configurations())
+            }
+            _ => self.weekly(fabric, Vec::new()),
         }
     }
 
     /// Week after week; a rotation until the first plan.
-    fn weekly(&self, fabric: &HybridSpec) -> Result<Course, SpecError> {
+    fn weekly(
+        &self,
+        fabric: &HybridSpec,
+        configurations: Vec<Matching>,
+    ) -> Result<Course, SpecError> {
         let length = self.week.unwrap_or(Time::ms(2));
         let terms = self.terms(fabric, length)?;
         let ahead = self.report_ahead.unwrap_or(length);
@@ -240,13 +286,14 @@ impl CircuitsSpec {
             let why = format!("`gather` is {}: it has to be below the week, {length}", self.gather);
             return Err(SpecError::new("gather", why));
         }
-        self.planner(fabric, terms)?;
+        self.planner(fabric, terms, &configurations)?;
         let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
         if self.scheduler == SchedulerKind::Mesh {
             let mesh = self.mesh(fabric, terms)?;
             let mut first = vec![Week::default(); switches];
             mesh.held(&mut first);
-            return Ok(Course::Weekly { length, ahead, first, terms, always: mesh.always() });
+            let always = mesh.always();
+            return Ok(Course::Weekly { length, ahead, first, terms, always, configurations });
         }
         let rotor = |at| {
             let mut week = Week::default();
@@ -258,7 +305,8 @@ impl CircuitsSpec {
             return Err(SpecError::new("scheduler", why));
         }
         let first = (0..switches).map(rotor).collect();
-        Ok(Course::Weekly { length, ahead, first, terms, always: vec![] })
+        let always = vec![];
+        Ok(Course::Weekly { length, ahead, first, terms, always, configurations })
     }
 
     /// The shortest day in a fabric.
@@ -406,7 +454,8 @@ impl CircuitsSpec {
         })
     }
 
-    /// What plans week after week in a fabric; none where demand is not looked at.
+    /// What plans week after week in a fabric; none where demand is not looked at. `configurations` are those to
+    /// choose from with `phases-on-demand`.
     ///
     /// # Errors
     /// Circuits are held for longer than a week, or a mesh has too few switches.
@@ -414,10 +463,16 @@ impl CircuitsSpec {
         &self,
         fabric: &HybridSpec,
         terms: Terms,
+        configurations: &[Matching],
     ) -> Result<Option<Box<dyn Scheduler + Send>>, SpecError> {
         let racks = fabric.racks as usize;
         Ok(Some(match self.scheduler {
-            SchedulerKind::Rotor | SchedulerKind::Fixed => return Ok(None),
+            SchedulerKind::Rotor | SchedulerKind::Fixed | SchedulerKind::Phases => {
+                return Ok(None);
+            }
+            SchedulerKind::PhasesOnDemand => {
+                Box::new(OnDemand::new(configurations.to_vec(), terms))
+            }
             SchedulerKind::Solstice => {
                 let prefilter = self.prefilter.map(|bytes| bytes.0);
                 let spec = SolsticeSpec { prefilter, inflate: self.inflate };
@@ -483,7 +538,7 @@ mod tests {
             let spec = CircuitsSpec::default();
             let fabric = fabric(racks, switches);
             TopologySpec::Hybrid(fabric.clone()).build().unwrap();
-            let (met, length) = met(&spec.course(&fabric).unwrap(), racks);
+            let (met, length) = met(&spec.course(&fabric, &[]).unwrap(), racks);
             let each = met[1];
             assert!(each > 0);
             // A switch with a turn less than others has some of its turns more often.
@@ -502,9 +557,9 @@ mod tests {
     #[test]
     fn fixed_schedules_fit_the_fabric() {
         let good = fixed("2 180 1/2/3/0 20 -1/-1/-1/-1");
-        let (met, length) = met(&good.course(&fabric(4, 1)).unwrap(), 4);
+        let (met, length) = met(&good.course(&fabric(4, 1), &[]).unwrap(), 4);
         assert_eq!((length, met[4]), (Time::us(200), 180_000));
-        let no = |text: &str| fixed(text).course(&fabric(4, 1)).err().unwrap();
+        let no = |text: &str| fixed(text).course(&fabric(4, 1), &[]).err().unwrap();
         for text in [
             "2 180 1/2/3/1 20 -1/-1/-1/-1",
             "2 180 1/2/0 20 -1/-1/-1",
@@ -515,18 +570,18 @@ mod tests {
         ] {
             assert_eq!(no(text).key, "schedule", "{text}");
         }
-        assert!(fixed("2 180 1/2/3/0 20 -1/-1/-1/-1").course(&fabric(4, 2)).is_err());
+        assert!(fixed("2 180 1/2/3/0 20 -1/-1/-1/-1").course(&fabric(4, 2), &[]).is_err());
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
         let short = CircuitsSpec { week: Some(Time::us(199)), ..CircuitsSpec::default() };
-        let error = short.course(&fabric(8, 1)).err().unwrap();
+        let error = short.course(&fabric(8, 1), &[]).err().unwrap();
         assert_eq!(error.key, "week");
         assert!(error.message.contains("200us"), "{error}");
         let dark = HybridSpec::new(8, 2);
-        assert!(CircuitsSpec::default().course(&dark).is_err());
-        assert!(CircuitsSpec::default().course(&fabric(3, 3)).is_err());
+        assert!(CircuitsSpec::default().course(&dark, &[]).is_err());
+        assert!(CircuitsSpec::default().course(&fabric(3, 3), &[]).is_err());
         let useless = CircuitsSpec { demand: DemandKind::Adu, ..CircuitsSpec::default() };
         assert_eq!(useless.check().unwrap_err().key, "demand");
     }

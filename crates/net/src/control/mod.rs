@@ -10,6 +10,7 @@ pub mod flow_scheduler;
 pub mod hedera;
 mod map;
 pub mod network;
+pub mod phases;
 pub mod spec;
 pub mod system;
 pub mod tdma;
