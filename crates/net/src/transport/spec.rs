@@ -212,18 +212,7 @@ impl TransportSpec {
             let message = format!("{} of processing per packet; at most 1ms", self.processing);
             return refuse("processing", message);
         }
-        if self.timer_slack > Time::s(1) {
-            return refuse(
-                "timer-slack",
-                format!("`timer-slack` = {}; at most 1s", self.timer_slack),
-            );
-        }
-        if self.gain_shift == 0 || self.gain_shift > 10 {
-            return refuse(
-                "gain-shift",
-                format!("`gain-shift` = {}; 1 to 10 are possible", self.gain_shift),
-            );
-        }
+        self.check_timer_and_gain()?;
         self.check_jumps()?;
         if self.kind == AlgorithmKind::Dctcp && !self.ecn {
             return refuse(
@@ -240,6 +229,18 @@ impl TransportSpec {
             );
         }
         Ok(Transport { spec: *self, mss, max_window })
+    }
+
+    fn check_timer_and_gain(&self) -> Result<(), SpecError> {
+        if self.timer_slack > Time::s(1) {
+            let message = format!("`timer-slack` = {}; at most 1s", self.timer_slack);
+            return Err(SpecError::new("timer-slack", message));
+        }
+        if self.gain_shift == 0 || self.gain_shift > 10 {
+            let message = format!("`gain-shift` = {}; 1 to 10 are possible", self.gain_shift);
+            return Err(SpecError::new("gain-shift", message));
+        }
+        Ok(())
     }
 
     fn check_jumps(&self) -> Result<(), SpecError> {
