@@ -164,7 +164,8 @@ fn alone(points: &[Measured]) -> Vec<Row> {
 }
 
 fn updates(points: &[Measured]) -> Vec<Row> {
-    let in_band = "updates are packets of the network: the delay is what they meet on the links back";
+    let in_band =
+        "updates are packets of the network: the delay is what they meet on the links back";
     let of = |point: &Measured| {
         let paper = (point.x == 25).then_some(Stated::About(100.0));
         let both = "what the other bump saw since its last update is missing: in 25 us at half of 5 Gbit/s that is 7.8 KB, \
