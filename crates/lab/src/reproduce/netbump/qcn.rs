@@ -101,8 +101,8 @@ const NOTICES: Quantity = Quantity {
 
 fn compare(points: &[Measured]) -> Vec<Row> {
     let without = "the paper: \"persistently overwhelmed\"";
-    let qcn = "the paper's occupancy is that of the bump at the senders, its reaction point; ours is the congested \
-               port's, and the reaction points are in the hosts' cards";
+    let qcn = "the paper's occupancy is that of its bump next to the senders; ours is the congested port's, and the \
+               reaction points are in the hosts' cards";
     let largest = "as the paper chooses the flow that is told, and with notices of half the effect";
     let of = |point: &Measured| {
         [
