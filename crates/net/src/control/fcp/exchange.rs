@@ -151,6 +151,9 @@ fn look_into(session: &ArbiterSession, bytes: &[u8]) -> u32 {
 
 /// Grants slots and has every session write what may leave at `now`, in the order of the sessions. Bit 0
 /// of a grant's slots is `base`. Returns why any were denied, with the session's number.
+///
+/// # Panics
+/// If any are for a session that is not among these.
 #[must_use]
 pub fn hand_out(
     sessions: &mut [ArbiterSession],
@@ -159,6 +162,7 @@ pub fn hand_out(
     now: Time,
     mail: &mut Mail,
 ) -> Vec<(u32, Denied)> {
+    assert!(awards.starts.len() <= sessions.len(), "awards are for sessions that there are");
     let mut all_denied = Vec::new();
     for first in (0..sessions.len()).step_by(LANES) {
         let from = mail.len();
