@@ -66,7 +66,7 @@ fn port() -> impl Strategy<Value = PortRow> {
 
 fn why() -> impl Strategy<Value = WhyRow> {
     let worst = || prop::array::uniform3((any::<u32>(), number()));
-    (any::<u32>(), prop::array::uniform9(number()), any::<u32>(), worst())
+    (any::<u32>(), prop::array::uniform10(number()), any::<u32>(), worst())
         .prop_map(|(flow, parts, round_trips, worst)| WhyRow { flow, parts, round_trips, worst })
 }
 
