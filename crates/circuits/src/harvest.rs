@@ -28,11 +28,12 @@ const EDGE: u64 = 3_000;
 const ROLLED: u64 = 4_000;
 const DEAR: u64 = 5_000;
 /// The same in an auction, with all the days that follow.
-const BID: u64 = 8_000;
-/// What it takes, in picoseconds per pair of racks: loading a demand, measuring a week, and the plans of others at their slowest, some
-/// of them per day.
+const BID: u64 = 6_000;
+/// What it takes, in picoseconds per pair of racks: loading a demand, selecting all pairs that want something or the largest,
+/// measuring a week, and the plans of others at their slowest.
 const LOAD: u64 = 3_000;
 const SELECT: u64 = 2_000;
+const LARGEST: u64 = 4_000;
 const METER: u64 = 16_000;
 const SOLSTICE: u64 = 60_000;
 const BVN: u64 = 350_000;
@@ -177,6 +178,7 @@ impl Harvest {
         let (clock, before) = (self.settle.clock, self.joint.work());
         let days = clock.most_days();
         self.selection.select(racks, &self.cells, 3 * days / 2 + 8, &mut self.wants);
+        self.left = self.left.saturating_sub((racks * racks) as u64 * LARGEST);
         let length = clock.week / days as i32 - clock.night;
         self.joint.fill(&self.wants, days, length, self.left / BID, &mut self.plan);
         self.left = self.left.saturating_sub((self.joint.work() - before) * BID);

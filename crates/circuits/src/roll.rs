@@ -12,7 +12,7 @@ use crate::ticks::Clock;
 use crate::wants::{NO_EDGE, Wants};
 
 /// For so many days the same demands are looked at.
-const DAYS: usize = 12;
+const DAYS: u64 = 12;
 
 /// Finds days; keeps its memory.
 #[derive(Clone, Debug, Default)]
@@ -45,11 +45,11 @@ impl Roll {
         plan.clear(size);
         let (mut left, mut cap) = (clock.week, clock.week / 9 * 8);
         let (begin, days) = (self.search.work, clock.most_days() as u64);
-        for day in 0.. {
+        for day in 0_u64.. {
             let Some(lengths) = Lengths::within(clock, left) else { return };
             // What a day leaves over may be used by all others.
             self.search.most_work = begin + most_work / 2 + most_work / 2 / days * (day + 1);
-            if day as usize % DAYS == 0 {
+            if day.is_multiple_of(DAYS) {
                 cap = self.begin(clock, cells, cap / 8 * 9, day == 0, size);
             } else {
                 self.heaviest.resume(&self.wants, cap, &mut self.search);
