@@ -15,6 +15,8 @@ const ALPHA: (u64, u64) = (9, 17);
 /// With C = 0.4 segments/s³ (§5.1): K³ in µs³ per unit of window, and 2²⁰ µs³ per unit of window.
 const CUBED_PER_UNIT: u128 = 2_500_000_000_000_000_000 >> FRACTION;
 const SCALED_CUBE_PER_UNIT: u64 = 2_273_737;
+/// A window that is never reached.
+const NEVER: u32 = u32::MAX;
 /// Longest time on the curve, in µs; by then it has passed [`MAX_WINDOW`].
 const LONGEST: u64 = 1 << 27;
 
@@ -49,26 +51,24 @@ pub struct Cubic {
     epoch: Time,
     /// K in µs: from the epoch to the plateau.
     climb: u32,
-    /// The window before the last reduction, in whole segments.
+    /// The window before the last reduction, in whole segments; [`NEVER`] with RFC 8312.
     prior: u32,
     /// Slow start below this many segments.
     threshold: u32,
     /// Marks are answered again once segments from here on are acknowledged.
     answered: u32,
-    standard: Standard,
 }
 
 impl Cubic {
     /// Slow start from `initial_window` segments.
     pub fn new(initial_window: u32, standard: Standard) -> Cubic {
         Cubic {
-            standard,
             window: u64::from(initial_window.clamp(1, MAX_WINDOW)) << FRACTION,
             plateau: 0,
             friendly: 0,
             epoch: Time::MAX,
             climb: 0,
-            prior: 0,
+            prior: if standard == Standard::Rfc8312 { NEVER } else { 0 },
             threshold: u32::MAX,
             answered: 0,
         }
@@ -92,8 +92,7 @@ impl Cubic {
             self.begin(now);
         }
         let elapsed = now.since(self.epoch);
-        let parity = self.standard == Standard::Rfc9438
-            && self.friendly >= u64::from(self.prior) << FRACTION;
+        let parity = self.friendly >= u64::from(self.prior) << FRACTION;
         let (up, down) = if parity { (1, 1) } else { ALPHA };
         self.friendly += ((up * acked) << (2 * FRACTION)) / (down * self.window);
         if self.curve(elapsed) < self.friendly {
@@ -124,10 +123,12 @@ impl Cubic {
     /// §4.6, §4.7: the plateau is where the reduction came, or below it where that is below the last
     /// one, so that new flows find room.
     fn reduce(&mut self, flight: u64) {
-        self.prior = self.window();
-        let flight = match self.standard {
-            Standard::Rfc9438 => flight,
-            Standard::Rfc8312 => u64::from(self.prior),
+        let flight = match self.prior {
+            NEVER => u64::from(self.window()),
+            _ => {
+                self.prior = self.window();
+                flight
+            }
         };
         self.plateau = if self.window < self.plateau { self.window * 17 / 20 } else { self.window };
         self.threshold = ((flight * BETA.0 / BETA.1) as u32).max(MIN_THRESHOLD);
