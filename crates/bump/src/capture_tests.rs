@@ -108,6 +108,21 @@ fn marks_are_in_the_output_and_what_is_dropped_is_not() {
     );
 }
 
+/// Of two packets every 2 us one cannot be marked: it is dropped where the other is marked.
+#[test]
+fn what_cannot_be_marked_is_dropped_where_that_is_asked_for() {
+    let packets: Vec<_> = (0..40u64).map(|n| (n / 2 * 2, frame(1, (n % 2 * 2) as u8))).collect();
+    let policy = |drop_non_ect| Policy::Ecn { threshold: Bytes(5_000), drop_non_ect };
+    let kept = |drops| {
+        let result = take(&Setup::default(), &capture(&packets), marker(policy(drops)));
+        [0, 2, 3].map(|want| result.packets.iter().filter(|frame| ecn(frame) == want).count())
+    };
+    let [others, unmarked, marked] = kept(false);
+    assert_eq!((others, unmarked + marked), (20, 20));
+    let [others, unmarked, marked] = kept(true);
+    assert!(others < 4 && unmarked < 6 && unmarked + marked == 20, "{others} {unmarked} {marked}");
+}
+
 #[test]
 fn an_ebpf_discipline_does_the_same_as_that_in_rust() {
     let program = load(&wrap(&threshold(5_000), SECTION)).unwrap();
