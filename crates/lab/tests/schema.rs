@@ -266,7 +266,8 @@ fn resolved(text: &str) -> String {
 }
 
 /// A default that is written out changes nothing: what the schema says is what the loader does. For
-/// each kind: what stands in `BASE`, and what a table of that kind looks like.
+/// each kind: what stands in `BASE`, and what a table of that kind looks like. Two keys are refused
+/// without `loss-recovery = "rack"`: tests of transports have their defaults.
 #[test]
 fn defaults_are_those_of_the_loader() {
     let mut written = 0;
@@ -276,7 +277,10 @@ fn defaults_are_those_of_the_loader() {
                 "circuits" => HYBRID.replacen(old, &table(&entry.name, more), 1),
                 _ => BASE.replacen(old, &table(&entry.name, more), 1),
             };
-            for parameter in entry.parameters.iter().filter(|p| p.default.is_some()) {
+            let alone = |key: &str| !["tail-loss-probe", "timer-slack"].contains(&key);
+            for parameter in
+                entry.parameters.iter().filter(|p| p.default.is_some() && alone(&p.key))
+            {
                 let (key, default) = (&parameter.key, parameter.default.clone().unwrap());
                 let with = resolved(&text(&format!("{key} = {default}")));
                 assert_eq!(with, resolved(&text("")), "{kind:?} {}: {key}", entry.name);
