@@ -85,7 +85,8 @@ fn a_failed_port_has_no_circuits_until_it_works_again() {
     // Meanwhile the packet switch has all of its packets, also in what would have been their days.
     let (packets, _) = followed(&text, HOSTS);
     let slot = 200_000_000;
-    let day_of_it = |hop: &Hop| hop.start % slot < 180_000_000 && (hop.start / slot) % 3 == 0;
+    let day_of_it =
+        |hop: &Hop| hop.start % slot < 180_000_000 && (hop.start / slot).is_multiple_of(3);
     let to_next = |hop: &Hop| hop.packet.dst.0 / HOSTS == 0 && day_of_it(hop);
     assert_eq!(count(&packets[1], (0, 2), to_next), 0, "the gate is closed in days");
     assert!(count(&packets[1], (3, 5), to_next) > 10, "without circuits there is no gate");
