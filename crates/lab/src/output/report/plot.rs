@@ -284,7 +284,7 @@ pub struct GanttPanel {
     pub scheme: usize,
     /// End of the run, in seconds.
     pub end: f64,
-    /// Sending hosts, by row.
+    /// Sending hosts, by row; one that may send to several at a time has several.
     pub rows: Vec<u32>,
     /// All of it.
     pub bars: Spans,

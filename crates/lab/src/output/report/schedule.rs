@@ -56,12 +56,13 @@ fn panel(scheme: usize, run: &RunRecord) -> GanttPanel {
         .iter()
         .map(|row| ScheduleRow { until_ps: row.until_ps.min(end), ..*row })
         .collect();
-    let rows = rows(&windows);
-    let drawn = |row: &ScheduleRow| rows.binary_search(&row.src).is_ok();
+    let hosts = busiest(&windows);
+    let drawn = |row: &ScheduleRow| hosts.binary_search(&row.src).is_ok();
     let windows: Vec<ScheduleRow> = windows.into_iter().filter(drawn).collect();
+    let (rows, at) = lanes(&windows, &hosts);
     let (bars, detail) = match windows.len() <= MOST {
-        true => (each(&windows, &rows), Spans::default()),
-        false => (summed_up(&windows, &rows, end), each(&windows[..DETAIL], &rows)),
+        true => (each(&windows, &at), Spans::default()),
+        false => (summed_up(&windows, &at, rows.len(), end), each(&windows[..DETAIL], &at)),
     };
     let next = windows.get(DETAIL).filter(|_| windows.len() > MOST);
     GanttPanel {
@@ -75,7 +76,7 @@ fn panel(scheme: usize, run: &RunRecord) -> GanttPanel {
 }
 
 /// The sending hosts that are drawn, in order.
-fn rows(windows: &[ScheduleRow]) -> Vec<u32> {
+fn busiest(windows: &[ScheduleRow]) -> Vec<u32> {
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     windows.iter().for_each(|row| *counts.entry(row.src).or_default() += 1);
     let mut all: Vec<(u32, usize)> = counts.into_iter().collect();
@@ -83,6 +84,30 @@ fn rows(windows: &[ScheduleRow]) -> Vec<u32> {
     let mut rows: Vec<u32> = all.into_iter().take(HOSTS).map(|(host, _)| host).collect();
     rows.sort_unstable();
     rows
+}
+
+/// The host of each row, and the row of each window. A host has as many rows as it has windows at a time,
+/// as with several circuit switches; or one, where that were too many.
+fn lanes(windows: &[ScheduleRow], hosts: &[u32]) -> (Vec<u32>, Vec<usize>) {
+    let mut busy: Vec<Vec<u64>> = vec![vec![]; hosts.len()];
+    let lane = |window: &ScheduleRow| {
+        let host = hosts.binary_search(&window.src).unwrap_or(0);
+        let ends = &mut busy[host];
+        let free = ends.iter().position(|end| *end <= window.from_ps);
+        let lane = free.unwrap_or(ends.len());
+        ends.resize(ends.len().max(lane + 1), 0);
+        ends[lane] = window.until_ps;
+        (host, lane)
+    };
+    let places: Vec<(usize, usize)> = windows.iter().map(lane).collect();
+    if busy.iter().map(Vec::len).sum::<usize>() > HOSTS {
+        return (hosts.to_vec(), places.into_iter().map(|(host, _)| host).collect());
+    }
+    let rows: Vec<u32> =
+        hosts.iter().zip(&busy).flat_map(|(host, ends)| vec![*host; ends.len()]).collect();
+    let row = |(host, lane)| rows.partition_point(|row| *row < hosts[host]) + lane;
+    let at = places.into_iter().map(row).collect();
+    (rows, at)
 }
 
 impl Spans {
@@ -97,10 +122,9 @@ impl Spans {
 }
 
 /// A bar for each window.
-fn each(windows: &[ScheduleRow], rows: &[u32]) -> Spans {
+fn each(windows: &[ScheduleRow], rows: &[usize]) -> Spans {
     let mut out = Spans::default();
-    for window in windows {
-        let row = rows.binary_search(&window.src).unwrap_or(0);
+    for (window, &row) in windows.iter().zip(rows) {
         let span = (window.from_ps, window.until_ps);
         out.push(row, span, i64::from(window.dst), 1, 1.0);
     }
@@ -116,13 +140,12 @@ struct Sum {
     to: Option<i64>,
 }
 
-/// A bar for each host and interval in which it was permitted something.
-fn summed_up(windows: &[ScheduleRow], rows: &[u32], end: u64) -> Spans {
-    let columns = (MOST / rows.len()).clamp(2, 400) as u64;
+/// A bar for each row and interval in which something was permitted.
+fn summed_up(windows: &[ScheduleRow], rows: &[usize], count: usize, end: u64) -> Spans {
+    let columns = (MOST / count).clamp(2, 400) as u64;
     let width = end.div_ceil(columns).max(1);
     let mut sums: BTreeMap<(usize, u64), Sum> = BTreeMap::new();
-    for window in windows {
-        let row = rows.binary_search(&window.src).unwrap_or(0);
+    for (window, &row) in windows.iter().zip(rows) {
         let last = window.until_ps.saturating_sub(1).max(window.from_ps) / width;
         for column in window.from_ps / width..=last {
             let sum = sums.entry((row, column)).or_default();
@@ -174,6 +197,18 @@ mod tests {
         assert_eq!((panel.bars.row.len(), panel.rows.len(), panel.scheme), (100, 8, 2));
         assert!(panel.detail.row.is_empty());
         assert_eq!(panel.bars.until[99], panel.end);
+    }
+
+    #[test]
+    fn windows_at_the_same_time_have_rows_of_their_own() {
+        let mut set = scheduled(16);
+        set.runs[2].schedule.iter_mut().for_each(|row| row.src %= 4);
+        set.runs[2].schedule.iter_mut().skip(12).for_each(|row| row.from_ps -= 85_000_000);
+        set.runs[2].schedule.sort_by_key(|row| row.from_ps);
+        let panel = drawn(&set);
+        assert_eq!(panel.rows, [0, 0, 1, 1, 2, 2, 3, 3]);
+        let spans = |row| panel.bars.row.iter().filter(move |at| **at == row).count();
+        assert_eq!((0..8).map(spans).collect::<Vec<_>>(), [2; 8]);
     }
 
     #[test]

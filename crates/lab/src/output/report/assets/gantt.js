@@ -38,7 +38,7 @@ function ganttPanel(plot, state, panel, y, left, width, parts) {
   parts.push(axisBelow({ label: 'time' }, across, floor, top, left, right));
   const every = Math.ceil(12 / tall);
   panel.rows.forEach((host, row) => {
-    if (row % every === 0) parts.push(text(left - 6, top + row * tall + tall / 2 + 4, hostName(plot, host), { class: 'tiny', 'text-anchor': 'end' }));
+    if (row % every === 0 && panel.rows[row - 1] !== host) parts.push(text(left - 6, top + row * tall + tall / 2 + 4, hostName(plot, host), { class: 'tiny', 'text-anchor': 'end' }));
   });
   const drawn = [];
   view.spans.row.forEach((row, at) => {
