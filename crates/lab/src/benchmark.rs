@@ -85,12 +85,16 @@ fn rows(loaded: &Loaded, run: &RunRecord, threads: u32) -> Vec<Row> {
         .filter(|f| f.finished())
         .map(|f| (f.finish_ps - f.start_ps) as f64 * 1e-9)
         .collect();
-    vec![
+    let mean = finished.iter().sum::<f64>() / finished.len() as f64;
+    let mut rows = vec![
         row("cpu_per_hop", usage::process_cpu_s() * 1e9 / hops, "ns"),
         row("wall_per_hop", engine.wall_s * 1e9 / hops, "ns"),
         row("hops", hops, "packets"),
         row("peak_memory", usage::peak_rss_bytes() as f64 / 1e6, "MB"),
-        row("fct_mean", finished.iter().sum::<f64>() / finished.len().max(1) as f64, "ms"),
         row("flows_finished", finished.len() as f64, "flows"),
-    ]
+    ];
+    if !finished.is_empty() {
+        rows.push(row("fct_mean", mean, "ms"));
+    }
+    rows
 }
