@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Number of the form of results that this program writes and reads. It changes with every table, column
 /// and key.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The name of the file.
 pub const FILE: &str = "runs.json";
