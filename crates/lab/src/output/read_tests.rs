@@ -269,7 +269,8 @@ fn what_is_no_result_is_told_apart_from_what_another_version_wrote() {
     let file = folder.join(index::FILE);
     assert!(matches!(read(&file).unwrap_err(), ReadError::NotAResult(_)));
     let text = fs::read_to_string(&file).unwrap();
-    let newer = text.replace("\"schema\": 1", "\"schema\": 99, \"unheard-of\": 1");
+    let own = format!("\"schema\": {}", index::SCHEMA);
+    let newer = text.replace(&own, "\"schema\": 99, \"unheard-of\": 1");
     fs::write(&file, newer.replace("\"version\": \"", "\"version\": \"7.")).unwrap();
     let said = read(&folder).unwrap_err().to_string();
     assert!(said.contains("slotline 7.") && said.contains("form 99"), "{said}");
