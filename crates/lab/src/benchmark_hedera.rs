@@ -4,7 +4,7 @@
 use crate::benchmark::Row;
 use crate::usage;
 use slotline_net::control::hedera::{HederaSpec, Scheduler};
-use slotline_net::control::{Control, FlowCount, Map, Network, News, Plan};
+use slotline_net::control::{Control, Decision, FlowCount, Map, Network, News, Plan};
 use slotline_net::id::{ConnId, HostId};
 use slotline_net::placement::{
     Annealing, Estimator, Fabric, Flow, best, bijective, default_c, first_fit, max_min,
@@ -13,7 +13,7 @@ use slotline_net::rng::{Stream, mix64};
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{FatTreeSpec, TopologySpec};
-use slotline_net::wire::hedera::{Body, Message, OVERHEAD};
+use slotline_net::wire::hedera::{Body, MAX_FLOWS, MAX_PATHS, Message, OVERHEAD};
 use std::sync::Arc;
 
 /// One case of the Hedera benchmark, in a fat-tree of `k` pods.
@@ -153,8 +153,7 @@ impl Case {
         let mut took: Vec<f64> = (0..times).map(|_| decide()).collect();
         took.sort_unstable_by(f64::total_cmp);
         let computing = took[took.len() / 2];
-        let (up, down) = message_bytes(each);
-        let [up, down] = [up, down].map(|bytes| on_link(f64::from(hosts(k)) * bytes));
+        let [up, down] = [report_bytes(&reports), answer_bytes(&plan)].map(on_link);
         let flows = f64::from(hosts(k) * each);
         let entries = on_link(flows * ENTRY);
         vec![
@@ -194,17 +193,35 @@ fn on_link(bytes: f64) -> f64 {
     bytes * 8.0 / 10e9 * 1e3
 }
 
-/// Bytes on the wire of a host's report, and of the answer.
-fn message_bytes(each: u32) -> (f64, f64) {
-    let flow = FlowCount { conn: ConnId(0), dst: HostId(0), bytes: 0 };
-    let flows = vec![flow; each as usize];
-    let report = Body::Flows { report: 0, part: 0, parts: 1, span: Time::ZERO, flows };
-    let paths = Body::Paths(vec![(ConnId(0), 0); each as usize]);
-    let bytes = |body| {
-        let message = Message { host: HostId(0), seq: 0, body };
+/// Bytes on the wire of a message to or from each of several hosts, together.
+fn on_wire(messages: impl Iterator<Item = (HostId, Body)>) -> f64 {
+    let bytes = |(host, body)| {
+        let message = Message { host, seq: u32::MAX, body };
         f64::from(OVERHEAD) + message.emit().len().max(46) as f64
     };
-    (bytes(report), bytes(paths))
+    messages.map(bytes).sum()
+}
+
+fn report_bytes(reports: &[Vec<FlowCount>]) -> f64 {
+    let part = |(host, flows): (HostId, &[FlowCount])| {
+        let (flows, span) = (flows.to_vec(), Time::ms(100));
+        (host, Body::Flows { report: 0, part: 0, parts: 1, span, flows })
+    };
+    let hosts = (0..).map(HostId).zip(reports);
+    on_wire(
+        hosts.flat_map(|(host, flows)| flows.chunks(MAX_FLOWS).map(move |f| (host, f))).map(part),
+    )
+}
+
+fn answer_bytes(plan: &Plan) -> f64 {
+    let path = |decision: &Decision| match *decision {
+        Decision::Path { conn, path, .. } => Some((conn, path)),
+        _ => None,
+    };
+    let hosts = plan.chunk_by(|a, b| a.host() == b.host());
+    let parts = hosts.flat_map(|decisions| decisions.chunks(MAX_PATHS));
+    let body = |part: &[Decision]| Body::Paths(part.iter().filter_map(path).collect());
+    on_wire(parts.map(|part| (part[0].host(), body(part))))
 }
 
 /// The median of what a call takes, in milliseconds.
@@ -255,11 +272,14 @@ fn network(k: u32) -> Network {
     Map::new((graph.nodes.len(), graph.hosts.len()), &graph.wiring(), &routes, 1).network()
 }
 
-/// By host, its large flows.
+/// By host, its large flows: connections of a host follow each other, and each has sent its share of
+/// what the host's link carries at 10 Gbit/s in 100 ms.
 fn reports(hosts: u32, each: u32) -> Vec<Vec<FlowCount>> {
     let mut out = vec![Vec::new(); hosts as usize];
-    for (conn, (src, dst)) in (0..).zip(random(hosts, hosts * each, 3)) {
-        out[src.at()].push(FlowCount { conn: ConnId(conn), dst, bytes: 1_000_000 });
+    for (src, dst) in random(hosts, hosts * each, 3) {
+        let flows = &mut out[src.at()];
+        let conn = ConnId(src.0 * each + flows.len() as u32);
+        flows.push(FlowCount { conn, dst, bytes: 125_000_000 / u64::from(each) });
     }
     out
 }

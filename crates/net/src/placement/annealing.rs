@@ -4,11 +4,14 @@ use super::fabric::{Fabric, Shape};
 use super::load::{Item, Load, Terrain};
 use super::seats::Seats;
 use super::{Flow, UNIT};
-use crate::id::HostId;
 use crate::rng::Stream;
+use std::num::NonZeroU32;
+use std::ops::Range;
 
 /// A place in a pool that no host has.
 const NOBODY: u32 = u32::MAX;
+/// The end of a chain of flows.
+const NONE: u32 = u32::MAX;
 
 /// The factor of the acceptance probability as a multiple of the first temperature that suits a fabric
 /// of so many hosts: that of the thesis for 16 hosts, and for large ones.
@@ -44,9 +47,57 @@ pub struct Annealing {
     /// How many numbers there are; and how many numbers on lead to the same aggregation switch again.
     numbers: u32,
     stride: u32,
-    /// Items of each destination, one after another; and where each host's begin.
+    parts: Parts,
+}
+
+/// What has to be carried to each host. A search moves few of many hosts: their items are listed when
+/// they are moved first.
+#[derive(Clone, Debug, Default)]
+struct Parts {
+    /// By host, the last flow to it; by flow, the one before it to the same host.
+    last: Vec<u32>,
+    before: Vec<u32>,
+    /// By host, where its items are, or nowhere yet.
+    places: Vec<Option<(NonZeroU32, u32)>>,
     items: Vec<Item>,
-    first: Vec<u32>,
+}
+
+impl Parts {
+    fn reset(&mut self, hosts: usize, flows: &[Flow]) {
+        self.last.clear();
+        self.last.resize(hosts, NONE);
+        let last = &mut self.last;
+        let before = |(at, flow): (u32, &Flow)| std::mem::replace(&mut last[flow.dst.at()], at);
+        self.before.clear();
+        self.before.extend((0..).zip(flows).map(before));
+        self.places.clear();
+        self.places.resize(hosts, None);
+        self.items.clear();
+    }
+    /// Where the items of a host are.
+    #[inline]
+    fn of<T: Terrain>(&mut self, terrain: &T, flows: &[Flow], host: u32) -> Range<usize> {
+        if host == NOBODY {
+            return 0..0;
+        }
+        let (first, end) = match self.places[host as usize] {
+            Some((end, first)) => (first, end.get()),
+            None => self.list(terrain, flows, host),
+        };
+        first as usize..end as usize
+    }
+    #[cold]
+    fn list<T: Terrain>(&mut self, terrain: &T, flows: &[Flow], host: u32) -> (u32, u32) {
+        let first = self.items.len() as u32;
+        let link = |at: u32| (at != NONE).then_some(at as usize);
+        let chain =
+            std::iter::successors(link(self.last[host as usize]), |&at| link(self.before[at]));
+        terrain.gather(chain.map(|at| &flows[at]), &mut self.items);
+        let end = self.items.len() as u32;
+        // An end of zero is that of nothing, which is listed anew each time.
+        self.places[host as usize] = NonZeroU32::new(end).map(|end| (end, first));
+        (first, end)
+    }
 }
 
 impl Annealing {
@@ -67,8 +118,7 @@ impl Annealing {
             edges: seats.hosts.iter().filter(|hosts| hosts.len() > 1).cloned().collect(),
             numbers,
             stride,
-            items: Vec::new(),
-            first: Vec::new(),
+            parts: Parts::default(),
         };
         for (pool, hosts) in (0..).zip(groups) {
             let size = (hosts.len() as u32).next_multiple_of(numbers);
@@ -103,11 +153,10 @@ impl Annealing {
         stream: &mut Stream,
     ) -> i64 {
         fabric.prepare(flows);
-        let mut load = Load::new(fabric.rooms());
-        self.list(fabric, flows, &mut load);
+        self.parts.reset(self.slot.len(), flows);
         let excess = match &fabric.shape {
-            Shape::Tiers(tiers) => self.search(tiers, load, iterations, c, stream),
-            Shape::Listed(listed) => self.search(listed, load, iterations, c, stream),
+            Shape::Tiers(tiers) => self.search(tiers, flows, iterations, c, stream),
+            Shape::Listed(listed) => self.search(listed, flows, iterations, c, stream),
         };
         let numbers = self.numbers();
         for flow in flows {
@@ -119,71 +168,15 @@ impl Annealing {
     fn numbers(&self) -> Vec<u16> {
         self.slot.iter().map(|&slot| self.number_at(slot) as u16).collect()
     }
-    /// Groups what has to be carried by destination: from each sender, its way up; and once for all,
-    /// the way down. Places that are not needed stay empty: an amount of zero on some wire. Puts
-    /// everything on the path it has now.
-    fn list(&mut self, fabric: &Fabric, flows: &[Flow], load: &mut Load) {
-        let hosts = self.slot.len();
-        self.first.clear();
-        self.first.resize(hosts + 1, 0);
-        flows.iter().for_each(|flow| self.first[flow.dst.at() + 1] += 1);
-        for host in 0..hosts {
-            // Two more, for ways down from other pods and from the same.
-            self.first[host + 1] += self.first[host] + 2;
-        }
-        self.items.clear();
-        self.items.resize(flows.len() + 2 * hosts, Item::default());
-        let (mut next, numbers) = (self.first.clone(), self.numbers());
-        let mut enter = |dst: usize, item: Item| {
-            self.items[next[dst] as usize] = item;
-            next[dst] += 1;
-            u32::from(numbers[dst])
-        };
-        match &fabric.shape {
-            Shape::Listed(listed) => flows.iter().for_each(|flow| {
-                for item in fabric.items(flow) {
-                    load.put(listed, &item, enter(flow.dst.at(), item));
-                }
-            }),
-            Shape::Tiers(tiers) => {
-                let mut down = vec![[0; 2]; hosts];
-                for flow in flows {
-                    let near = tiers.seats.of(flow.src, flow.dst).2;
-                    if let Some(item) = tiers.item_up(flow.src, flow.dst, flow.amount()) {
-                        down[flow.dst.at()][usize::from(near)] += item.amount;
-                        load.put(tiers, &item, enter(flow.dst.at(), item));
-                    }
-                }
-                for (dst, sums) in (0..).zip(down) {
-                    let host = HostId(dst as u32);
-                    let parts = [false, true].into_iter().zip(sums).filter(|(_, sum)| *sum > 0);
-                    for (near, sum) in parts {
-                        let item = tiers.item_down(host, near, sum);
-                        load.put(tiers, &item, enter(dst, item));
-                    }
-                }
-            }
-        }
-        if matches!(fabric.shape, Shape::Listed(_)) {
-            // Places without an item have no paths to look up.
-            self.items.iter_mut().for_each(|item| item.pod = item.pod.max(1));
-        }
-    }
-    fn items_of(&self, host: u32) -> std::ops::Range<usize> {
-        if host == NOBODY {
-            return 0..0;
-        }
-        self.first[host as usize] as usize..self.first[host as usize + 1] as usize
-    }
-
     fn search<T: Terrain>(
         &mut self,
         terrain: &T,
-        mut load: Load,
+        flows: &[Flow],
         iterations: u32,
         c: f64,
         stream: &mut Stream,
     ) -> i64 {
+        let mut load = terrain.load(flows, &self.numbers());
         let factor = c * f64::from(iterations) / f64::from(UNIT);
         // Swaps since the best map: they are taken back in the end.
         let (mut best, mut since) = (load.excess(), Vec::new());
@@ -193,9 +186,9 @@ impl Annealing {
             }
             let Some((a, b)) = self.neighbour(stream) else { continue };
             let before = load.excess();
-            self.swap(terrain, &mut load, a, b);
+            self.swap(terrain, flows, &mut load, (a, b));
             if !accepts(load.excess() - before, factor / f64::from(temperature), stream) {
-                self.swap(terrain, &mut load, a, b);
+                self.swap(terrain, flows, &mut load, (a, b));
             } else if load.excess() < best {
                 best = load.excess();
                 since.clear();
@@ -241,11 +234,18 @@ impl Annealing {
     }
     /// The hosts of two slots change places, and so do the numbers of their paths.
     #[inline]
-    fn swap<T: Terrain>(&mut self, terrain: &T, load: &mut Load, a: u32, b: u32) {
+    fn swap<T: Terrain>(
+        &mut self,
+        terrain: &T,
+        flows: &[Flow],
+        load: &mut Load,
+        (a, b): (u32, u32),
+    ) {
         let (from, to) = (self.number_at(a), self.number_at(b));
-        let [x, y] = [a, b].map(|slot| self.items_of(self.host[slot as usize]));
-        self.items[x].iter().for_each(|item| load.shift(terrain, item, from, to));
-        self.items[y].iter().for_each(|item| load.shift(terrain, item, to, from));
+        let [x, y] = [a, b].map(|slot| self.parts.of(terrain, flows, self.host[slot as usize]));
+        let items = &self.parts.items;
+        items[x].iter().for_each(|item| load.shift(terrain, item, from, to));
+        items[y].iter().for_each(|item| load.shift(terrain, item, to, from));
         self.exchange(a, b);
     }
     fn exchange(&mut self, a: u32, b: u32) {

@@ -1,5 +1,6 @@
 //! Natural demands of flows: what each would get were hosts' network cards the only limit.
 
+use super::Flow;
 use crate::id::HostId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,6 +12,21 @@ struct Card {
     room: f64,
     /// Flows that wait for their share of it.
     waiting: u32,
+}
+
+impl Card {
+    /// What it has for each of the flows that wait, if any do.
+    #[inline]
+    fn share(&self) -> Option<f64> {
+        (self.waiting > 0).then(|| self.room.max(0.0) / f64::from(self.waiting))
+    }
+}
+
+/// What flows got at a card, and how many cards were settled before it.
+#[derive(Clone, Copy, Default)]
+struct Settled {
+    share: f64,
+    rank: u32,
 }
 
 /// Estimates demands; keeps its memory from one call to the next.
@@ -26,12 +42,8 @@ pub struct Estimator {
     ends: Vec<u32>,
     /// For each flow of each card, the card at the flow's other end.
     others: Vec<u32>,
-    /// A bit for each card that is settled: the second card of a flow looks at this alone.
-    settled: Vec<u64>,
-    /// By card, how many were settled before it.
-    ranks: Vec<u32>,
-    /// What flows got at cards, in the order in which these were settled.
-    shares: Vec<f64>,
+    /// By card.
+    settled: Vec<Settled>,
     demands: Vec<f64>,
     queue: Queue,
 }
@@ -40,40 +52,62 @@ impl Estimator {
     /// The demand of each of `flows`, in the unit of `send` and `receive`: what each host's card can
     /// send and receive. Hosts are below the length of these.
     pub fn demands(&mut self, send: &[f64], receive: &[f64], flows: &[(HostId, HostId)]) -> &[f64] {
+        self.settle_all(send, receive, flows.iter().copied());
+        let (from, to) = self.settled.split_at(send.len());
+        self.demands.clear();
+        self.demands.extend(flows.iter().map(|(src, dst)| first(from[src.at()], to[dst.at()])));
+        &self.demands
+    }
+    /// Writes its demand into each of `flows`.
+    pub fn assign(&mut self, send: &[f64], receive: &[f64], flows: &mut [Flow]) {
+        self.settle_all(send, receive, flows.iter().map(|flow| (flow.src, flow.dst)));
+        let (from, to) = self.settled.split_at(send.len());
+        for flow in flows {
+            flow.demand = first(from[flow.src.at()], to[flow.dst.at()]);
+        }
+    }
+
+    /// Finds the share of each card that has one of `flows`.
+    fn settle_all(
+        &mut self,
+        send: &[f64],
+        receive: &[f64],
+        flows: impl Iterator<Item = (HostId, HostId)> + Clone,
+    ) {
         self.list(send, receive, flows);
         let most = send.iter().chain(receive).copied().fold(0.0, f64::max);
         self.queue.reset(self.cards.len(), most);
-        for (at, card) in (0..).zip(&self.cards).filter(|(_, card)| card.waiting > 0) {
-            self.queue.push(at, card.room / f64::from(card.waiting));
-        }
-        while let Some((share, at)) = self.queue.pop() {
-            let Card { room, waiting } = self.cards[at as usize];
-            if waiting == 0 {
-                continue;
+        for (at, card) in (0..).zip(&self.cards) {
+            if let Some(share) = card.share() {
+                self.queue.push(at, share);
             }
+        }
+        let mut rank = 0;
+        while let Some((share, at)) = self.queue.pop(&self.cards) {
             // What is left for it has grown where others took less than their part.
-            let now = room.max(0.0) / f64::from(waiting);
-            if now > share {
-                self.queue.push(at, now);
-            } else {
-                self.settle(at as usize, now);
+            match self.cards[at as usize].share() {
+                None => {}
+                Some(now) if now > share => self.queue.push(at, now),
+                Some(now) => {
+                    self.settle(at as usize, Settled { share: now, rank });
+                    rank += 1;
+                }
             }
         }
-        let (from, to) = self.ranks.split_at(send.len());
-        let demand =
-            |&(src, dst): &(HostId, HostId)| self.shares[from[src.at()].min(to[dst.at()]) as usize];
-        self.demands.clear();
-        self.demands.extend(flows.iter().map(demand));
-        &self.demands
     }
 
     /// Groups flows by card.
-    fn list(&mut self, send: &[f64], receive: &[f64], flows: &[(HostId, HostId)]) {
+    fn list(
+        &mut self,
+        send: &[f64],
+        receive: &[f64],
+        flows: impl Iterator<Item = (HostId, HostId)> + Clone,
+    ) {
         let cards = send.len() + receive.len();
         self.ends.clear();
         self.ends.resize(cards, 0);
         let (from, to) = self.ends.split_at_mut(send.len());
-        for (src, dst) in flows {
+        for (src, dst) in flows.clone() {
             from[src.at()] += 1;
             to[dst.at()] += 1;
         }
@@ -81,9 +115,10 @@ impl Estimator {
         self.cards.clear();
         self.cards.extend(send.iter().chain(receive).zip(&self.ends).map(card));
         // First where each part begins; as it is filled, this comes to be its end.
-        self.ends.iter_mut().fold(0, |first, end| first + std::mem::replace(end, first));
+        let listed =
+            self.ends.iter_mut().fold(0, |first, end| first + std::mem::replace(end, first));
         self.others.clear();
-        self.others.resize(2 * flows.len(), 0);
+        self.others.resize(listed as usize, 0);
         let (from, to) = self.ends.split_at_mut(send.len());
         for (src, dst) in flows {
             let ends = [&mut from[src.at()], &mut to[dst.at()]];
@@ -93,39 +128,39 @@ impl Estimator {
             }
         }
         self.settled.clear();
-        self.settled.resize(cards.div_ceil(64), 0);
-        self.ranks.clear();
-        self.ranks.resize(cards, NONE);
-        self.shares.clear();
+        self.settled.resize(cards, Settled { share: 0.0, rank: NONE });
     }
 
-    /// The flows that wait at a card get `share` each.
-    fn settle(&mut self, at: usize, share: f64) {
-        self.ranks[at] = self.shares.len() as u32;
-        self.shares.push(share);
+    /// The flows that wait at a card get their share. Cards that are settled already are changed too:
+    /// nobody looks at them again, and to ask would take longer.
+    fn settle(&mut self, at: usize, settled: Settled) {
+        self.settled[at] = settled;
         let first = at.checked_sub(1).map_or(0, |before| self.ends[before]) as usize;
         for &other in &self.others[first..self.ends[at] as usize] {
-            let other = other as usize;
-            if self.settled[other / 64] & 1 << (other % 64) == 0 {
-                let card = &mut self.cards[other];
-                card.room -= share;
-                card.waiting -= 1;
-            }
+            let card = &mut self.cards[other as usize];
+            card.room -= settled.share;
+            card.waiting = card.waiting.wrapping_sub(1);
         }
-        self.settled[at / 64] |= 1 << (at % 64);
     }
 }
 
+/// What a flow gets: at the first of its cards to be settled.
+#[inline]
+fn first(a: Settled, b: Settled) -> f64 {
+    if a.rank < b.rank { a.share } else { b.share }
+}
+
 const NONE: u32 = u32::MAX;
+
+/// Cards for each bucket, if all shares were equally frequent.
+const BUCKET: usize = 8;
 
 /// Cards in order of their shares, which never fall below that of the last one taken: buckets of equal
 /// width, and in order what is in the present one.
 #[derive(Default)]
 struct Queue {
-    /// First card of each bucket.
-    head: Vec<u32>,
-    /// By card: its share, and the next card of its bucket.
-    next: Vec<(f64, u32)>,
+    /// The cards of each bucket.
+    buckets: Vec<Vec<u32>>,
     /// Buckets for each unit of a share.
     scale: f64,
     present: usize,
@@ -137,25 +172,28 @@ struct Queue {
 
 impl Queue {
     fn reset(&mut self, cards: usize, most: f64) {
-        self.head.clear();
-        self.head.resize(cards + 1, NONE);
-        self.next.clear();
-        self.next.resize(cards, (0.0, NONE));
-        self.scale = if most > 0.0 { cards as f64 / most } else { 0.0 };
+        let buckets = cards / BUCKET + 1;
+        self.buckets.iter_mut().for_each(Vec::clear);
+        self.buckets.resize_with(buckets, Vec::new);
+        self.scale = if most > 0.0 { buckets as f64 / most } else { 0.0 };
         self.present = 0;
         self.now.clear();
         self.since.clear();
     }
+    fn bucket(&self, share: f64) -> usize {
+        ((share * self.scale) as usize).clamp(self.present, self.buckets.len() - 1)
+    }
     /// Shares are not negative: their bits are in the order of their values.
     fn push(&mut self, card: u32, share: f64) {
-        let bucket = ((share * self.scale) as usize).clamp(self.present, self.head.len() - 1);
+        let bucket = self.bucket(share);
         if bucket == self.present {
-            return self.since.push(Reverse((share.to_bits(), card)));
+            self.since.push(Reverse((share.to_bits(), card)));
+        } else {
+            self.buckets[bucket].push(card);
         }
-        self.next[card as usize] = (share, self.head[bucket]);
-        self.head[bucket] = card;
     }
-    fn pop(&mut self) -> Option<(f64, u32)> {
+    /// The card with the least share, and this share as it was when its bucket's turn came.
+    fn pop(&mut self, cards: &[Card]) -> Option<(f64, u32)> {
         loop {
             let since = self.since.peek().map(|Reverse(first)| *first);
             let first = match (self.now.last().copied(), since) {
@@ -165,16 +203,24 @@ impl Queue {
             if let Some((share, card)) = first {
                 return Some((f64::from_bits(share), card));
             }
-            let later = self.head.get(self.present + 1..)?;
-            self.present += 1 + later.iter().position(|&card| card != NONE)?;
-            let mut card = std::mem::replace(&mut self.head[self.present], NONE);
-            while card != NONE {
-                let (share, next) = self.next[card as usize];
-                self.now.push((share.to_bits(), card));
-                card = next;
-            }
-            self.now.sort_unstable_by_key(|&first| Reverse(first));
+            self.open(cards)?;
         }
+    }
+    /// The turn of the next bucket that has cards. Those whose shares have grown too much are put off.
+    fn open(&mut self, cards: &[Card]) -> Option<()> {
+        let later = self.buckets.get(self.present + 1..)?;
+        self.present += 1 + later.iter().position(|bucket| !bucket.is_empty())?;
+        let mut bucket = std::mem::take(&mut self.buckets[self.present]);
+        for card in bucket.drain(..) {
+            let Some(share) = cards[card as usize].share() else { continue };
+            match self.bucket(share) {
+                now if now == self.present => self.now.push((share.to_bits(), card)),
+                later => self.buckets[later].push(card),
+            }
+        }
+        self.buckets[self.present] = bucket;
+        self.now.sort_unstable_by_key(|&first| Reverse(first));
+        Some(())
     }
 }
 
@@ -227,6 +273,11 @@ mod tests {
                 for (demand, expected) in demands.iter().zip(naive(&send, &receive, &flows)) {
                     prop_assert!((demand - expected).abs() < 1e-9, "{demand} for {expected}");
                 }
+                let demands = demands.to_vec();
+                let mut assigned: Vec<Flow> =
+                    flows.iter().map(|&(src, dst)| Flow::new(src.0, dst.0, 9.0)).collect();
+                estimator.assign(&send, &receive, &mut assigned);
+                prop_assert!(assigned.iter().map(|flow| flow.demand).eq(demands));
             }
         }
 

@@ -1,6 +1,6 @@
 //! A network as placement sees it: flows in, wires and path numbers out.
 
-use super::load::{Item, Terrain};
+use super::load::{Item, Load, Terrain};
 use super::seats::Seats;
 use super::tiers::Tiers;
 use super::{Flow, UNIT};
@@ -141,17 +141,14 @@ impl Fabric {
     }
     /// A flow's parts: one, or where paths are by arithmetic its way up and its way down.
     pub(super) fn items(&self, flow: &Flow) -> impl Iterator<Item = Item> + use<> {
-        let amount = flow.amount();
         let items = match &self.shape {
             Shape::Tiers(tiers) => {
+                let amount = flow.amount();
                 let near = tiers.seats.of(flow.src, flow.dst).2;
                 let up = tiers.item_up(flow.src, flow.dst, amount);
                 [up, up.map(|_| tiers.item_down(flow.dst, near, amount))]
             }
-            Shape::Listed(listed) => {
-                let pair = listed.pairs.get(&(flow.src.0, flow.dst.0)).filter(|pair| pair.1 > 0);
-                [pair.map(|&(edge, pod)| Item { edge, pod, amount }), None]
-            }
+            Shape::Listed(listed) => [listed.item(flow), None],
         };
         items.into_iter().flatten()
     }
@@ -210,6 +207,11 @@ impl Listed {
         let counts = self.pairs.values().map(|&(_, count)| count);
         counts.max().unwrap_or(1).max(1)
     }
+    /// A flow that has a path is one part.
+    fn item(&self, flow: &Flow) -> Option<Item> {
+        let pair = self.pairs.get(&(flow.src.0, flow.dst.0)).filter(|pair| pair.1 > 0);
+        pair.map(|&(edge, pod)| Item { edge, pod, amount: flow.amount() })
+    }
     fn of(&self, item: &Item, path: u32) -> &[u32] {
         let at = (item.edge + path % item.pod) as usize;
         &self.wires[self.first[at] as usize..self.first[at + 1] as usize]
@@ -217,6 +219,17 @@ impl Listed {
 }
 
 impl Terrain for Listed {
+    fn load(&self, flows: &[Flow], numbers: &[u16]) -> Load {
+        let mut load = Load::new(&self.rooms);
+        for flow in flows {
+            let number = u32::from(numbers[flow.dst.at()]);
+            self.item(flow).iter().for_each(|item| load.put(self, item, number));
+        }
+        load
+    }
+    fn gather<'a>(&self, flows: impl Iterator<Item = &'a Flow>, out: &mut Vec<Item>) {
+        out.extend(flows.filter_map(|flow| self.item(flow)));
+    }
     fn wires(&self, item: &Item, path: u32) -> impl Iterator<Item = u32> {
         self.of(item, path).iter().copied()
     }

@@ -1,5 +1,7 @@
 //! How much is on each wire, and by how much that is too much.
 
+use super::Flow;
+
 /// A flow, or a part of one, as a terrain knows it: where its wires begin, and how much it needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Item {
@@ -13,6 +15,10 @@ pub struct Item {
 
 /// From the number of a path to wires.
 pub(super) trait Terrain {
+    /// What is on wires when all flows to a host take the path of its number.
+    fn load(&self, flows: &[Flow], numbers: &[u16]) -> Load;
+    /// Appends the parts of flows to one host; what they have in common is one part.
+    fn gather<'a>(&self, flows: impl Iterator<Item = &'a Flow>, out: &mut Vec<Item>);
     /// The wires of an item on a path.
     fn wires(&self, item: &Item, path: u32) -> impl Iterator<Item = u32>;
     /// Wires it leaves and wires it takes in their place when it changes its path.
@@ -32,6 +38,11 @@ impl Load {
     /// Nothing on wires of these capacities.
     pub(super) fn new(rooms: &[i32]) -> Load {
         Load { over: rooms.iter().map(|room| -room).collect(), excess: 0 }
+    }
+    /// What there is, each wire's load less its capacity.
+    pub(super) fn of(over: Vec<i32>) -> Load {
+        let excess = over.iter().map(|&over| i64::from(over.max(0))).sum();
+        Load { over, excess }
     }
     /// The energy of the thesis (§4.2.4): by how much wires have more than they can carry, over all.
     pub fn excess(&self) -> i64 {

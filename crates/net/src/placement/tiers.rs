@@ -3,9 +3,9 @@
 //! Path number p goes up by aggregation switch p mod `aggs`, and from there by core p / `aggs`; so
 //! pinned routes number them ([`crate::route::Routes::build`]). A leaf-spine fabric is one pod.
 
-use super::UNIT;
-use super::load::{Item, Terrain};
+use super::load::{Item, Load, Terrain};
 use super::seats::Seats;
+use super::{Flow, UNIT};
 use crate::control::Network;
 use crate::id::HostId;
 use crate::units::Rate;
@@ -110,7 +110,69 @@ impl Tiers {
     }
 }
 
+/// What a flow's way needs to know of its destination, in one place.
+struct Target {
+    edge: u32,
+    pod: u32,
+    /// Where on an edge switch and on a pod it goes up.
+    offset: (u32, u32),
+    /// What comes down to it, from other pods and from its own.
+    sums: [i32; 2],
+}
+
+impl Tiers {
+    fn targets(&self, numbers: &[u16]) -> Vec<Target> {
+        let target = |(&edge, &number): (&u32, &u16)| Target {
+            edge,
+            pod: self.seats.pod[edge as usize],
+            offset: self.offsets[usize::from(number)],
+            sums: [0; 2],
+        };
+        self.seats.edge.iter().zip(numbers).map(target).collect()
+    }
+    /// The ways down to a host of sums from other pods and from its own.
+    fn items_down(&self, dst: HostId, sums: [i32; 2]) -> impl Iterator<Item = Item> {
+        let parts = [false, true].into_iter().zip(sums).filter(|(_, sum)| *sum > 0);
+        parts.map(move |(near, sum)| self.item_down(dst, near, sum))
+    }
+}
+
 impl Terrain for Tiers {
+    fn load(&self, flows: &[Flow], numbers: &[u16]) -> Load {
+        let mut over: Vec<i32> = self.rooms.iter().map(|room| -room).collect();
+        let mut targets = self.targets(numbers);
+        for flow in flows {
+            let from = self.seats.edge_of(flow.src);
+            let pod = self.seats.pod[from as usize];
+            let target = &mut targets[flow.dst.at()];
+            if from == target.edge {
+                continue;
+            }
+            let (near, amount) = (pod == target.pod, flow.amount());
+            let above = if near { self.spare() } else { self.of_pod(pod).0 };
+            target.sums[usize::from(near)] += amount;
+            over[(self.of_edge(from).0 + target.offset.0) as usize] += amount;
+            over[(above + target.offset.1) as usize] += amount;
+        }
+        let mut load = Load::of(over);
+        for ((dst, target), &number) in (0..).map(HostId).zip(&targets).zip(numbers) {
+            let items = self.items_down(dst, target.sums);
+            items.for_each(|item| load.put(self, &item, number.into()));
+        }
+        load
+    }
+    fn gather<'a>(&self, flows: impl Iterator<Item = &'a Flow>, out: &mut Vec<Item>) {
+        let mut down = (HostId(0), [0; 2]);
+        for flow in flows {
+            if let Some(item) = self.item_up(flow.src, flow.dst, flow.amount()) {
+                let near = self.seats.of(flow.src, flow.dst).2;
+                down.0 = flow.dst;
+                down.1[usize::from(near)] += item.amount;
+                out.push(item);
+            }
+        }
+        out.extend(self.items_down(down.0, down.1));
+    }
     #[inline]
     fn wires(&self, item: &Item, path: u32) -> impl Iterator<Item = u32> {
         let (edge, pod) = self.offsets[path as usize];

@@ -12,10 +12,14 @@
 //!
 //! | type | message | from | body |
 //! |---|---|---|---|
-//! | 1 | flows | edge switch | report: u32, part: u16, parts: u16, span: u64 (ns), count: u16, count of (connection: u32, destination: u32, bytes: u64) |
-//! | 2 | paths | scheduler | count: u16, count of (connection: u32, path: u16) |
+//! | 1 | flows | edge switch | report: u32, part: u16, parts: u16, span: u64 (ns), count: u16, count of (connection, destination, bytes) |
+//! | 2 | paths | scheduler | count: u16, count of (connection, path) |
+//!
+//! What is counted are numbers in steps of seven bits, the lowest first, in as few bytes as they need: all
+//! bytes but the last have their highest bit set. A connection is said by how far it is from the one
+//! before it in the list (at first: from 0), modulo 2³²: those of a host mostly follow each other.
 
-use super::{ParseError, Reader};
+use super::{ParseError, Reader, put_number};
 use crate::control::FlowCount;
 use crate::id::{ConnId, HostId};
 use crate::time::Time;
@@ -25,9 +29,9 @@ pub const VERSION: u8 = 1;
 /// What Ethernet adds to a message on the wire: preamble, header, check sequence and gap.
 pub const OVERHEAD: u16 = 38;
 /// Flows that fit into one [`Body::Flows`] within a 1500-byte frame.
-pub const MAX_FLOWS: usize = 91;
+pub const MAX_FLOWS: usize = 73;
 /// Flows that fit into one [`Body::Paths`].
-pub const MAX_PATHS: usize = 247;
+pub const MAX_PATHS: usize = 185;
 
 const HEADER: usize = 12;
 
@@ -75,18 +79,20 @@ impl Message {
                 out.extend(parts.to_be_bytes());
                 out.extend(span.as_ns().to_be_bytes());
                 out.extend((flows.len() as u16).to_be_bytes());
+                let mut last = 0;
                 for flow in flows {
-                    out.extend(flow.conn.0.to_be_bytes());
-                    out.extend(flow.dst.0.to_be_bytes());
-                    out.extend(flow.bytes.to_be_bytes());
+                    put_conn(&mut out, &mut last, flow.conn);
+                    put_number(&mut out, flow.dst.0.into());
+                    put_number(&mut out, flow.bytes);
                 }
                 1
             }
             Body::Paths(paths) => {
                 out.extend((paths.len() as u16).to_be_bytes());
-                for (conn, path) in paths {
-                    out.extend(conn.0.to_be_bytes());
-                    out.extend(path.to_be_bytes());
+                let mut last = 0;
+                for &(conn, path) in paths {
+                    put_conn(&mut out, &mut last, conn);
+                    put_number(&mut out, path.into());
                 }
                 2
             }
@@ -112,7 +118,7 @@ impl Message {
         let (host, seq) = (HostId(reader.u32()?), reader.u32()?);
         let body = match kind {
             1 => flows(&mut reader)?,
-            2 => Body::Paths(list(&mut reader, MAX_PATHS, |r| Ok((ConnId(r.u32()?), r.u16()?)))?),
+            2 => Body::Paths(paths(&mut reader)?),
             _ => return field("type", kind.into()),
         };
         reader.end()?;
@@ -130,10 +136,36 @@ fn flows(reader: &mut Reader<'_>) -> Result<Body, ParseError> {
         Some(ps) => Time::ps(ps),
         None => return Err(ParseError::Field { field: "span", value: ns }),
     };
+    let mut last = 0;
     let flow = |r: &mut Reader<'_>| {
-        Ok(FlowCount { conn: ConnId(r.u32()?), dst: HostId(r.u32()?), bytes: r.u64()? })
+        Ok(FlowCount {
+            conn: conn(r, &mut last)?,
+            dst: HostId(r.number32("destination")?),
+            bytes: r.number("bytes")?,
+        })
     };
     Ok(Body::Flows { report, part, parts, span, flows: list(reader, MAX_FLOWS, flow)? })
+}
+
+fn paths(reader: &mut Reader<'_>) -> Result<Vec<(ConnId, u16)>, ParseError> {
+    let mut last = 0;
+    list(reader, MAX_PATHS, |r| {
+        let conn = conn(r, &mut last)?;
+        let path = r.number32("path")?;
+        let wrong = ParseError::Field { field: "path", value: path.into() };
+        u16::try_from(path).map(|path| (conn, path)).map_err(|_| wrong)
+    })
+}
+
+/// A connection after `last`.
+fn conn(reader: &mut Reader<'_>, last: &mut u32) -> Result<ConnId, ParseError> {
+    *last = last.wrapping_add(reader.number32("connection")?);
+    Ok(ConnId(*last))
+}
+
+fn put_conn(out: &mut Vec<u8>, last: &mut u32, conn: ConnId) {
+    put_number(out, conn.0.wrapping_sub(*last).into());
+    *last = conn.0;
 }
 
 fn list<T>(
@@ -173,6 +205,34 @@ mod tests {
         let paths = prop::collection::vec(path, 0..=MAX_PATHS).prop_map(Body::Paths);
         (any::<u32>(), any::<u32>(), prop_oneof![flows, paths])
             .prop_map(|(host, seq, body)| Message { host: HostId(host), seq, body })
+    }
+
+    /// As docs/hedera.md has it.
+    #[test]
+    fn flows_and_paths_take_few_bytes() {
+        let flow = |conn, dst, bytes| FlowCount { conn: ConnId(conn), dst: HostId(dst), bytes };
+        let body = Body::Flows {
+            report: 7,
+            part: 0,
+            parts: 1,
+            span: Time::ms(100),
+            flows: vec![flow(300, 27_647, 12_500_000), flow(301, 5, 0)],
+        };
+        let bytes = Message { host: HostId(30), seq: 9, body }.emit();
+        let entries = [0xac, 2, 0xff, 0xd7, 1, 0xa0, 0xf8, 0xfa, 5, 1, 5, 0];
+        assert_eq!((bytes.len(), &bytes[30..]), (42, &entries[..]));
+        let body = Body::Paths(vec![(ConnId(300), 575), (ConnId(302), 4), (ConnId(301), 4)]);
+        let bytes = Message { host: HostId(30), seq: 9, body }.emit();
+        let entries = [0xac, 2, 0xbf, 4, 2, 4, 0xff, 0xff, 0xff, 0xff, 0xf, 4];
+        assert_eq!(bytes[14..], entries);
+        // Numbers in more bytes than they need, or too large, are refused.
+        for strange in [&[0x80, 0][..], &[0xff, 0xff, 0xff, 0xff, 0x1f]] {
+            let mut message = vec![VERSION, 2, 0, 15 + strange.len() as u8];
+            message.extend([0, 0, 0, 30, 0, 0, 0, 9, 0, 1]);
+            message.extend(strange);
+            message.push(4);
+            assert!(matches!(Message::parse(&message), Err(ParseError::Field { .. })));
+        }
     }
 
     proptest! {

@@ -35,6 +35,16 @@ pub enum ParseError {
     },
 }
 
+/// Appends a number in steps of seven bits, the lowest first; all bytes but the last have their
+/// highest bit set.
+fn put_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
 /// Takes fields off the front of a message.
 struct Reader<'a>(&'a [u8]);
 
@@ -62,6 +72,29 @@ impl<'a> Reader<'a> {
     }
     fn u64(&mut self) -> Result<u64, ParseError> {
         self.array().map(u64::from_be_bytes)
+    }
+    /// A number as [`put_number`] writes it, in as few bytes as it needs.
+    fn number(&mut self, field: &'static str) -> Result<u64, ParseError> {
+        let mut number = 0;
+        for place in 0..10 {
+            let byte = self.u8()?;
+            let bits = u64::from(byte & 0x7f);
+            let value = bits << (7 * place);
+            let needless = place > 0 && byte == 0;
+            if needless || value >> (7 * place) != bits {
+                return Err(ParseError::Field { field, value: byte.into() });
+            }
+            number |= value;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(ParseError::Field { field, value: number })
+    }
+    /// One that fits into 32 bits.
+    fn number32(&mut self, field: &'static str) -> Result<u32, ParseError> {
+        let value = self.number(field)?;
+        u32::try_from(value).map_err(|_| ParseError::Field { field, value })
     }
     fn end(&self) -> Result<(), ParseError> {
         if self.0.is_empty() { Ok(()) } else { Err(ParseError::Trailing(self.0.len())) }

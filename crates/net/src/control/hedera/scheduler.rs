@@ -37,7 +37,6 @@ pub struct Scheduler {
     /// Whether something was heard since the last decision.
     news: bool,
     // Working memory.
-    pairs: Vec<(HostId, HostId)>,
     flows: Vec<Flow>,
 }
 
@@ -52,7 +51,6 @@ impl Scheduler {
             map: Annealing::new(&fabric),
             stream: Stream::named(seed, "control.hedera", 0),
             news: false,
-            pairs: Vec::new(),
             flows: Vec::new(),
             fabric,
             options,
@@ -89,19 +87,12 @@ impl Scheduler {
     }
     /// Estimates demands and finds paths.
     fn place(&mut self) {
-        self.pairs.clear();
         self.flows.clear();
         for (src, sender) in (0..).map(HostId).zip(&self.senders) {
-            self.pairs.extend(sender.flows.iter().map(|known| (src, known.dst)));
+            let flow = |known: &Known| Flow { src, dst: known.dst, demand: 0.0, path: known.path };
+            self.flows.extend(sender.flows.iter().map(flow));
         }
-        let demands =
-            self.estimator.demands(self.fabric.send(), self.fabric.receive(), &self.pairs);
-        let known = self.senders.iter().flat_map(|sender| &sender.flows);
-        let flow = |((&(src, dst), &demand), known): ((_, _), &Known)| {
-            let (src, dst): (HostId, HostId) = (src, dst);
-            Flow { src, dst, demand, path: known.path }
-        };
-        self.flows.extend(self.pairs.iter().zip(demands).zip(known).map(flow));
+        self.estimator.assign(self.fabric.send(), self.fabric.receive(), &mut self.flows);
         let (flows, iterations) = (&mut self.flows, self.options.spec().iterations);
         let c = self.options.c(self.hosts);
         match self.options.spec().placement {

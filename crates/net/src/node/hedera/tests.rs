@@ -195,16 +195,16 @@ fn decisions_take_their_time() {
 #[test]
 fn reports_and_plans_have_parts() {
     let (mut node, mut effects) = (scheduler(), Effects::default());
-    hear(&mut node, &mut effects, &report(91, 0, 3), Time::ms(1));
-    hear(&mut node, &mut effects, &report(91, 2, 3), Time::ms(1));
+    hear(&mut node, &mut effects, &report(73, 0, 3), Time::ms(1));
+    hear(&mut node, &mut effects, &report(73, 2, 3), Time::ms(1));
     assert!(effects.wakes.is_empty(), "part 1 is missing");
     for part in 0..3 {
-        hear(&mut node, &mut effects, &report(91, part, 3), Time::ms(1));
+        hear(&mut node, &mut effects, &report(73, part, 3), Time::ms(1));
     }
     node.expire(0, &mut Cx::new(Time::ms(2), &mut effects));
     node.expire(1, &mut Cx::new(Time::ms(3), &mut effects));
     assert_eq!(effects.sends.len(), 2);
-    assert_eq!(sent(&mut effects, Time::ms(3)).len(), 273);
+    assert_eq!(sent(&mut effects, Time::ms(3)).len(), 219);
     let mut tally = crate::node::Tally::default();
     node.tally(&mut tally);
     let count = |name| tally.iter().find(|(n, _)| *n == name).map(|(_, count)| count);
