@@ -29,7 +29,7 @@ use slotline_sim::{Follow, Network, Place};
 use std::sync::Arc;
 
 pub use crate::port_names::{ports_named, switch_ports_named};
-pub(crate) use switches::bump_ports;
+pub(crate) use switches::{bump_ports, limiter_ports};
 
 /// Gives the text of a file that a scenario names.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
@@ -141,9 +141,13 @@ fn builder<'a>(
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
     let spread = spread(routing, scheme);
     let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
-    let taps = scheme.bump.as_ref().map_or(Vec::new(), |bump| bump_ports(bump, &graph));
+    let bumps = |of: fn(&_, &Graph) -> Vec<End>| {
+        scheme.bump.as_ref().map_or(Vec::new(), |bump| of(bump, &graph))
+    };
+    let (taps, limits) = (bumps(bump_ports), bumps(limiter_ports));
     Ok(Builder {
         taps,
+        limits,
         routes: Arc::new(Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed)),
         hybrid: Hybrid::new(&scenario.fabric, scheme, &scenario.workload, seed)
             .map_err(in_scheme)?,
@@ -248,6 +252,8 @@ struct Builder<'a> {
     stations: Vec<HostId>,
     /// Ports of switches by which packets come through a bump.
     taps: Vec<End>,
+    /// Ports of switches by which packets come through a bump that limits flows.
+    limits: Vec<End>,
 }
 
 impl Builder<'_> {
@@ -259,7 +265,7 @@ impl Builder<'_> {
     /// that have not left yet.
     fn is_plain(&self, node: NodeId) -> bool {
         let queue = &self.queue_spec;
-        let bumped = self.taps.iter().any(|end| end.node == node);
+        let bumped = self.taps.iter().chain(&self.limits).any(|end| end.node == node);
         let plain = queue.is_plain() && !bumped && self.scheme.classifies().is_none();
         plain && !self.changes(self.wiring.of(node))
     }

@@ -2,12 +2,12 @@
 
 use crate::ideal::Ideal;
 use crate::record::{
-    Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, NEVER, PortRow,
-    RunRecord, SampleRow, VoqRow,
+    Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, LimitRow, NEVER,
+    PortRow, RunRecord, SampleRow, VoqRow,
 };
 use slotline_net::histogram::Histogram;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::bump::{Bumped, Estimate};
+use slotline_net::node::bump::{Bumped, Estimate, Limited};
 use slotline_net::node::host::{FlowResult, Plan};
 use slotline_net::node::hybrid::Tor;
 use slotline_net::node::switch::Switch;
@@ -52,6 +52,7 @@ impl Scene {
         RunRecord {
             samples: self.samples(outcome, &self.rows()),
             estimates: self.estimates(outcome, &self.rows()),
+            limits: self.limits(outcome, &self.rows()),
             control: control(&tally),
             voqs: outcome.places.iter().flat_map(voqs).collect(),
             faults: tally.faults().iter().map(|fault| self.fault(fault)).collect(),
@@ -77,6 +78,23 @@ impl Scene {
             .flat_map(|(node, place)| kept(place).iter().map(move |one| row(node, one)))
             .collect();
         rows.sort_by_key(|row| (row.t_ps, row.port, row.bump));
+        rows
+    }
+
+    /// The flows that bumps limited, in time order.
+    fn limits(&self, outcome: &Outcome, row_of: &RowOf) -> Vec<LimitRow> {
+        let row = |node: u32, one: &Limited| LimitRow {
+            t_ps: one.at.as_ps(),
+            port: row_of[&(NodeId(node), one.port)],
+            connection: one.flow,
+            rate_bps: one.rate.0,
+            queue_bytes: one.bytes,
+        };
+        let mut rows: Vec<LimitRow> = (0..)
+            .zip(&outcome.places)
+            .flat_map(|(node, place)| limited(place).iter().map(move |one| row(node, one)))
+            .collect();
+        rows.sort_by_key(|row| (row.t_ps, row.port, row.connection));
         rows
     }
 
@@ -209,6 +227,12 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
 fn kept(place: &Place) -> &[Estimate] {
     let Place::Node(node) = place else { return &[] };
     node.as_any().downcast_ref().map_or(&[], Bumped::estimates)
+}
+
+/// What bumps at a place kept of flows that they limit.
+fn limited(place: &Place) -> &[Limited] {
+    let Place::Node(node) = place else { return &[] };
+    node.as_any().downcast_ref().map_or(&[], Bumped::limited)
 }
 
 /// The queues of a rack's switch, at a place where one is.

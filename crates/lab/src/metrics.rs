@@ -15,7 +15,7 @@ pub const SMALL: u64 = 100_000;
 pub const LARGE: u64 = 10_000_000;
 
 /// Metrics of packets and queues: a run without packets has none.
-pub const PACKET_METRICS: [Metric; 14] = [
+pub const PACKET_METRICS: [Metric; 15] = [
     Metric::Retransmissions,
     Metric::Timeouts,
     Metric::Drops,
@@ -30,6 +30,7 @@ pub const PACKET_METRICS: [Metric; 14] = [
     Metric::FabricLatencyP99,
     Metric::BumpError,
     Metric::BumpWithin2,
+    Metric::LimiterQueueMax,
 ];
 
 /// Which way is better.
@@ -158,6 +159,8 @@ pub enum Metric {
     /// Share of packets that met a virtual queue within two packets of the switch's queue.
     #[serde(rename = "bump-within-2")]
     BumpWithin2,
+    /// Most that the virtual queue of a flow that a bump limits ever held.
+    LimiterQueueMax,
     /// TCP flows completed.
     Completed,
     /// TCP flows that began and did not complete.
@@ -177,7 +180,7 @@ pub struct Measured {
 
 impl Metric {
     /// All metrics, in the order in which they are shown.
-    pub const ALL: [Metric; 33] = [
+    pub const ALL: [Metric; 34] = [
         Metric::FctMean,
         Metric::FctP50,
         Metric::FctP99,
@@ -208,6 +211,7 @@ impl Metric {
         Metric::FabricLatencyP99,
         Metric::BumpError,
         Metric::BumpWithin2,
+        Metric::LimiterQueueMax,
         Metric::Completed,
         Metric::Unfinished,
         Metric::NotStarted,
@@ -280,6 +284,9 @@ impl Metric {
             }
             Metric::BumpError => ("bump-error", "Virtual queue off by", Bytes, Lower),
             Metric::BumpWithin2 => ("bump-within-2", "Within 2 packets", Ratio, Higher),
+            Metric::LimiterQueueMax => {
+                ("limiter-queue-max", "Limited flow's virtual queue longest", Bytes, Lower)
+            }
             Metric::Completed => ("completed", "Flows completed", Count, Higher),
             Metric::Unfinished => ("unfinished", "Flows unfinished", Count, Lower),
             Metric::NotStarted => ("not-started", "Flows not begun", Count, Lower),
@@ -347,6 +354,7 @@ impl Metric {
             Metric::FabricLatencyP99 => circuits::latency(run, "latency_p99_ns"),
             Metric::BumpError => run.over("bump_error_bytes", "bump_estimates").map(exact),
             Metric::BumpWithin2 => run.over("bump_within_2_mtu", "bump_estimates").map(exact),
+            Metric::LimiterQueueMax => run.counted("limiter_queue_most").and_then(count),
             Metric::Completed => facts.tally(|flow| flow.finished()),
             Metric::Unfinished => facts.tally(|flow| flow.started() && !flow.finished()),
             Metric::NotStarted => facts.never_began(),

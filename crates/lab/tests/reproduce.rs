@@ -165,7 +165,14 @@ fn a_bump_that_sees_everything_knows_the_queue_and_marks_shorten_it() {
     let queue = |scheme| of(&rows, &format!("4 flows, {scheme}"), "mean queue");
     assert!(queue("red 0.1") < queue("red 0.01") && queue("red 0.01") < 0.7 * queue("drop-tail"));
     let rows = brief("nb-7", &[3], Time::s(5), 0);
-    assert!(of(&rows, "3 flows, without", "packets dropped") > 10_000.0);
-    assert_eq!(of(&rows, "3 flows, qcn", "packets dropped"), 0.0);
+    assert!(of(&rows, "3 flows, without", DROPPED) > 10_000.0);
+    assert_eq!(of(&rows, "3 flows, qcn", DROPPED), 0.0);
     assert!(of(&rows, "3 flows, qcn", "throughput at the receiver") > 900.0);
+    // Senders go on at the rates of their links: the bump drops what it keeps from the congested port.
+    let at_bump = |what| of(&rows, "3 flows, bump, 3 KB", what);
+    assert!(at_bump("packets dropped at the reaction point") > 10_000.0);
+    assert!(at_bump(DROPPED) < 0.01 * at_bump("packets dropped at the reaction point"));
+    assert!(at_bump("throughput at the receiver") > 900.0);
 }
+
+const DROPPED: &str = "packets dropped at the congestion point";

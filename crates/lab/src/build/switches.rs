@@ -22,9 +22,29 @@ pub(crate) fn bump_ports(bump: &BumpSpec, graph: &Graph) -> Vec<End> {
     } else {
         bump.at.iter().flat_map(|name| switch_ports_named(graph, name)).collect()
     };
+    in_order(&mut ends);
+    ends
+}
+
+/// Where bumps limit flows; by default at all ports of switches that lead to hosts.
+pub(crate) fn limiter_ports(bump: &BumpSpec, graph: &Graph) -> Vec<End> {
+    let Some(spec) = &bump.reaction else { return vec![] };
+    let kind = |end: End| graph.nodes[end.node.at()].kind;
+    let mut ends: Vec<End> = if spec.at.is_empty() {
+        let ends = graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
+        ends.filter(|(near, far)| kind(*near) == NodeKind::Switch && kind(*far) == NodeKind::Host)
+            .map(|(near, _)| near)
+            .collect()
+    } else {
+        spec.at.iter().flat_map(|name| switch_ports_named(graph, name)).collect()
+    };
+    in_order(&mut ends);
+    ends
+}
+
+fn in_order(ends: &mut Vec<End>) {
     ends.sort_unstable_by_key(|end| (end.node, end.port));
     ends.dedup();
-    ends
 }
 
 impl Builder<'_> {
@@ -47,14 +67,27 @@ impl Builder<'_> {
             reserve,
         };
         let switch = Switch::new(config);
-        let taps: Vec<PortId> =
-            self.taps.iter().filter(|e| e.node == node).map(|e| e.port).collect();
+        let here = |ends: &[End]| -> Vec<PortId> {
+            ends.iter().filter(|end| end.node == node).map(|end| end.port).collect()
+        };
+        let (taps, limits) = (here(&self.taps), here(&self.limits));
         match &self.scheme.bump {
-            Some(spec) if !taps.is_empty() => {
+            Some(spec) if !taps.is_empty() || !limits.is_empty() => {
                 let ports = SwitchPort::all_of(&self.wiring, node);
                 let (spec, mtu, seed) = (spec.clone(), self.largest(), self.seed);
-                let config = BumpConfig { switch, node, taps, ports, spec, mtu, seed, sample };
-                Place::Node(Box::new(Bumped::new(config)))
+                let reaction = self.scheme.reaction.unwrap_or_default();
+                Place::Node(Box::new(Bumped::new(BumpConfig {
+                    switch,
+                    node,
+                    taps,
+                    limits,
+                    ports,
+                    spec,
+                    reaction,
+                    mtu,
+                    seed,
+                    sample,
+                })))
             }
             _ => Place::Node(Box::new(switch)),
         }

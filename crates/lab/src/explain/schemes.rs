@@ -2,7 +2,7 @@
 
 use super::survey::{Survey, size};
 use super::{about, settings, span};
-use crate::build::bump_ports;
+use crate::build::{bump_ports, limiter_ports};
 use crate::catalogue::Kind;
 use crate::scenario::SchemeSpec;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
@@ -42,7 +42,17 @@ fn bumps(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
     let count = bump_ports(bump, &survey.graph).len() as u64;
     let does = if bump.observe { " They only estimate." } else { "" };
     let queues = queue(survey, &bump.queue, packet(scheme));
-    Some(format!("  {} with virtual queues: {queues}.{does}", super::several(count, "bump")))
+    let limits = match limiter_ports(bump, &survey.graph).len() as u64 {
+        0 => String::new(),
+        some => format!(
+            " Bumps at {} limit senders that are notified, in the place of hosts.",
+            super::several(some, "port")
+        ),
+    };
+    Some(format!(
+        "  {} with virtual queues: {queues}.{does}{limits}",
+        super::several(count, "bump")
+    ))
 }
 
 /// How switches move flows among equal ports.

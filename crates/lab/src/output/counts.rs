@@ -27,7 +27,7 @@ const fn part(count: &'static str, of: &'static str, unit: Unit, words: &'static
 }
 
 /// Of each scheme first what it did, then what went wrong.
-const TOLD: [Told; 40] = [
+const TOLD: [Told; 42] = [
     bytes("circuit_bytes", "by circuits"),
     bytes("packet_switch_bytes", "by the packet switch"),
     many("voq_drops", "packets dropped at full queues of racks"),
@@ -60,6 +60,8 @@ const TOLD: [Told; 40] = [
     bytes("bump_error_most", "at most between an estimate and its queue"),
     many("bump_updates_lost", "updates between bumps lost"),
     many("limited_connections", "connections slowed down by notices"),
+    many("limiter_drops", "packets of limited flows dropped by bumps"),
+    bytes("limiter_queue_most", "at most in the virtual queue of a limited flow"),
     many("decisions", "decisions"),
     bytes("control_bytes_sent", "sent by the scheduler"),
     bytes("control_bytes_received", "reported to it"),

@@ -7,6 +7,7 @@ mod estimates;
 mod faults;
 mod index;
 mod kept;
+mod limits;
 pub mod merge;
 mod parquet_read;
 mod parquet_write;

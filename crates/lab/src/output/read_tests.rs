@@ -6,8 +6,8 @@ use super::{index, written};
 use crate::metrics::Metric;
 use crate::record::{
     Capture, CapturedPacket, Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow,
-    NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, VoqRow, WhyRow,
-    Window,
+    LimitRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, VoqRow,
+    WhyRow, Window,
 };
 use proptest::prelude::*;
 use slotline_net::frame::{Circuits, Kind, Packet, Span};
@@ -153,6 +153,7 @@ prop_compose! {
         control in prop::collection::vec((text(), number()), 0..3),
         faults in prop::collection::vec(fault(), 0..3),
         estimates in prop::collection::vec((number(), any::<u32>(), any::<u16>(), number(), number()), 0..5),
+        limits in prop::collection::vec((number(), any::<u32>(), any::<u32>(), number(), number()), 0..4),
         voqs in prop::collection::vec(voq(), 0..3),
         why in prop::collection::vec(why(), 0..3),
         sequence in prop::collection::vec(sequence(), 0..3),
@@ -167,11 +168,15 @@ prop_compose! {
         let estimate = |(t_ps, port, bump, estimate_bytes, real_bytes)| {
             EstimateRow { t_ps, port, bump, estimate_bytes, real_bytes }
         };
+        let limit = |(t_ps, port, connection, rate_bps, queue_bytes)| {
+            LimitRow { t_ps, port, connection, rate_bps, queue_bytes }
+        };
+        let limits = limits.into_iter().map(limit).collect();
         let estimates = estimates.into_iter().map(estimate).collect();
         let control = control.into_iter().map(|(count, value)| ControlRow { count, value }).collect();
         let (scheme, seed) = (String::new(), 0);
         RunRecord {
-            scheme, seed, flows, ports, samples, control, faults, estimates, voqs, why,
+            scheme, seed, flows, ports, samples, control, faults, estimates, limits, voqs, why,
             sequence, schedule, captures, engine, census,
         }
     }

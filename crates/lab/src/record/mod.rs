@@ -2,12 +2,14 @@
 
 mod estimate;
 mod fault;
+mod limit;
 mod story;
 mod voq;
 mod why;
 
 pub use estimate::EstimateRow;
 pub use fault::FaultRow;
+pub use limit::LimitRow;
 pub use story::{Capture, CapturedPacket, ScheduleRow, SequenceRow, Step};
 pub use voq::VoqRow;
 pub use why::{Part, WORST_PORTS, WhyRow};
@@ -175,6 +177,8 @@ pub struct RunRecord {
     pub faults: Vec<FaultRow>,
     /// Virtual queues of bumps beside the queues they stand for, in time order.
     pub estimates: Vec<EstimateRow>,
+    /// Virtual queues of flows that bumps limit, in time order.
+    pub limits: Vec<LimitRow>,
     /// Queues by destination of a hybrid fabric's racks, in order of source and destination.
     pub voqs: Vec<VoqRow>,
     /// Where the time of followed flows went, by flow number; empty where none was followed.

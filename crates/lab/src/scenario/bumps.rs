@@ -1,7 +1,7 @@
 //! What a scenario says about bumps and notices makes sense.
 
 use super::spec::SchemeSpec;
-use crate::build::{bump_ports, switch_ports_named};
+use crate::build::{bump_ports, limiter_ports, switch_ports_named};
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::node::bump::{BumpSpec, Sharing};
@@ -56,19 +56,26 @@ pub(super) fn on_fabric(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     })
 }
 
+/// Each of `at` is a switch's port.
+fn named(at: &[String], key: &str, graph: &Graph) -> Fit {
+    at.iter().enumerate().try_for_each(|(n, name)| {
+        ensure(switch_ports_named(graph, name).next().is_some(), &format!("{key}[{n}]"), || {
+            let switch = graph.nodes.iter().find(|node| node.kind == NodeKind::Switch);
+            let example = switch.map_or("s1-s0".into(), |node| format!("{}-…", node.name));
+            format!(
+                "`at` has \"{name}\": write a switch and what its port leads to, for example {example}"
+            )
+        })
+    })
+}
+
 fn places(bump: &BumpSpec, graph: &Graph) -> Fit {
-    for (at, name) in bump.at.iter().enumerate() {
-        ensure(
-            switch_ports_named(graph, name).next().is_some(),
-            &format!("bump.at[{at}]"),
-            || {
-                let switch = graph.nodes.iter().find(|node| node.kind == NodeKind::Switch);
-                let example = switch.map_or("s1-s0".into(), |node| format!("{}-…", node.name));
-                format!(
-                    "`at` has \"{name}\": write a switch and what its port leads to, for example {example}"
-                )
-            },
-        )?;
+    named(&bump.at, "bump.at", graph)?;
+    if let Some(reaction) = &bump.reaction {
+        named(&reaction.at, "bump.reaction.at", graph)?;
+        ensure(!limiter_ports(bump, graph).is_empty(), "bump.reaction.at", || {
+            "no switch of this fabric has a host: say in `at` where flows are limited".into()
+        })?;
     }
     let ends = bump_ports(bump, graph);
     ensure(!ends.is_empty(), "bump.at", || {

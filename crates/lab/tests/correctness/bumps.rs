@@ -32,6 +32,12 @@ fn runs(threads: usize) -> Vec<RunRecord> {
         // DCTCP wants a queue that marks.
         .replace("dctcp", if queue.contains("ecn") { "dctcp" } else { "cubic" })
     };
+    let limits = r#"
+        [[scheme]]
+        name = "limits"
+        transport = { kind = "cubic", min-rto = "5ms" }
+        bump = { queue = { kind = "qcn", limit = "60KB", equilibrium = "20KB" }, reaction = { limit = "15KB" } }
+    "#;
     let schemes: String = queues.iter().enumerate().map(scheme).collect();
     let text = format!(
         r#"
@@ -48,6 +54,7 @@ fn runs(threads: usize) -> Vec<RunRecord> {
         receivers = "9"
         rate = "500Mbps"
         {schemes}
+        {limits}
         "#
     );
     let mut runs = records(&text, threads);
@@ -65,7 +72,13 @@ fn every_discipline_works_in_both_places_on_any_number_of_threads() {
             assert!(one.counted("bump_estimates").is_some_and(|count| count > 1_000));
         }
     }
-    assert_eq!(alone.len(), 16);
+    assert_eq!(alone.len(), 17);
+    // No host hears of a notice that a bump in front of it has taken.
+    let limited = alone.iter().find(|run| run.scheme == "limits").expect("a run");
+    let count = |name| limited.counted(name).expect("a count");
+    assert!(count("limiter_notices") > 10 && count("limiter_drops") > 10, "{limited:?}");
+    assert!(count("limiter_queue_most") <= 15_000 && count("notices") == 0);
+    assert_eq!(count("limiter_unread_notices"), 0);
     // Only the congested port's switch has more than one way in: all bumps see what it gets.
     let exact = alone.iter().find(|run| run.scheme == "bump 0").expect("a run");
     assert_eq!(exact.over("bump_within_1_mtu", "bump_estimates"), Some(1.0));

@@ -1,7 +1,7 @@
 //! Quantized congestion notification: Figure 5.17.
 
 use crate::output::report::plot::{Division, Measure};
-use crate::record::RunRecord;
+use crate::record::{LimitRow, RunRecord};
 use crate::reproduce::draw::Values;
 use crate::reproduce::quantity::{rates, samples};
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
@@ -24,6 +24,12 @@ pub(super) const QCN: Experiment = Experiment {
                 unit: Measure::Bytes,
                 scale: Division::LinearFirst,
             };
+            let limited = Values {
+                id: "limited",
+                title: "Fullest of the virtual queues of 100 KB that the flows have at the reaction point",
+                label: "virtual queue",
+                ..queue
+            };
             let rate = Values {
                 id: "rate",
                 title: "Throughput at the receiver",
@@ -37,6 +43,7 @@ pub(super) const QCN: Experiment = Experiment {
             };
             vec![
                 view.course(3, &queue, course),
+                view.course(3, &limited, most_of_limited),
                 view.course(3, &rate, |run| rates(&samples(run, "s1", "h3"))),
             ]
         },
@@ -77,11 +84,48 @@ const MEAN: Quantity = Quantity {
         100.0 * means.fold(0.0, f64::max) / ROOM
     },
 };
-const DROPS: Quantity = Quantity {
-    key: "drops",
-    name: "packets dropped",
+/// Most in the virtual queue of any flow at the bump that limits them, over time.
+fn most_of_limited(run: &RunRecord) -> Vec<(f64, f64)> {
+    let row = |row: &LimitRow| (row.t_ps as f64 / 1e12, row.queue_bytes as f64);
+    let mut all: Vec<(f64, f64)> = Vec::new();
+    for (at, bytes) in run.limits.iter().map(row) {
+        match all.last_mut() {
+            Some(last) if at - last.0 < SAMPLE => last.1 = last.1.max(bytes),
+            _ => all.push((at, bytes)),
+        }
+    }
+    all
+}
+
+/// The file's sampling interval, in seconds.
+const SAMPLE: f64 = 500e-6;
+
+const LIMITED_PEAK: Quantity = Quantity {
+    key: "limited-peak",
+    name: "highest occupancy of a flow's virtual queue at the reaction point",
+    unit: "%",
+    of: |run| 100.0 * run.counted("limiter_queue_most").unwrap_or(0) as f64 / ROOM,
+};
+const LIMITED_ABOVE: Quantity = Quantity {
+    key: "limited-above",
+    name: "samples of them above 40 %",
+    unit: "%",
+    of: |run| {
+        let above = run.limits.iter().filter(|row| row.queue_bytes as f64 > 0.4 * ROOM).count();
+        100.0 * above as f64 / run.limits.len().max(1) as f64
+    },
+};
+const LIMITED_DROPS: Quantity = Quantity {
+    key: "limited-drops",
+    name: "packets dropped at the reaction point",
     unit: "",
-    of: |run| run.census.lost() as f64,
+    of: |run| run.counted("limiter_drops").unwrap_or(0) as f64,
+};
+const CONGESTED_DROPS: Quantity = Quantity {
+    key: "congested-drops",
+    name: "packets dropped at the congestion point",
+    unit: "",
+    of: |run| run.census.lost() as f64 - (LIMITED_DROPS.of)(run),
 };
 const USE: Quantity = Quantity {
     key: "use",
@@ -96,34 +140,44 @@ const NOTICES: Quantity = Quantity {
     key: "notices",
     name: "notices",
     unit: "",
-    of: |run| run.counted("notices").unwrap_or(0) as f64,
+    of: |run| {
+        let of = |name| run.counted(name).unwrap_or(0) as f64;
+        of("notices") + of("limiter_notices")
+    },
 };
 
+const WITHOUT: &str = "the paper: \"persistently overwhelmed\"";
+const QCN_NOTE: &str = "the congested port's queue, as the bump in front of it knows it; reaction points are in the hosts' cards";
+const LARGEST_NOTE: &str =
+    "as the paper chooses the flow that is told, and with notices of half the effect";
+const BUMP_NOTE: &str =
+    "the reaction point is a bump next to the senders, which drops what is beyond a flow's rate";
+
+/// What schemes without and with a limiting bump are measured by.
+const CONGESTED: [&Quantity; 5] = [&PEAK, &ABOVE, &MEAN, &CONGESTED_DROPS, &USE];
+const LIMITED: [&Quantity; 3] = [&LIMITED_PEAK, &LIMITED_ABOVE, &LIMITED_DROPS];
+
 fn compare(points: &[Measured]) -> Vec<Row> {
-    let without = "the paper: \"persistently overwhelmed\"";
-    let qcn = "the paper's occupancy is that of its bump next to the senders; ours is the congested port's, and the \
-               reaction points are in the hosts' cards";
-    let largest = "as the paper chooses the flow that is told, and with notices of half the effect";
-    let of = |point: &Measured| {
-        [
-            point.row("without", &PEAK, None, without),
-            point.row("without", &ABOVE, None, without),
-            point.row("without", &MEAN, None, without),
-            point.row("without", &DROPS, None, without),
-            point.row("without", &USE, None, without),
-            point.row("qcn", &PEAK, Some(Stated::Under(40.0)), qcn),
-            point.row("qcn", &ABOVE, None, qcn),
-            point.row("qcn", &MEAN, None, qcn),
-            point.row("qcn", &DROPS, None, qcn),
-            point.row("qcn", &USE, None, qcn),
-            point.row("qcn", &NOTICES, None, qcn),
-            point.row("largest", &PEAK, Some(Stated::Under(40.0)), largest),
-            point.row("largest", &ABOVE, None, largest),
-            point.row("largest", &MEAN, None, largest),
-            point.row("largest", &DROPS, None, largest),
-            point.row("largest", &USE, None, largest),
-            point.row("largest", &NOTICES, None, largest),
-        ]
+    let stated = |quantity: &Quantity, scheme: &str| {
+        let occupancy = [PEAK.key, LIMITED_PEAK.key].contains(&quantity.key);
+        (occupancy && scheme != "without").then_some(Stated::Under(40.0))
     };
-    points.iter().flat_map(of).flatten().collect()
+    let schemes = [
+        ("without", WITHOUT),
+        ("qcn", QCN_NOTE),
+        ("largest", LARGEST_NOTE),
+        ("bump", BUMP_NOTE),
+        ("bump, 3 KB", BUMP_NOTE),
+    ];
+    let of = |point: &Measured| {
+        let rows = schemes.iter().flat_map(|&(scheme, note)| {
+            let limits: &[&Quantity] = if note == BUMP_NOTE { &LIMITED } else { &[] };
+            let notices: &[&Quantity] = if scheme == "without" { &[] } else { &[&NOTICES] };
+            let all = CONGESTED.iter().chain(limits).chain(notices);
+            all.filter_map(|quantity| point.row(scheme, quantity, stated(quantity, scheme), note))
+                .collect::<Vec<_>>()
+        });
+        rows.collect::<Vec<_>>()
+    };
+    points.iter().flat_map(of).collect()
 }

@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod in_band;
+mod limiter;
 mod links;
 mod shares;
 mod spec;
@@ -10,17 +11,20 @@ mod spec;
 mod tests;
 
 pub use accuracy::{Accuracy, Estimate};
-pub use spec::{BumpSpec, Notify, Sharing, UpdatePath};
+pub use limiter::Limited;
+pub use spec::{BumpSpec, LimitSpec, Notify, Sharing, UpdatePath};
 
 use super::switch::{Switch, SwitchPort};
 use super::{Census, Change, Cx, DropReason, Node, Tally};
 use crate::aqm::bank::{Bank, Entry, Fate};
+use crate::aqm::spec::ReactionSpec;
 use crate::aqm::{Marker, Verdict, VirtualQueue};
 use crate::frame::{CE, ECT, Kind, Packet};
 use crate::id::{NodeId, PortId};
 use crate::rng::Stream;
 use crate::time::Time;
 use in_band::{FREE, InBand};
+use limiter::Limiters;
 use links::Links;
 use shares::Shares;
 use std::any::Any;
@@ -37,10 +41,14 @@ pub struct BumpConfig {
     pub node: NodeId,
     /// Its ports by which packets come through a bump.
     pub taps: Vec<PortId>,
+    /// Its ports by which packets come through a bump that limits flows.
+    pub limits: Vec<PortId>,
     /// Its links, by port.
     pub ports: Vec<SwitchPort>,
     /// What the bumps do.
     pub spec: BumpSpec,
+    /// How the rates of limited flows change.
+    pub reaction: ReactionSpec,
     /// The largest packet in bytes on the wire.
     pub mtu: u64,
     /// The run's seed.
@@ -70,6 +78,7 @@ pub struct Bumped {
     tables: Vec<Bank<Marker>>,
     links: Links,
     in_band: InBand,
+    limiters: Limiters,
     /// By bump: who has how much in its virtual queues, where that is asked for.
     shares: Vec<Shares>,
     /// Packets on their way through bumps that take time, in order.
@@ -84,7 +93,8 @@ pub struct Bumped {
 impl Bumped {
     /// A switch behind bumps.
     pub fn new(config: BumpConfig) -> Bumped {
-        let BumpConfig { switch, node, taps, ports, spec, mtu, seed, sample } = config;
+        let BumpConfig { switch, node, taps, limits, ports, spec, reaction, mtu, seed, sample } =
+            config;
         let tables = if spec.sharing == Sharing::Table { 1 } else { taps.len() };
         let table = |at: usize| {
             let entry = |(port, link): (u64, &SwitchPort)| {
@@ -96,6 +106,9 @@ impl Bumped {
             };
             Bank::new((0..).zip(&ports).map(entry).collect())
         };
+        let lines = limits.into_iter().map(|port| (port, ports[port.at()].rx.rate));
+        let limiters =
+            Limiters::new(reaction, spec.reaction.as_ref(), lines, (ports.len(), sample));
         let mut tap_at = vec![None; ports.len()];
         taps.iter().enumerate().for_each(|(at, port)| tap_at[port.at()] = Some(at));
         let tables: Vec<_> = (0..tables).map(table).collect();
@@ -105,6 +118,7 @@ impl Bumped {
             tap_at,
             links: Links::new(&spec, tables.len(), (seed, node)),
             in_band: InBand::new(taps, &ports),
+            limiters,
             shares: vec![Shares::new(ports.len()); shares],
             accuracy: Accuracy::new(mtu, sample, tables.len()),
             tables,
@@ -125,6 +139,11 @@ impl Bumped {
     /// Estimates that were kept, in time order.
     pub fn estimates(&self) -> &[Estimate] {
         self.accuracy.kept()
+    }
+
+    /// Virtual queues of limited flows that were kept, in time order.
+    pub fn limited(&self) -> &[Limited] {
+        self.limiters.kept()
     }
 
     /// How far the estimates were from the queues.
@@ -219,6 +238,9 @@ impl Node for Bumped {
     }
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if !self.limiters.admits(port, &packet, cx.now) {
+            return cx.drop(&packet, DropReason::Full);
+        }
         match self.tap_at[port.at()] {
             Some(tap) if packet.kind != Kind::Pause => self.pass(tap, port, packet, cx),
             _ => self.switch.receive(port, packet, cx),
@@ -226,7 +248,16 @@ impl Node for Bumped {
     }
 
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.in_band.transmit(port, &mut self.switch, cx)
+        // A notice for a sender behind a bump is taken off its wire as it leaves the switch; the 84 bytes
+        // of time that it takes there are not counted.
+        loop {
+            let packet = self.in_band.transmit(port, &mut self.switch, cx)?;
+            if !self.limiters.wants(port, &packet) {
+                return Some(packet);
+            }
+            let notice = cx.detach(&packet);
+            self.limiters.notified(port, &notice, cx.now);
+        }
     }
 
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
@@ -261,7 +292,7 @@ impl Node for Bumped {
         let census = self.switch.census();
         Census {
             held: census.held + self.passing.len() as u64,
-            consumed: census.consumed + self.in_band.taken_off(),
+            consumed: census.consumed + self.in_band.taken_off() + self.limiters.taken(),
             ..census
         }
     }
@@ -271,6 +302,7 @@ impl Node for Bumped {
         tally.add("bump_drops", self.drops);
         tally.add("bump_notices", self.notices);
         self.links.tally(tally);
+        self.limiters.tally(tally);
         self.accuracy.tally(tally);
     }
 

@@ -3,7 +3,7 @@
 use crate::aqm::spec::QueueSpec;
 use crate::error::SpecError;
 use crate::time::Time;
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use crate::wire::bump::MOST_PACKETS;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,30 @@ pub struct BumpSpec {
     /// Whose sender is told where the discipline notifies.
     #[serde(default)]
     pub notify: Notify,
+    /// Bumps that limit the flows whose senders are notified, in the place of hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reaction: Option<LimitSpec>,
+}
+
+/// Bumps as reaction points: they take notices for the senders behind them off the wire, and drop what a
+/// flow sends beyond its rate, as they hold no packets. A flow's virtual queue drains at its rate, which the
+/// scheme's `reaction` governs as it does in hosts.
+///
+/// Source: M. Al-Fares, doctoral thesis, UC San Diego, 5.3.3, 5.5.1 and 5.5.3.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct LimitSpec {
+    /// Where they are, as `s0-h0`: the switch, and what the port leads to by which senders' packets come.
+    /// Empty: at all ports of switches that lead to hosts.
+    pub at: Vec<String>,
+    /// What a flow's virtual queue holds; what finds no room is dropped. 100 KB, which is the thesis's.
+    pub limit: Bytes,
+}
+
+impl Default for LimitSpec {
+    fn default() -> LimitSpec {
+        LimitSpec { at: Vec::new(), limit: Bytes(100_000) }
+    }
 }
 
 /// How updates travel from one bump to another.
@@ -115,6 +139,7 @@ impl Default for BumpSpec {
             jitter: Time::ZERO,
             observe: false,
             notify: Notify::Sampled,
+            reaction: None,
         }
     }
 }
@@ -164,6 +189,18 @@ impl BumpSpec {
         })?;
         ensure(self.notify == Notify::Sampled || self.queue.notifies(), "notify", || {
             "`notify` does nothing without a queue that notifies: kind = \"qcn\"".into()
+        })?;
+        self.reaction.as_ref().map_or(Ok(()), |reaction| self.limits(reaction))
+    }
+
+    /// Whether bumps can limit flows.
+    fn limits(&self, reaction: &LimitSpec) -> Result<(), SpecError> {
+        ensure(self.queue.notifies() && !self.observe, "reaction", || {
+            "`reaction` does nothing where no bump notifies: use queue = \"qcn\", without `observe`"
+                .into()
+        })?;
+        ensure(reaction.limit.0 > 0, "reaction.limit", || {
+            "`limit` is 0B: no packet of a limited flow would pass".into()
         })
     }
 }
@@ -207,6 +244,12 @@ mod tests {
             ("{ rate = \"0bps\" }", "rate: `rate` is 0"),
             ("{ queue = { priorities = true } }", "queue: a virtual queue has neither"),
             ("{ queue = { limit = \"0B\" } }", "queue.limit: `limit` is 0B"),
+            ("{ reaction = {} }", "reaction: `reaction` does nothing where no bump notifies"),
+            (
+                "{ queue = \"qcn\", observe = true, reaction = {} }",
+                "reaction: `reaction` does nothing where no bump notifies",
+            ),
+            ("{ queue = \"qcn\", reaction = { limit = \"0B\" } }", "reaction.limit: `limit` is 0B"),
             ("{ speed = 3 }", "unknown field `speed`"),
         ] {
             let error = read(text).expect_err(text);

@@ -1,0 +1,272 @@
+//! A bump as reaction point (NetBump, 5.3.3 and Figure 5.8): it takes the notices for senders behind it off
+//! the wire, and lets no more of a flow pass than its rate allows. As no bump holds a packet, a flow has a
+//! virtual queue that drains at its rate, and what finds no room there is dropped.
+
+use super::spec::LimitSpec;
+use crate::aqm::spec::ReactionSpec;
+use crate::aqm::{ReactionPoint, VirtualQueue};
+use crate::frame::{Kind, Packet};
+use crate::id::PortId;
+use crate::node::Tally;
+use crate::time::Time;
+use crate::units::{Bytes, Rate};
+use crate::wire::cnm::Cnm;
+
+/// The virtual queue of a flow that a bump limits, as a packet leaves it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limited {
+    /// When.
+    pub at: Time,
+    /// The port of the switch by which the flow comes, through the bump.
+    pub port: PortId,
+    /// Its connection.
+    pub flow: u32,
+    /// The rate that it has, at which its virtual queue drains.
+    pub rate: Rate,
+    /// Bytes in the virtual queue.
+    pub bytes: u64,
+}
+
+/// A flow that came through the bump: limited, or not (any more).
+struct Flow {
+    number: u32,
+    point: ReactionPoint,
+    queue: VirtualQueue,
+    rate: Rate,
+    /// When its virtual queue is next kept.
+    keep_at: Time,
+}
+
+impl Flow {
+    fn new(number: u32, spec: ReactionSpec, line: Rate, room: Bytes) -> Flow {
+        let queue = VirtualQueue::new(line.pace(), room);
+        let point = ReactionPoint::new(spec, line);
+        Flow { number, point, queue, rate: line, keep_at: Time::ZERO }
+    }
+
+    /// The virtual queue drains at the rate that the flow has by now.
+    fn follow(&mut self, now: Time) {
+        if self.point.rate() != self.rate {
+            self.rate = self.point.rate();
+            self.queue.set_pace(self.rate.pace(), now);
+        }
+    }
+
+    /// Whether a packet may pass.
+    fn admits(&mut self, len: u32, now: Time) -> bool {
+        self.point.passed(now);
+        self.follow(now);
+        let room = self.queue.add(len, now);
+        if room {
+            self.point.sent(len);
+        }
+        room || !self.point.limits()
+    }
+}
+
+/// The bump at one port: the rate of its wire, and flows in the order of their numbers.
+struct Tap {
+    line: Rate,
+    flows: Vec<Flow>,
+}
+
+impl Tap {
+    fn flow(&mut self, number: u32, spec: ReactionSpec, room: Bytes) -> &mut Flow {
+        let found = self.flows.binary_search_by_key(&number, |flow| flow.number);
+        let at = found.unwrap_or_else(|at| {
+            self.flows.insert(at, Flow::new(number, spec, self.line, room));
+            at
+        });
+        &mut self.flows[at]
+    }
+}
+
+/// The bumps in front of one switch that limit flows.
+pub(super) struct Limiters {
+    spec: ReactionSpec,
+    room: Bytes,
+    /// By port of the switch.
+    taps: Vec<Option<Tap>>,
+    /// Least time between what is kept of one flow; zero for nothing.
+    every: Time,
+    kept: Vec<Limited>,
+    most: u64,
+    drops: u64,
+    notices: u64,
+    unread: u64,
+}
+
+/// Most that is kept of one switch.
+const MOST_KEPT: usize = 1_000_000;
+
+impl Limiters {
+    /// No flow is limited yet. `taps`: ports with a bump, and the rate of the wire to the switch.
+    pub fn new(
+        spec: ReactionSpec,
+        limit: Option<&LimitSpec>,
+        taps: impl Iterator<Item = (PortId, Rate)>,
+        (ports, every): (usize, Time),
+    ) -> Limiters {
+        let mut by_port: Vec<Option<Tap>> = (0..ports).map(|_| None).collect();
+        taps.for_each(|(port, line)| by_port[port.at()] = Some(Tap { line, flows: Vec::new() }));
+        Limiters {
+            spec,
+            room: limit.map_or(LimitSpec::default().limit, |limit| limit.limit),
+            taps: by_port,
+            every,
+            kept: Vec::new(),
+            most: 0,
+            drops: 0,
+            notices: 0,
+            unread: 0,
+        }
+    }
+
+    /// Whether a packet that comes by `port` may pass.
+    pub fn admits(&mut self, port: PortId, packet: &Packet, now: Time) -> bool {
+        let Some(tap) = &mut self.taps[port.at()] else { return true };
+        if !matches!(packet.kind, Kind::Data | Kind::Datagram | Kind::Ack) {
+            return true;
+        }
+        let flow = tap.flow(packet.flow, self.spec, self.room);
+        let admitted = flow.admits(u32::from(packet.len), now);
+        self.drops += u64::from(!admitted);
+        if !flow.point.limits() {
+            return admitted;
+        }
+        let bytes = flow.queue.bytes(now);
+        self.most = self.most.max(bytes);
+        if self.every > Time::ZERO && now >= flow.keep_at && self.kept.len() < MOST_KEPT {
+            flow.keep_at = now + self.every;
+            self.kept.push(Limited { at: now, port, flow: packet.flow, rate: flow.rate, bytes });
+        }
+        admitted
+    }
+
+    /// Whether the bump on the wire of `port` takes what leaves by it: a notice for a sender behind it.
+    pub fn wants(&self, port: PortId, packet: &Packet) -> bool {
+        packet.kind == Kind::Control && self.taps[port.at()].is_some()
+    }
+
+    /// A notice has come for a sender at `port`. It names its flow by the low 16 bits.
+    pub fn notified(&mut self, port: PortId, message: &[u8], now: Time) {
+        let (Ok(cnm), Some(tap)) = (Cnm::parse(message), &mut self.taps[port.at()]) else {
+            self.unread += 1;
+            return;
+        };
+        self.notices += 1;
+        let named = tap.flows.iter_mut().find(|flow| flow.number as u16 == cnm.flow);
+        if let Some(flow) = named {
+            flow.point.passed(now);
+            flow.point.notified(cnm.quantised, now);
+            flow.follow(now);
+        }
+    }
+
+    /// Packets that never reached a host, as the bumps took them.
+    pub fn taken(&self) -> u64 {
+        self.notices + self.unread
+    }
+
+    /// Virtual queues that were kept, in time order.
+    pub fn kept(&self) -> &[Limited] {
+        &self.kept
+    }
+
+    /// Adds what was counted, where a bump limits.
+    pub fn tally(&self, tally: &mut Tally) {
+        if self.taps.iter().all(Option::is_none) {
+            return;
+        }
+        tally.add("limiter_notices", self.notices);
+        tally.add("limiter_unread_notices", self.unread);
+        tally.add("limiter_drops", self.drops);
+        tally.most("limiter_queue_most", self.most);
+        let flows = self.taps.iter().flatten().flat_map(|tap| &tap.flows);
+        tally.add("limiter_flows", flows.filter(|flow| flow.point.limits()).count() as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::mac_control::Mac;
+
+    const LINE: Rate = Rate(1_000_000_000);
+    const PORT: PortId = PortId(1);
+
+    fn limiters(limit: Bytes, every: Time) -> Limiters {
+        let spec = ReactionSpec { cycle: Bytes(u64::MAX / 4), ..ReactionSpec::default() };
+        let limit = LimitSpec { limit, ..LimitSpec::default() };
+        Limiters::new(spec, Some(&limit), [(PORT, LINE)].into_iter(), (2, every))
+    }
+
+    fn packet(flow: u32) -> Packet {
+        Packet { flow, len: 1_250, kind: Kind::Datagram, ..Packet::default() }
+    }
+
+    fn notice(flow: u16) -> Vec<u8> {
+        let nobody = Mac([0; 6]);
+        let (point, offset, delta, priority) = (0, 0, 0, 0);
+        let ends = (nobody, nobody, nobody);
+        let (destination, source, sampled_to) = ends;
+        let (quantised, sample) = (63, Vec::new());
+        Cnm {
+            destination,
+            source,
+            flow,
+            quantised,
+            point,
+            offset,
+            delta,
+            priority,
+            sampled_to,
+            sample,
+        }
+        .emit()
+    }
+
+    /// Packets of `flow` that pass of one every 10 us (1 Gbit/s) for a second.
+    fn passed(limiters: &mut Limiters, port: PortId, flow: u32) -> u64 {
+        let admitted =
+            |n: &u64| limiters.admits(port, &packet(flow), Time::us(10 * n) + Time::us(1));
+        (0..100_000u64).filter(admitted).count() as u64
+    }
+
+    /// A sender that ignores its rate: what passes is the rate, and once a virtual queue full.
+    #[test]
+    fn a_notified_flow_passes_at_its_rate_and_its_virtual_queue_stays_full() {
+        let mut limiters = limiters(Bytes(100_000), Time::ms(1));
+        assert!(limiters.admits(PORT, &packet(70_000), Time::ZERO));
+        for _ in 0..2 {
+            limiters.notified(PORT, &notice(70_000u32 as u16), Time::ZERO);
+        }
+        limiters.notified(PORT, &[1, 2, 3], Time::ZERO);
+        assert_eq!((limiters.notices, limiters.unread, limiters.taken()), (2, 1, 3));
+        // (65/128)² of a hundred thousand packets, and 80 that fill it.
+        let count = passed(&mut limiters, PORT, 70_000);
+        assert!((25_840..25_880).contains(&count), "{count}");
+        assert_eq!(limiters.drops, 100_000 - count);
+        assert!((98_750..=100_000).contains(&limiters.most), "{}", limiters.most);
+        let kept = limiters.kept();
+        assert!((990..=1_001).contains(&kept.len()), "{}", kept.len());
+        // Full after 100 KB / (1 - 0.258) Gbit/s: 1.1 ms.
+        let late = kept.iter().filter(|one| one.at > Time::ms(3));
+        assert!(late.clone().all(|one| one.bytes > 97_000 && one.flow == 70_000), "{kept:?}");
+        assert!(late.count() > 900);
+    }
+
+    #[test]
+    fn who_was_not_notified_or_comes_another_way_passes() {
+        let mut limiters = limiters(Bytes(3_000), Time::ZERO);
+        assert!(limiters.admits(PORT, &packet(1), Time::ZERO));
+        limiters.notified(PORT, &notice(1), Time::ZERO);
+        assert_eq!(passed(&mut limiters, PORT, 2), 100_000);
+        assert_eq!(passed(&mut limiters, PortId(0), 1), 100_000);
+        assert!(passed(&mut limiters, PORT, 1) < 51_000);
+        assert!(limiters.kept().is_empty());
+        let control = Packet { kind: Kind::Control, ..packet(1) };
+        assert!(limiters.wants(PORT, &control));
+        assert!(!limiters.wants(PortId(0), &control) && !limiters.wants(PORT, &packet(1)));
+    }
+}
