@@ -18,12 +18,20 @@ pub(super) struct Sum {
 impl Sum {
     const NONE: Sum = Sum { taken: 0.0, most: 0.0, trip: f32::INFINITY };
 
-    /// A flow takes more by `change`, and not more than `most`; whether the link is to be looked at.
+    /// A flow takes more by `change`, and not more than `most`; a number that has its highest bit set if the
+    /// link is to be looked at.
     #[inline(always)]
-    fn add(&mut self, change: f64, most: f32) -> bool {
+    fn raise(&mut self, change: f64, most: f32) -> u64 {
         self.taken += change;
         self.most = if most > self.most { most } else { self.most };
-        self.is_tripped()
+        (f64::from(self.trip) - self.taken).to_bits()
+    }
+
+    /// The same where a flow takes less: that makes no link more than full.
+    #[inline(always)]
+    fn lower(&mut self, change: f64) -> u32 {
+        self.taken += change;
+        self.trip.to_bits()
     }
 
     #[inline(always)]
@@ -189,14 +197,28 @@ impl Levels {
         Some(link)
     }
 
+    /// A flow that was limited by `link` gets `taken` from now on, and not more than `most` for a weight of
+    /// one, as it is limited elsewhere.
+    pub fn give_up(&mut self, link: u32, taken: f64, most: f32) {
+        self.sum(link).raise(taken, most);
+        self.doubt(link);
+    }
+
     /// Each of some flows of `link` gets more, for a weight of one, by `change`, and has not more than
     /// `most` then: all other links of their ways are told.
     pub fn shift(&mut self, link: u32, ways: &Ways, flows: &[u32], change: f64, most: f32) {
         let sum = std::mem::replace(self.sum(link), Sum::NONE);
         for &flow in flows {
             let change = change * ways.weight(flow);
-            let mut tripped = false;
-            ways.visit(flow, |link| tripped |= self.sums[link as usize].add(change, most));
+            let tripped = if change > 0.0 {
+                let mut signs = 0;
+                ways.visit(flow, |link| signs |= self.sums[link as usize].raise(change, most));
+                signs >> 63 != 0
+            } else {
+                let mut signs = 0;
+                ways.visit(flow, |link| signs |= self.sums[link as usize].lower(change));
+                signs >> 31 != 0
+            };
             if tripped {
                 self.doubt_tripped(ways, flow);
             }

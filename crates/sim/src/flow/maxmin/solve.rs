@@ -163,7 +163,7 @@ impl MaxMin {
         self.quit(flow);
         self.join(flow, link);
         self.effort.given += 1;
-        self.levels.sum(from).taken += weight * old;
-        self.levels.shift(link, &self.ways, &[flow], level - old, upwards(level));
+        self.levels.give_up(from, weight * old, upwards(level));
+        self.levels.shift(link, &self.ways, &[flow], level - old, 0.0);
     }
 }
