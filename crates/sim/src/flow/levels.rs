@@ -11,7 +11,7 @@ pub(super) struct Sum {
     pub taken: f64,
     /// No flow that is limited elsewhere gets more, for a weight of one.
     pub most: f32,
-    /// Where more than this is taken the link is to be looked at.
+    /// Where more than this is taken the link is to be looked at: infinite where it is already.
     trip: f32,
 }
 
@@ -166,14 +166,16 @@ impl Levels {
     }
 
     /// A link that limits flows is looked at whatever is told to it, others when they are more than
-    /// full, and a link that is to be looked at in any case needs not be told.
+    /// full, and a link that is to be looked at in any case is not told again.
     #[inline]
     fn set_trip(&mut self, link: u32) {
         let entry = &self.links[link as usize];
-        self.sums[link as usize].trip = match entry.level < f64::INFINITY {
-            _ if entry.next != OUT => f32::INFINITY,
-            true => f32::NEG_INFINITY,
-            false => downwards(entry.capacity * self.full),
+        self.sums[link as usize].trip = if entry.next != OUT {
+            f32::INFINITY
+        } else if entry.level < f64::INFINITY {
+            f32::NEG_INFINITY
+        } else {
+            downwards(entry.capacity * self.full)
         };
     }
 
