@@ -1,7 +1,7 @@
 //! The links of the max-min solver: their levels, and which of them may be wrong.
 
 use super::queue::{OUT, Queue};
-use super::ways::Ways;
+use super::ways::{HEAD, Ways};
 
 /// What other links tell a link, all the time: many of them fit into a cache.
 #[derive(Clone, Copy, Debug)]
@@ -18,25 +18,20 @@ pub(super) struct Sum {
 impl Sum {
     const NONE: Sum = Sum { taken: 0.0, most: 0.0, trip: f32::INFINITY };
 
-    /// A flow takes more by `change`, and not more than `most`; a number that has its highest bit set if the
-    /// link is to be looked at.
+    /// A flow takes more by `change`, and not more than `most`; one if the link is to be looked at, else
+    /// zero, found without a branch, for nobody can tell which way it would go.
     #[inline(always)]
-    fn raise(&mut self, change: f64, most: f32) -> u64 {
+    fn raise(&mut self, change: f64, most: f32) -> u32 {
         self.taken += change;
         self.most = if most > self.most { most } else { self.most };
-        (f64::from(self.trip) - self.taken).to_bits()
+        ((f64::from(self.trip) - self.taken).to_bits() >> 63) as u32
     }
 
     /// The same where a flow takes less: that makes no link more than full.
     #[inline(always)]
     fn lower(&mut self, change: f64) -> u32 {
         self.taken += change;
-        self.trip.to_bits()
-    }
-
-    #[inline(always)]
-    fn is_tripped(&self) -> bool {
-        self.taken > f64::from(self.trip)
+        self.trip.to_bits() >> 31
     }
 }
 
@@ -207,41 +202,43 @@ impl Levels {
     }
 
     /// Each of some flows of `link` gets more, for a weight of one, by `change`, and has not more than
-    /// `most` then: all other links of their ways are told.
+    /// `most` then, which is zero if that is less than before: all other links of their ways are told.
     pub fn shift(&mut self, link: u32, ways: &Ways, flows: &[u32], change: f64, most: f32) {
         let sum = std::mem::replace(self.sum(link), Sum::NONE);
         for &flow in flows {
             let change = change * ways.weight(flow);
-            let tripped = if change > 0.0 {
-                let mut signs = 0;
-                ways.visit(flow, |link| signs |= self.sums[link as usize].raise(change, most));
-                signs >> 63 != 0
-            } else {
-                let mut signs = 0;
-                ways.visit(flow, |link| signs |= self.sums[link as usize].lower(change));
-                signs >> 31 != 0
-            };
-            if tripped {
-                self.doubt_tripped(ways, flow);
+            let head = ways.head(flow);
+            let mut doubtful = self.tell(head, change, most);
+            while doubtful != 0 {
+                self.doubt(head[doubtful.trailing_zeros() as usize % HEAD]);
+                doubtful &= doubtful - 1;
+            }
+            for &(link, _) in ways.tail(flow) {
+                if self.sum(link).raise(change, most) != 0 {
+                    self.doubt(link);
+                }
             }
         }
         *self.sum(link) = sum;
     }
 
-    /// Those links of a flow's way are to be looked at that should be.
-    fn doubt_tripped(&mut self, ways: &Ways, flow: u32) {
-        ways.visit(flow, |link| {
-            if self.sums[link as usize].is_tripped() {
-                self.doubt(link);
-            }
-        });
+    /// Tells the first links of a way; a bit for each that is to be looked at.
+    #[inline(always)]
+    fn tell(&mut self, head: &[u32; HEAD], change: f64, most: f32) -> u32 {
+        let links = (0..).zip(head);
+        if change > 0.0 {
+            links.fold(0, |bits, (hop, &link)| bits | self.sum(link).raise(change, most) << hop)
+        } else {
+            links.fold(0, |bits, (hop, &link)| bits | self.sum(link).lower(change) << hop)
+        }
     }
 }
 
-/// A number of less precision that is not below `level`.
+/// A number of less precision that is not below `level`, which is not negative: the next one where the
+/// nearest is too low.
 pub(super) fn upwards(level: f64) -> f32 {
-    let near = level as f32;
-    if f64::from(near) < level { near.next_up() } else { near }
+    let near = level.max(0.0) as f32;
+    f32::from_bits(near.to_bits() + u32::from(f64::from(near) < level))
 }
 
 /// A number of less precision that is not above `level`.

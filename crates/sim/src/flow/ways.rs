@@ -1,7 +1,7 @@
 //! The ways of all flows: links, and the flow's place among the flows of each.
 
 /// So many links of a way are kept with the flow's weight in half a cache line.
-const HEAD: usize = 6;
+pub(super) const HEAD: usize = 6;
 
 /// A flow's weight and the first links of its way; where that is shorter, [`Ways::pad`] follows.
 #[derive(Clone, Copy, Debug)]
@@ -73,19 +73,20 @@ impl Ways {
     pub fn of(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
         let row = &self.rows[flow as usize];
         let hops = row.hops as usize;
-        let tail = if hops > HEAD { &self.tails[flow as usize][..] } else { &[] };
-        row.links[..hops.min(HEAD)].iter().copied().chain(tail.iter().map(|(link, _)| *link))
+        let tail = self.tail(flow).iter().map(|(link, _)| *link);
+        row.links[..hops.min(HEAD)].iter().copied().chain(tail)
     }
 
-    /// Calls `each` for the links of a way, and maybe for the pad: as a loop over [`Ways::of`], but with
-    /// fewer branches.
-    #[inline(always)]
-    pub fn visit(&self, flow: u32, mut each: impl FnMut(u32)) {
-        let row = &self.rows[flow as usize];
-        row.links.iter().for_each(|link| each(*link));
-        if row.hops as usize > HEAD {
-            self.tails[flow as usize].iter().for_each(|(link, _)| each(*link));
-        }
+    /// The first links of a way; where it is shorter, the pad.
+    #[inline]
+    pub fn head(&self, flow: u32) -> &[u32; HEAD] {
+        &self.rows[flow as usize].links
+    }
+
+    /// The links of a way that follow the first, with places.
+    #[inline]
+    pub fn tail(&self, flow: u32) -> &[(u32, u32)] {
+        if self.hops(flow) > HEAD { &self.tails[flow as usize] } else { &[] }
     }
 
     /// A link of a way, and the flow's place there.
