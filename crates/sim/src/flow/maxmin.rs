@@ -18,7 +18,7 @@
 //! nothing for the flows themselves; of each link, the first one that ends is known.
 
 use super::ends::Ends;
-use super::levels::{Levels, Link};
+use super::levels::Levels;
 use super::members::Members;
 use super::ways::Ways;
 
@@ -75,7 +75,8 @@ pub struct MaxMin {
     ways: Ways,
     flows: Vec<Place>,
     now: u64,
-    /// Links of the network; those after them belong to one flow each and limit it.
+    /// Links of the network. One follows that is on no way; those after it belong to one flow each and limit
+    /// it.
     fabric: usize,
     unused_flows: Vec<u32>,
     unused_links: Vec<u32>,
@@ -102,8 +103,8 @@ impl MaxMin {
     pub fn rough(capacities: &[f64], tolerance: f64) -> MaxMin {
         MaxMin {
             levels: Levels::new(capacities, 1.0 + tolerance + TIE),
-            members: Members::new(capacities.len()),
-            ways: Ways::default(),
+            members: Members::new(capacities.len() + 1),
+            ways: Ways::new(capacities.len() as u32),
             flows: Vec::new(),
             now: 0,
             fabric: capacities.len(),
@@ -166,7 +167,7 @@ impl MaxMin {
 
     /// Gives a link another capacity; zero: it carries nothing.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
-        self.levels.of(link).capacity = capacity;
+        self.levels.set_capacity(link, capacity);
         self.levels.doubt(link);
     }
 
@@ -234,13 +235,13 @@ impl MaxMin {
 
     /// Something of what is kept of a link, its first flows and the links that limit these.
     pub(super) fn glance(&self, link: u32) -> u32 {
-        let links = &self.levels.links;
+        let Levels { links, sums, .. } = &self.levels;
         let read = |read: u32, &flow: &u32| {
             let limit = links.get(self.flows[flow as usize].at as usize);
-            read ^ limit.map_or(0, |link| link.most.to_bits()) ^ self.ways.hops(flow) as u32
+            read ^ limit.map_or(0, |link| link.since as u32) ^ self.ways.hops(flow) as u32
         };
         let flows = self.members.of(link).iter().take(GLANCED);
-        flows.fold(links[link as usize].most.to_bits(), read)
+        flows.fold(links[link as usize].since as u32 ^ sums[link as usize].most.to_bits(), read)
     }
 
     /// What solving has cost so far.
@@ -251,10 +252,10 @@ impl MaxMin {
     /// A link for one flow alone.
     fn own_link(&mut self, cap: f64) -> u32 {
         let link = self.unused_links.pop().unwrap_or_else(|| {
-            self.levels.links.push(Link::new(cap));
+            self.levels.add(cap);
             self.members.add_link()
         });
-        self.levels.of(link).capacity = cap;
+        self.levels.set_capacity(link, cap);
         link
     }
 
@@ -281,8 +282,7 @@ impl MaxMin {
         } else {
             let level = self.levels.level(at);
             self.quit(flow);
-            let ways = &self.ways;
-            self.levels.apart(at, |levels| levels.shift(ways, flow, -level, 0.0));
+            self.levels.shift(at, &self.ways, &[flow], -level, 0.0);
             self.levels.doubt(at);
             self.ends.set(at, self.levels.of(at).due());
         }
@@ -292,8 +292,8 @@ impl MaxMin {
                 self.ways.set_place(moved, link, place);
             }
             if self.members.of(link).is_empty() {
-                let entry = self.levels.of(link);
-                (entry.taken, entry.most) = (0.0, 0.0);
+                let sum = self.levels.sum(link);
+                (sum.taken, sum.most) = (0.0, 0.0);
             }
         }
     }
@@ -322,7 +322,7 @@ impl MaxMin {
         let (left, first) = (finish - entry.clock, entry.first);
         self.flows[flow as usize] = Place { finish: left, at: NOBODY };
         if place == 0 {
-            entry.open();
+            self.levels.open(link);
         } else if finish == first {
             self.find_first(link);
         }

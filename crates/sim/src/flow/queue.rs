@@ -62,9 +62,7 @@ impl Queue {
         let link = self.heads[self.at];
         let next = next(link);
         self.heads[self.at] = next;
-        if next == LAST {
-            self.used[word] &= !(1 << (self.at % 64));
-        }
+        self.used[word] &= !(u64::from(next == LAST) << (self.at % 64));
         self.count -= 1;
         Some(link)
     }

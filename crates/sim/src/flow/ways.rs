@@ -1,9 +1,9 @@
 //! The ways of all flows: links, and the flow's place among the flows of each.
 
 /// So many links of a way are kept with the flow's weight in half a cache line.
-const HEAD: usize = 6;
+pub(super) const HEAD: usize = 6;
 
-/// A flow's weight and the first links of its way.
+/// A flow's weight and the first links of its way; where that is shorter, [`Ways::pad`] follows.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Row {
@@ -12,21 +12,30 @@ struct Row {
     links: [u32; HEAD],
 }
 
-const EMPTY: Row = Row { hops: 0, weight: 1.0, links: [0; HEAD] };
-
 /// By flow, its weight, the links of its way and its place on each.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Ways {
     rows: Vec<Row>,
     places: Vec<[u32; HEAD]>,
     /// Links, with places, of ways that are longer than a row.
     tails: Vec<Vec<(u32, u32)>>,
+    /// In place of a link: there is none.
+    pad: u32,
 }
 
 impl Ways {
+    /// No flows. In place of a link, `pad` means that there is none.
+    pub fn new(pad: u32) -> Ways {
+        Ways { rows: Vec::new(), places: Vec::new(), tails: Vec::new(), pad }
+    }
+
+    fn row(&self, weight: f32) -> Row {
+        Row { hops: 0, weight, links: [self.pad; HEAD] }
+    }
+
     /// Room for one more flow; its number.
     pub fn grow(&mut self) -> u32 {
-        self.rows.push(EMPTY);
+        self.rows.push(self.row(1.0));
         self.places.push([0; HEAD]);
         self.tails.push(Vec::new());
         self.rows.len() as u32 - 1
@@ -38,7 +47,7 @@ impl Ways {
         if self.hops(flow) > HEAD {
             self.tails[at].clear();
         }
-        self.rows[at] = Row { weight, ..EMPTY };
+        self.rows[at] = self.row(weight);
         for link in way {
             let hop = self.hops(flow);
             match self.rows[at].links.get_mut(hop) {
@@ -64,19 +73,20 @@ impl Ways {
     pub fn of(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
         let row = &self.rows[flow as usize];
         let hops = row.hops as usize;
-        let tail = if hops > HEAD { &self.tails[flow as usize][..] } else { &[] };
-        row.links[..hops.min(HEAD)].iter().copied().chain(tail.iter().map(|(link, _)| *link))
+        let tail = self.tail(flow).iter().map(|(link, _)| *link);
+        row.links[..hops.min(HEAD)].iter().copied().chain(tail)
     }
 
-    /// Calls `each` for the links of a way: as a loop over [`Ways::of`], but faster.
-    #[inline(always)]
-    pub fn visit(&self, flow: u32, mut each: impl FnMut(u32)) {
-        let row = &self.rows[flow as usize];
-        let hops = row.hops as usize;
-        row.links[..hops.min(HEAD)].iter().for_each(|link| each(*link));
-        if hops > HEAD {
-            self.tails[flow as usize].iter().for_each(|(link, _)| each(*link));
-        }
+    /// The first links of a way; where it is shorter, the pad.
+    #[inline]
+    pub fn head(&self, flow: u32) -> &[u32; HEAD] {
+        &self.rows[flow as usize].links
+    }
+
+    /// The links of a way that follow the first, with places.
+    #[inline]
+    pub fn tail(&self, flow: u32) -> &[(u32, u32)] {
+        if self.hops(flow) > HEAD { &self.tails[flow as usize] } else { &[] }
     }
 
     /// A link of a way, and the flow's place there.

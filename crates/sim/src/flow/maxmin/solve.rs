@@ -38,19 +38,19 @@ impl MaxMin {
         let weight = self.ways.weight(flow);
         let share = |link: u32| {
             let entry = &self.levels.links[link as usize];
-            ((entry.capacity - entry.taken) / (entry.weight + weight), link)
+            let taken = self.levels.sums[link as usize].taken;
+            ((entry.capacity - taken) / (entry.weight + weight), link)
         };
         let less =
             |least: (f64, u32), next: (f64, u32)| if next.0 < least.0 { next } else { least };
         let (share, link) = self.ways.of(flow).map(share).fold((f64::INFINITY, NOBODY), less);
         self.join(flow, link);
-        let entry = self.levels.of(link);
-        if entry.level == f64::INFINITY {
-            entry.level = share.max(0.0);
+        if self.levels.level(link) == f64::INFINITY {
+            self.levels.limit(link, share.max(0.0));
         }
         self.effort.given += 1;
-        let (level, ways) = (entry.level, &self.ways);
-        self.levels.apart(link, |levels| levels.shift(ways, flow, level, upwards(level)));
+        let level = self.levels.level(link);
+        self.levels.shift(link, &self.ways, &[flow], level, upwards(level));
         self.levels.doubt(link);
     }
 
@@ -63,8 +63,9 @@ impl MaxMin {
             }
             return;
         }
-        let bound = entry.bound();
-        let exceeded = f64::from(entry.most) > bound * (1.0 + self.tie);
+        let bound = self.levels.bound(link);
+        let most = f64::from(self.levels.sums[link as usize].most);
+        let exceeded = most > bound * (1.0 + self.tie);
         if exceeded || self.effort.turns.is_multiple_of(RENEWED) {
             self.scan(link);
         } else if (bound - entry.level).abs() > self.same * entry.level {
@@ -80,9 +81,7 @@ impl MaxMin {
         let change = level - std::mem::replace(&mut entry.level, level);
         let most = if change > 0.0 { upwards(level) } else { 0.0 };
         let own = members.own(link);
-        levels.apart(link, |levels| {
-            own.iter().for_each(|&flow| levels.shift(ways, flow, change, most));
-        });
+        levels.shift(link, ways, own, change, most);
         self.effort.given += own.len() as u64;
         self.moved.push(link);
     }
@@ -92,16 +91,17 @@ impl MaxMin {
         self.effort.scans += 1;
         let fair = self.fair(link);
         let now = self.now;
-        let entry = self.levels.of(link);
-        (entry.taken, entry.most) = (fair.taken, upwards(fair.most));
+        let sum = self.levels.sum(link);
+        (sum.taken, sum.most) = (fair.taken, upwards(fair.most));
         if fair.level == f64::INFINITY {
             return;
         }
+        let entry = self.levels.of(link);
         entry.weight = fair.own;
         let old = entry.level;
         if old == f64::INFINITY {
             entry.wind(now);
-            entry.level = fair.level;
+            self.levels.limit(link, fair.level);
         } else if (fair.level - old).abs() > self.same * old {
             self.settle(link, fair.level);
         }
@@ -119,7 +119,7 @@ impl MaxMin {
         let own = weight_of(self.members.own(link));
         let others = self.members.others(link);
         let share = entry.capacity / (own + weight_of(others));
-        let mut level = if own > 0.0 { entry.bound().max(share) } else { share };
+        let mut level = if own > 0.0 { self.levels.bound(link).max(share) } else { share };
         loop {
             // What those take that get no more than this, the weight of the others, and the least of theirs.
             let (mut taken, mut most, mut weight, mut least) = (0.0, 0.0, own, f64::INFINITY);
@@ -163,8 +163,7 @@ impl MaxMin {
         self.quit(flow);
         self.join(flow, link);
         self.effort.given += 1;
-        self.levels.of(from).taken += weight * old;
-        let ways = &self.ways;
-        self.levels.apart(link, |levels| levels.shift(ways, flow, level - old, upwards(level)));
+        self.levels.give_up(from, weight * old, upwards(level));
+        self.levels.shift(link, &self.ways, &[flow], level - old, 0.0);
     }
 }
