@@ -171,7 +171,12 @@ fn compare(points: &[Measured]) -> Vec<Row> {
     ];
     let of = |point: &Measured| {
         let rows = schemes.iter().flat_map(|&(scheme, note)| {
-            let limits: &[&Quantity] = if note == BUMP_NOTE { &LIMITED } else { &[] };
+            let limits: &[&Quantity] = match scheme {
+                "bump" => &LIMITED,
+                // Two packets of room say nothing about a queue of 100 KB.
+                "bump, 3 KB" => &[&LIMITED_DROPS],
+                _ => &[],
+            };
             let notices: &[&Quantity] = if scheme == "without" { &[] } else { &[&NOTICES] };
             let all = CONGESTED.iter().chain(limits).chain(notices);
             all.filter_map(|quantity| point.row(scheme, quantity, stated(quantity, scheme), note))
