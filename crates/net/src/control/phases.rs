@@ -51,6 +51,7 @@ impl Phases {
         }
         Ok(Phases { days, pause: job.compute })
     }
+
     /// A round by the clock: the first circuits while hosts compute, then each for `stretch` times what its bytes take on
     /// a circuit, never less than a day.
     pub fn week(&self, terms: &Terms, stretch: f64) -> Week {
@@ -66,6 +67,7 @@ impl Phases {
         }
         week
     }
+
     /// Which configurations there are.
     pub fn configurations(&self) -> Vec<Matching> {
         self.days.iter().map(|(circuits, _)| circuits.clone()).collect()
