@@ -184,7 +184,8 @@ fn a_discipline_with_maps_and_the_packets_bytes_does_what_the_same_does_in_rust(
     load("heavy").into_iter().for_each(marks_the_heavy);
 }
 
-/// `bpf/heavy.o`: `clang -O2 -g -target bpf -c heavy.c -o heavy.o && llvm-strip -g heavy.o`, of LLVM 14.
+/// `bpf/heavy.o`: `clang -O2 -g -target bpf -fdebug-compilation-dir=. -c heavy.c -o heavy.o && llvm-strip -g heavy.o`,
+/// of LLVM 14.
 const HEAVY: &[u8] = include_bytes!("../bpf/heavy.o");
 
 #[test]
