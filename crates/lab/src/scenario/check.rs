@@ -364,7 +364,15 @@ fn known_link(graph: &Graph, link: &str) -> Fit {
     ensure(!graph.links_named(link).is_empty(), "link", || {
         let all = graph.links.iter().rev().flat_map(both);
         let names: Vec<String> = all.map(|(a, b)| format!("{}-{}", name(a), name(b))).collect();
-        let some: Vec<String> = names.iter().step_by(2).take(3).map(|l| format!("`{l}`")).collect();
+        // Links at a node that was named, if one was; those to a scheduler of circuits never fail.
+        let named = |name: &&String| name.split('-').any(|end| link.split('-').any(|it| it == end));
+        let fails = |name: &&String| !name.split('-').any(|end| end == "scheduler");
+        let mut near: Vec<&String> = names.iter().filter(fails).filter(named).collect();
+        if near.is_empty() {
+            near = names.iter().filter(fails).collect();
+        }
+        let some: Vec<String> =
+            near.iter().step_by(2).take(3).map(|name| format!("`{name}`")).collect();
         format!(
             "`link` = \"{link}\" is not in this fabric: write the names of its two ends, for example {}{}",
             some.join(", "),
