@@ -243,14 +243,15 @@ impl Case {
 /// One pipeline at times alone, at times at once with the others.
 type Turns = Vec<(Option<Span>, Span)>;
 
-/// Pipelines on threads of their own that share one table, again and again; in between the first has it
-/// alone. What counts is from the first one's begin to the last one's end, at the best time: where a
+/// Pipelines on threads and processors of their own that share one table, again and again; in between the
+/// first has it alone. What counts is from the first one's begin to the last one's end, at the best time: where a
 /// thread has to wait for its processor, that is longer, so that threads which do not really run at once
 /// do not look fast.
 fn side_by_side(threads: u32, levels: Shared, rounds: u32) -> Measured {
     let barrier = Barrier::new(threads as usize);
     let rounds = (rounds * 5).div_ceil(PARTS);
     let one = |thread: u32, levels: Shared| {
+        usage::stay_on(thread as usize);
         let mut load = Load::new(pipeline(levels, |_| threshold()), thread + 1);
         let mut turn = |nth: u32| {
             let alone = (thread == 0).then(|| load.pass(rounds, 2 * nth));
