@@ -10,6 +10,10 @@
 //! others' bytes up to a slack later, and its own, too, once there was news. Where it counts a byte at most
 //! that late, and none twice, `n` pipelines estimate at most `n - 1` slacks too low and `n` too high,
 //! however long they run. One pipeline alone hears no news, and is exact; without slack all are.
+//!
+//! What was kept may be forgotten where the queue has been empty since: with it or without, the level is
+//! the same. A pipeline knows that when the queue has been empty to its knowledge for as long as the slacks
+//! of all others take to drain, without news.
 
 use crate::levels::Levels;
 #[cfg(all(loom, test))]
@@ -41,24 +45,26 @@ struct Known {
 #[derive(Debug)]
 pub struct Shared {
     table: Arc<[Told]>,
+    /// The most that it may keep, in bytes.
     slack: u64,
+    /// The most that all others keep.
+    others: u64,
     known: Vec<Known>,
 }
 
-/// Another pipeline's levels of the same queues.
-impl Clone for Shared {
-    fn clone(&self) -> Shared {
-        let known = vec![Known::default(); self.known.len()];
-        Shared { table: Arc::clone(&self.table), slack: self.slack, known }
-    }
-}
-
 impl Shared {
-    /// So many empty queues, of each of which a pipeline may keep at most `slack` to itself. Clones share
-    /// them.
-    pub fn new(queues: usize, slack: Bytes) -> Shared {
-        let table = (0..queues).map(|_| Told(AtomicU64::new(0))).collect();
-        Shared { table, slack: slack.0, known: vec![Known::default(); queues] }
+    /// The levels of so many pipelines, which share so many empty queues. Of each queue a pipeline may keep
+    /// at most `slack` to itself.
+    pub fn among(pipelines: usize, queues: usize, slack: Bytes) -> Vec<Shared> {
+        let table: Arc<[Told]> = (0..queues).map(|_| Told(AtomicU64::new(0))).collect();
+        let others = slack.0.saturating_mul(pipelines.saturating_sub(1) as u64);
+        let one = |_| Shared {
+            table: Arc::clone(&table),
+            slack: slack.0,
+            others,
+            known: vec![Known::default(); queues],
+        };
+        (0..pipelines).map(one).collect()
     }
 }
 
@@ -100,16 +106,14 @@ impl Known {
 
 impl Levels for Shared {
     #[inline]
-    fn level(&mut self, at: usize, _queue: &VirtualQueue, now: Time) -> Time {
+    fn level(&mut self, at: usize, queue: &VirtualQueue, now: Time) -> Time {
         let (Some(known), Some(told)) = (self.known.get_mut(at), self.table.get(at)) else {
             return Time::ZERO;
         };
         let told = Time::ps(told.0.load(Ordering::Relaxed));
         if told != known.told {
             known.hear(told, now);
-        } else if known.level <= now {
-            // What has drained before others told anything need not be told: with it or without, the
-            // queue is empty now.
+        } else if known.level <= now && known.level + queue.pace().time_for(self.others) <= now {
             known.kept = Time::ZERO;
         }
         known.level

@@ -31,7 +31,7 @@ mod one_thread {
         ) {
             let queue = queue(capacity);
             let mut all = VirtualQueue::new(GIGABIT.pace(), Bytes(u64::from(u32::MAX)));
-            let mut levels: Vec<Shared> = vec![Shared::new(2, Bytes(slack)); pipelines];
+            let mut levels = Shared::among(pipelines, 2, Bytes(slack));
             let (low, high) = (slack * (pipelines as u64 - 1), slack * pipelines as u64);
             let (low, high) = if pipelines == 1 { (0, 0) } else { (low + 1, high + 1) };
             let mut now = Time::ZERO;
@@ -58,7 +58,7 @@ mod one_thread {
         ) {
             let queue = queue(capacity);
             let (pipelines, slack) = if several { (4, 0) } else { (1, slack) };
-            let mut levels = vec![Shared::new(1, Bytes(slack)); pipelines];
+            let mut levels = Shared::among(pipelines, 1, Bytes(slack));
             let mut own = Own::new(1);
             let mut now = Time::ZERO;
             for (gap, who, len) in packets {
@@ -70,12 +70,16 @@ mod one_thread {
         }
     }
 
+    fn two(slack: u64) -> [Shared; 2] {
+        let all = Shared::among(2, 1, Bytes(slack));
+        all.try_into().expect("two")
+    }
+
     /// Three packets of 1,250 bytes take 30 us. The first two are kept, the third is told with them.
     #[test]
     fn others_hear_of_what_exceeds_the_slack() {
         let queue = queue(100_000);
-        let mut one = Shared::new(1, Bytes(2_500));
-        let mut other = one.clone();
+        let [mut one, mut other] = two(2_500);
         for heard in [0, 0, 30] {
             assert!(one.fill(0, &queue, 1_250, Time::ZERO));
             assert_eq!(other.level(0, &queue, Time::ZERO), Time::us(heard));
@@ -83,25 +87,47 @@ mod one_thread {
         assert_eq!(one.level(0, &queue, Time::ZERO), Time::us(30));
     }
 
+    /// 1,250 bytes take 10 us, the other's slack of 2,500 bytes 20 us: after 30 us the queue was empty at
+    /// some time, and nothing need be told. Sooner that is not known.
     #[test]
-    fn what_has_drained_is_never_told() {
-        let queue = queue(100_000);
-        let mut one = Shared::new(1, Bytes(2_500));
-        for n in 0..100 {
-            let now = Time::us(10 * n);
-            assert!(one.level(0, &queue, now) <= now);
-            assert!(one.fill(0, &queue, 1_250, now));
+    fn what_has_drained_for_certain_is_never_told() {
+        for (gap, told) in [(30, false), (29, true)] {
+            let queue = queue(100_000);
+            let [mut one, mut other] = two(2_500);
+            for n in 0..100 {
+                let now = Time::us(gap * n);
+                assert!(one.level(0, &queue, now) <= now);
+                assert!(one.fill(0, &queue, 1_250, now));
+            }
+            assert_eq!(other.level(0, &queue, Time::ZERO) > Time::ZERO, told);
         }
-        assert_eq!(one.clone().level(0, &queue, Time::ZERO), Time::ZERO);
+    }
+
+    /// Both take the queue for empty after 20 us, though with what both have kept it is not.
+    #[test]
+    fn two_that_drain_the_same_queue_do_not_both_forget() {
+        let queue = queue(100_000);
+        let mut both = two(2_500);
+        for n in 0..100 {
+            let now = Time::us(20 * n);
+            for one in &mut both {
+                one.level(0, &queue, now);
+                assert!(one.fill(0, &queue, 2_500, now) || n > 30);
+            }
+        }
+        // 250 bytes come in a microsecond, and 125 leave.
+        let now = Time::us(2_000);
+        let full = queue.pace().time_for(100_000 - 3 * 2_500);
+        assert!(both[0].level(0, &queue, now).since(now) >= full);
     }
 
     #[test]
     fn what_does_not_fit_is_not_filled_in() {
         let queue = queue(2_000);
-        let mut shared = Shared::new(1, Bytes(0));
-        assert!(shared.fill(0, &queue, 1_250, Time::ZERO));
-        assert!(!shared.fill(0, &queue, 1_250, Time::ZERO));
-        assert_eq!(shared.clone().level(0, &queue, Time::ZERO), Time::us(10));
+        let [mut one, mut other] = two(0);
+        assert!(one.fill(0, &queue, 1_250, Time::ZERO));
+        assert!(!one.fill(0, &queue, 1_250, Time::ZERO));
+        assert_eq!(other.level(0, &queue, Time::ZERO), Time::us(10));
     }
 
     #[test]
@@ -109,7 +135,8 @@ mod one_thread {
         const PACKETS: u64 = 20_000;
         let queue = queue(1_000_000_000);
         for slack in [0, 1_250, 20_000] {
-            let shared = Shared::new(2, Bytes(slack));
+            let mut all = Shared::among(4, 2, Bytes(slack));
+            let mut watcher = all.pop().expect("four");
             let fill = |mut one: Shared| {
                 for _ in 0..PACKETS {
                     one.level(1, &queue, Time::ZERO);
@@ -118,14 +145,14 @@ mod one_thread {
                 one.known[1].kept
             };
             let kept: Vec<Time> = std::thread::scope(|scope| {
-                let clones = [shared.clone(), shared.clone(), shared.clone()];
-                let running = clones.map(|one| scope.spawn(|| fill(one)));
-                running.map(|one| one.join().expect("it only counts")).to_vec()
+                let spawn = |one| scope.spawn(|| fill(one));
+                let running: Vec<_> = all.into_iter().map(spawn).collect();
+                running.into_iter().map(|one| one.join().expect("it only counts")).collect()
             });
-            let told = shared.clone().level(1, &queue, Time::ZERO);
+            let told = watcher.level(1, &queue, Time::ZERO);
             let all = kept.into_iter().fold(told, |sum, kept| sum + kept);
             assert_eq!(all, Time::us(10 * 3 * PACKETS), "{slack}");
-            assert_eq!(shared.clone().level(0, &queue, Time::ZERO), Time::ZERO);
+            assert_eq!(watcher.level(0, &queue, Time::ZERO), Time::ZERO);
         }
     }
 }
@@ -139,7 +166,9 @@ mod interleavings {
     /// how many had room.
     fn two(slack: u64, packets: u32, capacity: u64, check: fn(Time, usize)) {
         loom::model(move || {
-            let shared = Shared::new(1, Bytes(slack));
+            let mut all = Shared::among(3, 1, Bytes(slack));
+            let (mut watcher, second) = (all.remove(2), all.remove(1));
+            let first = all.remove(0);
             let pass = move |mut one: Shared| {
                 let fits = (0..packets).filter(|_| {
                     one.level(0, &queue(capacity), Time::ZERO);
@@ -147,10 +176,9 @@ mod interleavings {
                 });
                 (fits.count(), one.known[0].kept)
             };
-            let (first, second) = (shared.clone(), shared.clone());
             let there = loom::thread::spawn(move || pass(first));
             let (here, there) = (pass(second), there.join().expect("it only counts"));
-            let told = shared.clone().level(0, &queue(capacity), Time::ZERO);
+            let told = watcher.level(0, &queue(capacity), Time::ZERO);
             check(told + here.1 + there.1, here.0 + there.0);
         });
     }

@@ -5,6 +5,7 @@
 use crate::benchmark::Row;
 use crate::usage;
 use slotline_bump::object::{SECTION, wrap};
+use slotline_bump::pipeline::FRAMING;
 use slotline_bump::{ByDestination, EbpfDiscipline, Levels, Own, Pipeline, Shared, ebpf};
 use slotline_net::aqm::bank::{Counts, Entry};
 use slotline_net::aqm::spec::RedSpec;
@@ -56,12 +57,16 @@ pub fn cases() -> Vec<Case> {
     [&alone[..], &shared].concat()
 }
 
-/// Frames of 64 bytes with their check sequence to random destinations: half of them go to eight, whose
-/// queues fill up.
+/// Where the `n`th frame goes: half of them go to eight hosts, whose queues fill up.
+fn host(n: u32, salt: u32) -> u32 {
+    let draw = mix32(n ^ mix32(salt));
+    if draw.is_multiple_of(2) { draw / 2 % 8 } else { draw / 2 % QUEUES }
+}
+
+/// Frames of 64 bytes with their check sequence to random destinations.
 fn frames(salt: u32) -> Vec<[u8; LENGTH]> {
     let frame = |n: u32| {
-        let draw = mix32(n ^ mix32(salt));
-        let host = if draw.is_multiple_of(2) { draw / 2 % 8 } else { draw / 2 % QUEUES };
+        let host = host(n, salt);
         let mut frame = [0u8; LENGTH];
         frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00]);
         frame[14..24].copy_from_slice(&[0x45, 2, 0, 46, 0, 0, 0, 0, 64, 6]);
@@ -84,7 +89,7 @@ fn pipeline<D: Discipline, L: Levels>(
     for host in 0..QUEUES {
         classifier.queue_of(std::net::Ipv4Addr::from(0x0a00_0000 + host).into());
     }
-    Pipeline::new(classifier, entries, levels, slotline_bump::pipeline::FRAMING)
+    Pipeline::new(classifier, entries, levels, FRAMING)
 }
 
 /// A pipeline with what passes it.
@@ -200,12 +205,8 @@ impl Case {
                 };
                 (measure(pipeline(own(), discipline), rounds), 1)
             }
-            Case::SharedTable(threads) => {
-                (side_by_side(threads, Shared::new(queues, SLACK), rounds), threads)
-            }
-            Case::ExactTable(threads) => {
-                (side_by_side(threads, Shared::new(queues, Bytes(0)), rounds), threads)
-            }
+            Case::SharedTable(threads) => (side_by_side(threads, SLACK, rounds), threads),
+            Case::ExactTable(threads) => (side_by_side(threads, Bytes(0), rounds), threads),
         };
         self.rows(&measured, threads)
     }
@@ -225,6 +226,10 @@ impl Case {
             row("marked", measured.marked * 100.0, "%"),
         ];
         rows.extend(measured.times.map(|times| row("times_one", times, "times")));
+        if let Case::SharedTable(threads @ 2..) = self {
+            let (mean, most) = error(threads, 100);
+            rows.extend([row("error_mean", mean, "B"), row("error_most", most as f64, "B")]);
+        }
         rows
     }
 
@@ -240,6 +245,31 @@ impl Case {
     }
 }
 
+/// How far estimates of so many pipelines are from what the queues would hold, in bytes: the mean and the
+/// most, where each lets its frames pass in turn.
+fn error(threads: u32, rounds: u32) -> (f64, u64) {
+    let (queue, len) = (queue(), LENGTH as u32 + FRAMING);
+    let mut levels = Shared::among(threads as usize, QUEUES as usize, SLACK);
+    // What has passed is in the queue, whatever its capacity.
+    let endless = VirtualQueue::new(RATE.pace(), Bytes(u32::MAX.into()));
+    let mut real = vec![endless; QUEUES as usize];
+    let (mut sum, mut most) = (0, 0);
+    let packets = rounds * FRAMES as u32 * threads;
+    for n in 0..packets {
+        let (thread, nth) = (n % threads, n / threads);
+        let now = Time::ps(GAP.as_ps() * u64::from(n) / u64::from(threads));
+        let at = host(nth % FRAMES as u32, thread + 1) as usize;
+        let own = &mut levels[thread as usize];
+        let estimate = RATE.pace().bytes_in(own.level(at, &queue, now).since(now));
+        let off = estimate.abs_diff(real[at].bytes(now));
+        (sum, most) = (sum + off, off.max(most));
+        if own.fill(at, &queue, len, now) {
+            real[at].add(len, now);
+        }
+    }
+    (sum as f64 / f64::from(packets.max(1)), most)
+}
+
 /// One pipeline at times alone, at times at once with the others.
 type Turns = Vec<(Option<Span>, Span)>;
 
@@ -247,7 +277,7 @@ type Turns = Vec<(Option<Span>, Span)>;
 /// first has it alone. What counts is from the first one's begin to the last one's end, at the best time: where a
 /// thread has to wait for its processor, that is longer, so that threads which do not really run at once
 /// do not look fast.
-fn side_by_side(threads: u32, levels: Shared, rounds: u32) -> Measured {
+fn side_by_side(threads: u32, slack: Bytes, rounds: u32) -> Measured {
     let barrier = Barrier::new(threads as usize);
     let rounds = (rounds * 5).div_ceil(PARTS);
     let one = |thread: u32, levels: Shared| {
@@ -264,11 +294,12 @@ fn side_by_side(threads: u32, levels: Shared, rounds: u32) -> Measured {
         (turns, load.marked())
     };
     let done: Vec<(Turns, f64)> = std::thread::scope(|scope| {
-        let spawn = |thread| {
-            let (one, levels) = (&one, levels.clone());
+        let spawn = |(thread, levels)| {
+            let one = &one;
             scope.spawn(move || one(thread, levels))
         };
-        let running: Vec<_> = (0..threads).map(spawn).collect();
+        let levels = Shared::among(threads as usize, QUEUES as usize, slack);
+        let running: Vec<_> = (0..threads).zip(levels).map(spawn).collect();
         running.into_iter().map(|thread| thread.join().expect("frames pass")).collect()
     });
     together(&done, f64::from(rounds) * FRAMES as f64)
@@ -307,6 +338,10 @@ mod tests {
             let rows = case.run(2);
             assert!(rows[0].value > 0.0, "{case:?}");
             assert!(rows[2].value >= 0.0 && rows[2].value < 100.0, "{case:?}");
+            if let Case::SharedTable(threads @ 2..) = case {
+                let most = f64::from(threads) * SLACK.0 as f64;
+                assert!(rows[4].value > 0.0 && rows[5].value <= most + 1.0, "{case:?}");
+            }
         }
     }
 }
