@@ -22,6 +22,7 @@ pub mod memory;
 pub mod notice;
 pub mod object;
 pub mod pipeline;
+pub mod shared;
 pub mod vm;
 pub mod watch;
 
@@ -29,6 +30,7 @@ pub use classify::{ByDestination, Classify};
 pub use ebpf::{EbpfDiscipline, Loaded};
 pub use frame::{Content, Fault, Packet};
 pub use guard::Guarded;
-pub use levels::{Levels, Own, Shared};
+pub use levels::{Levels, Own};
 pub use pipeline::{Action, Malformed, Passed, Pipeline, Process};
+pub use shared::Shared;
 pub use watch::Watched;

@@ -137,12 +137,12 @@ impl<C: Classify, D: Discipline, L: Levels, P: Process> Pipeline<C, D, L, P> {
         let Some(queue) = self.classifier.classify(&packet) else { return self.unclassified() };
         let at = queue as usize;
         let Some(entry) = self.entries.get_mut(at) else { return self.unclassified() };
-        let seen = self.levels.level(at);
+        let seen = self.levels.level(at, &entry.queue, now);
         let found = entry.queue.at_level(seen);
         let (len, ect) = (length + self.framing, packet.ecn != NOT_ECT);
         entry.counts.packets += 1;
         let (fate, filled) = entry.judge(found, (len, frame), ect, now);
-        let fits = filled.is_none() || self.levels.fill(at, &entry.queue, seen, len, now);
+        let fits = filled.is_none() || self.levels.fill(at, &entry.queue, len, now);
         let action = if fits { action(fate) } else { Action::Full };
         let action = self.carry_out(action, frame, &packet, queue);
         Passed { action, queue: Some(queue), found: seen.since(now) }

@@ -25,3 +25,21 @@ pub fn peak_rss_bytes() -> u64 {
         line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
 }
+
+/// Keeps the calling thread on one of the processors that it may use: the `nth`, counted round. Where the
+/// system does not say which these are, it stays free.
+#[cfg(target_os = "linux")]
+pub fn stay_on(nth: usize) {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let Ok(all) = sched_getaffinity(None) else { return };
+    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect();
+    let Some(own) = allowed.get(nth % allowed.len().max(1)) else { return };
+    let mut one = CpuSet::new();
+    one.set(*own);
+    // Where that is not allowed, the system's own choice has to do.
+    let _ = sched_setaffinity(None, &one);
+}
+
+/// Other systems are left to choose.
+#[cfg(not(target_os = "linux"))]
+pub fn stay_on(_nth: usize) {}
