@@ -43,7 +43,8 @@ impl CoreNetSpec {
             );
         };
         if fabric.packet.is_some() {
-            let why = "`core` and `packet` exclude each other: the core is what carries packets here";
+            let why =
+                "`core` and `packet` exclude each other: the core is what carries packets here";
             return fail("packet", why.into());
         }
         count("core.switches", self.switches, 256)?;
@@ -170,8 +171,8 @@ impl Roles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Dark, TopologySpec};
     use crate::time::Time;
+    use crate::topology::{Dark, TopologySpec};
 
     fn fabric() -> HybridSpec {
         let circuits = CircuitNetSpec {

@@ -3,6 +3,7 @@
 mod board;
 mod dark;
 mod packet;
+mod patched;
 mod relay;
 mod scheduler;
 mod shares;
@@ -12,6 +13,7 @@ mod weekly;
 
 pub use dark::CircuitSwitch;
 pub use packet::PacketSwitch;
+pub use patched::{Patched, PatchedConfig};
 pub use scheduler::{CircuitScheduler, SchedulerConfig};
 pub use tor::{Circuits, Tor, TorConfig};
 pub use weekly::Weekly;
