@@ -13,9 +13,9 @@ mod tree;
 mod validate;
 mod wiring;
 
+pub use cores::CoreNetSpec;
 pub use fat_tree::FatTreeSpec;
 pub use graph::{FabricFormat, GraphFault, GraphLink, GraphPart, GraphSpec};
-pub use cores::CoreNetSpec;
 pub use hybrid::{CircuitNetSpec, Dark, HybridSpec, PacketNetSpec, RackOf, Role, Roles};
 pub use leaf_spine::LeafSpineSpec;
 pub use spec::{LinkOverride, TopologySpec};

@@ -2,6 +2,7 @@
 
 mod board;
 mod dark;
+mod flows;
 mod packet;
 mod patched;
 mod relay;

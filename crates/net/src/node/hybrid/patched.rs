@@ -1,6 +1,9 @@
 //! A packet switch whose uplinks end at patch panels: the switch of a rack, or a core switch. It queues packets as any
 //! switch does; where its uplinks lead changes while it runs.
 
+mod node;
+
+use super::flows::Flows;
 use super::message;
 use super::sums::Sums;
 use super::weekly::Weekly;
@@ -9,13 +12,12 @@ use crate::hybrid::{Agenda, AtNight, Deed, Ledger, Rank, Voq, VoqSpec, VoqStats,
 use crate::id::{HostId, PortId};
 use crate::node::egress::Stored;
 use crate::node::switch::Switch;
-use crate::node::{Census, Change, Cx, DropReason, Node, Note, Tally};
+use crate::node::{Census, Change, Cx, DropReason, Node, Note};
 use crate::rng::mix32;
 use crate::time::Time;
 use crate::topology::{RackOf, Roles};
 use crate::units::Pace;
 use crate::wire::circuits::Message;
-use std::any::Any;
 
 /// What such a switch is made from.
 pub struct PatchedConfig {
@@ -53,14 +55,6 @@ struct Line {
     open: Option<(u16, Time)>,
 }
 
-/// The packets of one rack for another, wherever they wait.
-#[derive(Clone, Copy, Default)]
-struct Flow {
-    stats: VoqStats,
-    packets: u32,
-    bytes: u64,
-}
-
 /// What was counted beside.
 #[derive(Clone, Copy, Default)]
 struct Counts {
@@ -83,7 +77,7 @@ pub struct Patched {
     /// By destination: what has no way, from own hosts and from other switches.
     waiting: [Vec<Voq>; 2],
     /// By destination.
-    flows: Vec<Flow>,
+    flows: Flows,
     /// The earliest wake-up asked for and not yet had.
     wake: Time,
     census: Census,
@@ -117,7 +111,7 @@ impl Patched {
             lines,
             line_of,
             waiting: [waiting(), waiting()],
-            flows: vec![Flow::default(); racks],
+            flows: Flows::new(racks),
             wake: Time::MAX,
             census: Census::default(),
             sums: Sums::new(racks),
@@ -138,7 +132,7 @@ impl Patched {
 
     /// What happened to packets for `rack`, and how long there was a direct circuit.
     pub fn stats(&self, rack: usize) -> (VoqStats, Time) {
-        (self.flows[rack].stats, self.sums.up(rack))
+        (self.flows.of(rack), self.sums.up(rack))
     }
 
     fn is_rack(&self) -> bool {
@@ -172,9 +166,7 @@ impl Patched {
             {
                 ledger.arrives(packet.flow, packet.seq);
             }
-            let stats = &mut self.flows[to as usize].stats;
-            stats.arrived += 1;
-            stats.carries_data |= packet.len > crate::hybrid::voq::DATA;
+            self.flows.came(to as usize, &packet);
         }
         self.dispatch(from, to as usize, packet, cx);
     }
@@ -189,33 +181,16 @@ impl Patched {
         self.config.switch.enqueue((from, out), packet, cx);
         let taken = self.config.switch.census().held > before;
         if fresh {
-            self.count(to, &packet, taken);
+            self.flows.queued(to, &packet, taken);
         }
     }
 
-    /// A packet of an own host was queued, or was not.
-    fn count(&mut self, to: usize, packet: &Packet, taken: bool) {
-        let flow = &mut self.flows[to];
-        if !taken {
-            flow.stats.refused += 1;
-            return;
-        }
-        flow.packets += 1;
-        flow.bytes += u64::from(packet.len);
-        flow.stats.longest = flow.stats.longest.max(flow.packets);
-    }
-
-    fn uncount(&mut self, to: usize, packet: &Packet) {
-        let flow = &mut self.flows[to];
-        flow.packets -= 1;
-        flow.bytes -= u64::from(packet.len);
-    }
-
+    /// A packet without a way waits for one.
     fn wait(&mut self, fresh: bool, to: usize, packet: Packet, cx: &mut Cx<'_>) {
         self.counts.waited += 1;
         let taken = self.waiting[usize::from(!fresh)][to].push(packet, cx.now);
         if fresh {
-            self.count(to, &packet, taken);
+            self.flows.queued(to, &packet, taken);
         }
         if !taken {
             return cx.drop(&packet, DropReason::Full);
@@ -275,7 +250,7 @@ impl Patched {
     fn cut(&mut self, port: PortId, stored: &Stored, cx: &mut Cx<'_>) {
         self.sums.cut += 1;
         if self.is_host(stored.from) {
-            self.uncount(self.rack_of.of(stored.packet.dst) as usize, &stored.packet);
+            self.flows.gone(self.rack_of.of(stored.packet.dst) as usize, &stored.packet);
         }
         self.config.switch.lose(port, &stored.packet, DropReason::LinkDown, cx);
     }
@@ -289,23 +264,17 @@ impl Patched {
             return packet;
         }
         let to = self.rack_of.of(packet.dst) as usize;
-        self.uncount(to, &packet);
         if let Some(ledger) = &mut self.config.ledger
             && packet.kind == Kind::Data
         {
             ledger.leaves(packet.flow, packet.seq);
         }
-        let (waited, len) = (now.since(since), u64::from(packet.len));
-        let direct = next as usize == to;
-        let stats = &mut self.flows[to].stats;
-        stats.left += 1;
-        stats.waited += waited.as_ps();
+        let (waited, direct) = (now.since(since), next as usize == to);
+        self.flows.left(to, &packet, waited, direct);
         packet.put_on_path(u8::from(direct));
         if direct {
-            stats.circuit_bytes += len;
             self.sums.circuit(&packet, waited + self.config.delay);
         } else {
-            stats.packet_bytes += len;
             self.sums.packet(&packet, waited + self.config.delay.times(2));
             self.sums.first_hops += u64::from(next < self.config.roles.racks);
         }
@@ -350,7 +319,7 @@ impl Patched {
             let port = line.port;
             cx.kick(port);
             if line.open.map(|open| open.0) == new.map(|open| open.0) {
-                self.goes_on(line.open, new);
+                self.goes_on(line.open, new, cx);
                 continue;
             }
             if let Some((to, until)) = line.open {
@@ -386,7 +355,7 @@ impl Patched {
     fn again(&mut self, from: PortId, packet: Packet, cx: &mut Cx<'_>) {
         let to = self.rack_of.of(packet.dst) as usize;
         if self.is_host(from) {
-            self.uncount(to, &packet);
+            self.flows.gone(to, &packet);
         }
         self.dispatch(from, to, packet, cx);
     }
@@ -396,7 +365,7 @@ impl Patched {
         // A port that stands for all those of its kind.
         let ports = [PortId(0), self.lines.first().map_or(PortId(0), |line| line.port)];
         for (kind, from) in ports.into_iter().enumerate() {
-            for to in 0..self.flows.len() {
+            for to in 0..self.config.roles.racks as usize {
                 while let Some(packet) = self.waiting[kind][to].first().copied() {
                     if self.way(kind == 0, to, &packet, cx.now).is_none() {
                         break;
@@ -428,12 +397,17 @@ impl Patched {
     }
 
     /// The same circuit as before, perhaps for longer.
-    fn goes_on(&mut self, before: Option<(u16, Time)>, now: Option<(u16, Time)>) {
-        if let (Some((to, old)), Some((_, new))) = (before, now)
+    fn goes_on(&mut self, old: Option<(u16, Time)>, new: Option<(u16, Time)>, cx: &mut Cx<'_>) {
+        let roles = self.config.roles;
+        if let (Some((to, old)), Some((_, new))) = (old, new)
             && self.is_rack()
-            && u32::from(to) < self.config.roles.racks
+            && u32::from(to) < roles.racks
+            && old != new
         {
             self.sums.longer_day(to.into(), new.since(old));
+            let first = |rack: u32| HostId(rack * roles.hosts);
+            let (host, dst) = (first(self.config.seat), first(to.into()));
+            cx.note(Note::Circuit { host, dst, until: new });
         }
     }
 
@@ -448,7 +422,7 @@ impl Patched {
                 ledger.give_up(cx.now);
                 ledger.bytes()
             }
-            None => self.flows.iter().map(|flow| flow.bytes).collect(),
+            None => self.flows.bytes(),
         };
         let report = Message::Report { week, rack: self.config.seat as u16, bytes };
         self.say(&report, cx);
@@ -486,83 +460,5 @@ impl Patched {
         self.wires.port(uplink, end, works);
         self.settle(cx);
         self.say(&Message::Port { rack: end, uplink, works }, cx);
-    }
-}
-
-impl Node for Patched {
-    fn start(&mut self, cx: &mut Cx<'_>) {
-        self.carry_out(cx);
-    }
-
-    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        let news = self.config.roles.news_port(self.config.seat);
-        match packet.kind {
-            Kind::Control if port == news => self.hear(&packet, cx),
-            Kind::Pause => self.config.switch.receive(port, packet, cx),
-            _ => self.forward(port, packet, cx),
-        }
-    }
-
-    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        match self.line(port) {
-            Some(_) => self.by_panel(port, cx),
-            None => self.config.switch.transmit(port, cx),
-        }
-    }
-
-    fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
-        if self.wake <= cx.now {
-            self.wake = Time::MAX;
-        }
-        self.carry_out(cx);
-    }
-
-    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
-        match change {
-            Change::Up(port) => self.link(*port, true, change, cx),
-            Change::Down(port) => self.link(*port, false, change, cx),
-            _ => {
-                if let Change::Rate(port, rate) = change {
-                    self.config.paces[port.at()] = rate.pace();
-                }
-                self.config.switch.change(change, cx);
-            }
-        }
-    }
-
-    fn census(&self) -> Census {
-        let (own, inner) = (self.census, self.config.switch.census());
-        Census {
-            created: own.created + inner.created,
-            consumed: own.consumed + inner.consumed,
-            held: own.held + inner.held,
-        }
-    }
-
-    fn tally(&self, tally: &mut Tally) {
-        if self.is_rack() {
-            let stats: Vec<VoqStats> = self.flows.iter().map(|flow| flow.stats).collect();
-            self.sums.tally(&stats, tally);
-        }
-        tally.add("links_rewired", self.counts.rewirings);
-        tally.add("packets_moved_by_night", self.counts.moved);
-        tally.add("packets_without_a_way", self.counts.waited);
-        tally.add("packets_by_core", self.counts.by_core);
-        tally.add("relayed_packets", self.counts.by_rack);
-        if let Some(weekly) = self.config.weekly.as_ref().filter(|_| self.is_rack()) {
-            tally.add("late_weeks", weekly.late);
-        }
-    }
-
-    fn queued(&self, port: PortId) -> u64 {
-        self.config.switch.queued(port)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
