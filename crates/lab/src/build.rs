@@ -140,7 +140,7 @@ fn builder<'a>(
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
     // Racks' switches hash flows where there is a core; they queue by rack where there is none.
-    let hashes = scenario.fabric.hybrid().is_some_and(|fabric| fabric.core.is_some());
+    let hashes = scenario.fabric.has_core();
     let spread = match spread(routing, scheme) {
         Spread::PerPair if hashes => Spread::PerFlow,
         usual => usual,

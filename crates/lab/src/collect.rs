@@ -38,6 +38,8 @@ pub struct Scene {
     pub ideal: bool,
     /// Circuit switches: what is sent there arrives wherever the circuit leads.
     pub circuits: Vec<NodeId>,
+    /// Whether racks queue by port, not by the rack that packets are for: where a core is behind circuit switches.
+    pub by_port: bool,
 }
 
 impl Scene {

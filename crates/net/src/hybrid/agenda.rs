@@ -47,20 +47,20 @@ pub enum Deed {
         /// When it goes down.
         until: Time,
     },
-    /// Where whole plans are known: a circuit that ends at `from` goes on until `until`.
+    /// Where whole plans are known: a circuit is up.
+    Up {
+        /// The circuit.
+        wire: Wire,
+        /// When it goes down.
+        until: Time,
+    },
+    /// A circuit that ends at `from` goes on until `until`.
     Stay {
         /// The circuit.
         wire: Wire,
         /// When its next day begins.
         from: Time,
         /// When that ends.
-        until: Time,
-    },
-    /// A circuit of whatever switch is up.
-    Up {
-        /// The circuit.
-        wire: Wire,
-        /// When it goes down.
         until: Time,
     },
     /// It goes down, unless it was told to stay.

@@ -49,47 +49,36 @@ impl CoreNetSpec {
         }
         count("core.switches", self.switches, 256)?;
         positive("core.rate", self.rate.unwrap_or(circuits.rate))?;
-        let (racks, panels) = (fabric.racks, circuits.switches);
-        let (ports, cores) = (u64::from(self.ports), u64::from(self.switches));
-        let each = u64::from(racks) * u64::from(panels);
-        if self.ports == 0 || !self.ports.is_multiple_of(racks) {
-            return fail(
-                "core.ports",
-                format!(
-                    "`ports` = {}: each rack has as many links to each core switch, so it has to be a multiple \
-                     of `racks`, {racks}",
-                    self.ports
-                ),
-            );
+        self.spread(u64::from(fabric.racks), u64::from(circuits.switches))
+    }
+
+    /// Its ports go evenly to racks and to circuit switches, and there are uplinks for them.
+    fn spread(&self, racks: u64, panels: u64) -> Result<(), SpecError> {
+        let fail = |key: &str, why: String| Err(SpecError::new(key, why));
+        let (each, cores) = (u64::from(self.ports), u64::from(self.switches));
+        let (ports, uplinks) = (each * cores, racks * panels);
+        let evenly = |of: &str, key: &str, by: u64| {
+            format!("`ports` = {each}: as many {of}, so it has to be a multiple of `{key}`, {by}")
+        };
+        if each == 0 || !each.is_multiple_of(racks) {
+            return fail("core.ports", evenly("can lead to every rack", "racks", racks));
         }
-        if !self.ports.is_multiple_of(panels) {
-            return fail(
-                "core.ports",
-                format!(
-                    "`ports` = {}: each core switch has as many at each circuit switch, so it has to be a \
-                     multiple of `circuits.switches`, {panels}",
-                    self.ports
-                ),
-            );
+        if !each.is_multiple_of(panels) {
+            return fail("core.ports", evenly("are at every circuit switch", "circuits.switches", panels));
         }
-        if ports * cores > each {
-            return fail(
-                "core.ports",
-                format!(
-                    "{cores} core switches of {ports} ports have {} together, more than the {each} uplinks of \
-                     {racks} racks with {panels} each: some would have nothing to be joined with",
-                    ports * cores
-                ),
+        if ports > uplinks {
+            let why = format!(
+                "{cores} core switches of {each} ports have {ports} together, more than the {uplinks} uplinks of \
+                 {racks} racks with {panels} each: some would have nothing to be joined with"
             );
+            return fail("core.ports", why);
         }
-        if each + ports * cores > MOST_PORTS {
-            return fail(
-                "core",
-                format!(
-                    "racks and core have {} ports at circuit switches: at most {MOST_PORTS} with a `core`",
-                    each + ports * cores
-                ),
+        if ports + uplinks > MOST_PORTS {
+            let all = ports + uplinks;
+            let why = format!(
+                "racks and core have {all} ports at circuit switches: at most {MOST_PORTS} with a `core`"
             );
+            return fail("core", why);
         }
         Ok(())
     }
@@ -227,11 +216,11 @@ mod tests {
         let many = no(&|spec| core(spec, 3, 8));
         assert_eq!(many.key, "core.ports");
         assert!(many.message.contains("more than the 16 uplinks"), "{many}");
-        assert!(no(&|spec| core(spec, 1, 6)).message.contains("multiple of `racks`, 4"));
-        assert!(no(&|spec| core(spec, 1, 0)).message.contains("multiple of `racks`, 4"));
+        assert!(no(&|spec| core(spec, 1, 6)).message.contains("`racks`, 4"));
+        assert!(no(&|spec| core(spec, 1, 0)).message.contains("`racks`, 4"));
         assert_eq!(no(&|spec| core(spec, 0, 8)).key, "core.switches");
         let odd = no(&|spec| spec.circuits.iter_mut().for_each(|c| c.switches = 3));
-        assert!(odd.message.contains("multiple of `circuits.switches`, 3"), "{odd}");
+        assert!(odd.message.contains("`circuits.switches`, 3"), "{odd}");
         assert_eq!(no(&|spec| spec.circuits = None).key, "core");
     }
 }
