@@ -7,6 +7,7 @@ mod collectives;
 mod common;
 mod controllers;
 mod coordination;
+mod cores;
 mod determinism;
 mod failures;
 mod fastpass;

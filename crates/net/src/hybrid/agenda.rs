@@ -47,10 +47,39 @@ pub enum Deed {
         /// When it goes down.
         until: Time,
     },
+    /// Where whole plans are known: a circuit is up.
+    Up {
+        /// The circuit.
+        wire: Wire,
+        /// When it goes down.
+        until: Time,
+    },
+    /// A circuit that ends at `from` goes on until `until`.
+    Stay {
+        /// The circuit.
+        wire: Wire,
+        /// When its next day begins.
+        from: Time,
+        /// When that ends.
+        until: Time,
+    },
+    /// It goes down, unless it was told to stay.
+    Down(Wire),
     /// It is time to report what is wanted of a week.
     Report(u64),
     /// A week begins, or it is time to plan it where all are alike.
     Week(u64),
+}
+
+/// A circuit of a patch panel, from one end to another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Wire {
+    /// The panel.
+    pub uplink: u8,
+    /// The end that sends.
+    pub source: u16,
+    /// The end that hears.
+    pub to: u16,
 }
 
 /// How long before a day things begin that have to do with it.
@@ -62,6 +91,8 @@ pub struct Leads {
     pub grow: Option<Time>,
     /// Marks.
     pub mark: Time,
+    /// Days are those of all switches, and tell of circuits only: how long before a week that repeats it is known.
+    pub whole: Option<Time>,
 }
 
 /// A rack's deeds to come.
@@ -101,8 +132,14 @@ impl Agenda {
     fn add(&mut self, day: &RackDay, begins: Time, now: Time) {
         let (from, until) = (begins + day.from, begins + day.until);
         let (uplink, to) = (day.uplink, day.to);
-        let Leads { bar, grow, mark } = self.leads;
+        let Leads { bar, grow, mark, whole } = self.leads;
         let mut push = |at: Time, deed| self.deeds.push(Reverse((at.max(now), deed)));
+        if whole.is_some() {
+            let wire = Wire { uplink, source: day.source, to };
+            push(now, Deed::Stay { wire, from, until });
+            push(from, Deed::Up { wire, until });
+            return push(until, Deed::Down(wire));
+        }
         let before = |lead: Time| Time::ps(from.as_ps().saturating_sub(lead.as_ps()));
         if to != NO_RACK {
             push(before(bar), Deed::Bar(to, uplink));
@@ -147,7 +184,8 @@ impl Agenda {
     /// Keeps all weeks planned that something now depends on.
     fn plan_ahead(&mut self, now: Time) {
         let Some((week, length)) = self.repeated.take() else { return };
-        let lead = self.leads.bar.max(self.leads.mark).max(self.leads.grow.unwrap_or_default());
+        let Leads { bar, grow, mark, whole } = self.leads;
+        let lead = bar.max(mark).max(grow.unwrap_or_default()).max(whole.unwrap_or_default());
         while length.times(self.planned) <= now.after(lead) {
             self.add_week(&week, length.times(self.planned), now);
             self.planned += 1;
@@ -179,7 +217,7 @@ mod tests {
             let mut week = Week::default();
             Rotor::new(racks, spec.build().unwrap()).rotate(&mut week);
             let rack = of_rack(&[week], 0, crate::topology::Dark::All);
-            let leads = Leads { bar: night, grow: Some(grow), mark };
+            let leads = Leads { bar: night, grow: Some(grow), mark, whole: None };
             let mut agenda = Agenda::repeating(leads, rack.clone(), length);
             let mut on = [[0i64; 8]; 4];
             let weeks = 3;
@@ -194,7 +232,7 @@ mod tests {
                         Deed::Unmark(to, _) => on[2][to as usize] -= 1,
                         Deed::Open { to, .. } => on[3][to as usize] += 1,
                         Deed::Close { to, .. } => on[3][to as usize] -= 1,
-                        Deed::Hear(..) | Deed::Unhear(..) | Deed::Report(_) | Deed::Week(_) => {}
+                        _ => {}
                     }
                 }
                 let count = |to: usize, lead: Time, source: bool| {

@@ -192,7 +192,8 @@ impl Switch {
         self.enqueue(ports, packet, cx);
     }
 
-    fn enqueue(&mut self, (from, out): (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
+    /// A packet that came by port `from` joins the queue of `out`.
+    pub(super) fn enqueue(&mut self, (from, out): (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
         match self.admit(from, out, &packet, cx) {
             Ok(verdict) => {
                 let since = cx.now;
@@ -217,6 +218,32 @@ impl Switch {
             egress.queues.obey(frame);
             cx.kick(port);
         }
+    }
+
+    /// The next packet that leaves by `port`, with where it came from and since when it waited.
+    pub(super) fn pull(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Stored> {
+        loop {
+            let (stored, verdict) = self.egress[port.at()].pop(cx.now)?;
+            self.release(&stored, cx);
+            if verdict != Verdict::Drop {
+                return Some(stored);
+            }
+            self.egress[port.at()].drop(&stored.packet, DropReason::Early, cx);
+        }
+    }
+
+    /// Takes out what waits for `port`, in order.
+    pub(super) fn empty(&mut self, port: PortId, cx: &mut Cx<'_>) -> Vec<Stored> {
+        let egress = &mut self.egress[port.at()];
+        let all = egress.go_down(cx.now);
+        egress.up = true;
+        all.iter().for_each(|stored| self.release(stored, cx));
+        all
+    }
+
+    /// Counts a packet that was to leave by `port` as dropped.
+    pub(super) fn lose(&mut self, port: PortId, packet: &Packet, why: DropReason, cx: &mut Cx<'_>) {
+        self.egress[port.at()].drop(packet, why, cx);
     }
 
     fn plan_rearranging(&self, cx: &mut Cx<'_>) {
@@ -261,14 +288,7 @@ impl Node for Switch {
             self.census.created += 1;
             return Some(frame);
         }
-        loop {
-            let (stored, verdict) = self.egress[port.at()].pop(cx.now)?;
-            self.release(&stored, cx);
-            if verdict != Verdict::Drop {
-                return Some(stored.packet);
-            }
-            self.egress[port.at()].drop(&stored.packet, DropReason::Early, cx);
-        }
+        self.pull(port, cx).map(|stored| stored.packet)
     }
 
     fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {

@@ -285,6 +285,8 @@ impl Tor {
             }
             Deed::Report(week) => self.report(week, cx),
             Deed::Week(week) => self.begin_week(week, cx.now),
+            // Of switches that are told of all circuits.
+            Deed::Stay { .. } | Deed::Up { .. } | Deed::Down(_) => {}
         }
     }
 
@@ -465,7 +467,8 @@ impl Node for Tor {
     }
 
     fn tally(&self, tally: &mut Tally) {
-        self.sums.tally(&self.voqs, tally);
+        let stats: Vec<VoqStats> = self.voqs.iter().map(|voq| voq.stats).collect();
+        self.sums.tally(&stats, tally);
         if let Some(relay) = &self.relay {
             let (stored, refused) = relay.sums();
             tally.add("relayed_packets", stored);
