@@ -233,7 +233,6 @@ impl Allocator {
         words
             + self.active.bytes()
             + heads * size_of::<Head>()
-            + self.pairs.capacity() * size_of::<Pair>()
-            + self.done.capacity() * 4
+            + self.served.bytes()
     }
 }
