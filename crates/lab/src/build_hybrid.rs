@@ -98,6 +98,7 @@ impl Hybrid {
             bar: self.fabric.night(),
             grow: self.voq.resize.map(|resize| resize.ahead),
             mark: self.voq.mark_ahead,
+            tell: self.voq.notify.map(|notify| (notify.ahead, notify.end_ahead)),
         };
         let (agenda, weekly) = self.agenda(rack, leads);
         let demand = self.control.as_ref().map(|control| control.demand);

@@ -9,6 +9,7 @@ use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
+use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::workload::WorkloadSpec;
 
 /// All that is wrong.
@@ -82,6 +83,9 @@ fn on_hybrid(
             "`resize` does nothing: there are no circuits whose days it could be for",
         );
     }
+    if voq.notify.is_some() {
+        notified(scheme, dark)?;
+    }
     if !scheme.queue.is_plain() {
         return fail(
             "queue",
@@ -94,6 +98,23 @@ fn on_hybrid(
         return fail(key, format!("`{key}` does nothing on a hybrid fabric: leave it out"));
     }
     Ok(())
+}
+
+/// Messages about circuits do something only where there are any, and somebody acts on them.
+fn notified(scheme: &SchemeSpec, dark: bool) -> Result<(), SpecError> {
+    if dark {
+        return fail("voq.notify", "`notify` does nothing: there are no circuits to tell of");
+    }
+    match scheme.transport.kind {
+        AlgorithmKind::Retcp | AlgorithmKind::Tdtcp => Ok(()),
+        kind => {
+            let name = kind.name();
+            let why = format!(
+                "`{name}` does nothing with what `notify` tells: use \"tdtcp\" or \"retcp\""
+            );
+            fail("voq.notify", why)
+        }
+    }
 }
 
 /// Links to the scheduler do not fail: news of failures goes over them.

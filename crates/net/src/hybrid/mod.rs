@@ -12,7 +12,7 @@ pub mod voq;
 pub use agenda::{Agenda, Deed, Leads};
 pub use demand::{DemandKind, Ledger};
 pub use program::RackDay;
-pub use spec::{AtNight, Hops, RelaySpec, ResizeSpec, Shrink, VoqSpec};
+pub use spec::{AtNight, Hops, NotifySpec, NotifyTo, RelaySpec, ResizeSpec, Shrink, VoqSpec};
 pub use voq::{Voq, VoqStats};
 
 /// In the place of a rack: none.
