@@ -334,6 +334,7 @@ impl Builder<'_> {
             rates: wires.iter().map(|wire| wire.lane.rate).collect(),
             egress,
             priorities: self.queue_spec.priorities,
+            news: self.scheme.voq.and_then(|voq| voq.notify).map(|_| self.loss(id)),
             seed: self.seed,
         };
         Ok(Place::Host(Box::new(Host::new(config))))

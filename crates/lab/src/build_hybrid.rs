@@ -147,6 +147,7 @@ impl Hybrid {
             grow: self.voq.resize.map(|resize| resize.ahead),
             mark: self.voq.mark_ahead,
             whole: None,
+            tell: self.voq.notify.map(|notify| (notify.ahead, notify.end_ahead)),
         };
         let (agenda, weekly) = self.agenda(rack, leads);
         TorConfig {

@@ -56,9 +56,12 @@ pub(super) fn queues(fabric: &HybridSpec, voq: &VoqSpec) -> String {
     let resized = voq.resize.map_or(String::new(), |resize| {
         format!(", for {} from {} ahead of each day to its end", resize.to, resize.ahead)
     });
+    let told = voq.notify.map_or(String::new(), |notify| {
+        format!("; it tells its hosts of circuits, {} ahead of each day", notify.ahead)
+    });
     let relayed = if voq.relay.is_some() { "; some packets go by another rack" } else { "" };
     format!(
-        "  Each rack has a queue for each of the {} others, for {room}{resized}{relayed}.",
+        "  Each rack has a queue for each of the {} others, for {room}{resized}{relayed}{told}.",
         fabric.racks - 1
     )
 }

@@ -90,6 +90,9 @@ fn on_hybrid(
             "`resize` does nothing: there are no circuits whose days it could be for",
         );
     }
+    if voq.notify.is_some() {
+        notified(scheme, dark)?;
+    }
     if !scheme.queue.is_plain() {
         return fail(
             "queue",
@@ -111,6 +114,7 @@ fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
         ("voq.resize", voq.resize.is_some()),
         ("voq.relay", voq.relay.is_some()),
         ("voq.mark-ahead", voq.mark_ahead != usual.mark_ahead),
+        ("voq.notify", voq.notify.is_some()),
     ];
     if let Some((key, _)) = useless.iter().find(|(_, given)| *given) {
         let why = format!(
@@ -136,6 +140,23 @@ fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
         return fail("recovery", "`recovery` does nothing on a hybrid fabric: leave it out");
     }
     Ok(())
+}
+
+/// Messages about circuits do something only where there are any, and somebody acts on them.
+fn notified(scheme: &SchemeSpec, dark: bool) -> Result<(), SpecError> {
+    if dark {
+        return fail("voq.notify", "`notify` does nothing: there are no circuits to tell of");
+    }
+    match scheme.transport.kind {
+        AlgorithmKind::Retcp | AlgorithmKind::Tdtcp => Ok(()),
+        kind => {
+            let name = kind.name();
+            let why = format!(
+                "`{name}` does nothing with what `notify` tells: use \"tdtcp\" or \"retcp\""
+            );
+            fail("voq.notify", why)
+        }
+    }
 }
 
 /// Links to the scheduler do not fail: news of failures goes over them.

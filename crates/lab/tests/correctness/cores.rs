@@ -57,7 +57,8 @@ fn with_only_cores_it_is_a_leaf_spine_network() {
         let spine = "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts-per-leaf = 3\nhost-rate = \"10Gbps\"\n\
                      uplink-rate = \"10Gbps\"\nuplinks-per-spine = 2\ndelay = \"1us\"";
         let scheme = format!("routing = \"{routing}\"\n");
-        let here = alone(&scenario(&behind_panels(4, 4, 2, 8), SHUFFLE, &format!("{scheme}{CLOS}")));
+        let here =
+            alone(&scenario(&behind_panels(4, 4, 2, 8), SHUFFLE, &format!("{scheme}{CLOS}")));
         let there = alone(&scenario(spine, SHUFFLE, &scheme));
         let (here, there) = (mean_fct_ms(&here), mean_fct_ms(&there));
         assert!((here / there - 1.0).abs() < most, "{routing}: {here} ms, {there} ms");
@@ -119,7 +120,8 @@ fn direct_circuits_carry_in_their_days_and_the_core_in_between() {
 #[test]
 fn at_night_the_rule_says_what_becomes_of_packets_without_another_way() {
     let lonely = DAYS.replace("1 320 -1/-1/4/5/2/3", "1 320 -1/-1/-1/-1/-1/-1");
-    for (rule, moved, cut) in [("hold", true, false), ("drain", true, false), ("drop", false, true)] {
+    for (rule, moved, cut) in [("hold", true, false), ("drain", true, false), ("drop", false, true)]
+    {
         let (hops, run) = days(rule, &lonely);
         assert!(hops[2].is_empty() && hops[0].len() > 500, "{rule}");
         for hop in &hops[0] {
@@ -219,10 +221,19 @@ fn what_makes_no_sense_is_refused() {
     for (scheme, says) in [
         ("control = \"circuits\"\n", "\"clos\", \"mesh\", \"mix\" or \"fixed\""),
         ("", "without a packet switch nothing moves"),
-        (&format!("{CLOS}voq = {{ relay = {{ hops = \"valiant\" }} }}\n"), "`voq.relay` does nothing"),
+        (
+            &format!("{CLOS}voq = {{ relay = {{ hops = \"valiant\" }} }}\n"),
+            "`voq.relay` does nothing",
+        ),
         (&format!("{CLOS}routing = \"pinned\"\n"), "`routing` is \"ecmp\", \"spray\""),
-        ("control = { kind = \"circuits\", scheduler = \"clos\", week = \"1ms\" }\n", "`week` does nothing"),
-        ("control = { kind = \"circuits\", scheduler = \"clos\", demand = \"adu\" }\n", "`demand` does nothing"),
+        (
+            "control = { kind = \"circuits\", scheduler = \"clos\", week = \"1ms\" }\n",
+            "`week` does nothing",
+        ),
+        (
+            "control = { kind = \"circuits\", scheduler = \"clos\", demand = \"adu\" }\n",
+            "`demand` does nothing",
+        ),
     ] {
         let error = refused(&text(scheme));
         assert!(error.contains(says), "{scheme}: {error}");

@@ -13,7 +13,7 @@ pub mod wires;
 pub use agenda::{Agenda, Deed, Leads, Wire};
 pub use demand::{DemandKind, Ledger};
 pub use program::RackDay;
-pub use spec::{AtNight, Hops, RelaySpec, ResizeSpec, Shrink, VoqSpec};
+pub use spec::{AtNight, Hops, NotifySpec, NotifyTo, RelaySpec, ResizeSpec, Shrink, VoqSpec};
 pub use voq::{Voq, VoqStats};
 pub use wires::{Rank, Ways, Wires};
 

@@ -39,18 +39,10 @@ fn set(scenario: &mut Scenario, x: u32) -> String {
     "non-blocking".into()
 }
 
-const TOTAL: Quantity = Quantity {
-    key: "total",
-    name: "total time",
-    unit: "s",
-    of: |run| ended_ps(run) as f64 / 1e12,
-};
-const HOST: Quantity = Quantity {
-    key: "host",
-    name: "mean host completion",
-    unit: "s",
-    of: host_completion,
-};
+const TOTAL: Quantity =
+    Quantity { key: "total", name: "total time", unit: "s", of: |run| ended_ps(run) as f64 / 1e12 };
+const HOST: Quantity =
+    Quantity { key: "host", name: "mean host completion", unit: "s", of: host_completion };
 const GOODPUT: Quantity = Quantity {
     key: "goodput",
     name: "mean host goodput",

@@ -230,9 +230,6 @@ impl Allocator {
     fn bytes(&self) -> usize {
         let heads: usize = self.waiting.iter().map(Vec::capacity).sum();
         let words = 2 * MOST_ENDPOINTS * (8 + 4);
-        words
-            + self.active.bytes()
-            + heads * size_of::<Head>()
-            + self.served.bytes()
+        words + self.active.bytes() + heads * size_of::<Head>() + self.served.bytes()
     }
 }
