@@ -3,7 +3,7 @@
 use crate::ideal::Ideal;
 use crate::record::{
     Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, LimitRow, NEVER,
-    PortRow, RunRecord, SampleRow, VoqRow,
+    PortRow, RunRecord, SampleRow, StoppedRow, VoqRow,
 };
 use slotline_net::histogram::Histogram;
 use slotline_net::hybrid::VoqStats;
@@ -12,7 +12,7 @@ use slotline_net::node::bump::{Bumped, Estimate, Limited};
 use slotline_net::node::host::{FlowResult, Plan};
 use slotline_net::node::hybrid::{Patched, Tor};
 use slotline_net::node::switch::Switch;
-use slotline_net::node::{Fault, Node, Part, Tally};
+use slotline_net::node::{Fault, Node, Part, Stopped, Tally};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind, Wiring};
@@ -56,6 +56,7 @@ impl Scene {
             samples: self.samples(outcome, &self.rows()),
             estimates: self.estimates(outcome, &self.rows()),
             limits: self.limits(outcome, &self.rows()),
+            stopped: self.stopped(&tally, &self.rows()),
             control: control(&tally),
             voqs: outcome.places.iter().flat_map(voqs).collect(),
             faults: tally.faults().iter().map(|fault| self.fault(fault)).collect(),
@@ -99,6 +100,19 @@ impl Scene {
             .collect();
         rows.sort_by_key(|row| (row.t_ps, row.port, row.connection));
         rows
+    }
+
+    /// The queues whose discipline failed, in time order.
+    fn stopped(&self, tally: &Tally, row_of: &RowOf) -> Vec<StoppedRow> {
+        let row = |one: Stopped| StoppedRow {
+            t_ps: one.failure.at.as_ps(),
+            port: row_of[&(one.node, one.port)],
+            bump: one.bump.map_or(NEVER, u64::from),
+            class: one.class,
+            unjudged: one.failure.unjudged,
+            why: one.failure.why,
+        };
+        tally.stopped().into_iter().map(row).collect()
     }
 
     /// A fault by name.

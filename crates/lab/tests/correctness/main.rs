@@ -19,6 +19,7 @@ mod hybrid_events;
 mod invariants;
 mod lone_flow;
 mod nodes;
+mod objects;
 mod paths;
 mod peers;
 mod ports;

@@ -8,7 +8,7 @@ use super::egress::{Egress, Place, PortStats, Stored};
 use super::notify::Senders;
 use super::pfc::{Ingress, headroom};
 use super::reserve::Reserve;
-use super::{Census, Change, Cx, DropReason, Node};
+use super::{Census, Change, Cx, DropReason, Node, Stopped, Tally};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{Feedback, Verdict};
 use crate::frame::{Kind, Packet};
@@ -81,6 +81,7 @@ impl Switch {
     pub fn new(config: SwitchConfig) -> Switch {
         let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier, senders, reserve } =
             config;
+        let queue = queue.apart();
         let classifier = classifier.map(|spec| (spec, Classifier::new(ports.len())));
         let egress = ports.iter().zip(0..).map(|(link, port)| {
             let place = Place { node, port: PortId(port), mtu, seed, reserve };
@@ -320,6 +321,16 @@ impl Node for Switch {
 
     fn census(&self) -> Census {
         self.census
+    }
+
+    fn tally(&self, tally: &mut Tally) {
+        for (port, egress) in (0..).map(PortId).zip(&self.egress) {
+            egress.guests().for_each(|(class, failure)| {
+                let node = self.node;
+                let stopped = |failure| Stopped { node, port, bump: None, class, failure };
+                tally.guest(failure.map(stopped));
+            });
+        }
     }
 
     fn queued(&self, port: PortId) -> u64 {
