@@ -6,7 +6,7 @@ use slotline_bump::capture::{Report, Setup, through};
 use slotline_bump::{Guarded, Malformed, ebpf};
 use slotline_lab::scenario::queue_from_text;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
-use slotline_net::aqm::{Discipline, Marker, ObjectSpec, queue_stream};
+use slotline_net::aqm::{Discipline, Failure, Marker, ObjectSpec, queue_stream};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::units::{Bytes, Rate};
 use std::fs::File;
@@ -142,12 +142,11 @@ fn take(
     }
     let (report, disciplines) = done.with_context(|| format!("{}", path.display()))?;
     say(&report);
-    let failures = disciplines.iter().map(Discipline::failure).enumerate();
-    for (at, failure) in failures.filter_map(|(at, failure)| Some((at, failure?))) {
-        println!(
-            "queue {at}: the program was stopped at {}, {} packets passed since then: {}",
-            failure.at, failure.unjudged, failure.why
-        );
+    let failures = disciplines.iter().map(Discipline::failure);
+    for ((network, ..), failure) in report.queues.iter().zip(failures) {
+        if let Some(Failure { at, why, unjudged }) = failure {
+            println!("{network}: the program was stopped at {at}, {unjudged} packets passed since: {why}");
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

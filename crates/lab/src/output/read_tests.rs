@@ -6,8 +6,8 @@ use super::{index, written};
 use crate::metrics::Metric;
 use crate::record::{
     Capture, CapturedPacket, Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow,
-    LimitRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, StoppedRow, VoqRow,
-    WhyRow, Window,
+    LimitRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step,
+    StoppedRow, VoqRow, WhyRow, Window,
 };
 use proptest::prelude::*;
 use slotline_net::frame::{Circuits, Kind, Packet, Span};

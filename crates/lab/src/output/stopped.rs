@@ -83,7 +83,8 @@ mod tests {
         assert_eq!(told(&set), [""; 0]);
         let why = String::from("it ran for more instructions than allowed");
         let row = StoppedRow { t_ps: 2_500_000, unjudged: 12_000, why, ..StoppedRow::default() };
-        set.runs[0].stopped = vec![row.clone(), StoppedRow { bump: 0, ..row.clone() }, row.clone(), row];
+        set.runs[0].stopped =
+            vec![row.clone(), StoppedRow { bump: 0, ..row.clone() }, row.clone(), row];
         let place = format!("{}-{}", set.runs[0].ports[0].node, set.runs[0].ports[0].port);
         let said = told(&set);
         assert_eq!(

@@ -52,7 +52,11 @@ fn dctcp_in_c_gives_the_run_of_dctcp_in_rust() {
         for threads in [1, 3] {
             let runs = records(&scenario(&schemes), threads);
             let (c, rust) = (&runs[0], &runs[1]);
-            assert_eq!(c.engine.digest, rust.engine.digest, "{place}: {} {}", c.scheme, rust.scheme);
+            assert_eq!(
+                c.engine.digest, rust.engine.digest,
+                "{place}: {} {}",
+                c.scheme, rust.scheme
+            );
             assert_eq!((c.marks(), &c.flows), (rust.marks(), &rust.flows));
             assert!(c.marks() > 500, "{}", c.marks());
             assert_eq!(c.counted("stopped_disciplines"), Some(0));
@@ -136,6 +140,10 @@ fn beside(folder: &std::path::Path, schemes: &str) -> Result<Loaded, String> {
     Scenario::parse(&name, scenario(schemes)).map_err(|error| error.to_string())
 }
 
+/// In front of the receivers' switch, at all its ports by which traffic for them comes.
+const BUMPED: &str = "queue = \"drop-tail\"\n\
+    bump = { at = [\"tor1-core\", \"tor1-h5\", \"tor1-h6\", \"tor1-h7\"], queue = QUEUE }";
+
 /// `stuck.c` is `dctcp.c`, but loops where more than 60 KB wait. That happens in the queue that four senders
 /// share, which goes on without it, and not in that of the others' receiver: nothing changes there.
 #[test]
@@ -169,7 +177,8 @@ fn what_queues_share_belongs_to_one_switch_and_one_run() {
     let heavy = r#"queue = { kind = "object", file = "../../crates/bump/bpf/heavy.o" }"#;
     let schemes = scheme("first", heavy) + &scheme("second", heavy);
     let (alone, together) = (records(&scenario(&schemes), 1), records(&scenario(&schemes), 3));
-    let digests = |runs: &[RunRecord]| -> Vec<u64> { runs.iter().map(|r| r.engine.digest).collect() };
+    let digests =
+        |runs: &[RunRecord]| -> Vec<u64> { runs.iter().map(|r| r.engine.digest).collect() };
     assert_eq!(digests(&alone), digests(&together));
     assert_eq!(alone[0].engine.digest, alone[1].engine.digest);
 }
@@ -193,7 +202,8 @@ fn what_is_wrong_with_a_file_is_said_at_its_key() {
             let queue = format!("{{ kind = \"object\", file = \"{name}\" }}");
             let error = beside(&folder, &scheme("s", &place.replace("QUEUE", &queue))).unwrap_err();
             assert!(error.contains(why), "{test}: {error}");
-            let (table, column) = if place.starts_with('q') { ("queue", 35) } else { ("bump.queue", 44) };
+            let (table, column) =
+                if place.starts_with('q') { ("queue", 35) } else { ("bump.queue", 44) };
             assert!(error.contains(&format!("at scheme[0].{table}.file")), "{test}: {error}");
             assert!(error.contains(&format!(":{column}: ")), "{test}: {error}");
         }
@@ -203,7 +213,8 @@ fn what_is_wrong_with_a_file_is_said_at_its_key() {
 /// Another program is another scenario: its results have another name.
 #[test]
 fn the_content_of_the_file_is_part_of_the_resolved_scenario() {
-    let code = |answer: u8| [[0xb7, 0, 0, 0, answer, 0, 0, 0], [0x95, 0, 0, 0, 0, 0, 0, 0]].concat();
+    let code =
+        |answer: u8| [[0xb7, 0, 0, 0, answer, 0, 0, 0], [0x95, 0, 0, 0, 0, 0, 0, 0]].concat();
     let own = scheme("s", r#"queue = { kind = "object", file = "own.o" }"#);
     let loaded = |answer| {
         let folder = folder("content", &wrap(&code(answer), SECTION));
@@ -214,7 +225,8 @@ fn the_content_of_the_file_is_part_of_the_resolved_scenario() {
     assert_ne!(pass.scenario, drop.scenario);
     assert_eq!(pass.resolved(), loaded(0).resolved());
     assert_eq!(pass.scenario, loaded(0).scenario);
-    let line = pass.resolved().lines().find(|line| line.starts_with("# own.o: ")).map(str::to_string);
+    let line =
+        pass.resolved().lines().find(|line| line.starts_with("# own.o: ")).map(str::to_string);
     assert!(line.is_some_and(|line| line.ends_with(", object file")));
     // Reading the resolved scenario again gives the same.
     let folder = folder("content", &wrap(&code(0), SECTION));

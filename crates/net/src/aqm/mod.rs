@@ -64,7 +64,8 @@ impl Marker {
                 Marker::Threshold(Threshold::new(threshold, pace).dropping(drop_non_ect))
             }
             Policy::Object(ref object) => {
-                let guest = object.discipline(Seat { rate: pace.rate(), capacity: queue.limit, rng });
+                let guest =
+                    object.discipline(Seat { rate: pace.rate(), capacity: queue.limit, rng });
                 Marker::Guest(guest.expect("a queue that is valid has its program"))
             }
             Policy::Red(spec) => Marker::Red(Box::new(Red::new(spec, pace, mtu, rng))),

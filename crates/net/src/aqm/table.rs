@@ -1,7 +1,8 @@
 //! The form a [`QueueSpec`] has in a scenario file: a name, or a table whose keys depend on `kind`.
 
 use super::spec::{
-    AvqSpec, CodelSpec, ObjectSpec, PfcSpec, PieSpec, Policy, QcnSpec, QueueSpec, RedSpec, SharedSpec, ensure,
+    AvqSpec, CodelSpec, ObjectSpec, PfcSpec, PieSpec, Policy, QcnSpec, QueueSpec, RedSpec,
+    SharedSpec, ensure,
 };
 use crate::error::SpecError;
 use crate::schema::{by_kind, or_name};
