@@ -4,7 +4,7 @@ use super::*;
 use crate::ebpf::{EbpfDiscipline, load, threshold};
 use crate::frame::{Content, parse};
 use crate::object::{SECTION, wrap};
-use slotline_net::aqm::spec::{Policy, QcnSpec};
+use slotline_net::aqm::spec::{Policy, QcnSpec, QueueSpec};
 use slotline_net::aqm::{Marker, queue_stream};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::rng::Stream;
@@ -37,7 +37,8 @@ fn capture(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
 fn marker(policy: Policy) -> impl FnMut(u32) -> Marker {
     move |at| {
         let rng = queue_stream(1, NodeId(0), PortId(at as u16), 0);
-        Marker::new(policy, Rate(1_000_000_000).pace(), 1_538, rng)
+        let queue = QueueSpec { policy: policy.clone(), ..QueueSpec::default() };
+        Marker::new(&queue, Rate(1_000_000_000).pace(), 1_538, rng)
     }
 }
 

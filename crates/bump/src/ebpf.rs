@@ -6,13 +6,14 @@ use crate::maps::Store;
 use crate::memory::{Frame, Memory, PACKET};
 use crate::object::SECTION;
 use crate::vm::{Machine, Program, Trap};
-use slotline_net::aqm::{Arrival, Discipline, Feedback, Verdict};
+use slotline_net::aqm::{
+    self, Arrival, Discipline, Failure, Feedback, Guest, ObjectSpec, Seat, Verdict,
+};
 use slotline_net::rng::Stream;
-use slotline_net::units::{Bytes, Rate};
+use slotline_net::time::Time;
+use slotline_net::units::{Bytes, Pace, Rate};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Most instructions for one packet.
-pub const FUEL: u32 = 10_000;
 /// Bytes of the context.
 const CONTEXT: usize = 192;
 /// Where the part begins that is the program's own, and kept from packet to packet.
@@ -33,7 +34,11 @@ mod answer {
 pub struct Loaded {
     program: Arc<Program>,
     store: Option<Arc<Mutex<Store>>>,
+    /// As it is before the first packet.
+    fresh: Arc<Store>,
     maps: Vec<(String, usize)>,
+    file: Arc<[u8]>,
+    instructions: u32,
 }
 
 impl Loaded {
@@ -47,6 +52,26 @@ impl Loaded {
     pub fn maps(&self) -> impl Iterator<Item = &str> {
         self.maps.iter().map(|(name, _)| name.as_str())
     }
+
+    /// With at most so many instructions for one packet; 10,000 unless this is called.
+    pub fn limited(self, instructions: u32) -> Loaded {
+        Loaded { instructions, ..self }
+    }
+}
+
+impl aqm::Program for Loaded {
+    fn source(&self) -> &[u8] {
+        &self.file
+    }
+
+    fn apart(&self) -> Arc<dyn aqm::Program> {
+        let store = self.store.is_some().then(|| Arc::new(Mutex::new((*self.fresh).clone())));
+        Arc::new(Loaded { store, ..self.clone() })
+    }
+
+    fn discipline(&self, Seat { rate, capacity, rng }: Seat) -> Box<dyn Guest> {
+        Box::new(EbpfDiscipline::new(self.clone(), rate, capacity, rng))
+    }
 }
 
 /// Whoever panicked with the lock in its hand left bytes behind, which are as good as any others.
@@ -57,8 +82,10 @@ fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
 /// Reads an object file's discipline.
 pub fn load(file: &[u8]) -> Result<Loaded, LoadError> {
     let Linked { program, store, maps } = link(file, SECTION)?;
-    let store = (!store.is_empty()).then(|| Arc::new(Mutex::new(store)));
-    Ok(Loaded { program: Arc::new(program), store, maps })
+    let fresh = Arc::new(store);
+    let store = (!fresh.is_empty()).then(|| Arc::new(Mutex::new((*fresh).clone())));
+    let (program, file) = (Arc::new(program), file.into());
+    Ok(Loaded { program, store, fresh, maps, file, instructions: ObjectSpec::INSTRUCTIONS })
 }
 
 /// The discipline of one queue. A program that is stopped is not asked again: packets of its queue pass.
@@ -67,8 +94,15 @@ pub struct EbpfDiscipline {
     loaded: Loaded,
     context: [u8; CONTEXT],
     rng: Stream,
-    trap: Option<Trap>,
-    fuel: u32,
+    trap: Option<Trapped>,
+}
+
+/// A program that was stopped.
+#[derive(Clone, Copy, Debug)]
+struct Trapped {
+    at: Time,
+    trap: Trap,
+    unjudged: u64,
 }
 
 impl EbpfDiscipline {
@@ -78,12 +112,12 @@ impl EbpfDiscipline {
         context[16..24].copy_from_slice(&capacity.0.to_le_bytes());
         context[24..32].copy_from_slice(&rate.0.to_le_bytes());
         context[48..56].copy_from_slice(&PACKET.to_le_bytes());
-        EbpfDiscipline { loaded, context, rng, trap: None, fuel: FUEL }
+        EbpfDiscipline { loaded, context, rng, trap: None }
     }
 
     /// Why the program was stopped, if it was.
     pub fn trap(&self) -> Option<Trap> {
-        self.trap
+        self.trap.map(|trapped| trapped.trap)
     }
 
     fn ask(&mut self, arrival: &Arrival, frame: &[u8]) -> Result<u64, Trap> {
@@ -99,7 +133,7 @@ impl EbpfDiscipline {
         let (mut none, mut held) = (Store::default(), self.loaded.store.as_deref().map(lock));
         let store = held.as_deref_mut().unwrap_or(&mut none);
         let memory = Memory { context, writable: STATE, frame: Frame::Read(frame), store };
-        let mut machine = Machine { memory, now_ns, fuel: self.fuel };
+        let mut machine = Machine { memory, now_ns, fuel: self.loaded.instructions };
         let rng = &mut self.rng;
         self.loaded.program.run(&mut machine, &mut || rng.bits() as u32)
     }
@@ -111,7 +145,8 @@ impl Discipline for EbpfDiscipline {
     }
 
     fn arrive_with(&mut self, arrival: &Arrival, frame: &[u8]) -> Verdict {
-        if self.trap.is_some() {
+        if let Some(trapped) = &mut self.trap {
+            trapped.unjudged += 1;
             return Verdict::Pass;
         }
         match self.ask(arrival, frame) {
@@ -128,10 +163,19 @@ impl Discipline for EbpfDiscipline {
             // An answer without a meaning harms nobody.
             Ok(_) => Verdict::Pass,
             Err(trap) => {
-                self.trap = Some(trap);
+                self.trap = Some(Trapped { at: arrival.now, trap, unjudged: 1 });
                 Verdict::Pass
             }
         }
+    }
+
+    fn set_pace(&mut self, pace: Pace) {
+        self.context[24..32].copy_from_slice(&pace.rate().0.to_le_bytes());
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        let Trapped { at, trap, unjudged } = self.trap?;
+        Some(Failure { at, why: trap.to_string(), unjudged })
     }
 }
 
@@ -157,8 +201,7 @@ pub fn threshold(bytes: u32) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::object::wrap;
-    use slotline_net::aqm::{Threshold, VirtualQueue};
-    use slotline_net::time::Time;
+    use slotline_net::aqm::{Program, Threshold, VirtualQueue};
 
     const GBPS: Rate = Rate(1_000_000_000);
 
@@ -211,7 +254,7 @@ mod tests {
         assert_eq!(drops(&mut second, 4), 1);
     }
 
-    /// Without end, out of bounds, an unknown helper: the queue's packets pass from then on.
+    /// Without end, out of bounds, no map where one is needed: the queue's packets pass from then on.
     #[test]
     fn a_program_that_misbehaves_is_stopped_for_good() {
         let queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
@@ -219,13 +262,58 @@ mod tests {
         let endless = [0x05, 0, 0xff, 0xff, 0, 0, 0, 0];
         let reads = [0x79, 0x10, 192, 0, 0, 0, 0, 0];
         let writes = [0x7b, 0x11, 8, 0, 0, 0, 0, 0];
-        let calls = [0x85, 0, 0, 0, 99, 0, 0, 0];
-        for first in [endless, reads, writes, calls] {
+        let maps = [0x85, 0, 0, 0, 1, 0, 0, 0];
+        for first in [endless, reads, writes, maps] {
             let code = [first, [0x95, 0, 0, 0, 0, 0, 0, 0]].concat();
             let mut program = discipline(&code);
             assert_eq!(program.arrive(&arrival), Verdict::Pass);
             assert!(program.trap().is_some(), "{first:?}");
             assert_eq!(program.arrive(&arrival), Verdict::Pass);
+            let failure = program.failure().unwrap();
+            assert_eq!((failure.at, failure.unjudged), (Time::us(1), 2));
         }
+    }
+
+    /// r2 = 500; loop: r2 -= 1; if r2 != 0 goto loop; r0 = 2: 1,003 instructions with the end.
+    #[test]
+    fn the_limit_of_instructions_is_exact() {
+        let code = [
+            [0xb7, 0x02, 0, 0, 0xf4, 1, 0, 0],
+            [0x17, 0x02, 0, 0, 1, 0, 0, 0],
+            [0x55, 0x02, 0xfe, 0xff, 0, 0, 0, 0],
+            [0xb7, 0x00, 0, 0, 2, 0, 0, 0],
+            [0x95, 0x00, 0, 0, 0, 0, 0, 0],
+        ]
+        .concat();
+        let file = load(&wrap(&code, SECTION)).unwrap();
+        let arrival = VirtualQueue::new(GBPS.pace(), Bytes(9)).arrival(100, false, Time::us(1));
+        for (instructions, verdict) in [(1_003, Verdict::Drop), (1_002, Verdict::Pass)] {
+            let (rate, capacity) = (GBPS, Bytes(100_000));
+            let rng = Stream::named(1, "test", 0);
+            let limited = file.clone().limited(instructions).apart();
+            let mut one = limited.discipline(Seat { rate, capacity, rng });
+            assert_eq!(one.arrive(&arrival), verdict, "{instructions}");
+            assert_eq!(one.failure().is_some(), verdict == Verdict::Pass);
+        }
+    }
+
+    /// r0 = rate_bps == 3,000,000,000 ? 2 : 0 (a rate whose time per byte is no whole number).
+    #[test]
+    fn a_program_is_told_when_the_rate_changes() {
+        let code = [
+            [0x79, 0x12, 24, 0, 0, 0, 0, 0],
+            [0x18, 0x03, 0, 0, 0, 0x5e, 0xd0, 0xb2],
+            [0, 0, 0, 0, 0, 0, 0, 0],
+            [0xb7, 0x00, 0, 0, 0, 0, 0, 0],
+            [0x5d, 0x32, 1, 0, 0, 0, 0, 0],
+            [0xb7, 0x00, 0, 0, 2, 0, 0, 0],
+            [0x95, 0x00, 0, 0, 0, 0, 0, 0],
+        ]
+        .concat();
+        let mut one = discipline(&code);
+        let arrival = VirtualQueue::new(GBPS.pace(), Bytes(9)).arrival(100, false, Time::us(1));
+        assert_eq!(one.arrive(&arrival), Verdict::Pass);
+        one.set_pace(Rate(3_000_000_000).pace());
+        assert_eq!(one.arrive(&arrival), Verdict::Drop);
     }
 }

@@ -1,6 +1,7 @@
 //! A discipline that fails harms its own queue alone.
 
-use slotline_net::aqm::{Arrival, Departure, Discipline, Verdict};
+use slotline_net::aqm::{Arrival, Departure, Discipline, Failure, Verdict};
+use slotline_net::time::Time;
 use slotline_net::units::Pace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,18 +9,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[derive(Clone, Debug)]
 pub struct Guarded<D> {
     inner: D,
-    broken: bool,
+    /// When it was last asked.
+    asked: Time,
+    /// When it failed, and packets since.
+    broken: Option<(Time, u64)>,
 }
 
 impl<D> Guarded<D> {
     /// Guards `inner`.
     pub fn new(inner: D) -> Guarded<D> {
-        Guarded { inner, broken: false }
+        Guarded { inner, asked: Time::ZERO, broken: None }
     }
 
     /// Whether it has failed.
     pub fn is_broken(&self) -> bool {
-        self.broken
+        self.broken.is_some()
     }
 
     /// The discipline.
@@ -28,13 +32,13 @@ impl<D> Guarded<D> {
     }
 
     fn guard(&mut self, ask: impl FnOnce(&mut D) -> Verdict) -> Verdict {
-        if self.broken {
+        if self.is_broken() {
             return Verdict::Pass;
         }
         let inner = &mut self.inner;
         // What a panic leaves behind is never looked at again.
         catch_unwind(AssertUnwindSafe(|| ask(inner))).unwrap_or_else(|_| {
-            self.broken = true;
+            self.broken = Some((self.asked, 0));
             Verdict::Pass
         })
     }
@@ -43,12 +47,15 @@ impl<D> Guarded<D> {
 impl<D: Discipline> Discipline for Guarded<D> {
     #[inline]
     fn arrive(&mut self, arrival: &Arrival) -> Verdict {
-        self.guard(|inner| inner.arrive(arrival))
+        self.arrive_with(arrival, &[])
     }
 
     #[inline]
     fn arrive_with(&mut self, arrival: &Arrival, frame: &[u8]) -> Verdict {
-        self.guard(|inner| inner.arrive_with(arrival, frame))
+        self.asked = arrival.now;
+        let verdict = self.guard(|inner| inner.arrive_with(arrival, frame));
+        self.broken.iter_mut().for_each(|(_, unjudged)| *unjudged += 1);
+        verdict
     }
 
     #[inline]
@@ -61,6 +68,11 @@ impl<D: Discipline> Discipline for Guarded<D> {
             inner.set_pace(pace);
             Verdict::Pass
         });
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        let panicked = |(at, unjudged)| Failure { at, why: "it panicked".into(), unjudged };
+        self.broken.map(panicked).or_else(|| self.inner.failure())
     }
 }
 
@@ -104,5 +116,8 @@ mod tests {
         assert_eq!(dropped, [2, 20]);
         let broken: Vec<bool> = bank.entries().iter().map(|e| e.discipline.is_broken()).collect();
         assert_eq!(broken, [true, false]);
+        let failure = bank.entries()[0].discipline.failure();
+        let why = "it panicked".into();
+        assert_eq!(failure, Some(Failure { at: Time::us(2), why, unjudged: 18 }));
     }
 }

@@ -3,16 +3,17 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use slotline_bump::capture::{Report, Setup, through};
-use slotline_bump::{EbpfDiscipline, Guarded, Malformed, ebpf};
+use slotline_bump::{Guarded, Malformed, ebpf};
 use slotline_lab::scenario::queue_from_text;
-use slotline_net::aqm::{Discipline, Marker, queue_stream};
+use slotline_net::aqm::spec::{Policy, QueueSpec};
+use slotline_net::aqm::{Discipline, Marker, ObjectSpec, queue_stream};
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::rng::Stream;
 use slotline_net::units::{Bytes, Rate};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[derive(Args)]
 pub struct BumpOptions {
@@ -35,7 +36,8 @@ struct CaptureOptions {
     /// Discipline and capacity, as a scenario's `queue`, for example '{ kind = "ecn", limit = "150KB" }'.
     #[arg(long, value_name = "QUEUE", default_value = "\"drop-tail\"")]
     queue: String,
-    /// An eBPF object file whose program decides instead; --queue then says the capacity alone.
+    /// An eBPF object file whose program decides, as '{ kind = "object", file = FILE }' of --queue; that then
+    /// says the capacity alone.
     #[arg(long, value_name = "FILE")]
     ebpf: Option<PathBuf>,
     /// The rate at which virtual queues drain.
@@ -75,7 +77,7 @@ enum OnMalformed {
 
 pub fn bump(options: &BumpOptions) -> Result<ExitCode> {
     let What::Pcapng(options) = &options.what;
-    let spec = queue_from_text(&options.queue).map_err(|why| anyhow::anyhow!("--queue: {why}"))?;
+    let spec = queue(options)?;
     if spec.shared.is_some() || spec.priorities {
         bail!("--queue: a virtual queue has neither classes nor a shared buffer");
     }
@@ -93,28 +95,34 @@ pub fn bump(options: &BumpOptions) -> Result<ExitCode> {
             OnMalformed::Drop => Malformed::Drop,
         },
     };
-    let Some(object) = &options.ebpf else {
-        let discipline = |at: u32| {
-            let rng = queue_stream(options.seed, NodeId(at), PortId(0), 0);
-            Guarded::new(Marker::new(spec.policy, options.rate.pace(), 1_538, rng))
-        };
-        return take(options, &setup, discipline, |_| None);
-    };
-    let file =
-        std::fs::read(object).with_context(|| format!("cannot read {}", object.display()))?;
-    let program = ebpf::load(&file).with_context(|| format!("{}", object.display()))?;
-    let discipline = |at: u32| {
-        let rng = Stream::named(options.seed, "bump.ebpf", at.into());
-        EbpfDiscipline::new(program.clone(), setup.rate, setup.capacity, rng)
-    };
-    take(options, &setup, discipline, |one| one.trap().map(|trap| trap.to_string()))
+    take(options, &setup, |at: u32| {
+        let rng = queue_stream(options.seed, NodeId(at), PortId(0), 0);
+        Guarded::new(Marker::new(&spec, options.rate.pace(), 1_538, rng))
+    })
 }
 
-fn take<D: Discipline + Clone>(
+/// Discipline and capacity.
+fn queue(options: &CaptureOptions) -> Result<QueueSpec> {
+    let spec = queue_from_text(&options.queue).map_err(|why| anyhow::anyhow!("--queue: {why}"))?;
+    let Some(path) = &options.ebpf else { return Ok(spec) };
+    if spec.policy != Policy::DropTail {
+        bail!("--queue names a discipline, and --ebpf another: with --ebpf it says `limit` alone");
+    }
+    let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let program = ebpf::load(&file).with_context(|| format!("{}", path.display()))?;
+    let policy = Policy::Object(ObjectSpec {
+        file: path.display().to_string(),
+        instructions: ObjectSpec::INSTRUCTIONS,
+        notifies: true,
+        program: Some(Arc::new(program)),
+    });
+    Ok(QueueSpec { policy, ..spec })
+}
+
+fn take(
     options: &CaptureOptions,
     setup: &Setup,
-    discipline: impl FnMut(u32) -> D,
-    failed: impl Fn(&D) -> Option<String>,
+    discipline: impl FnMut(u32) -> Guarded<Marker>,
 ) -> Result<ExitCode> {
     let path = &options.input;
     let input = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -134,9 +142,12 @@ fn take<D: Discipline + Clone>(
     }
     let (report, disciplines) = done.with_context(|| format!("{}", path.display()))?;
     say(&report);
-    for (at, why) in disciplines.iter().enumerate().filter_map(|(at, one)| Some((at, failed(one)?)))
-    {
-        println!("queue {at}: the program was stopped, packets pass since then: {why}");
+    let failures = disciplines.iter().map(Discipline::failure).enumerate();
+    for (at, failure) in failures.filter_map(|(at, failure)| Some((at, failure?))) {
+        println!(
+            "queue {at}: the program was stopped at {}, {} packets passed since then: {}",
+            failure.at, failure.unjudged, failure.why
+        );
     }
     Ok(ExitCode::SUCCESS)
 }

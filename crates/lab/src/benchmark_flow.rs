@@ -45,12 +45,14 @@ pub struct Case {
     pub completed: u64,
     /// Changes of a link's level by less than this share are not passed on.
     pub tolerance: f64,
+    /// Whether each flow is spread over all its equal paths.
+    pub spread: bool,
     /// Whether it takes gigabytes.
     pub large: bool,
 }
 
 /// The cases of `slotline bench flow`.
-pub const CASES: [Case; 4] = [
+pub const CASES: [Case; 5] = [
     Case {
         name: "k16x1",
         k: 16,
@@ -58,6 +60,7 @@ pub const CASES: [Case; 4] = [
         flows: 200_000,
         completed: 150_000,
         tolerance: 0.0,
+        spread: false,
         large: false,
     },
     Case {
@@ -67,6 +70,7 @@ pub const CASES: [Case; 4] = [
         flows: 60_000,
         completed: 10_000,
         tolerance: 0.0,
+        spread: false,
         large: false,
     },
     Case {
@@ -76,6 +80,17 @@ pub const CASES: [Case; 4] = [
         flows: 60_000,
         completed: 10_000,
         tolerance: 1e-4,
+        spread: false,
+        large: false,
+    },
+    Case {
+        name: "k16x10-spray",
+        k: 16,
+        load: Load::Closed(10),
+        flows: 60_000,
+        completed: 10_000,
+        tolerance: 0.0,
+        spread: true,
         large: false,
     },
     Case {
@@ -85,6 +100,7 @@ pub const CASES: [Case; 4] = [
         flows: 600_000,
         completed: 500_000,
         tolerance: 0.0,
+        spread: false,
         large: true,
     },
 ];
@@ -110,7 +126,8 @@ impl Case {
             Load::Closed(each) => self.closed(&graph, each)?,
             Load::Poisson(load) => self.poisson(&graph, load)?,
         };
-        let plan = Plan::new(traffic, transport()?, Spread::PerFlow, graph.hosts.len(), SEED)?;
+        let spread = if self.spread { Spread::PerPacket } else { Spread::PerFlow };
+        let plan = Plan::new(traffic, transport()?, spread, graph.hosts.len(), SEED)?;
         let routes = Routes::build(&graph, RoutingSpec::Ecmp, &Down::default(), SEED);
         Ok(FlowNetwork {
             plan: Arc::new(plan),
@@ -121,6 +138,7 @@ impl Case {
             model: Model::MaxMin { tolerance: self.tolerance },
             weights: [1.0; 8],
             store_and_forward: false,
+            classifier: None,
             scheduler: None,
             seed: SEED,
             graph,

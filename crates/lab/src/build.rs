@@ -139,7 +139,12 @@ fn builder<'a>(
     let attached = system.as_deref().filter(|_| scenario.engine.is_packet());
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
-    let spread = spread(routing, scheme);
+    // Racks' switches hash flows where there is a core; they queue by rack where there is none.
+    let hashes = scenario.fabric.has_core();
+    let spread = match spread(routing, scheme) {
+        Spread::PerPair if hashes => Spread::PerFlow,
+        usual => usual,
+    };
     let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
     let bumps = |of: fn(&_, &Graph) -> Vec<End>| {
         scheme.bump.as_ref().map_or(Vec::new(), |bump| of(bump, &graph))
@@ -329,6 +334,7 @@ impl Builder<'_> {
             rates: wires.iter().map(|wire| wire.lane.rate).collect(),
             egress,
             priorities: self.queue_spec.priorities,
+            news: self.scheme.voq.and_then(|voq| voq.notify).map(|_| self.loss(id)),
             seed: self.seed,
         };
         Ok(Place::Host(Box::new(Host::new(config))))
@@ -406,7 +412,10 @@ impl Builder<'_> {
                 out.extend(changes?);
                 continue;
             }
-            let links = touched(&self.graph, event)?;
+            let mut links = touched(&self.graph, event)?;
+            if let Some(hybrid) = &self.hybrid {
+                links.retain(|&link| !hybrid.is_news(&self.graph.links[link]));
+            }
             for end in links.iter().flat_map(|&link| self.graph.links[link].ends()) {
                 out.push((at, end.node, change(&event.kind, end.port)));
             }

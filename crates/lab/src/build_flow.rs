@@ -41,7 +41,7 @@ pub fn build(
     let scheduler = scheduler(&parts, seed)
         .map_err(|e| SpecError::new(format!("scheme[{at}].{}", e.key), e.message))?;
     let flows = parts.plan.traffic.flows.len() as u64;
-    let timeline = parts.timeline.into_iter().filter(concerns_all).collect();
+    let timeline = told_once(parts.timeline);
     let network = FlowNetwork {
         graph: parts.graph,
         plan: parts.plan,
@@ -52,6 +52,7 @@ pub fn build(
         model: model(spec),
         weights: std::array::from_fn(|class| spec.weights.get(class).copied().unwrap_or(1.0)),
         store_and_forward: true,
+        classifier: scenario.scheme[at].classifies(),
         scheduler,
         seed,
     };
@@ -76,9 +77,17 @@ pub struct Parts {
     pub system: Option<Box<dyn slotline_net::control::System>>,
 }
 
-/// Other routes are told to each node; flows need to hear of them once.
-fn concerns_all((_, node, change): &(Time, NodeId, Change)) -> bool {
-    !matches!(change, Change::Routes(_)) || *node == NodeId(0)
+/// Other routes are told to many nodes; flows need to hear of them once. Routes are always those of the
+/// whole network, also where only some switches have others than before.
+fn told_once(timeline: Vec<(Time, NodeId, Change)>) -> Vec<(Time, NodeId, Change)> {
+    let mut last: Option<Arc<Routes>> = None;
+    let mut is_new = |(_, _, change): &(Time, NodeId, Change)| {
+        let Change::Routes(routes) = change else { return true };
+        let known = last.as_ref().is_some_and(|last| Arc::ptr_eq(last, routes));
+        last = Some(Arc::clone(routes));
+        !known
+    };
+    timeline.into_iter().filter(|change| is_new(change)).collect()
 }
 
 fn scheduler(parts: &Parts, seed: u64) -> Result<Option<PerFlow>, SpecError> {

@@ -4,17 +4,19 @@ use crate::scenario::SchemeSpec;
 use slotline_net::control::ControlSpec;
 use slotline_net::control::circuits::{CircuitsSpec, Course};
 use slotline_net::error::SpecError;
-use slotline_net::hybrid::{Agenda, DemandKind, Leads, Ledger, VoqSpec};
+use slotline_net::hybrid::{Agenda, DemandKind, Leads, Ledger, RackDay, VoqSpec};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Plan;
 use slotline_net::node::hybrid::{
-    CircuitScheduler, CircuitSwitch, Circuits, PacketSwitch, SchedulerConfig, Tor, TorConfig,
-    Weekly,
+    CircuitScheduler, CircuitSwitch, Circuits, PacketSwitch, Patched, PatchedConfig,
+    SchedulerConfig, Tor, TorConfig, Weekly,
 };
 use slotline_net::node::station::Loss;
+use slotline_net::node::switch::Switch;
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
-use slotline_net::topology::{HybridSpec, Role, Roles, TopologySpec};
+use slotline_net::topology::{HybridSpec, Link, Role, Roles, TopologySpec};
+use slotline_net::units::Pace;
 use slotline_net::workload::WorkloadSpec;
 use slotline_sim::Place;
 use std::sync::Arc;
@@ -63,15 +65,60 @@ impl Hybrid {
         match self.roles.role(node) {
             Role::Host | Role::Scheduler => false,
             Role::Packet | Role::Circuit(_) => true,
+            Role::Rack(_) if self.roles.cores > 0 => port != self.roles.control_port(),
             Role::Rack(_) => {
                 u32::from(port.0) >= self.roles.hosts && port != self.roles.control_port()
             }
+            Role::Core(_) => port != self.roles.news_port(self.roles.racks),
         }
+    }
+
+    /// The switch whose uplinks end at patch panels that sits at a node: a rack's number, or from `racks` on a core's.
+    pub fn seat(&self, node: NodeId) -> Option<u32> {
+        match self.roles.role(node) {
+            Role::Rack(rack) if self.roles.cores > 0 => Some(rack),
+            Role::Core(core) => Some(self.roles.racks + core),
+            _ => None,
+        }
+    }
+
+    /// What sits there: `switch`, whose ports have `paces`, behind the panels.
+    pub fn patched(
+        &self,
+        seat: u32,
+        (switch, paces): (Switch, Vec<Pace>),
+        mtu: u64,
+        plan: &Arc<Plan>,
+    ) -> Place {
+        let (agenda, weekly) = self.whole_agenda();
+        let key = Stream::named(self.seed, "panel.path", seat.into()).bits() as u32;
+        Place::Node(Box::new(Patched::new(PatchedConfig {
+            roles: self.roles,
+            seat,
+            switch,
+            paces,
+            delay: self.fabric.circuits.as_ref().map_or(Time::ZERO, |circuits| circuits.delay),
+            mtu,
+            key,
+            voq: self.voq,
+            agenda,
+            weekly,
+            ledger: if seat < self.roles.racks { self.ledger(seat, plan) } else { None },
+        })))
+    }
+
+    /// What all switches behind panels do when: each knows of all circuits.
+    fn whole_agenda(&self) -> (Agenda, Option<Weekly>) {
+        let whole = |length| Leads { whole: Some(length), ..Leads::default() };
+        let Some(course) = &self.course else { return (Agenda::new(whole(Time::ZERO)), None) };
+        let (days, length) = course.first_of_all(self.fabric.dark());
+        self.agenda_of(course, whole(length), days, length)
     }
 
     /// Whether it is a port that leads to a host: its queue is that of the scheme.
     pub fn leads_to_host(&self, node: NodeId, port: PortId) -> bool {
-        matches!(self.roles.role(node), Role::Rack(_)) && u32::from(port.0) < self.roles.hosts
+        let rack = matches!(self.roles.role(node), Role::Rack(_)) && self.roles.cores == 0;
+        rack && u32::from(port.0) < self.roles.hosts
     }
 
     /// What sits at a node that is no host.
@@ -88,7 +135,8 @@ impl Hybrid {
                 Some(config) => Place::Node(Box::new(CircuitScheduler::new(config))),
                 None => Place::Node(Box::new(CircuitSwitch)),
             },
-            Role::Circuit(_) | Role::Host => Place::Node(Box::new(CircuitSwitch)),
+            // Core switches are behind panels, as racks' switches are where there are any.
+            Role::Circuit(_) | Role::Core(_) | Role::Host => Place::Node(Box::new(CircuitSwitch)),
         }
     }
 
@@ -98,10 +146,10 @@ impl Hybrid {
             bar: self.fabric.night(),
             grow: self.voq.resize.map(|resize| resize.ahead),
             mark: self.voq.mark_ahead,
+            whole: None,
+            tell: self.voq.notify.map(|notify| (notify.ahead, notify.end_ahead)),
         };
         let (agenda, weekly) = self.agenda(rack, leads);
-        let demand = self.control.as_ref().map(|control| control.demand);
-        let ledger = || Ledger::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
         TorConfig {
             rack,
             roles: self.roles,
@@ -114,17 +162,33 @@ impl Hybrid {
             },
             agenda,
             weekly,
-            ledger: match demand {
-                Some(DemandKind::Adu) => Some(ledger()),
-                Some(DemandKind::Perfect) => Some(ledger().foreseeing(rack)),
-                Some(DemandKind::Voq) | None => None,
-            },
+            ledger: self.ledger(rack, plan),
+        }
+    }
+
+    /// What the hosts of a rack report, where that is taken for demand.
+    fn ledger(&self, rack: u32, plan: &Arc<Plan>) -> Option<Ledger> {
+        let ledger = || Ledger::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
+        match self.control.as_ref().map(|control| control.demand)? {
+            DemandKind::Adu => Some(ledger()),
+            DemandKind::Perfect => Some(ledger().foreseeing(rack)),
+            DemandKind::Voq => None,
         }
     }
 
     fn agenda(&self, rack: u32, leads: Leads) -> (Agenda, Option<Weekly>) {
         let Some(course) = &self.course else { return (Agenda::new(leads), None) };
         let (days, length) = course.first_of(rack as u16, self.fabric.dark());
+        self.agenda_of(course, leads, days, length)
+    }
+
+    fn agenda_of(
+        &self,
+        course: &Course,
+        leads: Leads,
+        days: Vec<RackDay>,
+        length: Time,
+    ) -> (Agenda, Option<Weekly>) {
         match course {
             Course::Static { .. } => (Agenda::repeating(leads, days, length), None),
             Course::Weekly { ahead, .. } => {
@@ -133,6 +197,11 @@ impl Hybrid {
                 (agenda, Some(weekly))
             }
         }
+    }
+
+    /// Whether a link carries the scheduler's messages alone: it does not fail with a switch.
+    pub fn is_news(&self, link: &Link) -> bool {
+        link.ends().iter().any(|end| self.roles.role(end.node) == Role::Scheduler)
     }
 
     /// What plans weeks, or where all are known ahead merely passes news of ports on.
@@ -149,8 +218,7 @@ impl Hybrid {
         };
         Some(SchedulerConfig {
             planner,
-            racks: self.roles.racks as usize,
-            switches: self.roles.uplinks as usize,
+            roles: self.roles,
             dark: self.fabric.dark(),
             gather: control.gather,
             computing: control.computing,

@@ -3,15 +3,16 @@
 use crate::ideal::Ideal;
 use crate::record::{
     Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, LimitRow, NEVER,
-    PortRow, RunRecord, SampleRow, VoqRow,
+    PortRow, RunRecord, SampleRow, StoppedRow, VoqRow,
 };
 use slotline_net::histogram::Histogram;
+use slotline_net::hybrid::VoqStats;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::bump::{Bumped, Estimate, Limited};
 use slotline_net::node::host::{FlowResult, Plan};
-use slotline_net::node::hybrid::Tor;
+use slotline_net::node::hybrid::{Patched, Tor};
 use slotline_net::node::switch::Switch;
-use slotline_net::node::{Fault, Node, Part, Tally};
+use slotline_net::node::{Fault, Node, Part, Stopped, Tally};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind, Wiring};
@@ -37,6 +38,8 @@ pub struct Scene {
     pub ideal: bool,
     /// Circuit switches: what is sent there arrives wherever the circuit leads.
     pub circuits: Vec<NodeId>,
+    /// Whether racks queue by port, not by the rack that packets are for: where a core is behind circuit switches.
+    pub by_port: bool,
 }
 
 impl Scene {
@@ -53,6 +56,7 @@ impl Scene {
             samples: self.samples(outcome, &self.rows()),
             estimates: self.estimates(outcome, &self.rows()),
             limits: self.limits(outcome, &self.rows()),
+            stopped: self.stopped(&tally, &self.rows()),
             control: control(&tally),
             voqs: outcome.places.iter().flat_map(voqs).collect(),
             faults: tally.faults().iter().map(|fault| self.fault(fault)).collect(),
@@ -96,6 +100,19 @@ impl Scene {
             .collect();
         rows.sort_by_key(|row| (row.t_ps, row.port, row.connection));
         rows
+    }
+
+    /// The queues whose discipline failed, in time order.
+    fn stopped(&self, tally: &Tally, row_of: &RowOf) -> Vec<StoppedRow> {
+        let row = |one: Stopped| StoppedRow {
+            t_ps: one.failure.at.as_ps(),
+            port: row_of[&(one.node, one.port)],
+            bump: one.bump.map_or(NEVER, u64::from),
+            class: one.class,
+            unjudged: one.failure.unjudged,
+            why: one.failure.why,
+        };
+        tally.stopped().into_iter().map(row).collect()
     }
 
     /// A fault by name.
@@ -238,10 +255,17 @@ fn limited(place: &Place) -> &[Limited] {
 /// The queues of a rack's switch, at a place where one is.
 fn voqs(place: &Place) -> Vec<VoqRow> {
     let Place::Node(node) = place else { return vec![] };
-    let Some(tor) = node.as_any().downcast_ref::<Tor>() else { return vec![] };
-    let (rack, racks) = tor.racks();
+    if let Some(tor) = node.as_any().downcast_ref::<Tor>() {
+        return voqs_of(tor.racks(), |rack| tor.stats(rack));
+    }
+    let patched = node.as_any().downcast_ref::<Patched>();
+    let patched = patched.and_then(|switch| Some((switch, switch.racks()?)));
+    patched.map_or(vec![], |(switch, racks)| voqs_of(racks, |rack| switch.stats(rack)))
+}
+
+fn voqs_of((rack, racks): (u32, u32), stats: impl Fn(usize) -> (VoqStats, Time)) -> Vec<VoqRow> {
     let row = |to: u32| {
-        let (stats, up) = tor.stats(to as usize);
+        let (stats, up) = stats(to as usize);
         VoqRow {
             src_rack: rack,
             dst_rack: to,
@@ -262,7 +286,8 @@ fn voqs(place: &Place) -> Vec<VoqRow> {
 /// The switch at a node, also where it is behind bumps.
 fn switch_of(node: &dyn Node) -> Option<&Switch> {
     let any = node.as_any();
-    any.downcast_ref().or_else(|| any.downcast_ref().map(Bumped::switch))
+    let bumped = || any.downcast_ref().map(Bumped::switch);
+    any.downcast_ref().or_else(bumped).or_else(|| any.downcast_ref().map(Patched::switch))
 }
 
 /// What the parts of a central scheme have counted and found.

@@ -9,7 +9,6 @@ use crate::summary::{EngineTotal, Summary};
 use serde::Serialize;
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::control::ControlSpec;
-use slotline_net::route::RoutingSpec;
 
 /// What both engines say of one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,13 +64,8 @@ impl Sides {
         let seed = loaded.scenario.seed.into();
         let graph = loaded.scenario.fabric.build().map_err(|e| loaded.blame(e))?;
         let able = |scheme: &crate::scenario::SchemeSpec| {
-            let flows = matches!(scheme.control, ControlSpec::None {})
-                || decides_about_flows(scheme, &graph, seed).is_ok();
-            flows
-                && !matches!(
-                    scheme.routing,
-                    RoutingSpec::Spray | RoutingSpec::Flowlet | RoutingSpec::Classifier
-                )
+            matches!(scheme.control, ControlSpec::None {})
+                || decides_about_flows(scheme, &graph, seed).is_ok()
         };
         for scheme in loaded.scenario.scheme.iter().filter(|scheme| !able(scheme)) {
             notes.push(format!("{}: left out, for it decides packet by packet", scheme.name));
@@ -131,13 +125,9 @@ fn without_packets(scenario: &mut Scenario) -> Vec<String> {
         if scheme.transport != plain(&scheme.transport) {
             left_out.push("congestion control");
         }
-        if scheme.recovery.is_some() {
-            left_out.push("recovery");
-        }
         if scheme.control_loss > 0.0 {
             left_out.push("loss of control messages");
         }
-        scheme.recovery = None;
         scheme.queue = QueueSpec::default();
         scheme.transport = plain(&scheme.transport);
         scheme.control_loss = 0.0;

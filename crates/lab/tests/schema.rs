@@ -220,6 +220,9 @@ const WRONG: &[(&str, &str)] = &[
     ("queue = \"red\"", "queue = { kind = \"red\", max-p = 1.5 }"),
     ("queue = \"red\"", "queue = { shared = {} }"),
     ("queue = \"red\"", "queue = 3"),
+    ("queue = \"red\"", "queue = \"object\""),
+    ("queue = \"red\"", "queue = { kind = \"object\" }"),
+    ("queue = \"red\"", "queue = { kind = \"red\", file = \"red.o\" }"),
     ("kind = \"xco\", slice", "kind = \"none\", slice"),
     ("slice = \"2ms\"", "slice = \"2Gbps\""),
     ("at = \"5ms\"\n", ""),
@@ -313,7 +316,8 @@ fn defaults_are_those_of_the_loader() {
         check(kind, "name = \"s\"", &|name, more| {
             let marks = if name == "dctcp" { "queue = \"ecn\"\n" } else { "" };
             let comma = if more.is_empty() { "" } else { ", " };
-            format!("name = \"s\"\n{marks}{key} = {{ kind = \"{name}\"{comma}{more} }}")
+            let file = if name == "object" { ", file = \"../../data/bpf/red.o\"" } else { "" };
+            format!("name = \"s\"\n{marks}{key} = {{ kind = \"{name}\"{file}{comma}{more} }}")
         });
     }
     assert!(written > 150, "{written}");

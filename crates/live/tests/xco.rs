@@ -124,6 +124,7 @@ fn setup() -> Setup {
             rates: vec![RATE],
             egress,
             priorities: false,
+            news: None,
             seed: 1,
         };
         Box::new(Tap { host: Host::new(config), left: Vec::new() })

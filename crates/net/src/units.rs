@@ -156,6 +156,11 @@ impl Pace {
             None => Time::ps(((u128::from(bytes) * u128::from(self.0)) >> Self::FRACTION) as u64),
         }
     }
+    /// The rate, to about one part in 10⁸.
+    pub fn rate(self) -> Rate {
+        let product = 8_000_000_000_000u128 << Self::FRACTION;
+        Rate((product / u128::from(self.0.max(1))) as u64)
+    }
     /// Bytes that fit into `span`, rounded down.
     #[inline]
     pub fn bytes_in(self, span: Time) -> u64 {

@@ -48,14 +48,8 @@ fn in_order(ends: &mut Vec<End>) {
 }
 
 impl Builder<'_> {
-    pub(super) fn switch(&self, node: NodeId, sample: Time, reserve: Option<Reserve>) -> Place {
-        if let Some(hybrid) = &self.hybrid {
-            return hybrid.place(node, &self.plan);
-        }
-        if self.is_plain(node) {
-            return Place::Switch;
-        }
-        let config = SwitchConfig {
+    fn switch_config(&self, node: NodeId, reserve: Option<Reserve>) -> SwitchConfig {
+        SwitchConfig {
             node,
             routes: Arc::clone(&self.routes),
             queue: self.queue_spec.clone(),
@@ -65,8 +59,24 @@ impl Builder<'_> {
             classifier: self.scheme.classifies(),
             senders: Senders::of(Arc::clone(&self.plan)),
             reserve,
-        };
-        let switch = Switch::new(config);
+        }
+    }
+
+    pub(super) fn switch(&self, node: NodeId, sample: Time, reserve: Option<Reserve>) -> Place {
+        if let Some(hybrid) = &self.hybrid {
+            return match hybrid.seat(node) {
+                Some(seat) => {
+                    let switch = Switch::new(self.switch_config(node, reserve));
+                    let paces = self.wiring.of(node).iter().map(|wire| wire.lane.rate.pace());
+                    hybrid.patched(seat, (switch, paces.collect()), self.largest(), &self.plan)
+                }
+                None => hybrid.place(node, &self.plan),
+            };
+        }
+        if self.is_plain(node) {
+            return Place::Switch;
+        }
+        let switch = Switch::new(self.switch_config(node, reserve));
         let here = |ends: &[End]| -> Vec<PortId> {
             ends.iter().filter(|end| end.node == node).map(|end| end.port).collect()
         };

@@ -33,18 +33,35 @@ pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {
             circuits.reconfiguration
         )
     });
-    [Some(racks), packet, circuits].into_iter().flatten().collect()
+    let core = fabric.core.as_ref().map(|core| {
+        let uplinks = u64::from(fabric.racks) * u64::from(fabric.uplinks());
+        format!(
+            "{} of {}, which take {} of the {uplinks} uplinks of racks; the others join racks directly or stay dark.",
+            several(core.switches.into(), "core switch"),
+            several(core.ports.into(), "port"),
+            u64::from(core.switches) * u64::from(core.ports)
+        )
+    });
+    [Some(racks), packet, circuits, core].into_iter().flatten().collect()
 }
 
 /// The queues by destination of a scheme.
 pub(super) fn queues(fabric: &HybridSpec, voq: &VoqSpec) -> String {
     let room = several(voq.packets.into(), "packet");
+    if fabric.core.is_some() {
+        return format!(
+            "  Packets for which there is no way wait in their rack, {room} for each of the others."
+        );
+    }
     let resized = voq.resize.map_or(String::new(), |resize| {
         format!(", for {} from {} ahead of each day to its end", resize.to, resize.ahead)
     });
+    let told = voq.notify.map_or(String::new(), |notify| {
+        format!("; it tells its hosts of circuits, {} ahead of each day", notify.ahead)
+    });
     let relayed = if voq.relay.is_some() { "; some packets go by another rack" } else { "" };
     format!(
-        "  Each rack has a queue for each of the {} others, for {room}{resized}{relayed}.",
+        "  Each rack has a queue for each of the {} others, for {room}{resized}{relayed}{told}.",
         fabric.racks - 1
     )
 }

@@ -134,11 +134,11 @@ fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
         )
     };
     let limit = format!("{} of room per port", room(queue.limit));
-    let policy = match queue.policy {
+    let policy = match &queue.policy {
         Policy::DropTail => format!("drop-tail, {limit}"),
         Policy::Ecn { threshold, drop_non_ect } => {
-            let others = if drop_non_ect { ", or dropped where they cannot be" } else { "" };
-            format!("packets that find more than {} are marked{others}; {limit}", room(threshold))
+            let others = if *drop_non_ect { ", or dropped where they cannot be" } else { "" };
+            format!("packets that find more than {} are marked{others}; {limit}", room(*threshold))
         }
         Policy::Red(red) => format!(
             "random early {} from an average of {} on, with a chance of {} at {}; {limit}",
@@ -165,6 +165,10 @@ fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
         Policy::Qcn(qcn) => {
             format!("senders are told when there is more than {}; {limit}", room(qcn.equilibrium))
         }
+        Policy::Object(object) => format!(
+            "by the program in {}, with at most {} instructions for a packet; {limit}",
+            object.file, object.instructions
+        ),
     };
     let shared = queue.shared.map_or(String::new(), |shared| {
         format!("; one buffer of {} for all ports of a switch", size(shared.total.0 as f64))

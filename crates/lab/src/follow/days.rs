@@ -8,14 +8,18 @@ use std::collections::BTreeMap;
 
 /// Days from the switch of one rack to that of another: spans of time in order that do not touch.
 #[derive(Default)]
-pub(super) struct Days(BTreeMap<(NodeId, NodeId), Vec<(u64, u64)>>);
+pub(super) struct Days {
+    spans: BTreeMap<(NodeId, NodeId), Vec<(u64, u64)>>,
+    /// Nothing waits for a circuit: packets wait at ports that lead somewhere.
+    by_port: bool,
+}
 
 impl Days {
     /// What `notes`, in order of time, say.
     pub fn of(notes: &[(Time, Note)], scene: &Scene) -> Days {
         // A rack's first host stands for it.
         let switch = |host: HostId| scene.wiring.of(scene.graph.hosts[host.at()])[0].far.node;
-        let mut days = Days::default();
+        let mut days = Days { by_port: scene.by_port, ..Days::default() };
         for (from, note) in notes {
             if let Note::Circuit { host, dst, until } = *note {
                 days.add((switch(host), switch(dst)), from.as_ps(), until.as_ps());
@@ -25,7 +29,7 @@ impl Days {
     }
 
     fn add(&mut self, pair: (NodeId, NodeId), from: u64, until: u64) {
-        let spans = self.0.entry(pair).or_default();
+        let spans = self.spans.entry(pair).or_default();
         match spans.last_mut().filter(|last| last.1 >= from) {
             Some(last) => last.1 = last.1.max(until),
             None => spans.push((from, until)),
@@ -34,7 +38,10 @@ impl Days {
 
     /// For how long, between `from` and `until`, there was no circuit.
     pub fn dark(&self, pair: (NodeId, NodeId), from: u64, until: u64) -> u64 {
-        let spans = self.0.get(&pair).map_or(&[][..], Vec::as_slice);
+        if self.by_port {
+            return 0;
+        }
+        let spans = self.spans.get(&pair).map_or(&[][..], Vec::as_slice);
         let first = spans.partition_point(|span| span.1 <= from);
         let within = spans[first..].iter().take_while(|span| span.0 < until);
         let lit: u64 = within.map(|span| span.1.min(until).saturating_sub(span.0.max(from))).sum();

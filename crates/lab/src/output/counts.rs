@@ -27,7 +27,7 @@ const fn part(count: &'static str, of: &'static str, unit: Unit, words: &'static
 }
 
 /// Of each scheme first what it did, then what went wrong.
-const TOLD: [Told; 42] = [
+const TOLD: [Told; 44] = [
     bytes("circuit_bytes", "by circuits"),
     bytes("packet_switch_bytes", "by the packet switch"),
     many("voq_drops", "packets dropped at full queues of racks"),
@@ -57,6 +57,8 @@ const TOLD: [Told; 42] = [
     many("bump_marks", "packets marked by bumps"),
     many("bump_drops", "packets dropped by bumps"),
     many("bump_notices", "notices sent by bumps"),
+    many("stopped_disciplines", "programs of queues stopped"),
+    many("unjudged_packets", "packets that passed them unjudged"),
     bytes("bump_error_most", "at most between an estimate and its queue"),
     many("bump_updates_lost", "updates between bumps lost"),
     many("limited_connections", "connections slowed down by notices"),

@@ -13,6 +13,7 @@ mod parquet_read;
 mod parquet_write;
 pub mod read;
 pub mod report;
+mod stopped;
 mod summary_json;
 pub mod table;
 mod tables;

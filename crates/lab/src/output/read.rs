@@ -4,6 +4,7 @@ use super::estimates::ESTIMATES;
 use super::faults::FAULTS;
 use super::index::{self, CaptureNote, Head, Index, Note, Run};
 use super::limits::LIMITS;
+use super::stopped::STOPPED;
 use super::table::Table;
 use super::tables::{CONTROL, FLOWS, PORTS, SAMPLES};
 use super::tables_story::{CAPTURES, CapturedRow, SCHEDULE, SEQUENCE, WHY};
@@ -138,6 +139,7 @@ fn fill(folder: &Path, index: &Index, runs: &mut [RunRecord]) -> Result<(), Read
     table(folder, index, &FAULTS, runs, |run, rows| run.faults = rows)?;
     table(folder, index, &ESTIMATES, runs, |run, rows| run.estimates = rows)?;
     table(folder, index, &LIMITS, runs, |run, rows| run.limits = rows)?;
+    table(folder, index, &STOPPED, runs, |run, rows| run.stopped = rows)?;
     table(folder, index, &VOQS, runs, |run, rows| run.voqs = rows)?;
     table(folder, index, &WHY, runs, |run, rows| run.why = rows)?;
     table(folder, index, &SEQUENCE, runs, |run, rows| run.sequence = rows)?;

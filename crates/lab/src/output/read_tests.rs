@@ -6,7 +6,7 @@ use super::{index, written};
 use crate::metrics::Metric;
 use crate::record::{
     Capture, CapturedPacket, Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow,
-    LimitRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, VoqRow,
+    LimitRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step, StoppedRow, VoqRow,
     WhyRow, Window,
 };
 use proptest::prelude::*;
@@ -154,6 +154,7 @@ prop_compose! {
         faults in prop::collection::vec(fault(), 0..3),
         estimates in prop::collection::vec((number(), any::<u32>(), any::<u16>(), number(), number()), 0..5),
         limits in prop::collection::vec((number(), any::<u32>(), any::<u32>(), number(), number()), 0..4),
+        stopped in prop::collection::vec((number(), any::<u32>(), number(), any::<u8>(), text()), 0..3),
         voqs in prop::collection::vec(voq(), 0..3),
         why in prop::collection::vec(why(), 0..3),
         sequence in prop::collection::vec(sequence(), 0..3),
@@ -171,13 +172,17 @@ prop_compose! {
         let limit = |(t_ps, port, connection, rate_bps, queue_bytes)| {
             LimitRow { t_ps, port, connection, rate_bps, queue_bytes }
         };
+        let row = |(t_ps, port, bump, class, why)| {
+            StoppedRow { t_ps, port, bump, class, unjudged: t_ps / 3, why }
+        };
+        let stopped = stopped.into_iter().map(row).collect();
         let limits = limits.into_iter().map(limit).collect();
         let estimates = estimates.into_iter().map(estimate).collect();
         let control = control.into_iter().map(|(count, value)| ControlRow { count, value }).collect();
         let (scheme, seed) = (String::new(), 0);
         RunRecord {
-            scheme, seed, flows, ports, samples, control, faults, estimates, limits, voqs, why,
-            sequence, schedule, captures, engine, census,
+            scheme, seed, flows, ports, samples, control, faults, estimates, limits, stopped, voqs,
+            why, sequence, schedule, captures, engine, census,
         }
     }
 }

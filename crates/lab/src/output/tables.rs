@@ -3,6 +3,7 @@
 use super::estimates::ESTIMATES;
 use super::faults::FAULTS;
 use super::limits::LIMITS;
+use super::stopped::STOPPED;
 use super::table::{Cell, Column, Table, TableAbout, fit, or_never, set};
 use super::tables_story::{CAPTURES, SCHEDULE, SEQUENCE, WHY};
 use super::voqs::VOQS;
@@ -44,9 +45,9 @@ impl<R: Clone + Sync> AnyTable for Table<R> {
 }
 
 /// All tables.
-pub(super) static ALL: [&dyn AnyTable; 12] = [
-    &FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &ESTIMATES, &LIMITS, &VOQS, &WHY, &SEQUENCE,
-    &SCHEDULE, &CAPTURES,
+pub(super) static ALL: [&dyn AnyTable; 13] = [
+    &FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &ESTIMATES, &LIMITS, &STOPPED, &VOQS, &WHY,
+    &SEQUENCE, &SCHEDULE, &CAPTURES,
 ];
 
 /// A column of [`Cell::Count`], [`Cell::Maybe`] or [`Cell::Flag`] that is a field of its row.

@@ -2,7 +2,7 @@
 
 use crate::metrics::Metric;
 use crate::output::words::{self, Scale};
-use crate::output::{counts, faults};
+use crate::output::{counts, faults, stopped};
 use crate::record::RunSet;
 use crate::statistics::{Comparison, Verdict};
 use crate::summary::{Cell, EngineTotal, Summary};
@@ -154,6 +154,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
     }
     out.extend(counts::told(summary));
     out.extend(faults::told(set));
+    out.extend(stopped::told(set));
     if summary.is_fixed() {
         out.push("All seeds gave the same numbers: nothing in this scenario is random.".into());
     }

@@ -3,6 +3,7 @@
 mod estimate;
 mod fault;
 mod limit;
+mod stopped;
 mod story;
 mod voq;
 mod why;
@@ -10,6 +11,7 @@ mod why;
 pub use estimate::EstimateRow;
 pub use fault::FaultRow;
 pub use limit::LimitRow;
+pub use stopped::StoppedRow;
 pub use story::{Capture, CapturedPacket, ScheduleRow, SequenceRow, Step};
 pub use voq::VoqRow;
 pub use why::{Part, WORST_PORTS, WhyRow};
@@ -179,6 +181,8 @@ pub struct RunRecord {
     pub estimates: Vec<EstimateRow>,
     /// Virtual queues of flows that bumps limit, in time order.
     pub limits: Vec<LimitRow>,
+    /// Queues whose discipline failed, in time order.
+    pub stopped: Vec<StoppedRow>,
     /// Queues by destination of a hybrid fabric's racks, in order of source and destination.
     pub voqs: Vec<VoqRow>,
     /// Where the time of followed flows went, by flow number; empty where none was followed.

@@ -312,7 +312,7 @@ fn stations(schemes: &[SchemeSpec], graph: &Graph) -> Vec<String> {
 }
 
 fn marks(queue: &QueueSpec) -> bool {
-    match queue.policy {
+    match &queue.policy {
         Policy::DropTail => false,
         Policy::Ecn { .. } => true,
         Policy::Red(red) => red.ecn,
@@ -320,6 +320,8 @@ fn marks(queue: &QueueSpec) -> bool {
         Policy::Pie(pie) => pie.ecn,
         Policy::Avq(avq) => avq.ecn,
         Policy::Qcn(_) => false,
+        // Nobody knows, but its author.
+        Policy::Object(_) => true,
     }
 }
 

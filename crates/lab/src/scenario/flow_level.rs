@@ -8,7 +8,7 @@ use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::control::{ControlSpec, Map, Network, System};
 use slotline_net::error::SpecError;
 use slotline_net::frame::CLASSES;
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Down, Routes};
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 use slotline_net::transport::TransportSpec;
@@ -127,26 +127,6 @@ fn of_scheme(scheme: &SchemeSpec) -> Vec<(&'static str, String)> {
                    congestion control, and takes only mtu, framing and headers, as in transport = \
                    { kind = \"newreno\", mtu = \"9000B\" }; leave the rest out, or use engine = \"packet\"";
         faults.push(("transport", why.to_string()));
-    }
-    if scheme.routing == RoutingSpec::Spray {
-        let why = "`routing` = \"spray\" sends packet by packet: the flow-level engine gives each connection one \
-                   path, by ecmp, shortest or pinned";
-        faults.push(("routing", why.to_string()));
-    }
-    if scheme.routing == RoutingSpec::Flowlet {
-        let why = "`routing` = \"flowlet\" waits for pauses between packets: the flow-level engine has none; use \
-                   ecmp, ecmp-destination, shortest, two-level or pinned";
-        faults.push(("routing", why.to_string()));
-    }
-    if scheme.routing == RoutingSpec::Classifier {
-        let why = "`routing` = \"classifier\" has switches that count packets: the flow-level engine has none; \
-                   use ecmp, shortest, two-level or pinned";
-        faults.push(("routing", why.to_string()));
-    }
-    if scheme.recovery.is_some() {
-        let why = "`recovery` has switches that tell each other of failures: on the flow-level engine routes \
-                   change everywhere at once, after the `reroute-after` of the event";
-        faults.push(("recovery", why.to_string()));
     }
     if scheme.control_loss > 0.0 {
         let why = "`control-loss`: the flow-level engine has no messages that could be lost";

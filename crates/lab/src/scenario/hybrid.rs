@@ -6,9 +6,11 @@ use crate::metrics::Metric;
 use slotline_net::control::circuits::SchedulerKind;
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
+use slotline_net::hybrid::VoqSpec;
 use slotline_net::route::RoutingSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
+use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::workload::WorkloadSpec;
 
 /// All that is wrong.
@@ -62,8 +64,14 @@ fn on_hybrid(
         }
         _ => return fail("control", "on a hybrid fabric `control` is \"circuits\" or \"none\""),
     }
+    if scheme.bump.is_some() {
+        return fail("bump", "on a hybrid fabric there are no bumps: leave `bump` out");
+    }
     let voq = scheme.voq.unwrap_or_default();
     voq.validate().map_err(|e| within("voq", e))?;
+    if fabric.core.is_some() {
+        return with_core(scheme, &voq);
+    }
     let dark = fabric.circuits.is_none() || matches!(scheme.control, ControlSpec::None {});
     if dark && voq.relay.is_some() {
         return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
@@ -82,6 +90,9 @@ fn on_hybrid(
             "`resize` does nothing: there are no circuits whose days it could be for",
         );
     }
+    if voq.notify.is_some() {
+        notified(scheme, dark)?;
+    }
     if !scheme.queue.is_plain() {
         return fail(
             "queue",
@@ -94,6 +105,58 @@ fn on_hybrid(
         return fail(key, format!("`{key}` does nothing on a hybrid fabric: leave it out"));
     }
     Ok(())
+}
+
+/// Switches of racks queue as core switches do: by port, with the scheme's `queue`.
+fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
+    let usual = VoqSpec::default();
+    let useless = [
+        ("voq.resize", voq.resize.is_some()),
+        ("voq.relay", voq.relay.is_some()),
+        ("voq.mark-ahead", voq.mark_ahead != usual.mark_ahead),
+        ("voq.notify", voq.notify.is_some()),
+    ];
+    if let Some((key, _)) = useless.iter().find(|(_, given)| *given) {
+        let why = format!(
+            "`{key}` does nothing on a fabric with a `core`, whose racks have no queues by rack"
+        );
+        return fail(key, why);
+    }
+    if matches!(scheme.transport.kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp) {
+        let why = "`retcp` and `tdtcp` act on what racks say of circuits, which they do not on a fabric with a `core`";
+        return fail("transport.kind", why);
+    }
+    if scheme.queue.pfc.is_some() {
+        return fail("queue.pfc", "`pfc` does not go with a `core`: links move under pause frames");
+    }
+    let hashed =
+        [RoutingSpec::Ecmp, RoutingSpec::Spray, RoutingSpec::Flowlet, RoutingSpec::EcmpDestination];
+    if !hashed.contains(&scheme.routing) {
+        let why = "on a fabric with a `core` `routing` is \"ecmp\", \"spray\", \"flowlet\" or \"ecmp-destination\": \
+                   which links there are changes";
+        return fail("routing", why);
+    }
+    if scheme.recovery.is_some() {
+        return fail("recovery", "`recovery` does nothing on a hybrid fabric: leave it out");
+    }
+    Ok(())
+}
+
+/// Messages about circuits do something only where there are any, and somebody acts on them.
+fn notified(scheme: &SchemeSpec, dark: bool) -> Result<(), SpecError> {
+    if dark {
+        return fail("voq.notify", "`notify` does nothing: there are no circuits to tell of");
+    }
+    match scheme.transport.kind {
+        AlgorithmKind::Retcp | AlgorithmKind::Tdtcp => Ok(()),
+        kind => {
+            let name = kind.name();
+            let why = format!(
+                "`{name}` does nothing with what `notify` tells: use \"tdtcp\" or \"retcp\""
+            );
+            fail("voq.notify", why)
+        }
+    }
 }
 
 /// Links to the scheduler do not fail: news of failures goes over them.
@@ -111,7 +174,7 @@ fn happens(event: &EventSpec) -> Result<(), SpecError> {
             );
         }
         EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } if sound(switch) => {
-            let why = "on a hybrid fabric the packet switch and circuit switches fail (`packet0`, `circuit0`): \
+            let why = "on a hybrid fabric packet switches and circuit switches fail (`packet0`, `core0`, `circuit0`): \
                        a rack's switch has a link to the scheduler, which does not";
             return fail("switch", why);
         }

@@ -6,6 +6,7 @@ use super::document::Document;
 use super::engine::EngineSpec;
 use super::error::ScenarioError;
 use super::extends;
+use super::objects::Objects;
 use super::spec::Scenario;
 use crate::import::captures::Captures;
 use crate::record::{RunRecord, RunSet, Window};
@@ -30,6 +31,8 @@ pub struct Loaded {
     inputs: BTreeMap<String, String>,
     /// The file that the fabric was in.
     brought: Option<Brought>,
+    /// The object files that queues name.
+    objects: Objects,
     fabric: String,
     /// Schedulers of the calling program, by scheme.
     pub(crate) schedulers: BTreeMap<usize, Scheduler>,
@@ -79,10 +82,11 @@ impl Loaded {
             notes: vec![],
             inputs: BTreeMap::new(),
             brought: None,
+            objects: Objects::beside(Path::new("")),
             fabric: String::new(),
             schedulers: BTreeMap::new(),
         };
-        loaded.bring().map_err(|error| vec![error])?;
+        loaded.bring()?;
         loaded.follow_nothing_unasked();
         let faults = loaded.faults();
         if faults.is_empty() { Ok(loaded) } else { Err(faults) }
@@ -116,12 +120,15 @@ impl Loaded {
         self.check()
     }
 
-    /// Puts the content of a fabric's file in place of its name.
-    fn bring(&mut self) -> Result<(), ScenarioError> {
+    /// Puts the content of a fabric's file in place of its name, and programs into their queues.
+    fn bring(&mut self) -> Result<(), Vec<ScenarioError>> {
         let folder = self.folder();
         let brought = resolve(&mut self.scenario.fabric, |name| read(&folder.join(name)));
-        self.brought = brought.map_err(|error| self.blame(error))?;
-        Ok(())
+        self.brought = brought.map_err(|error| vec![self.blame(error)])?;
+        self.objects = Objects::beside(&folder);
+        let faults = self.objects.bring(&mut self.scenario.scheme);
+        let faults: Vec<_> = faults.into_iter().map(|error| self.blame(error)).collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
     fn check(&mut self) -> Result<(), ScenarioError> {
@@ -181,7 +188,7 @@ impl Loaded {
         };
         let schedulers: String = self.schedulers.iter().map(scheduler).collect();
         let brought = self.brought.as_ref().map_or_else(String::new, Brought::remarks);
-        self.scenario.resolved() + &inputs + &brought + &schedulers
+        self.scenario.resolved() + &inputs + &brought + &self.objects.remarks() + &schedulers
     }
 
     /// The comparison, with the runs done so far.

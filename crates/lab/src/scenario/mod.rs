@@ -13,6 +13,7 @@ mod hybrid;
 pub mod keys;
 pub mod load;
 pub mod merge;
+mod objects;
 mod paths;
 mod queue_text;
 mod shape;

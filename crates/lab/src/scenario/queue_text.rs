@@ -1,19 +1,23 @@
 //! A queue on the command line, as a scenario has it.
 
+use super::objects::Objects;
 use serde::Deserialize;
 use slotline_net::aqm::spec::QueueSpec;
+use std::path::Path;
 
 #[derive(Deserialize)]
 struct Table {
     queue: QueueSpec,
 }
 
-/// Reads what a scenario could have after `queue =`. A name alone needs no quotes.
+/// Reads what a scenario could have after `queue =`. A name alone needs no quotes. An object file is looked
+/// for from the folder that the program was started in.
 pub fn queue_from_text(text: &str) -> Result<QueueSpec, String> {
     let word = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let value = if word { format!("\"{text}\"") } else { text.to_string() };
-    let table: Table =
+    let mut table: Table =
         toml::from_str(&format!("queue = {value}")).map_err(|error| error.message().to_string())?;
+    Objects::beside(Path::new("")).fill(&mut table.queue).map_err(|error| error.message)?;
     table.queue.validate().map_err(|error| error.to_string())?;
     Ok(table.queue)
 }

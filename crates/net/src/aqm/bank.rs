@@ -151,7 +151,7 @@ impl<D: Discipline> Bank<D> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::{CodelSpec, Policy};
+    use super::super::spec::{CodelSpec, Policy, QueueSpec};
     use super::super::{Marker, queue_stream};
     use super::*;
     use crate::id::{NodeId, PortId};
@@ -160,7 +160,8 @@ mod tests {
     fn entry(policy: Policy, capacity: u64) -> Entry<Marker> {
         let pace = Rate(1_000_000_000).pace();
         let rng = queue_stream(1, NodeId(0), PortId(0), 0);
-        Entry::new(VirtualQueue::new(pace, Bytes(capacity)), Marker::new(policy, pace, 1500, rng))
+        let queue = QueueSpec { policy, ..QueueSpec::default() };
+        Entry::new(VirtualQueue::new(pace, Bytes(capacity)), Marker::new(&queue, pace, 1500, rng))
     }
 
     #[test]

@@ -20,6 +20,17 @@ pub struct Feedback {
     pub delta: i64,
 }
 
+/// That a discipline failed: its queue goes on without it, and its packets pass.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// At which packet.
+    pub at: Time,
+    /// Why.
+    pub why: String,
+    /// Packets that it would have been asked about since, that one included.
+    pub unjudged: u64,
+}
+
 /// What becomes of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
@@ -124,6 +135,11 @@ pub trait Discipline {
 
     /// The queue is drained at another rate from now on.
     fn set_pace(&mut self, _pace: Pace) {}
+
+    /// That it failed, if it did. What is compiled in does not: its faults are the program's.
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
 }
 
 /// Marks a packet that was chosen where the queue does ECN and the packet can be marked (RFC 3168);

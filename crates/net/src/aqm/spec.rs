@@ -1,5 +1,6 @@
 //! What a scenario says about the queues of its switches.
 
+pub use super::guest::ObjectSpec;
 pub use super::settings::{AvqSpec, CodelSpec, PieSpec, QcnSpec, ReactionSpec};
 
 use super::table::Table;
@@ -35,7 +36,7 @@ pub struct QueueSpec {
 
 /// Which packets are marked or dropped before the queue is full. Where a port has eight queues, each
 /// looks at its own backlog.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Policy {
     /// None.
     DropTail,
@@ -56,6 +57,8 @@ pub enum Policy {
     Avq(AvqSpec),
     /// Quantized congestion notification.
     Qcn(QcnSpec),
+    /// A program from outside.
+    Object(ObjectSpec),
 }
 
 /// The settings of random early detection, named as by Floyd and Jacobson; the defaults are those
@@ -152,22 +155,37 @@ impl QueueSpec {
 
     /// Whether it notifies senders.
     pub fn notifies(&self) -> bool {
-        matches!(self.policy, Policy::Qcn(_))
+        match &self.policy {
+            Policy::Qcn(_) => true,
+            Policy::Object(object) => object.notifies,
+            _ => false,
+        }
+    }
+
+    /// The same for the queues of one switch, or of one bump: a program that they share is theirs alone.
+    pub fn apart(&self) -> QueueSpec {
+        match &self.policy {
+            Policy::Object(object) => {
+                QueueSpec { policy: Policy::Object(object.apart()), ..self.clone() }
+            }
+            _ => self.clone(),
+        }
     }
 
     /// Whether the settings make sense together.
     pub fn validate(&self) -> Result<(), SpecError> {
         ensure(self.limit.0 > 0, "limit", || "`limit` is 0B: no packet would pass".into())?;
-        match self.policy {
+        match &self.policy {
             Policy::DropTail => {}
             Policy::Ecn { threshold, .. } => {
-                at_most(("threshold", threshold), ("limit", self.limit))?
+                at_most(("threshold", *threshold), ("limit", self.limit))?
             }
             Policy::Red(red) => red.validate(self.limit)?,
             Policy::Codel(codel) => codel.validate()?,
             Policy::Pie(pie) => pie.validate()?,
             Policy::Avq(avq) => avq.validate()?,
             Policy::Qcn(qcn) => qcn.validate(self.limit)?,
+            Policy::Object(object) => object.validate()?,
         }
         ensure(self.pfc.is_none() || !matches!(self.policy, Policy::Codel(_)), "pfc", || {
             "`pfc` is for queues that lose nothing: codel drops packets that are in the queue"
@@ -266,6 +284,10 @@ mod tests {
     fn a_name_is_a_table_with_defaults() {
         for (name, _) in crate::schema::kinds::<QueueSpec>() {
             let table = read(&format!("{{ kind = \"{name}\" }}"));
+            if name == "object" {
+                assert!(table.is_err_and(|why| why.contains("needs `file`")));
+                continue;
+            }
             assert_eq!(read(&format!("\"{name}\"")), table);
             let plain = ["drop-tail", "ecn", "red"].contains(&&name[..]);
             assert!(table.is_ok_and(|queue| queue.is_plain() == plain), "{name}");
@@ -285,8 +307,9 @@ mod tests {
             "{ kind = \"avq\", utilisation = 0.9, gain = 100.0, size = \"30KB\" }",
             "{ kind = \"qcn\", equilibrium = \"20KB\", growth-weight = 1.0, full-at = 32, most-feedback = 32 }",
             "{ priorities = true, pfc = { xoff = \"40KB\", headroom = \"20KB\", classes = [3] } }",
+            "{ kind = \"object\", file = \"red.o\", instructions = 500, notifies = true }",
         ] {
-            let queue = read(text).unwrap();
+            let queue = toml::from_str::<Scheme>(&format!("queue = {text}")).unwrap().queue;
             assert!(text.contains("red\"") || !queue.is_plain());
             let written = toml::to_string(&Scheme { queue: queue.clone() }).unwrap();
             assert!(written.contains("limit"), "defaults are written out: {written}");
@@ -322,6 +345,13 @@ mod tests {
             ("{ kind = \"red\", drop-non-ect = true }", "`drop-non-ect` belongs to queues of kind"),
             ("{ kind = \"ecn\", threshold = \"200KB\" }", "threshold: `threshold` = 200KB must"),
             ("{ limit = \"0B\" }", "limit: `limit` is 0B"),
+            ("\"object\"", "a queue of kind \"object\" needs `file`"),
+            ("{ kind = \"red\", file = \"red.o\" }", "`file` belongs to queues of kind \"object\""),
+            ("{ kind = \"object\", file = \"red.o\" }", "file: `file` = \"red.o\" was not read"),
+            (
+                "{ kind = \"object\", file = \"red.o\", instructions = 0 }",
+                "instructions: `instructions` is 0",
+            ),
             (
                 "{ kind = \"red\", min = \"90KB\", max = \"30KB\" }",
                 "min: `min` = 90KB must be below",

@@ -1,7 +1,7 @@
 //! The form a [`QueueSpec`] has in a scenario file: a name, or a table whose keys depend on `kind`.
 
 use super::spec::{
-    AvqSpec, CodelSpec, PfcSpec, PieSpec, Policy, QcnSpec, QueueSpec, RedSpec, SharedSpec, ensure,
+    AvqSpec, CodelSpec, ObjectSpec, PfcSpec, PieSpec, Policy, QcnSpec, QueueSpec, RedSpec, SharedSpec, ensure,
 };
 use crate::error::SpecError;
 use crate::schema::{by_kind, or_name};
@@ -129,6 +129,20 @@ pub(super) struct Table {
     #[schemars(range(min = 1, max = 63))]
     #[schemars(extend("x-only" = ["qcn"], "default" = QcnSpec::default().most_feedback))]
     most_feedback: Option<u8>,
+    /// The object file, as clang makes it for eBPF; looked for beside the scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-needed-by" = ["object"]))]
+    file: Option<String>,
+    /// Most instructions for one packet. A program that takes more is stopped, as one that breaks another
+    /// rule: the packets of its queue pass from then on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    #[schemars(extend("x-only" = ["object"], "default" = ObjectSpec::INSTRUCTIONS))]
+    instructions: Option<u32>,
+    /// Whether the program notifies senders: then hosts have reaction points, as under `qcn`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-only" = ["object"], "default" = false))]
+    notifies: Option<bool>,
     /// Eight classes with strict priority, 7 first, instead of one FIFO.
     #[serde(default)]
     priorities: bool,
@@ -177,6 +191,10 @@ enum Kind {
     ///
     /// Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau).
     Qcn,
+    /// A program of one's own, in C or another language, compiled to an eBPF object file.
+    ///
+    /// Source: RFC 9669 for its instructions.
+    Object,
 }
 
 impl Kind {
@@ -190,6 +208,7 @@ impl Kind {
             Kind::Pie => "pie",
             Kind::Avq => "avq",
             Kind::Qcn => "qcn",
+            Kind::Object => "object",
         }
     }
 }
@@ -208,6 +227,7 @@ impl Table {
             Kind::Pie => Policy::Pie(self.pie()),
             Kind::Avq => Policy::Avq(self.avq()),
             Kind::Qcn => Policy::Qcn(self.qcn()),
+            Kind::Object => Policy::Object(self.object()?),
         };
         let whole = self.shared.map_or(QueueSpec::default().limit, |shared| shared.total);
         let limit = self.limit.unwrap_or(whole);
@@ -270,9 +290,45 @@ impl Table {
         }
     }
 
+    fn object(&self) -> Result<ObjectSpec, SpecError> {
+        let missing = || {
+            let message = "a queue of kind \"object\" needs `file`, for example file = \"red.o\"";
+            SpecError::new("file", message)
+        };
+        Ok(ObjectSpec {
+            file: self.file.clone().ok_or_else(missing)?,
+            instructions: self.instructions.unwrap_or(ObjectSpec::INSTRUCTIONS),
+            notifies: self.notifies.unwrap_or_default(),
+            program: None,
+        })
+    }
+
+    fn of_qcn(self, qcn: &QcnSpec) -> Table {
+        Table {
+            kind: Kind::Qcn,
+            equilibrium: Some(qcn.equilibrium),
+            growth_weight: Some(qcn.growth_weight),
+            sample: Some(qcn.sample),
+            least_sample: Some(qcn.least_sample),
+            full_at: Some(qcn.full_at),
+            most_feedback: Some(qcn.most_feedback),
+            ..self
+        }
+    }
+
+    fn of_object(self, object: ObjectSpec) -> Table {
+        Table {
+            kind: Kind::Object,
+            file: Some(object.file),
+            instructions: Some(object.instructions),
+            notifies: Some(object.notifies),
+            ..self
+        }
+    }
+
     fn refuse_foreign_keys(&self) -> Result<(), SpecError> {
-        use Kind::{Avq, Codel, Ecn, Pie, Qcn, Red};
-        let keys: [(&str, bool, &[Kind]); 23] = [
+        use Kind::{Avq, Codel, Ecn, Object, Pie, Qcn, Red};
+        let keys: [(&str, bool, &[Kind]); 26] = [
             ("threshold", self.threshold.is_some(), &[Ecn]),
             ("drop-non-ect", self.drop_non_ect.is_some(), &[Ecn]),
             ("min", self.min.is_some(), &[Red]),
@@ -296,6 +352,9 @@ impl Table {
             ("least-sample", self.least_sample.is_some(), &[Qcn]),
             ("full-at", self.full_at.is_some(), &[Qcn]),
             ("most-feedback", self.most_feedback.is_some(), &[Qcn]),
+            ("file", self.file.is_some(), &[Object]),
+            ("instructions", self.instructions.is_some(), &[Object]),
+            ("notifies", self.notifies.is_some(), &[Object]),
         ];
         keys.iter().try_for_each(|&(key, given, kinds)| {
             ensure(!given || kinds.contains(&self.kind), key, || {
@@ -354,16 +413,8 @@ impl From<QueueSpec> for Table {
                 ecn: Some(avq.ecn),
                 ..common
             },
-            Policy::Qcn(qcn) => Table {
-                kind: Kind::Qcn,
-                equilibrium: Some(qcn.equilibrium),
-                growth_weight: Some(qcn.growth_weight),
-                sample: Some(qcn.sample),
-                least_sample: Some(qcn.least_sample),
-                full_at: Some(qcn.full_at),
-                most_feedback: Some(qcn.most_feedback),
-                ..common
-            },
+            Policy::Qcn(qcn) => common.of_qcn(&qcn),
+            Policy::Object(object) => common.of_object(object),
         }
     }
 }
@@ -390,7 +441,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     type Value = QueueSpec;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a queue: \"drop-tail\", \"ecn\", \"red\", \"codel\", \"pie\", \"avq\", \"qcn\", or a table with that `kind`")
+        f.write_str("a queue: \"drop-tail\", \"ecn\", \"red\", \"codel\", \"pie\", \"avq\", \"qcn\", or a table with a `kind`")
     }
     fn visit_str<E: Error>(self, name: &str) -> Result<QueueSpec, E> {
         let kind = Kind::deserialize(name.into_deserializer())?;

@@ -12,7 +12,8 @@ use crate::topology::{Dark, HybridSpec};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use slotline_circuits::{
-    Bvn, Eclipse, Harvest, Matching, MaxWeight, Mesh, Scheduler, Solstice, SolsticeSpec, Terms,
+    Bvn, Cores, Eclipse, Harvest, Matching, MaxWeight, Mesh, Mix, Scheduler, Solstice,
+    SolsticeSpec, Terms,
 };
 
 /// How weeks of circuits are planned.
@@ -53,6 +54,13 @@ pub enum SchedulerKind {
     ///
     /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022, section 4.
     Mesh,
+    /// Of a fabric with a `core`: uplinks go to the core switches, evenly, and stay there: a folded Clos network.
+    Clos,
+    /// Of a fabric with a `core`: links that are held for the week. Pairs of racks with heavy demand get direct
+    /// links, as many as relieve most; the other uplinks go to the core, which carries all other pairs.
+    ///
+    /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022, on its way from Clos to direct links.
+    Mix,
     /// Circuits for the phases of the scenario's collective operation, one after another by the clock: each for as long
     /// as its bytes take on a circuit, times `stretch`, and again for each round. Where all phases need the same
     /// circuits, these stay.
@@ -65,8 +73,18 @@ pub enum SchedulerKind {
 impl SchedulerKind {
     /// Whether it looks at demand.
     pub fn looks_at_demand(self) -> bool {
-        use SchedulerKind::{Fixed, Phases, Rotor};
-        !matches!(self, Rotor | Fixed | Phases)
+        use SchedulerKind::{Clos, Fixed, Phases, Rotor};
+        !matches!(self, Rotor | Fixed | Phases | Clos)
+    }
+
+    /// Whether it fits a fabric with core switches, or one without.
+    fn fits(self, core: bool) -> bool {
+        use SchedulerKind::{Clos, Fixed, Mesh, Mix};
+        match self {
+            Clos | Mix => core,
+            Mesh | Fixed => true,
+            _ => !core,
+        }
     }
 }
 
@@ -148,6 +166,10 @@ impl CircuitsSpec {
             let key = if self.week.is_some() { "week" } else { "day" };
             return fail(key, format!("`{key}` is in the `schedule`: leave it out"));
         }
+        if self.scheduler == SchedulerKind::Clos && (self.week.is_some() || self.day.is_some()) {
+            let key = if self.week.is_some() { "week" } else { "day" };
+            return fail(key, format!("`{key}` does nothing: with `clos` links never change"));
+        }
         let demanding = self.scheduler.looks_at_demand();
         if self.hold.is_some() && self.scheduler != SchedulerKind::MaxWeight {
             return fail("hold", "`hold` is for scheduler = \"max-weight\"".into());
@@ -202,6 +224,11 @@ impl CircuitsSpec {
         })
     }
 
+    /// Direct links and links to the core of a fabric.
+    fn mix(&self, fabric: &HybridSpec, terms: Terms) -> Mix {
+        Mix::new(cores(fabric), terms, fabric.dark() == Dark::Changed)
+    }
+
     /// What plans week after week in a fabric; none where demand is not looked at. `configurations` are those to
     /// choose from with `phases-on-demand`.
     ///
@@ -215,7 +242,10 @@ impl CircuitsSpec {
     ) -> Result<Option<Box<dyn Scheduler + Send>>, SpecError> {
         let racks = fabric.racks as usize;
         Ok(Some(match self.scheduler {
-            SchedulerKind::Rotor | SchedulerKind::Fixed | SchedulerKind::Phases => {
+            SchedulerKind::Rotor
+            | SchedulerKind::Fixed
+            | SchedulerKind::Phases
+            | SchedulerKind::Clos => {
                 return Ok(None);
             }
             SchedulerKind::PhasesOnDemand => {
@@ -235,7 +265,19 @@ impl CircuitsSpec {
             }
             SchedulerKind::Harvest => Box::new(Harvest::new(racks, terms)),
             SchedulerKind::Mesh => Box::new(self.mesh(fabric, terms)?),
+            SchedulerKind::Mix => Box::new(self.mix(fabric, terms)),
         }))
+    }
+}
+
+/// Racks and core switches at the panels of a fabric.
+fn cores(fabric: &HybridSpec) -> Cores {
+    let roles = fabric.roles();
+    Cores {
+        racks: roles.racks as usize,
+        cores: roles.cores as usize,
+        slots: roles.slots as usize,
+        panels: roles.uplinks as usize,
     }
 }
 

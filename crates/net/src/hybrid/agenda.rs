@@ -23,6 +23,8 @@ pub enum Deed {
     Mark(u16, u8),
     /// There is a circuit from this rack.
     Hear(u16, u8),
+    /// Hosts are told of a circuit to this rack.
+    Tell(u16, u8),
     /// The circuit of an uplink goes down.
     Close {
         /// The circuit switch.
@@ -38,6 +40,8 @@ pub enum Deed {
     Unmark(u16, u8),
     /// An end of [`Deed::Hear`].
     Unhear(u16, u8),
+    /// An end of [`Deed::Tell`].
+    Untell(u16, u8),
     /// A circuit is up.
     Open {
         /// The circuit switch.
@@ -47,10 +51,39 @@ pub enum Deed {
         /// When it goes down.
         until: Time,
     },
+    /// Where whole plans are known: a circuit is up.
+    Up {
+        /// The circuit.
+        wire: Wire,
+        /// When it goes down.
+        until: Time,
+    },
+    /// A circuit that ends at `from` goes on until `until`.
+    Stay {
+        /// The circuit.
+        wire: Wire,
+        /// When its next day begins.
+        from: Time,
+        /// When that ends.
+        until: Time,
+    },
+    /// It goes down, unless it was told to stay.
+    Down(Wire),
     /// It is time to report what is wanted of a week.
     Report(u64),
     /// A week begins, or it is time to plan it where all are alike.
     Week(u64),
+}
+
+/// A circuit of a patch panel, from one end to another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Wire {
+    /// The panel.
+    pub uplink: u8,
+    /// The end that sends.
+    pub source: u16,
+    /// The end that hears.
+    pub to: u16,
 }
 
 /// How long before a day things begin that have to do with it.
@@ -62,6 +95,10 @@ pub struct Leads {
     pub grow: Option<Time>,
     /// Marks.
     pub mark: Time,
+    /// Days are those of all switches, and tell of circuits only: how long before a week that repeats it is known.
+    pub whole: Option<Time>,
+    /// Messages to hosts, where there are any; the second how long before a day's end, which is no longer.
+    pub tell: Option<(Time, Time)>,
 }
 
 /// A rack's deeds to come.
@@ -101,9 +138,15 @@ impl Agenda {
     fn add(&mut self, day: &RackDay, begins: Time, now: Time) {
         let (from, until) = (begins + day.from, begins + day.until);
         let (uplink, to) = (day.uplink, day.to);
-        let Leads { bar, grow, mark } = self.leads;
+        let Leads { bar, grow, mark, tell, whole } = self.leads;
         let mut push = |at: Time, deed| self.deeds.push(Reverse((at.max(now), deed)));
-        let before = |lead: Time| Time::ps(from.as_ps().saturating_sub(lead.as_ps()));
+        if whole.is_some() {
+            let wire = Wire { uplink, source: day.source, to };
+            push(now, Deed::Stay { wire, from, until });
+            push(from, Deed::Up { wire, until });
+            return push(until, Deed::Down(wire));
+        }
+        let before = |lead: Time| from.since(lead);
         if to != NO_RACK {
             push(before(bar), Deed::Bar(to, uplink));
             push(from, Deed::Open { uplink, to, until });
@@ -112,6 +155,10 @@ impl Agenda {
             if let Some(lead) = grow {
                 push(before(lead), Deed::Grow(to, uplink));
                 push(until, Deed::Shrink(to, uplink));
+            }
+            if let Some((begin, end)) = tell {
+                push(before(begin), Deed::Tell(to, uplink));
+                push(until.since(end), Deed::Untell(to, uplink));
             }
         }
         if day.source != NO_RACK {
@@ -147,7 +194,9 @@ impl Agenda {
     /// Keeps all weeks planned that something now depends on.
     fn plan_ahead(&mut self, now: Time) {
         let Some((week, length)) = self.repeated.take() else { return };
-        let lead = self.leads.bar.max(self.leads.mark).max(self.leads.grow.unwrap_or_default());
+        let Leads { bar, grow, mark, tell, whole } = self.leads;
+        let leads = [Some(bar), grow, Some(mark), tell.map(|(begin, _)| begin), whole];
+        let lead = leads.into_iter().flatten().fold(Time::ZERO, Time::max);
         while length.times(self.planned) <= now.after(lead) {
             self.add_week(&week, length.times(self.planned), now);
             self.planned += 1;
@@ -169,9 +218,11 @@ mod tests {
         /// Against the definition: at any time a thing is on for as many days as have it on.
         #[test]
         fn what_is_on_is_what_the_days_say(
-            racks in 2usize..7, day in 5u64..50, night in 1u64..20, grow in 0u64..900, mark in 0u64..900
+            racks in 2usize..7, day in 5u64..50, night in 1u64..20, grow in 0u64..900, mark in 0u64..900,
+            tell in 0u64..900, early in 0u64..60
         ) {
-            let [day, night, grow, mark] = [day, night, grow, mark].map(Time::us);
+            let [day, night, grow, mark, tell] = [day, night, grow, mark, tell].map(Time::us);
+            let early = Time::us(early).min(tell);
             let length = (day + night).times(racks as u64 - 1);
             let spec = TermsSpec {
                 week: length.as_ps(), night: night.as_ps(), min_day: day.as_ps(), ..TermsSpec::etalon(0)
@@ -179,9 +230,9 @@ mod tests {
             let mut week = Week::default();
             Rotor::new(racks, spec.build().unwrap()).rotate(&mut week);
             let rack = of_rack(&[week], 0, crate::topology::Dark::All);
-            let leads = Leads { bar: night, grow: Some(grow), mark };
+            let leads = Leads { bar: night, grow: Some(grow), mark, tell: Some((tell, early)), whole: None };
             let mut agenda = Agenda::repeating(leads, rack.clone(), length);
-            let mut on = [[0i64; 8]; 4];
+            let mut on = [[0i64; 8]; 5];
             let weeks = 3;
             for at in (1..length.times(weeks).as_ps() / 1_000_000).map(Time::us) {
                 while let Some(deed) = agenda.due(at) {
@@ -194,23 +245,33 @@ mod tests {
                         Deed::Unmark(to, _) => on[2][to as usize] -= 1,
                         Deed::Open { to, .. } => on[3][to as usize] += 1,
                         Deed::Close { to, .. } => on[3][to as usize] -= 1,
-                        Deed::Hear(..) | Deed::Unhear(..) | Deed::Report(_) | Deed::Week(_) => {}
+                        Deed::Tell(to, _) => on[4][to as usize] += 1,
+                        Deed::Untell(to, _) => on[4][to as usize] -= 1,
+                        _ => {}
                     }
                 }
-                let count = |to: usize, lead: Time, source: bool| {
+                let count = |to: usize, (lead, end): (Time, Time), source: bool| {
                     let mut count = 0;
                     for n in 0..weeks + 200 {
                         for d in &rack {
                             let (from, until) = (d.from + length.times(n), d.until + length.times(n));
                             let rack = if source { d.source } else { d.to };
-                            let within = from.as_ps() <= at.as_ps() + lead.as_ps() && at < until;
+                            let within = from.as_ps() <= at.as_ps() + lead.as_ps()
+                                && at.as_ps() + end.as_ps() < until.as_ps();
                             count += i64::from(usize::from(rack) == to && within);
                         }
                     }
                     count
                 };
-                let leads = [(night, false), (grow, false), (mark, true), (Time::ZERO, false)];
-                let names = ["gate", "size", "marks", "circuit"];
+                let none = Time::ZERO;
+                let leads = [
+                    ((night, none), false),
+                    ((grow, none), false),
+                    ((mark, none), true),
+                    ((none, none), false),
+                    ((tell, early), false),
+                ];
+                let names = ["gate", "size", "marks", "circuit", "messages"];
                 for ((on, (lead, source)), name) in on.iter().zip(leads).zip(names) {
                     for (to, on) in on.iter().enumerate().skip(1) {
                         prop_assert_eq!(*on, count(to, lead, source), "{} of {} at {}", name, to, at);

@@ -8,12 +8,14 @@ pub mod program;
 pub mod ring;
 pub mod spec;
 pub mod voq;
+pub mod wires;
 
-pub use agenda::{Agenda, Deed, Leads};
+pub use agenda::{Agenda, Deed, Leads, Wire};
 pub use demand::{DemandKind, Ledger};
 pub use program::RackDay;
-pub use spec::{AtNight, Hops, RelaySpec, ResizeSpec, Shrink, VoqSpec};
+pub use spec::{AtNight, Hops, NotifySpec, NotifyTo, RelaySpec, ResizeSpec, Shrink, VoqSpec};
 pub use voq::{Voq, VoqStats};
+pub use wires::{Rank, Ways, Wires};
 
 /// In the place of a rack: none.
 pub const NO_RACK: u16 = u16::MAX;

@@ -25,6 +25,33 @@ pub fn of_rack(weeks: &[Week], rack: u16, dark: Dark) -> Vec<RackDay> {
     (0u8..).zip(weeks).flat_map(|(uplink, week)| of_switch(week, uplink, rack, dark)).collect()
 }
 
+/// All circuits in the weeks of all circuit switches, each with both ends.
+pub fn of_all(weeks: &[Week], dark: Dark) -> Vec<RackDay> {
+    let mut all = Vec::new();
+    for (uplink, week) in (0u8..).zip(weeks) {
+        let mut by_source: Vec<Vec<RackDay>> = vec![Vec::new(); week.racks()];
+        // By source: the number of its last slice that was not dark.
+        let (mut from, mut seen, mut last) = (Time::ZERO, 0u32, vec![None; week.racks()]);
+        for slice in week.slices() {
+            let until = from + Time::ps(slice.length);
+            seen += u32::from(!slice.circuits.is_dark());
+            for (source, to) in slice.circuits.pairs() {
+                let day = RackDay { uplink, from, until, to: to as u16, source: source as u16 };
+                let next = last[source].replace(seen).is_some_and(|before| before + 1 == seen);
+                match by_source[source].last_mut().filter(|before| next && before.to == day.to) {
+                    Some(before) if dark == Dark::Changed || before.until == from => {
+                        before.until = until
+                    }
+                    _ => by_source[source].push(day),
+                }
+            }
+            from = until;
+        }
+        all.extend(by_source.into_iter().flatten());
+    }
+    all
+}
+
 fn of_switch(week: &Week, uplink: u8, rack: u16, dark: Dark) -> Vec<RackDay> {
     let mut from = Time::ZERO;
     let mut days = Vec::new();
@@ -76,6 +103,39 @@ mod tests {
         let first = RackDay { uplink: 0, from: Time::ZERO, until: Time::us(180), to: 2, source: 4 };
         assert_eq!(seen[0], first);
         assert_eq!((seen[6].from, seen[6].to), (Time::us(1200), 4));
+    }
+
+    #[test]
+    fn all_circuits_are_those_that_racks_see() {
+        let unit = Some(slotline_circuits::text::Unit::Us);
+        for text in [
+            "4 50 1/0/3/2 10 -1/-1/-1/-1 30 1/0/-1/-1 10 -1/-1/-1/-1",
+            "4 50 1/0/3/2 10 1/-1/-1/-1 30 1/2/-1/-1 10 -1/-1/-1/-1",
+            "3 50 1/0/3/2 10 -1/-1/-1/-1 30 3/2/1/0",
+        ] {
+            let weeks = slotline_circuits::text::parse(text, unit).unwrap();
+            for dark in [Dark::All, Dark::Changed] {
+                let all = of_all(&weeks, dark);
+                for rack in 0..4u16 {
+                    // Slices that touch are one circuit here, and two days there.
+                    let lit = |days: &mut dyn Iterator<Item = (RackDay, u16)>| {
+                        let mut lit: Vec<_> = days
+                            .flat_map(|(day, to)| {
+                                (day.from.as_ns() / 1000..day.until.as_ns() / 1000)
+                                    .map(move |us| (us, to))
+                            })
+                            .collect();
+                        lit.sort_unstable();
+                        lit
+                    };
+                    let mine =
+                        all.iter().filter(|day| day.source == rack).map(|day| (*day, day.to));
+                    let seen = of_rack(&weeks, rack, dark).into_iter();
+                    let seen = seen.filter(|day| day.to != NO_RACK).map(|day| (day, day.to));
+                    assert_eq!(lit(&mut mine.into_iter()), lit(&mut seen.into_iter()), "{text}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -81,6 +81,36 @@ fn default_relay() -> u32 {
     256
 }
 
+/// Which hosts of a rack its switch tells of paths.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotifyTo {
+    /// Each of them.
+    #[default]
+    All,
+    /// Those that have sent data to the rack in question since the last circuit but one to it ended.
+    Senders,
+}
+
+/// Messages by which the switch of a rack tells its hosts that a circuit to another rack begins or ends: ICMP
+/// packets of 84 B on their links.
+///
+/// Source: Chen et al., "Time-Division TCP for Reconfigurable Data Center Networks", SIGCOMM 2022, section 3.2.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct NotifySpec {
+    /// Which hosts.
+    pub to: NotifyTo,
+    /// How long before a day hosts are told that it begins.
+    pub ahead: Time,
+    /// How long before a day's end they are told of that; at most `ahead`.
+    pub end_ahead: Time,
+}
+
 /// The queues by destination in the switches of racks: first in, first out; a packet that finds one full
 /// is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -97,8 +127,26 @@ pub struct VoqSpec {
     pub relay: Option<RelaySpec>,
     /// How long before a day acknowledgements say that a circuit is coming.
     pub mark_ahead: Time,
+    /// Messages of their own by which hosts are told of circuits. Default: none, packets tell alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify: Option<NotifySpec>,
     /// What becomes of the packet that is being sent when a circuit goes down.
     pub at_night: AtNight,
+}
+
+impl NotifySpec {
+    fn validate(&self) -> Result<(), SpecError> {
+        let fail = |key: &str, why: String| Err(SpecError::new(key, why));
+        if self.ahead > Time::s(1) {
+            return fail("notify.ahead", format!("`ahead` is {}: at most 1s", self.ahead));
+        }
+        if self.end_ahead > self.ahead {
+            let (end, begin) = (self.end_ahead, self.ahead);
+            let why = format!("`end-ahead` is {end}: at most `ahead`, {begin}");
+            return fail("notify.end-ahead", why);
+        }
+        Ok(())
+    }
 }
 
 impl Default for VoqSpec {
@@ -108,6 +156,7 @@ impl Default for VoqSpec {
             resize: None,
             relay: None,
             mark_ahead: Time::us(600),
+            notify: None,
             at_night: AtNight::default(),
         }
     }
@@ -126,6 +175,7 @@ impl VoqSpec {
         if self.mark_ahead > Time::s(1) {
             return fail("mark-ahead", format!("`mark-ahead` is {}: at most 1s", self.mark_ahead));
         }
+        self.notify.map_or(Ok(()), |notify| notify.validate())?;
         if self.relay.is_some_and(|relay| !(1..=1_000_000).contains(&relay.packets)) {
             return fail("relay.packets", "`packets` has to be 1 to 1000000".into());
         }

@@ -4,7 +4,9 @@ use super::class_queues::ClassQueues;
 use super::reserve::Reserve;
 use super::{Cx, DropReason};
 use crate::aqm::spec::QueueSpec;
-use crate::aqm::{Arrival, Backlog, Departure, Discipline, Left, Marker, Verdict, queue_stream};
+use crate::aqm::{
+    Arrival, Backlog, Departure, Discipline, Failure, Left, Marker, Verdict, queue_stream,
+};
 use crate::frame::{CE, CLASSES, ECT, Packet};
 use crate::id::{NodeId, PortId};
 use crate::time::Time;
@@ -119,7 +121,7 @@ impl Egress {
         let count = if spec.priorities { CLASSES as u8 } else { 1 };
         let marker = |class| {
             let rng = queue_stream(place.seed, place.node, place.port, class);
-            Marker::new(spec.policy, pace, place.mtu, rng)
+            Marker::new(spec, pace, place.mtu, rng)
         };
         Egress {
             queues: if spec.priorities { ClassQueues::strict() } else { ClassQueues::fifo() },
@@ -233,6 +235,14 @@ impl Egress {
             self.loads[self.queues.queue_of(&stored.packet)].queued += time;
             self.whole.queued += time;
         }
+    }
+
+    /// What became of disciplines that can fail, by class: one where classes share a queue.
+    pub fn guests(&self) -> impl Iterator<Item = (u8, Option<Failure>)> {
+        let markers = (0..).zip(&self.markers);
+        markers.filter_map(|(class, marker)| {
+            matches!(marker, Marker::Guest(_)).then(|| (class, marker.failure()))
+        })
     }
 
     /// The statistics, with high-water marks in bytes.

@@ -17,11 +17,13 @@ pub mod pfc;
 pub mod reaction;
 pub mod reserve;
 pub mod station;
+pub mod stopped;
 pub mod switch;
 pub mod tally;
 pub mod tdma;
 
 pub use fault::{Fault, Part};
+pub use stopped::Stopped;
 pub use tally::Tally;
 
 use crate::frame::{Kind, Packet};

@@ -8,7 +8,7 @@ use super::egress::{Egress, Place, PortStats, Stored};
 use super::notify::Senders;
 use super::pfc::{Ingress, headroom};
 use super::reserve::Reserve;
-use super::{Census, Change, Cx, DropReason, Node};
+use super::{Census, Change, Cx, DropReason, Node, Stopped, Tally};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{Feedback, Verdict};
 use crate::frame::{Kind, Packet};
@@ -81,6 +81,7 @@ impl Switch {
     pub fn new(config: SwitchConfig) -> Switch {
         let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier, senders, reserve } =
             config;
+        let queue = queue.apart();
         let classifier = classifier.map(|spec| (spec, Classifier::new(ports.len())));
         let egress = ports.iter().zip(0..).map(|(link, port)| {
             let place = Place { node, port: PortId(port), mtu, seed, reserve };
@@ -192,7 +193,13 @@ impl Switch {
         self.enqueue(ports, packet, cx);
     }
 
-    fn enqueue(&mut self, (from, out): (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
+    /// A packet that came by port `from` joins the queue of `out`.
+    pub(super) fn enqueue(
+        &mut self,
+        (from, out): (PortId, PortId),
+        packet: Packet,
+        cx: &mut Cx<'_>,
+    ) {
         match self.admit(from, out, &packet, cx) {
             Ok(verdict) => {
                 let since = cx.now;
@@ -217,6 +224,32 @@ impl Switch {
             egress.queues.obey(frame);
             cx.kick(port);
         }
+    }
+
+    /// The next packet that leaves by `port`, with where it came from and since when it waited.
+    pub(super) fn pull(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Stored> {
+        loop {
+            let (stored, verdict) = self.egress[port.at()].pop(cx.now)?;
+            self.release(&stored, cx);
+            if verdict != Verdict::Drop {
+                return Some(stored);
+            }
+            self.egress[port.at()].drop(&stored.packet, DropReason::Early, cx);
+        }
+    }
+
+    /// Takes out what waits for `port`, in order.
+    pub(super) fn empty(&mut self, port: PortId, cx: &mut Cx<'_>) -> Vec<Stored> {
+        let egress = &mut self.egress[port.at()];
+        let all = egress.go_down(cx.now);
+        egress.up = true;
+        all.iter().for_each(|stored| self.release(stored, cx));
+        all
+    }
+
+    /// Counts a packet that was to leave by `port` as dropped.
+    pub(super) fn lose(&mut self, port: PortId, packet: &Packet, why: DropReason, cx: &mut Cx<'_>) {
+        self.egress[port.at()].drop(packet, why, cx);
     }
 
     fn plan_rearranging(&self, cx: &mut Cx<'_>) {
@@ -261,14 +294,7 @@ impl Node for Switch {
             self.census.created += 1;
             return Some(frame);
         }
-        loop {
-            let (stored, verdict) = self.egress[port.at()].pop(cx.now)?;
-            self.release(&stored, cx);
-            if verdict != Verdict::Drop {
-                return Some(stored.packet);
-            }
-            self.egress[port.at()].drop(&stored.packet, DropReason::Early, cx);
-        }
+        self.pull(port, cx).map(|stored| stored.packet)
     }
 
     fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
@@ -295,6 +321,16 @@ impl Node for Switch {
 
     fn census(&self) -> Census {
         self.census
+    }
+
+    fn tally(&self, tally: &mut Tally) {
+        for (port, egress) in (0..).map(PortId).zip(&self.egress) {
+            egress.guests().for_each(|(class, failure)| {
+                let node = self.node;
+                let stopped = |failure| Stopped { node, port, bump: None, class, failure };
+                tally.guest(failure.map(stopped));
+            });
+        }
     }
 
     fn queued(&self, port: PortId) -> u64 {

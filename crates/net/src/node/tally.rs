@@ -1,5 +1,6 @@
 //! What the parts of a central scheme have counted and found.
 
+use super::Stopped;
 use super::fault::Fault;
 use crate::histogram::Histogram;
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ pub struct Tally {
     counts: BTreeMap<&'static str, u64>,
     faults: Vec<Fault>,
     times: BTreeMap<&'static str, Histogram>,
+    pub(super) stopped: Vec<Stopped>,
 }
 
 impl Tally {

@@ -6,7 +6,7 @@ use super::{Down, RoutingSpec};
 use crate::id::{NodeId, PortId};
 use crate::rng::Stream;
 use crate::topology::{End, Graph, NodeInfo, NodeKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A link that is up, from a node to a switch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +66,7 @@ impl Routes {
                 RoutingSpec::TwoLevel => Choice::Suffix,
                 _ => Choice::Hashed,
             },
+            uneven: uneven(graph, avoid),
         };
         let keys = match routes.choice {
             Choice::Numbered => divisors(graph, &routes, &homes.groups),
@@ -75,6 +76,15 @@ impl Routes {
         routes.nodes.iter_mut().zip(keys).for_each(|(node, key)| node.key = key);
         routes
     }
+}
+
+/// Both ends of all links that a switch avoids.
+fn uneven(graph: &Graph, avoid: &Avoid) -> Vec<NodeId> {
+    let avoided = |end: &End| avoid.of(end.node).is_some_and(|own| own.avoids(end.port));
+    let links = graph.links.iter().map(|link| link.ends());
+    let uneven = links.filter(|ends| ends.iter().any(avoided));
+    let nodes: BTreeSet<NodeId> = uneven.flatten().map(|end| end.node).collect();
+    nodes.into_iter().collect()
 }
 
 /// By node, its links to switches, in order of its ports.

@@ -93,20 +93,36 @@ impl Classifier {
     /// The port, one of `choices`, by which `packet` leaves: that of its flow, or for the first packet
     /// the least loaded. `None` where there is no choice.
     pub fn port(&mut self, packet: &Packet, choices: Choices<'_>) -> Option<PortId> {
+        let key = (packet.flow, packet.dst);
+        let port = self.exit(key, choices)?;
+        if choices.len() > 1 {
+            self.carry(key, packet.len.into());
+        }
+        Some(port)
+    }
+
+    /// The port, one of `choices`, by which what is sent of a connection to a host leaves from now on.
+    pub fn exit(&mut self, key: (u32, HostId), choices: Choices<'_>) -> Option<PortId> {
         if choices.len() < 2 {
             return choices.iter().next();
         }
-        let key = (packet.flow, packet.dst);
         let known = self.flows.get(&key).map(|flow| flow.port);
-        let port = match known {
-            Some(port) if choices.contains(port) => port,
-            _ => self.place(key, choices)?,
-        };
-        let bytes = u64::from(packet.len);
-        let flow = self.flows.get_mut(&key)?;
+        match known {
+            Some(port) if choices.contains(port) => Some(port),
+            _ => self.place(key, choices),
+        }
+    }
+
+    /// So many bytes have left of what is sent of a connection to a host, if that had a choice.
+    pub fn carry(&mut self, key: (u32, HostId), bytes: u64) {
+        let Some(flow) = self.flows.get_mut(&key) else { return };
         (flow.bytes, flow.idle) = (flow.bytes + bytes, 0);
-        self.loads[port.at()].since += bytes;
-        Some(port)
+        self.loads[flow.port.at()].since += bytes;
+    }
+
+    /// Whether it has chosen for what is sent of a connection to a host.
+    pub fn knows(&self, key: (u32, HostId)) -> bool {
+        self.flows.contains_key(&key)
     }
 
     /// Puts a flow on the least loaded of `choices`.

@@ -5,6 +5,7 @@ pub mod classifier;
 pub mod recovery;
 mod table;
 pub mod two_level;
+mod used;
 
 pub use table::{Choices, Routes, TableSizes};
 

@@ -21,6 +21,8 @@ pub struct Routes {
     /// The ports of hosts with several switches, at each of these.
     pub(super) homes: Vec<Cell>,
     pub(super) choice: Choice,
+    /// Ends of links that some switch avoids for some destinations, ascending.
+    pub(super) uneven: Vec<NodeId>,
 }
 
 /// What says which of several equal ports is taken.
@@ -86,8 +88,11 @@ pub struct Choices<'a> {
 }
 
 impl<'a> Choices<'a> {
-    fn range(cell: Cell) -> Choices<'a> {
+    pub(super) fn range(cell: Cell) -> Choices<'a> {
         Choices { first: cell as u16, len: (cell >> 16) as u16, set: &[] }
+    }
+    pub(super) fn set(ports: &'a [u16]) -> Choices<'a> {
+        Choices { first: 0, len: ports.len() as u16, set: ports }
     }
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -143,15 +148,7 @@ impl<'a> Row<'a> {
             cell @ HOMES.. => self.routes.homes[(host.home + (cell - HOMES)) as usize],
             cell => cell,
         };
-        match cell.checked_sub(SETS) {
-            None => Choices::range(cell),
-            Some(set) => {
-                let set = set as usize;
-                let len = self.routes.sets[set];
-                let ports = &self.routes.sets[set + 1..];
-                Choices { first: 0, len, set: &ports[..usize::from(len)] }
-            }
-        }
+        self.routes.listed(cell)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Racks joined by a packet switch, by circuit switches, or by both.
 
 use super::builder::{Builder, count, positive, size};
+use super::cores::CoreNetSpec;
 use super::{Graph, Lane, NO_POD};
 use crate::error::SpecError;
 use crate::id::{HostId, NodeId, PortId};
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 /// Racks of hosts, each with a switch (`tor0`, …) that queues packets by destination rack. The switches
 /// are linked to one packet switch (`packet0`), to circuit switches (`circuit0`, …), or to both; and, by
-/// links that carry nothing else, to what schedules the circuits (`scheduler`). A pod is a rack.
+/// links that carry nothing else, to what schedules the circuits (`scheduler`). A pod is a rack. Core packet
+/// switches (`core0`, …) may be behind the circuit switches.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = crate::schema::keep_comment)]
@@ -33,6 +35,9 @@ pub struct HybridSpec {
     /// The circuit switches; without them, all goes by the packet switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub circuits: Option<CircuitNetSpec>,
+    /// Core packet switches whose ports end at the circuit switches, as the uplinks of racks do. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<CoreNetSpec>,
     /// Propagation delay of the links to the scheduler, which are as fast as those of hosts.
     #[serde(default = "super::spec::default_delay")]
     pub control_delay: Time,
@@ -121,6 +126,7 @@ impl HybridSpec {
             host_delay: super::spec::default_delay(),
             packet: None,
             circuits: None,
+            core: None,
             control_delay: super::spec::default_delay(),
         }
     }
@@ -147,6 +153,9 @@ impl HybridSpec {
                 );
                 return Err(SpecError::new("circuits.reconfiguration", message));
             }
+        }
+        if let Some(core) = &self.core {
+            core.check(self)?;
         }
         if self.packet.is_none() && self.circuits.is_none() {
             let message = "racks are not joined: give `packet`, `circuits` or both, for example \
@@ -195,9 +204,12 @@ impl HybridSpec {
             let lane = Lane { rate: circuits.rate, delay: circuits.delay };
             tors.iter().for_each(|&tor| b.link(tor, node, lane));
         }
+        let cores = self.core.iter().zip(&self.circuits);
+        let cores: Vec<NodeId> =
+            cores.flat_map(|(core, circuits)| core.build(self.roles(), circuits, &mut b)).collect();
         let scheduler = b.switch("scheduler".into(), 3, NO_POD);
         let lane = Lane { rate: self.host_rate, delay: self.control_delay };
-        tors.iter().for_each(|&tor| b.link(tor, scheduler, lane));
+        tors.iter().chain(&cores).for_each(|&switch| b.link(switch, scheduler, lane));
         b.finish()
     }
 
@@ -208,6 +220,8 @@ impl HybridSpec {
             hosts: self.hosts_per_rack,
             packet: self.packet.is_some(),
             uplinks: self.uplinks(),
+            cores: self.core.as_ref().map_or(0, |core| core.switches),
+            slots: self.core.as_ref().map_or(0, |core| core.ports / self.uplinks().max(1)),
         }
     }
 }
@@ -249,6 +263,10 @@ pub struct Roles {
     pub packet: bool,
     /// Circuit switches.
     pub uplinks: u32,
+    /// Core switches.
+    pub cores: u32,
+    /// Ports of a core switch at each circuit switch.
+    pub slots: u32,
 }
 
 /// What a node of a hybrid fabric is.
@@ -262,6 +280,8 @@ pub enum Role {
     Packet,
     /// A circuit switch.
     Circuit(u32),
+    /// A core switch.
+    Core(u32),
     /// The scheduler.
     Scheduler,
 }
@@ -293,6 +313,7 @@ impl Roles {
         match (node.0 - racks).checked_sub(u32::from(self.packet)) {
             None => Role::Packet,
             Some(at) if at < self.uplinks => Role::Circuit(at),
+            Some(at) if at < self.uplinks + self.cores => Role::Core(at - self.uplinks),
             Some(_) => Role::Scheduler,
         }
     }
@@ -305,7 +326,7 @@ impl Roles {
     /// circuit switches but the first where there is none, and the scheduler.
     pub fn unrouted(&self) -> Down {
         let first = self.racks * (self.hosts + 1);
-        let switches = u32::from(self.packet) + self.uplinks + 1;
+        let switches = u32::from(self.packet) + self.uplinks + self.cores + 1;
         Down { nodes: (first + 1..first + switches).map(NodeId).collect(), ..Down::default() }
     }
 }
@@ -350,6 +371,7 @@ mod tests {
                     Role::Rack(rack) => format!("tor{rack}"),
                     Role::Packet => "packet0".into(),
                     Role::Circuit(at) => format!("circuit{at}"),
+                    Role::Core(at) => format!("core{at}"),
                     Role::Scheduler => "scheduler".into(),
                 };
                 assert_eq!(node.name, name);

@@ -1,6 +1,7 @@
 //! Networks as plain graphs: nodes, and links with a rate and a delay per direction.
 
 mod builder;
+mod cores;
 mod fat_tree;
 mod graph;
 mod hybrid;
@@ -12,6 +13,7 @@ mod tree;
 mod validate;
 mod wiring;
 
+pub use cores::CoreNetSpec;
 pub use fat_tree::FatTreeSpec;
 pub use graph::{FabricFormat, GraphFault, GraphLink, GraphPart, GraphSpec};
 pub use hybrid::{CircuitNetSpec, Dark, HybridSpec, PacketNetSpec, RackOf, Role, Roles};

@@ -69,6 +69,10 @@ impl TopologySpec {
         roles.map_or(Vec::new(), |roles| roles.circuit_switches().collect())
     }
 
+    /// Whether it is a hybrid fabric with a core behind its circuit switches.
+    pub fn has_core(&self) -> bool {
+        self.hybrid().is_some_and(|fabric| fabric.core.is_some())
+    }
     /// What routes must leave alone from the beginning: circuits.
     pub fn unrouted(&self) -> Down {
         self.hybrid().map(HybridSpec::roles).map_or(Down::default(), |roles| roles.unrouted())

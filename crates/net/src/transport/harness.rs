@@ -1,7 +1,7 @@
 //! One connection in virtual time: a sender and a receiver joined by store-and-forward hops.
 
 use super::{Receiver, Reply, Sender, Transport};
-use crate::frame::{CE, ECT, Packet};
+use crate::frame::{CE, Circuits, ECT, Packet};
 use crate::id::FlowId;
 use crate::rng::Stream;
 use crate::time::Time;
@@ -60,11 +60,18 @@ pub struct Circuit {
     pub hop: Hop,
     pub day: Time,
     pub week: Time,
+    /// How long before it comes and goes the sender gets a message of it, if it does.
+    pub notice: Option<Time>,
 }
 
 impl Circuit {
     fn is_up(&self, now: Time) -> bool {
         now.as_ps() % self.week.as_ps() < self.day.as_ps()
+    }
+
+    /// When it comes (an even number) or goes.
+    fn change(&self, number: u64) -> Time {
+        self.week.times(number / 2) + if number % 2 == 1 { self.day } else { Time::ZERO }
     }
 }
 
@@ -80,6 +87,8 @@ pub struct Faults {
     pub lateness: Time,
     /// The network says of circuits whatever it likes.
     pub lies: bool,
+    /// Of messages about circuits.
+    pub notice_loss: f64,
     /// Data packets that are lost in any case, in the order of sending.
     pub lost: Vec<u32>,
 }
@@ -90,6 +99,8 @@ enum Event {
     At { way: usize, hop: usize, packet: u64 },
     /// A timer of the sender (0) or the receiver (1) may be due.
     Wake(usize),
+    /// The sender is told that the circuit comes or goes.
+    Tell(u64),
 }
 
 /// What became of the messages.
@@ -158,6 +169,7 @@ impl World {
             self.sender.push(FlowId(index as u32), bytes, &self.transport, self.now);
         }
         self.pump();
+        self.tell_next(0);
         let (mut received, mut acked) = (None, 0);
         while let Some(Reverse((at, _, event))) = self.queue.pop() {
             self.now = at;
@@ -222,8 +234,28 @@ impl World {
                 }
             }
             Event::Wake(end) => self.wake(end),
+            Event::Tell(number) => self.tell(number),
         }
         self.pump();
+    }
+
+    /// A message about the next change of the circuit is to come, where there are any.
+    fn tell_next(&mut self, number: u64) {
+        let Some(circuit) = self.circuit.as_ref().filter(|_| !self.sender.is_idle()) else {
+            return;
+        };
+        let Some(ahead) = circuit.notice else { return };
+        self.at(circuit.change(number).since(ahead).max(self.now), Event::Tell(number));
+    }
+
+    fn tell(&mut self, number: u64) {
+        let Some(circuit) = &self.circuit else { return };
+        let (from, up) = (circuit.change(number), number.is_multiple_of(2));
+        if self.rng.unit() >= self.faults.notice_loss {
+            let circuits = Circuits::default().with_news(up.into(), up);
+            self.sender.on_path_news(circuits, from);
+        }
+        self.tell_next(number + 1);
     }
 
     fn pump(&mut self) {

@@ -2,8 +2,8 @@
 //! SIGCOMM 2022): segments under way, round-trip times and loss recovery of each class of path.
 //!
 //! A segment belongs to the path that was active, as far as the sender knew, when it last went. The
-//! network tells which path is active in every acknowledgement; the paper's switches send messages of
-//! their own. A round-trip time counts for the path that the segment did take. The time-out is the
+//! network tells which path is active in every acknowledgement, and where racks' switches do so, in messages
+//! of their own, as in the paper. A round-trip time counts for the path that the segment did take. The time-out is the
 //! longest of all paths: an acknowledgement may come back over the slowest.
 
 use super::path_board::{ByPath, PATHS, PathBoard};
@@ -50,6 +50,10 @@ impl Paths {
     pub fn active(&self) -> u8 {
         self.active
     }
+    /// `path` is active from now on.
+    pub fn activate(&mut self, path: u8) {
+        self.active = path % PATHS as u8;
+    }
     /// Segments in the network on the active path.
     pub fn pipe(&self) -> u32 {
         self.board.under_way()[usize::from(self.active)]
@@ -86,7 +90,6 @@ impl Paths {
         let taken = packet.circuits.taken();
         let acked = self.board.receive(una, &packet.sack, taken);
         let lost = self.board.judge();
-        self.active = packet.circuits.active();
         let begins: [bool; PATHS] = std::array::from_fn(|path| {
             let repaired = una >= self.recover[path];
             let begins = lost[path] > 0 && repaired;

@@ -40,6 +40,10 @@ pub struct Receiver {
     next: u32,
     /// Segments received and not yet acknowledged.
     pending: u32,
+    /// Acknowledgements to come that are not delayed.
+    quick: u32,
+    /// When something arrived last.
+    heard: Time,
     /// Ranges beyond `next`, most recently touched first.
     beyond: Vec<(u32, u32)>,
     /// Congestion to be echoed.
@@ -61,6 +65,8 @@ impl Receiver {
         Receiver {
             next: 0,
             pending: 0,
+            quick: 0,
+            heard: Time::ZERO,
             beyond: Vec::new(),
             echo: false,
             stamp: 0,
@@ -78,6 +84,7 @@ impl Receiver {
     /// A segment arrived; returns the acknowledgement to send now, if any.
     #[inline]
     pub fn on_data(&mut self, packet: &Packet, transport: &Transport, now: Time) -> Option<Reply> {
+        self.hurry(packet.seq < self.next, transport, now);
         let before = self.hear(packet, transport);
         let in_order = packet.seq == self.next && self.beyond.is_empty();
         if in_order {
@@ -119,7 +126,7 @@ impl Receiver {
         if self.pending == 1 {
             self.note(packet);
         }
-        let enough = self.pending >= transport.ack_every();
+        let enough = self.quick > 0 || self.pending >= transport.ack_every();
         let at_once = enough || !in_order || packet.flags & PUSH != 0;
         if at_once && before.is_none() {
             return Some(self.acknowledge());
@@ -132,6 +139,22 @@ impl Receiver {
         before
     }
 
+    /// The next acknowledgements are not delayed where the sender may be in need of them: it begins, or begins again
+    /// after a pause, or has sent something twice (Linux' `tcp_incr_quickack`).
+    #[inline]
+    fn hurry(&mut self, twice: bool, transport: &Transport, now: Time) {
+        let most = transport.quick_acks();
+        if most == 0 {
+            return;
+        }
+        let begins = self.heard == Time::ZERO;
+        let paused = now.since(self.heard) > transport.rto_limits().min;
+        if begins || paused || twice {
+            self.quick = most;
+        }
+        self.heard = now;
+    }
+
     /// The segment that the next acknowledgement echoes.
     #[inline]
     fn note(&mut self, packet: &Packet) {
@@ -140,6 +163,7 @@ impl Receiver {
 
     fn acknowledge(&mut self) -> Reply {
         self.pending = 0;
+        self.quick = self.quick.saturating_sub(1);
         self.deadline = Time::MAX;
         self.reply()
     }

@@ -1,6 +1,7 @@
 //! The sending end of a connection: what to send next, and what an acknowledgement means.
 
 mod timed;
+mod told;
 
 use super::congestion::{Ack, Algorithm, Congestion, Loss};
 use super::paths::Paths;
@@ -12,6 +13,7 @@ use crate::id::FlowId;
 use crate::time::Time;
 use std::collections::VecDeque;
 use timed::Timed;
+use told::Told;
 
 /// A segment to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +55,8 @@ pub struct Sender {
     paths: Option<Box<Paths>>,
     /// Where losses are found by time.
     timed: Option<Box<Timed>>,
+    /// What the last message about paths said.
+    told: Option<Told>,
     deadline: Time,
     last_sent: Time,
     messages: VecDeque<Message>,
@@ -77,6 +81,7 @@ impl Sender {
             board: None,
             paths: transport.by_path().then(|| Box::new(Paths::new(transport.max_window()))),
             timed: transport.by_time().then(|| Box::new(Timed::new(transport))),
+            told: None,
             deadline: Time::MAX,
             last_sent: Time::ZERO,
             messages: VecDeque::with_capacity(1),
@@ -223,13 +228,14 @@ impl Sender {
         }
         let echo = self.hear_echo(packet);
         if news > 0 || echo {
+            let circuit = self.heard(packet, rtt, now).announced();
             self.algorithm.on_ack(
                 &Ack {
                     acked: news,
                     una: self.una,
                     nxt: self.nxt,
                     echo,
-                    circuit: packet.circuits.announced(),
+                    circuit,
                     rtt: advanced.then_some(Time::ns(u64::from(rtt))),
                     srtt: self.rtt.smoothed(),
                     limited: 2 * flight >= self.algorithm.window(),
@@ -269,6 +275,8 @@ impl Sender {
             };
         }
         let echo = self.hear_echo(packet);
+        let heard = self.heard(packet, rtt, now);
+        paths.activate(heard.active());
         for news in paths.on_ack(packet, self.nxt) {
             self.algorithm.select(news.path);
             if news.lost {
@@ -283,7 +291,7 @@ impl Sender {
                 una: self.una,
                 nxt: self.nxt,
                 echo,
-                circuit: packet.circuits.announced(),
+                circuit: heard.announced(),
                 rtt: advanced.then_some(Time::ns(u64::from(rtt))),
                 srtt: paths.smoothed(news.path),
                 limited: 2 * news.flight >= self.algorithm.window(),

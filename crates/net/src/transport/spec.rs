@@ -7,7 +7,7 @@ use super::rtt::Limits;
 use crate::error::SpecError;
 use crate::schema::{by_kind, or_name};
 use crate::time::Time;
-use crate::units::Bytes;
+use crate::units::{Bytes, Pace, Rate};
 use serde::{Deserialize, Serialize};
 
 /// How lost segments are found, and how fast a sender becomes slower then.
@@ -63,6 +63,11 @@ pub struct TransportSpec {
     ///
     /// Source: RFC 5681, section 4.2.
     pub delayed_ack: Time,
+    /// The first acknowledgements of a connection are not delayed, nor those after something that had come before or
+    /// after a pause longer than `min-rto`: sixteen at a time, or as many as half of `max-window` has segments. As
+    /// Linux. Only where `delayed-ack` is above zero.
+    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp", "tdtcp"]))]
+    pub quick_acks: bool,
     /// After an idle time-out the window falls back to the initial one, as in Linux.
     ///
     /// Source: RFC 2861.
@@ -106,6 +111,10 @@ pub struct TransportSpec {
     pub timer_slack: Time,
     /// Most bytes that wait in the host's network card before connections take turns.
     pub small_queue: Bytes,
+    /// A host's packets pass a shaper of this rate, which lets go what was handed to it at a time as one, when all
+    /// of it would have been sent: as Linux' `netem rate` does with segments that the card is to cut (TSO). The
+    /// host's link should be faster. Default: none.
+    pub shaper: Option<Rate>,
     /// Each time a host reacts to a packet or a timer, what it sends starts a random time later,
     /// between zero and this (unless its card is busy that long). Without a trace of it, senders of
     /// equal rate stay in step to the picosecond, and some lock others out of a full queue. At most 1 ms.
@@ -160,6 +169,7 @@ impl TransportSpec {
             max_rto: Time::s(120),
             max_window: Bytes(if fixed { 80_000_000 } else { 2_000_000 }),
             delayed_ack: if fixed { Time::ms(1) } else { Time::ZERO },
+            quick_acks: false,
             idle_restart: !fixed,
             ecn: kind == AlgorithmKind::Dctcp,
             gain_shift: 4,
@@ -170,6 +180,7 @@ impl TransportSpec {
             tail_loss_probe: true,
             timer_slack: Time::ZERO,
             small_queue: Bytes(64_000),
+            shaper: None,
             processing: Time::ns(100),
         }
     }
@@ -211,6 +222,13 @@ impl TransportSpec {
         if self.processing > Time::ms(1) {
             let message = format!("{} of processing per packet; at most 1ms", self.processing);
             return refuse("processing", message);
+        }
+        if self.quick_acks && self.delayed_ack == Time::ZERO {
+            let message = "`quick-acks` does nothing: without `delayed-ack` none is delayed";
+            return refuse("quick-acks", message.to_string());
+        }
+        if self.shaper == Some(Rate(0)) {
+            return refuse("shaper", "`shaper` = 0: leave it out for none".to_string());
         }
         self.check_timer_and_gain()?;
         self.check_jumps()?;
@@ -329,10 +347,19 @@ impl Transport {
     pub fn small_queue(&self) -> Bytes {
         self.spec.small_queue
     }
+    /// The pace of the shaper that a host's packets pass, if they do.
+    pub fn shaper(&self) -> Option<Pace> {
+        self.spec.shaper.map(|rate| rate.pace())
+    }
     /// How long acknowledgements may be delayed; zero for not at all.
     #[inline]
     pub fn delayed_ack(&self) -> Time {
         self.spec.delayed_ack
+    }
+    /// Acknowledgements that are not delayed, each time that there is a reason for it.
+    #[inline]
+    pub fn quick_acks(&self) -> u32 {
+        if self.spec.quick_acks { (self.max_window / 2).clamp(2, 16) } else { 0 }
     }
     /// So many segments are acknowledged at a time where acknowledgements are delayed.
     #[inline]

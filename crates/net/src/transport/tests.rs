@@ -248,14 +248,38 @@ fn without_circuits_there_is_one_path_and_no_jump() {
 
 /// 20 MB over 1 Gbit/s and, for 180 us of every 1.4 ms, 8 Gbit/s, with a window of up to `segments`.
 fn fluctuating(kind: AlgorithmKind, delay: Time, limit: usize, segments: u64) -> Outcome {
+    let mut world = fluctuation(kind, delay, limit, segments);
+    world.run(&[20_000_000], 1_000_000).unwrap()
+}
+
+fn fluctuation(kind: AlgorithmKind, delay: Time, limit: usize, segments: u64) -> World {
     let max_window = Bytes(segments * 1_460);
     let spec = TransportSpec { min_rto: Time::ms(10), max_window, ..TransportSpec::of(kind) };
     let slow = [lane("1Gbps", Time::us(10))];
     let mut world = World::new(&transport(spec), &slow, &slow);
     let hop = Hop::new(&lane("8Gbps", delay));
-    world.circuit = Some(Circuit { hop, day: Time::us(180), week: Time::us(1_400) });
+    let (day, week, notice) = (Time::us(180), Time::us(1_400), None);
+    world.circuit = Some(Circuit { hop, day, week, notice });
     world.ways[0][0].limit = limit;
-    world.run(&[20_000_000], 1_000_000).unwrap()
+    world
+}
+
+/// Who is told of each circuit, which here is ten times as long as the packet switch's way, does not begin to use
+/// it a round trip late. Messages that get lost do no harm: acknowledgements tell the same.
+#[test]
+fn messages_about_circuits_save_a_round_trip_of_each_day() {
+    let with = |notice: Option<Time>, loss: f64| {
+        let mut world = fluctuation(AlgorithmKind::Tdtcp, Time::us(10), 16, 1_000);
+        world.circuit.as_mut().unwrap().notice = notice;
+        world.faults.notice_loss = loss;
+        world.run(&[20_000_000], 1_000_000).unwrap()
+    };
+    let (none, told) = (with(None, 0.0), with(Some(Time::ZERO), 0.0));
+    assert!(told.received < none.received, "{told:?} {none:?}");
+    let lost = with(Some(Time::ZERO), 1.0);
+    assert_eq!(Outcome { events: none.events, ..lost }, none);
+    let some = with(Some(Time::us(5)), 0.3);
+    assert!(some.received.as_ps() < none.received.as_ps() / 20 * 21, "{some:?} {none:?}");
 }
 
 /// What goes by the circuit overtakes what waits for the slow link: NewReno takes that for loss, TDTCP

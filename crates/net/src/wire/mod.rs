@@ -8,6 +8,7 @@ pub mod fcp;
 pub mod hedera;
 pub mod mac_control;
 pub mod packet;
+pub mod path_news;
 pub mod tdma;
 pub mod xco;
 

@@ -42,8 +42,8 @@ impl Engine {
     /// Finds the ways of the next flows, unless a scheme says where these go; and reads what will be needed
     /// of their links, so that the processor waits for the memory of all of them at once.
     pub(super) fn look_ahead(&mut self) {
-        let Engine { ahead, plan, fabric, rates, .. } = self;
-        if ahead.passed < ahead.conns.len() || self.scheduled.is_some() {
+        let Engine { ahead, plan, fabric, paths, rates, .. } = self;
+        if ahead.passed < ahead.conns.len() || self.scheduled.is_some() || !paths.are_known() {
             return;
         }
         let next = self.starts[self.next_start..].iter().take(TOGETHER);

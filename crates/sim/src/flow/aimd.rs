@@ -28,10 +28,20 @@ const FULL: f64 = 1e-9;
 #[derive(Clone, Debug, Default)]
 struct Flow {
     way: Vec<u32>,
+    /// The share of it that each link of its way carries; where there are none, all.
+    shares: Vec<f64>,
     rate: f64,
     cap: f64,
     slow_start: bool,
     there: bool,
+}
+
+impl Flow {
+    /// The links of its way, with the share that each carries.
+    fn parts(&self) -> impl Iterator<Item = (usize, f64)> {
+        let share = |hop: usize| self.shares.get(hop).copied().unwrap_or(1.0);
+        self.way.iter().enumerate().map(move |(hop, link)| (*link as usize, share(hop)))
+    }
 }
 
 /// Flows on links, and the rate of each.
@@ -74,14 +84,16 @@ impl Aimd {
         self.there == 0
     }
 
-    /// A flow over `links` that never gets more than `cap`. It sends nothing before the next tick.
-    pub fn insert(&mut self, links: &[u32], cap: f64) -> FlowKey {
+    /// A flow over links that each carry a share of it, or all where there are no shares, that never gets
+    /// more than `cap`. It sends nothing before the next tick.
+    pub fn insert(&mut self, (links, shares): (&[u32], &[f64]), cap: f64) -> FlowKey {
         let key = self.unused.pop().unwrap_or_else(|| {
             self.flows.push(Flow::default());
             self.flows.len() as u32 - 1
         });
-        let way = links.to_vec();
-        self.flows[key as usize] = Flow { way, rate: 0.0, cap, slow_start: true, there: true };
+        let (way, shares) = (links.to_vec(), shares.to_vec());
+        self.flows[key as usize] =
+            Flow { way, shares, rate: 0.0, cap, slow_start: true, there: true };
         self.order.push(key);
         self.there += 1;
         FlowKey(key)
@@ -95,10 +107,11 @@ impl Aimd {
     }
 
     /// Puts a flow on another way, at the rate it has.
-    pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
+    pub fn reroute(&mut self, key: FlowKey, (links, shares): (&[u32], &[f64])) {
         let rate = self.flows[key.at()].rate;
         self.charge(key.at(), -rate);
-        self.flows[key.at()].way = links.to_vec();
+        let flow = &mut self.flows[key.at()];
+        (flow.way, flow.shares) = (links.to_vec(), shares.to_vec());
         self.charge(key.at(), rate);
     }
 
@@ -115,6 +128,11 @@ impl Aimd {
     /// The links of a flow's way.
     pub fn way(&self, key: FlowKey) -> &[u32] {
         &self.flows[key.at()].way
+    }
+
+    /// The shares of a flow that the links of its way carry; none where that is all.
+    pub fn shares(&self, key: FlowKey) -> &[f64] {
+        &self.flows[key.at()].shares
     }
 
     /// Updates all rates; calls `each` for every flow with its new rate.
@@ -134,12 +152,12 @@ impl Aimd {
 
     /// By how much a flow's rate changes now.
     fn change(&mut self, at: usize) -> f64 {
-        let room = |link: &u32| {
-            let (capacity, used) = (self.capacity[*link as usize], self.used[*link as usize]);
-            if capacity - used <= FULL * capacity { 0.0 } else { capacity - used }
+        let room = |(link, share): (usize, f64)| {
+            let (capacity, used) = (self.capacity[link], self.used[link]);
+            if capacity - used <= FULL * capacity { 0.0 } else { (capacity - used) / share }
         };
         let flow = &mut self.flows[at];
-        let room = flow.way.iter().map(room).fold(f64::INFINITY, f64::min);
+        let room = flow.parts().map(room).fold(f64::INFINITY, f64::min);
         if room <= 0.0 {
             flow.slow_start = false;
             return -flow.rate / 2.0;
@@ -149,8 +167,8 @@ impl Aimd {
     }
 
     fn charge(&mut self, at: usize, rate: f64) {
-        for &link in &self.flows[at].way {
-            self.used[link as usize] += rate;
+        for (link, share) in self.flows[at].parts() {
+            self.used[link] += rate * share;
         }
     }
 }
@@ -163,7 +181,8 @@ mod tests {
 
     fn mean_of(flows: &[Vec<u32>], capacities: &[f64]) -> Vec<f64> {
         let mut aimd = Aimd::new(capacities, OPTIONS, 1);
-        let keys: Vec<FlowKey> = flows.iter().map(|way| aimd.insert(way, f64::INFINITY)).collect();
+        let keys: Vec<FlowKey> =
+            flows.iter().map(|way| aimd.insert((way, &[]), f64::INFINITY)).collect();
         let mut sums = vec![0.0; flows.len()];
         let ticks = 20_000;
         for tick in 0..ticks {
@@ -183,7 +202,7 @@ mod tests {
     #[test]
     fn slow_start_doubles() {
         let mut aimd = Aimd::new(&[1.25e9], OPTIONS, 1);
-        aimd.insert(&[0], f64::INFINITY);
+        aimd.insert((&[0], &[]), f64::INFINITY);
         let mut rates = Vec::new();
         (0..4).for_each(|_| aimd.tick(|_, rate| rates.push(rate)));
         assert_eq!(rates, [15e6, 30e6, 60e6, 120e6]);
@@ -199,7 +218,7 @@ mod tests {
     #[test]
     fn a_link_that_is_down_empties_its_flows() {
         let mut aimd = Aimd::new(&[1e9], OPTIONS, 1);
-        let key = aimd.insert(&[0], f64::INFINITY);
+        let key = aimd.insert((&[0], &[]), f64::INFINITY);
         (0..100).for_each(|_| aimd.tick(|_, _| ()));
         aimd.set_capacity(0, 0.0);
         let mut last = 0.0;

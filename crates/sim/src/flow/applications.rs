@@ -146,8 +146,12 @@ impl Engine {
         let Some(key) = self.senders.key_of(conn) else { return };
         let speaks = self.applications.silent.remove(&conn);
         let (cap, span) = if speaks { (self.cap(conn), on) } else { (0.0, off) };
-        if !speaks {
+        if speaks {
+            self.begin_burst(conn);
+            self.reroute_burst(key, conn);
+        } else {
             self.applications.silent.insert(conn);
+            self.end_burst(conn);
         }
         self.rates.set_cap(key, cap);
         self.solve_later();

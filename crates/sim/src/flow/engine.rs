@@ -5,6 +5,7 @@ use super::applications::{Applications, Due};
 use super::fabric::Fabric;
 use super::maxmin::FlowKey;
 use super::network::{FlowNetwork, FlowOutcome, Passage};
+use super::paths::Paths;
 use super::rates::Rates;
 use super::scheduled::Scheduled;
 use super::senders::{Sender, Senders};
@@ -39,6 +40,7 @@ const LOOK_EVERY: u64 = 1024;
 pub(super) struct Engine {
     pub(super) plan: Arc<Plan>,
     pub(super) fabric: Fabric,
+    pub(super) paths: Paths,
     pub(super) rates: Rates,
     pub(super) now: u64,
     pub(super) applications: Applications,
@@ -47,7 +49,9 @@ pub(super) struct Engine {
     ended: Vec<FlowKey>,
     pub(super) flows: Vec<Passage>,
     pub(super) scheduled: Option<Scheduled>,
+    /// A way under consideration; where flows are spread, with the shares of its links.
     pub(super) way: Vec<u32>,
+    pub(super) shares: Vec<f64>,
     pub(super) completed: u64,
     pub(super) events: u64,
     pub(super) samples: Vec<Sample>,
@@ -70,10 +74,10 @@ pub(super) struct Engine {
 
 impl Engine {
     fn new(network: FlowNetwork, options: Options) -> Engine {
+        let fabric = Fabric::new(&network.graph, Arc::clone(&network.routes));
+        let paths = Paths::new(&network, &fabric);
         let FlowNetwork { graph, plan, routes, timeline, sampled, interval, .. } = network;
-        let fabric = Fabric::new(&graph, Arc::clone(&routes));
-        let capacities: Vec<f64> =
-            (0..fabric.links() as u32).map(|link| fabric.capacity(link)).collect();
+        let capacities = paths.capacities(&fabric);
         let mut timeline: Vec<_> =
             timeline.into_iter().map(|(at, node, change)| (at.as_ps(), node, change)).collect();
         timeline.sort_by_key(|(at, ..)| *at);
@@ -82,7 +86,8 @@ impl Engine {
         let scheduled = network.scheduler.map(|scheme| Scheduled::new(scheme, map()));
         let next_sample = if interval > Time::ZERO { interval.as_ps() } else { u64::MAX };
         Engine {
-            rates: Rates::new(network.model, &capacities, network.seed),
+            rates: Rates::new(network.model, &capacities, network.seed, paths.are_spread()),
+            paths,
             now: 0,
             applications: Applications::new(&plan),
             senders: Senders::new(plan.traffic.conns.len(), capacities.len()),
@@ -90,6 +95,7 @@ impl Engine {
             flows: vec![Passage::NEVER; plan.traffic.flows.len()],
             scheduled,
             way: Vec::new(),
+            shares: Vec::new(),
             completed: 0,
             events: 0,
             samples: Vec::new(),
@@ -156,7 +162,8 @@ impl Engine {
         let poll = self.scheduled.as_ref().map_or(u64::MAX, Scheduled::next_poll);
         let timed = self.options.end < Time::MAX && self.options.completions == u64::MAX;
         let alive = next < u64::MAX || timed || (active && self.scheduled.is_some());
-        let others = if alive { self.next_sample.min(poll) } else { u64::MAX };
+        let regular = self.next_sample.min(poll).min(self.paths.next());
+        let others = if alive { regular } else { u64::MAX };
         let next = next.min(others);
         if next == u64::MAX && timed {
             self.now = self.options.end.as_ps();
@@ -170,6 +177,7 @@ impl Engine {
         if self.next_sample <= self.now {
             self.sample();
         }
+        self.rearrange();
         self.poll();
         self.find_rates();
     }
@@ -177,7 +185,8 @@ impl Engine {
     fn find_rates(&mut self) {
         match &mut self.rates {
             Rates::MaxMin(rates) if self.unsolved => rates.solve(),
-            Rates::MaxMin(_) => {}
+            Rates::Spread(rates) if self.unsolved => rates.solve(),
+            Rates::MaxMin(_) | Rates::Spread(_) => {}
             Rates::Aimd(rates) => {
                 let (tick, now) = (rates.aimd.tick_length().as_ps(), self.now);
                 if self.next_tick == u64::MAX && !rates.aimd.is_empty() {
@@ -229,8 +238,9 @@ impl Engine {
     }
 
     /// `conn` sends its next flow, which has begun.
-    fn send(&mut self, conn: u32) {
+    pub(super) fn send(&mut self, conn: u32) {
         let Some(flow) = self.next_of(conn) else { return };
+        self.begin_burst(conn);
         self.find_way(conn);
         if self.way.is_empty() {
             return self.senders.wait_for_way(conn);
@@ -239,7 +249,7 @@ impl Engine {
         let cap = self.cap(conn);
         let weight = self.weights[usize::from(info.class)];
         let (wire, _) = self.plan.wire_bytes(flow);
-        let key = self.rates.insert(&self.way, weight, cap, wire as f64);
+        let key = self.rates.insert((&self.way, &self.shares), weight, cap, wire as f64);
         self.senders.put(key, Sender::new(conn, flow, wire));
         self.unsolved = true;
         if let Carrier::Udp { on, off, .. } = info.carrier
@@ -247,19 +257,6 @@ impl Engine {
         {
             self.applications.later(self.now.saturating_add(on.as_ps()), Due::Pause(conn));
         }
-    }
-
-    /// Puts the links of the way of `conn` into `self.way`.
-    fn find_way(&mut self, conn: u32) {
-        let known = self.ahead.way(conn);
-        if let Some(way) = known.filter(|_| !cfg!(debug_assertions)) {
-            return self.way.clone_from(way);
-        }
-        let info = &self.plan.traffic.conns[conn as usize];
-        let chosen = self.scheduled.as_ref().and_then(|scheme| scheme.path(conn));
-        let entropy = chosen.unwrap_or_else(|| self.plan.entropy(conn));
-        self.fabric.way(info.src, info.dst, entropy, &mut self.way);
-        debug_assert!(known.is_none_or(|way| *way == self.way));
     }
 
     /// The pace of datagrams, in bytes per second.
@@ -298,6 +295,8 @@ impl Engine {
 
     fn stop_sending(&mut self, key: FlowKey, conn: u32) {
         self.book(key);
+        self.tally(key);
+        self.end_burst(conn);
         self.rates.remove(key);
         self.senders.rest(conn);
         self.unsolved = true;
@@ -305,7 +304,7 @@ impl Engine {
 
     /// The last byte of `flow` has left; it and its acknowledgement arrive later.
     fn all_sent(&mut self, flow: u32, key: FlowKey) {
-        self.rates.way(key, &mut self.way);
+        self.last_way(key);
         let (_, last) = self.plan.wire_bytes(flow);
         let last = if self.store_and_forward { last } else { 0 };
         let latency = self.fabric.latency(self.way.iter().copied(), last);
@@ -325,13 +324,10 @@ impl Engine {
         if conn.carrier == Carrier::Tcp {
             self.completed += 1;
             if info.also.is_some() || matches!(info.then, Some((_, When::Acked))) {
-                let entropy = self.plan.entropy(info.conn.0);
-                let mut way = std::mem::take(&mut self.way);
-                self.fabric.way(conn.dst, conn.src, entropy, &mut way);
+                self.way_back(info.conn.0);
                 let bytes = self.plan.transport.ack_len();
                 let bytes = if self.store_and_forward { bytes } else { 0 };
-                let back = self.fabric.crossing(way.iter().copied(), bytes.into());
-                self.way = way;
+                let back = self.fabric.crossing(self.way.iter().copied(), bytes.into());
                 self.applications.later(self.now.saturating_add(back.as_ps()), Due::Acked(flow));
             }
         }
@@ -375,64 +371,25 @@ impl Engine {
         self.refit(link);
     }
 
-    fn refit(&mut self, link: u32) {
-        self.rates.set_capacity(link, self.fabric.capacity(link));
-        self.unsolved = true;
-    }
-
-    /// Routes have changed: flows go where these lead, if anywhere; those that had no way try again.
-    fn reroute_all(&mut self) {
-        for (key, conn) in self.senders.all() {
-            self.reroute(key, conn);
-        }
-        for conn in self.senders.without_way() {
-            self.send(conn);
-        }
-    }
-
     /// Rates are found anew when all that happens now has happened.
     pub(super) fn solve_later(&mut self) {
         self.unsolved = true;
     }
 
-    /// Sends what is sent under `key` where routes and decisions lead now.
-    pub(super) fn reroute(&mut self, key: FlowKey, conn: u32) {
-        self.find_way(conn);
-        let new = std::mem::take(&mut self.way);
-        self.rates.way(key, &mut self.way);
-        if !new.is_empty() && new != self.way {
-            self.senders.book(key, self.rates.left(key), &self.way);
-            self.rates.reroute(key, &new);
-            self.unsolved = true;
-        }
-        self.way = new;
-    }
-
     fn sample(&mut self) {
-        match &self.rates {
-            Rates::MaxMin(rates) => {
-                let of_link = |&link: &u32| rates.flows(link);
-                let keys: Vec<FlowKey> = self.sampled.iter().flat_map(of_link).collect();
-                keys.into_iter().for_each(|key| self.book(key));
-            }
-            Rates::Aimd(_) => self.book_all(),
+        if let Rates::Aimd(_) = &self.rates {
+            self.book_all();
+        } else {
+            let of_link = |&link: &u32| self.keys_on(link);
+            let keys: Vec<FlowKey> = self.sampled.iter().flat_map(of_link).collect();
+            keys.into_iter().for_each(|key| self.book(key));
         }
-        let carried = |link: &u32| self.senders.carried[*link as usize].round() as u64;
+        let carried = |link: &u32| self.carried(*link).round() as u64;
         let (time, queued) = (self.now, 0);
         let sample = |(series, link)| Sample { time, series, queued, sent: carried(link) };
-        self.samples.extend((0..).zip(&self.sampled).map(sample));
+        let samples: Vec<Sample> = (0..).zip(&self.sampled).map(sample).collect();
+        self.samples.extend(samples);
         self.next_sample += self.interval;
-    }
-
-    /// Brings the bytes of all links up to now.
-    pub(super) fn book_all(&mut self) {
-        self.senders.all().into_iter().for_each(|(key, _)| self.book(key));
-    }
-
-    /// Brings what links have carried of a flow up to now.
-    fn book(&mut self, key: FlowKey) {
-        self.rates.way(key, &mut self.way);
-        self.senders.book(key, self.rates.left(key), &self.way);
     }
 }
 

@@ -62,6 +62,47 @@ impl Fabric {
         &self.wiring
     }
 
+    /// The routes in force.
+    pub fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// By link, whether routes lead anybody over it.
+    pub fn used(&self) -> Vec<bool> {
+        self.routes.used(&self.wiring).concat()
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// The nodes of all hosts.
+    pub fn hosts(&self) -> &[NodeId] {
+        &self.hosts
+    }
+
+    /// The node of a host.
+    pub fn host(&self, host: HostId) -> NodeId {
+        self.hosts[host.at()]
+    }
+
+    /// The node that a link leads to.
+    pub fn far(&self, link: u32) -> NodeId {
+        self.far[link as usize]
+    }
+
+    /// The node that a link leaves.
+    pub fn near(&self, link: u32) -> NodeId {
+        NodeId(self.first.partition_point(|first| *first <= link) as u32 - 1)
+    }
+
+    /// How long a packet of 1,500 bytes takes over an idle link.
+    pub fn hop_time(&self, link: u32) -> Time {
+        let lane = &self.lanes[link as usize];
+        lane.delay.after(lane.rate.pace().time_for(1_500))
+    }
+
     /// Number of directed links.
     pub fn links(&self) -> usize {
         self.lanes.len()
@@ -146,6 +187,7 @@ impl Fabric {
             return false;
         }
         let Some(port) = self.routes.next(at, dst, entropy) else {
+            out.clear();
             traveller.goal = at;
             return false;
         };

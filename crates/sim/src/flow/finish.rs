@@ -17,8 +17,8 @@ impl Engine {
         self.deliver_parts();
         let volume = self.volume();
         assert!(volume.holds(), "bytes were lost or invented: {volume:?}");
-        let carried: Vec<u64> =
-            self.senders.carried.iter().map(|bytes| bytes.round() as u64).collect();
+        let links = 0..self.fabric.links() as u32;
+        let carried: Vec<u64> = links.map(|link| self.carried(link).round() as u64).collect();
         let mut outcome = FlowOutcome {
             ports: self.fabric.by_port(&carried),
             flows: self.flows,
@@ -39,7 +39,7 @@ impl Engine {
     fn deliver_parts(&mut self) {
         for (key, _) in self.senders.all() {
             let sender = *self.senders.of(key);
-            self.rates.way(key, &mut self.way);
+            self.last_way(key);
             let latency = self.fabric.latency(self.way.iter().copied(), 0);
             let (wire, _) = self.plan.wire_bytes(sender.flow);
             let on_its_way = self.rates.rate(key) * latency.as_secs_f64();
@@ -70,7 +70,7 @@ impl Engine {
             let sender = self.senders.of(key);
             volume.under_way += self.plan.wire_bytes(sender.flow).0 as f64 - self.rates.left(key);
         }
-        volume.sent = self.fabric.first_links().map(|link| self.senders.carried[link]).sum();
+        volume.sent = self.fabric.first_links().map(|link| self.carried(link as u32)).sum();
         volume
     }
 

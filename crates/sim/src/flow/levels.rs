@@ -1,6 +1,7 @@
 //! The links of the max-min solver: their levels, and which of them may be wrong.
 
 use super::queue::{OUT, Queue};
+use super::shares::Shares;
 use super::ways::{HEAD, Ways};
 
 /// What other links tell a link, all the time: many of them fit into a cache.
@@ -203,18 +204,26 @@ impl Levels {
 
     /// Each of some flows of `link` gets more, for a weight of one, by `change`, and has not more than
     /// `most` then, which is zero if that is less than before: all other links of their ways are told.
-    pub fn shift(&mut self, link: u32, ways: &Ways, flows: &[u32], change: f64, most: f32) {
+    pub fn shift<S: Shares>(
+        &mut self,
+        link: u32,
+        ways: &Ways<S>,
+        flows: &[u32],
+        change: f64,
+        most: f32,
+    ) {
         let sum = std::mem::replace(self.sum(link), Sum::NONE);
         for &flow in flows {
             let change = change * ways.weight(flow);
             let head = ways.head(flow);
-            let mut doubtful = self.tell(head, change, most);
+            let part = |hop: usize| change * ways.share(flow, hop);
+            let mut doubtful = self.tell(head, change > 0.0, part, most);
             while doubtful != 0 {
                 self.doubt(head[doubtful.trailing_zeros() as usize % HEAD]);
                 doubtful &= doubtful - 1;
             }
-            for &(link, _) in ways.tail(flow) {
-                if self.sum(link).raise(change, most) != 0 {
+            for (hop, &(link, _)) in (HEAD..).zip(ways.tail(flow)) {
+                if self.sum(link).raise(part(hop), most) != 0 {
                     self.doubt(link);
                 }
             }
@@ -222,14 +231,20 @@ impl Levels {
         *self.sum(link) = sum;
     }
 
-    /// Tells the first links of a way; a bit for each that is to be looked at.
+    /// Tells the first links of a way, each its part of a change; a bit for each that is to be looked at.
     #[inline(always)]
-    fn tell(&mut self, head: &[u32; HEAD], change: f64, most: f32) -> u32 {
+    fn tell(
+        &mut self,
+        head: &[u32; HEAD],
+        more: bool,
+        part: impl Fn(usize) -> f64,
+        most: f32,
+    ) -> u32 {
         let links = (0..).zip(head);
-        if change > 0.0 {
-            links.fold(0, |bits, (hop, &link)| bits | self.sum(link).raise(change, most) << hop)
+        if more {
+            links.fold(0, |bits, (hop, &link)| bits | self.sum(link).raise(part(hop), most) << hop)
         } else {
-            links.fold(0, |bits, (hop, &link)| bits | self.sum(link).lower(change) << hop)
+            links.fold(0, |bits, (hop, &link)| bits | self.sum(link).lower(part(hop)) << hop)
         }
     }
 }

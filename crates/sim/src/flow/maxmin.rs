@@ -16,10 +16,15 @@
 //! Each link has a clock that shows what a flow of weight one has got there. A flow that is limited by it
 //! ends when the clock shows a certain number, however the level changes meanwhile. So a change costs
 //! nothing for the flows themselves; of each link, the first one that ends is known.
+//!
+//! A flow may be spread over several paths, so that a link carries a share of it ([`Parts`]). Then all of
+//! the above holds with what each link carries of it: a link's flows count there with their shares, and the
+//! level of the link that limits a flow is what the flow gets on all its paths together.
 
 use super::ends::Ends;
 use super::levels::Levels;
 use super::members::Members;
+use super::shares::{Parts, Shares, Whole};
 use super::ways::Ways;
 
 mod solve;
@@ -69,10 +74,10 @@ struct Place {
 /// Flows on links, the rate of each, and when it ends. Times are in picoseconds, capacities and rates in
 /// bytes per second.
 #[derive(Clone, Debug)]
-pub struct MaxMin {
+pub struct MaxMin<S = Whole> {
     levels: Levels,
     members: Members,
-    ways: Ways,
+    ways: Ways<S>,
     flows: Vec<Place>,
     now: u64,
     /// Links of the network. One follows that is on no way; those after it belong to one flow each and limit
@@ -92,7 +97,7 @@ pub struct MaxMin {
     tie: f64,
 }
 
-impl MaxMin {
+impl MaxMin<Whole> {
     /// Links with these capacities, and no flows.
     pub fn new(capacities: &[f64]) -> MaxMin {
         MaxMin::rough(capacities, 0.0)
@@ -101,6 +106,54 @@ impl MaxMin {
     /// The same where a link passes on only what changes its level by more than a share `tolerance`; zero:
     /// rates are exact. Errors do not add up: a link's level is found from what its flows get now.
     pub fn rough(capacities: &[f64], tolerance: f64) -> MaxMin {
+        MaxMin::empty(capacities, tolerance)
+    }
+
+    /// A flow of so many `bytes` over `links`, each once, with a `weight` above zero, that never gets more
+    /// than `cap`. It gets something from the next [`MaxMin::solve`] on.
+    pub fn insert(&mut self, links: &[u32], weight: f64, cap: f64, bytes: f64) -> FlowKey {
+        self.insert_over((links, &[]), weight, cap, bytes)
+    }
+
+    /// Puts a flow on another way.
+    pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
+        self.reroute_over(key, (links, &[]));
+    }
+}
+
+impl MaxMin<Parts> {
+    /// Links with these capacities and no flows. A link passes on what changes its level by more than a
+    /// share `tolerance`, as in [`MaxMin::rough`].
+    pub fn spread(capacities: &[f64], tolerance: f64) -> MaxMin<Parts> {
+        MaxMin::empty(capacities, tolerance)
+    }
+
+    /// A flow over links, each once, that carry a share of it: above zero and up to one. The rest is as in
+    /// [`MaxMin::insert`].
+    pub fn insert_spread(
+        &mut self,
+        way: (&[u32], &[f64]),
+        weight: f64,
+        cap: f64,
+        bytes: f64,
+    ) -> FlowKey {
+        self.insert_over(way, weight, cap, bytes)
+    }
+
+    /// Spreads a flow over other links.
+    pub fn reroute_spread(&mut self, key: FlowKey, way: (&[u32], &[f64])) {
+        self.reroute_over(key, way);
+    }
+
+    /// The shares of a flow that the links of its way carry.
+    pub fn shares(&self, key: FlowKey) -> impl Iterator<Item = f64> {
+        let hops = self.way(key).count();
+        (0..hops).map(move |hop| self.ways.share(key.0, hop))
+    }
+}
+
+impl<S: Shares> MaxMin<S> {
+    fn empty(capacities: &[f64], tolerance: f64) -> MaxMin<S> {
         MaxMin {
             levels: Levels::new(capacities, 1.0 + tolerance + TIE),
             members: Members::new(capacities.len() + 1),
@@ -124,15 +177,19 @@ impl MaxMin {
         self.now = now;
     }
 
-    /// A flow of so many `bytes` over `links`, each once, with a `weight` above zero, that never gets more
-    /// than `cap`. It gets something from the next [`MaxMin::solve`] on.
-    pub fn insert(&mut self, links: &[u32], weight: f64, cap: f64, bytes: f64) -> FlowKey {
+    fn insert_over(
+        &mut self,
+        (links, shares): (&[u32], &[f64]),
+        weight: f64,
+        cap: f64,
+        bytes: f64,
+    ) -> FlowKey {
         let key = self.unused_flows.pop().unwrap_or_else(|| {
             self.flows.push(Place { finish: 0.0, at: NOBODY });
             self.ways.grow()
         });
         let own = (cap < f64::INFINITY).then(|| self.own_link(cap));
-        self.ways.set(key, weight as f32, links.iter().copied().chain(own));
+        self.ways.set(key, weight as f32, links.iter().copied().chain(own), shares);
         self.enter(key, bytes / self.ways.weight(key));
         FlowKey(key)
     }
@@ -145,12 +202,11 @@ impl MaxMin {
         self.unused_links.extend(own);
     }
 
-    /// Puts a flow on another way.
-    pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
+    fn reroute_over(&mut self, key: FlowKey, (links, shares): (&[u32], &[f64])) {
         let (own, weight) = (self.own_link_of(key), self.ways.weight(key.0));
         let left = self.left(key) / weight;
         self.leave(key.0);
-        self.ways.set(key.0, weight as f32, links.iter().copied().chain(own));
+        self.ways.set(key.0, weight as f32, links.iter().copied().chain(own), shares);
         self.enter(key.0, left);
     }
 
@@ -304,7 +360,7 @@ impl MaxMin {
         self.move_to(link, flow, place, other);
         let entry = self.levels.of(link);
         entry.wind(self.now);
-        entry.weight += self.ways.weight(flow);
+        entry.weight += self.ways.load(flow, link);
         let state = &mut self.flows[flow as usize];
         (state.finish, state.at) = (state.finish + entry.clock, link);
         entry.first = entry.first.min(state.finish);
@@ -318,7 +374,7 @@ impl MaxMin {
         self.move_to(link, flow, place, other);
         let entry = self.levels.of(link);
         entry.wind(self.now);
-        entry.weight -= self.ways.weight(flow);
+        entry.weight -= self.ways.load(flow, link);
         let (left, first) = (finish - entry.clock, entry.first);
         self.flows[flow as usize] = Place { finish: left, at: NOBODY };
         if place == 0 {

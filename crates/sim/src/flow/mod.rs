@@ -2,12 +2,16 @@
 //!
 //! [`run`] takes a [`FlowNetwork`], made of the same graph, traffic, routes and changes as a
 //! [`crate::Network`], and returns a [`FlowOutcome`]. Rates are exactly max-min fair
-//! ([`maxmin`]) at any moment, or follow TCP's saw-teeth ([`aimd`]). One run uses one thread.
+//! ([`maxmin`]) at any moment, or follow TCP's saw-teeth ([`aimd`]). A flow is on one path, or spread over
+//! all its equal ones. One run uses one thread.
 
 mod agenda;
 mod ahead;
 pub mod aimd;
 mod applications;
+mod bundles;
+mod bursts;
+mod classified;
 mod ends;
 mod engine;
 mod fabric;
@@ -17,10 +21,12 @@ pub mod maxmin;
 mod members;
 mod network;
 mod paced;
+mod paths;
 mod queue;
 mod rates;
 mod scheduled;
 mod senders;
+mod shares;
 #[cfg(test)]
 mod tests;
 mod ways;
@@ -31,3 +37,4 @@ pub use fabric::Fabric;
 pub use maxmin::{Effort, FlowKey, MaxMin};
 pub use network::{FlowNetwork, FlowOutcome, Passage, Volume};
 pub use rates::Model;
+pub use shares::{Parts, Whole};

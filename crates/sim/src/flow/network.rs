@@ -9,6 +9,7 @@ use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::Change;
 use slotline_net::node::host::Plan;
 use slotline_net::route::Routes;
+use slotline_net::route::classifier::ClassifierSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use std::sync::Arc;
 pub struct FlowNetwork {
     /// Nodes and links.
     pub graph: Graph,
-    /// Traffic, transport (for the bytes on the wire) and path choice.
+    /// Traffic, transport (for the bytes on the wire) and path choice: a path for every packet spreads a
+    /// flow over all its equal paths.
     pub plan: Arc<Plan>,
     /// Routes in force at the start.
     pub routes: Arc<Routes>,
@@ -34,6 +36,8 @@ pub struct FlowNetwork {
     /// Whether switches send on what they have whole, so that the last packet of a flow takes its time
     /// at each of them.
     pub store_and_forward: bool,
+    /// Switches choose ports by what these carry, and move flows.
+    pub classifier: Option<ClassifierSpec>,
     /// A scheme that decides about paths.
     pub scheduler: Option<PerFlow>,
     /// The run's seed.

@@ -1,8 +1,10 @@
-//! Who says what rate each flow has, and when it ends: exact max-min fairness, or TCP's saw-teeth.
+//! Who says what rate each flow has, and when it ends: exact max-min fairness, where flows may be spread
+//! over several paths, or TCP's saw-teeth.
 
 use super::aimd::{Aimd, AimdOptions};
 use super::maxmin::{Effort, FlowKey, MaxMin};
 use super::paced::Paced;
+use super::shares::Parts;
 
 /// How rates come about.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -20,6 +22,8 @@ pub enum Model {
 #[derive(Clone, Debug)]
 pub(super) enum Rates {
     MaxMin(Box<MaxMin>),
+    /// The same of flows that are on several paths at once.
+    Spread(Box<MaxMin<Parts>>),
     Aimd(Box<Paced>),
 }
 
@@ -29,8 +33,12 @@ impl Model {
 }
 
 impl Rates {
-    pub fn new(model: Model, capacities: &[f64], seed: u64) -> Rates {
+    /// `spread`: flows are on several paths at once.
+    pub fn new(model: Model, capacities: &[f64], seed: u64, spread: bool) -> Rates {
         match model {
+            Model::MaxMin { tolerance } if spread => {
+                Rates::Spread(Box::new(MaxMin::spread(capacities, tolerance)))
+            }
             Model::MaxMin { tolerance } => {
                 Rates::MaxMin(Box::new(MaxMin::rough(capacities, tolerance)))
             }
@@ -43,42 +51,50 @@ impl Rates {
     pub fn advance(&mut self, now: u64) {
         match self {
             Rates::MaxMin(rates) => rates.advance(now),
+            Rates::Spread(rates) => rates.advance(now),
             Rates::Aimd(rates) => rates.advance(now),
         }
     }
-    pub fn insert(&mut self, links: &[u32], weight: f64, cap: f64, bytes: f64) -> FlowKey {
+    /// A flow over links that carry shares of it, or all where there are no shares.
+    pub fn insert(&mut self, way: (&[u32], &[f64]), weight: f64, cap: f64, bytes: f64) -> FlowKey {
         match self {
-            Rates::MaxMin(rates) => rates.insert(links, weight, cap, bytes),
-            Rates::Aimd(rates) => rates.insert(links, cap, bytes),
+            Rates::MaxMin(rates) => rates.insert(way.0, weight, cap, bytes),
+            Rates::Spread(rates) => rates.insert_spread(way, weight, cap, bytes),
+            Rates::Aimd(rates) => rates.insert(way, cap, bytes),
         }
     }
     pub fn extend(&mut self, key: FlowKey, bytes: f64) {
         match self {
             Rates::MaxMin(rates) => rates.extend(key, bytes),
+            Rates::Spread(rates) => rates.extend(key, bytes),
             Rates::Aimd(rates) => rates.extend(key, bytes),
         }
     }
     pub fn remove(&mut self, key: FlowKey) {
         match self {
             Rates::MaxMin(rates) => rates.remove(key),
+            Rates::Spread(rates) => rates.remove(key),
             Rates::Aimd(rates) => rates.remove(key),
         }
     }
-    pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
+    pub fn reroute(&mut self, key: FlowKey, way: (&[u32], &[f64])) {
         match self {
-            Rates::MaxMin(rates) => rates.reroute(key, links),
-            Rates::Aimd(rates) => rates.aimd.reroute(key, links),
+            Rates::MaxMin(rates) => rates.reroute(key, way.0),
+            Rates::Spread(rates) => rates.reroute_spread(key, way),
+            Rates::Aimd(rates) => rates.aimd.reroute(key, way),
         }
     }
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
         match self {
             Rates::MaxMin(rates) => rates.set_capacity(link, capacity),
+            Rates::Spread(rates) => rates.set_capacity(link, capacity),
             Rates::Aimd(rates) => rates.aimd.set_capacity(link, capacity),
         }
     }
     pub fn set_cap(&mut self, key: FlowKey, cap: f64) {
         match self {
             Rates::MaxMin(rates) => rates.set_cap(key, cap),
+            Rates::Spread(rates) => rates.set_cap(key, cap),
             Rates::Aimd(rates) => rates.aimd.set_cap(key, cap),
         }
     }
@@ -86,6 +102,7 @@ impl Rates {
     pub fn left(&self, key: FlowKey) -> f64 {
         match self {
             Rates::MaxMin(rates) => rates.left(key),
+            Rates::Spread(rates) => rates.left(key),
             Rates::Aimd(rates) => rates.left(key),
         }
     }
@@ -93,6 +110,7 @@ impl Rates {
     pub fn rate(&self, key: FlowKey) -> f64 {
         match self {
             Rates::MaxMin(rates) => rates.rate(key),
+            Rates::Spread(rates) => rates.rate(key),
             Rates::Aimd(rates) => rates.rate(key),
         }
     }
@@ -100,6 +118,7 @@ impl Rates {
     pub fn next_end(&mut self) -> Option<u64> {
         match self {
             Rates::MaxMin(rates) => rates.next_end(),
+            Rates::Spread(rates) => rates.next_end(),
             Rates::Aimd(rates) => rates.next_end(),
         }
     }
@@ -107,6 +126,7 @@ impl Rates {
     pub fn ended(&mut self, out: &mut Vec<FlowKey>) {
         match self {
             Rates::MaxMin(rates) => rates.ended(out),
+            Rates::Spread(rates) => rates.ended(out),
             Rates::Aimd(rates) => rates.ended(out),
         }
     }
@@ -115,14 +135,25 @@ impl Rates {
         out.clear();
         match self {
             Rates::MaxMin(rates) => out.extend(rates.way(key)),
+            Rates::Spread(rates) => out.extend(rates.way(key)),
             Rates::Aimd(rates) => out.extend_from_slice(rates.aimd.way(key)),
+        }
+    }
+    /// Replaces `out` with the shares of a flow that the links of its way carry; with nothing where each
+    /// carries all.
+    pub fn shares(&self, key: FlowKey, out: &mut Vec<f64>) {
+        out.clear();
+        match self {
+            Rates::MaxMin(_) => {}
+            Rates::Spread(rates) => out.extend(rates.shares(key)),
+            Rates::Aimd(rates) => out.extend_from_slice(rates.aimd.shares(key)),
         }
     }
     /// Something of what is kept of a link.
     pub fn glance(&self, link: u32) -> u32 {
         match self {
             Rates::MaxMin(rates) => rates.glance(link),
-            Rates::Aimd(_) => 0,
+            Rates::Spread(_) | Rates::Aimd(_) => 0,
         }
     }
     /// Flows of which one is likely to end soon, each with something of what is kept of its links.
@@ -134,6 +165,7 @@ impl Rates {
     pub fn effort(&self) -> Effort {
         match self {
             Rates::MaxMin(rates) => rates.effort(),
+            Rates::Spread(rates) => rates.effort(),
             Rates::Aimd(_) => Effort::default(),
         }
     }

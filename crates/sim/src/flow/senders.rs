@@ -135,11 +135,17 @@ impl Senders {
         sent - std::mem::replace(&mut sender.counted, sent)
     }
 
-    /// Books what was sent to the links of the way it was sent on, where so many bytes are left.
-    pub fn book(&mut self, key: FlowKey, left: f64, way: &[u32]) {
+    /// Books what was sent to the links of the way it was sent on, where so many bytes are left: to each its
+    /// share, or where there are no shares all of it.
+    pub fn book(&mut self, key: FlowKey, left: f64, (way, shares): (&[u32], &[f64])) {
         let sender = &mut self.senders[key.at()];
         let sent = sender.whole - left;
         let new = sent - std::mem::replace(&mut sender.booked, sent);
-        way.iter().for_each(|&link| self.carried[link as usize] += new);
+        if shares.is_empty() {
+            way.iter().for_each(|&link| self.carried[link as usize] += new);
+        }
+        for (&link, share) in way.iter().zip(shares) {
+            self.carried[link as usize] += new * share;
+        }
     }
 }

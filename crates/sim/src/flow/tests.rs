@@ -5,6 +5,7 @@ use slotline_net::control::{Control, Decision, FlowCount, News, PerFlow};
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::Change;
 use slotline_net::node::host::{Plan, Spread};
+use slotline_net::route::classifier::ClassifierSpec;
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{FatTreeSpec, Graph, StarSpec, TopologySpec};
@@ -31,6 +32,7 @@ fn network(graph: Graph, traffic: TrafficBuilder) -> FlowNetwork {
         model: Model::FAIR,
         weights: [1.0; 8],
         store_and_forward: true,
+        classifier: None,
         scheduler: None,
         seed: SEED,
         graph,
@@ -287,4 +289,159 @@ fn a_scheme_parts_flows_that_share_a_path() {
     // When both are done their hosts are told of once more, with nothing.
     assert_eq!(told.iter().filter(|(.., bytes)| *bytes == 0).count(), 2, "{told:?}");
     assert!(outcome.counts.contains(&("flow-decisions", 9)), "{:?}", outcome.counts);
+}
+
+/// The network of `permutation`, or of another traffic, with another way of choosing paths.
+fn with(graph: Graph, traffic: TrafficBuilder, spread: Spread) -> FlowNetwork {
+    let mut network = network(graph, traffic);
+    let Plan { traffic, transport, .. } = Arc::try_unwrap(network.plan).expect("the only one");
+    let plan = Plan::new(traffic, transport, spread, network.graph.hosts.len(), SEED);
+    network.plan = Arc::new(plan.expect("a plan"));
+    network
+}
+
+#[test]
+fn a_permutation_that_is_spread_fills_all_hosts() {
+    let (graph, traffic) = permutation(4);
+    let network = with(graph, traffic, Spread::PerPacket);
+    let plan = Arc::clone(&network.plan);
+    let wiring = network.graph.wiring();
+    let cores: Vec<usize> = (0..4).collect();
+    let outcome = simulated(network);
+    for (at, flow) in (0..).zip(&outcome.flows) {
+        // Alone on its hosts' links, and nobody is limited elsewhere; six links of 1 us each.
+        let (wire, last) = plan.wire_bytes(at);
+        let alone = (wire + 5 * last) as f64 * 8.0 / 1e10 + 6e-6;
+        let took = seconds(flow.finished) - seconds(flow.started);
+        assert!((took - alone).abs() < 1e-8, "flow {at}: {took}, not {alone}");
+    }
+    // Every core switch carries the same to each pod, and together what hosts have sent.
+    let sent: Vec<u64> = cores.iter().map(|core| outcome.ports[*core].iter().sum()).collect();
+    assert!(sent.iter().all(|bytes| bytes.abs_diff(sent[0]) < 8), "{sent:?}");
+    assert!((sent.iter().sum::<u64>() as f64 / outcome.volume.sent - 1.0).abs() < 1e-6);
+    assert!(cores.iter().all(|core| wiring.of(NodeId(*core as u32)).len() == 4));
+}
+
+#[test]
+fn a_flow_that_is_spread_waits_for_routes_around_a_link() {
+    let sprayed = || {
+        let FlowNetwork { graph, .. } = across_a_fat_tree();
+        let mut traffic = TrafficBuilder::new(16);
+        let conn = tcp(&mut traffic, 0, 15);
+        traffic.flow(conn, 10_000_000, Start::At(Time::ZERO), None, 0).expect("a flow");
+        with(graph, traffic, Spread::PerPacket)
+    };
+    let before = simulated(sprayed());
+    let mut network = sprayed();
+    let wiring = network.graph.wiring();
+    let link = network.graph.link_named("agg0.0-core0").expect("a link");
+    let ends = network.graph.links[link].ends();
+    let down = Down { links: [link].into(), ..Down::default() };
+    let routes = Arc::new(Routes::build(&network.graph, RoutingSpec::Spray, &down, SEED));
+    network.timeline = vec![(Time::ms(5), NodeId(0), Change::Routes(routes))];
+    let fails = |end: &slotline_net::topology::End| (Time::ms(2), end.node, Change::Down(end.port));
+    network.timeline.extend(ends.iter().map(fails));
+    let after = simulated(network);
+    let late = seconds(after.flows[0].finished) - seconds(before.flows[0].finished);
+    assert!((late - 3e-3).abs() < 1e-9, "{late}");
+    // A quarter of what was sent before went over the link, and nothing afterwards.
+    let end = ends.iter().find(|end| wiring.of(end.node)[end.port.at()].far.node.0 < 4);
+    let end = end.expect("the end at the aggregation switch");
+    let (early, bytes) = (2e-3 * 1.25e9 / 4.0, after.ports[end.node.at()][end.port.at()]);
+    assert!((bytes as f64 - early).abs() < 2.0, "{bytes}, not {early}");
+    // The other link of that switch has taken its half of the rest.
+    let other =
+        wiring.of(end.node).iter().position(|wire| wire.far.node.0 < 4 && wire.link != link);
+    let rest = after.volume.sent - 4.0 * early;
+    let bytes = after.ports[end.node.at()][other.expect("another")] as f64;
+    assert!((bytes - (early + rest / 2.0)).abs() < 2.0, "{bytes}");
+}
+
+#[test]
+fn saw_teeth_of_spread_flows_fill_links_that_hashes_do_not() {
+    let with_model = |spread| {
+        let (graph, traffic) = permutation(4);
+        let model = Model::Aimd(AimdOptions { tick: Time::us(100), increase: 15e6 });
+        let outcome = simulated(FlowNetwork { model, ..with(graph, traffic, spread) });
+        assert_eq!(outcome.completed, 16);
+        outcome.flows.iter().map(|flow| seconds(flow.finished)).sum::<f64>()
+    };
+    let (hashed, spread) = (with_model(Spread::PerFlow), with_model(Spread::PerPacket));
+    assert!(spread < hashed, "{spread}, {hashed}");
+}
+
+/// Two large flows of hosts of one switch to another pod, after a small one of the second connection that
+/// ended so long before; the time that both large ones take.
+fn after_a_pause(pause: Time, entropies: impl Fn(&mut TrafficBuilder) -> [ConnHandle; 2]) -> f64 {
+    let mut traffic = TrafficBuilder::new(16);
+    let [one, other] = entropies(&mut traffic);
+    let begin = Time::ms(10);
+    let start = Time::ps(begin.as_ps() - pause.as_ps());
+    traffic.flow(other, 1_000, Start::At(start), None, 0).expect("a flow");
+    for conn in [one, other] {
+        traffic.flow(conn, 10_000_000, Start::At(begin), None, 0).expect("a flow");
+    }
+    let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().expect("a fat-tree");
+    let outcome = simulated(with(graph, traffic, Spread::PerBurst(Time::us(500))));
+    let last = outcome.flows.iter().map(|flow| flow.finished).max().expect("flows");
+    seconds(last) - seconds(begin)
+}
+
+#[test]
+fn a_pause_puts_a_connection_on_another_path() {
+    // Of many connections one that meets another's path by its first hash: apart it takes half the time.
+    let alone = 10e6 * 8.0 / 1e10 * 1538.0 / 1460.0;
+    let together = |many: u32, pause: Time| {
+        after_a_pause(pause, |traffic| {
+            let one = tcp(traffic, 0, 14);
+            (1..many).for_each(|_| _ = tcp(traffic, 1, 15));
+            [one, tcp(traffic, 1, 15)]
+        })
+    };
+    let short = Time::us(300);
+    let meets = |many: &u32| together(*many, short) > 1.9 * alone;
+    let meeting: Vec<u32> = (1..40).filter(meets).collect();
+    assert!(meeting.len() > 5, "{meeting:?}");
+    let parted = meeting.iter().filter(|many| together(**many, Time::ms(1)) < 1.1 * alone).count();
+    // A hash leads elsewhere in half of all cases or more.
+    assert!(parted * 4 > meeting.len(), "{parted} of {}", meeting.len());
+}
+
+#[test]
+fn switches_that_classify_part_flows_and_move_them() {
+    let run = |conns: &[(u32, u32)], sizes: &[u64], classifier| {
+        let mut traffic = TrafficBuilder::new(16);
+        for (&(src, dst), &bytes) in conns.iter().zip(sizes) {
+            let conn = tcp(&mut traffic, src, dst);
+            traffic.flow(conn, bytes, Start::At(Time::ZERO), None, 0).expect("a flow");
+        }
+        let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().expect("a fat-tree");
+        let classifier = Some(classifier);
+        simulated(FlowNetwork { classifier, ..network(graph, traffic) })
+    };
+    let spec = |period, moves| ClassifierSpec { period, moves };
+    // New flows go where least is: two hosts of a switch have a path each.
+    let outcome = run(&[(0, 12), (1, 14)], &[10_000_000; 2], spec(Time::s(1), 3));
+    let alone = 10e6 * 8.0 / 1e10 * 1538.0 / 1460.0;
+    for flow in &outcome.flows {
+        assert!((seconds(flow.finished) - alone).abs() < 2e-5, "{}", seconds(flow.finished));
+    }
+    // Three large flows and two small ones of one switch: the first and the third share an uplink, the
+    // second is alone once the small ones are done. Nothing that moves makes more of two uplinks.
+    let conns = [(0, 12), (1, 14), (0, 13), (1, 15)];
+    let sizes = [10_000_000, 100_000, 10_000_000, 100_000];
+    let still = run(&conns, &sizes, spec(Time::ms(1), 0));
+    let moved = run(&conns, &sizes, spec(Time::ms(1), 3));
+    let uplinks = |outcome: &FlowOutcome| {
+        let edge = outcome.ports.iter().find(|ports| {
+            ports.len() == 4
+                && ports[2..].iter().sum::<u64>() > 20_000_000
+                && ports[..2].iter().sum::<u64>() == 0
+        });
+        let edge = edge.expect("the switch of the senders");
+        edge[2].abs_diff(edge[3])
+    };
+    assert!(uplinks(&still) > 15_000_000, "{}", uplinks(&still));
+    assert!(uplinks(&moved) < 5_000_000, "{}", uplinks(&moved));
+    assert_eq!(moved.completed, 4);
 }

@@ -1,4 +1,7 @@
-//! The ways of all flows: links, and the flow's place among the flows of each.
+//! The ways of all flows: links, what share of the flow each of them carries, and the flow's place
+//! among the flows of each.
+
+use super::shares::Shares;
 
 /// So many links of a way are kept with the flow's weight in half a cache line.
 pub(super) const HEAD: usize = 6;
@@ -12,21 +15,23 @@ struct Row {
     links: [u32; HEAD],
 }
 
-/// By flow, its weight, the links of its way and its place on each.
+/// By flow, its weight, the links of its way, with shares, and its place on each.
 #[derive(Clone, Debug)]
-pub(super) struct Ways {
+pub(super) struct Ways<S> {
     rows: Vec<Row>,
     places: Vec<[u32; HEAD]>,
     /// Links, with places, of ways that are longer than a row.
     tails: Vec<Vec<(u32, u32)>>,
     /// In place of a link: there is none.
     pad: u32,
+    shares: S,
 }
 
-impl Ways {
+impl<S: Shares> Ways<S> {
     /// No flows. In place of a link, `pad` means that there is none.
-    pub fn new(pad: u32) -> Ways {
-        Ways { rows: Vec::new(), places: Vec::new(), tails: Vec::new(), pad }
+    pub fn new(pad: u32) -> Ways<S> {
+        let (rows, places, tails) = (Vec::new(), Vec::new(), Vec::new());
+        Ways { rows, places, tails, pad, shares: S::default() }
     }
 
     fn row(&self, weight: f32) -> Row {
@@ -38,12 +43,14 @@ impl Ways {
         self.rows.push(self.row(1.0));
         self.places.push([0; HEAD]);
         self.tails.push(Vec::new());
+        self.shares.grow();
         self.rows.len() as u32 - 1
     }
 
-    /// Gives a flow a weight and a way, without places.
-    pub fn set(&mut self, flow: u32, weight: f32, way: impl Iterator<Item = u32>) {
+    /// Gives a flow a weight and a way, without places. Links beyond the `shares` carry all of it.
+    pub fn set(&mut self, flow: u32, weight: f32, way: impl Iterator<Item = u32>, shares: &[f64]) {
         let at = flow as usize;
+        self.shares.set(flow, shares);
         if self.hops(flow) > HEAD {
             self.tails[at].clear();
         }
@@ -66,6 +73,22 @@ impl Ways {
     #[inline]
     pub fn weight(&self, flow: u32) -> f64 {
         f64::from(self.rows[flow as usize].weight)
+    }
+
+    /// The share of a flow that a link of its way carries.
+    #[inline(always)]
+    pub fn share(&self, flow: u32, hop: usize) -> f64 {
+        self.shares.of(flow, hop)
+    }
+
+    /// What `link`, which is on a flow's way, carries of it at a level of one.
+    #[inline]
+    pub fn load(&self, flow: u32, link: u32) -> f64 {
+        if S::WHOLE {
+            return self.weight(flow);
+        }
+        let share = self.hop(flow, link).map_or(0.0, |hop| self.share(flow, hop));
+        self.weight(flow) * share
     }
 
     /// The links of a way.

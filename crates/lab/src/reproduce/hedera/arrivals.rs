@@ -222,8 +222,8 @@ fn compare_patterns(points: &[Measured]) -> Vec<Row> {
     let of = |point: &Measured| {
         let name = NAMES[(point.x % CONTROL) as usize - 1];
         let row = |scheme: &str| point.row(scheme, &SHARE, None, "");
-        let rows =
-            ["ecmp", "first-fit", "annealing", "best", "control"].into_iter().filter_map(row);
+        let schemes = ["ecmp", "first-fit", "annealing", "best", "best, 3 %", "control"];
+        let rows = schemes.into_iter().filter_map(row);
         rows.map(|row| placed(row, point.x, name.into())).collect::<Vec<_>>()
     };
     points.iter().flat_map(of).collect()

@@ -1,10 +1,10 @@
 //! The weeks that follow from the options of a scheme in a fabric.
 
 use super::super::phases::Phases;
-use super::{CircuitsSpec, SchedulerKind};
+use super::{CircuitsSpec, SchedulerKind, cores};
 use crate::error::SpecError;
 use crate::hybrid::RackDay;
-use crate::hybrid::program::of_rack;
+use crate::hybrid::program::{of_all, of_rack};
 use crate::time::Time;
 use crate::topology::{Dark, HybridSpec};
 use crate::workload::WorkloadSpec;
@@ -51,6 +51,14 @@ impl Course {
         ever
     }
 
+    /// All circuits of the first week, and how long that is.
+    pub fn first_of_all(&self, dark: Dark) -> (Vec<RackDay>, Time) {
+        match self {
+            Course::Static { weeks, length } => (of_all(weeks, dark), *length),
+            Course::Weekly { first, length, .. } => (of_all(first, dark), *length),
+        }
+    }
+
     /// What `rack` sees of the first week, and how long that is.
     pub fn first_of(&self, rack: u16, dark: Dark) -> (Vec<RackDay>, Time) {
         match self {
@@ -75,8 +83,25 @@ impl CircuitsSpec {
             let why = "the fabric has no circuits to schedule: give it `circuits`, or leave `control` out";
             return Err(SpecError::new("kind", why));
         }
+        let core = fabric.core.is_some();
+        if !self.scheduler.fits(core) {
+            let why = match core {
+                true => {
+                    "on a fabric with a `core` the scheduler is \"clos\", \"mesh\", \"mix\" or \"fixed\""
+                }
+                false => {
+                    "schedulers \"clos\" and \"mix\" need a fabric with a `core`, for example \
+                          core = { switches = 2, ports = 8 }"
+                }
+            };
+            return Err(SpecError::new("scheduler", why));
+        }
         match self.scheduler {
             SchedulerKind::Fixed => self.fixed(fabric),
+            SchedulerKind::Clos => {
+                let length = Time::s(1);
+                Ok(Course::Static { weeks: cores(fabric).clos(length.as_ps()), length })
+            }
             SchedulerKind::Rotor => self.rotor(fabric),
             SchedulerKind::Phases => {
                 let phases = Phases::new(workloads, fabric)?;
@@ -121,6 +146,18 @@ impl CircuitsSpec {
             mesh.held(&mut first);
             let always = mesh.always();
             return Ok(Course::Weekly { length, ahead, first, terms, always, configurations });
+        }
+        if self.scheduler == SchedulerKind::Mix {
+            let mut first = vec![Week::default(); switches];
+            self.mix(fabric, terms).held(&mut first);
+            return Ok(Course::Weekly {
+                length,
+                ahead,
+                first,
+                terms,
+                always: vec![],
+                configurations,
+            });
         }
         let rotor = |at| {
             let mut week = Week::default();
@@ -192,7 +229,7 @@ impl CircuitsSpec {
             Ok(weeks) => weeks,
             Err(error) => return fail(format!("`schedule`: {error}")),
         };
-        let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
+        let (racks, switches) = (fabric.roles().ends() as usize, fabric.uplinks() as usize);
         if weeks.len() != switches {
             let found = weeks.len();
             return fail(format!(
@@ -203,7 +240,10 @@ impl CircuitsSpec {
         for week in &weeks {
             if week.racks() != racks {
                 let found = week.racks();
-                return fail(format!("`schedule` is of {found} racks, the fabric has {racks}"));
+                let what = if fabric.core.is_some() { "racks and core ports" } else { "racks" };
+                return fail(format!(
+                    "`schedule` is of {found} racks, the fabric has {racks} {what}"
+                ));
             }
             if week.span() != length {
                 return fail("`schedule` has weeks of several lengths".into());

@@ -1,5 +1,7 @@
 //! Which pairs of endpoints have demand, in memory that grows with their number alone.
 
+use super::visit::Head;
+
 /// Up to so many endpoints there are two bits for each pair: 4 MiB at most, and only what was touched.
 const DENSE: usize = 4_096;
 
@@ -45,26 +47,30 @@ impl ActivePairs {
             None => self.table.get(pair).is_some(),
         }
     }
-    /// Makes a pair active. Returns whether it was not.
-    #[inline]
-    pub(super) fn enter(&mut self, pair: u32) -> bool {
-        let (at, bit) = self.place(pair);
-        let new = match self.dense.get_mut(at) {
-            Some(row) => {
-                let was = row[0];
-                row[0] |= bit;
-                was & bit == 0
-            }
-            None => {
-                let new = self.table.get(pair).is_none();
-                if new {
-                    self.table.set(pair, 0);
+    /// Makes pairs active that are not: these are moved to `to`, in order, the others stay.
+    pub(super) fn enter(&mut self, heads: &mut Vec<Head>, to: &mut Vec<Head>) {
+        let old = to.len();
+        to.resize(old + heads.len(), Head::default());
+        let (words, table) = (self.words, &mut self.table);
+        let mut new = 0;
+        for at in 0..heads.len() {
+            let head = heads[at];
+            let (place, bit) = place(words, head.key());
+            let is_new = match self.dense.get_mut(place) {
+                Some(row) => {
+                    let was = row[0];
+                    row[0] |= bit;
+                    was & bit == 0
                 }
-                new
-            }
-        };
-        self.active += usize::from(new);
-        new
+                None => table.insert(head.key()),
+            };
+            to[old + new] = head;
+            heads[at - new] = head;
+            new += usize::from(is_new);
+        }
+        to.truncate(old + new);
+        heads.truncate(heads.len() - new);
+        self.active += new;
     }
     /// A pair that is not active becomes so.
     #[inline]
@@ -85,6 +91,26 @@ impl ActivePairs {
             row[1] |= bit;
         }
         Some(new)
+    }
+    /// These pairs are done. Those that asked for more since are left active, and go to `since`.
+    #[inline(always)]
+    pub(super) fn finish(&mut self, pairs: impl Iterator<Item = u32>, since: &mut Vec<u32>) {
+        let mut finished = 0;
+        pairs.for_each(|pair| {
+            let (at, bit) = place(self.words, pair);
+            let asked = match self.dense.get_mut(at) {
+                Some(row) => {
+                    row[0] &= row[1] | !bit;
+                    row[1] & bit != 0
+                }
+                None => self.table.get(pair) != Some(0) || self.table.take(pair).is_none(),
+            };
+            finished += usize::from(!asked);
+            if asked {
+                since.push(pair);
+            }
+        });
+        self.active -= finished;
     }
     /// The slots that an active pair asked for since: it stays active if there are any.
     #[inline]
@@ -137,11 +163,16 @@ impl ActivePairs {
     pub(super) fn bytes(&self) -> usize {
         self.dense.capacity() * 16 + self.table.entries.capacity() * 8
     }
-    /// The word of a pair, beyond the end where there are none, and its bit.
     fn place(&self, pair: u32) -> (usize, u64) {
-        let (src, dst) = ((pair >> 16) as usize, (pair & 0xffff) as usize);
-        (src * self.words + dst / 64, 1 << (dst % 64))
+        place(self.words, pair)
     }
+}
+
+/// The word of a pair, beyond the end where there are none, and its bit.
+#[inline(always)]
+fn place(words: usize, pair: u32) -> (usize, u64) {
+    let (src, dst) = ((pair >> 16) as usize, (pair & 0xffff) as usize);
+    (src * words + dst / 64, 1 << (dst % 64))
 }
 
 /// No pair: an endpoint never asks for itself.
@@ -162,6 +193,14 @@ impl PairTable {
     }
     pub(super) fn get(&self, pair: u32) -> Option<u32> {
         Some(self.entries[self.find(pair)]).filter(|&e| e != FREE).map(|entry| entry as u32)
+    }
+    /// Enters a pair with 0, unless it is there. Returns whether it was not.
+    fn insert(&mut self, pair: u32) -> bool {
+        let new = self.get(pair).is_none();
+        if new {
+            self.set(pair, 0);
+        }
+        new
     }
     pub(super) fn set(&mut self, pair: u32, number: u32) {
         let at = self.find(pair);

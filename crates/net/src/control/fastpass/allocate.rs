@@ -31,11 +31,10 @@
 //! pair is not bound to one of them.
 
 use super::active::ActivePairs;
-use super::bits::{lowest, lowest_four, lowest_one, lowest_or_all, lowest_two};
-use super::greedy::Greedy;
+use super::bits::{lowest, lowest_four, lowest_one, lowest_two};
+use super::served::{First, Served};
 use super::tenants::{Tenant, Tenants};
-use super::visit::{Ends, First, Head, Pair, Places, Side, fair_share, join, key, visits};
-use std::ops::Range;
+use super::visit::{Ends, Head, fair_share, join, key};
 
 /// Timeslots in a batch.
 pub const BATCH: u32 = 64;
@@ -60,6 +59,13 @@ pub enum Policy {
     /// The pair that waits for the fewest slots, and all of them: short flows end early (§3.1). Demand
     /// that joins a waiting pair counts once the pair's earlier demand is granted.
     ShortestFirst,
+}
+
+impl Policy {
+    /// Whether a visit may depend on an equal share of an end; else it takes all that there is.
+    fn uses_shares(self) -> bool {
+        !matches!(self, Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH })
+    }
 }
 
 /// What an endpoint may send in a batch. A pair may come twice in a batch, with different slots.
@@ -146,11 +152,12 @@ pub struct Allocator {
     /// Some demand was large, and not all has been granted since.
     pub(super) is_large: bool,
     tenants: Option<Tenants>,
-    /// In this batch: first those that may still get slots, then those that cannot.
-    pub(super) pairs: Vec<Pair>,
-    done: Vec<u32>,
-    /// Pairs that wait on with less.
-    served: Vec<Head>,
+    /// Pairs that became active.
+    entered: Vec<Head>,
+    /// Pairs that are done and asked for more since.
+    pub(super) since: Vec<u32>,
+    /// What visits left in this batch.
+    pub(super) served: Served,
 }
 
 impl Allocator {
@@ -170,15 +177,15 @@ impl Allocator {
         Ok(Allocator {
             endpoints,
             policy,
-            ends: Ends { src: Side::new(), dst: Side::new() },
+            ends: Ends::new(policy.uses_shares()),
             active: ActivePairs::new(endpoints),
             waiting: vec![Vec::new()],
             asked: Vec::new(),
             is_large: false,
             tenants: None,
-            pairs: Vec::new(),
-            done: Vec::new(),
-            served: Vec::new(),
+            entered: Vec::new(),
+            since: Vec::new(),
+            served: Served::default(),
         })
     }
     /// An allocator whose sources belong to tenants: `of_endpoint[i]` is the number of endpoint `i`'s.
@@ -228,20 +235,19 @@ impl Allocator {
     /// All pairs that asked since the last batch become active; demand of those that are joins theirs.
     /// Tells of the latter.
     pub(super) fn admit(&mut self, mut joined: impl FnMut(u32)) {
-        let Allocator { asked, active, ends, tenants, waiting, .. } = self;
-        let mut kept = 0;
-        for at in 0..asked.len() {
-            let head = asked[at];
-            if active.enter(head.key()) {
-                let class = tenants.as_ref().map_or(0, |tenants| tenants.class(head.src()));
-                waiting[class].push(head);
-            } else {
-                joined(head.key());
-                asked[kept] = head;
-                kept += usize::from(!join(head, active, ends));
+        let Allocator { asked, active, ends, tenants, waiting, entered, .. } = self;
+        match tenants {
+            None => active.enter(asked, &mut waiting[0]),
+            Some(tenants) => {
+                entered.clear();
+                active.enter(asked, entered);
+                entered.iter().for_each(|&head| waiting[tenants.class(head.src())].push(head));
             }
         }
-        asked.truncate(kept);
+        asked.retain(|&head| {
+            joined(head.key());
+            !join(head, active, ends)
+        });
     }
     /// Pairs that wait for slots. What was asked for since the last batch counts as a pair each time.
     pub fn active_pairs(&self) -> usize {
@@ -279,12 +285,6 @@ impl Allocator {
         self.ends.src.renew(self.endpoints);
         self.ends.dst.renew(self.endpoints);
     }
-    /// Room for so many pairs, and for them again when they are gone.
-    pub(super) fn make_room(&mut self, pairs: usize) {
-        if self.pairs.len() <= 2 * pairs {
-            self.pairs.resize(2 * pairs + 1, Pair::default());
-        }
-    }
     /// Serves pairs that wait, then those that asked, with what is free.
     pub(super) fn serve(
         &mut self,
@@ -311,60 +311,22 @@ impl Allocator {
         asked: &mut Vec<Head>,
         out: &mut Vec<Grant>,
     ) -> usize {
-        if self.is_greedy() {
-            return self.serve_greedily(from, waiting, asked, out);
-        }
-        let old = waiting.len() - from;
-        let all = old + asked.len();
-        waiting.resize(from + all, Head::default());
-        let first = self.first(&mut waiting[from..], old, asked, all, out);
-        let gone = self.rounds(first.live, first.gone);
-        self.settle(waiting, from + first.none, all..gone, out)
+        let competing = waiting.len() - from + asked.len();
+        self.first(waiting, from, asked, competing);
+        self.rounds();
+        self.settle(waiting, out)
     }
-    /// Whether a visit takes all that there is.
-    fn is_greedy(&self) -> bool {
-        let all = matches!(self.policy, Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH });
-        all && self.tenants.is_none()
-    }
-    /// The same, where a visit takes all that there is.
-    fn serve_greedily(
-        &mut self,
-        from: usize,
-        waiting: &mut Vec<Head>,
-        asked: &mut Vec<Head>,
-        out: &mut Vec<Grant>,
-    ) -> usize {
-        let crowd = (waiting.len() - from) / self.endpoints >= CROWD;
-        let Allocator { ends, active, served, done, .. } = self;
-        done.clear();
-        let mut greedy = Greedy { ends, active, out, served, done };
-        match crowd {
-            false => greedy.waiting(waiting, from, lowest),
-            true => greedy.waiting(waiting, from, lowest),
-        }
-        match crowd {
-            false => greedy.asked(asked, waiting, lowest),
-            true => greedy.asked(asked, waiting, lowest_or_all),
-        }
-        waiting.append(&mut self.served);
-        let end = waiting.len();
-        for at in 0..self.done.len() {
-            self.resume(self.done[at], waiting);
-        }
-        end
-    }
-    /// The first visit to pairs, where so many compete for slots.
+    /// The first visit to the waiting pairs behind place `from` and to those that asked, where so many
+    /// compete for slots.
     pub(super) fn first(
         &mut self,
-        waiting: &mut [Head],
-        old: usize,
+        waiting: &mut Vec<Head>,
+        from: usize,
         asked: &mut Vec<Head>,
         competing: usize,
-        out: &mut Vec<Grant>,
-    ) -> Places {
-        self.make_room(waiting.len());
-        let Allocator { endpoints, pairs, ends, active, tenants, .. } = self;
-        let first = First { waiting, old, asked, pairs, ends, active, out };
+    ) {
+        let Allocator { endpoints, ends, active, tenants, served, .. } = self;
+        let first = First { waiting, from, asked, ends, active, served };
         if let Some(tenants) = tenants {
             return first.visits(|free, head, _| tenants.take(free, head));
         }
@@ -382,75 +344,38 @@ impl Allocator {
             }
             Policy::MaxMin { quantum: 1 } => first.visits(|free, _, _| lowest_one(free)),
             Policy::MaxMin { quantum: 4 } => {
-                first.sparse(|free, head, _| lowest_four(free, head.left()))
+                first.visits(|free, head, _| lowest_four(free, head.left()))
             }
             Policy::MaxMin { quantum } => {
-                first.sparse(|free, head, _| lowest_or_all(free, head.left().min(quantum)))
+                first.visits(|free, head, _| lowest(free, head.left().min(quantum)))
             }
         }
     }
-    /// Visits pairs until all are gone. Returns where they end.
-    pub(super) fn rounds(&mut self, mut live: usize, mut gone: usize) -> usize {
-        let Allocator { pairs, ends, tenants, .. } = self;
-        while live > 0 {
-            if let Some(tenants) = tenants {
-                let take = |free, head| tenants.take(free, head);
-                (live, gone) = visits(pairs, live, gone, ends, take);
-                continue;
+    /// Visits pairs that want more until nobody can get more.
+    pub(super) fn rounds(&mut self) {
+        let Allocator { ends, tenants, served, .. } = self;
+        if let Some(tenants) = tenants {
+            return served.rounds(ends, |free, head| tenants.take(free, head));
+        }
+        match self.policy {
+            // All that there is has been taken.
+            Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH } => {}
+            Policy::MaxMin { quantum: 1 } => served.rounds(ends, |free, _| lowest_one(free)),
+            Policy::MaxMin { quantum: 4 } => {
+                served.rounds(ends, |free, head| lowest_four(free, head.left()))
             }
-            (live, gone) = match self.policy {
-                Policy::MaxMin { quantum: 1 } => {
-                    visits(pairs, live, gone, ends, |free, _| lowest_one(free))
-                }
-                Policy::MaxMin { quantum: 4 } => {
-                    visits(pairs, live, gone, ends, |free, head| lowest_four(free, head.left()))
-                }
-                Policy::MaxMin { quantum } => visits(pairs, live, gone, ends, |free, head| {
-                    lowest(free, head.left().min(quantum))
-                }),
-                Policy::ShortestFirst => {
-                    visits(pairs, live, gone, ends, |free, head| lowest(free, head.left()))
-                }
-            };
+            Policy::MaxMin { quantum } => {
+                served.rounds(ends, |free, head| lowest(free, head.left().min(quantum)))
+            }
         }
-        gone
     }
-    /// Writes the grants of those that are gone; who waits on does so from place `to` on, in the order of
-    /// service. Pairs that are done stop being active, or wait on, in this batch, for what they asked for
-    /// since. Returns where these are.
-    pub(super) fn settle(
-        &mut self,
-        waiting: &mut Vec<Head>,
-        to: usize,
-        gone: Range<usize>,
-        out: &mut Vec<Grant>,
-    ) -> usize {
-        let gone = &self.pairs[gone];
-        out.extend(gone.iter().map(Pair::grant));
-        waiting.resize(to + gone.len() + 1, Head::default());
-        self.done.resize(self.done.len().max(gone.len() + 1), 0);
-        let (places, done) = (&mut waiting[to..], &mut self.done[..]);
-        let (mut wait, mut ended) = (0, 0);
-        for Pair { head, .. } in gone {
-            let ends = head.left() == 0;
-            places[wait] = *head;
-            wait += usize::from(!ends);
-            done[ended] = head.key();
-            ended += usize::from(ends);
-        }
-        waiting.truncate(to + wait);
-        for at in 0..ended {
-            self.resume(self.done[at], waiting);
-        }
-        to + wait
-    }
-    /// A pair that is done stops being active, or waits on for what it asked for since.
-    #[inline(always)]
-    pub(super) fn resume(&mut self, key: u32, waiting: &mut Vec<Head>) {
-        match self.active.done(key) {
-            0 => self.ends.leave(Head::new(key, 0)),
-            since => waiting.push(Head::new(key, since)),
-        }
+    /// Writes what was granted; who waits on does so behind `waiting`, in the order of service. Pairs
+    /// that are done stop being active, or wait on, in this batch, for what they asked for since. Returns
+    /// where these are.
+    pub(super) fn settle(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) -> usize {
+        let Allocator { ends, active, served, since, .. } = self;
+        served.settle(waiting, out);
+        resume(served.done(), active, ends, waiting, since)
     }
     /// Takes all that waits out, in the order of service, and appends it to `out`: for another allocator.
     pub fn take_waiting(&mut self, out: &mut Vec<Demand>) {
@@ -480,6 +405,25 @@ impl Allocator {
         self.waiting.iter_mut().zip(before).for_each(|(class, old)| class.rotate_left(old));
         taken
     }
+}
+
+/// Pairs that are done stop being active, or wait on for what they asked for since. Returns where these
+/// are.
+pub(super) fn resume(
+    done: impl Iterator<Item = u32>,
+    active: &mut ActivePairs,
+    ends: &mut Ends,
+    waiting: &mut Vec<Head>,
+    since: &mut Vec<u32>,
+) -> usize {
+    let place = waiting.len();
+    active.finish(done.inspect(|&key| ends.leave(Head::new(key, 0))), since);
+    for key in since.drain(..) {
+        let head = Head::new(key, active.done(key));
+        ends.join(head);
+        waiting.push(head);
+    }
+    place
 }
 
 #[cfg(test)]

@@ -230,10 +230,6 @@ impl Allocator {
     fn bytes(&self) -> usize {
         let heads: usize = self.waiting.iter().map(Vec::capacity).sum();
         let words = 2 * MOST_ENDPOINTS * (8 + 4);
-        words
-            + self.active.bytes()
-            + heads * size_of::<Head>()
-            + self.pairs.capacity() * size_of::<Pair>()
-            + self.done.capacity() * 4
+        words + self.active.bytes() + heads * size_of::<Head>() + self.served.bytes()
     }
 }

@@ -37,7 +37,25 @@ pub(super) const fn lowest_two(free: u64, two: bool) -> (u64, u32) {
     (free ^ without | second, (free != 0) as u32 + (second != 0) as u32)
 }
 
+/// The lowest free slots, at most `most`, and how many these are: one instruction where the processor has
+/// it.
+#[cfg(target_feature = "bmi2")]
+#[inline(always)]
+pub(super) fn lowest(free: u64, most: u32) -> (u64, u32) {
+    let ones = safe_arch::bit_zero_high_index_u64(!0, most.min(64));
+    let slots = safe_arch::population_deposit_u64(ones, free);
+    (slots, slots.count_ones())
+}
+
 /// The lowest four free slots, at most `most`, and how many these are.
+#[cfg(target_feature = "bmi2")]
+#[inline(always)]
+pub(super) fn lowest_four(free: u64, most: u32) -> (u64, u32) {
+    lowest(free, most.min(4))
+}
+
+/// The lowest four free slots, at most `most`, and how many these are.
+#[cfg(not(target_feature = "bmi2"))]
 #[inline]
 pub(super) fn lowest_four(free: u64, most: u32) -> (u64, u32) {
     let (mut rest, mut count) = (free, 0);
@@ -51,20 +69,14 @@ pub(super) fn lowest_four(free: u64, most: u32) -> (u64, u32) {
 
 /// The lowest free slots, at most `most`, and how many these are. All bytes are counted at once: those
 /// that lie below the last slot to be taken are taken whole, the byte of the last slot is looked up.
+#[cfg(not(target_feature = "bmi2"))]
 #[inline]
 pub(super) fn lowest(free: u64, most: u32) -> (u64, u32) {
     let up_to = ones_up_to(free);
     some(free, up_to, u64::from(most).min(up_to >> 56))
 }
 
-/// The same, quicker where these are often all.
-#[inline]
-pub(super) fn lowest_or_all(free: u64, most: u32) -> (u64, u32) {
-    let up_to = ones_up_to(free);
-    let all = (up_to >> 56) as u32;
-    if most >= all { (free, all) } else { some(free, up_to, u64::from(most)) }
-}
-
+#[cfg(not(target_feature = "bmi2"))]
 #[inline]
 fn some(free: u64, up_to: u64, count: u64) -> (u64, u32) {
     // The highest bit of each byte that has fewer ones up to its end than are to be taken.
@@ -78,6 +90,7 @@ fn some(free: u64, up_to: u64, count: u64) -> (u64, u32) {
 }
 
 /// In each byte, the ones in it and in all lower bytes.
+#[cfg(not(target_feature = "bmi2"))]
 #[inline]
 const fn ones_up_to(word: u64) -> u64 {
     let pairs = word - (word >> 1 & (EACH * 0x55));

@@ -2,9 +2,9 @@
 //! own. The steps of [`super::split`].
 
 use super::active::ActivePairs;
-use super::allocate::{Allocator, DemandError, Grant, Policy};
+use super::allocate::{Allocator, DemandError, Grant, Policy, resume};
 use super::keys::Keys;
-use super::visit::{Head, Pair, key};
+use super::visit::{Head, key};
 
 /// So much less are pairs a crowd where their sets must not harm each other.
 const EQUAL: usize = 2;
@@ -79,12 +79,10 @@ impl Way {
         if allocator.policy == Policy::ShortestFirst {
             waiting.sort_unstable_by_key(|head| head.size());
         }
-        let count = waiting.len();
         // An equal share is what keeps sets from harming each other: looked for as long as it is two slots.
-        let first = allocator.first(&mut waiting, count, &mut Vec::new(), *all / EQUAL, out);
         // No second visit now, not even where there is more to get. Who goes on with what joined comes last.
-        let all = allocator.settle(&mut waiting, first.none, 0..first.live, out);
-        allocator.settle(&mut waiting, all, count..first.gone, out);
+        allocator.first(&mut waiting, 0, &mut Vec::new(), *all / EQUAL);
+        allocator.settle(&mut waiting, out);
         lent.extend(waiting.drain(..).map(|head| with_joined(head, joined, &mut allocator.active)));
         joined.clear();
         allocator.waiting[0] = waiting;
@@ -99,22 +97,12 @@ impl Way {
         if allocator.policy == Policy::ShortestFirst {
             guests.sort_unstable_by_key(|head| head.size());
         }
-        let count = guests.len();
-        let first = allocator.first(guests, count, &mut Vec::new(), *all, out);
-        let gone = allocator.rounds(first.live, first.gone);
-        let gone = &allocator.pairs[count..gone];
-        out.extend(gone.iter().map(Pair::grant));
+        allocator.first(guests, 0, &mut Vec::new(), *all);
+        allocator.rounds();
+        allocator.served.settle(guests, out);
         rest.extend_from_slice(done);
-        let (mut ended, mut waits) = (rest.len(), first.none);
-        rest.resize(ended + gone.len(), 0);
-        for Pair { head, .. } in gone {
-            rest[ended] = head.0;
-            ended += usize::from(head.left() == 0);
-            guests[waits] = *head;
-            waits += usize::from(head.left() != 0);
-        }
-        rest.truncate(ended);
-        rest.extend(guests[..waits].iter().map(|head| head.0));
+        rest.extend(allocator.served.done().map(|key| Head::new(key, 0).0));
+        rest.extend(guests.iter().map(|head| head.0));
     }
     /// Takes back what was lent, and serves it with what is left of the batch. Pairs that go on with
     /// demand that joined them come last.
@@ -126,7 +114,9 @@ impl Way {
         let mut waiting = std::mem::take(&mut allocator.waiting[0]);
         debug_assert!(waiting.is_empty(), "demand was added in the middle of a batch");
         waiting.extend(left.iter().map(|&head| Head(head)));
-        done.iter().for_each(|&head| allocator.resume(Head(head).key(), &mut waiting));
+        let Allocator { active, ends, since, .. } = allocator;
+        let done = done.iter().map(|&head| Head(head).key());
+        resume(done, active, ends, &mut waiting, since);
         allocator.serve(&mut waiting, &mut Vec::new(), out);
         allocator.waiting[0] = waiting;
     }

@@ -32,8 +32,7 @@ impl Ends {
         let mut above: Vec<u32> = (0..links as u32).collect();
         let mut known = vec![false; links];
         for (first, last) in pairs {
-            let (a, b) = (root(&mut above, first), root(&mut above, last));
-            above[a.max(b) as usize] = a.min(b);
+            join(&mut above, first, last);
             (known[first as usize], known[last as usize]) = (true, true);
         }
         let mut class = vec![0; links];
@@ -117,8 +116,14 @@ impl Ends {
     }
 }
 
-/// The lowest link that `link` is in one class with, so far.
-fn root(above: &mut [u32], mut link: u32) -> u32 {
+/// Puts two into one class.
+pub(super) fn join(above: &mut [u32], one: u32, other: u32) {
+    let (a, b) = (root(above, one), root(above, other));
+    above[a.max(b) as usize] = a.min(b);
+}
+
+/// The lowest one that `link` is in one class with, so far.
+pub(super) fn root(above: &mut [u32], mut link: u32) -> u32 {
     while above[link as usize] != link {
         above[link as usize] = above[above[link as usize] as usize];
         link = above[link as usize];

@@ -44,12 +44,16 @@ impl Links {
     #[inline]
     pub fn rate(&self, path: Path<'_>) -> u64 {
         let full = |link: u32| self.full[self.at(link)];
-        path.inner.iter().fold(full(path.up).min(full(path.down)), |rate, &l| rate.min(full(l)))
+        let ends = full(path.up).min(full(path.down)).min(full(path.end));
+        path.inner.iter().fold(ends, |rate, &link| rate.min(full(link)))
     }
     #[inline]
     pub fn fits(&self, path: Path<'_>, rate: u64) -> bool {
         let free = |link: u32| self.left[self.at(link)] >= rate;
-        free(path.down) && free(path.up) && path.inner.iter().all(|&link| free(link))
+        free(path.down)
+            && free(path.up)
+            && free(path.end)
+            && path.inner.iter().all(|&link| free(link))
     }
     #[inline]
     pub fn take(&mut self, path: Path<'_>, rate: u64, user: u32) {

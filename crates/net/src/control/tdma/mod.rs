@@ -4,13 +4,16 @@
 //! This is the part that knows neither clock nor wire nor node: [`Demand`] goes in, a [`Round`] comes
 //! out of a [`RoundScheduler`], and a [`ClassMap`] names its assignments in pause frames.
 
+mod any;
 mod classes;
 mod demand;
 mod ends;
 mod links;
 pub mod options;
+mod parts;
 mod paths;
 mod planner;
+mod racks;
 mod round;
 mod set;
 mod slot_length;

@@ -1,6 +1,8 @@
 //! Which links a pair of hosts needs: any topology, found out pair by pair and kept.
 
 use super::ends::Ends;
+use super::links::Links;
+use super::parts::{Parts, Scratch, by_parts};
 use super::set::set_bit;
 use crate::control::network::Network;
 use crate::error::SpecError;
@@ -16,18 +18,45 @@ pub(super) struct Path<'a> {
     pub up: u32,
     /// The links between switches; all of them where a host has several links.
     pub inner: &'a [u32],
+    /// One more link between switches behind these, or [`FREE`].
+    pub end: u32,
     /// The receiver's own link, or [`FREE`].
     pub down: u32,
 }
 
 impl Path<'_> {
     pub fn links(self) -> impl Iterator<Item = u32> {
-        [self.up, self.down].into_iter().chain(self.inner.iter().copied())
+        [self.up, self.down, self.end].into_iter().chain(self.inner.iter().copied())
     }
-    /// The last link between switches; [`FREE`] where there is none.
-    pub fn last(self) -> u32 {
-        self.inner.iter().copied().rev().find(|&link| link != FREE).unwrap_or(FREE)
+    /// The first and the last link between switches; [`FREE`] where there is none.
+    pub fn ends(self) -> [u32; 2] {
+        let last = || self.inner.iter().copied().rev().find(|&link| link != FREE);
+        let end = if self.end == FREE { last().unwrap_or(FREE) } else { self.end };
+        [self.inner.first().copied().unwrap_or(FREE), end]
     }
+}
+
+/// Whether a link is the one that is known; the first one becomes known.
+pub(super) fn same(known: &mut u32, link: u32) -> bool {
+    if *known == FREE {
+        *known = link;
+    }
+    *known == link
+}
+
+/// A pair that a slot can carry, and how fast.
+#[derive(Clone, Copy)]
+pub(super) struct Fit {
+    pub src: usize,
+    pub dst: usize,
+    pub rate: u64,
+}
+
+/// A pair, if its path is free.
+#[inline]
+pub(super) fn fit(path: Path<'_>, (src, dst): (usize, usize), links: &Links) -> Option<Fit> {
+    let rate = links.rate(path);
+    (rate > 0 && links.fits(path, rate)).then_some(Fit { src, dst, rate })
 }
 
 /// What a planner has to know of a network's paths.
@@ -44,23 +73,31 @@ pub(super) trait Paths: Send + Sized {
     }
     /// The link by which all paths from `src` begin; `None` where there may be several.
     fn own_link(&self, src: usize) -> Option<u32>;
-    /// Into how many parts the destinations of `src` fall. Part 0 are those that nothing is known of.
-    fn parts(&self, src: usize) -> usize;
     /// Something of where the path of a pair is kept, if it is.
     fn glance(&self, _src: usize, _dst: usize) -> u32 {
         0
     }
-    /// Whether `src` may reach any of a part while the links have `left`.
-    fn reaches(&self, src: usize, part: usize, left: &[u64]) -> bool;
-    /// Replaces `out` with those of the destinations `among` that are in a part of `src`, 64 to a word,
-    /// less some of those it cannot reach while the links have `left`.
-    fn part(&self, src: usize, part: usize, left: &[u64], among: &[u64], out: &mut Vec<u64>);
-    /// The last link of a path is full.
+    /// The pair of `src` and `dst`, if its path is free.
+    #[inline]
+    fn fit(&mut self, (src, dst): (usize, usize), links: &Links) -> Option<Fit> {
+        fit(self.path(src, dst)?, (src, dst), links)
+    }
+    /// A destination of `src` that is in both sets, 64 to a word, and whose path is free, if so many looks
+    /// at paths will do. The first one, from a place on, of those that are looked at together.
+    fn search(
+        &mut self,
+        from: (usize, usize),
+        sets: (&[u64], &[u64]),
+        links: &Links,
+        scratch: &mut Scratch,
+        looks: &mut usize,
+    ) -> Option<Fit>;
+    /// The first or last link of a path is full.
     fn close(&mut self, _link: u32) {}
     /// It is not full any more.
     fn open(&mut self, _link: u32) {}
-    /// No link is full.
-    fn open_all(&mut self) {}
+    /// Nothing is on any link.
+    fn open_all(&mut self, _links: &Links) {}
     /// For the order of turns: hosts in an order in which those at different switches alternate.
     fn order(&self) -> Vec<u32> {
         (0..self.network().hosts() as u32).collect()
@@ -183,27 +220,19 @@ impl Paths for PathTable {
         table.find_ends();
         Ok(table)
     }
-    fn parts(&self, src: usize) -> usize {
-        1 + self.by[src].parts()
-    }
     #[inline]
     fn glance(&self, src: usize, dst: usize) -> u32 {
         self.of[src].get(dst * self.width).copied().unwrap_or(UNKNOWN)
     }
-    #[inline]
-    fn reaches(&self, src: usize, part: usize, left: &[u64]) -> bool {
-        let open = |&link: &u32| left.get(link as usize).is_none_or(|&left| left > 0);
-        part == 0 || self.by[src].needs(part - 1).iter().all(open)
-    }
-    fn part(&self, src: usize, part: usize, _left: &[u64], among: &[u64], out: &mut Vec<u64>) {
-        let by = &self.by[src];
-        out.clear();
-        let Some(part) = part.checked_sub(1) else {
-            return out.extend(among.iter().zip(&by.unknown).map(|(among, set)| among & set));
-        };
-        let (closed, words) = (self.ends.closed(by.needs(part)[0]), by.unknown.len());
-        let sets = among.iter().zip(&by.sets[part * words..][..words]).zip(closed);
-        out.extend(sets.map(|((among, set), closed)| among & set & !closed));
+    fn search(
+        &mut self,
+        from: (usize, usize),
+        sets: (&[u64], &[u64]),
+        links: &Links,
+        scratch: &mut Scratch,
+        looks: &mut usize,
+    ) -> Option<Fit> {
+        by_parts(self, from, sets, links, scratch, looks)
     }
     fn close(&mut self, link: u32) {
         self.ends.close(link);
@@ -211,7 +240,7 @@ impl Paths for PathTable {
     fn open(&mut self, link: u32) {
         self.ends.open(link);
     }
-    fn open_all(&mut self) {
+    fn open_all(&mut self, _links: &Links) {
         self.ends.open_all();
     }
     fn own_link(&self, src: usize) -> Option<u32> {
@@ -233,9 +262,30 @@ impl Paths for PathTable {
             return None;
         }
         if self.any_whole && self.is_whole(src, dst) {
-            return Some(Path { up: FREE, inner, down: FREE });
+            return Some(Path { up: FREE, inner, end: FREE, down: FREE });
         }
-        Some(Path { up: self.up[src], inner, down: self.down[dst] })
+        Some(Path { up: self.up[src], inner, end: FREE, down: self.down[dst] })
+    }
+}
+
+impl Parts for PathTable {
+    fn parts(&self, src: usize) -> usize {
+        1 + self.by[src].parts()
+    }
+    #[inline]
+    fn reaches(&self, src: usize, part: usize, left: &[u64]) -> bool {
+        let open = |&link: &u32| left.get(link as usize).is_none_or(|&left| left > 0);
+        part == 0 || self.by[src].needs(part - 1).iter().all(open)
+    }
+    fn part(&self, src: usize, part: usize, _left: &[u64], among: &[u64], out: &mut Vec<u64>) {
+        let by = &self.by[src];
+        out.clear();
+        let Some(part) = part.checked_sub(1) else {
+            return out.extend(among.iter().zip(&by.unknown).map(|(among, set)| among & set));
+        };
+        let (closed, words) = (self.ends.closed(by.needs(part)[0]), by.unknown.len());
+        let sets = among.iter().zip(&by.sets[part * words..][..words]).zip(closed);
+        out.extend(sets.map(|((among, set), closed)| among & set & !closed));
     }
 }
 
@@ -290,14 +340,8 @@ impl PathTable {
     /// kept whole.
     fn without_own<'a>(&mut self, src: usize, dst: usize, path: &'a [u32]) -> &'a [u32] {
         let (Some(&first), Some(&last)) = (path.first(), path.last()) else { return path };
-        let own = |known: &mut u32, link| {
-            if *known == FREE {
-                *known = link;
-            }
-            *known == link
-        };
-        let one_up = own(&mut self.up[src], first);
-        let one_down = own(&mut self.down[dst], last);
+        let one_up = same(&mut self.up[src], first);
+        let one_down = same(&mut self.down[dst], last);
         self.starts[src] |= !one_up;
         self.several[dst] |= !one_down;
         if path.len() > 1 && one_up && one_down {

@@ -12,7 +12,8 @@
 
 use super::demand::Demand;
 use super::links::{Links, NOBODY};
-use super::paths::Paths;
+use super::parts::Scratch;
+use super::paths::{Fit, Paths};
 use super::round::{Assignment, Round};
 use super::set::{find, set_bit};
 use super::spec::Rounds;
@@ -40,9 +41,8 @@ pub(super) struct Planner<P> {
     hosts: Vec<Host>,
     /// Destinations with room on their link and in their buffer, 64 to a word.
     open: Vec<u64>,
-    /// Room for sets: of those for whom a host has bytes and that are open, and of what it wants.
-    among: Vec<u64>,
-    set: Vec<u64>,
+    /// Room for sets: of a search, and of what a host wants.
+    scratch: Scratch,
     wishes: Vec<u64>,
     /// By place among those read together, the first destination from the head on.
     first: [u32; AHEAD],
@@ -72,14 +72,6 @@ struct Host {
     done: bool,
 }
 
-/// A pair that a slot is to carry.
-#[derive(Clone, Copy)]
-struct Fit {
-    src: usize,
-    dst: usize,
-    rate: u64,
-}
-
 impl<P: Paths> Planner<P> {
     pub fn new(rounds: Rounds, network: Network) -> Result<Planner<P>, SpecError> {
         let hosts = network.hosts();
@@ -99,8 +91,7 @@ impl<P: Paths> Planner<P> {
             served: Vec::with_capacity(hosts),
             hosts: (0..hosts as u32).map(host).collect(),
             open: vec![0; hosts.div_ceil(64)],
-            among: Vec::with_capacity(hosts.div_ceil(64)),
-            set: Vec::with_capacity(hosts.div_ceil(64)),
+            scratch: Scratch::default(),
             wishes: Vec::with_capacity(hosts.div_ceil(64)),
             first: [0; AHEAD],
             read: 0,
@@ -136,13 +127,6 @@ impl<P: Paths> Planner<P> {
             set_bit(&mut self.open, dst, demand.room(HostId(dst as u32)) > 0);
         }
     }
-    /// The pair of `src` and `dst`, if its path is free in this slot.
-    #[inline]
-    fn fit(&mut self, src: usize, dst: usize) -> Option<Fit> {
-        let path = self.paths.path(src, dst)?;
-        let rate = self.links.rate(path);
-        (rate > 0 && self.links.fits(path, rate)).then_some(Fit { src, dst, rate })
-    }
     fn serve(&mut self, fit: Fit, demand: &mut Demand, round: &mut Round) -> u32 {
         let at = round.push(self.carry(fit, round.slot, demand)) as u32;
         self.occupy(fit, at, demand);
@@ -164,16 +148,19 @@ impl<P: Paths> Planner<P> {
         demand.give_back(src, dst, of.bytes);
         let Some(path) = self.paths.path(src, dst) else { return };
         self.links.give_back(path, of.rate.0, user);
-        let last = path.last();
-        self.paths.open(last);
+        for link in path.ends() {
+            self.paths.open(link);
+        }
         set_bit(&mut self.open, dst, true);
     }
     fn occupy(&mut self, fit: Fit, user: u32, demand: &Demand) {
         let Some(path) = self.paths.path(fit.src, fit.dst) else { return };
         self.links.take(path, fit.rate, user);
-        let (last, down) = (path.last(), self.links.at(path.down));
-        if self.links.left[self.links.at(last)] == 0 {
-            self.paths.close(last);
+        let (ends, down) = (path.ends(), self.links.at(path.down));
+        for link in ends {
+            if self.links.left[self.links.at(link)] == 0 {
+                self.paths.close(link);
+            }
         }
         let full = self.links.left[down] == 0;
         let full = full && self.paths.has_one_link(fit.dst);
@@ -260,44 +247,9 @@ impl<P: Paths> Planner<P> {
         if waiting.is_empty() {
             return None;
         }
-        let (mut among, mut set) = (std::mem::take(&mut self.among), std::mem::take(&mut self.set));
-        among.clear();
-        among.extend(waiting.iter().zip(&self.open).map(|(waits, open)| waits & open));
         let from = self.from(self.hosts[src].next);
-        let parts = self.paths.parts(src) - 1;
-        let mut found = None;
-        // What nothing is known of comes last: looking at it changes the parts.
-        let first = 1 + if parts > 0 { from % parts } else { 0 };
-        for part in (first..=parts).chain(1..first).chain([0]) {
-            if !self.paths.reaches(src, part, &self.links.left) {
-                continue;
-            }
-            self.paths.part(src, part, &self.links.left, &among, &mut set);
-            found = self.first_fit(src, (&set, from), looks);
-            if found.is_some() || *looks == 0 {
-                break;
-            }
-        }
-        (self.among, self.set) = (among, set);
-        found
-    }
-    /// The first destination of a set, from one on, whose path is free, if so many looks will do.
-    fn first_fit(
-        &mut self,
-        src: usize,
-        (set, from): (&[u64], usize),
-        looks: &mut usize,
-    ) -> Option<Fit> {
-        let mut found = None;
-        find(set, from, |dst| {
-            if *looks > 0 {
-                found = self.fit(src, dst);
-            }
-            let over = found.is_some() || *looks == 0;
-            *looks -= usize::from(*looks > 0);
-            over
-        });
-        found
+        let sets = (waiting, &self.open[..]);
+        self.paths.search((src, from), sets, &self.links, &mut self.scratch, looks)
     }
     /// Who got nothing takes a destination from another that can go elsewhere. Says whether anybody
     /// did.
@@ -343,7 +295,7 @@ impl<P: Paths> Planner<P> {
         let Some(at) = obstacle.filter(|_| rate > 0) else { return false };
         let moved = *round.assignment(at);
         self.release(moved, at as u32, demand);
-        if let Some(wanted) = self.fit(src, dst) {
+        if let Some(wanted) = self.paths.fit((src, dst), &self.links) {
             let user = self.serve(wanted, demand, round);
             if let Some(other) = self.any(moved.src.at(), demand, looks) {
                 *round.assignment(at) = self.carry(other, round.slot, demand);
@@ -375,7 +327,7 @@ impl<P: Paths> Planner<P> {
     /// Fills one slot. Says whether there is anything in it.
     fn slot(&mut self, demand: &mut Demand, round: &mut Round) -> bool {
         self.links.clear();
-        self.paths.open_all();
+        self.paths.open_all(&self.links);
         for host in &mut self.hosts {
             (host.sends, host.turn) = (0, NOBODY);
         }

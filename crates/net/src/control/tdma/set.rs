@@ -3,25 +3,40 @@
 /// The first member of a set, 64 to a word, at or after `from`, and then round from the beginning; for
 /// which `take` holds.
 #[inline]
-pub(super) fn find(set: &[u64], from: usize, mut take: impl FnMut(usize) -> bool) -> Option<usize> {
-    let mut take_of = |at: usize, mut word: u64| {
-        while word != 0 {
-            let member = at * 64 + word.trailing_zeros() as usize;
+pub(super) fn find(set: &[u64], from: usize, take: impl FnMut(usize) -> bool) -> Option<usize> {
+    find_in(set.len(), from, |at| set[at], take)
+}
+
+/// The same in a set of so many words, each of which is asked for when it is needed.
+#[inline]
+pub(super) fn find_in(
+    words: usize,
+    from: usize,
+    word: impl Fn(usize) -> u64,
+    mut take: impl FnMut(usize) -> bool,
+) -> Option<usize> {
+    let first = from / 64;
+    if first >= words {
+        return None;
+    }
+    let late = u64::MAX << (from % 64);
+    for at in first..=first + words {
+        let place = if at < words { at } else { at - words };
+        let part = match at {
+            _ if at == first => late,
+            _ if at == first + words => !late,
+            _ => u64::MAX,
+        };
+        let mut left = word(place) & part;
+        while left != 0 {
+            let member = place * 64 + left.trailing_zeros() as usize;
             if take(member) {
                 return Some(member);
             }
-            word &= word - 1;
+            left &= left - 1;
         }
-        None
-    };
-    let first = from / 64;
-    let (before, after) = set.split_at_checked(first)?;
-    let (&at_first, after) = after.split_first()?;
-    let late = u64::MAX << (from % 64);
-    take_of(first, at_first & late)
-        .or_else(|| (first + 1..).zip(after).find_map(|(at, &word)| take_of(at, word)))
-        .or_else(|| (0..).zip(before).find_map(|(at, &word)| take_of(at, word)))
-        .or_else(|| take_of(first, at_first & !late))
+    }
+    None
 }
 
 #[inline]

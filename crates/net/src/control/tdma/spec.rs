@@ -1,6 +1,6 @@
 //! Options of rounds.
 
-use super::paths::PathTable;
+use super::any::AnyPaths;
 use super::planner::Planner;
 use super::tree::TreePaths;
 use super::{Network, RoundScheduler};
@@ -110,7 +110,7 @@ impl Rounds {
         let rounds = self.clone();
         Ok(match self.0.scheduler {
             SchedulerKind::WeightedRoundRobin | SchedulerKind::Any => {
-                Box::new(Planner::<PathTable>::new(rounds, network)?)
+                Box::new(Planner::<AnyPaths>::new(rounds, network)?)
             }
             SchedulerKind::Tree => Box::new(Planner::<TreePaths>::new(rounds, network)?),
         })

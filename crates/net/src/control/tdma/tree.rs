@@ -1,6 +1,8 @@
 //! Paths in a tree of switches: those below one switch have the same ones, so they are kept by switch.
 
-use super::paths::{FREE, Path, Paths};
+use super::links::Links;
+use super::parts::{Parts, Scratch, by_parts};
+use super::paths::{FREE, Fit, Path, Paths, same};
 use crate::control::network::Network;
 use crate::error::SpecError;
 use crate::id::HostId;
@@ -56,11 +58,38 @@ impl Paths for TreePaths {
     fn path(&mut self, src: usize, dst: usize) -> Option<Path<'_>> {
         let pair = self.pair(self.switch[src], self.switch[dst]);
         let inner = self.inner[pair].as_deref()?;
-        Some(Path { up: self.up[src], inner, down: self.down[dst] })
+        Some(Path { up: self.up[src], inner, end: FREE, down: self.down[dst] })
     }
     fn own_link(&self, src: usize) -> Option<u32> {
         Some(self.up[src])
     }
+    fn search(
+        &mut self,
+        from: (usize, usize),
+        sets: (&[u64], &[u64]),
+        links: &Links,
+        scratch: &mut Scratch,
+        looks: &mut usize,
+    ) -> Option<Fit> {
+        by_parts(self, from, sets, links, scratch, looks)
+    }
+    /// The first host of each switch, then the second of each, and so on: so switches that are alike
+    /// stay in step.
+    fn order(&self) -> Vec<u32> {
+        let mut seen = vec![0u32; self.switches];
+        let place = |switch: &u32| {
+            let seen = &mut seen[*switch as usize];
+            *seen += 1;
+            (*seen, *switch)
+        };
+        let places: Vec<_> = self.switch.iter().map(place).collect();
+        let mut order: Vec<u32> = (0..places.len() as u32).collect();
+        order.sort_by_key(|&host| places[host as usize]);
+        order
+    }
+}
+
+impl Parts for TreePaths {
     fn parts(&self, _src: usize) -> usize {
         2
     }
@@ -82,20 +111,6 @@ impl Paths for TreePaths {
                 out.iter_mut().zip(&below.hosts).for_each(|(set, hosts)| *set &= !hosts);
             }
         }
-    }
-    /// The first host of each switch, then the second of each, and so on: so switches that are alike
-    /// stay in step.
-    fn order(&self) -> Vec<u32> {
-        let mut seen = vec![0u32; self.switches];
-        let place = |switch: &u32| {
-            let seen = &mut seen[*switch as usize];
-            *seen += 1;
-            (*seen, *switch)
-        };
-        let places: Vec<_> = self.switch.iter().map(place).collect();
-        let mut order: Vec<u32> = (0..places.len() as u32).collect();
-        order.sort_by_key(|&host| places[host as usize]);
-        order
     }
 }
 
@@ -148,12 +163,6 @@ impl TreePaths {
     fn learn(&mut self, src: usize, dst: usize, path: &[u32]) -> Result<(), SpecError> {
         let [first, inner @ .., last] = path else { return Ok(()) };
         let pair = self.pair(self.switch[src], self.switch[dst]);
-        let same = |known: &mut u32, link: u32| {
-            if *known == FREE {
-                *known = link;
-            }
-            *known == link
-        };
         let known = self.inner[pair].get_or_insert_with(|| inner.to_vec());
         let same_inner = known == inner;
         if same_inner && same(&mut self.up[src], *first) && same(&mut self.down[dst], *last) {

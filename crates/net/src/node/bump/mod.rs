@@ -15,10 +15,10 @@ pub use limiter::Limited;
 pub use spec::{BumpSpec, LimitSpec, Notify, Sharing, UpdatePath};
 
 use super::switch::{Switch, SwitchPort};
-use super::{Census, Change, Cx, DropReason, Node, Tally};
+use super::{Census, Change, Cx, DropReason, Node, Stopped, Tally};
 use crate::aqm::bank::{Bank, Entry, Fate};
 use crate::aqm::spec::ReactionSpec;
-use crate::aqm::{Marker, Verdict, VirtualQueue};
+use crate::aqm::{Discipline, Marker, Verdict, VirtualQueue};
 use crate::frame::{CE, ECT, Kind, Packet};
 use crate::id::{NodeId, PortId};
 use crate::rng::Stream;
@@ -70,6 +70,7 @@ type Met = Option<(PortId, Box<[u64]>)>;
 
 /// A switch with bumps at some of its ports.
 pub struct Bumped {
+    node: NodeId,
     switch: Switch,
     spec: BumpSpec,
     /// By port of the switch: the bump there.
@@ -97,12 +98,13 @@ impl Bumped {
             config;
         let tables = if spec.sharing == Sharing::Table { 1 } else { taps.len() };
         let table = |at: usize| {
+            let queue = spec.queue.apart();
             let entry = |(port, link): (u64, &SwitchPort)| {
                 let pace = spec.rate.unwrap_or(link.tx.rate).pace();
                 let number = (u64::from(node.0) << 24) | (port << 8) | at as u64;
                 let rng = Stream::named(seed, "bump.queue", number);
-                let marker = Marker::new(spec.queue.policy, pace, mtu, rng);
-                Entry::new(VirtualQueue::new(pace, spec.queue.limit), marker)
+                let marker = Marker::new(&queue, pace, mtu, rng);
+                Entry::new(VirtualQueue::new(pace, queue.limit), marker)
             };
             Bank::new((0..).zip(&ports).map(entry).collect())
         };
@@ -114,6 +116,7 @@ impl Bumped {
         let tables: Vec<_> = (0..tables).map(table).collect();
         let shares = if spec.notify == Notify::Largest { tables.len() } else { 0 };
         Bumped {
+            node,
             switch,
             tap_at,
             links: Links::new(&spec, tables.len(), (seed, node)),
@@ -218,6 +221,18 @@ impl Bumped {
         cx.drop(packet, reason);
     }
 
+    /// What became of disciplines that can fail.
+    fn guests(&self, tally: &mut Tally) {
+        for (table, bank) in (0..).zip(&self.tables) {
+            let guests = (0..).map(PortId).zip(bank.entries());
+            for (port, entry) in guests.filter(|(_, e)| matches!(e.discipline, Marker::Guest(_))) {
+                let (node, bump, class) = (self.node, Some(table), 0);
+                let stopped = |failure| Stopped { node, port, bump, class, failure };
+                tally.guest(entry.discipline.failure().map(stopped));
+            }
+        }
+    }
+
     /// To the switch: at once, or after the time that the bump takes. Packets keep their order.
     fn forward(&mut self, port: PortId, packet: Packet, met: Met, cx: &mut Cx<'_>) {
         if self.spec.latency == Time::ZERO && self.spec.jitter == Time::ZERO {
@@ -298,6 +313,8 @@ impl Node for Bumped {
     }
 
     fn tally(&self, tally: &mut Tally) {
+        self.switch.tally(tally);
+        self.guests(tally);
         tally.add("bump_marks", self.marks);
         tally.add("bump_drops", self.drops);
         tally.add("bump_notices", self.notices);

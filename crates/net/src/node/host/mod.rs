@@ -1,5 +1,6 @@
 //! A host: transports, applications' triggers, and the network card.
 
+mod news;
 mod nic;
 mod plan;
 mod results;
@@ -12,14 +13,16 @@ pub use plan::{Plan, Spread, pair_entropy};
 pub use results::{FlowResult, Received, Sent};
 
 use super::agent::AGENT_TOKENS;
+use super::station::Loss;
 use super::{Census, Change, Cx, DropReason, Node, Tally};
 use crate::frame::{Kind, Packet};
 use crate::id::{FlowId, HostId, NodeId, PortId};
 use crate::rng::{Stream, mix32, mix64};
 use crate::route::Routes;
 use crate::time::Time;
-use crate::units::Rate;
+use crate::units::{Pace, Rate};
 use crate::workload::{Carrier, Flow, Start, When};
+use news::News;
 use nic::{Nic, NicConfig};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -55,6 +58,8 @@ pub struct HostConfig {
     pub egress: Egress,
     /// Whether [`Egress::Classes`] has eight strict priorities instead of one queue.
     pub priorities: bool,
+    /// Whether its rack tells it of paths, and how often that gets lost.
+    pub news: Option<Loss>,
     /// The run's seed.
     pub seed: u64,
 }
@@ -64,6 +69,7 @@ pub struct Host {
     id: HostId,
     plan: Arc<Plan>,
     nic: Nic,
+    news: Option<News>,
     line: Rate,
     seed: u64,
     /// First own connection, which `senders[0]` is for.
@@ -88,6 +94,8 @@ pub struct Host {
     /// By connection, sent then received ones: its last packet and what that hashed by, under
     /// [`Spread::PerBurst`].
     bursts: Vec<(Time, u16)>,
+    /// The pace of the shaper, if there is one, and when it will have let go all it has.
+    shaper: Option<(Pace, Time)>,
     created: u64,
     consumed: u64,
     draws: u32,
@@ -98,7 +106,7 @@ pub struct Host {
 impl Host {
     /// A host ready to start.
     pub fn new(config: HostConfig) -> Host {
-        let HostConfig { id, node, plan, routes, rates, egress, priorities, seed } = config;
+        let HostConfig { id, node, plan, routes, rates, egress, priorities, news, seed } = config;
         let sends = plan.sends(id);
         let flows_of = |conns: &[crate::workload::Conn]| conns.iter().map(|c| c.count).sum::<u32>();
         let own = &plan.traffic.conns[sends.start as usize..sends.end as usize];
@@ -116,6 +124,7 @@ impl Host {
         Host {
             id,
             nic: Nic::new(nic, &paces),
+            news: news.map(News::new),
             line: rates.iter().copied().max().unwrap_or_default(),
             seed,
             first_conn: sends.start,
@@ -132,6 +141,7 @@ impl Host {
             cpus: Vec::new(),
             triggers: triggers.collect(),
             bursts: Vec::new(),
+            shaper: plan.transport.shaper().map(|pace| (pace, Time::ZERO)),
             created: 0,
             consumed: 0,
             draws: 0,
@@ -174,6 +184,10 @@ impl Host {
             _ => {}
         }
         self.created += 1;
+        if let Some((pace, free_at)) = &mut self.shaper {
+            *free_at = cx.now.max(*free_at) + pace.time_for(packet.len.into());
+            cx.hold(free_at.since(cx.now));
+        }
         self.nic.send(packet, cx);
     }
 
@@ -361,8 +375,9 @@ impl Host {
     fn on_control(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         let message = cx.detach(packet);
         if let Some(agent) = self.nic.agent_mut() {
-            agent.control(&message, cx);
+            return agent.control(&message, cx);
         }
+        self.on_path_news(&message, cx);
     }
 }
 
@@ -379,7 +394,7 @@ impl Node for Host {
         if packet.dst != self.id && packet.kind != Kind::Pause {
             return cx.drop(&packet, DropReason::Misrouted);
         }
-        if self.nic.loses(&packet) {
+        if self.nic.loses(&packet) || self.news.as_mut().is_some_and(|news| news.loses(&packet)) {
             return cx.drop(&packet, DropReason::Injected);
         }
         if let Some(agent) = self.nic.agent_mut()

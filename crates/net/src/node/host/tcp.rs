@@ -10,8 +10,8 @@ use crate::workload::When;
 
 /// What all packets of one direction of a connection share.
 #[derive(Clone, Copy, Debug)]
-struct Header {
-    peer: HostId,
+pub(super) struct Header {
+    pub(super) peer: HostId,
     conn: u32,
     entropy: u16,
     class: u8,
@@ -34,10 +34,12 @@ impl Header {
 
 /// The sending end of a connection.
 pub(super) struct TcpSender {
-    sender: Sender,
-    header: Header,
+    pub(super) sender: Sender,
+    pub(super) header: Header,
     /// In the queue for room in the network card.
     blocked: bool,
+    /// It is told of paths, where hosts are.
+    pub(super) listening: bool,
     /// The earliest wake-up asked for and not yet had.
     wake: Time,
     /// Flow that later retransmissions and time-outs are attributed to.
@@ -71,6 +73,7 @@ impl TcpSender {
                 flags: if transport.ecn() { ECT } else { 0 },
             },
             blocked: false,
+            listening: false,
             wake: Time::MAX,
             flow,
             attributed: (0, 0),
@@ -129,6 +132,7 @@ impl Host {
         if let Some(tcp) = &mut self.senders[place] {
             tcp.sender.push(FlowId(flow), bytes, &self.plan.transport, cx.now);
         }
+        self.listen(place);
         self.pump(place, cx);
     }
 
@@ -140,7 +144,7 @@ impl Host {
     }
 
     /// Sends what the window and the network card allow.
-    fn pump(&mut self, place: usize, cx: &mut Cx<'_>) {
+    pub(super) fn pump(&mut self, place: usize, cx: &mut Cx<'_>) {
         let Some(mut tcp) = self.senders[place].take() else { return };
         loop {
             let room = self.nic.blocked.is_empty()

@@ -11,11 +11,13 @@ pub(super) enum Thing {
     Mark,
     /// There is a circuit from that rack.
     Hear,
+    /// Hosts are told of a circuit to that rack.
+    Tell,
 }
 
 /// What is on for one rack: by how many days.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct On([u16; 4]);
+pub(super) struct On([u16; 5]);
 
 impl On {
     #[inline]
@@ -102,11 +104,11 @@ mod tests {
         /// Against the definition: on is what any planned day has on whose two ports work.
         #[test]
         fn what_is_on_follows_days_and_ports(
-            steps in prop::collection::vec((0..RACKS, 0..UPLINKS, 0usize..6), 0..120)
+            steps in prop::collection::vec((0..RACKS, 0..UPLINKS, 0usize..7), 0..120)
         ) {
-            let things = [Thing::Bar, Thing::Grow, Thing::Mark, Thing::Hear];
+            let things = [Thing::Bar, Thing::Grow, Thing::Mark, Thing::Hear, Thing::Tell];
             let mut board = Board::new(1, RACKS, UPLINKS);
-            let mut days = [[[0u32; 4]; UPLINKS]; RACKS];
+            let mut days = [[[0u32; 5]; UPLINKS]; RACKS];
             let mut dead = [[false; UPLINKS]; RACKS];
             for (rack, uplink, action) in steps {
                 let count = days[rack][uplink].get_mut(action);
@@ -122,8 +124,8 @@ mod tests {
                         }
                     }
                     None => {
-                        board.port(rack, uplink, action == 5);
-                        dead[rack][uplink] = action == 4;
+                        board.port(rack, uplink, action == 6);
+                        dead[rack][uplink] = action == 5;
                     }
                 }
                 for (rack, days) in days.iter().enumerate() {

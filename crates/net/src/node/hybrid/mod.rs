@@ -2,7 +2,9 @@
 
 mod board;
 mod dark;
+mod flows;
 mod packet;
+mod patched;
 mod relay;
 mod scheduler;
 mod shares;
@@ -12,6 +14,7 @@ mod weekly;
 
 pub use dark::CircuitSwitch;
 pub use packet::PacketSwitch;
+pub use patched::{Patched, PatchedConfig};
 pub use scheduler::{CircuitScheduler, SchedulerConfig};
 pub use tor::{Circuits, Tor, TorConfig};
 pub use weekly::Weekly;

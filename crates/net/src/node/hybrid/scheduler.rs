@@ -2,12 +2,12 @@
 
 use super::message;
 use crate::frame::{Kind, Packet};
-use crate::hybrid::program::of_rack;
+use crate::hybrid::program::{of_all, of_rack};
 use crate::id::PortId;
 use crate::node::station::Loss;
 use crate::node::{Census, Cx, DropReason, Node, Tally};
 use crate::time::Time;
-use crate::topology::Dark;
+use crate::topology::{Dark, Roles};
 use crate::wire::circuits::Message;
 use slotline_circuits::{Demand, Memory, Note, Scheduler, Terms, Week, plan_all};
 use std::any::Any;
@@ -16,10 +16,8 @@ use std::any::Any;
 pub struct SchedulerConfig {
     /// How weeks are planned, and the network as the scheduler sees it; none where all is known ahead.
     pub planner: Option<(Box<dyn Scheduler + Send>, Terms)>,
-    /// Racks.
-    pub racks: usize,
-    /// Circuit switches.
-    pub switches: usize,
+    /// The fabric.
+    pub roles: Roles,
     /// How long it waits for further reports after the first of a week.
     pub gather: Time,
     /// What planning takes.
@@ -34,12 +32,12 @@ pub struct SchedulerConfig {
 const GATHERED: u32 = 0;
 const PLANNED: u32 = 1;
 
-/// The scheduler as a node: a port for each rack.
+/// The scheduler as a node: a port for each rack, and for each core switch.
 pub struct CircuitScheduler {
     config: SchedulerConfig,
     demand: Demand,
     memory: Memory,
-    /// By circuit switch and rack: the port there has failed.
+    /// By circuit switch and end: the port there has failed.
     dead: Vec<bool>,
     /// The week that reports come for, and how many came.
     week: u64,
@@ -59,10 +57,12 @@ impl CircuitScheduler {
     /// # Panics
     /// Where there are more racks than a demand can have: the fabric was checked.
     pub fn new(config: SchedulerConfig) -> CircuitScheduler {
-        let demand = Demand::new(config.racks).expect("a fabric has a number of racks that can be");
+        let roles = config.roles;
+        let demand =
+            Demand::new(roles.racks as usize).expect("a fabric has a number of racks that can be");
         CircuitScheduler {
             memory: Memory::default(),
-            dead: vec![false; config.racks * config.switches],
+            dead: vec![false; (roles.ends() * roles.uplinks) as usize],
             demand,
             config,
             week: 0,
@@ -78,7 +78,8 @@ impl CircuitScheduler {
 
     /// A rack's report of a week; one that comes when its week is decided is for the next.
     fn report(&mut self, week: u64, rack: usize, bytes: &[u64], cx: &mut Cx<'_>) {
-        if rack >= self.config.racks || bytes.len() != self.config.racks {
+        let racks = self.demand.racks();
+        if rack >= racks || bytes.len() != racks {
             return;
         }
         (0..).zip(bytes).for_each(|(to, &bytes)| self.demand.set(rack, to, bytes));
@@ -87,7 +88,7 @@ impl CircuitScheduler {
             cx.wake(cx.now.after(self.config.gather), GATHERED);
         }
         self.reports += 1;
-        if self.reports == self.config.racks {
+        if self.reports == racks {
             self.decide(cx);
         }
     }
@@ -96,11 +97,12 @@ impl CircuitScheduler {
         if self.decided || self.week == 0 {
             return;
         }
+        let Roles { uplinks, .. } = self.config.roles;
+        let (ends, dead) = (self.config.roles.ends() as usize, &self.dead);
         let Some((scheduler, terms)) = &mut self.config.planner else { return };
         self.decided = true;
-        let mut weeks = vec![Week::default(); self.config.switches];
-        let (racks, dead) = (self.config.racks, &self.dead);
-        let works = |switch: usize, rack: usize| !dead[switch * racks + rack];
+        let mut weeks = vec![Week::default(); uplinks as usize];
+        let works = |switch: usize, end: usize| !dead[switch * ends + end];
         let memory = &mut self.memory;
         let note = plan_all(&mut **scheduler, &self.demand, terms, works, memory, &mut weeks);
         self.weeks += 1;
@@ -112,25 +114,29 @@ impl CircuitScheduler {
 
     /// A port has failed, or works again: all others are told.
     fn port(&mut self, (rack, uplink): (u16, u8), works: bool, cx: &mut Cx<'_>) {
-        let (at, switch) = (usize::from(rack), usize::from(uplink));
-        if at >= self.config.racks || switch >= self.config.switches {
+        let roles = self.config.roles;
+        let (end, switch) = (u32::from(rack), u32::from(uplink));
+        if end >= roles.ends() || switch >= roles.uplinks {
             return;
         }
-        self.dead[switch * self.config.racks + at] = !works;
-        for other in (0..self.config.racks as u16).filter(|other| *other != rack) {
+        self.dead[(switch * roles.ends() + end) as usize] = !works;
+        for other in (0..roles.seats()).filter(|other| *other != roles.seat_of(end)) {
             let packet = message(Message::Port { rack, uplink, works }.emit(), cx);
             self.census.created += 1;
-            cx.send(PortId(other), packet);
+            cx.send(PortId(other as u16), packet);
         }
     }
 
     fn tell(&mut self, cx: &mut Cx<'_>) {
         let Some((week, weeks)) = self.planned.take() else { return };
-        for rack in 0..self.config.racks as u16 {
-            let plan = Message::Plan { week, days: of_rack(&weeks, rack, self.config.dark) };
+        let (roles, dark) = (self.config.roles, self.config.dark);
+        let all = (roles.cores > 0).then(|| of_all(&weeks, dark));
+        for seat in 0..roles.seats() as u16 {
+            let days = all.clone().unwrap_or_else(|| of_rack(&weeks, seat, dark));
+            let plan = Message::Plan { week, days };
             let packet = message(plan.emit(), cx);
             self.census.created += 1;
-            cx.send(PortId(rack), packet);
+            cx.send(PortId(seat), packet);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::frame::Packet;
 use crate::histogram::Histogram;
-use crate::hybrid::Voq;
+use crate::hybrid::VoqStats;
 use crate::hybrid::voq::DATA;
 use crate::node::Tally;
 use crate::time::Time;
@@ -91,24 +91,30 @@ impl Sums {
         Time::ns(self.days_ns[to])
     }
 
-    pub fn tally(&self, voqs: &[Voq], tally: &mut Tally) {
-        let sum = |of: fn(&Voq) -> u64| voqs.iter().map(of).sum::<u64>();
-        let data = || voqs.iter().zip(&self.days_ns).filter(|(voq, _)| voq.stats.carries_data);
+    /// A day goes on for `span`.
+    pub fn longer_day(&mut self, to: usize, span: Time) {
+        self.days_ns[to] += span.as_ns();
+    }
+
+    /// Tells what was counted, here and in the queues by destination.
+    pub fn tally(&self, voqs: &[VoqStats], tally: &mut Tally) {
+        let sum = |of: fn(&VoqStats) -> u64| voqs.iter().map(of).sum::<u64>();
+        let data = || voqs.iter().zip(&self.days_ns).filter(|(voq, _)| voq.carries_data);
         tally.add("circuit_packets", self.circuit_packets);
         tally.add("packet_switch_packets", self.packet_packets);
-        tally.add("circuit_bytes", sum(|voq| voq.stats.circuit_bytes));
-        tally.add("packet_switch_bytes", sum(|voq| voq.stats.packet_bytes));
+        tally.add("circuit_bytes", sum(|voq| voq.circuit_bytes));
+        tally.add("packet_switch_bytes", sum(|voq| voq.packet_bytes));
         tally.add("circuit_days", self.days);
         tally.add("days_without_port", self.dead_days);
         tally.add("port_failures", self.port_failures);
         tally.add("circuit_up_ns", self.days_ns.iter().sum());
         tally.add("data_circuit_up_ns", data().map(|(_, ns)| ns).sum());
-        tally.add("data_circuit_bytes", data().map(|(voq, _)| voq.stats.circuit_bytes).sum());
-        let by_packet_switch = data().map(|(voq, _)| voq.stats.packet_bytes).sum();
+        tally.add("data_circuit_bytes", data().map(|(voq, _)| voq.circuit_bytes).sum());
+        let by_packet_switch = data().map(|(voq, _)| voq.packet_bytes).sum();
         tally.add("data_packet_switch_bytes", by_packet_switch);
-        tally.add("voq_drops", sum(|voq| voq.stats.refused));
-        tally.add("voq_drops_by_resizing", sum(|voq| voq.stats.shed));
-        let longest = voqs.iter().map(|voq| u64::from(voq.stats.longest)).max();
+        tally.add("voq_drops", sum(|voq| voq.refused));
+        tally.add("voq_drops_by_resizing", sum(|voq| voq.shed));
+        let longest = voqs.iter().map(|voq| u64::from(voq.longest)).max();
         tally.most("voq_longest", longest.unwrap_or(0));
         tally.add("packets_to_relays", self.first_hops);
         tally.add("packets_from_relays", self.second_hops);

@@ -1,6 +1,9 @@
 //! The switch of a rack: packets for other racks wait by destination, for a circuit or for the packet
 //! switch.
 
+mod notices;
+mod ports;
+
 use super::board::{Board, Thing};
 use super::packet::frame;
 use super::relay::{Relay, Source};
@@ -15,6 +18,7 @@ use crate::time::Time;
 use crate::topology::{RackOf, Roles};
 use crate::units::Pace;
 use crate::wire::circuits::Message;
+use notices::Notices;
 use std::any::Any;
 
 /// The circuits of a fabric as a rack's switch knows them.
@@ -59,6 +63,7 @@ pub struct Tor {
     /// Queues that the packet switch takes from.
     turns: Turns,
     relay: Option<Relay>,
+    notices: Option<Notices>,
     /// By uplink: where its circuit leads, and until when.
     open: Vec<Option<(u16, Time)>>,
     /// By uplink: where it would lead if all ports worked.
@@ -84,6 +89,10 @@ impl Tor {
             held: vec![false; racks],
             turns: Turns::new(racks),
             relay: config.voq.relay.map(|spec| Relay::new(spec, racks, &config.ever)),
+            notices: config
+                .voq
+                .notify
+                .map(|spec| Notices::new(spec, racks, config.roles.hosts as usize)),
             open: vec![None; uplinks],
             days: vec![None; uplinks],
             paces: config.circuits.map_or(vec![], |circuits| vec![circuits.pace; uplinks]),
@@ -114,6 +123,9 @@ impl Tor {
             return cx.drop(&packet, DropReason::NoRoute);
         }
         if u32::from(port.0) < self.config.roles.hosts {
+            if let Some(notices) = self.notices.as_mut().filter(|_| packet.kind == Kind::Data) {
+                notices.saw(port, to as usize);
+            }
             return self.queue(to as usize, packet, cx);
         }
         let Some(relay) = &mut self.relay else {
@@ -275,6 +287,8 @@ impl Tor {
             Deed::Unmark(rack, uplink) => self.put((rack, uplink), Thing::Mark, false, cx),
             Deed::Hear(rack, uplink) => self.put((rack, uplink), Thing::Hear, true, cx),
             Deed::Unhear(rack, uplink) => self.put((rack, uplink), Thing::Hear, false, cx),
+            Deed::Tell(rack, uplink) => self.put((rack, uplink), Thing::Tell, true, cx),
+            Deed::Untell(rack, uplink) => self.put((rack, uplink), Thing::Tell, false, cx),
             Deed::Open { uplink, to, until } => {
                 self.days[usize::from(uplink)] = Some((to, until));
                 self.open(uplink, cx);
@@ -285,6 +299,8 @@ impl Tor {
             }
             Deed::Report(week) => self.report(week, cx),
             Deed::Week(week) => self.begin_week(week, cx.now),
+            // Of switches that are told of all circuits.
+            Deed::Stay { .. } | Deed::Up { .. } | Deed::Down(_) => {}
         }
     }
 
@@ -294,6 +310,7 @@ impl Tor {
         match thing {
             Thing::Bar => self.offer(pair.0.into(), cx),
             Thing::Grow => self.fit(pair.0.into(), cx),
+            Thing::Tell => self.tell(pair.0.into(), cx),
             Thing::Mark | Thing::Hear => {}
         }
     }
@@ -328,42 +345,6 @@ impl Tor {
             self.census.held -= 1;
             cx.drop(&packet, DropReason::Full);
         }
-    }
-
-    /// A port at a circuit switch, of this rack or another, fails or works again: its circuits are gone, or
-    /// there again for the rest of their day.
-    fn port(&mut self, (rack, uplink): (usize, u8), works: bool, cx: &mut Cx<'_>) {
-        for other in self.board.port(rack, uplink.into(), works) {
-            let at = usize::from(uplink);
-            let day = self.days[at].filter(|(to, _)| usize::from(*to) == other);
-            if works && day.is_some() {
-                self.open(uplink, cx);
-            }
-            if !works && let Some((_, until)) = day {
-                self.open[at] = None;
-                self.sums.cut_day(other, until.since(cx.now));
-            }
-            self.fit(other, cx);
-            self.offer(other, cx);
-        }
-    }
-
-    /// The link at one of the own ports fails or works again.
-    fn link(&mut self, port: PortId, works: bool, cx: &mut Cx<'_>) {
-        let roles = self.config.roles;
-        if Some(port) == roles.packet_port() {
-            // What the packet switch asked for before it will ask for again.
-            self.held.fill(false);
-            (0..self.voqs.len()).for_each(|to| self.offer(to, cx));
-        }
-        let uplink = u32::from(port.0).checked_sub(roles.circuit_port(0).0.into());
-        let Some(uplink) = uplink.filter(|uplink| *uplink < roles.uplinks) else { return };
-        self.sums.port_failures += u64::from(!works);
-        self.port((self.config.rack as usize, uplink as u8), works, cx);
-        let news = Message::Port { rack: self.config.rack as u16, uplink: uplink as u8, works };
-        self.census.created += 1;
-        let packet = message(news.emit(), cx);
-        cx.send(roles.control_port(), packet);
     }
 
     fn report(&mut self, week: u64, cx: &mut Cx<'_>) {
@@ -465,11 +446,15 @@ impl Node for Tor {
     }
 
     fn tally(&self, tally: &mut Tally) {
-        self.sums.tally(&self.voqs, tally);
+        let stats: Vec<VoqStats> = self.voqs.iter().map(|voq| voq.stats).collect();
+        self.sums.tally(&stats, tally);
         if let Some(relay) = &self.relay {
             let (stored, refused) = relay.sums();
             tally.add("relayed_packets", stored);
             tally.add("relay_drops", refused);
+        }
+        if let Some(notices) = &self.notices {
+            tally.add("hosts_told_of_circuits", notices.sent);
         }
         if let Some(weekly) = &self.config.weekly {
             tally.add("late_weeks", weekly.late);

@@ -235,7 +235,7 @@ fn reference(
     for &(now, mut packet) in arrivals {
         let backlog = free_at.since(now);
         let (len, ect) = (u64::from(packet.len), packet.has(ECT));
-        let verdict = match (&mut red, spec.policy) {
+        let verdict = match (&mut red, &spec.policy) {
             (Some(red), _) => {
                 let idle_since = (free_at <= now).then_some(free_at);
                 red.arrive(pace.bytes_in(backlog), idle_since, len, ect, now)

@@ -17,6 +17,10 @@ impl NodeAvoid {
     pub fn usable(&self, port: PortId, dst: NodeId) -> bool {
         !self.down.contains(&port) && !self.tagged.contains(&(port, dst))
     }
+    /// Whether it avoids `port` for anybody.
+    pub fn avoids(&self, port: PortId) -> bool {
+        self.down.contains(&port) || self.tagged.iter().any(|(tagged, _)| *tagged == port)
+    }
     /// Whether it avoids nothing.
     pub fn is_empty(&self) -> bool {
         self.down.is_empty() && self.tagged.is_empty()

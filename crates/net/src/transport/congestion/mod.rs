@@ -70,6 +70,8 @@ pub trait Congestion {
     /// From now on all calls but [`Self::restart`] are about paths of this class; only algorithms that
     /// treat paths apart care.
     fn select(&mut self, _path: u8) {}
+    /// A message of its own says whether a circuit is announced, while losses are repaired (`recovering`) or not.
+    fn on_circuit(&mut self, _announced: bool, _recovering: bool) {}
 }
 
 /// No window grows beyond this many segments.
@@ -221,6 +223,9 @@ impl Congestion for Algorithm {
     }
     fn select(&mut self, path: u8) {
         each!(self, it => it.select(path))
+    }
+    fn on_circuit(&mut self, announced: bool, recovering: bool) {
+        each!(self, it => it.on_circuit(announced, recovering))
     }
 }
 

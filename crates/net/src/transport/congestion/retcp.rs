@@ -1,7 +1,7 @@
 //! reTCP: NewReno whose window jumps when a circuit comes and when it goes.
 //!
-//! The network says with each acknowledgement whether the way of the data has a circuit now or soon
-//! ([`Circuits::announced`](crate::frame::Circuits::announced)).
+//! The network says with each acknowledgement, and with messages of its own where there are any, whether the way
+//! of the data has a circuit now or soon ([`Circuits::announced`](crate::frame::Circuits::announced)).
 
 use super::reno::Reno;
 use super::{Ack, Congestion, Loss};
@@ -44,11 +44,15 @@ impl Congestion for Retcp {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, now: Time) {
         self.reno.on_ack(ack, now);
-        if ack.recovering || ack.circuit == self.jumped {
+        self.on_circuit(ack.circuit, ack.recovering);
+    }
+    #[inline]
+    fn on_circuit(&mut self, announced: bool, recovering: bool) {
+        if recovering || announced == self.jumped {
             return;
         }
-        self.jumped = ack.circuit;
-        let by = if ack.circuit { self.jumps.up } else { self.jumps.down };
+        self.jumped = announced;
+        let by = if announced { self.jumps.up } else { self.jumps.down };
         self.reno.scale(by, 1024);
     }
     fn on_loss(&mut self, loss: Loss, now: Time) {

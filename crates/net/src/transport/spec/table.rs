@@ -2,7 +2,7 @@
 
 use super::{AlgorithmKind, LossRecovery, Standard, TransportSpec};
 use crate::time::Time;
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -58,6 +58,8 @@ struct Table {
     max_window: Option<Bytes>,
     delayed_ack: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    quick_acks: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     idle_restart: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ecn: Option<bool>,
@@ -76,6 +78,8 @@ struct Table {
     #[serde(skip_serializing_if = "Option::is_none")]
     timer_slack: Option<Time>,
     small_queue: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shaper: Option<Rate>,
     processing: Option<Time>,
 }
 
@@ -84,6 +88,7 @@ impl Table {
     fn refuse_foreign_keys(&self) -> Result<(), String> {
         let keys = [
             ("initial-window", self.initial_window.is_some()),
+            ("quick-acks", self.quick_acks.is_some()),
             ("idle-restart", self.idle_restart.is_some()),
             ("ecn", self.ecn.is_some()),
             ("gain-shift", self.gain_shift.is_some()),
@@ -148,6 +153,7 @@ impl From<TransportSpec> for Table {
             max_rto: Some(spec.max_rto),
             max_window: Some(spec.max_window),
             delayed_ack: Some(spec.delayed_ack),
+            quick_acks: spec.quick_acks.then_some(true),
             idle_restart: controlled.then_some(spec.idle_restart),
             ecn: controlled.then_some(spec.ecn),
             gain_shift: knows(spec.kind, "gain-shift").then_some(spec.gain_shift),
@@ -159,6 +165,7 @@ impl From<TransportSpec> for Table {
             tail_loss_probe: rack.then_some(spec.tail_loss_probe),
             timer_slack: rack.then_some(spec.timer_slack),
             small_queue: Some(spec.small_queue),
+            shaper: spec.shaper,
             processing: Some(spec.processing),
         }
     }
@@ -177,6 +184,7 @@ impl From<Table> for TransportSpec {
             max_rto: table.max_rto.unwrap_or(base.max_rto),
             max_window: table.max_window.unwrap_or(base.max_window),
             delayed_ack: table.delayed_ack.unwrap_or(base.delayed_ack),
+            quick_acks: table.quick_acks.unwrap_or(base.quick_acks),
             idle_restart: table.idle_restart.unwrap_or(base.idle_restart),
             ecn: table.ecn.unwrap_or(base.ecn),
             gain_shift: table.gain_shift.unwrap_or(base.gain_shift),
@@ -187,6 +195,7 @@ impl From<Table> for TransportSpec {
             tail_loss_probe: table.tail_loss_probe.unwrap_or(base.tail_loss_probe),
             timer_slack: table.timer_slack.unwrap_or(base.timer_slack),
             small_queue: table.small_queue.unwrap_or(base.small_queue),
+            shaper: table.shaper.or(base.shaper),
             processing: table.processing.unwrap_or(base.processing),
         }
     }

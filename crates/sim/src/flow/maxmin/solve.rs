@@ -2,6 +2,7 @@
 
 use super::{MaxMin, NOBODY};
 use crate::flow::levels::upwards;
+use crate::flow::shares::Shares;
 
 /// Of so many links that are looked at, the sums of one are found anew from its flows, so that rounding
 /// does not add up.
@@ -18,7 +19,7 @@ struct Fair {
     more: bool,
 }
 
-impl MaxMin {
+impl<S: Shares> MaxMin<S> {
     /// Brings all rates up to date.
     pub fn solve(&mut self) {
         let mut free = std::mem::take(&mut self.free);
@@ -36,14 +37,16 @@ impl MaxMin {
     /// Finds a link that limits a free flow, for a start: that which would give it least.
     fn place(&mut self, flow: u32) {
         let weight = self.ways.weight(flow);
-        let share = |link: u32| {
+        let share = |(hop, link): (usize, u32)| {
             let entry = &self.levels.links[link as usize];
             let taken = self.levels.sums[link as usize].taken;
-            ((entry.capacity - taken) / (entry.weight + weight), link)
+            let load = weight * self.ways.share(flow, hop);
+            ((entry.capacity - taken) / (entry.weight + load), link)
         };
         let less =
             |least: (f64, u32), next: (f64, u32)| if next.0 < least.0 { next } else { least };
-        let (share, link) = self.ways.of(flow).map(share).fold((f64::INFINITY, NOBODY), less);
+        let shares = self.ways.of(flow).enumerate().map(share);
+        let (share, link) = shares.fold((f64::INFINITY, NOBODY), less);
         self.join(flow, link);
         if self.levels.level(link) == f64::INFINITY {
             self.levels.limit(link, share.max(0.0));
@@ -115,7 +118,7 @@ impl MaxMin {
     fn fair(&self, link: u32) -> Fair {
         let entry = &self.levels.links[link as usize];
         let weight_of =
-            |flows: &[u32]| flows.iter().map(|&flow| self.ways.weight(flow)).sum::<f64>();
+            |flows: &[u32]| flows.iter().map(|&flow| self.ways.load(flow, link)).sum::<f64>();
         let own = weight_of(self.members.own(link));
         let others = self.members.others(link);
         let share = entry.capacity / (own + weight_of(others));
@@ -125,7 +128,7 @@ impl MaxMin {
             let (mut taken, mut most, mut weight, mut least) = (0.0, 0.0, own, f64::INFINITY);
             for &flow in others {
                 let limit = self.levels.level(self.flows[flow as usize].at);
-                let w = self.ways.weight(flow);
+                let w = self.ways.load(flow, link);
                 // Without a branch, for nobody can tell which way it goes.
                 let low = limit <= level * (1.0 + self.tie);
                 taken += if low { limit * w } else { 0.0 };
@@ -158,12 +161,13 @@ impl MaxMin {
 
     /// From now on `link` limits a flow, which gets less than before.
     fn take(&mut self, flow: u32, link: u32) {
-        let (from, weight) = (self.flows[flow as usize].at, self.ways.weight(flow));
+        let from = self.flows[flow as usize].at;
+        let load = self.ways.load(flow, from);
         let (old, level) = (self.levels.level(from), self.levels.level(link));
         self.quit(flow);
         self.join(flow, link);
         self.effort.given += 1;
-        self.levels.give_up(from, weight * old, upwards(level));
+        self.levels.give_up(from, load * old, upwards(level));
         self.levels.shift(link, &self.ways, &[flow], level - old, 0.0);
     }
 }

@@ -2,20 +2,26 @@ use super::*;
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, variable};
 use proptest::prelude::*;
 
-/// A flow as the references see it: its links, weight and cap.
+mod spread;
+
+/// A flow as the references see it: its links, the share of it that each carries (all where there are
+/// none), weight and cap.
 #[derive(Clone, Debug)]
 struct Plain {
     links: Vec<u32>,
+    shares: Vec<f64>,
     weight: f64,
     cap: f64,
 }
 
 impl Plain {
     fn over(links: &[u32]) -> Plain {
-        Plain { links: links.to_vec(), weight: 1.0, cap: f64::INFINITY }
+        Plain { links: links.to_vec(), shares: vec![], weight: 1.0, cap: f64::INFINITY }
     }
-    fn uses(&self, link: usize) -> bool {
-        self.links.contains(&(link as u32))
+    /// The share of it on a link.
+    fn share(&self, link: usize) -> f64 {
+        let at = self.links.iter().position(|other| *other == link as u32);
+        at.map_or(0.0, |at| self.shares.get(at).copied().unwrap_or(1.0))
     }
     /// It never ends.
     fn enter(&self, solver: &mut MaxMin) -> FlowKey {
@@ -29,12 +35,11 @@ fn filled(capacities: &[f64], flows: &[Plain]) -> Vec<f64> {
     let mut growing: Vec<usize> = (0..flows.len()).collect();
     while !growing.is_empty() {
         let room = |link: usize, rates: &[f64]| {
-            let on = flows.iter().zip(rates).filter(|(flow, _)| flow.uses(link));
-            capacities[link] - on.map(|(_, rate)| rate).sum::<f64>()
+            let on = flows.iter().zip(rates).map(|(flow, rate)| flow.share(link) * rate);
+            capacities[link] - on.sum::<f64>()
         };
         let weight = |link: usize| {
-            let on = growing.iter().filter(|&&at| flows[at].uses(link));
-            on.map(|&at| flows[at].weight).sum::<f64>()
+            growing.iter().map(|&at| flows[at].share(link) * flows[at].weight).sum::<f64>()
         };
         let by_links = (0..capacities.len()).filter(|&link| weight(link) > 0.0);
         let by_caps = growing.iter().map(|&at| (flows[at].cap - rates[at]) / flows[at].weight);
@@ -65,7 +70,7 @@ fn program(
     let objective = goal.map_or(Expression::from(level), |at| Expression::from(rate[at]));
     let mut model = variables.maximise(objective).using(good_lp::microlp);
     for (link, &capacity) in capacities.iter().enumerate() {
-        let on = (0..flows.len()).filter(|&at| flows[at].uses(link)).map(|at| rate[at]);
+        let on = (0..flows.len()).map(|at| flows[at].share(link) * rate[at]);
         model = model.with(constraint!(on.sum::<Expression>() <= capacity));
     }
     for (at, flow) in flows.iter().enumerate() {
@@ -109,6 +114,7 @@ fn flow(links: usize) -> impl Strategy<Value = Plain> {
     let weight = prop::sample::select(vec![1.0, 1.0, 2.0, 0.5, 3.0]);
     (some, weight, prop::option::of(0.1f64..5.0)).prop_map(|(links, weight, cap)| Plain {
         links: links.into_iter().collect(),
+        shares: vec![],
         weight,
         cap: cap.unwrap_or(f64::INFINITY),
     })
@@ -219,6 +225,7 @@ proptest! {
                 links.truncate(1 + rng.below(6) as usize);
                 links
             },
+            shares: vec![],
             weight: [1.0, 2.0, 0.25][rng.below(3) as usize],
             cap: f64::INFINITY,
         };

@@ -1,0 +1,99 @@
+//! Queues that went on without their discipline: as a table of the result, and on the terminal.
+
+use super::table::{Cell, Column, Table, fit, set};
+use super::tables::{field, node, port, scheme, seed};
+use super::words::{grouped, quantity};
+use crate::metrics::Unit;
+use crate::record::{NEVER, RunRecord, RunSet, StoppedRow};
+use std::borrow::Cow;
+
+/// Queues that are told on the terminal, at most.
+const TOLD: usize = 3;
+
+/// One row per queue.
+pub static STOPPED: Table<StoppedRow> = Table {
+    name: "stopped",
+    meaning: "One row per queue whose discipline, a program of an object file, was stopped; the packets of \
+              that queue passed from then on.",
+    csv: true,
+    rows: |run| Cow::Borrowed(&run.stopped),
+    len: |run| run.stopped.len(),
+    blank: StoppedRow::default,
+    columns: &[
+        scheme(),
+        seed(),
+        field!("t_ps", Count, t_ps, "When it broke a rule."),
+        node(|e| Some(e.port)),
+        port(|e| Some(e.port)),
+        field!(
+            "bump",
+            Maybe,
+            bump,
+            "Of a virtual queue: number of its table at its switch; null for a queue of the switch itself."
+        ),
+        field!("class", Count, class, "Class of its packets; zero where all share one queue."),
+        field!("unjudged", Count, unjudged, "Packets that passed unjudged, that one included."),
+        Column {
+            name: "why",
+            meaning: "The rule that it broke.",
+            cell: Cell::Text(|e| &e.why, |e, v| set(&mut e.why, Some(v.into()))),
+        },
+        Column {
+            name: "port_index",
+            meaning: super::tables::PORT_INDEX,
+            cell: Cell::Count(|e| e.port as u64, |e, v| fit(&mut e.port, v)),
+        },
+    ],
+};
+
+/// A sentence for each of the first queues, and how many more there are.
+pub fn told(set: &RunSet) -> Vec<String> {
+    let runs = set.in_order().into_iter();
+    let all: Vec<(&RunRecord, &StoppedRow)> =
+        runs.flat_map(|run| run.stopped.iter().map(move |one| (run, one))).collect();
+    let mut out: Vec<String> = all.iter().take(TOLD).map(|(run, one)| sentence(run, one)).collect();
+    if let Some(more) = all.len().checked_sub(TOLD).filter(|&more| more > 0) {
+        out.push(format!("{} more programs stopped: see stopped.csv.", grouped(more as u64)));
+    }
+    out
+}
+
+fn sentence(run: &RunRecord, one: &StoppedRow) -> String {
+    let port = run.ports.get(one.port as usize);
+    let place = port.map_or(String::new(), |port| format!("{}-{}", port.node, port.port));
+    format!(
+        "{}, seed {}: the program of the {} of {place} was stopped at {}, {} packets passed since: {}.",
+        run.scheme,
+        run.seed,
+        if one.bump == NEVER { "queue" } else { "virtual queue" },
+        quantity(Unit::Seconds, one.t_ps as f64 / 1e12),
+        grouped(one.unjudged),
+        one.why
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::tests::fake;
+
+    #[test]
+    fn stopped_programs_are_told_by_place_time_and_cause() {
+        let mut set = fake(1);
+        assert_eq!(told(&set), [""; 0]);
+        let why = String::from("it ran for more instructions than allowed");
+        let row = StoppedRow { t_ps: 2_500_000, unjudged: 12_000, why, ..StoppedRow::default() };
+        set.runs[0].stopped = vec![row.clone(), StoppedRow { bump: 0, ..row.clone() }, row.clone(), row];
+        let place = format!("{}-{}", set.runs[0].ports[0].node, set.runs[0].ports[0].port);
+        let said = told(&set);
+        assert_eq!(
+            said[0],
+            format!(
+                "tcp, seed 1: the program of the queue of {place} was stopped at 2.500 µs, 12,000 \
+                 packets passed since: it ran for more instructions than allowed."
+            )
+        );
+        assert!(said[1].contains("of the virtual queue of"), "{said:?}");
+        assert_eq!(said[3], "1 more programs stopped: see stopped.csv.");
+    }
+}

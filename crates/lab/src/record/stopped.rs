@@ -1,0 +1,26 @@
+//! Queues that went on without their discipline.
+
+use super::NEVER;
+
+/// A queue whose discipline failed: its packets passed from then on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoppedRow {
+    /// When, in picoseconds.
+    pub t_ps: u64,
+    /// Index into [`super::RunRecord::ports`]: the port of the switch that the queue is of.
+    pub port: u32,
+    /// Of a virtual queue: the number of its table at the switch; [`NEVER`] for the switch's own queue.
+    pub bump: u64,
+    /// The class of its packets; zero where all share one queue.
+    pub class: u8,
+    /// Packets that nobody judged, the one at which it failed included.
+    pub unjudged: u64,
+    /// Why.
+    pub why: String,
+}
+
+impl Default for StoppedRow {
+    fn default() -> StoppedRow {
+        StoppedRow { t_ps: 0, port: 0, bump: NEVER, class: 0, unjudged: 0, why: String::new() }
+    }
+}

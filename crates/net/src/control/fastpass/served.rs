@@ -1,0 +1,320 @@
+//! A batch's visits to waiting pairs: what the time of an allocator goes into.
+//!
+//! There is hardly a branch that depends on the data, as half of them would be mispredicted: what a visit
+//! may leave is written to the end of each list it may belong to, and then the lists that it does belong
+//! to become longer. Where many pairs get nothing, these are found first, 64 pairs at a time.
+
+use super::active::ActivePairs;
+use super::allocate::Grant;
+use super::visit::{Ends, Head, join, key};
+
+/// As long as so many of 64 pairs get something, it does not pay to find those that do not: at first
+/// visits.
+const MANY: usize = 44;
+/// The same at later visits, which cost less.
+const MANY_LATER: usize = 30;
+
+/// A pair that got something, and what.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    head: Head,
+    granted: u64,
+}
+
+impl From<Pair> for Head {
+    fn from(pair: Pair) -> Head {
+        pair.head
+    }
+}
+
+/// What visits leave. The lists stay as long as they ever were, so that they are filled once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Served {
+    /// What those got that are done: active pairs, then pairs that asked since the last batch.
+    grants: Vec<Grant>,
+    /// Those that cannot get more, in the order of last visits.
+    gone: Vec<Pair>,
+    /// Those that may get more.
+    live: Vec<Pair>,
+    /// Who was done at a later visit.
+    late: Vec<u32>,
+    ends: Lengths,
+}
+
+/// How much of the lists is in use.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lengths {
+    /// Grants to active pairs, which stop being active.
+    done: usize,
+    grants: usize,
+    gone: usize,
+    live: usize,
+    late: usize,
+}
+
+/// The first visits of a batch, or of a class in it.
+pub(super) struct First<'a> {
+    /// Active pairs.
+    pub(super) waiting: &'a mut Vec<Head>,
+    /// Where those begin that are to be visited.
+    pub(super) from: usize,
+    /// What was asked for since the last batch.
+    pub(super) asked: &'a mut Vec<Head>,
+    pub(super) ends: &'a mut Ends,
+    pub(super) active: &'a mut ActivePairs,
+    pub(super) served: &'a mut Served,
+}
+
+impl First<'_> {
+    /// Visits all of them. A visit takes what `take` chooses of the free slots, and says how many that is.
+    pub(super) fn visits(self, mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32)) {
+        let First { waiting, from, asked, ends, active, served } = self;
+        served.clear(waiting.len() - from + asked.len());
+        served.first(waiting, from, ends, &mut take);
+        served.asked(asked, waiting, ends, active, &mut take);
+    }
+}
+
+/// The lists while first visits write to them: all as long as there are pairs to visit.
+struct Lists<'a> {
+    grants: &'a mut [Grant],
+    live: &'a mut [Pair],
+    /// Pairs that got something.
+    served: usize,
+    /// Those of them that got all.
+    ended: usize,
+}
+
+impl Lists<'_> {
+    /// A visit gave so many slots to a pair, or none. Whether it gave any.
+    #[inline(always)]
+    fn put(&mut self, head: Head, slots: u64, count: u32) -> bool {
+        let (after, got) = (head.less(count), slots != 0);
+        self.grants[self.ended] = head.grant(slots);
+        // Who got something, but not all, wants more.
+        self.live[self.served - self.ended] = Pair { head: after, granted: slots };
+        self.served += usize::from(got);
+        self.ended += usize::from(after.left() == 0);
+        got
+    }
+}
+
+/// One more visit to each of some pairs.
+struct Round<'a> {
+    live: &'a mut [Pair],
+    gone: &'a mut [Pair],
+    /// Pairs that may get still more.
+    kept: usize,
+    /// Pairs that cannot.
+    left: usize,
+}
+
+impl Round<'_> {
+    #[inline(always)]
+    fn visit(
+        &mut self,
+        at: usize,
+        ends: &mut Ends,
+        take: &mut impl FnMut(u64, Head) -> (u64, u32),
+    ) {
+        let Pair { head, granted } = self.live[at];
+        let (slots, count) = take(ends.free(head), head);
+        ends.take(head, slots);
+        let pair = Pair { head: head.less(count), granted: granted | slots };
+        let stays = (slots != 0) & (pair.head.left() != 0);
+        self.live[self.kept] = pair;
+        self.gone[self.left] = pair;
+        self.kept += usize::from(stays);
+        self.left += usize::from(!stays);
+    }
+    /// There is nothing left for a pair.
+    #[inline(always)]
+    fn give_up(&mut self, at: usize) {
+        self.gone[self.left] = self.live[at];
+        self.left += 1;
+    }
+}
+
+impl Served {
+    /// Nothing has been granted; there is room for so many pairs.
+    fn clear(&mut self, pairs: usize) {
+        if self.late.len() <= pairs {
+            let length = pairs + pairs / 2 + 1;
+            self.grants.resize(length, Grant::default());
+            self.gone.resize(length, Pair::default());
+            self.live.resize(length, Pair::default());
+            self.late.resize(length, 0);
+        }
+        self.ends = Lengths::default();
+    }
+    /// The lists from where they are free: room for so many pairs.
+    #[inline(always)]
+    fn lists(&mut self, pairs: usize) -> Lists<'_> {
+        let Lengths { grants, live, .. } = self.ends;
+        let grants = &mut self.grants[grants..][..=pairs];
+        let live = &mut self.live[live..][..=pairs];
+        Lists { grants, live, served: 0, ended: 0 }
+    }
+    /// Visits the pairs behind place `from`. Those that get nothing stay there, in order.
+    #[inline(never)]
+    fn first(
+        &mut self,
+        waiting: &mut Vec<Head>,
+        from: usize,
+        ends: &mut Ends,
+        mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
+    ) {
+        let pairs = &mut waiting[from..];
+        let mut lists = self.lists(pairs.len());
+        let mut few = false;
+        for from in (0..pairs.len()).step_by(64) {
+            let (to, before) = (pairs.len().min(from + 64), lists.served);
+            if few {
+                let mut cannot = hopeless(&pairs[from..to], ends);
+                for i in ones(!cannot & (!0 >> (64 - (to - from)))) {
+                    let head = pairs[from + i];
+                    let (slots, count) = take(ends.free(head), head, ends);
+                    ends.take(head, slots);
+                    cannot |= u64::from(!lists.put(head, slots, count)) << i;
+                }
+                for (to, i) in (from - before..).zip(ones(cannot)) {
+                    pairs[to] = pairs[from + i];
+                }
+            } else {
+                for at in from..to {
+                    let head = pairs[at];
+                    let (slots, count) = take(ends.free(head), head, ends);
+                    ends.take(head, slots);
+                    pairs[at - lists.served] = head;
+                    lists.put(head, slots, count);
+                }
+            }
+            few = lists.served - before < MANY;
+        }
+        let Lists { served, ended, .. } = lists;
+        waiting.truncate(waiting.len() - served);
+        self.ends = Lengths { done: ended, grants: ended, live: served - ended, ..self.ends };
+    }
+    /// Visits pairs that asked since the last batch. Those that get nothing are appended to `waiting`; those
+    /// that get all at once never become active.
+    #[inline(never)]
+    fn asked(
+        &mut self,
+        asked: &mut Vec<Head>,
+        waiting: &mut Vec<Head>,
+        ends: &mut Ends,
+        active: &mut ActivePairs,
+        mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
+    ) {
+        let mut lists = self.lists(asked.len());
+        let mut kept = 0;
+        for at in 0..asked.len() {
+            let head = asked[at];
+            if active.is_active(head.key()) {
+                asked[kept] = head;
+                kept += usize::from(!join(head, active, ends));
+                continue;
+            }
+            let (slots, count) = take(ends.free(head), head, ends);
+            ends.take(head, slots);
+            let got = lists.put(head, slots, count);
+            if head.left() == count {
+                ends.leave(head);
+                continue;
+            }
+            active.begin(head.key());
+            if !got {
+                waiting.push(head);
+            }
+        }
+        asked.truncate(kept);
+        let Lists { served, ended, .. } = lists;
+        self.ends.grants += ended;
+        self.ends.live += served - ended;
+    }
+    /// Visits those that may get more, again and again, until nobody can.
+    #[inline(never)]
+    pub(super) fn rounds(
+        &mut self,
+        ends: &mut Ends,
+        mut take: impl FnMut(u64, Head) -> (u64, u32),
+    ) {
+        while self.ends.live > 0 {
+            self.round(ends, &mut take);
+        }
+    }
+    #[inline(always)]
+    fn round(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Head) -> (u64, u32)) {
+        let pairs = self.ends.live;
+        let live = &mut self.live[..pairs];
+        let gone = &mut self.gone[self.ends.gone..][..pairs];
+        let mut round = Round { live, gone, kept: 0, left: 0 };
+        let mut few = true;
+        for from in (0..pairs).step_by(64) {
+            let (to, before) = (pairs.min(from + 64), round.left);
+            if few {
+                let cannot = hopeless(&round.live[from..to], ends);
+                ones(cannot).for_each(|i| round.give_up(from + i));
+                let can = !cannot & (!0 >> (64 - (to - from)));
+                ones(can).for_each(|i| round.visit(from + i, ends, take));
+            } else {
+                (from..to).for_each(|at| round.visit(at, ends, take));
+            }
+            few = round.left - before > 64 - MANY_LATER;
+        }
+        let Round { kept, left, .. } = round;
+        self.ends.gone += left;
+        self.ends.live = kept;
+    }
+    /// Writes what was granted; who waits on does so behind `waiting`, in the order of service.
+    #[inline(never)]
+    pub(super) fn settle(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
+        let Served { grants, gone, live, late, ends } = self;
+        out.extend_from_slice(&grants[..ends.grants]);
+        for pairs in [&gone[..ends.gone], &live[..ends.live]] {
+            let old = waiting.len();
+            waiting.resize(old + pairs.len() + 1, Head::default());
+            let places = &mut waiting[old..];
+            let late = &mut late[ends.late..][..=pairs.len()];
+            let (mut wait, mut done) = (0, 0);
+            out.extend(pairs.iter().map(|pair| {
+                places[wait] = pair.head;
+                late[done] = pair.head.key();
+                wait += usize::from(pair.head.left() != 0);
+                done += usize::from(pair.head.left() == 0);
+                pair.head.grant(pair.granted)
+            }));
+            waiting.truncate(old + wait);
+            ends.late += done;
+        }
+    }
+    /// Active pairs that got all, once they are settled.
+    pub(super) fn done(&self) -> impl Iterator<Item = u32> {
+        let at_once = self.grants[..self.ends.done].iter().map(|grant| key(grant.src, grant.dst));
+        at_once.chain(self.late[..self.ends.late].iter().copied())
+    }
+    /// Memory in bytes.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.grants.capacity() * size_of::<Grant>()
+            + (self.gone.capacity() + self.live.capacity()) * size_of::<Pair>()
+            + self.late.capacity() * 4
+    }
+}
+
+/// Bit `i`: pair `i` cannot get anything.
+#[inline(always)]
+fn hopeless<T: Copy + Into<Head>>(pairs: &[T], ends: &Ends) -> u64 {
+    let free = pairs.iter().rev().map(|&pair| ends.free(pair.into()));
+    free.fold(0, |cannot: u64, free| cannot.wrapping_add(cannot).wrapping_add((free == 0).into()))
+}
+
+/// The places of ones, the lowest first.
+#[inline(always)]
+fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        lowest
+    })
+}

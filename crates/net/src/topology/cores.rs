@@ -1,0 +1,229 @@
+//! Core packet switches behind the circuit switches of a hybrid fabric: racks' uplinks and core ports end at the
+//! same patch panels, which join uplinks with core ports or with each other.
+
+use super::builder::{Builder, count, positive};
+use super::hybrid::{CircuitNetSpec, HybridSpec, Roles};
+use super::{Lane, NO_POD};
+use crate::error::SpecError;
+use crate::id::{NodeId, PortId};
+use crate::units::Rate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Core packet switches (`core0`, …), all alike, whose ports end at the circuit switches.
+///
+/// Source: Poutievski et al., "Jupiter Evolving: Transforming Google's Datacenter Network via Optical Circuit
+/// Switches and Software-Defined Networking", SIGCOMM 2022, section 2: blocks and spines are joined by optical
+/// circuit switches.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CoreNetSpec {
+    /// Core switches.
+    #[schemars(range(min = 1, max = 256))]
+    pub switches: u32,
+    /// Ports of each: as many at every circuit switch, and as many for every rack.
+    pub ports: u32,
+    /// Rate of what its ports send; that of a circuit unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+}
+
+/// Most ports at all circuit switches together: a plan names each of its circuits in one message.
+const MOST_PORTS: u64 = 3_000;
+
+impl CoreNetSpec {
+    pub(super) fn check(&self, fabric: &HybridSpec) -> Result<(), SpecError> {
+        let fail = |key: &str, why: String| Err(SpecError::new(key, why));
+        let Some(circuits) = &fabric.circuits else {
+            return fail(
+                "core",
+                "`core` needs `circuits`: its ports end at circuit switches, for example \
+                 circuits = { switches = 8, rate = \"10Gbps\", dark = \"changed\" }"
+                    .into(),
+            );
+        };
+        if fabric.packet.is_some() {
+            let why =
+                "`core` and `packet` exclude each other: the core is what carries packets here";
+            return fail("packet", why.into());
+        }
+        count("core.switches", self.switches, 256)?;
+        positive("core.rate", self.rate.unwrap_or(circuits.rate))?;
+        self.spread(u64::from(fabric.racks), u64::from(circuits.switches))
+    }
+
+    /// Its ports go evenly to racks and to circuit switches, and there are uplinks for them.
+    fn spread(&self, racks: u64, panels: u64) -> Result<(), SpecError> {
+        let fail = |key: &str, why: String| Err(SpecError::new(key, why));
+        let (each, cores) = (u64::from(self.ports), u64::from(self.switches));
+        let (ports, uplinks) = (each * cores, racks * panels);
+        let evenly = |of: &str, key: &str, by: u64| {
+            format!("`ports` = {each}: as many {of}, so it has to be a multiple of `{key}`, {by}")
+        };
+        if each == 0 || !each.is_multiple_of(racks) {
+            return fail("core.ports", evenly("can lead to every rack", "racks", racks));
+        }
+        if !each.is_multiple_of(panels) {
+            return fail(
+                "core.ports",
+                evenly("are at every circuit switch", "circuits.switches", panels),
+            );
+        }
+        if ports > uplinks {
+            let why = format!(
+                "{cores} core switches of {each} ports have {ports} together, more than the {uplinks} uplinks of \
+                 {racks} racks with {panels} each: some would have nothing to be joined with"
+            );
+            return fail("core.ports", why);
+        }
+        if ports + uplinks > MOST_PORTS {
+            let all = ports + uplinks;
+            let why = format!(
+                "racks and core have {all} ports at circuit switches: at most {MOST_PORTS} with a `core`"
+            );
+            return fail("core", why);
+        }
+        Ok(())
+    }
+
+    /// Its switches, linked to the circuit switches.
+    pub(super) fn build(
+        &self,
+        roles: Roles,
+        circuits: &CircuitNetSpec,
+        b: &mut Builder,
+    ) -> Vec<NodeId> {
+        let up = Lane { rate: self.rate.unwrap_or(circuits.rate), delay: circuits.delay };
+        let down = Lane { rate: circuits.rate, delay: circuits.delay };
+        let one = |at| {
+            let node = b.switch(format!("core{at}"), 3, NO_POD);
+            for panel in roles.circuit_switches() {
+                (0..roles.slots).for_each(|_| b.cable(node, panel, up, down));
+            }
+            node
+        };
+        (0..self.switches).map(one).collect()
+    }
+}
+
+/// Where a core is: what has a port at each circuit switch is an *end*. First come the racks, one end each, then
+/// those of core switches, one by one.
+impl Roles {
+    /// Ends at each circuit switch.
+    pub fn ends(&self) -> u32 {
+        self.racks + self.cores * self.slots
+    }
+    /// Switches with ports at circuit switches: racks first, then cores.
+    pub fn seats(&self) -> u32 {
+        self.racks + self.cores
+    }
+    /// The switch that has an end: a rack's number, or from `racks` on a core's.
+    pub fn seat_of(&self, end: u32) -> u32 {
+        match end.checked_sub(self.racks) {
+            None => end,
+            Some(core) => self.racks + core / self.slots.max(1),
+        }
+    }
+    /// The node of such a switch.
+    pub fn node_of(&self, seat: u32) -> NodeId {
+        match seat.checked_sub(self.racks) {
+            None => self.tor(seat),
+            Some(core) => {
+                let first = self.racks * (self.hosts + 1) + u32::from(self.packet) + self.uplinks;
+                NodeId(first + core)
+            }
+        }
+    }
+    /// The ends of such a switch.
+    pub fn ends_of(&self, seat: u32) -> std::ops::Range<u32> {
+        match seat.checked_sub(self.racks) {
+            None => seat..seat + 1,
+            Some(core) => {
+                let first = self.racks + core * self.slots;
+                first..first + self.slots
+            }
+        }
+    }
+    /// The port by which an end is at a circuit switch.
+    pub fn end_port(&self, end: u32, uplink: u32) -> PortId {
+        match end.checked_sub(self.racks) {
+            None => self.circuit_port(uplink),
+            Some(core) => PortId((uplink * self.slots + core % self.slots.max(1)) as u16),
+        }
+    }
+    /// The port by which such a switch hears the scheduler.
+    pub fn news_port(&self, seat: u32) -> PortId {
+        match seat < self.racks {
+            true => self.control_port(),
+            false => PortId((self.uplinks * self.slots) as u16),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+    use crate::topology::{Dark, TopologySpec};
+
+    fn fabric() -> HybridSpec {
+        let circuits = CircuitNetSpec {
+            switches: 4,
+            rate: Rate(10_000_000_000),
+            delay: Time::us(1),
+            reconfiguration: Time::ms(1),
+            dark: Dark::Changed,
+        };
+        let core = CoreNetSpec { switches: 2, ports: 8, rate: None };
+        HybridSpec { circuits: Some(circuits), core: Some(core), ..HybridSpec::new(4, 2) }
+    }
+
+    #[test]
+    fn ends_are_where_roles_say() {
+        let spec = fabric();
+        let graph = TopologySpec::Hybrid(spec.clone()).build().unwrap();
+        let (roles, wiring) = (spec.roles(), graph.wiring());
+        assert_eq!((roles.ends(), roles.seats(), roles.slots), (8, 6, 2));
+        for end in 0..roles.ends() {
+            let seat = roles.seat_of(end);
+            assert!(roles.ends_of(seat).contains(&end));
+            let node = roles.node_of(seat);
+            let name = if seat < 4 { format!("tor{seat}") } else { format!("core{}", seat - 4) };
+            assert_eq!(graph.nodes[node.at()].name, name);
+            for uplink in 0..4 {
+                let far = wiring.of(node)[roles.end_port(end, uplink).at()].far;
+                assert_eq!(graph.nodes[far.node.at()].name, format!("circuit{uplink}"));
+                assert_eq!(u32::from(far.port.0), end);
+            }
+            let far = wiring.of(node)[roles.news_port(seat).at()].far;
+            let at = (graph.nodes[far.node.at()].name.clone(), u32::from(far.port.0));
+            assert_eq!(at, ("scheduler".into(), seat));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let no = |change: &dyn Fn(&mut HybridSpec)| {
+            let mut spec = fabric();
+            change(&mut spec);
+            TopologySpec::Hybrid(spec).build().unwrap_err()
+        };
+        let core = |spec: &mut HybridSpec, switches, ports| {
+            spec.core = Some(CoreNetSpec { switches, ports, rate: None });
+        };
+        let zero = no(&|spec| {
+            spec.core.iter_mut().for_each(|core| core.rate = Some(Rate(0)));
+        });
+        assert_eq!(zero.key, "core.rate");
+        assert!(zero.message.contains("above zero"), "{zero}");
+        let many = no(&|spec| core(spec, 3, 8));
+        assert_eq!(many.key, "core.ports");
+        assert!(many.message.contains("more than the 16 uplinks"), "{many}");
+        assert!(no(&|spec| core(spec, 1, 6)).message.contains("`racks`, 4"));
+        assert!(no(&|spec| core(spec, 1, 0)).message.contains("`racks`, 4"));
+        assert_eq!(no(&|spec| core(spec, 0, 8)).key, "core.switches");
+        let odd = no(&|spec| spec.circuits.iter_mut().for_each(|c| c.switches = 3));
+        assert!(odd.message.contains("`circuits.switches`, 3"), "{odd}");
+        assert_eq!(no(&|spec| spec.circuits = None).key, "core");
+    }
+}

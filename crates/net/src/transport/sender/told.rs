@@ -1,0 +1,99 @@
+//! What the network says of paths: with every acknowledgement, and with messages of its own.
+//!
+//! An acknowledgement tells what was so when it left the far rack, a message what is so, or soon will be. So
+//! acknowledgements count again once they are of something that went after the message came into force: if a
+//! later message gets lost, they tell the same a round trip later.
+
+use super::Sender;
+use crate::frame::{Circuits, Packet};
+use crate::time::Time;
+use crate::transport::congestion::Congestion;
+
+/// What a message said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    circuits: Circuits,
+    /// From when on it is so.
+    from: Time,
+}
+
+impl Sender {
+    /// A message from the switch of its rack: the class of path that is active from `from` on, and whether a
+    /// circuit is announced. What is sent from now on is for that path.
+    pub fn on_path_news(&mut self, circuits: Circuits, from: Time) {
+        self.told = Some(Told { circuits, from });
+        if let Some(paths) = &mut self.paths {
+            paths.activate(circuits.active());
+            self.algorithm.select(paths.active());
+        }
+        self.algorithm.on_circuit(circuits.announced(), self.recovering);
+    }
+
+    /// What is known of paths when an acknowledgement comes of something that went `rtt` nanoseconds ago.
+    #[inline]
+    pub(super) fn heard(&self, packet: &Packet, rtt: u32, now: Time) -> Circuits {
+        match self.told {
+            Some(told) if now.since(Time::ns(rtt.into())) < told.from => told.circuits,
+            _ => packet.circuits,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::FlowId;
+    use crate::transport::TransportSpec;
+    use crate::transport::congestion::AlgorithmKind;
+
+    const CIRCUIT: Circuits = Circuits::from_bits(64 | 1 << 3).unwrap();
+
+    /// An acknowledgement of the first `una` segments, of what went at `sent`.
+    fn ack(una: u32, sent: Time, circuits: Circuits) -> Packet {
+        Packet { seq: una, stamp: sent.as_ns() as u32, circuits, ..Packet::default() }
+    }
+
+    fn connection(kind: AlgorithmKind) -> (Sender, crate::transport::Transport) {
+        let transport = TransportSpec::of(kind).build().unwrap();
+        let mut sender = Sender::new(&transport);
+        sender.push(FlowId(0), 1_000_000, &transport, Time::ZERO);
+        (sender, transport)
+    }
+
+    /// As many as the window allows.
+    fn send(sender: &mut Sender, transport: &crate::transport::Transport, now: Time) -> usize {
+        std::iter::from_fn(|| sender.next_segment(transport, now)).count()
+    }
+
+    #[test]
+    fn tdtcp_has_another_window_at_once() {
+        let (mut sender, transport) = connection(AlgorithmKind::Tdtcp);
+        assert_eq!(send(&mut sender, &transport, Time::ZERO), 10);
+        sender.on_path_news(CIRCUIT, Time::us(30));
+        assert_eq!(send(&mut sender, &transport, Time::us(5)), 10, "a window for each path");
+        // What left before it came into force knows nothing of it.
+        sender.on_ack(&ack(1, Time::ZERO, Circuits::default()), &transport, Time::us(20));
+        assert_eq!(sender.paths.as_ref().unwrap().active(), 1);
+        // What left later does: the circuit went away, and the message that said so was lost.
+        sender.on_ack(&ack(2, Time::us(30), Circuits::default()), &transport, Time::us(90));
+        assert_eq!(sender.paths.as_ref().unwrap().active(), 0);
+        sender.on_ack(&ack(3, Time::us(31), CIRCUIT), &transport, Time::us(95));
+        assert_eq!(sender.paths.as_ref().unwrap().active(), 1);
+    }
+
+    #[test]
+    fn retcp_jumps_at_once_and_once() {
+        let (mut sender, transport) = connection(AlgorithmKind::Retcp);
+        assert_eq!(send(&mut sender, &transport, Time::ZERO), 10);
+        sender.on_path_news(CIRCUIT, Time::us(30));
+        assert_eq!(send(&mut sender, &transport, Time::us(5)), 10, "the window has doubled");
+        sender.on_ack(&ack(1, Time::ZERO, Circuits::default()), &transport, Time::us(20));
+        assert_eq!(sender.window(), 21);
+        sender.on_ack(&ack(2, Time::us(5), CIRCUIT), &transport, Time::us(40));
+        assert_eq!(sender.window(), 22);
+        sender.on_path_news(Circuits::default(), Time::us(50));
+        assert_eq!(sender.window(), 11);
+        sender.on_ack(&ack(3, Time::us(45), CIRCUIT), &transport, Time::us(60));
+        assert_eq!(sender.window(), 12);
+    }
+}

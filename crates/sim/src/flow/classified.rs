@@ -1,0 +1,115 @@
+//! Switches that put flows on their least loaded ports and move some now and then, without packets.
+//!
+//! They are those of the packet engine ([`slotline_net::route::classifier`]): here they are told in one piece
+//! what flows have sent through them, before they choose a port for a flow and before they move some.
+
+use super::engine::Engine;
+use super::fabric::Fabric;
+use super::maxmin::FlowKey;
+use super::paths::Paths;
+use slotline_net::id::{HostId, NodeId, PortId};
+use slotline_net::route::classifier::{Classifier, ClassifierSpec};
+
+/// All switches.
+#[derive(Clone, Debug)]
+pub(super) struct Classified {
+    spec: ClassifierSpec,
+    /// When flows are moved next.
+    next: u64,
+    /// By node; hosts have none.
+    switches: Vec<Option<Classifier>>,
+}
+
+impl Classified {
+    /// The switches of `fabric`.
+    pub fn new(spec: ClassifierSpec, fabric: &Fabric) -> Classified {
+        let of = |node: u32| Some(Classifier::new(fabric.wiring().of(NodeId(node)).len()));
+        let mut switches: Vec<_> = (0..fabric.nodes() as u32).map(of).collect();
+        fabric.hosts().iter().for_each(|host| switches[host.at()] = None);
+        let next = spec.period.as_ps();
+        Classified { spec, next, switches }
+    }
+
+    /// When flows are moved next.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// So much of a connection has passed the switches of a way.
+    fn carry(&mut self, fabric: &Fabric, key: (u32, HostId), way: &[u32], bytes: u64) {
+        for node in way.iter().map(|&link| fabric.near(link)) {
+            if let Some(switch) = &mut self.switches[node.at()] {
+                switch.carry(key, bytes);
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Puts the links that switches choose for `conn` into `self.way`; none where there is no way.
+    pub(super) fn classify(&mut self, conn: u32) {
+        let info = self.plan.traffic.conns[conn as usize];
+        let [mut at, goal] = [info.src, info.dst].map(|host| self.fabric.host(host));
+        let mut way = Vec::new();
+        while at != goal {
+            let Some(port) = self.exit(at, (conn, info.dst)) else {
+                way.clear();
+                break;
+            };
+            let link = self.fabric.link(at, port);
+            way.push(link);
+            at = self.fabric.far(link);
+        }
+        self.way = way;
+    }
+
+    /// The port by which a connection leaves a node. A switch that has to choose is first told what its
+    /// ports have carried.
+    fn exit(&mut self, at: NodeId, key: (u32, HostId)) -> Option<PortId> {
+        let Paths::Classified(state) = &self.paths else { return None };
+        let choices = self.fabric.routes().choices(at, key.1);
+        let Some(switch) = &state.switches[at.at()] else {
+            return self.fabric.routes().next(at, key.1, self.plan.entropy(key.0));
+        };
+        if choices.len() > 1 && !switch.knows(key) {
+            let links: Vec<u32> = choices.iter().map(|port| self.fabric.link(at, port)).collect();
+            let there: Vec<FlowKey> = links.iter().flat_map(|&link| self.keys_on(link)).collect();
+            there.into_iter().for_each(|flow| self.tally(flow));
+        }
+        let Paths::Classified(state) = &mut self.paths else { return None };
+        let choices = self.fabric.routes().choices(at, key.1);
+        state.switches[at.at()].as_mut()?.exit(key, choices)
+    }
+
+    /// Tells switches what they have forwarded of a flow, if they want to know.
+    pub(super) fn tally(&mut self, key: FlowKey) {
+        let Engine { paths: Paths::Classified(state), fabric, rates, senders, plan, .. } = self
+        else {
+            return;
+        };
+        let conn = senders.of(key).conn;
+        let bytes = senders.count(key, rates.left(key)).max(0.0).round() as u64;
+        let mut way = Vec::new();
+        rates.way(key, &mut way);
+        state.carry(fabric, (conn, plan.traffic.conns[conn as usize].dst), &way, bytes);
+    }
+
+    /// All switches move flows, where it is time.
+    pub(super) fn rearrange(&mut self) {
+        if !matches!(&self.paths, Paths::Classified(state) if state.next <= self.now) {
+            return;
+        }
+        self.senders.all().into_iter().for_each(|(key, _)| self.tally(key));
+        let Paths::Classified(state) = &mut self.paths else { return };
+        state.next = self.now.saturating_add(state.spec.period.as_ps());
+        let (moves, routes) = (state.spec.moves, self.fabric.routes());
+        for (node, switch) in (0..).map(NodeId).zip(&mut state.switches) {
+            if let Some(switch) = switch {
+                switch.rearrange(moves, |dst| routes.choices(node, dst));
+            }
+        }
+        for (key, conn) in self.senders.all() {
+            self.reroute(key, conn);
+        }
+    }
+}

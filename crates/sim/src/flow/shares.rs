@@ -1,0 +1,60 @@
+//! What share of a flow each link of its way carries.
+
+use super::ways::HEAD;
+use std::fmt::Debug;
+
+/// By flow and place on its way, the share of the flow's rate that a link carries.
+pub trait Shares: Clone + Debug + Default {
+    /// Every share is one.
+    const WHOLE: bool;
+    /// Room for one more flow.
+    fn grow(&mut self);
+    /// The shares of a flow, from the beginning of its way. Those that follow are one.
+    fn set(&mut self, flow: u32, shares: &[f64]);
+    /// The share at one place.
+    fn of(&self, flow: u32, hop: usize) -> f64;
+}
+
+/// Each flow is on one path: every link of it carries all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Whole;
+
+impl Shares for Whole {
+    const WHOLE: bool = true;
+    fn grow(&mut self) {}
+    fn set(&mut self, _flow: u32, _shares: &[f64]) {}
+    #[inline(always)]
+    fn of(&self, _flow: u32, _hop: usize) -> f64 {
+        1.0
+    }
+}
+
+/// Flows are on several paths at once: each link carries a share.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// The first of each flow, as many as there are links in a row of [`super::ways::Ways`].
+    heads: Vec<[f64; HEAD]>,
+    tails: Vec<Vec<f64>>,
+}
+
+impl Shares for Parts {
+    const WHOLE: bool = false;
+    fn grow(&mut self) {
+        self.heads.push([1.0; HEAD]);
+        self.tails.push(Vec::new());
+    }
+    fn set(&mut self, flow: u32, shares: &[f64]) {
+        let (head, tail) = shares.split_at(shares.len().min(HEAD));
+        let at = flow as usize;
+        self.heads[at] = std::array::from_fn(|hop| head.get(hop).copied().unwrap_or(1.0));
+        self.tails[at].clear();
+        self.tails[at].extend_from_slice(tail);
+    }
+    #[inline(always)]
+    fn of(&self, flow: u32, hop: usize) -> f64 {
+        match hop.checked_sub(HEAD) {
+            None => self.heads[flow as usize][hop],
+            Some(hop) => self.tails[flow as usize].get(hop).copied().unwrap_or(1.0),
+        }
+    }
+}
