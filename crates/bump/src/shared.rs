@@ -113,7 +113,7 @@ impl Levels for Shared {
         let told = Time::ps(told.0.load(Ordering::Relaxed));
         if told != known.told {
             known.hear(told, now);
-        } else if known.level <= now && known.level + queue.pace().time_for(self.others) <= now {
+        } else if known.level <= now && now - known.level >= queue.pace().time_for(self.others) {
             known.kept = Time::ZERO;
         }
         known.level

@@ -62,6 +62,7 @@ const SOURCES: [Source; 7] = [
             include_str!("../../../../bump/src/frame.rs"),
             include_str!("../../../../bump/src/classify.rs"),
             include_str!("../../../../bump/src/levels.rs"),
+            include_str!("../../../../bump/src/shared.rs"),
             include_str!("../../../../bump/src/pipeline.rs"),
         ],
         "the pipeline on frames, without input and output of packets, which the paper's has",
