@@ -234,7 +234,12 @@ impl World {
                 }
             }
             Event::Wake(end) => self.wake(end),
-            Event::Tell(number) => self.tell(number),
+            Event::Tell(number) => {
+                self.tell(number);
+                if !self.sender.is_quiet() {
+                    return;
+                }
+            }
         }
         self.pump();
     }

@@ -58,6 +58,10 @@ impl Paths {
     pub fn pipe(&self) -> u32 {
         self.board.under_way()[usize::from(self.active)]
     }
+    /// Whether nothing is in the network on any path.
+    pub fn is_quiet(&self) -> bool {
+        self.board.under_way().iter().sum::<u32>() == 0
+    }
     pub fn has_waiting(&self) -> bool {
         self.board.has_waiting()
     }

@@ -209,3 +209,46 @@ impl Receiver {
         (self.pending > 0).then(|| self.acknowledge())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::TransportSpec;
+    use crate::transport::congestion::AlgorithmKind;
+
+    /// How many of these segments, 1 us after each other from `at` on, are acknowledged at once.
+    fn at_once(
+        receiver: &mut Receiver,
+        segments: std::ops::Range<u32>,
+        at: Time,
+        transport: &Transport,
+    ) -> usize {
+        let times = (0u64..).map(|us| at + Time::us(us));
+        let reply = |(seq, now)| receiver.on_data(&Packet { seq, ..Packet::default() }, transport, now);
+        segments.zip(times).filter_map(reply).count()
+    }
+
+    #[test]
+    fn acknowledgements_are_not_delayed_where_the_sender_needs_them() {
+        let spec = TransportSpec {
+            delayed_ack: Time::ms(2),
+            min_rto: Time::ms(10),
+            ..TransportSpec::of(AlgorithmKind::NewReno)
+        };
+        let quick = TransportSpec { quick_acks: true, ..spec };
+        for (spec, counts) in [(spec, [20, 20, 1, 20]), (quick, [28, 28, 1, 28])] {
+            let (transport, mut receiver) = (spec.build().unwrap(), Receiver::new());
+            let mut count = |segments, ms| {
+                at_once(&mut receiver, segments, Time::ms(ms), &transport)
+            };
+            assert_eq!(count(0..40, 1), counts[0], "the first sixteen");
+            assert_eq!(count(40..60, 2), 10, "then every second");
+            assert_eq!(count(60..100, 20), counts[1], "sixteen after a pause");
+            assert_eq!(count(7..8, 21), counts[2], "what had come before");
+            let late = at_once(&mut receiver, 100..140, Time::ms(22), &transport);
+            assert!(late >= counts[3] - 1, "and fifteen more: {late}");
+        }
+        let none = TransportSpec { delayed_ack: Time::ZERO, ..quick };
+        assert_eq!(none.build().unwrap_err().key, "quick-acks");
+    }
+}

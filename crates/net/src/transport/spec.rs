@@ -146,6 +146,7 @@ fn defaults(schema: &mut schemars::Schema) {
         let first = [
             ("loss-recovery", serde_json::json!(LossRecovery::default())),
             ("standard", serde_json::json!(Standard::default())),
+            ("quick-acks", serde_json::json!(false)),
         ];
         for (key, default) in first {
             if let Some(property) = table["properties"].get_mut(key) {

@@ -4,6 +4,7 @@ mod news;
 mod nic;
 mod plan;
 mod results;
+mod shaper;
 mod steps;
 mod tcp;
 mod udp;
@@ -20,10 +21,11 @@ use crate::id::{FlowId, HostId, NodeId, PortId};
 use crate::rng::{Stream, mix32, mix64};
 use crate::route::Routes;
 use crate::time::Time;
-use crate::units::{Pace, Rate};
+use crate::units::Rate;
 use crate::workload::{Carrier, Flow, Start, When};
 use news::News;
 use nic::{Nic, NicConfig};
+use shaper::Shaper;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -94,8 +96,7 @@ pub struct Host {
     /// By connection, sent then received ones: its last packet and what that hashed by, under
     /// [`Spread::PerBurst`].
     bursts: Vec<(Time, u16)>,
-    /// The pace of the shaper, if there is one, and when it will have let go all it has.
-    shaper: Option<(Pace, Time)>,
+    shaper: Option<Shaper>,
     created: u64,
     consumed: u64,
     draws: u32,
@@ -141,7 +142,7 @@ impl Host {
             cpus: Vec::new(),
             triggers: triggers.collect(),
             bursts: Vec::new(),
-            shaper: plan.transport.shaper().map(|pace| (pace, Time::ZERO)),
+            shaper: plan.transport.shaper().map(Shaper::new),
             created: 0,
             consumed: 0,
             draws: 0,
@@ -184,9 +185,8 @@ impl Host {
             _ => {}
         }
         self.created += 1;
-        if let Some((pace, free_at)) = &mut self.shaper {
-            *free_at = cx.now.max(*free_at) + pace.time_for(packet.len.into());
-            cx.hold(free_at.since(cx.now));
+        if let Some(shaper) = &mut self.shaper {
+            cx.hold(shaper.hold(packet.len, cx.now));
         }
         self.nic.send(packet, cx);
     }

@@ -81,7 +81,10 @@ impl Host {
         }
         if news.is_about(tcp.header.peer) {
             tcp.sender.on_path_news(news.circuits, from);
-            self.pump(place, cx);
+            // Others go on with their next acknowledgement: not all hosts of the rack at once.
+            if tcp.sender.is_quiet() {
+                self.pump(place, cx);
+            }
         }
         true
     }

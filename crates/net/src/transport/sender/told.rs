@@ -19,7 +19,8 @@ pub(super) struct Told {
 
 impl Sender {
     /// A message from the switch of its rack: the class of path that is active from `from` on, and whether a
-    /// circuit is announced. What is sent from now on is for that path.
+    /// circuit is announced. What is sent from now on is for that path. It should go with the next acknowledgement,
+    /// if one is to come ([`Self::is_quiet`]): all hosts of a rack hear of a circuit at the same time.
     pub fn on_path_news(&mut self, circuits: Circuits, from: Time) {
         self.told = Some(Told { circuits, from });
         if let Some(paths) = &mut self.paths {
@@ -27,6 +28,14 @@ impl Sender {
             self.algorithm.select(paths.active());
         }
         self.algorithm.on_circuit(circuits.announced(), self.recovering);
+    }
+
+    /// Whether nothing is in the network, as far as is known, so that no acknowledgement will come.
+    pub fn is_quiet(&self) -> bool {
+        match &self.paths {
+            None => self.pipe() == 0,
+            Some(paths) => paths.is_quiet(),
+        }
     }
 
     /// What is known of paths when an acknowledgement comes of something that went `rtt` nanoseconds ago.
@@ -70,6 +79,7 @@ mod tests {
         let (mut sender, transport) = connection(AlgorithmKind::Tdtcp);
         assert_eq!(send(&mut sender, &transport, Time::ZERO), 10);
         sender.on_path_news(CIRCUIT, Time::us(30));
+        assert!(!sender.is_quiet());
         assert_eq!(send(&mut sender, &transport, Time::us(5)), 10, "a window for each path");
         // What left before it came into force knows nothing of it.
         sender.on_ack(&ack(1, Time::ZERO, Circuits::default()), &transport, Time::us(20));

@@ -1,0 +1,40 @@
+//! A shaper behind a host's transports: what is handed to it at a time leaves as one, when all of it would have been
+//! sent at the shaper's rate.
+
+use crate::time::Time;
+use crate::units::Pace;
+
+/// Its pace, and when it will have let go all that it has.
+pub(super) struct Shaper {
+    pace: Pace,
+    free_at: Time,
+}
+
+impl Shaper {
+    pub fn new(pace: Pace) -> Shaper {
+        Shaper { pace, free_at: Time::ZERO }
+    }
+
+    /// A packet of `bytes` is handed to it: how long it takes until that goes, with all that came at the same time.
+    #[inline]
+    pub fn hold(&mut self, bytes: u16, now: Time) -> Time {
+        self.free_at = now.max(self.free_at) + self.pace.time_for(bytes.into());
+        self.free_at.since(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Rate;
+
+    #[test]
+    fn the_rate_holds_over_any_time() {
+        let mut shaper = Shaper::new(Rate(10_000_000_000).pace());
+        let us = |tenths: u64| Time::ns(100 * tenths);
+        assert_eq!(shaper.hold(9_000, Time::us(5)), us(72));
+        assert_eq!(shaper.hold(9_000, Time::us(5)), us(144), "both go after 14.4 us");
+        assert_eq!(shaper.hold(9_000, Time::us(10)), us(166), "behind these");
+        assert_eq!(shaper.hold(125, Time::us(100)), us(1), "what was not used is lost");
+    }
+}
