@@ -72,15 +72,16 @@ impl ActivePairs {
         heads.truncate(heads.len() - new);
         self.active += new;
     }
-    /// A pair that is not active becomes so.
-    #[inline]
-    pub(super) fn begin(&mut self, pair: u32) {
+    /// A pair that is not active becomes so, or not.
+    #[inline(always)]
+    pub(super) fn begin_if(&mut self, begins: bool, pair: u32) {
         let (at, bit) = self.place(pair);
         match self.dense.get_mut(at) {
-            Some(row) => row[0] |= bit,
-            None => self.table.set(pair, 0),
+            Some(row) => row[0] |= if begins { bit } else { 0 },
+            None if begins => self.table.set(pair, 0),
+            None => {}
         }
-        self.active += 1;
+        self.active += usize::from(begins);
     }
     fn ask_table(&mut self, pair: u32, slots: u32, at: usize, bit: u64) -> Option<bool> {
         let row = self.dense.get_mut(at);

@@ -111,6 +111,66 @@ proptest! {
     }
 }
 
+/// One batch by the rules, with no list but that of the pairs: (what each has, what it still wants).
+fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
+    let crowd = pairs.len() / usize::from(n);
+    let at =
+        |end: u16, of: fn(&(u16, u16, u32)) -> u16| pairs.iter().filter(|p| of(p) == end).count();
+    let share = |&(src, dst, _): &(u16, u16, u32)| {
+        BATCH / at(src, |p| p.0).max(at(dst, |p| p.1)).min(63) as u32
+    };
+    let first = |pair| match (quantum, crowd) {
+        (BATCH, _) => BATCH,
+        (_, ..16) => share(pair).max(quantum),
+        (1, ..32) => 2,
+        _ => quantum,
+    };
+    let mut busy = BTreeMap::<(bool, u16), u64>::new();
+    let mut got = vec![0u64; pairs.len()];
+    for round in 0..=BATCH {
+        for (pair, got) in pairs.iter().zip(&mut got) {
+            let (src, dst, wants) = *pair;
+            let most = if round == 0 { first(pair) } else { quantum };
+            for _ in 0..most.min(wants - got.count_ones()) {
+                let taken = |end: &_| busy.get(end).copied().unwrap_or(0);
+                let free = !(taken(&(true, src)) | taken(&(false, dst)));
+                let slot = free & free.wrapping_neg();
+                *got |= slot;
+                *busy.entry((true, src)).or_default() |= slot;
+                *busy.entry((false, dst)).or_default() |= slot;
+            }
+        }
+    }
+    let grants = pairs.iter().zip(got).map(|(&(src, dst, _), slots)| Grant { src, dst, slots });
+    grants.filter(|grant| grant.slots != 0).collect()
+}
+
+proptest! {
+    /// Lists, blocks of 64 and what is left out of them change nothing: each pair gets the very slots
+    /// that it gets where all are visited one after another.
+    #[test]
+    fn a_batch_is_that_of_plain_visits(
+        n in 2u16..40, quantum in prop_oneof![Just(1), Just(4), Just(64), 1u32..=64],
+        density in 0.0f64..1.0, seed: u64,
+    ) {
+        let mut stream = crate::rng::Stream::named(seed, "pairs", 0);
+        let all = (0..n).flat_map(|s| (0..n).map(move |d| (s, d))).filter(|(s, d)| s != d);
+        let mut pairs: Vec<_> = all.filter(|_| stream.unit() < density).collect();
+        stream.shuffle(&mut pairs);
+        let pairs: Demands =
+            pairs.into_iter().map(|(s, d)| (s, d, 1 + stream.below(30) as u32)).collect();
+        let mut allocator = Allocator::new(n.into(), Policy::MaxMin { quantum }).unwrap();
+        pairs.iter().for_each(|&(s, d, slots)| allocator.add_demand(s, d, slots).unwrap());
+        let mut grants = Vec::new();
+        allocator.allocate_batch(&mut grants);
+        let mut plain = one_after_another(n, &pairs, quantum);
+        for grants in [&mut grants, &mut plain] {
+            grants.sort_unstable_by_key(|grant| (grant.src, grant.dst));
+        }
+        prop_assert_eq!(grants, plain);
+    }
+}
+
 /// All pairs want everything, for ever: each gets a slot within the bound, and long shares are equal.
 #[test]
 fn nobody_starves() {

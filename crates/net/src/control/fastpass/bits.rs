@@ -1,12 +1,15 @@
 //! Picking free slots out of a word, several at once and without a branch.
 
 /// Ones in the lowest bit of each byte.
+#[cfg(not(target_feature = "bmi2"))]
 const EACH: u64 = 0x0101_0101_0101_0101;
 
 /// The lowest so many ones of a byte: `LOWEST[count][byte]`. No byte has more than 8; with 16 rows no
 /// access needs a check.
+#[cfg(not(target_feature = "bmi2"))]
 static LOWEST: [[u8; 256]; 16] = lowest_of_bytes();
 
+#[cfg(not(target_feature = "bmi2"))]
 const fn lowest_of_bytes() -> [[u8; 256]; 16] {
     let mut table = [[0; 256]; 16];
     let mut at = 0;

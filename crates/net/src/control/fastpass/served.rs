@@ -32,10 +32,9 @@ impl From<Pair> for Head {
 pub(super) struct Served {
     /// What those got that are done: active pairs, then pairs that asked since the last batch.
     grants: Vec<Grant>,
-    /// Those that cannot get more, in the order of last visits.
-    gone: Vec<Pair>,
-    /// Those that may get more.
-    live: Vec<Pair>,
+    /// In the first half those that may get more; in the second those that cannot, in the order of last
+    /// visits.
+    pairs: Vec<Pair>,
     /// Who was done at a later visit.
     late: Vec<u32>,
     ends: Lengths,
@@ -99,14 +98,13 @@ impl Lists<'_> {
     }
 }
 
-/// One more visit to each of some pairs.
+/// One more visit to each of the live pairs.
 struct Round<'a> {
-    live: &'a mut [Pair],
-    gone: &'a mut [Pair],
-    /// Pairs that may get still more.
+    pairs: &'a mut [Pair],
+    /// Those of them that may get still more.
     kept: usize,
-    /// Pairs that cannot.
-    left: usize,
+    /// Where the next one that cannot belongs.
+    gone: usize,
 }
 
 impl Round<'_> {
@@ -117,21 +115,20 @@ impl Round<'_> {
         ends: &mut Ends,
         take: &mut impl FnMut(u64, Head) -> (u64, u32),
     ) {
-        let Pair { head, granted } = self.live[at];
+        let Pair { head, granted } = self.pairs[at];
         let (slots, count) = take(ends.free(head), head);
         ends.take(head, slots);
         let pair = Pair { head: head.less(count), granted: granted | slots };
         let stays = (slots != 0) & (pair.head.left() != 0);
-        self.live[self.kept] = pair;
-        self.gone[self.left] = pair;
+        self.pairs[if stays { self.kept } else { self.gone }] = pair;
         self.kept += usize::from(stays);
-        self.left += usize::from(!stays);
+        self.gone += usize::from(!stays);
     }
     /// There is nothing left for a pair.
     #[inline(always)]
     fn give_up(&mut self, at: usize) {
-        self.gone[self.left] = self.live[at];
-        self.left += 1;
+        self.pairs[self.gone] = self.pairs[at];
+        self.gone += 1;
     }
 }
 
@@ -141,8 +138,7 @@ impl Served {
         if self.late.len() <= pairs {
             let length = pairs + pairs / 2 + 1;
             self.grants.resize(length, Grant::default());
-            self.gone.resize(length, Pair::default());
-            self.live.resize(length, Pair::default());
+            self.pairs.resize(2 * length, Pair::default());
             self.late.resize(length, 0);
         }
         self.ends = Lengths::default();
@@ -152,7 +148,7 @@ impl Served {
     fn lists(&mut self, pairs: usize) -> Lists<'_> {
         let Lengths { grants, live, .. } = self.ends;
         let grants = &mut self.grants[grants..][..=pairs];
-        let live = &mut self.live[live..][..=pairs];
+        let live = &mut self.pairs[live..][..=pairs];
         Lists { grants, live, served: 0, ended: 0 }
     }
     /// Visits the pairs behind place `from`. Those that get nothing stay there, in order.
@@ -207,7 +203,10 @@ impl Served {
         mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
     ) {
         let mut lists = self.lists(asked.len());
-        let mut kept = 0;
+        let old = waiting.len();
+        waiting.resize(old + asked.len() + 1, Head::default());
+        let nothing = &mut waiting[old..];
+        let (mut kept, mut none) = (0, 0);
         for at in 0..asked.len() {
             let head = asked[at];
             if active.is_active(head.key()) {
@@ -217,17 +216,13 @@ impl Served {
             }
             let (slots, count) = take(ends.free(head), head, ends);
             ends.take(head, slots);
-            let got = lists.put(head, slots, count);
-            if head.left() == count {
-                ends.leave(head);
-                continue;
-            }
-            active.begin(head.key());
-            if !got {
-                waiting.push(head);
-            }
+            nothing[none] = head;
+            none += usize::from(!lists.put(head, slots, count));
+            active.begin_if(count != head.left(), head.key());
+            ends.leave_if(count == head.left(), head);
         }
         asked.truncate(kept);
+        waiting.truncate(old + none);
         let Lists { served, ended, .. } = lists;
         self.ends.grants += ended;
         self.ends.live += served - ended;
@@ -246,31 +241,30 @@ impl Served {
     #[inline(always)]
     fn round(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Head) -> (u64, u32)) {
         let pairs = self.ends.live;
-        let live = &mut self.live[..pairs];
-        let gone = &mut self.gone[self.ends.gone..][..pairs];
-        let mut round = Round { live, gone, kept: 0, left: 0 };
+        let half = self.pairs.len() / 2;
+        let mut round = Round { pairs: &mut self.pairs, kept: 0, gone: half + self.ends.gone };
         let mut few = true;
         for from in (0..pairs).step_by(64) {
-            let (to, before) = (pairs.min(from + 64), round.left);
+            let (to, before) = (pairs.min(from + 64), round.gone);
             if few {
-                let cannot = hopeless(&round.live[from..to], ends);
+                let cannot = hopeless(&round.pairs[from..to], ends);
                 ones(cannot).for_each(|i| round.give_up(from + i));
                 let can = !cannot & (!0 >> (64 - (to - from)));
                 ones(can).for_each(|i| round.visit(from + i, ends, take));
             } else {
                 (from..to).for_each(|at| round.visit(at, ends, take));
             }
-            few = round.left - before > 64 - MANY_LATER;
+            few = round.gone - before > 64 - MANY_LATER;
         }
-        let Round { kept, left, .. } = round;
-        self.ends.gone += left;
-        self.ends.live = kept;
+        self.ends.gone = round.gone - half;
+        self.ends.live = round.kept;
     }
     /// Writes what was granted; who waits on does so behind `waiting`, in the order of service.
     #[inline(never)]
     pub(super) fn settle(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
-        let Served { grants, gone, live, late, ends } = self;
+        let Served { grants, pairs, late, ends } = self;
         out.extend_from_slice(&grants[..ends.grants]);
+        let (live, gone) = pairs.split_at(pairs.len() / 2);
         for pairs in [&gone[..ends.gone], &live[..ends.live]] {
             let old = waiting.len();
             waiting.resize(old + pairs.len() + 1, Head::default());
@@ -297,7 +291,7 @@ impl Served {
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.grants.capacity() * size_of::<Grant>()
-            + (self.gone.capacity() + self.live.capacity()) * size_of::<Pair>()
+            + self.pairs.capacity() * size_of::<Pair>()
             + self.late.capacity() * 4
     }
 }

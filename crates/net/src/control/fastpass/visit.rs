@@ -99,9 +99,13 @@ impl Ends {
     }
     #[inline(always)]
     pub(super) fn leave(&mut self, head: Head) {
+        self.leave_if(true, head);
+    }
+    #[inline(always)]
+    pub(super) fn leave_if(&mut self, leaves: bool, head: Head) {
         if self.shares {
-            self.src.pairs[usize::from(head.src())] -= 1;
-            self.dst.pairs[usize::from(head.dst())] -= 1;
+            self.src.pairs[usize::from(head.src())] -= u32::from(leaves);
+            self.dst.pairs[usize::from(head.dst())] -= u32::from(leaves);
         }
     }
 }
