@@ -170,11 +170,6 @@ impl ArbiterSession {
     pub(super) fn read_ahead(&self, dst: u32) -> u32 {
         self.flows.get(dst).granted
     }
-    /// Reads what acknowledgements will need.
-    #[inline]
-    pub(super) fn read_window_ahead(&self) -> u32 {
-        self.session.window.oldest().map_or(0, |at| at.as_ps() as u32)
-    }
     /// Invites an endpoint to begin an epoch, unless there is one: an arbiter that takes over from
     /// another need not wait until it is asked.
     pub const fn announce(&mut self) {

@@ -139,9 +139,9 @@ pub fn take_in(
     }
 }
 
-/// Reads what the demands and acknowledgements of a message are compared with.
+/// Reads what the demands of a message are compared with.
 fn look_into(session: &ArbiterSession, bytes: &[u8]) -> u32 {
-    Message::peek(bytes).fold(session.read_window_ahead(), |all, record| match record {
+    Message::peek(bytes).fold(0, |all, record| match record {
         Record::Demand(totals) => {
             totals.iter().fold(all, |all, total| all ^ session.read_ahead(total.dst))
         }
@@ -170,7 +170,7 @@ pub fn hand_out(
         let read = |at: usize| {
             awards.of(at).iter().fold(0, |all, grant| all ^ sessions[at].read_ahead(grant.dst))
         };
-        black_box(group.clone().fold(0, |all, at| all ^ sessions[at].read_window_ahead()));
+        black_box(group.clone().fold(0, |all, at| all ^ sessions[at].read_ahead(0)));
         black_box(group.clone().fold(0, |all, at| all ^ read(at)));
         for at in group {
             let grants = (base, awards.of(at));
