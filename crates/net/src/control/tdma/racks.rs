@@ -390,7 +390,8 @@ mod tests {
                 }
                 let mut order = (from % hosts..hosts).chain(0..from % hosts).filter(|&dst| dst != src && is_in(dst));
                 let expected = order.find(|&dst| table.fit((src, dst), &links).is_some());
-                let found = racks.search((src, from % hosts), (&waiting, &open), &links, &mut usize::MAX.clone());
+                let (from, mut looks) = ((src, from % hosts), usize::MAX);
+                let found = racks.search(from, (&waiting, &open), &links, &mut looks);
                 prop_assert_eq!(found.map(|fit| fit.dst), expected);
             }
         }
