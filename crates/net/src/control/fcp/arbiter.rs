@@ -114,31 +114,31 @@ impl ArbiterSession {
     /// `written` after each message.
     pub(super) fn grant_all(
         &mut self,
-        (base, grants): (u64, impl ExactSizeIterator<Item = Grant> + Clone),
+        (base, grants): (u64, &[Grant]),
         now: Time,
         mut denied: impl FnMut(Denied),
         mut written: impl FnMut(&mut Vec<u8>),
         out: &mut Vec<u8>,
     ) {
         self.session.expire(now, |dst| self.flows.report(dst));
-        if grants.len() == 0 && self.is_silent(now) {
+        if grants.is_empty() && self.is_silent(now) {
             return;
         }
         let right =
-            |grant: &Grant| grant.slots > 0 && self.count(grant.dst, base, grant.slots).is_ok();
-        let counted = grants.clone().take_while(right).count();
-        let mut left = grants.clone().take(counted);
+            |grant: &&Grant| grant.slots > 0 && self.count(grant.dst, base, grant.slots).is_ok();
+        let counted = grants.iter().take_while(right).count();
+        let mut left = &grants[..counted];
         // Not by way of the queue, unless something is in the way.
         if counted == grants.len() && self.queue.is_empty() && !self.session.owes_reset() {
-            while left.len() > 0 && self.session.may_send(now) {
+            while !left.is_empty() && self.session.may_send(now) {
                 let Some(mut writer) = self.session.begin_packet(out) else { break };
-                self.write_some(&mut writer, base, &mut left);
+                left = self.write_some(&mut writer, base, left);
                 self.session.send(writer, now);
                 written(out);
             }
         }
-        left.for_each(|grant| self.queue.push(base, grant));
-        for Grant { dst, path, slots } in grants.skip(counted) {
+        left.iter().for_each(|&grant| self.queue.push(base, grant));
+        for &Grant { dst, path, slots } in &grants[counted..] {
             if let Err(why) = self.grant(dst, path, base, slots) {
                 denied(why);
             }
@@ -151,18 +151,19 @@ impl ArbiterSession {
     fn is_silent(&self, now: Time) -> bool {
         !self.has_records() && !self.session.must_ack(now) && !self.session.owes_reset()
     }
-    /// As many grants as fit; once there are none left, reports.
-    fn write_some(
+    /// As many grants as fit; once there are none left, reports. Returns those that are left.
+    fn write_some<'a>(
         &mut self,
         writer: &mut Writer,
         base: u64,
-        left: &mut (impl ExactSizeIterator<Item = Grant> + Clone),
-    ) {
-        let count = writer.grants(base, left.clone());
-        self.session.window.note(left.take(count).map(|grant| grant.dst));
-        if left.len() == 0 {
+        grants: &'a [Grant],
+    ) -> &'a [Grant] {
+        let (written, left) = grants.split_at(writer.grants(base, grants.iter().copied()));
+        self.session.window.note(written.iter().map(|grant| grant.dst));
+        if left.is_empty() {
             self.write_reports(writer);
         }
+        left
     }
     /// Reads what a grant or a demand to `dst` will need.
     #[inline]

@@ -173,7 +173,7 @@ pub fn hand_out(
         black_box(group.clone().fold(0, |all, at| all ^ sessions[at].read_ahead(0)));
         black_box(group.clone().fold(0, |all, at| all ^ read(at)));
         for at in group {
-            let grants = (base, awards.of(at).iter().copied());
+            let grants = (base, awards.of(at));
             let Mail { bytes, messages } = mail;
             let written = |bytes: &mut Vec<u8>| messages.push((at as u32, bytes.len() as u32));
             let denied = |why| all_denied.push((at as u32, why));

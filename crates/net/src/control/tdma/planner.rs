@@ -229,10 +229,24 @@ impl<P: Paths> Planner<P> {
             }
         }
     }
+    /// The same where the next hosts in line will search.
+    fn look_ahead(&mut self, place: usize, demand: &Demand) {
+        for at in place..self.line.len().min(place + AHEAD) {
+            let src = self.line[at] as usize;
+            if self.may_send(src) {
+                let from = self.from(self.hosts[src].next);
+                let waiting = demand.waiting(src).get(from / 64).copied().unwrap_or(0);
+                self.read ^= self.paths.glance(src, from) ^ waiting as u32;
+            }
+        }
+    }
     /// Who has room on its link gets whatever fits.
     fn fill(&mut self, demand: &mut Demand, round: &mut Round) {
         let mut looks = usize::MAX;
         for place in 0..self.line.len() {
+            if P::ARE_MANY && place % AHEAD == 0 {
+                self.look_ahead(place, demand);
+            }
             let src = self.line[place] as usize;
             while self.may_send(src) {
                 let Some(fit) = self.any(src, demand, &mut looks) else { break };

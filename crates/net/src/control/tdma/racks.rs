@@ -322,3 +322,96 @@ impl Racks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::RoundSpec;
+    use super::super::paths::{PathTable, Paths};
+    use super::*;
+    use crate::rng::mix32;
+    use crate::units::Rate;
+    use proptest::prelude::*;
+
+    /// So many leaves of four hosts, each leaf at each spine; every tenth pair has no path.
+    fn fabric(leaves: u32, spines: u32) -> Network {
+        let hosts = 4 * leaves;
+        let (up, down) = (2 * hosts, 2 * hosts + leaves * spines);
+        let rates = vec![Rate(8); (down + leaves * spines) as usize];
+        Network::new(hosts as usize, rates, move |src, dst, out| {
+            let (from, to, hash) = (src.0 / 4, dst.0 / 4, mix32(src.0 * hosts + dst.0 + 1));
+            if hash.is_multiple_of(10) {
+                return;
+            }
+            out.push(src.0);
+            if from != to {
+                let spine = hash / 16 % spines;
+                out.extend([up + from * spines + spine, down + to * spines + spine]);
+            }
+            out.push(hosts + dst.0);
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+        /// Paths are those of the network, and the search finds the first destination that fits, from one
+        /// on, whatever is on the links.
+        #[test]
+        fn the_first_that_fits_is_found(
+            leaves in 1u32..24, spines in 1u32..12, full in prop::collection::btree_set(0usize..900, 0..300),
+            freed in prop::collection::vec(0usize..900, 0..40), waits: [u64; 2], from in 0usize..96
+        ) {
+            let network = fabric(leaves, spines);
+            let (hosts, rounds) = (network.hosts(), RoundSpec::default().build().unwrap());
+            let mut links = Links::new(&rounds, &network);
+            let mut racks = Racks::of(&network).unwrap();
+            let mut table = PathTable::new(network).unwrap();
+            racks.open_all(&links);
+            let full = full.into_iter().filter(|&link| link < links.full.len() - 1);
+            for link in full.collect::<Vec<_>>() {
+                links.left[link] = 0;
+                racks.close(link as u32);
+            }
+            for link in freed.into_iter().filter(|&link| link < links.full.len() - 1) {
+                links.left[link] = links.full[link];
+                racks.open(link as u32);
+            }
+            let waiting: Vec<u64> = waits[..hosts.div_ceil(64)].to_vec();
+            let is_in = |dst: usize| waiting[dst / 64] >> (dst % 64) & 1 == 1;
+            let open = vec![u64::MAX; waiting.len()];
+            for src in 0..hosts {
+                let known = |path: Option<Path<'_>>| {
+                    let mut links: Vec<u32> = path.into_iter().flat_map(Path::links).filter(|&link| link != FREE).collect();
+                    links.sort_unstable();
+                    links
+                };
+                for dst in (0..hosts).filter(|&dst| dst != src) {
+                    prop_assert_eq!(known(racks.path(src, dst)), known(table.path(src, dst)));
+                }
+                let mut order = (from % hosts..hosts).chain(0..from % hosts).filter(|&dst| dst != src && is_in(dst));
+                let expected = order.find(|&dst| table.fit((src, dst), &links).is_some());
+                let (from, mut looks) = ((src, from % hosts), usize::MAX);
+                let found = racks.search(from, (&waiting, &open), &links, &mut looks);
+                prop_assert_eq!(found.map(|fit| fit.dst), expected);
+            }
+        }
+    }
+
+    /// Longer paths, and more classes than a word has bits, are left to the table of pairs.
+    #[test]
+    fn other_networks_are_left_alone() {
+        assert!(Racks::of(&fabric(24, 32)).is_some());
+        assert!(Racks::of(&fabric(64, 65)).is_none());
+        let long = Network::new(2, vec![Rate(1); 5], |_, _, out| out.extend([0, 1, 2, 3, 4]));
+        assert!(Racks::of(&long).is_none());
+        // One link would be the first of a path and the last of another.
+        let both = Network::new(4, vec![Rate(1); 11], |src, dst, out| {
+            out.push(src.0);
+            if src.0 / 2 != dst.0 / 2 {
+                out.extend([8 + src.0 / 2, 8 + (1 + src.0 / 2)]);
+            }
+            out.push(4 + dst.0);
+        });
+        assert!(Racks::of(&both).is_none());
+    }
+}

@@ -105,7 +105,7 @@ impl<'a> Writer<'a> {
             let start = self.out.len();
             self.out.resize(start + count * GRANT, 0);
             for (place, grant) in self.out[start..].as_chunks_mut().0.iter_mut().zip(grants) {
-                *place = grant.bytes();
+                grant.put(place);
             }
         }
         count
