@@ -211,9 +211,47 @@ fn what_needs_packets_is_refused_with_its_key() {
     assert!(Scenario::parse(Path::new("s.toml"), base("", "")).is_ok());
 }
 
-/// Long flows over all equal paths at once: packets take them at random and fluids evenly.
+/// Streams at the full rate of their hosts over all equal paths: packets take them at random and fluids
+/// evenly, so that all links carry the same on both, but for chance (8,600 packets each).
 #[test]
-fn spraying_takes_about_the_same_on_both() {
+fn spraying_loads_links_alike_on_both() {
+    let run = |engine: &str, queue: &str| {
+        let text = format!(
+            r#"
+            name = "spraying"
+            engine = "{engine}"
+            end = {{ at = "12ms" }}
+            fabric = {{ kind = "fat-tree", k = 4 }}
+            [[workload]]
+            kind = "udp"
+            senders = "0-7"
+            receivers = "8-15"
+            until = "10ms"
+            [[scheme]]
+            name = "spray"
+            routing = "spray"
+            {queue}
+            "#
+        );
+        records(&text, 1).remove(0)
+    };
+    let packet = run("packet", r#"queue = { kind = "drop-tail", limit = "10MB" }"#);
+    let flow = run("flow", "");
+    let mut busy = 0;
+    for (one, other) in packet.ports.iter().zip(&flow.ports) {
+        assert_eq!((&one.node, &one.port), (&other.node, &other.port));
+        let [packet, flow] = [one.tx_bytes, other.tx_bytes].map(|bytes| bytes as f64);
+        assert!((packet - flow).abs() <= 0.05 * flow, "{}: {packet}, {flow}", one.node);
+        busy += u32::from(flow > 1e7);
+    }
+    // Each sender's link, eight links to aggregation switches, eight to cores, and the same down.
+    assert_eq!(busy, 48);
+}
+
+/// Long flows under DCTCP. In this permutation fluids fill the links of all hosts; packets that overtake
+/// each other look lost at times, so that they take longer.
+#[test]
+fn spraying_takes_no_longer_without_packets() {
     let text = r#"
         name = "spraying"
         end = { at = "10s" }
@@ -222,29 +260,16 @@ fn spraying_takes_about_the_same_on_both() {
         kind = "random-bijective"
         size = "10MB"
         [[scheme]]
-        name = "dctcp"
+        name = "spray"
         routing = "spray"
         transport = { kind = "dctcp", min-rto = "10ms", loss-recovery = "rack" }
         queue = { kind = "ecn", limit = "1MB", threshold = "100KB" }
-        [[scheme]]
-        name = "fixed"
-        routing = "spray"
-        transport = { kind = "fixed", loss-recovery = "rack" }
-        queue = { kind = "drop-tail", limit = "10MB" }
-        [[scheme]]
-        name = "dupacks"
-        routing = "spray"
-        transport = { kind = "dctcp", min-rto = "10ms" }
-        queue = { kind = "ecn", limit = "1MB", threshold = "100KB" }
         "#;
     let checked = checked(&load(text));
-    for scheme in ["dctcp", "fixed", "dupacks"] {
-        for metric in ["fct-mean", "fct-p99", "makespan", "goodput", "utilisation-mean"] {
-            let (packet, flow, off) = of_scheme(&checked, scheme, metric);
-            eprintln!("{scheme} {metric}: {packet} packet by packet, {flow} as fluids, {off}");
-        }
+    for metric in ["fct-mean", "fct-p99", "makespan"] {
+        let (packet, flow, off) = of(&checked, metric);
+        assert!(off < 0.001, "{metric}: {packet} packet by packet, {flow} as fluids");
     }
-    panic!("look");
 }
 
 /// A flow alone, and a link of its way that fails: it stands still until switches that miss hello packets
