@@ -1,7 +1,7 @@
 //! Core packet switches behind patch panels: a Clos is a leaf-spine network, circuits carry in their days only, nothing
 //! goes round, and what fails is gone round.
 
-use crate::common::{assemble, fct_ps, load, mean_fct_ms, records};
+use crate::common::{assemble, fct_ps, load, mean, mean_fct_ms, records};
 use proptest::prelude::*;
 use slotline_lab::record::RunRecord;
 use slotline_lab::scenario::Scenario;
@@ -50,18 +50,56 @@ fn with_one_core_switch_it_is_a_leaf_spine_network_exactly() {
     assert_eq!(times(&here), times(&there));
 }
 
-/// With several, only the hashes are others.
+/// With several, only the hashes are others: the mean of eight seeds is that of any eight.
 #[test]
 fn with_only_cores_it_is_a_leaf_spine_network() {
-    for (routing, most) in [("spray", 0.01), ("ecmp", 0.06)] {
-        let spine = "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts-per-leaf = 3\nhost-rate = \"10Gbps\"\n\
-                     uplink-rate = \"10Gbps\"\nuplinks-per-spine = 2\ndelay = \"1us\"";
+    let spine = "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts-per-leaf = 3\nhost-rate = \"10Gbps\"\n\
+                 uplink-rate = \"10Gbps\"\nuplinks-per-spine = 2\ndelay = \"1us\"";
+    for routing in ["spray", "ecmp"] {
         let scheme = format!("routing = \"{routing}\"\n");
-        let here = alone(&scenario(&behind_panels(4, 4, 2, 8), SHUFFLE, &format!("{scheme}{CLOS}")));
-        let there = alone(&scenario(spine, SHUFFLE, &scheme));
-        let (here, there) = (mean_fct_ms(&here), mean_fct_ms(&there));
-        assert!((here / there - 1.0).abs() < most, "{routing}: {here} ms, {there} ms");
+        let mean = |fabric: &str, scheme: &str| {
+            let text = scenario(fabric, SHUFFLE, scheme)
+                .replace("name = \"cores\"", "name = \"cores\"\nrepeat = 8");
+            let runs = records(&text, 2);
+            mean(runs.iter().map(mean_fct_ms))
+        };
+        let here = mean(&behind_panels(4, 4, 2, 8), &format!("{scheme}{CLOS}"));
+        let there = mean(spine, &scheme);
+        println!("{routing}: {here} ms, {there} ms");
+        assert!((here / there - 1.0).abs() < 0.04, "{routing}: {here} ms, {there} ms");
     }
+}
+
+/// The example: the mix is the best of the three for large flows and for all.
+#[test]
+fn a_mix_serves_skewed_demand_better_than_a_clos_or_a_mesh() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/cores.toml");
+    let text = std::fs::read_to_string(&file).expect("an example");
+    let runs = records(&text, 2);
+    let of = |run: &RunRecord, group: u16| {
+        let flows = run.flows.iter().filter(move |flow| flow.group == group);
+        mean(flows.map(|flow| fct_ps(flow) as f64 * 1e-9))
+    };
+    for run in &runs {
+        let worst = run.flows.iter().map(fct_ps).max().unwrap_or(0) as f64 * 1e-9;
+        let drops: u64 = run.ports.iter().map(|port| port.drops).sum();
+        println!(
+            "large {:.2} ms, small {:.3} ms, last {worst:.2} ms, {drops} drops",
+            of(run, 0),
+            of(run, 1)
+        );
+        println!(
+            "{} rewired, {} moved, {} direct, {} else, {} late",
+            run.control("links_rewired"),
+            run.control("packets_moved_by_night"),
+            run.control("circuit_packets"),
+            run.control("packet_switch_packets"),
+            run.control("late_weeks")
+        );
+    }
+    let [clos, mesh, mix] = &runs[..] else { panic!("three schemes") };
+    assert!(of(mix, 0) < of(clos, 0) && of(mix, 0) < of(mesh, 0));
+    assert!(of(mix, 1) < of(clos, 1) && of(mix, 1) < of(mesh, 1));
 }
 
 /// Four racks, one core switch with two ports at each of two panels. Racks 0 and 1 are always at the core by panel 0,
@@ -119,7 +157,8 @@ fn direct_circuits_carry_in_their_days_and_the_core_in_between() {
 #[test]
 fn at_night_the_rule_says_what_becomes_of_packets_without_another_way() {
     let lonely = DAYS.replace("1 320 -1/-1/4/5/2/3", "1 320 -1/-1/-1/-1/-1/-1");
-    for (rule, moved, cut) in [("hold", true, false), ("drain", true, false), ("drop", false, true)] {
+    for (rule, moved, cut) in [("hold", true, false), ("drain", true, false), ("drop", false, true)]
+    {
         let (hops, run) = days(rule, &lonely);
         assert!(hops[2].is_empty() && hops[0].len() > 500, "{rule}");
         for hop in &hops[0] {
@@ -219,10 +258,19 @@ fn what_makes_no_sense_is_refused() {
     for (scheme, says) in [
         ("control = \"circuits\"\n", "\"clos\", \"mesh\", \"mix\" or \"fixed\""),
         ("", "without a packet switch nothing moves"),
-        (&format!("{CLOS}voq = {{ relay = {{ hops = \"valiant\" }} }}\n"), "`voq.relay` does nothing"),
+        (
+            &format!("{CLOS}voq = {{ relay = {{ hops = \"valiant\" }} }}\n"),
+            "`voq.relay` does nothing",
+        ),
         (&format!("{CLOS}routing = \"pinned\"\n"), "`routing` is \"ecmp\", \"spray\""),
-        ("control = { kind = \"circuits\", scheduler = \"clos\", week = \"1ms\" }\n", "`week` does nothing"),
-        ("control = { kind = \"circuits\", scheduler = \"clos\", demand = \"adu\" }\n", "`demand` does nothing"),
+        (
+            "control = { kind = \"circuits\", scheduler = \"clos\", week = \"1ms\" }\n",
+            "`week` does nothing",
+        ),
+        (
+            "control = { kind = \"circuits\", scheduler = \"clos\", demand = \"adu\" }\n",
+            "`demand` does nothing",
+        ),
     ] {
         let error = refused(&text(scheme));
         assert!(error.contains(says), "{scheme}: {error}");
@@ -231,7 +279,8 @@ fn what_makes_no_sense_is_refused() {
     let error = refused(&scenario(bare, SHUFFLE, CLOS));
     assert!(error.contains("need a fabric with a `core`"), "{error}");
     let pfc = text(CLOS).replace("limit = \"300KB\"", "limit = \"300KB\", pfc = { classes = [0] }");
-    assert!(refused(&pfc).contains("`pfc` does not go with a `core`"));
+    let error = refused(&pfc);
+    assert!(error.contains("`pfc` does not go with a `core`"), "{error}");
     let both = fabric.replace("core =", "packet = { rate = \"10Gbps\" }\ncore =");
     assert!(refused(&scenario(&both, SHUFFLE, CLOS)).contains("exclude each other"));
     let many = behind_panels(4, 4, 3, 8);

@@ -193,7 +193,12 @@ impl Switch {
     }
 
     /// A packet that came by port `from` joins the queue of `out`.
-    pub(super) fn enqueue(&mut self, (from, out): (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
+    pub(super) fn enqueue(
+        &mut self,
+        (from, out): (PortId, PortId),
+        packet: Packet,
+        cx: &mut Cx<'_>,
+    ) {
         match self.admit(from, out, &packet, cx) {
             Ok(verdict) => {
                 let since = cx.now;

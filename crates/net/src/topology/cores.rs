@@ -64,7 +64,10 @@ impl CoreNetSpec {
             return fail("core.ports", evenly("can lead to every rack", "racks", racks));
         }
         if !each.is_multiple_of(panels) {
-            return fail("core.ports", evenly("are at every circuit switch", "circuits.switches", panels));
+            return fail(
+                "core.ports",
+                evenly("are at every circuit switch", "circuits.switches", panels),
+            );
         }
         if ports > uplinks {
             let why = format!(
