@@ -152,15 +152,9 @@ impl Mix {
         let uplinks: Vec<usize> = (0..racks).map(|rack| self.uplinks(rack)).collect();
         let mut loads = Loads::new(&self.cores, demand, &uplinks);
         let before = self.links();
-        loop {
-            let mut done = true;
-            for (src, dst) in loads.order(&before) {
-                done &= !loads.relieve(src, dst);
-            }
-            if done {
-                return Plan { core: [loads.core(0), loads.core(1)], direct: loads.direct };
-            }
-        }
+        // The neediest first, after each step anew.
+        while loads.order(&before).into_iter().any(|(src, dst)| loads.relieve(src, dst)) {}
+        Plan { core: [loads.core(0), loads.core(1)], direct: loads.direct }
     }
     /// Direct links by source and destination, as they are.
     fn links(&self) -> Vec<usize> {
@@ -447,6 +441,17 @@ mod tests {
             assert!(slices.iter().all(|slice| slice.circuits == slices[0].circuits));
         }
         assert!(again.iter().all(|week| week.span() == terms().week()));
+    }
+
+    #[test]
+    fn the_neediest_come_first() {
+        let cores = Cores { racks: 8, cores: 2, slots: 2, panels: 8 };
+        let mut mix = Mix::new(cores, terms(), true);
+        let skewed = |src: usize, dst: usize| if (src + 4) % 8 == dst { 180 } else { 2 };
+        let links = links(cores, &plan(&mut mix, &demand(8, skewed)), true);
+        for src in 0..8 {
+            assert_eq!(links[src * 10 + (src + 4) % 8], 6, "all but what the core has at least");
+        }
     }
 
     #[test]
