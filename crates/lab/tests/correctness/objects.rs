@@ -12,21 +12,21 @@ use slotline_net::rng::Stream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Two racks; four senders and their queue in the middle. Object files lie in `data/bpf`.
+/// Two racks; eight senders share one receiver in the other, two in that one another. Object files lie in `data/bpf`.
 fn scenario(schemes: &str) -> String {
     format!(
         r#"
         name = "objects"
         end = {{ at = "20ms", when = "time" }}
-        fabric = {{ kind = "tree", racks = 2, hosts-per-rack = 5, rate = "1Gbps", rack-uplink = "10Gbps" }}
+        fabric = {{ kind = "tree", racks = 2, hosts-per-rack = 10, rate = "1Gbps", rack-uplink = "10Gbps" }}
         [[workload]]
         kind = "bulk"
-        senders = "0-3"
-        receivers = "9"
+        senders = "0-7"
+        receivers = "19"
         [[workload]]
         kind = "incast"
-        senders = "5-7"
-        receiver = 8
+        senders = "10-11"
+        receiver = 18
         block = "200KB"
         {schemes}
         "#
@@ -37,6 +37,10 @@ fn scheme(name: &str, place: &str) -> String {
     format!(
         "[[scheme]]\nname = \"{name}\"\ntransport = {{ kind = \"dctcp\", min-rto = \"5ms\" }}\n{place}\n"
     )
+}
+
+fn of<'a>(runs: &'a [RunRecord], scheme: &str) -> &'a RunRecord {
+    runs.iter().find(|run| run.scheme == scheme).expect("a run of the scheme")
 }
 
 const DCTCP: &str = r#"{ kind = "object", file = "../bpf/dctcp.o" }"#;
@@ -51,7 +55,7 @@ fn dctcp_in_c_gives_the_run_of_dctcp_in_rust() {
             + &scheme("rust", &place.replace("QUEUE", ECN));
         for threads in [1, 3] {
             let runs = records(&scenario(&schemes), threads);
-            let (c, rust) = (&runs[0], &runs[1]);
+            let (c, rust) = (of(&runs, "c"), of(&runs, "rust"));
             assert_eq!(
                 c.engine.digest, rust.engine.digest,
                 "{place}: {} {}",
@@ -142,9 +146,9 @@ fn beside(folder: &std::path::Path, schemes: &str) -> Result<Loaded, String> {
 
 /// In front of the receivers' switch, at all its ports by which traffic for them comes.
 const BUMPED: &str = "queue = \"drop-tail\"\n\
-    bump = { at = [\"tor1-core\", \"tor1-h5\", \"tor1-h6\", \"tor1-h7\"], queue = QUEUE }";
+    bump = { at = [\"tor1-core\", \"tor1-h10\", \"tor1-h11\"], queue = QUEUE }";
 
-/// `stuck.c` is `dctcp.c`, but loops where more than 60 KB wait. That happens in the queue that four senders
+/// `stuck.c` is `dctcp.c`, but loops where more than 100 KB wait. That happens in the queue that eight senders
 /// share, which goes on without it, and not in that of the others' receiver: nothing changes there.
 #[test]
 fn a_program_that_does_not_end_harms_its_own_queue_alone() {
@@ -153,16 +157,16 @@ fn a_program_that_does_not_end_harms_its_own_queue_alone() {
         let schemes = scheme("stuck", &place.replace("QUEUE", &stuck))
             + &scheme("sound", &place.replace("QUEUE", DCTCP));
         let runs = records(&scenario(&schemes), 2);
-        let (run, sound) = (&runs[0], &runs[1]);
+        let (run, sound) = (of(&runs, "stuck"), of(&runs, "sound"));
         let [one] = &run.stopped[..] else { panic!("{place}: {:?}", run.stopped) };
         let port = &run.ports[one.port as usize];
-        assert_eq!(port.port, "h9", "{one:?}");
+        assert_eq!(port.port, "h19", "{one:?}");
         assert!(one.why.contains("more instructions than allowed") && one.t_ps > 0, "{one:?}");
         assert!(one.unjudged > 100, "{one:?}");
         assert_eq!(run.counted("stopped_disciplines"), Some(1));
         assert_eq!(run.counted("unjudged_packets"), Some(one.unjudged));
         let times = |run: &RunRecord| -> Vec<u64> {
-            run.flows.iter().filter(|flow| flow.dst == 8).map(|flow| flow.finish_ps).collect()
+            run.flows.iter().filter(|flow| flow.dst == 18).map(|flow| flow.finish_ps).collect()
         };
         assert_eq!(times(run), times(sound));
         assert!(times(run).len() > 1 && run.marks() < sound.marks());
@@ -178,7 +182,7 @@ fn what_queues_share_belongs_to_one_switch_and_one_run() {
     let schemes = scheme("first", heavy) + &scheme("second", heavy);
     let (alone, together) = (records(&scenario(&schemes), 1), records(&scenario(&schemes), 3));
     let digests =
-        |runs: &[RunRecord]| -> Vec<u64> { runs.iter().map(|r| r.engine.digest).collect() };
+        |runs: &[RunRecord]| ["first", "second"].map(|name| of(runs, name).engine.digest);
     assert_eq!(digests(&alone), digests(&together));
     assert_eq!(alone[0].engine.digest, alone[1].engine.digest);
 }
