@@ -145,7 +145,9 @@ fn take(
     let failures = disciplines.iter().map(Discipline::failure);
     for ((network, ..), failure) in report.queues.iter().zip(failures) {
         if let Some(Failure { at, why, unjudged }) = failure {
-            println!("{network}: the program was stopped at {at}, {unjudged} packets passed since: {why}");
+            println!(
+                "{network}: the program was stopped at {at}, {unjudged} packets passed since: {why}"
+            );
         }
     }
     Ok(ExitCode::SUCCESS)
