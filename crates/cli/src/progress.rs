@@ -18,11 +18,22 @@ pub fn watched<T: Send>(
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let shown = scope.spawn(|| show(jobs, end_ps, &over));
-        let result = work();
-        over.store(true, Ordering::Relaxed);
-        shown.thread().unpark();
-        result
+        let _ended = Ended { over: &over, shown: shown.thread().clone() };
+        work()
     })
+}
+
+/// Ends the bar when it goes, also where the work panics.
+struct Ended<'a> {
+    over: &'a AtomicBool,
+    shown: std::thread::Thread,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.shown.unpark();
+    }
 }
 
 /// Lets Ctrl-C stop `jobs`.

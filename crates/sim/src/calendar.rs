@@ -102,7 +102,8 @@ impl Calendar {
     pub fn push_again(&mut self, position: u32, time: u64, to: u32, flags: u8) {
         let at = self.place(time);
         if at == FAR {
-            let packet = self.slab[position as usize].packet;
+            let mut packet = self.slab[position as usize].packet;
+            packet.flags |= flags;
             return self.push_far(Entry { time, to, packet });
         }
         self.slab[at] = self.slab[position as usize];
@@ -290,6 +291,26 @@ mod tests {
                 prop_assert_eq!(got, expected);
             }
             prop_assert!(reference.is_empty());
+        }
+
+        /// What is sent on is what it was, with its new time, place and flags, however far ahead.
+        #[test]
+        fn what_is_sent_on_keeps_its_marks(delay in 1u64..3_000_000, before in 0u8..4, added in 0u8..4) {
+            let windows = Windows::new(600);
+            let mut calendar = Calendar::new(windows);
+            let packet = Packet { seq: 7, flags: before, ..Packet::default() };
+            calendar.push(0, 0, &packet);
+            let mut positions = Vec::new();
+            let taken = calendar.take(&mut positions);
+            let time = windows.start(1) + delay;
+            calendar.push_again(positions[0], time, 5, added);
+            calendar.give_back(taken);
+            calendar.advance(windows.of(time));
+            let taken = calendar.take(&mut positions);
+            let entry = calendar.get(positions[0]);
+            prop_assert_eq!((entry.time, entry.to), (time, 5));
+            prop_assert_eq!((entry.packet.seq, entry.packet.flags), (7, before | added));
+            calendar.give_back(taken);
         }
 
         /// A window starts where the one before ends, and is no longer than asked for.
