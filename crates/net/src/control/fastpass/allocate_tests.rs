@@ -114,14 +114,15 @@ proptest! {
 /// One batch by the rules, with no list but that of the pairs: (what each has, what it still wants).
 fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
     let crowd = pairs.len() / usize::from(n);
-    let at =
-        |end: u16, of: fn(&(u16, u16, u32)) -> u16| pairs.iter().filter(|p| of(p) == end).count();
-    let share = |&(src, dst, _): &(u16, u16, u32)| {
-        BATCH / at(src, |p| p.0).max(at(dst, |p| p.1)).min(63) as u32
-    };
-    let first = |pair| match (quantum, crowd) {
+    let mut at = BTreeMap::<(bool, u16), u32>::new();
+    let ends = |&(src, dst, _): &(u16, u16, u32)| [(true, src), (false, dst)];
+    pairs.iter().flat_map(ends).for_each(|end| *at.entry(end).or_default() += 1);
+    let first = |at: &BTreeMap<(bool, u16), u32>, pair| match (quantum, crowd) {
         (BATCH, _) => BATCH,
-        (_, ..16) => share(pair).max(quantum),
+        (_, ..16) => {
+            let [src, dst] = ends(pair).map(|end| at[&end].min(63));
+            (BATCH / src.max(dst)).max(quantum)
+        }
         (1, ..32) => 2,
         _ => quantum,
     };
@@ -130,7 +131,7 @@ fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
     for round in 0..=BATCH {
         for (pair, got) in pairs.iter().zip(&mut got) {
             let (src, dst, wants) = *pair;
-            let most = if round == 0 { first(pair) } else { quantum };
+            let most = if round == 0 { first(&at, pair) } else { quantum };
             for _ in 0..most.min(wants - got.count_ones()) {
                 let taken = |end: &_| busy.get(end).copied().unwrap_or(0);
                 let free = !(taken(&(true, src)) | taken(&(false, dst)));
@@ -138,6 +139,10 @@ fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
                 *got |= slot;
                 *busy.entry((true, src)).or_default() |= slot;
                 *busy.entry((false, dst)).or_default() |= slot;
+            }
+            // Who gets all at once does not count for those that come later.
+            if round == 0 && got.count_ones() == wants {
+                ends(pair).into_iter().for_each(|end| *at.entry(end).or_default() -= 1);
             }
         }
     }
