@@ -224,7 +224,8 @@ mod tests {
         transport: &Transport,
     ) -> usize {
         let times = (0u64..).map(|us| at + Time::us(us));
-        let reply = |(seq, now)| receiver.on_data(&Packet { seq, ..Packet::default() }, transport, now);
+        let reply =
+            |(seq, now)| receiver.on_data(&Packet { seq, ..Packet::default() }, transport, now);
         segments.zip(times).filter_map(reply).count()
     }
 
@@ -238,9 +239,8 @@ mod tests {
         let quick = TransportSpec { quick_acks: true, ..spec };
         for (spec, counts) in [(spec, [20, 20, 1, 20]), (quick, [28, 28, 1, 28])] {
             let (transport, mut receiver) = (spec.build().unwrap(), Receiver::new());
-            let mut count = |segments, ms| {
-                at_once(&mut receiver, segments, Time::ms(ms), &transport)
-            };
+            let mut count =
+                |segments, ms| at_once(&mut receiver, segments, Time::ms(ms), &transport);
             assert_eq!(count(0..40, 1), counts[0], "the first sixteen");
             assert_eq!(count(40..60, 2), 10, "then every second");
             assert_eq!(count(60..100, 20), counts[1], "sixteen after a pause");
