@@ -90,9 +90,7 @@ fn on_hybrid(
             "`resize` does nothing: there are no circuits whose days it could be for",
         );
     }
-    if voq.notify.is_some() {
-        notified(scheme, dark)?;
-    }
+    notified(scheme, &voq, dark)?;
     if !scheme.queue.is_plain() {
         return fail(
             "queue",
@@ -143,7 +141,10 @@ fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
 }
 
 /// Messages about circuits do something only where there are any, and somebody acts on them.
-fn notified(scheme: &SchemeSpec, dark: bool) -> Result<(), SpecError> {
+fn notified(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
+    if voq.notify.is_none() {
+        return Ok(());
+    }
     if dark {
         return fail("voq.notify", "`notify` does nothing: there are no circuits to tell of");
     }

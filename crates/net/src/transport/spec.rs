@@ -220,17 +220,7 @@ impl TransportSpec {
             );
             return refuse("min-rto", message);
         }
-        if self.processing > Time::ms(1) {
-            let message = format!("{} of processing per packet; at most 1ms", self.processing);
-            return refuse("processing", message);
-        }
-        if self.quick_acks && self.delayed_ack == Time::ZERO {
-            let message = "`quick-acks` does nothing: without `delayed-ack` none is delayed";
-            return refuse("quick-acks", message.to_string());
-        }
-        if self.shaper == Some(Rate(0)) {
-            return refuse("shaper", "`shaper` = 0: leave it out for none".to_string());
-        }
+        self.check_host()?;
         self.check_timer_and_gain()?;
         self.check_jumps()?;
         if self.kind == AlgorithmKind::Dctcp && !self.ecn {
@@ -248,6 +238,22 @@ impl TransportSpec {
             );
         }
         Ok(Transport { spec: *self, mss, max_window })
+    }
+
+    fn check_host(&self) -> Result<(), SpecError> {
+        let refuse = |key: &str, message: &str| Err(SpecError::new(key, message));
+        if self.processing > Time::ms(1) {
+            let message = format!("{} of processing per packet; at most 1ms", self.processing);
+            return refuse("processing", &message);
+        }
+        if self.quick_acks && self.delayed_ack == Time::ZERO {
+            let message = "`quick-acks` does nothing: without `delayed-ack` none is delayed";
+            return refuse("quick-acks", message);
+        }
+        if self.shaper == Some(Rate(0)) {
+            return refuse("shaper", "`shaper` = 0: leave it out for none");
+        }
+        Ok(())
     }
 
     fn check_timer_and_gain(&self) -> Result<(), SpecError> {
