@@ -508,13 +508,13 @@ mod tests {
             let Plan { direct, core } = mix.plan(&demand);
             let sums = (0..5).map(|rack| demand.row_sum(rack).max(demand.column_sum(rack)));
             let clos = sums.max().unwrap_or(0) as f64 / (2 * cores.links()) as f64;
-            for rack in 0..5 {
+            for (rack, (links_up, links_down)) in core[0].iter().zip(&core[1]).enumerate() {
                 let by_core = |pair: &dyn Fn(usize) -> (usize, usize)| -> u64 {
                     let others = (0..5).map(pair).filter(|(src, dst)| direct[src * 5 + dst] == 0);
                     others.map(|(src, dst)| demand.get(src, dst)).sum()
                 };
-                let up = by_core(&|other| (rack, other)) as f64 / core[0][rack] as f64;
-                let down = by_core(&|other| (other, rack)) as f64 / core[1][rack] as f64;
+                let up = by_core(&|other| (rack, other)) as f64 / *links_up as f64;
+                let down = by_core(&|other| (other, rack)) as f64 / *links_down as f64;
                 prop_assert!(up <= clos * 1.000_001 && down <= clos * 1.000_001);
             }
             for (at, &links) in direct.iter().enumerate().filter(|(_, links)| **links > 0) {

@@ -188,7 +188,8 @@ mod tests {
         ) {
             let (ends, panels) = (5, 4);
             let mut all = Panels::new(ends, panels);
-            let (mut pins, mut dead): (Vec<(usize, usize, usize)>, Vec<(usize, usize)>) = (vec![], vec![]);
+            let mut pins: Vec<(usize, usize, usize)> = vec![];
+            let mut dead: Vec<(usize, usize)> = vec![];
             for (src, dst, panel, what) in steps {
                 match what {
                     0 => if let Some(dst) = all.destination(panel, src) {

@@ -240,9 +240,8 @@ impl Egress {
     /// What became of disciplines that can fail, by class: one where classes share a queue.
     pub fn guests(&self) -> impl Iterator<Item = (u8, Option<Failure>)> {
         let markers = (0..).zip(&self.markers);
-        markers.filter_map(|(class, marker)| {
-            matches!(marker, Marker::Guest(_)).then(|| (class, marker.failure()))
-        })
+        let guests = markers.filter(|(_, marker)| matches!(marker, Marker::Guest(_)));
+        guests.map(|(class, marker)| (class, marker.failure()))
     }
 
     /// The statistics, with high-water marks in bytes.
