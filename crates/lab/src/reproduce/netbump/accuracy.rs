@@ -23,6 +23,11 @@ pub(super) const ALONE: Experiment = Experiment {
     }),
 };
 
+fn by_delay(view: &View) -> Vec<Figure> {
+    let by = |quantity| view.against_in("delay of updates", Measure::Seconds, 1e-6, quantity);
+    vec![by(&WITHIN_2), by(&MOST), distribution(view, 25)]
+}
+
 /// Figures 5.11 and 5.13.
 pub(super) const UPDATES: Experiment = Experiment {
     id: "nb-4",
@@ -33,11 +38,7 @@ pub(super) const UPDATES: Experiment = Experiment {
         axis: &[0, 5, 10, 25, 50, 100],
         set: set_delay,
         compare: updates,
-        figures: |view| {
-            let by =
-                |quantity| view.against_in("delay of updates", Measure::Seconds, 1e-6, quantity);
-            vec![by(&WITHIN_2), by(&MOST), distribution(view, 25)]
-        },
+        figures: by_delay,
     }),
 };
 
@@ -51,11 +52,7 @@ pub(super) const LIMITED: Experiment = Experiment {
         axis: &[0, 5, 10, 25, 50, 100],
         set: set_delay,
         compare: limited,
-        figures: |view| {
-            let by =
-                |quantity| view.against_in("delay of updates", Measure::Seconds, 1e-6, quantity);
-            vec![by(&WITHIN_2), by(&MOST), distribution(view, 25)]
-        },
+        figures: by_delay,
     }),
 };
 
