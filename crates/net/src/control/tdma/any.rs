@@ -1,8 +1,7 @@
 //! Paths of any network: between racks where they are that, else pair by pair.
 
 use super::links::Links;
-use super::parts::Scratch;
-use super::paths::{Fit, Path, PathTable, Paths};
+use super::paths::{Fit, Path, PathTable, Paths, Sought};
 use super::racks::Racks;
 use crate::control::network::Network;
 use crate::error::SpecError;
@@ -56,17 +55,24 @@ impl Paths for AnyPaths {
             Pairs(table) => table.glance(src, dst),
         }
     }
-    fn search(
-        &mut self,
-        from: (usize, usize),
-        sets: (&[u64], &[u64]),
-        links: &Links,
-        scratch: &mut Scratch,
-        looks: &mut usize,
-    ) -> Option<Fit> {
+    fn search(&mut self, sought: Sought<'_>, looks: &mut usize) -> Option<Fit> {
         match self {
-            OfRacks(racks) => racks.search(from, sets, links, looks),
-            Pairs(table) => table.search(from, sets, links, scratch, looks),
+            OfRacks(racks) => racks.search(sought, looks),
+            Pairs(table) => table.search(sought, looks),
+        }
+    }
+    #[inline]
+    fn is_blocked(&self, src: usize, dst: usize, open: bool) -> bool {
+        match self {
+            OfRacks(racks) => racks.is_blocked(src, dst, open),
+            Pairs(table) => table.is_blocked(src, dst, open),
+        }
+    }
+    #[inline]
+    fn occupy(&mut self, fit: Fit, user: u32, links: &mut Links) -> bool {
+        match self {
+            OfRacks(racks) => racks.occupy(fit, user, links),
+            Pairs(table) => table.occupy(fit, user, links),
         }
     }
     #[inline]

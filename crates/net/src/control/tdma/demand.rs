@@ -141,12 +141,21 @@ impl Demand {
     pub(super) fn at(&self, src: usize, dst: usize) -> u64 {
         self.rows[src].bytes[dst]
     }
-    /// Takes what a slot carries of a pair that waits.
-    pub(super) fn take(&mut self, src: usize, dst: usize, bytes: u64) {
-        self.put(src, dst, self.at(src, dst) - bytes);
+    /// Hosts with room in their buffer, 64 to a word.
+    pub(super) fn with_room(&self) -> impl Iterator<Item = u64> {
+        let bit = |word: u64, &free: &u64| word >> 1 | u64::from(free > 0) << 63;
+        self.free.chunks(64).map(move |free| free.iter().fold(0, bit) >> (64 - free.len()))
+    }
+    /// Takes what there is of a pair, and room for, but not more than so many bytes. Says how many that
+    /// are, and how many are left.
+    pub(super) fn take(&mut self, src: usize, dst: usize, most: u64) -> (u64, u64) {
+        let waits = self.at(src, dst);
+        let bytes = waits.min(self.free[dst]).min(most);
+        self.put(src, dst, waits - bytes);
         if self.free[dst] != u64::MAX {
             self.free[dst] -= bytes;
         }
+        (bytes, waits - bytes)
     }
     /// Undoes [`Demand::take`].
     pub(super) fn give_back(&mut self, src: usize, dst: usize, bytes: u64) {

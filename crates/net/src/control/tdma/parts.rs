@@ -1,18 +1,19 @@
 //! A search through parts of a host's destinations: those that the same links lead to.
 
 use super::links::Links;
-use super::paths::{Fit, Paths};
+use super::paths::{Fit, Paths, Sought};
 use super::set::find;
 
 /// Paths that tell which destinations stand and fall together.
 pub(super) trait Parts: Paths {
     /// Into how many parts the destinations of `src` fall. Part 0 are those that nothing is known of.
     fn parts(&self, src: usize) -> usize;
-    /// Whether `src` may reach any of a part while the links have `left`.
-    fn reaches(&self, src: usize, part: usize, left: &[u64]) -> bool;
+    /// Whether `src` may reach any of a part by what is left of the links.
+    fn reaches(&self, src: usize, part: usize, links: &Links) -> bool;
     /// Replaces `out` with those of the destinations `among` that are in a part of `src`, 64 to a word,
-    /// less some of those it cannot reach while the links have `left`.
-    fn part(&self, src: usize, part: usize, left: &[u64], among: &[u64], out: &mut Vec<u64>);
+    /// less some of those it cannot reach by what is left of the links.
+    fn part(&self, src: usize, part: usize, links: &Links, among: &[u64], out: &mut Vec<u64>);
+    fn scratch(&mut self) -> &mut Scratch;
 }
 
 /// Room for the sets of a search.
@@ -25,23 +26,33 @@ pub(super) struct Scratch {
 /// [`Paths::search`], part by part.
 pub(super) fn by_parts<P: Parts>(
     paths: &mut P,
-    (src, from): (usize, usize),
-    (waiting, open): (&[u64], &[u64]),
-    links: &Links,
+    sought: Sought<'_>,
+    looks: &mut usize,
+) -> Option<Fit> {
+    let mut scratch = std::mem::take(paths.scratch());
+    let found = search(paths, sought, &mut scratch, looks);
+    *paths.scratch() = scratch;
+    found
+}
+
+fn search<P: Parts>(
+    paths: &mut P,
+    sought: Sought<'_>,
     Scratch { among, set }: &mut Scratch,
     looks: &mut usize,
 ) -> Option<Fit> {
+    let Sought { src, from, waiting, open, links } = sought;
     among.clear();
     among.extend(waiting.iter().zip(open).map(|(waits, open)| waits & open));
     let parts = paths.parts(src) - 1;
     // What nothing is known of comes last: looking at it changes the parts.
     let first = 1 + if parts > 0 { from % parts } else { 0 };
     for part in (first..=parts).chain(1..first).chain([0]) {
-        if !paths.reaches(src, part, &links.left) {
+        if !paths.reaches(src, part, links) {
             continue;
         }
-        paths.part(src, part, &links.left, among, set);
-        let found = first_fit(paths, src, (set, from), links, looks);
+        paths.part(src, part, links, among, set);
+        let found = look(looks, set, from, |dst| paths.fit((src, dst), links));
         if found.is_some() || *looks == 0 {
             return found;
         }
@@ -50,17 +61,16 @@ pub(super) fn by_parts<P: Parts>(
 }
 
 /// The first destination of a set, from one on, whose path is free, if so many looks will do.
-fn first_fit<P: Paths>(
-    paths: &mut P,
-    src: usize,
-    (set, from): (&[u64], usize),
-    links: &Links,
+fn look(
     looks: &mut usize,
+    set: &[u64],
+    from: usize,
+    mut fit: impl FnMut(usize) -> Option<Fit>,
 ) -> Option<Fit> {
     let mut found = None;
     find(set, from, |dst| {
         if *looks > 0 {
-            found = paths.fit((src, dst), links);
+            found = fit(dst);
         }
         let over = found.is_some() || *looks == 0;
         *looks -= usize::from(*looks > 0);

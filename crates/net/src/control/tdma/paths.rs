@@ -3,36 +3,38 @@
 use super::ends::Ends;
 use super::links::Links;
 use super::parts::{Parts, Scratch, by_parts};
+use super::round::Assignment;
 use super::set::set_bit;
 use crate::control::network::Network;
 use crate::error::SpecError;
 use crate::id::HostId;
+use crate::units::Rate;
 
 /// A link that is never full: in the place of a host's own where it has several.
 pub(super) const FREE: u32 = u32::MAX;
 
-/// The links of a path, but the hosts' own. There may be [`FREE`] ones among them.
+/// The links of a path. There may be [`FREE`] ones among them.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'a> {
-    /// The sender's own link, or [`FREE`].
-    pub up: u32,
-    /// The links between switches; all of them where a host has several links.
+    /// The sender's own link and the receiver's, each [`FREE`] where it is among the others.
+    pub own: [u32; 2],
+    /// The links between switches where there is one up and one down; or [`FREE`].
+    pub two: [u32; 2],
+    /// Where there are others, all of them.
     pub inner: &'a [u32],
-    /// One more link between switches behind these, or [`FREE`].
-    pub end: u32,
-    /// The receiver's own link, or [`FREE`].
-    pub down: u32,
 }
 
 impl Path<'_> {
     pub fn links(self) -> impl Iterator<Item = u32> {
-        [self.up, self.down, self.end].into_iter().chain(self.inner.iter().copied())
+        self.own.into_iter().chain(self.two).chain(self.inner.iter().copied())
     }
     /// The first and the last link between switches; [`FREE`] where there is none.
     pub fn ends(self) -> [u32; 2] {
         let last = || self.inner.iter().copied().rev().find(|&link| link != FREE);
-        let end = if self.end == FREE { last().unwrap_or(FREE) } else { self.end };
-        [self.inner.first().copied().unwrap_or(FREE), end]
+        match self.inner {
+            [] => self.two,
+            [first, ..] => [*first, last().unwrap_or(FREE)],
+        }
     }
 }
 
@@ -52,11 +54,32 @@ pub(super) struct Fit {
     pub rate: u64,
 }
 
+impl Fit {
+    pub fn of(Assignment { src, dst, rate, .. }: Assignment) -> Fit {
+        Fit { src: src.at(), dst: dst.at(), rate: rate.0 }
+    }
+    pub fn carrying(self, bytes: u64) -> Assignment {
+        let (src, dst) = (HostId(self.src as u32), HostId(self.dst as u32));
+        Assignment { src, dst, rate: Rate(self.rate), bytes }
+    }
+}
+
 /// A pair, if its path is free.
 #[inline]
 pub(super) fn fit(path: Path<'_>, (src, dst): (usize, usize), links: &Links) -> Option<Fit> {
-    let rate = links.rate(path);
-    (rate > 0 && links.fits(path, rate)).then_some(Fit { src, dst, rate })
+    let (rate, fits) = links.look(path);
+    (rate > 0 && fits).then_some(Fit { src, dst, rate })
+}
+
+/// What a search looks for: a destination of `src` that is in both sets, 64 to a word.
+#[derive(Clone, Copy)]
+pub(super) struct Sought<'a> {
+    pub src: usize,
+    /// Where it begins.
+    pub from: usize,
+    pub waiting: &'a [u64],
+    pub open: &'a [u64],
+    pub links: &'a Links,
 }
 
 /// What a planner has to know of a network's paths.
@@ -82,16 +105,22 @@ pub(super) trait Paths: Send + Sized {
     fn fit(&mut self, (src, dst): (usize, usize), links: &Links) -> Option<Fit> {
         fit(self.path(src, dst)?, (src, dst), links)
     }
-    /// A destination of `src` that is in both sets, 64 to a word, and whose path is free, if so many looks
-    /// at paths will do. The first one, from a place on, of those that are looked at together.
-    fn search(
-        &mut self,
-        from: (usize, usize),
-        sets: (&[u64], &[u64]),
-        links: &Links,
-        scratch: &mut Scratch,
-        looks: &mut usize,
-    ) -> Option<Fit>;
+    /// A destination whose path is free, if so many looks at paths will do. The first one, from a place on,
+    /// of those that are looked at together.
+    fn search(&mut self, sought: Sought<'_>, looks: &mut usize) -> Option<Fit>;
+    /// Whether a pair has a path and it is known, without asking its links, that it is not free. `open`
+    /// says whether the receiver's own link is.
+    fn is_blocked(&self, _src: usize, _dst: usize, _open: bool) -> bool {
+        false
+    }
+    /// Puts a pair on the links of its path. Says whether the receiver's own link is full then.
+    fn occupy(&mut self, fit: Fit, user: u32, links: &mut Links) -> bool {
+        let Some(path) = self.path(fit.src, fit.dst) else { return false };
+        links.take(path, fit.rate, user);
+        let (ends, [_, down]) = (path.ends(), path.own);
+        ends.into_iter().filter(|&end| links.is_full(end)).for_each(|end| self.close(end));
+        links.is_full(down)
+    }
     /// The first or last link of a path is full.
     fn close(&mut self, _link: u32) {}
     /// It is not full any more.
@@ -123,7 +152,8 @@ pub(super) struct PathTable {
     several: Vec<bool>,
     /// Who is behind full links.
     ends: Ends,
-    scratch: Vec<u32>,
+    asked: Vec<u32>,
+    scratch: Scratch,
 }
 
 /// So many paths from and to each host are looked at to know whether it has several links. A host that shows
@@ -209,7 +239,8 @@ impl Paths for PathTable {
             starts: vec![false; hosts],
             several: vec![false; hosts],
             ends: Ends::new(hosts, 0, [].into_iter()),
-            scratch: Vec::new(),
+            asked: Vec::new(),
+            scratch: Scratch::default(),
         };
         for src in (0..hosts).step_by(hosts.div_ceil(PROBES).max(1)) {
             for other in (0..hosts).filter(|&other| other != src) {
@@ -224,15 +255,8 @@ impl Paths for PathTable {
     fn glance(&self, src: usize, dst: usize) -> u32 {
         self.of[src].get(dst * self.width).copied().unwrap_or(UNKNOWN)
     }
-    fn search(
-        &mut self,
-        from: (usize, usize),
-        sets: (&[u64], &[u64]),
-        links: &Links,
-        scratch: &mut Scratch,
-        looks: &mut usize,
-    ) -> Option<Fit> {
-        by_parts(self, from, sets, links, scratch, looks)
+    fn search(&mut self, sought: Sought<'_>, looks: &mut usize) -> Option<Fit> {
+        by_parts(self, sought, looks)
     }
     fn close(&mut self, link: u32) {
         self.ends.close(link);
@@ -262,9 +286,9 @@ impl Paths for PathTable {
             return None;
         }
         if self.any_whole && self.is_whole(src, dst) {
-            return Some(Path { up: FREE, inner, end: FREE, down: FREE });
+            return Some(Path { own: [FREE; 2], two: [FREE; 2], inner });
         }
-        Some(Path { up: self.up[src], inner, end: FREE, down: self.down[dst] })
+        Some(Path { own: [self.up[src], self.down[dst]], two: [FREE; 2], inner })
     }
 }
 
@@ -273,11 +297,13 @@ impl Parts for PathTable {
         1 + self.by[src].parts()
     }
     #[inline]
-    fn reaches(&self, src: usize, part: usize, left: &[u64]) -> bool {
-        let open = |&link: &u32| left.get(link as usize).is_none_or(|&left| left > 0);
-        part == 0 || self.by[src].needs(part - 1).iter().all(open)
+    fn reaches(&self, src: usize, part: usize, links: &Links) -> bool {
+        part == 0 || self.by[src].needs(part - 1).iter().all(|&link| !links.is_full(link))
     }
-    fn part(&self, src: usize, part: usize, _left: &[u64], among: &[u64], out: &mut Vec<u64>) {
+    fn scratch(&mut self) -> &mut Scratch {
+        &mut self.scratch
+    }
+    fn part(&self, src: usize, part: usize, _links: &Links, among: &[u64], out: &mut Vec<u64>) {
         let by = &self.by[src];
         out.clear();
         let Some(part) = part.checked_sub(1) else {
@@ -292,7 +318,7 @@ impl Parts for PathTable {
 impl PathTable {
     /// Looks at a pair for the first time.
     fn ask(&mut self, src: usize, dst: usize) {
-        let mut path = std::mem::take(&mut self.scratch);
+        let mut path = std::mem::take(&mut self.asked);
         self.network.path(HostId(src as u32), HostId(dst as u32), &mut path);
         let kept = self.without_own(src, dst, &path);
         if kept.len() > self.width {
@@ -316,7 +342,7 @@ impl PathTable {
             }
             self.by[src].add(dst, row, width);
         }
-        self.scratch = path;
+        self.asked = path;
     }
     /// From all paths that are known, who is behind which link.
     fn find_ends(&mut self) {
@@ -372,9 +398,9 @@ impl PathTable {
 
 #[cfg(test)]
 mod tests {
+    use super::super::RoundSpec;
     use super::*;
     use crate::rng::mix32;
-    use crate::units::Rate;
     use proptest::prelude::*;
 
     /// 16 leaves of 4 hosts and 8 spines: more paths than parts; every tenth pair has none.
@@ -400,9 +426,9 @@ mod tests {
         fn parts_leave_nobody_out(asked in prop::collection::vec((0usize..64, 0usize..64), 0..600), used in prop::collection::btree_set(128usize..384, 0..200)) {
             let mut table = PathTable::new(network()).unwrap();
             asked.iter().for_each(|&(src, dst)| { table.path(src, dst); });
-            let mut left = vec![1; 384];
+            let mut links = Links::new(&RoundSpec::default().build().unwrap(), table.network());
             for &link in &used {
-                left[link] = 0;
+                links.make(link as u32, true);
                 table.close(link as u32);
             }
             let mut path = Vec::new();
@@ -410,13 +436,13 @@ mod tests {
                 let mut found = [0; 64];
                 for part in 0..table.parts(src) {
                     let mut set = Vec::new();
-                    table.part(src, part, &left, &[u64::MAX], &mut set);
-                    let set = if table.reaches(src, part, &left) { set[0] } else { 0 };
+                    table.part(src, part, &links, &[u64::MAX], &mut set);
+                    let set = if table.reaches(src, part, &links) { set[0] } else { 0 };
                     (0..64).filter(|dst| set >> dst & 1 == 1).for_each(|dst: usize| found[dst] += 1);
                 }
                 for (dst, found) in found.into_iter().enumerate() {
                     table.network().path(HostId(src as u32), HostId(dst as u32), &mut path);
-                    let reached = !path.is_empty() && path.iter().all(|&link| left[link as usize] > 0);
+                    let reached = !path.is_empty() && path.iter().all(|&link| !links.is_full(link));
                     prop_assert!(found <= 1 && (found == 1 || !reached), "{src} to {dst}: {found}");
                 }
             }

@@ -12,10 +12,9 @@
 
 use super::demand::Demand;
 use super::links::{Links, NOBODY};
-use super::parts::Scratch;
-use super::paths::{Fit, Paths};
+use super::paths::{Fit, Paths, Sought};
 use super::round::{Assignment, Round};
-use super::set::{find, set_bit};
+use super::set::{find, has_bit, set_bit};
 use super::spec::Rounds;
 use super::{RoundScheduler, slot_length};
 use crate::control::network::Network;
@@ -35,17 +34,30 @@ pub(super) struct Planner<P> {
     rounds: Rounds,
     paths: P,
     links: Links,
+    /// Something may be scheduled on each link.
+    all_work: bool,
     /// All hosts: the line.
     line: Vec<u32>,
+    /// Those in line that may have room on their link after the turns.
+    rest: Vec<u32>,
     served: Vec<u32>,
     hosts: Vec<Host>,
+    /// By host, the first destination from its head on that it has bytes for; or [`NOBODY`].
+    first: Vec<u32>,
+    /// By host, destinations in the slot being filled.
+    sends: Vec<u16>,
+    /// By host, the assignment in this slot that was its turn.
+    turn: Vec<u32>,
+    /// Hosts that are at the end of the line after this slot, 64 to a word.
+    done: Vec<u64>,
     /// Destinations with room on their link and in their buffer, 64 to a word.
     open: Vec<u64>,
-    /// Room for sets: of a search, and of what a host wants.
-    scratch: Scratch,
+    /// In this slot, somebody changed to a path of another rate, which may leave room on its link.
+    eased: bool,
+    /// Assignments before this one are taken out of the demand.
+    settled: usize,
+    /// Room for what a host wants.
     wishes: Vec<u64>,
-    /// By place among those read together, the first destination from the head on.
-    first: [u32; AHEAD],
     /// What was read ahead, put together: it means nothing.
     read: u32,
     /// The latest rate, and what a slot carries at it.
@@ -64,12 +76,6 @@ struct Host {
     head: u32,
     /// Where it looks first for another destination.
     next: u32,
-    /// Destinations in the slot being filled.
-    sends: u16,
-    /// The assignment in this slot that was its turn.
-    turn: u32,
-    /// It is at the end of the line after this slot.
-    done: bool,
 }
 
 impl<P: Paths> Planner<P> {
@@ -77,26 +83,24 @@ impl<P: Paths> Planner<P> {
         let hosts = network.hosts();
         let links = Links::new(&rounds, &network);
         let paths = P::new(network)?;
-        let host = |at: u32| Host {
-            weight: 1,
-            turns: 1,
-            head: at + 1,
-            next: at + 1,
-            sends: 0,
-            turn: NOBODY,
-            done: false,
-        };
+        let host = |at: u32| Host { weight: 1, turns: 1, head: at + 1, next: at + 1 };
         let mut planner = Planner {
             line: paths.order(),
+            rest: Vec::with_capacity(hosts),
             served: Vec::with_capacity(hosts),
             hosts: (0..hosts as u32).map(host).collect(),
+            first: vec![NOBODY; hosts],
+            sends: vec![0; hosts],
+            turn: vec![NOBODY; hosts],
+            done: vec![0; hosts.div_ceil(64)],
             open: vec![0; hosts.div_ceil(64)],
-            scratch: Scratch::default(),
+            eased: false,
+            settled: 0,
             wishes: Vec::with_capacity(hosts.div_ceil(64)),
-            first: [0; AHEAD],
             read: 0,
             carries: (0, 0),
             reference: Rate(1),
+            all_work: false,
             rounds,
             paths,
             links,
@@ -121,31 +125,45 @@ impl<P: Paths> Planner<P> {
         }
         slot_length::best(demand.sizes(), self.reference, (shortest, longest), guard)
     }
-    /// Opens all destinations with room in their buffer.
-    fn open_all(&mut self, demand: &Demand) {
-        for dst in 0..self.hosts.len() {
-            set_bit(&mut self.open, dst, demand.room(HostId(dst as u32)) > 0);
-        }
-    }
+    /// Puts a pair into the slot. What it carries is known once the slot is filled, but where a receiver
+    /// has little room for more.
     fn serve(&mut self, fit: Fit, demand: &mut Demand, round: &mut Round) -> u32 {
-        let at = round.push(self.carry(fit, round.slot, demand)) as u32;
+        let scarce = demand.room(HostId(fit.dst as u32)) != u64::MAX;
+        let carried = if scarce { self.carry(fit, round.slot, demand) } else { fit.carrying(0) };
+        let at = round.push(carried) as u32;
         self.occupy(fit, at, demand);
-        self.hosts[fit.src].sends += 1;
+        self.sends[fit.src] += 1;
         at
+    }
+    /// Takes the assignments of a slot out of the demand: all at once, as the processor then waits for the
+    /// memory of many of them at the same time.
+    fn settle(&mut self, demand: &mut Demand, round: &mut Round) {
+        for at in self.settled..round.assignments().len() {
+            let assigned = *round.assignment(at);
+            if assigned.bytes == 0 {
+                *round.assignment(at) = self.carry(Fit::of(assigned), round.slot, demand);
+            }
+        }
+        self.settled = round.assignments().len();
     }
     /// The assignment, taken out of the demand.
     fn carry(&mut self, fit: Fit, slot: Time, demand: &mut Demand) -> Assignment {
-        let Fit { src, dst, rate } = fit;
-        let waits = demand.at(src, dst);
-        let bytes = self.slot_bytes(rate, slot).min(waits).min(demand.room(HostId(dst as u32)));
-        demand.take(src, dst, bytes);
-        let (src, dst) = (HostId(src as u32), HostId(dst as u32));
-        Assignment { src, dst, rate: Rate(rate), bytes }
+        let most = self.slot_bytes(fit.rate, slot);
+        fit.carrying(self.take((fit.src, fit.dst), most, demand))
+    }
+    /// Takes so many bytes out of the demand, if there are as many and room for them.
+    fn take(&mut self, (src, dst): (usize, usize), most: u64, demand: &mut Demand) -> u64 {
+        let (bytes, left) = demand.take(src, dst, most);
+        if left == 0 && self.first[src] == dst as u32 {
+            self.find_first(src, demand);
+        }
+        bytes
     }
     /// Undoes an assignment.
     fn release(&mut self, of: Assignment, user: u32, demand: &mut Demand) {
         let (src, dst) = (of.src.at(), of.dst.at());
         demand.give_back(src, dst, of.bytes);
+        self.find_first(src, demand);
         let Some(path) = self.paths.path(src, dst) else { return };
         self.links.give_back(path, of.rate.0, user);
         for link in path.ends() {
@@ -154,100 +172,107 @@ impl<P: Paths> Planner<P> {
         set_bit(&mut self.open, dst, true);
     }
     fn occupy(&mut self, fit: Fit, user: u32, demand: &Demand) {
-        let Some(path) = self.paths.path(fit.src, fit.dst) else { return };
-        self.links.take(path, fit.rate, user);
-        let (ends, down) = (path.ends(), self.links.at(path.down));
-        for link in ends {
-            if self.links.left[self.links.at(link)] == 0 {
-                self.paths.close(link);
-            }
-        }
-        let full = self.links.left[down] == 0;
-        let full = full && self.paths.has_one_link(fit.dst);
-        if full || demand.room(HostId(fit.dst as u32)) == 0 {
+        let full = self.paths.occupy(fit, user, &mut self.links);
+        if full && self.paths.has_one_link(fit.dst) || demand.room(HostId(fit.dst as u32)) == 0 {
             set_bit(&mut self.open, fit.dst, false);
         }
     }
     /// Whether `src` may have one more destination in this slot, and anything left of its link.
-    fn may_send(&mut self, src: usize) -> bool {
+    fn may_send(&self, src: usize) -> bool {
         let own = self.paths.own_link(src);
-        own.is_none_or(|link| self.links.left[self.links.at(link)] > 0)
-            && usize::from(self.hosts[src].sends) < usize::from(self.rounds.spec().classes)
+        own.is_none_or(|link| !self.links.is_full(link))
+            && self.sends[src] < self.rounds.spec().classes
     }
     /// The place of the next destination, which may be one behind the last.
     fn from(&self, next: u32) -> usize {
         if next as usize == self.hosts.len() { 0 } else { next as usize }
     }
-    /// The head of `src`: the next destination that it could reach in an empty network; and whether its
-    /// path is free in this slot. There is none before `from`.
-    fn head(&mut self, src: usize, from: usize, demand: &Demand) -> Option<Fit> {
+    fn find_first(&mut self, src: usize, demand: &Demand) {
+        let from = self.from(self.hosts[src].head);
+        let found = find(demand.waiting(src), from, |_| true);
+        self.first[src] = found.map_or(NOBODY, |dst| dst as u32);
+    }
+    /// The head of `src`: the next destination that it could reach in an empty network; if its path is
+    /// free in this slot.
+    fn head(&mut self, src: usize, demand: &Demand) -> Option<Fit> {
+        let first = self.first[src] as usize;
+        if first >= self.hosts.len() {
+            return None;
+        }
+        if self.all_work && demand.room(HostId(first as u32)) > 0 {
+            let open = has_bit(&self.open, first);
+            if self.paths.is_blocked(src, first, open) {
+                return None;
+            }
+        }
         let (paths, links) = (&mut self.paths, &self.links);
         let mut fit = None;
-        find(demand.waiting(src), from, |dst| {
+        find(demand.waiting(src), first, |dst| {
             if demand.room(HostId(dst as u32)) == 0 {
                 return false;
             }
             let Some(path) = paths.path(src, dst) else { return false };
-            let rate = links.rate(path);
-            fit = links.fits(path, rate).then_some(Fit { src, dst, rate });
+            let (rate, fits) = links.look(path);
+            fit = fits.then_some(Fit { src, dst, rate });
             rate > 0
         })?;
         fit
     }
     /// Every host in line gets its head, if it is free.
     fn turns(&mut self, demand: &mut Demand, round: &mut Round) {
+        self.rest.clear();
         for place in 0..self.line.len() {
-            let src = self.line[place] as usize;
             if P::ARE_MANY && place % AHEAD == 0 {
-                self.come_near(place, demand);
+                self.come_near(place);
             }
-            let first = match P::ARE_MANY {
-                true => self.first[place % AHEAD] as usize,
-                false => self.from(self.hosts[src].head),
-            };
-            let Some(fit) = self.head(src, first, demand) else { continue };
-            let dst = fit.dst;
-            let turn = self.serve(fit, demand, round);
-            let host = &mut self.hosts[src];
-            host.turn = turn;
-            (host.head, host.next) = (dst as u32 + 1, dst as u32 + 1);
-            host.turns = host.turns.saturating_sub(1);
-            if host.turns == 0 {
-                (host.turns, host.done) = (host.weight, true);
+            let src = self.line[place] as usize;
+            let fit = self.head(src, demand);
+            if let Some(fit) = fit {
+                self.turn[src] = self.serve(fit, demand, round);
+                self.had_turn(fit, demand);
+            }
+            if fit.is_none() || self.may_send(src) {
+                self.rest.push(src as u32);
             }
         }
     }
+    fn had_turn(&mut self, Fit { src, dst, .. }: Fit, demand: &Demand) {
+        let host = &mut self.hosts[src];
+        (host.head, host.next) = (dst as u32 + 1, dst as u32 + 1);
+        host.turns = host.turns.saturating_sub(1);
+        if host.turns == 0 {
+            host.turns = host.weight;
+            set_bit(&mut self.done, src, true);
+        }
+        self.find_first(src, demand);
+    }
     /// Reads what will be needed of the next hosts in line: so the processor waits for the memory of all
     /// of them at once.
-    fn come_near(&mut self, place: usize, demand: &Demand) {
-        for at in place..self.line.len().min(place + AHEAD) {
-            let src = self.line[at] as usize;
-            let from = self.from(self.hosts[src].head);
-            if let Some(dst) = find(demand.waiting(src), from, |_| true) {
-                self.first[at - place] = dst as u32;
-                self.read ^= self.paths.glance(src, dst) ^ demand.at(src, dst) as u32;
+    fn come_near(&mut self, place: usize) {
+        for &src in self.line[place..].iter().take(AHEAD) {
+            let dst = self.first[src as usize];
+            if dst != NOBODY {
+                self.read ^= self.paths.glance(src as usize, dst as usize);
             }
         }
     }
     /// The same where the next hosts in line will search.
     fn look_ahead(&mut self, place: usize, demand: &Demand) {
-        for at in place..self.line.len().min(place + AHEAD) {
-            let src = self.line[at] as usize;
-            if self.may_send(src) {
-                let from = self.from(self.hosts[src].next);
-                let waiting = demand.waiting(src).get(from / 64).copied().unwrap_or(0);
-                self.read ^= self.paths.glance(src, from) ^ waiting as u32;
-            }
+        for &src in self.rest[place..].iter().take(AHEAD) {
+            let src = src as usize;
+            let from = self.from(self.hosts[src].next);
+            let waiting = demand.waiting(src).get(from / 64).copied().unwrap_or(0);
+            self.read ^= self.paths.glance(src, from) ^ waiting as u32;
         }
     }
     /// Who has room on its link gets whatever fits.
     fn fill(&mut self, demand: &mut Demand, round: &mut Round) {
         let mut looks = usize::MAX;
-        for place in 0..self.line.len() {
+        for place in 0..self.rest.len() {
             if P::ARE_MANY && place % AHEAD == 0 {
                 self.look_ahead(place, demand);
             }
-            let src = self.line[place] as usize;
+            let src = self.rest[place] as usize;
             while self.may_send(src) {
                 let Some(fit) = self.any(src, demand, &mut looks) else { break };
                 self.serve(fit, demand, round);
@@ -262,17 +287,18 @@ impl<P: Paths> Planner<P> {
             return None;
         }
         let from = self.from(self.hosts[src].next);
-        let sets = (waiting, &self.open[..]);
-        self.paths.search((src, from), sets, &self.links, &mut self.scratch, looks)
+        let sought = Sought { src, from, waiting, open: &self.open, links: &self.links };
+        self.paths.search(sought, looks)
     }
     /// Who got nothing takes a destination from another that can go elsewhere. Says whether anybody
     /// did.
     fn exchange(&mut self, demand: &mut Demand, round: &mut Round) -> bool {
         let start = round.open();
         let (mut looks, mut any) = (LOOKS * self.hosts.len(), false);
-        for place in 0..self.line.len() {
-            let src = self.line[place] as usize;
-            if self.hosts[src].sends > 0 || looks == 0 {
+        self.eased = false;
+        for place in 0..self.rest.len() {
+            let src = self.rest[place] as usize;
+            if self.sends[src] > 0 || looks == 0 {
                 continue;
             }
             let mut tries = TRIES;
@@ -312,44 +338,52 @@ impl<P: Paths> Planner<P> {
         if let Some(wanted) = self.paths.fit((src, dst), &self.links) {
             let user = self.serve(wanted, demand, round);
             if let Some(other) = self.any(moved.src.at(), demand, looks) {
+                self.eased |= other.rate != moved.rate.0;
                 *round.assignment(at) = self.carry(other, round.slot, demand);
                 self.occupy(other, at as u32, demand);
                 self.hosts[src].next = dst as u32 + 1;
-                self.turn_again(moved, at as u32);
+                self.turn_again(moved, at as u32, demand);
                 return true;
             }
             if let Some(undone) = round.pop() {
                 self.release(undone, user, demand);
-                self.hosts[src].sends -= 1;
+                self.sends[src] -= 1;
             }
         }
-        let fit = Fit { src: moved.src.at(), dst: moved.dst.at(), rate: moved.rate.0 };
-        demand.take(fit.src, fit.dst, moved.bytes);
+        let fit = Fit::of(moved);
+        self.take((fit.src, fit.dst), moved.bytes, demand);
         self.occupy(fit, at as u32, demand);
         false
     }
     /// If the assignment was its sender's turn, it has it once more.
-    fn turn_again(&mut self, moved: Assignment, at: u32) {
-        let host = &mut self.hosts[moved.src.at()];
-        if host.turn == at {
-            host.turn = NOBODY;
+    fn turn_again(&mut self, moved: Assignment, at: u32, demand: &Demand) {
+        let src = moved.src.at();
+        if self.turn[src] == at {
+            let (host, done) = (&mut self.hosts[src], has_bit(&self.done, src));
             host.head = moved.dst.0;
-            host.turns = if host.done { 1 } else { host.turns + 1 };
-            host.done = false;
+            host.turns = if done { 1 } else { host.turns + 1 };
+            self.turn[src] = NOBODY;
+            set_bit(&mut self.done, src, false);
+            self.find_first(src, demand);
         }
     }
     /// Fills one slot. Says whether there is anything in it.
     fn slot(&mut self, demand: &mut Demand, round: &mut Round) -> bool {
         self.links.clear();
         self.paths.open_all(&self.links);
-        for host in &mut self.hosts {
-            (host.sends, host.turn) = (0, NOBODY);
-        }
-        self.open_all(demand);
+        self.sends.fill(0);
+        self.turn.fill(NOBODY);
+        self.done.fill(0);
+        self.open.iter_mut().zip(demand.with_room()).for_each(|(open, room)| *open = room);
         self.turns(demand, round);
         self.fill(demand, round);
+        self.settle(demand, round);
         if self.rounds.exchanges() && self.exchange(demand, round) {
+            if self.eased {
+                self.rest.clone_from(&self.line);
+            }
             self.fill(demand, round);
+            self.settle(demand, round);
             self.top_up(demand, round);
         }
         self.go_to_the_end();
@@ -357,14 +391,11 @@ impl<P: Paths> Planner<P> {
     }
     /// Room that a moved assignment has left goes to the others.
     fn top_up(&mut self, demand: &mut Demand, round: &mut Round) {
-        let (start, slot) = (round.open(), round.slot);
-        for at in start..round.assignments().len() {
+        for at in round.open()..round.assignments().len() {
             let Assignment { src, dst, rate, bytes } = *round.assignment(at);
-            let more = self.slot_bytes(rate.0, slot).saturating_sub(bytes);
-            let more = more.min(demand.at(src.at(), dst.at())).min(demand.room(dst));
+            let more = self.slot_bytes(rate.0, round.slot).saturating_sub(bytes);
             if more > 0 {
-                demand.take(src.at(), dst.at(), more);
-                round.assignment(at).bytes += more;
+                round.assignment(at).bytes += self.take((src.at(), dst.at()), more, demand);
             }
         }
     }
@@ -377,10 +408,10 @@ impl<P: Paths> Planner<P> {
     }
     /// Who had all its turns goes to the end of the line.
     fn go_to_the_end(&mut self) {
-        let (hosts, served) = (&mut self.hosts, &mut self.served);
+        let (done, served) = (&self.done, &mut self.served);
         served.clear();
         self.line.retain(|&at| {
-            let done = std::mem::take(&mut hosts[at as usize].done);
+            let done = has_bit(done, at as usize);
             if done {
                 served.push(at);
             }
@@ -395,7 +426,8 @@ impl<P: Paths> RoundScheduler for Planner<P> {
         assert_eq!(demand.hosts(), self.hosts.len(), "a demand is among the network's hosts");
         let guard = self.rounds.spec().guard;
         round.clear(self.slot_length(demand), guard);
-        self.carries = (0, 0);
+        (self.carries, self.settled, self.all_work) = ((0, 0), 0, self.links.all_work());
+        (0..self.hosts.len()).for_each(|src| self.find_first(src, demand));
         let each = (round.slot + guard).as_ps();
         let slots = (self.rounds.spec().round.as_ps() / each).clamp(1, u16::MAX.into());
         for _ in 0..slots {
@@ -415,8 +447,8 @@ impl<P: Paths> RoundScheduler for Planner<P> {
     }
     fn reroute(&mut self, network: Network) -> Result<(), SpecError> {
         let mut links = Links::new(&self.rounds, &network);
-        for (link, _) in self.links.down.iter().enumerate().filter(|(_, down)| **down) {
-            links.set(&self.rounds, &network, link as u32, false);
+        for &link in self.links.down() {
+            links.set(&self.rounds, &network, link, false);
         }
         self.paths = P::new(network)?;
         self.links = links;

@@ -6,7 +6,7 @@
 
 use super::ends::{join, root};
 use super::links::Links;
-use super::paths::{FREE, Fit, Path, fit, same};
+use super::paths::{FREE, Fit, Path, Sought, fit, same};
 use super::set::{find_in, set_bit};
 use crate::control::network::Network;
 use crate::id::HostId;
@@ -53,8 +53,8 @@ pub(super) struct Racks {
     free: Vec<u64>,
     all_free: Vec<u64>,
     /// By word and class, the destinations whose link down may be free; and when nothing is on any.
-    reached: Vec<u64>,
-    all_reached: Vec<u64>,
+    reached: Vec<[u64; MOST_CLASSES]>,
+    all_reached: Vec<[u64; MOST_CLASSES]>,
 }
 
 /// What a network answers: hosts' own links, and the two links between switches of each pair.
@@ -167,7 +167,7 @@ impl Racks {
             words: vec![Vec::new(); racks],
             free: vec![0; racks],
             all_free: Vec::new(),
-            reached: vec![0; hosts.div_ceil(64) * classes],
+            reached: vec![[0; MOST_CLASSES]; hosts.div_ceil(64)],
             all_reached: Vec::new(),
             up: Vec::new(),
             down: Vec::new(),
@@ -214,12 +214,11 @@ impl Racks {
         }
         (self.all_free, self.all_reached) = (self.free.clone(), self.reached.clone());
     }
-    /// Of a word of a set, those whom `rack` may reach by these of its links up.
+    /// Of a word of a set, those whom a rack with these `hosts` may reach by these of its links up.
     #[inline]
-    fn near(&self, rack: usize, free: u64, word: usize) -> u64 {
-        let words = self.rack.len().div_ceil(64);
-        let reached = &self.reached[word * self.classes..][..self.classes];
-        let (mut near, mut left) = (self.hosts[rack * words + word], free);
+    fn near(&self, hosts: u64, free: u64, word: usize) -> u64 {
+        let reached = &self.reached[word];
+        let (mut near, mut left) = (hosts, free);
         while left != 0 {
             near |= reached[left.trailing_zeros() as usize];
             left &= left - 1;
@@ -229,11 +228,33 @@ impl Racks {
     /// Whether `dst`, on its way, is behind free links between switches, as far as is known.
     #[inline]
     fn may_fit(&self, free: u64, way: u8, dst: usize) -> bool {
-        let reached = || self.reached[dst / 64 * self.classes + usize::from(way)] >> (dst % 64);
-        way == HERE || way < HERE && free >> way & 1 == 1 && reached() & 1 == 1
+        let reached = || free >> way & self.reached[dst / 64][usize::from(way)] >> (dst % 64) & 1;
+        way == HERE || way < HERE && reached() == 1
     }
+    #[inline]
+    fn ways(&self, src: usize) -> &[u8] {
+        &self.way[src * self.rack.len()..][..self.rack.len()]
+    }
+    #[inline]
     fn way(&self, src: usize, dst: usize) -> u8 {
         self.way[src * self.rack.len() + dst]
+    }
+    #[inline]
+    fn path_by(&self, way: u8, src: usize, dst: usize) -> Option<Path<'_>> {
+        let place = |host: usize| self.rack[host] as usize * self.classes + usize::from(way);
+        let two = match way {
+            NOWHERE => return None,
+            HERE => [FREE; 2],
+            _ => [self.ups[place(src)], self.downs[place(dst)]],
+        };
+        Some(Path { own: [self.up[src], self.down[dst]], two, inner: &[] })
+    }
+    /// The link down to a rack, of a class, is full.
+    #[inline]
+    fn shut(&mut self, rack: usize, class: u8) {
+        for &(word, bits) in &self.words[rack] {
+            self.reached[word as usize][usize::from(class)] &= !bits;
+        }
     }
 }
 
@@ -244,17 +265,7 @@ impl Racks {
     }
     #[inline]
     pub fn path(&self, src: usize, dst: usize) -> Option<Path<'_>> {
-        let (up, down) = (self.up[src], self.down[dst]);
-        let place =
-            |host: usize, way: u8| self.rack[host] as usize * self.classes + usize::from(way);
-        match self.way(src, dst) {
-            NOWHERE => None,
-            HERE => Some(Path { up, inner: &[], end: FREE, down }),
-            way => {
-                let inner = &self.ups[place(src, way)..][..1];
-                Some(Path { up, inner, end: self.downs[place(dst, way)], down })
-            }
-        }
+        self.path_by(self.way(src, dst), src, dst)
     }
     pub fn own_link(&self, src: usize) -> u32 {
         self.up[src]
@@ -263,22 +274,38 @@ impl Racks {
     pub fn glance(&self, src: usize, dst: usize) -> u32 {
         self.way(src, dst).into()
     }
-    pub fn search(
-        &self,
-        (src, from): (usize, usize),
-        (waiting, open): (&[u64], &[u64]),
-        links: &Links,
-        looks: &mut usize,
-    ) -> Option<Fit> {
-        let rack = self.rack[src] as usize;
+    #[inline]
+    pub fn is_blocked(&self, src: usize, dst: usize, open: bool) -> bool {
+        let (way, free) = (self.way(src, dst), self.free[self.rack[src] as usize]);
+        way != NOWHERE && !(open && self.may_fit(free, way, dst))
+    }
+    #[inline]
+    pub fn occupy(&mut self, fit: Fit, user: u32, links: &mut Links) -> bool {
+        let Fit { src, dst, rate } = fit;
+        let way = self.way(src, dst);
+        let Some(path) = self.path_by(way, src, dst) else { return false };
+        let [_, down] = path.own.map(|link| links.put(link, rate, user));
+        let [first, last] = path.two.map(|link| links.put(link, rate, user));
+        // Where there is no class, these are links that are never full.
+        if first {
+            self.free[self.rack[src] as usize] &= !(1 << way);
+        }
+        if last {
+            self.shut(self.rack[dst] as usize, way);
+        }
+        down
+    }
+    pub fn search(&self, sought: Sought<'_>, looks: &mut usize) -> Option<Fit> {
+        let Sought { src, from, waiting, open, links } = sought;
+        let (rack, words) = (self.rack[src] as usize, waiting.len());
         let free = self.free[rack];
+        let (hosts, ways) = (&self.hosts[rack * words..][..words], self.ways(src));
         let mut found = None;
         let word = |at: usize| match waiting[at] & open[at] {
             0 => 0,
-            some => some & self.near(rack, free, at),
+            some => some & self.near(hosts[at], free, at),
         };
-        let ways = &self.way[src * self.rack.len()..][..self.rack.len()];
-        find_in(waiting.len(), from, word, |dst| {
+        find_in(words, from, word, |dst| {
             if !self.may_fit(free, ways[dst], dst) {
                 return false;
             }
@@ -295,11 +322,7 @@ impl Racks {
     pub fn close(&mut self, link: u32) {
         match self.ends.get(link as usize) {
             Some(&End::Up(rack, class)) => self.free[rack as usize] &= !(1 << class),
-            Some(&End::Down(rack, class)) => {
-                for &(word, bits) in &self.words[rack as usize] {
-                    self.reached[word as usize * self.classes + usize::from(class)] &= !bits;
-                }
-            }
+            Some(&End::Down(rack, class)) => self.shut(rack as usize, class),
             Some(End::None) | None => {}
         }
     }
@@ -308,7 +331,7 @@ impl Racks {
             Some(&End::Up(rack, class)) => self.free[rack as usize] |= 1 << class,
             Some(&End::Down(rack, class)) => {
                 for &(word, bits) in &self.words[rack as usize] {
-                    self.reached[word as usize * self.classes + usize::from(class)] |= bits;
+                    self.reached[word as usize][usize::from(class)] |= bits;
                 }
             }
             Some(End::None) | None => {}
@@ -317,9 +340,7 @@ impl Racks {
     pub fn open_all(&mut self, links: &Links) {
         self.free.copy_from_slice(&self.all_free);
         self.reached.copy_from_slice(&self.all_reached);
-        for (link, _) in (0..).zip(&links.down).filter(|(_, down)| **down) {
-            self.close(link);
-        }
+        links.down().iter().for_each(|&link| self.close(link));
     }
 }
 
@@ -358,23 +379,23 @@ mod tests {
         /// on, whatever is on the links.
         #[test]
         fn the_first_that_fits_is_found(
-            leaves in 1u32..24, spines in 1u32..12, full in prop::collection::btree_set(0usize..900, 0..300),
-            freed in prop::collection::vec(0usize..900, 0..40), waits: [u64; 2], from in 0usize..96
+            leaves in 1u32..24, spines in 1u32..12, full in prop::collection::btree_set(0u32..900, 0..300),
+            freed in prop::collection::vec(0u32..900, 0..40), waits: [u64; 2], from in 0usize..96
         ) {
             let network = fabric(leaves, spines);
             let (hosts, rounds) = (network.hosts(), RoundSpec::default().build().unwrap());
             let mut links = Links::new(&rounds, &network);
+            let count = network.capacity().len() as u32;
             let mut racks = Racks::of(&network).unwrap();
             let mut table = PathTable::new(network).unwrap();
             racks.open_all(&links);
-            let full = full.into_iter().filter(|&link| link < links.full.len() - 1);
-            for link in full.collect::<Vec<_>>() {
-                links.left[link] = 0;
-                racks.close(link as u32);
+            for link in full.into_iter().filter(|&link| link < count) {
+                links.make(link, true);
+                racks.close(link);
             }
-            for link in freed.into_iter().filter(|&link| link < links.full.len() - 1) {
-                links.left[link] = links.full[link];
-                racks.open(link as u32);
+            for link in freed.into_iter().filter(|&link| link < count) {
+                links.make(link, false);
+                racks.open(link);
             }
             let waiting: Vec<u64> = waits[..hosts.div_ceil(64)].to_vec();
             let is_in = |dst: usize| waiting[dst / 64] >> (dst % 64) & 1 == 1;
@@ -390,9 +411,14 @@ mod tests {
                 }
                 let mut order = (from % hosts..hosts).chain(0..from % hosts).filter(|&dst| dst != src && is_in(dst));
                 let expected = order.find(|&dst| table.fit((src, dst), &links).is_some());
-                let (from, mut looks) = ((src, from % hosts), usize::MAX);
-                let found = racks.search(from, (&waiting, &open), &links, &mut looks);
+                let sought = Sought { src, from: from % hosts, waiting: &waiting, open: &open, links: &links };
+                let found = racks.search(sought, &mut { usize::MAX });
                 prop_assert_eq!(found.map(|fit| fit.dst), expected);
+                for dst in (0..hosts).filter(|&dst| dst != src) {
+                    let fits = table.fit((src, dst), &links).is_some();
+                    let blocked = [true, false].map(|open| racks.is_blocked(src, dst, open));
+                    prop_assert!(!(fits && blocked[0]) && blocked[1] == table.path(src, dst).is_some());
+                }
             }
         }
     }

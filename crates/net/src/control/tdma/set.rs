@@ -40,6 +40,11 @@ pub(super) fn find_in(
 }
 
 #[inline]
+pub(super) fn has_bit(set: &[u64], at: usize) -> bool {
+    set[at / 64] >> (at % 64) & 1 == 1
+}
+
+#[inline]
 pub(super) fn set_bit(set: &mut [u64], at: usize, value: bool) {
     let bit = 1 << (at % 64);
     set[at / 64] = if value { set[at / 64] | bit } else { set[at / 64] & !bit };

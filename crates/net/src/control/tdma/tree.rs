@@ -2,7 +2,7 @@
 
 use super::links::Links;
 use super::parts::{Parts, Scratch, by_parts};
-use super::paths::{FREE, Fit, Path, Paths, same};
+use super::paths::{FREE, Fit, Path, Paths, Sought, same};
 use crate::control::network::Network;
 use crate::error::SpecError;
 use crate::id::HostId;
@@ -23,6 +23,7 @@ pub(super) struct TreePaths {
     /// Of each switch: the hosts within so many links upwards, as sets.
     within: Vec<Vec<Vec<u64>>>,
     below: Vec<Below>,
+    scratch: Scratch,
 }
 
 /// What lies below a link downwards.
@@ -44,6 +45,7 @@ impl Paths for TreePaths {
             ups: Vec::new(),
             within: Vec::new(),
             below: Vec::new(),
+            scratch: Scratch::default(),
             network,
         };
         let first = tree.find_switches();
@@ -58,20 +60,13 @@ impl Paths for TreePaths {
     fn path(&mut self, src: usize, dst: usize) -> Option<Path<'_>> {
         let pair = self.pair(self.switch[src], self.switch[dst]);
         let inner = self.inner[pair].as_deref()?;
-        Some(Path { up: self.up[src], inner, end: FREE, down: self.down[dst] })
+        Some(Path { own: [self.up[src], self.down[dst]], two: [FREE; 2], inner })
     }
     fn own_link(&self, src: usize) -> Option<u32> {
         Some(self.up[src])
     }
-    fn search(
-        &mut self,
-        from: (usize, usize),
-        sets: (&[u64], &[u64]),
-        links: &Links,
-        scratch: &mut Scratch,
-        looks: &mut usize,
-    ) -> Option<Fit> {
-        by_parts(self, from, sets, links, scratch, looks)
+    fn search(&mut self, sought: Sought<'_>, looks: &mut usize) -> Option<Fit> {
+        by_parts(self, sought, looks)
     }
     /// The first host of each switch, then the second of each, and so on: so switches that are alike
     /// stay in step.
@@ -93,12 +88,12 @@ impl Parts for TreePaths {
     fn parts(&self, _src: usize) -> usize {
         2
     }
-    fn reaches(&self, _src: usize, part: usize, _left: &[u64]) -> bool {
+    fn reaches(&self, _src: usize, part: usize, _links: &Links) -> bool {
         part > 0
     }
-    fn part(&self, src: usize, _part: usize, left: &[u64], among: &[u64], out: &mut Vec<u64>) {
+    fn part(&self, src: usize, _part: usize, links: &Links, among: &[u64], out: &mut Vec<u64>) {
         let switch = self.switch[src] as usize;
-        let open = |&&link: &&u32| left[link as usize] > 0;
+        let open = |&&link: &&u32| !links.is_full(link);
         let reach = self.ups[switch].iter().take_while(open).count();
         out.clear();
         match self.within[switch].get(reach) {
@@ -106,11 +101,14 @@ impl Parts for TreePaths {
             None => out.extend_from_slice(among),
         }
         if reach > 0 {
-            let closed = |below: &&Below| left[below.link as usize] == 0 && !below.switches[switch];
+            let closed = |below: &&Below| links.is_full(below.link) && !below.switches[switch];
             for below in self.below.iter().filter(closed) {
                 out.iter_mut().zip(&below.hosts).for_each(|(set, hosts)| *set &= !hosts);
             }
         }
+    }
+    fn scratch(&mut self) -> &mut Scratch {
+        &mut self.scratch
     }
 }
 
