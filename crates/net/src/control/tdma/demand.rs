@@ -181,8 +181,13 @@ impl Demand {
         if before == bytes {
             return;
         }
-        self.sizes[digits(before)].remove(before);
-        self.sizes[digits(bytes)].add(bytes);
+        let (from, to) = (digits(before), digits(bytes));
+        if from == to {
+            self.sizes[to].bytes = self.sizes[to].bytes - u128::from(before) + u128::from(bytes);
+            return;
+        }
+        self.sizes[from].remove(before);
+        self.sizes[to].add(bytes);
         if (before == 0) != (bytes == 0) {
             row.waiting[dst / 64] ^= 1 << (dst % 64);
             row.pairs = if bytes == 0 { row.pairs - 1 } else { row.pairs + 1 };

@@ -188,13 +188,16 @@ impl<P: Paths> Planner<P> {
         if next as usize == self.hosts.len() { 0 } else { next as usize }
     }
     fn find_first(&mut self, src: usize, demand: &Demand) {
+        self.first[src] = self.first_waiting(src, demand);
+    }
+    fn first_waiting(&self, src: usize, demand: &Demand) -> u32 {
         let from = self.from(self.hosts[src].head);
-        let found = find(demand.waiting(src), from, |_| true);
-        self.first[src] = found.map_or(NOBODY, |dst| dst as u32);
+        find(demand.waiting(src), from, |_| true).map_or(NOBODY, |dst| dst as u32)
     }
     /// The head of `src`: the next destination that it could reach in an empty network; if its path is
     /// free in this slot.
     fn head(&mut self, src: usize, demand: &Demand) -> Option<Fit> {
+        debug_assert_eq!(self.first[src], self.first_waiting(src, demand));
         let first = self.first[src] as usize;
         if first >= self.hosts.len() {
             return None;
@@ -203,6 +206,10 @@ impl<P: Paths> Planner<P> {
             let open = has_bit(&self.open, first);
             if self.paths.is_blocked(src, first, open) {
                 return None;
+            }
+            if let Some(path) = self.paths.path(src, first) {
+                let (rate, fits) = self.links.look(path);
+                return fits.then_some(Fit { src, dst: first, rate });
             }
         }
         let (paths, links) = (&mut self.paths, &self.links);

@@ -580,3 +580,33 @@ fn demand_counts_what_it_is_told() {
     demand.clear(HostId(3));
     assert_eq!((demand.total(), demand.room(HostId(3)), demand.room(HostId(70))), (0, u64::MAX, 0));
 }
+
+proptest! {
+    /// Taking is what `withdraw` does, within what waits, what there is room for and what a slot carries; and
+    /// the words of those with room say who has some.
+    #[test]
+    fn no_more_is_taken_than_there_is(
+        hosts in 2usize..140, rooms in prop::collection::vec((0u32..140, 0u64..3_000), 0..40),
+        taken in prop::collection::vec((0usize..140, 0usize..140, 0u64..2_000), 1..60)
+    ) {
+        let mut demand = all_to_all(hosts, |src, dst| u64::from(src.0 * 7 + dst.0 * 13) % 2_500);
+        rooms.into_iter().for_each(|(host, room)| demand.set_room(HostId(host), room));
+        for (src, dst, most) in taken.into_iter().filter(|&(src, dst, _)| src.max(dst) < hosts && src != dst) {
+            let (from, to) = (HostId(src as u32), HostId(dst as u32));
+            let (waits, room, mut expected) = (demand.get(from, to), demand.room(to), demand.clone());
+            let (bytes, left) = demand.take(src, dst, most);
+            prop_assert_eq!((bytes, left), (waits.min(room).min(most), waits - bytes));
+            expected.withdraw(&[Assignment { src: from, dst: to, rate: Rate(1), bytes }]);
+            prop_assert!(same(&demand, &expected));
+            prop_assert_eq!(demand.sizes(), expected.sizes());
+            let words: Vec<u64> = demand.with_room().collect();
+            let has_room = (0..hosts).map(|host| words[host / 64] >> (host % 64) & 1 == 1);
+            prop_assert!(has_room.eq((0..hosts as u32).map(|host| demand.room(HostId(host)) > 0)));
+            prop_assert_eq!(words.iter().map(|word| word.count_ones()).sum::<u32>() as usize, has_room_count(&demand));
+        }
+    }
+}
+
+fn has_room_count(demand: &Demand) -> usize {
+    (0..demand.hosts() as u32).filter(|&host| demand.room(HostId(host)) > 0).count()
+}
