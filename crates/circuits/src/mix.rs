@@ -1,83 +1,21 @@
 //! Pods and core switches at the same patch panels: direct links where demand is heavy, the rest to the core.
 
+use crate::cores::Cores;
 use crate::demand::Demand;
+use crate::loads::{Links, Room};
 use crate::matching::Matching;
 use crate::panels::Panels;
-use crate::scheduler::{Note, Scheduler};
+use crate::place::{Link, Placer, pairs};
+use crate::scheduler::{Note, Together};
 use crate::terms::Terms;
 use crate::week::Week;
 
-/// Racks (pods) and core switches whose ports end at the same panels. At each panel a rack has one port, a core switch
-/// `slots`. Ends of matchings are the racks, then the ports of the first core switch, then of the next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cores {
-    /// Racks.
-    pub racks: usize,
-    /// Core switches.
-    pub cores: usize,
-    /// Ports of each core switch at each panel.
-    pub slots: usize,
-    /// Panels.
-    pub panels: usize,
-}
+/// How much fuller links may be than they could be, if that spares moving any.
+const NEARLY: f64 = 1.05;
 
-impl Cores {
-    /// Ends of a panel's matchings.
-    pub fn ends(&self) -> usize {
-        self.racks + self.cores * self.slots
-    }
-    /// Links of each rack to each core switch, where all core ports are in use.
-    pub fn links(&self) -> usize {
-        self.slots * self.panels / self.racks.max(1)
-    }
-    /// The ends of a core switch.
-    fn slots_of(&self, core: usize) -> std::ops::Range<usize> {
-        let first = self.racks + core * self.slots;
-        first..first + self.slots
-    }
-    /// A rack, or from `racks` on a core switch, by its end.
-    fn seat(&self, end: usize) -> usize {
-        if end < self.racks { end } else { self.racks + (end - self.racks) / self.slots }
-    }
-    /// The folded Clos: each rack has as many links to each core switch, both ways, the first of which are pinned.
-    fn wire(&self) -> Panels {
-        let mut panels = Panels::new(self.ends(), self.panels);
-        for core in 0..self.cores {
-            for at in 0..self.racks * self.links() {
-                let (rack, slot) = (at % self.racks, at / self.panels);
-                panels.add(rack, self.slots_of(core).start + slot).expect("no end has too many");
-            }
-        }
-        let up: Vec<_> = panels.all().collect();
-        let mut pinned = vec![false; self.racks * self.cores];
-        for (panel, rack, port) in up {
-            panels.put(panel, port, rack);
-            let first = &mut pinned[rack * self.cores + self.seat(port) - self.racks];
-            if !std::mem::replace(first, true) {
-                panels.pin(panel, rack);
-                panels.pin(panel, port);
-            }
-        }
-        panels
-    }
-    /// The folded Clos as a week of one day for each panel: it never changes. Uplinks for which there are no core
-    /// ports stay dark.
-    pub fn clos(&self, span: u64) -> Vec<Week> {
-        let panels = self.wire();
-        let mut matching = Matching::dark(self.ends());
-        let one = |panel| {
-            let mut week = Week::default();
-            panels.matching(panel, |_, _| true, &mut matching);
-            week.clear(self.ends());
-            week.push(span, matching.circuits());
-            week
-        };
-        (0..self.panels).map(one).collect()
-    }
-}
-
-/// A week is one day, with the night before it. Of the uplinks of each rack, one to each core switch never changes, so
-/// that all reach each other at any time. The others begin as a Clos and go where they relieve most: pairs of racks
+/// A week is one day, with the night before it. Each rack has a link to each core switch, and one from it. Those of
+/// one core switch, the *anchor*, never move, so that all reach each other in nights, too; it is another one only where
+/// that has more of these links that work. All others begin as a Clos and go where they relieve most: pairs of racks
 /// get direct links, the pair first that has most demand per link that it would have, as many at once as it takes for
 /// these to be no fuller than what carries its demand now, and as long as the fullest of the links concerned (direct
 /// ones, and those to the core at both racks) gets emptier by it. A pair with direct links uses no others.
@@ -94,17 +32,10 @@ pub struct Mix {
     terms: Terms,
     stays: bool,
     panels: Panels,
+    /// The core switch whose links are pinned.
+    anchor: usize,
     /// Ports that do not work, by panel and end.
     dead: Vec<bool>,
-}
-
-/// How many links each pair of racks and each rack has.
-#[derive(Clone, PartialEq, Debug)]
-struct Plan {
-    /// By source and destination rack: direct links.
-    direct: Vec<usize>,
-    /// By rack: links to the core, and from it.
-    core: [Vec<usize>; 2],
 }
 
 impl Mix {
@@ -118,10 +49,10 @@ impl Mix {
             "a fabric's numbers"
         );
         let dead = vec![false; cores.ends() * cores.panels];
-        let mut mix = Mix { cores, terms, stays, panels: cores.wire(), dead };
+        let mut mix = Mix { cores, terms, stays, panels: cores.wire(), anchor: 0, dead };
         let mut even = Demand::new(cores.racks).expect("racks of a fabric");
-        let pairs = (0..cores.racks).flat_map(|src| (0..cores.racks).map(move |dst| (src, dst)));
-        pairs.for_each(|(src, dst)| even.set(src, dst, 1_000));
+        pairs(cores.racks).for_each(|(src, dst)| even.set(src, dst, 1_000));
+        mix.pin();
         mix.rewire(&even);
         mix
     }
@@ -146,200 +77,107 @@ impl Mix {
         let (ends, panels) = (self.cores.ends(), self.cores.panels);
         (0..panels).filter(|panel| !self.dead[panel * ends + rack]).count()
     }
-    /// Gives links to pairs as long as that relieves any.
-    fn plan(&self, demand: &Demand) -> Plan {
-        let racks = self.cores.racks;
-        let uplinks: Vec<usize> = (0..racks).map(|rack| self.uplinks(rack)).collect();
-        let mut loads = Loads::new(&self.cores, demand, &uplinks);
-        let before = self.links();
-        // The neediest first, after each step anew.
-        while loads.order(&before).into_iter().any(|(src, dst)| loads.relieve(src, dst)) {}
-        Plan { core: [loads.core(0), loads.core(1)], direct: loads.direct }
+    /// Links with core switches that work: panel, source, side and rack in one number, core switch.
+    fn to_core(&self) -> Vec<(usize, usize, usize, usize)> {
+        let ends = self.cores.ends();
+        let works = |panel: usize, end: usize| !self.dead[panel * ends + end];
+        let all =
+            self.panels.all().filter(|&(panel, src, dst)| works(panel, src) && works(panel, dst));
+        let core = |(panel, src, dst)| match Link::between(&self.cores, src, dst) {
+            Link::Core { side, rack, core } => {
+                Some((panel, src, side * self.cores.racks + rack, core))
+            }
+            Link::Direct(..) => None,
+        };
+        all.filter_map(core).collect()
     }
-    /// Direct links by source and destination, as they are.
-    fn links(&self) -> Vec<usize> {
-        let racks = self.cores.racks;
-        let mut links = vec![0; racks * racks];
-        let direct = self.panels.all().filter(|(_, src, dst)| *src.max(dst) < racks);
-        direct.for_each(|(_, src, dst)| links[src * racks + dst] += 1);
-        links
+    /// Pins a link of each rack to the anchor, and one from it: that which is pinned, as long as it works.
+    fn pin(&mut self) {
+        let links = self.to_core();
+        let joined = |core: usize| {
+            let here = links.iter().filter(|link| link.3 == core);
+            let mut racks: Vec<usize> = here.map(|link| link.2).collect();
+            racks.sort_unstable();
+            racks.dedup();
+            racks.len()
+        };
+        let most = (0..self.cores.cores).map(joined).max().unwrap_or(0);
+        if joined(self.anchor) < most {
+            self.anchor = (0..self.cores.cores).find(|&core| joined(core) == most).unwrap_or(0);
+        }
+        let mut pinned = vec![false; 2 * self.cores.racks];
+        let was =
+            |&(panel, src, ..): &(usize, usize, usize, usize)| self.panels.is_pinned(panel, src);
+        let (old, new): (Vec<_>, Vec<_>) =
+            links.iter().filter(|link| link.3 == self.anchor).copied().partition(was);
+        let ends = self.cores.ends();
+        let all = (0..self.cores.panels).flat_map(|panel| (0..ends).map(move |end| (panel, end)));
+        all.for_each(|(panel, end)| self.panels.unpin(panel, end));
+        for (panel, src, rack, _) in old.into_iter().chain(new) {
+            if !std::mem::replace(&mut pinned[rack], true) {
+                self.panels.pin(panel, src);
+            }
+        }
     }
-    /// The panels as a demand wants them.
+    /// What there is to give links from: a core switch that has failed has none.
+    fn room(&self) -> Room {
+        let Cores { racks, cores, panels, .. } = self.cores;
+        let ends = self.cores.ends();
+        let ports = |core: usize| {
+            let all = (0..panels)
+                .flat_map(|panel| self.cores.slots_of(core).map(move |end| (panel, end)));
+            all.filter(|(panel, end)| !self.dead[panel * ends + end]).count()
+        };
+        let links: Vec<usize> =
+            (0..cores).map(|core| ports(core).div_ceil(racks).min(self.cores.links())).collect();
+        Room {
+            uplinks: (0..racks).map(|rack| self.uplinks(rack)).collect(),
+            most: links.iter().sum(),
+            fewest: links.iter().filter(|links| **links > 0).count(),
+        }
+    }
+    /// The panels as a demand wants them: as they are, if that is nearly as good; else with as few moves as may be, if
+    /// all links find a place so.
     fn rewire(&mut self, demand: &Demand) {
-        let Plan { mut direct, mut core } = self.plan(demand);
-        let Cores { racks, cores, .. } = self.cores;
-        // What is there stays as far as it is wanted.
-        let mut now: Vec<_> = self.panels.all().collect();
-        now.sort_by_key(|&(panel, src, _)| !self.panels.is_pinned(panel, src));
-        let mut at_core = [vec![0; racks * cores], vec![0; racks * cores]];
-        for (panel, src, dst) in now {
-            let (from, to) = (self.cores.seat(src), self.cores.seat(dst));
-            let wanted = match (from.checked_sub(racks), to.checked_sub(racks)) {
-                (None, None) => &mut direct[from * racks + to],
-                (None, Some(_)) => &mut core[0][from],
-                (Some(_), _) => &mut core[1][to],
-            };
-            if *wanted == 0 && !self.panels.is_pinned(panel, src) {
-                self.panels.cut(panel, src);
-                continue;
-            }
-            *wanted = wanted.saturating_sub(1);
-            match (from.checked_sub(racks), to.checked_sub(racks)) {
-                (None, None) => {}
-                (None, Some(core)) => at_core[0][from * cores + core] += 1,
-                (Some(core), _) => at_core[1][to * cores + core] += 1,
+        let links = self.room().plan(demand);
+        let fullness = |panels: &Panels| Links::of(&self.cores, panels).fullness(demand);
+        let placer = Placer::new(self.cores, self.panels.clone(), links.clone());
+        let mut best = placer.clone().moving_little();
+        if Links::of(&self.cores, &best) != links {
+            let afresh = placer.afresh();
+            if fullness(&afresh).better(&fullness(&best)) {
+                best = afresh;
             }
         }
-        for (src, dst) in (0..racks).flat_map(|src| (0..racks).map(move |dst| (src, dst))) {
-            let wanted = 0..direct[src * racks + dst];
-            let missed = wanted.filter(|_| self.panels.add(src, dst).is_none()).count();
-            // Links that never change are in the way: the core has what is left.
-            core[0][src] += missed;
-            core[1][dst] += missed;
-        }
-        for (side, wanted) in core.iter().enumerate() {
-            for (rack, &links) in wanted.iter().enumerate() {
-                (0..links).for_each(|_| self.join(side, rack, &mut at_core[side]));
-            }
+        if !fullness(&self.panels).within(&fullness(&best), NEARLY) || !self.is_whole() {
+            self.panels = best;
         }
     }
-    /// A rack gets a link more to the core, or from it: of the core switches with room, at that where it has fewest.
-    fn join(&mut self, side: usize, rack: usize, at_core: &mut [usize]) {
-        let cores = self.cores.cores;
-        let free = |port: usize| match side {
-            0 => self.panels.free_destinations(port),
-            _ => self.panels.free_sources(port),
-        };
-        let ports =
-            (0..cores).flat_map(|core| self.cores.slots_of(core).map(move |port| (core, port)));
-        let mut ports: Vec<_> = ports.filter(|(_, port)| free(*port) > 0).collect();
-        ports.sort_by_key(|&(core, port)| (at_core[rack * cores + core], usize::MAX - free(port)));
-        let found = ports.into_iter().find(|&(_, port)| {
-            let (src, dst) = if side == 0 { (rack, port) } else { (port, rack) };
-            self.panels.add(src, dst).is_some()
-        });
-        if let Some((core, _)) = found {
-            at_core[rack * cores + core] += 1;
-        }
+    /// Whether every rack has a link to each core switch, and one from it.
+    fn is_whole(&self) -> bool {
+        let mut joined: Vec<_> = self.to_core().into_iter().map(|link| (link.2, link.3)).collect();
+        joined.sort_unstable();
+        joined.dedup();
+        joined.len() == 2 * self.cores.racks * self.cores.cores
     }
 }
 
-/// How full links would be, while links are given to pairs.
-struct Loads<'a> {
-    racks: usize,
-    demand: &'a Demand,
-    /// Most links of a rack to the core, and fewest.
-    most: usize,
-    fewest: usize,
-    uplinks: &'a [usize],
-    direct: Vec<usize>,
-    /// By side (sending, hearing) and rack: direct links, and demand that goes by the core.
-    used: [Vec<usize>; 2],
-    by_core: [Vec<u64>; 2],
-}
-
-impl<'a> Loads<'a> {
-    fn new(cores: &Cores, demand: &'a Demand, uplinks: &'a [usize]) -> Loads<'a> {
-        let racks = cores.racks;
-        Loads {
-            racks,
-            demand,
-            most: cores.cores * cores.links(),
-            fewest: cores.cores,
-            uplinks,
-            direct: vec![0; racks * racks],
-            used: [vec![0; racks], vec![0; racks]],
-            by_core: [
-                (0..racks).map(|rack| demand.row_sum(rack)).collect(),
-                (0..racks).map(|rack| demand.column_sum(rack)).collect(),
-            ],
-        }
-    }
-    /// Links of each rack with the core.
-    fn core(&self, side: usize) -> Vec<usize> {
-        (0..self.racks).map(|rack| self.core_links(side, rack, 0)).collect()
-    }
-    /// The same of one rack, with so many direct links more.
-    fn core_links(&self, side: usize, rack: usize, more: usize) -> usize {
-        self.most.min(self.uplinks[rack].saturating_sub(self.used[side][rack] + more))
-    }
-    /// Pairs with demand, those first that have most per link they would have; a link that is there counts a quarter
-    /// more, so that equals do not change places from week to week.
-    fn order(&self, before: &[usize]) -> Vec<(usize, usize)> {
-        let pairs = (0..self.racks).flat_map(|src| (0..self.racks).map(move |dst| (src, dst)));
-        let mut pairs: Vec<_> = pairs.filter(|&(src, dst)| self.demand.get(src, dst) > 0).collect();
-        let weight = |&(src, dst): &(usize, usize)| {
-            let at = src * self.racks + dst;
-            let weight = self.demand.get(src, dst) as f64 / (self.direct[at] + 1) as f64;
-            if self.direct[at] < before[at] { weight * 1.25 } else { weight }
-        };
-        pairs.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.cmp(b)));
-        pairs
-    }
-    /// Gives a pair as many links more as it takes, if that relieves what is fullest of what is concerned.
-    fn relieve(&mut self, src: usize, dst: usize) -> bool {
-        let (at, wants) = (src * self.racks + dst, self.demand.get(src, dst));
-        let has = self.direct[at];
-        let ends = [src, dst];
-        let fullness = |bytes: u64, links: usize| match (bytes, links) {
-            (0, _) => 0.0,
-            (_, 0) => f64::INFINITY,
-            (bytes, links) => bytes as f64 / links as f64,
-        };
-        let core = |side: usize, more: usize, less: u64| {
-            let bytes = self.by_core[side][ends[side]] - less;
-            fullness(bytes, self.core_links(side, ends[side], more))
-        };
-        let now = if has > 0 { fullness(wants, has) } else { core(0, 0, 0).max(core(1, 0, 0)) };
-        let more = match has {
-            0 => ((wants as f64 / now).ceil() as usize).max(1),
-            _ => 1,
-        };
-        let room = |side: usize| {
-            let rack = ends[side];
-            self.used[side][rack] + more + self.fewest <= self.uplinks[rack]
-        };
-        if !room(0) || !room(1) {
-            return false;
-        }
-        let moved = if has == 0 { wants } else { 0 };
-        let before = now.max(core(0, 0, 0)).max(core(1, 0, 0));
-        let links = fullness(wants, has + more);
-        let after = core(0, more, moved).max(core(1, more, moved)).max(links);
-        let same = |side: usize| {
-            self.core_links(side, ends[side], more) == self.core_links(side, ends[side], 0)
-        };
-        let costs_nothing = same(0) && same(1) && links <= now;
-        if after >= before && !costs_nothing {
-            return false;
-        }
-        self.direct[at] += more;
-        for (side, rack) in ends.into_iter().enumerate() {
-            self.used[side][rack] += more;
-            self.by_core[side][rack] -= moved;
-        }
-        true
-    }
-}
-
-impl Scheduler for Mix {
-    /// # Panics
-    /// Always: one panel alone is no mix.
-    fn week(&mut self, _demand: &Demand, _out: &mut Week) -> Note {
-        unreachable!("panels are planned as a whole")
-    }
+impl Together for Mix {
     fn weeks(
         &mut self,
         demand: &Demand,
         works: &dyn Fn(usize, usize) -> bool,
         out: &mut [Week],
-    ) -> Option<Note> {
+    ) -> Note {
         assert_eq!(demand.racks(), self.cores.racks, "a demand of other racks");
         assert_eq!(out.len(), self.cores.panels, "weeks of other panels");
         let before = self.panels.clone();
         let ends = self.cores.ends();
         for (panel, end) in (0..out.len()).flat_map(|at| (0..ends).map(move |end| (at, end))) {
             self.dead[panel * ends + end] = !works(panel, end);
+        }
+        self.pin();
+        for (panel, end) in (0..out.len()).flat_map(|at| (0..ends).map(move |end| (at, end))) {
             self.panels.works(panel, end, works(panel, end));
         }
         let idle = demand.total() == 0;
@@ -347,7 +185,7 @@ impl Scheduler for Mix {
             self.rewire(demand);
         }
         self.emit(&before, out);
-        Some(if idle { Note::NoDemand } else { Note::Planned })
+        if idle { Note::NoDemand } else { Note::Planned }
     }
 }
 
