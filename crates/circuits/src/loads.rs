@@ -49,6 +49,16 @@ impl Links {
         }
         links
     }
+    /// The racks that have fewer direct links in another plan.
+    pub fn without(&self, other: &Links) -> Vec<usize> {
+        let both = self.direct.iter().zip(&other.direct).enumerate();
+        let pairs = both.filter(|(_, (wanted, there))| there < wanted).map(|(at, _)| at);
+        let mut racks: Vec<usize> =
+            pairs.flat_map(|at| [at / self.racks, at % self.racks]).collect();
+        racks.sort_unstable();
+        racks.dedup();
+        racks
+    }
     /// How full they are: a pair with direct links uses no others.
     pub fn fullness(&self, demand: &Demand) -> Fullness {
         let mut by_core = [vec![0.0; self.racks], vec![0.0; self.racks]];
@@ -75,15 +85,20 @@ impl Links {
 pub(crate) struct Room {
     /// Links of each rack.
     pub uplinks: Vec<usize>,
-    /// Links of each rack to the core at most, and at least.
+    /// Links of each rack to each core switch, at most.
     pub most: usize,
-    pub fewest: usize,
+    /// Core switches: a rack has as many links to each, or what it sends would not be spread evenly over them.
+    pub cores: usize,
 }
 
 impl Room {
     /// Links of a rack that may be to the core.
     fn core(&self, rack: usize) -> usize {
-        self.most.min(self.uplinks[rack])
+        self.cores * self.most.min(self.uplinks[rack] / self.cores.max(1))
+    }
+    /// Racks have a link less.
+    pub fn lessen(&mut self, racks: &[usize]) {
+        racks.iter().for_each(|&rack| self.uplinks[rack] = self.uplinks[rack].saturating_sub(1));
     }
     /// As many links as it takes for the fullest of all to be as empty as may be: what that carries is halved again and
     /// again between what the core alone takes and what all uplinks together could do.
@@ -148,11 +163,11 @@ impl<'a> Shares<'a> {
             shares.used[1][at % racks] += links;
         }
         let direct = shares.links.direct.clone();
-        let filled = |at: usize| u128::from(cells[at]);
+        let weigh = |at: usize, by: usize| u128::from(cells[at]) * direct[by] as u128;
         // In the order of rotations, so that equals are spread over racks.
         let turn = |at: usize| ((at % racks + racks - at / racks) % racks, at);
         pairs.sort_by(|&a, &b| {
-            let (one, other) = (filled(a) * direct[b] as u128, filled(b) * direct[a] as u128);
+            let (one, other) = (weigh(a, b), weigh(b, a));
             one.cmp(&other).then(turn(a).cmp(&turn(b)))
         });
         for both in [true, false] {
@@ -169,7 +184,8 @@ impl<'a> Shares<'a> {
     }
     /// Links of a rack to the core, with so many bytes more than there are.
     fn need(&self, side: usize, rack: usize, more: u64, most: u64) -> usize {
-        self.room.fewest.max((self.by_core[side][rack] + more).div_ceil(most) as usize)
+        let links = (self.by_core[side][rack] + more).div_ceil(most) as usize;
+        links.max(1).next_multiple_of(self.room.cores.max(1)) * usize::from(self.room.cores > 0)
     }
     /// How many links too many a rack would have, with so many direct links less and bytes by the core more.
     fn over(&self, side: usize, rack: usize, less: usize, more: u64, most: u64) -> usize {
@@ -219,7 +235,7 @@ impl<'a> Shares<'a> {
         // Pairs; then racks, by side.
         let mut heap = BinaryHeap::new();
         let pairs = (0..racks * racks).filter(|&at| self.demand.cells()[at] > 0);
-        for at in pairs.filter(|&at| self.links.direct[at] > 0 || self.room.most == 0) {
+        for at in pairs.filter(|&at| self.links.direct[at] > 0 || self.room.cores == 0) {
             heap.push((full(self.demand.cells()[at], self.links.direct[at]), Reverse(at)));
         }
         for (side, rack) in (0..2).flat_map(|side| (0..racks).map(move |rack| (side, rack))) {
@@ -233,9 +249,10 @@ impl<'a> Shares<'a> {
             let again = if let Some(at) = at.checked_sub(racks * racks) {
                 let (side, rack) = (at / racks, at % racks);
                 let links = &mut self.links.core[side][rack];
-                (spare[side][rack] > 0 && *links < self.room.most).then(|| {
-                    spare[side][rack] -= 1;
-                    *links += 1;
+                let more = self.room.cores;
+                (spare[side][rack] >= more && *links + more <= self.room.core(rack)).then(|| {
+                    spare[side][rack] -= more;
+                    *links += more;
                     full(self.by_core[side][rack], *links)
                 })
             } else {
@@ -248,10 +265,6 @@ impl<'a> Shares<'a> {
                 })
             };
             heap.extend(again.map(|full| (full, Reverse(at))));
-        }
-        for (side, rack) in (0..2).flat_map(|side| (0..racks).map(move |rack| (side, rack))) {
-            let links = &mut self.links.core[side][rack];
-            *links = self.room.most.min(*links + spare[side][rack]).max(*links);
         }
         self.links
     }

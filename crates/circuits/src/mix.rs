@@ -2,7 +2,7 @@
 
 use crate::cores::Cores;
 use crate::demand::Demand;
-use crate::loads::{Links, Room};
+use crate::loads::{Fullness, Links, Room};
 use crate::matching::Matching;
 use crate::panels::Panels;
 use crate::place::{Link, Placer, pairs};
@@ -12,6 +12,9 @@ use crate::week::Week;
 
 /// How much fuller links may be than they could be, if that spares moving any.
 const NEARLY: f64 = 1.05;
+
+/// How often links are planned for a week, where some find no place.
+const TRIES: usize = 3;
 
 /// A week is one day, with the night before it. Each rack has a link to each core switch, and one from it. Those of
 /// one core switch, the *anchor*, never move, so that all reach each other in nights, too; it is another one only where
@@ -78,11 +81,10 @@ impl Mix {
         (0..panels).filter(|panel| !self.dead[panel * ends + rack]).count()
     }
     /// Links with core switches that work: panel, source, side and rack in one number, core switch.
-    fn to_core(&self) -> Vec<(usize, usize, usize, usize)> {
+    fn to_core(&self, panels: &Panels) -> Vec<(usize, usize, usize, usize)> {
         let ends = self.cores.ends();
         let works = |panel: usize, end: usize| !self.dead[panel * ends + end];
-        let all =
-            self.panels.all().filter(|&(panel, src, dst)| works(panel, src) && works(panel, dst));
+        let all = panels.all().filter(|&(panel, src, dst)| works(panel, src) && works(panel, dst));
         let core = |(panel, src, dst)| match Link::between(&self.cores, src, dst) {
             Link::Core { side, rack, core } => {
                 Some((panel, src, side * self.cores.racks + rack, core))
@@ -93,7 +95,7 @@ impl Mix {
     }
     /// Pins a link of each rack to the anchor, and one from it: that which is pinned, as long as it works.
     fn pin(&mut self) {
-        let links = self.to_core();
+        let links = self.to_core(&self.panels);
         let joined = |core: usize| {
             let here = links.iter().filter(|link| link.3 == core);
             let mut racks: Vec<usize> = here.map(|link| link.2).collect();
@@ -128,37 +130,69 @@ impl Mix {
                 .flat_map(|panel| self.cores.slots_of(core).map(move |end| (panel, end)));
             all.filter(|(panel, end)| !self.dead[panel * ends + end]).count()
         };
-        let links: Vec<usize> =
-            (0..cores).map(|core| ports(core).div_ceil(racks).min(self.cores.links())).collect();
+        let ports = (0..cores).map(ports).filter(|ports| *ports > 0);
         Room {
             uplinks: (0..racks).map(|rack| self.uplinks(rack)).collect(),
-            most: links.iter().sum(),
-            fewest: links.iter().filter(|links| **links > 0).count(),
+            most: ports.clone().min().unwrap_or(0).div_ceil(racks),
+            cores: ports.count(),
         }
     }
     /// The panels as a demand wants them: as they are, if that is nearly as good; else with as few moves as may be, if
-    /// all links find a place so.
+    /// all links find a place so. Where some find none, racks concerned try with a link less, too.
     fn rewire(&mut self, demand: &Demand) {
-        let links = self.room().plan(demand);
-        let fullness = |panels: &Panels| Links::of(&self.cores, panels).fullness(demand);
-        let placer = Placer::new(self.cores, self.panels.clone(), links.clone());
-        let mut best = placer.clone().moving_little();
-        if Links::of(&self.cores, &best) != links {
-            let afresh = placer.afresh();
-            if fullness(&afresh).better(&fullness(&best)) {
-                best = afresh;
+        let mut room = self.room();
+        let mut best: Option<(Panels, Worth)> = None;
+        for _ in 0..TRIES {
+            let links = room.plan(demand);
+            let placer = Placer::new(self.cores, self.panels.clone(), links.clone());
+            let little = placer.clone().moving_little();
+            let is_placed = Links::of(&self.cores, &little) == links;
+            let afresh = (!is_placed).then(|| placer.afresh());
+            let missed =
+                afresh.as_ref().map(|panels| links.without(&Links::of(&self.cores, panels)));
+            for panels in std::iter::once(little).chain(afresh) {
+                let worth = self.worth(&panels, demand);
+                if best.as_ref().is_none_or(|best| worth.better(&best.1)) {
+                    best = Some((panels, worth));
+                }
+            }
+            match missed {
+                Some(racks) if !racks.is_empty() => room.lessen(&racks),
+                _ => break,
             }
         }
-        if !fullness(&self.panels).within(&fullness(&best), NEARLY) || !self.is_whole() {
-            self.panels = best;
+        let now = self.worth(&self.panels, demand);
+        if let Some((panels, _)) = best.filter(|(_, worth)| !now.is_nearly(worth)) {
+            self.panels = panels;
         }
     }
-    /// Whether every rack has a link to each core switch, and one from it.
-    fn is_whole(&self) -> bool {
-        let mut joined: Vec<_> = self.to_core().into_iter().map(|link| (link.2, link.3)).collect();
+    /// What panels are worth for a demand.
+    fn worth(&self, panels: &Panels, demand: &Demand) -> Worth {
+        let mut joined: Vec<_> =
+            self.to_core(panels).into_iter().map(|link| (link.2, link.3)).collect();
         joined.sort_unstable();
         joined.dedup();
-        joined.len() == 2 * self.cores.racks * self.cores.cores
+        let fullness = Links::of(&self.cores, panels).fullness(demand);
+        Worth { joined: joined.len(), fullness }
+    }
+}
+
+/// How good panels are.
+#[derive(Clone, Copy)]
+struct Worth {
+    /// In how many of all ways a rack can have a link to a core switch, or from it, there is one.
+    joined: usize,
+    fullness: Fullness,
+}
+
+impl Worth {
+    fn better(&self, other: &Worth) -> bool {
+        let as_joined = self.joined == other.joined;
+        self.joined > other.joined || as_joined && self.fullness.better(&other.fullness)
+    }
+    /// Whether nothing has to move for the other.
+    fn is_nearly(&self, other: &Worth) -> bool {
+        self.joined >= other.joined && self.fullness.within(&other.fullness, NEARLY)
     }
 }
 
@@ -287,14 +321,13 @@ mod tests {
         let mut mix = Mix::new(cores, terms(), true);
         let skewed = |src: usize, dst: usize| if (src + 4) % 8 == dst { 180 } else { 2 };
         let demand = demand(8, skewed);
-        let wanted = mix.plan(&demand).direct;
+        let wanted = mix.room().plan(&demand).direct;
         let links = links(cores, &plan(&mut mix, &demand), true);
         for src in 0..8 {
             let dst = (src + 4) % 8;
             assert_eq!(wanted[src * 8 + dst], 6, "all but what the core has at least");
-            // Each of the two has links at two panels that never change, at worst at four different ones.
-            assert!((4..=6).contains(&links[src * 10 + dst]));
-            assert!(links[src * 10..][..10].iter().sum::<usize>() >= 6, "few are left dark");
+            assert_eq!(links[src * 10 + dst], 6, "no pinned link is in the way");
+            assert_eq!(links[src * 10..][..10].iter().sum::<usize>(), 8, "none is left dark");
         }
     }
 
@@ -307,15 +340,13 @@ mod tests {
             let demand = demand(4, |src, dst| if (src + n) % 4 == dst { 900 } else { 1 });
             mix.weeks(&demand, &|panel, end| (panel, end) != (3, 0), &mut weeks);
             let day = weeks[3].slices().next_back().unwrap().circuits;
-            let touched = day.pairs().filter(|&(src, dst)| src == 0 || dst == 0);
-            let pinned = |&(src, _): &(usize, usize)| mix.panels.is_pinned(3, src);
-            assert!(touched.into_iter().all(|pair| pinned(&pair)));
+            assert!(!day.pairs().any(|(src, dst)| src == 0 || dst == 0), "nor pinned ones");
         }
     }
 
     proptest! {
-        /// Whatever the demand, week after week: every rack has a link to each core switch and one from it, in days
-        /// and in nights; no port has two circuits; no core switch has more than its ports.
+        /// Whatever the demand, week after week: every rack has a link to each core switch and one from it in days, and
+        /// to one and the same in nights; no port has two circuits; no core switch has more than its ports.
         #[test]
         fn all_stay_joined_by_the_core(
             racks in 2usize..7, cores in 1usize..4, more in 1usize..3,
@@ -325,38 +356,47 @@ mod tests {
             let mut mix = Mix::new(cores, terms(), true);
             for cells in cells {
                 let weeks = plan(&mut mix, &demand(racks, |src, dst| cells[src * racks + dst]));
-                for day in [true, false] {
-                    let links = links(cores, &weeks, day);
-                    let seats = racks + cores.cores;
-                    for rack in 0..racks {
-                        for core in racks..seats {
-                            prop_assert!(links[rack * seats + core] > 0 && links[core * seats + rack] > 0);
-                        }
-                    }
-                }
+                let seats = racks + cores.cores;
+                let joined = |links: &[usize], core: usize| {
+                    (0..racks).all(|rack| links[rack * seats + core] > 0 && links[core * seats + rack] > 0)
+                };
+                let (day, night) = (links(cores, &weeks, true), links(cores, &weeks, false));
+                prop_assert!((racks..seats).all(|core| joined(&day, core)));
+                prop_assert!(joined(&night, racks + mix.anchor));
             }
         }
 
-        /// No link of the plan is fuller than the fullest of the Clos that it began as.
+        /// No link is fuller than the fullest of the Clos that it began as, or but little: nothing moves for less.
         #[test]
-        fn no_demand_is_worse_off_than_in_a_clos(cells in prop::collection::vec(0u64..1_000, 25)) {
+        fn no_demand_is_worse_off_than_in_a_clos(
+            cells in prop::collection::vec(prop::collection::vec(0u64..1_000, 25), 1..4)
+        ) {
             let cores = Cores { racks: 5, cores: 2, slots: 1, panels: 10 };
-            let demand = demand(5, |src, dst| cells[src * 5 + dst]);
-            let mix = Mix::new(cores, terms(), true);
-            let Plan { direct, core } = mix.plan(&demand);
-            let sums = (0..5).map(|rack| demand.row_sum(rack).max(demand.column_sum(rack)));
-            let clos = sums.max().unwrap_or(0) as f64 / (2 * cores.links()) as f64;
-            for (rack, (links_up, links_down)) in core[0].iter().zip(&core[1]).enumerate() {
-                let by_core = |pair: &dyn Fn(usize) -> (usize, usize)| -> u64 {
-                    let others = (0..5).map(pair).filter(|(src, dst)| direct[src * 5 + dst] == 0);
-                    others.map(|(src, dst)| demand.get(src, dst)).sum()
-                };
-                let up = by_core(&|other| (rack, other)) as f64 / *links_up as f64;
-                let down = by_core(&|other| (other, rack)) as f64 / *links_down as f64;
-                prop_assert!(up <= clos * 1.000_001 && down <= clos * 1.000_001);
+            let mut mix = Mix::new(cores, terms(), true);
+            for cells in cells {
+                let demand = demand(5, |src, dst| cells[src * 5 + dst]);
+                plan(&mut mix, &demand);
+                let full = |panels: &Panels| Links::of(&cores, panels).fullness(&demand).fullest;
+                prop_assert!(full(&mix.panels) <= full(&cores.wire()) * NEARLY);
             }
-            for (at, &links) in direct.iter().enumerate().filter(|(_, links)| **links > 0) {
-                prop_assert!(demand.get(at / 5, at % 5) as f64 / links as f64 <= clos * 1.000_001);
+        }
+    }
+
+    /// Ports of the anchor that fail, or all of it: another one takes its place, and nights are never without.
+    #[test]
+    fn another_core_switch_takes_the_place_of_one_that_fails() {
+        let cores = Cores { racks: 4, cores: 2, slots: 1, panels: 8 };
+        let mut mix = Mix::new(cores, terms(), true);
+        let mut weeks = vec![Week::default(); 8];
+        let works = |_: usize, end: usize| end != 4;
+        for n in 0..3 {
+            let demand = demand(4, |src, dst| if (src + n) % 4 == dst { 900 } else { 1 });
+            mix.weeks(&demand, &works, &mut weeks);
+            assert_eq!(mix.anchor, 1);
+            for day in [true, false] {
+                let links = links(cores, &weeks, day);
+                assert!((0..4).all(|rack| links[rack * 6 + 5] > 0 && links[5 * 6 + rack] > 0));
+                assert!((0..4).all(|rack| links[rack * 6 + 4] + links[4 * 6 + rack] == 0));
             }
         }
     }

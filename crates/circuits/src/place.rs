@@ -48,16 +48,29 @@ impl Placer {
         self.panels
     }
     /// All are placed anew, panel by panel, those first that have the fewest panels left: a heaviest matching for
-    /// each.
+    /// each. Where that finds no place for some, it begins with another panel.
     pub fn afresh(mut self) -> Panels {
         let before = self.panels.clone();
         let moves: Vec<_> = before.all().filter(|at| !before.is_pinned(at.0, at.1)).collect();
         moves.into_iter().for_each(|(panel, src, _)| self.panels.cut(panel, src));
-        let mut fresh = Fresh::new(&self.cores, &self.panels, &self.links);
-        for panel in 0..self.cores.panels {
-            fresh.place(panel, &before, &mut self.panels);
+        let all = self.cores.panels;
+        let tries = (0..all).map(|first| {
+            let mut panels = self.panels.clone();
+            let mut fresh = Fresh::new(&self.cores, &panels, &self.links);
+            let order: Vec<usize> = (first..all).chain(0..first).collect();
+            (0..all).for_each(|at| fresh.place(&order[at..], &before, &mut panels));
+            (fresh.degree[0].iter().sum::<usize>(), panels)
+        });
+        let mut best = (usize::MAX, self.panels.clone());
+        for (missed, panels) in tries {
+            if missed < best.0 {
+                best = (missed, panels);
+            }
+            if best.0 == 0 {
+                break;
+            }
         }
-        self.moving_little()
+        Placer { panels: best.1, ..self }.moving_little()
     }
     /// What is there stays as far as it is wanted, and is taken off what is; all else is cut. Of links to a core switch
     /// the first is always wanted.
@@ -102,10 +115,8 @@ impl Placer {
         }
         for (src, dst) in pairs(racks) {
             let wanted = 0..self.links.direct[src * racks + dst];
-            let missed = wanted.filter(|_| self.panels.add(src, dst).is_none()).count();
-            // What is pinned is in the way: the core has what is left.
-            self.links.core[0][src] += missed;
-            self.links.core[1][dst] += missed;
+            // What is pinned may be in the way.
+            wanted.for_each(|_| _ = self.panels.add(src, dst));
         }
         for (side, rack) in sides() {
             while self.links.core[side][rack] > 0 && self.join(side, rack, 0..cores) {}
@@ -189,26 +200,32 @@ impl<'a> Fresh<'a> {
             search: Search::default(),
         }
     }
-    /// Panels from `first` on at which a port of a seat is free, and how many ports are.
-    fn free(&self, panels: &Panels, side: usize, seat: usize, first: usize) -> (Vec<bool>, usize) {
+    /// At which of some panels a port of a seat is free, and how many ports are.
+    fn free(
+        &self,
+        panels: &Panels,
+        side: usize,
+        seat: usize,
+        left: &[usize],
+    ) -> (Vec<bool>, usize) {
         let ends = match seat.checked_sub(self.cores.racks) {
             None => seat..seat + 1,
             Some(core) => self.cores.slots_of(core),
         };
         let at =
             |panel: usize| ends.clone().filter(|&end| panels.is_free(side, panel, end)).count();
-        let counts: Vec<usize> = (first..self.cores.panels).map(at).collect();
+        let counts: Vec<usize> = left.iter().map(|&panel| at(panel)).collect();
         (counts.iter().map(|&count| count > 0).collect(), counts.iter().sum())
     }
     /// How much a link presses that could do without so many panels.
     fn press(slack: usize) -> i32 {
         4096 >> (2 * slack.min(5))
     }
-    /// Fills a panel.
-    fn place(&mut self, panel: usize, before: &Panels, panels: &mut Panels) {
-        let (ends, seats) = (self.cores.ends(), self.seats);
+    /// Fills the first of the panels that are left.
+    fn place(&mut self, left: &[usize], before: &Panels, panels: &mut Panels) {
+        let (ends, seats, panel) = (self.cores.ends(), self.seats, left[0]);
         let free = [0, 1].map(|side| {
-            (0..seats).map(|seat| self.free(panels, side, seat, panel)).collect::<Vec<_>>()
+            (0..seats).map(|seat| self.free(panels, side, seat, left)).collect::<Vec<_>>()
         });
         let slots = |seat: usize| if seat < self.cores.racks { 1 } else { self.cores.slots };
         let slack = |side: usize, seat: usize| {
