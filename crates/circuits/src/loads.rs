@@ -89,7 +89,14 @@ pub(crate) struct Room {
     pub most: usize,
     /// Core switches: a rack has as many links to each, or what it sends would not be spread evenly over them.
     pub cores: usize,
+    /// By source and destination rack: direct links that are there. What is there is kept before others are made.
+    pub before: Vec<usize>,
 }
+
+/// How much fuller links may be than they could be, so that fewer have to move.
+const LOOSE: (u64, u64) = (11, 10);
+/// A pair counts for so much more where it has a link already.
+const THERE: (u128, u128) = (5, 4);
 
 impl Room {
     /// Links of a rack that may be to the core.
@@ -121,7 +128,8 @@ impl Room {
                 None => low = middle + 1,
             }
         }
-        best.share_rest()
+        let loose = (high.saturating_mul(LOOSE.0) / LOOSE.1).max(high);
+        Shares::within(self, demand, loose).unwrap_or(best).share_rest()
     }
 }
 
@@ -163,7 +171,10 @@ impl<'a> Shares<'a> {
             shares.used[1][at % racks] += links;
         }
         let direct = shares.links.direct.clone();
-        let weigh = |at: usize, by: usize| u128::from(cells[at]) * direct[by] as u128;
+        let weigh = |at: usize, by: usize| {
+            let there = if room.before[at] > 0 { THERE } else { (1, 1) };
+            u128::from(cells[at]) * direct[by] as u128 * there.0 / there.1
+        };
         // In the order of rotations, so that equals are spread over racks.
         let turn = |at: usize| ((at % racks + racks - at / racks) % racks, at);
         pairs.sort_by(|&a, &b| {
@@ -184,7 +195,7 @@ impl<'a> Shares<'a> {
     }
     /// Links of a rack to the core, with so many bytes more than there are.
     fn need(&self, side: usize, rack: usize, more: u64, most: u64) -> usize {
-        let links = (self.by_core[side][rack] + more).div_ceil(most) as usize;
+        let links = self.by_core[side][rack].saturating_add(more).div_ceil(most) as usize;
         links.max(1).next_multiple_of(self.room.cores.max(1)) * usize::from(self.room.cores > 0)
     }
     /// How many links too many a rack would have, with so many direct links less and bytes by the core more.
@@ -209,7 +220,7 @@ impl<'a> Shares<'a> {
         self.links.direct[at] = 0;
         for (side, rack) in ends.into_iter().enumerate() {
             self.used[side][rack] -= links;
-            self.by_core[side][rack] += bytes;
+            self.by_core[side][rack] = self.by_core[side][rack].saturating_add(bytes);
         }
         true
     }
@@ -222,7 +233,7 @@ impl<'a> Shares<'a> {
             }
         }
     }
-    /// Links that are left go to what is fullest, and then to the core.
+    /// Links that are left go to what is fullest; those that are there before others.
     fn share_rest(mut self) -> Links {
         let racks = self.demand.racks();
         let spare = |side: usize, rack: usize| {
@@ -232,11 +243,15 @@ impl<'a> Shares<'a> {
         let mut spare = [0, 1].map(|side| (0..racks).map(|at| spare(side, at)).collect::<Vec<_>>());
         let full =
             |bytes: u64, links: usize| (u128::from(bytes) << 21) / (2 * links).max(1) as u128;
+        let pair = |at: usize, links: usize| {
+            let there = if links < self.room.before[at] { THERE } else { (1, 1) };
+            full(self.demand.cells()[at], links) * there.0 / there.1
+        };
         // Pairs; then racks, by side.
         let mut heap = BinaryHeap::new();
         let pairs = (0..racks * racks).filter(|&at| self.demand.cells()[at] > 0);
         for at in pairs.filter(|&at| self.links.direct[at] > 0 || self.room.cores == 0) {
-            heap.push((full(self.demand.cells()[at], self.links.direct[at]), Reverse(at)));
+            heap.push((pair(at, self.links.direct[at]), Reverse(at)));
         }
         for (side, rack) in (0..2).flat_map(|side| (0..racks).map(move |rack| (side, rack))) {
             let bytes = self.by_core[side][rack];
@@ -261,7 +276,7 @@ impl<'a> Shares<'a> {
                     spare[0][src] -= 1;
                     spare[1][dst] -= 1;
                     self.links.direct[at] += 1;
-                    full(self.demand.cells()[at], self.links.direct[at])
+                    pair(at, self.links.direct[at])
                 })
             };
             heap.extend(again.map(|full| (full, Reverse(at))));

@@ -16,15 +16,13 @@ const NEARLY: f64 = 1.05;
 /// How often links are planned for a week, where some find no place.
 const TRIES: usize = 3;
 
-/// A week is one day, with the night before it. Each rack has a link to each core switch, and one from it. Those of
-/// one core switch, the *anchor*, never move, so that all reach each other in nights, too; it is another one only where
-/// that has more of these links that work. All others begin as a Clos and go where they relieve most: pairs of racks
-/// get direct links, the pair first that has most demand per link that it would have, as many at once as it takes for
-/// these to be no fuller than what carries its demand now, and as long as the fullest of the links concerned (direct
-/// ones, and those to the core at both racks) gets emptier by it. A pair with direct links uses no others.
+/// A week is one day, with the night before it. Each rack has a link to each core switch, and one from it, and as many
+/// to each. Those of one core switch, the *anchor*, never move, so that all reach each other in nights, too; it is
+/// another one only where that has more of these links that work. The fullest link is to be as empty as may be: all
+/// pairs get as many direct links as that takes, and where a rack has too few, those pairs go by the core that would
+/// fill theirs least. What is left goes to the fullest. A pair with direct links uses no others.
 ///
-/// Panels are rewired as little as the new links allow: those that are there stay where they are, unless new ones find
-/// no place at any panel otherwise.
+/// Panels are rewired as little as the new links allow, and not at all where that would make little difference.
 ///
 /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022, for the idea; with a core left, as on its way from
 /// Clos to direct links. Farrington et al., "Helios", SIGCOMM 2010: core packet switches and circuit switches side
@@ -135,6 +133,7 @@ impl Mix {
             uplinks: (0..racks).map(|rack| self.uplinks(rack)).collect(),
             most: ports.clone().min().unwrap_or(0).div_ceil(racks),
             cores: ports.count(),
+            before: Links::of(&self.cores, &self.panels).direct,
         }
     }
     /// The panels as a demand wants them: as they are, if that is nearly as good; else with as few moves as may be, if
@@ -152,7 +151,8 @@ impl Mix {
                 afresh.as_ref().map(|panels| links.without(&Links::of(&self.cores, panels)));
             for panels in std::iter::once(little).chain(afresh) {
                 let worth = self.worth(&panels, demand);
-                if best.as_ref().is_none_or(|best| worth.better(&best.1)) {
+                let is_worth_it = |best: &Worth| worth.better(best) && !best.is_nearly(&worth);
+                if best.as_ref().is_none_or(|best| is_worth_it(&best.1)) {
                     best = Some((panels, worth));
                 }
             }

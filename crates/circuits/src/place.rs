@@ -246,7 +246,10 @@ impl<'a> Fresh<'a> {
                 let (from, to) = (self.cores.seat(src), self.cores.seat(dst));
                 if self.left[from * seats + to] > 0 {
                     let stays = before.destination(panel, src) == Some(dst);
-                    self.cells[src * ends + dst] = pair(from, to) + if stays { 8 } else { 0 };
+                    // What waits in a core switch for a link that goes has no other way.
+                    let core = from.max(to) >= self.cores.racks;
+                    let stay = if core { 256 } else { 8 };
+                    self.cells[src * ends + dst] = pair(from, to) + if stays { stay } else { 0 };
                 }
             }
         }

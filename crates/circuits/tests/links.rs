@@ -143,3 +143,22 @@ fn a_mix_follows_demand_that_changes() {
         assert!(mix <= clos.min(mesh) * 1.05, "{name}: clos {clos} mesh {mesh} mix {mix}");
     }
 }
+
+/// What is there stays where demand hardly changes: nothing is dark for it.
+#[test]
+fn a_mix_moves_nothing_for_little() {
+    let cores = FABRICS[0];
+    let mut mix = Mix::new(cores, terms(), true);
+    let even = Class::AllToAll.demand(8, 1_000_000, 1).expect("a demand");
+    for seed in 0..12 {
+        let mut demand = Class::Random.demand(8, 300_000, seed).expect("a demand");
+        let pairs = (0..8).flat_map(|src| (0..8).map(move |dst| (src, dst)));
+        pairs
+            .for_each(|(src, dst)| demand.set(src, dst, demand.get(src, dst) + even.get(src, dst)));
+        for week in planned(&mut mix, cores.panels, &demand, 1) {
+            let mut slices = week.slices();
+            let (night, day) = (slices.next(), slices.next_back());
+            assert_eq!(night.map(|it| it.circuits), day.map(|it| it.circuits), "seed {seed}");
+        }
+    }
+}
