@@ -8,6 +8,11 @@
 use crate::plan::Plan;
 use crate::wants::{NO_EDGE, Wants};
 
+/// What a bid for one column takes, in the time of an edge that is looked at in a bid for many; and how many edges are
+/// looked at in that time.
+const ONCE: u64 = 8;
+const EDGES: u64 = 3;
+
 /// Finds days; keeps its memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Joint {
@@ -17,6 +22,8 @@ pub(crate) struct Joint {
     free: Vec<usize>,
     /// By column, bids and their edges, so many as there are days; the lowest one first once it is full.
     bids: Vec<Vec<(i32, u32)>>,
+    /// By column, what a bid has to beat: nothing, or the lowest one once it is full.
+    prices: Vec<i32>,
     rows: Vec<usize>,
     offers: Vec<(i32, u32)>,
     /// By side, vertex and day, the edge.
@@ -65,20 +72,46 @@ impl Joint {
         self.free.resize(wants.size, days);
         self.bids.resize(wants.size, Vec::new());
         self.bids.iter_mut().for_each(Vec::clear);
+        self.prices.clear();
+        self.prices.resize(wants.size, 0);
         self.rows.clear();
         self.rows.extend((0..wants.size).rev());
         let end = self.work + most_work;
         while let Some(row) = self.rows.pop().filter(|_| self.work < end) {
-            self.bid(wants, days, row, step);
+            match self.free[row] {
+                1 => self.bid_once(wants, days, row, step),
+                _ => self.bid(wants, days, row, step),
+            }
+        }
+    }
+    /// A row that was outbid bids for its best other column.
+    fn bid_once(&mut self, wants: &Wants, days: usize, row: usize, step: i32) {
+        let (taken, prices) = (&self.taken, &self.prices);
+        let (mut best, mut without) = ((0, NO_EDGE), 0);
+        let mut edges = 0;
+        wants.each(0, row, |edge, column, left| {
+            edges += 1;
+            let worth = if taken[edge as usize] { 0 } else { left - prices[column] };
+            if worth > 0 && worth >= best.0 {
+                without = best.0;
+                best = (worth, edge);
+            } else if worth > without {
+                without = worth;
+            }
+        });
+        self.work += ONCE + edges / EDGES;
+        if best.1 != NO_EDGE {
+            self.free[row] = 0;
+            let most = wants.left[best.1 as usize];
+            self.place((most.min(most - without + step), best.1), wants, days);
         }
     }
     /// A row bids for as many columns as it may have more.
     fn bid(&mut self, wants: &Wants, days: usize, row: usize, step: i32) {
-        let (taken, bids) = (&self.taken, &self.bids);
-        let price = |column: usize| if bids[column].len() < days { 0 } else { bids[column][0].0 };
+        let (taken, prices) = (&self.taken, &self.prices);
         self.offers.clear();
         wants.each(0, row, |edge, column, left| {
-            let worth = left - price(column);
+            let worth = left - prices[column];
             if worth > 0 && !taken[edge as usize] {
                 self.offers.push((worth, edge));
             }
@@ -113,6 +146,7 @@ impl Joint {
         if bids.len() == days {
             let lowest = (0..days).min_by_key(|&at| bids[at].0).unwrap_or(0);
             bids.swap(0, lowest);
+            self.prices[wants.end(1, bid.1)] = bids[0].0;
         }
     }
     /// A day for an edge. If its ends have no day in common that is free, others swap theirs.

@@ -3,7 +3,7 @@
 use crate::demand::Demand;
 use crate::heaviest::{Heaviest, Search};
 use crate::matching::{DARK, Matching};
-use crate::scheduler::{Note, Scheduler, keep};
+use crate::scheduler::{Note, Together, keep};
 use crate::terms::Terms;
 use crate::wants::{NO_EDGE, Wants};
 use crate::week::Week;
@@ -158,24 +158,19 @@ impl Mesh {
     }
 }
 
-impl Scheduler for Mesh {
-    /// # Panics
-    /// Always: one switch alone is no mesh.
-    fn week(&mut self, _demand: &Demand, _out: &mut Week) -> Note {
-        unreachable!("a mesh is planned as a whole")
-    }
+impl Together for Mesh {
     fn weeks(
         &mut self,
         demand: &Demand,
         works: &dyn Fn(usize, usize) -> bool,
         out: &mut [Week],
-    ) -> Option<Note> {
+    ) -> Note {
         assert_eq!(demand.racks(), self.racks, "a demand of other racks");
         assert_eq!(out.len(), self.base.len() + self.now.len(), "weeks of other switches");
         self.held(out);
         let most = demand.cells().iter().copied().max().unwrap_or(0);
         if most == 0 {
-            return Some(Note::NoDemand);
+            return Note::NoDemand;
         }
         self.count();
         std::mem::swap(&mut self.links, &mut self.before);
@@ -196,7 +191,7 @@ impl Scheduler for Mesh {
         self.place(matchings, any);
         let changed = out.iter_mut().skip(self.base.len()).zip(before.iter().zip(&self.now));
         changed.for_each(|(week, (before, now))| self.emit(before, now, week));
-        Some(Note::Planned)
+        Note::Planned
     }
 }
 

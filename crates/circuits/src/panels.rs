@@ -47,6 +47,10 @@ impl Panels {
     pub fn pin(&mut self, panel: usize, src: usize) {
         self.pinned[panel * self.ends + src] = true;
     }
+    /// It may be moved again.
+    pub fn unpin(&mut self, panel: usize, src: usize) {
+        self.pinned[panel * self.ends + src] = false;
+    }
     /// A circuit between free ports.
     pub fn put(&mut self, panel: usize, src: usize, dst: usize) {
         self.to[panel * self.ends + src] = dst as u16;
@@ -78,6 +82,10 @@ impl Panels {
         }
         let free = [&mut self.to[at], &mut self.from[at]].into_iter();
         free.filter(|port| **port == FREE).for_each(|port| *port = DEAD);
+    }
+    /// Whether nothing begins (side 0) or ends (1) at a port that works.
+    pub fn is_free(&self, side: usize, panel: usize, end: usize) -> bool {
+        [&self.to, &self.from][side][panel * self.ends + end] == FREE
     }
     /// How many more circuits can begin at an end.
     pub fn free_sources(&self, src: usize) -> usize {

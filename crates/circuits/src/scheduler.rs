@@ -12,19 +12,46 @@ pub trait Scheduler {
     /// # Panics
     /// Where the demand is of other racks than the scheduler was made for.
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note;
+}
 
-    /// Plans a week for all parallel switches at once, where that is what the scheduler does; the arguments are those
-    /// of [`plan_all`].
+/// Plans week after week for all parallel switches at once.
+pub trait Together {
+    /// Plans the next week of each switch; the arguments are those of [`plan_all`].
     ///
     /// # Panics
     /// Where there are other racks or switches than the scheduler was made for.
     fn weeks(
         &mut self,
-        _demand: &Demand,
-        _works: &dyn Fn(usize, usize) -> bool,
-        _out: &mut [Week],
-    ) -> Option<Note> {
-        None
+        demand: &Demand,
+        works: &dyn Fn(usize, usize) -> bool,
+        out: &mut [Week],
+    ) -> Note;
+}
+
+/// A scheduler of either kind.
+pub enum Planner {
+    /// It plans one switch after the other.
+    Apart(Box<dyn Scheduler + Send>),
+    /// It plans all of them as a whole.
+    Together(Box<dyn Together + Send>),
+}
+
+impl Planner {
+    /// Plans a week for each switch; see [`plan_all`].
+    pub fn plan(
+        &mut self,
+        demand: &Demand,
+        terms: &Terms,
+        works: impl Fn(usize, usize) -> bool,
+        memory: &mut Memory,
+        out: &mut [Week],
+    ) -> Note {
+        match self {
+            Planner::Apart(scheduler) => {
+                plan_all(&mut **scheduler, demand, terms, works, memory, out)
+            }
+            Planner::Together(scheduler) => scheduler.weeks(demand, &works, out),
+        }
     }
 }
 
@@ -73,9 +100,6 @@ pub fn plan_all(
 ) -> Note {
     let Memory { rest, some } = memory;
     rest.copy_from(demand);
-    if let Some(note) = scheduler.weeks(demand, &works, out) {
-        return note;
-    }
     let mut first = None;
     for (switch, week) in out.iter_mut().enumerate() {
         let works = |rack: usize| works(switch, rack);

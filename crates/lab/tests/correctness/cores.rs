@@ -69,8 +69,8 @@ fn with_only_cores_it_is_a_leaf_spine_network() {
     }
 }
 
-/// The example: both large and small flows are faster than in a Clos, and small ones than in a mesh, where they share
-/// links with the large.
+/// The example: both large and small flows are faster than in a Clos; large ones are as fast as in a mesh, and small ones
+/// faster, as they share fewer links with the large.
 #[test]
 fn a_mix_serves_skewed_demand_better_than_a_clos() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/cores.toml");
@@ -83,7 +83,7 @@ fn a_mix_serves_skewed_demand_better_than_a_clos() {
     let [clos, mesh, mix] = &runs[..] else { panic!("three schemes") };
     let large = [clos, mesh, mix].map(|run| of(run, 0));
     let small = [clos, mesh, mix].map(|run| of(run, 1));
-    assert!(large[2] < large[0], "{large:?}");
+    assert!(large[2] < large[0] * 0.9 && large[2] < large[1] * 1.02, "{large:?}");
     assert!(small[2] < small[0] && small[2] < small[1], "{small:?}");
 }
 

@@ -20,6 +20,7 @@ mod invariants;
 mod lone_flow;
 mod nodes;
 mod objects;
+mod order;
 mod paths;
 mod peers;
 mod ports;

@@ -12,7 +12,7 @@ use crate::topology::{Dark, HybridSpec};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use slotline_circuits::{
-    Bvn, Cores, Eclipse, Harvest, Matching, MaxWeight, Mesh, Mix, Scheduler, Solstice,
+    Bvn, Cores, Eclipse, Harvest, Matching, MaxWeight, Mesh, Mix, Planner, Scheduler, Solstice,
     SolsticeSpec, Terms,
 };
 
@@ -239,9 +239,9 @@ impl CircuitsSpec {
         fabric: &HybridSpec,
         terms: Terms,
         configurations: &[Matching],
-    ) -> Result<Option<Box<dyn Scheduler + Send>>, SpecError> {
+    ) -> Result<Option<Planner>, SpecError> {
         let racks = fabric.racks as usize;
-        Ok(Some(match self.scheduler {
+        let apart: Box<dyn Scheduler + Send> = match self.scheduler {
             SchedulerKind::Rotor
             | SchedulerKind::Fixed
             | SchedulerKind::Phases
@@ -264,9 +264,14 @@ impl CircuitsSpec {
                 Box::new(planner.map_err(|e| SpecError::new("hold", format!("`hold`: {e}")))?)
             }
             SchedulerKind::Harvest => Box::new(Harvest::new(racks, terms)),
-            SchedulerKind::Mesh => Box::new(self.mesh(fabric, terms)?),
-            SchedulerKind::Mix => Box::new(self.mix(fabric, terms)),
-        }))
+            SchedulerKind::Mesh => {
+                return Ok(Some(Planner::Together(Box::new(self.mesh(fabric, terms)?))));
+            }
+            SchedulerKind::Mix => {
+                return Ok(Some(Planner::Together(Box::new(self.mix(fabric, terms)))));
+            }
+        };
+        Ok(Some(Planner::Apart(apart)))
     }
 }
 

@@ -9,13 +9,13 @@ use crate::node::{Census, Cx, DropReason, Node, Tally};
 use crate::time::Time;
 use crate::topology::{Dark, Roles};
 use crate::wire::circuits::Message;
-use slotline_circuits::{Demand, Memory, Note, Scheduler, Terms, Week, plan_all};
+use slotline_circuits::{Demand, Memory, Note, Planner, Terms, Week};
 use std::any::Any;
 
 /// What the scheduler is made from.
 pub struct SchedulerConfig {
     /// How weeks are planned, and the network as the scheduler sees it; none where all is known ahead.
-    pub planner: Option<(Box<dyn Scheduler + Send>, Terms)>,
+    pub planner: Option<(Planner, Terms)>,
     /// The fabric.
     pub roles: Roles,
     /// How long it waits for further reports after the first of a week.
@@ -99,12 +99,12 @@ impl CircuitScheduler {
         }
         let Roles { uplinks, .. } = self.config.roles;
         let (ends, dead) = (self.config.roles.ends() as usize, &self.dead);
-        let Some((scheduler, terms)) = &mut self.config.planner else { return };
+        let Some((planner, terms)) = &mut self.config.planner else { return };
         self.decided = true;
         let mut weeks = vec![Week::default(); uplinks as usize];
         let works = |switch: usize, end: usize| !dead[switch * ends + end];
         let memory = &mut self.memory;
-        let note = plan_all(&mut **scheduler, &self.demand, terms, works, memory, &mut weeks);
+        let note = planner.plan(&self.demand, terms, works, memory, &mut weeks);
         self.weeks += 1;
         self.rotations += u64::from(matches!(note, Note::Rotation | Note::NoDemand));
         self.days += weeks.iter().map(|week| week.days().count() as u64).sum::<u64>();
