@@ -154,6 +154,20 @@ impl Schedule {
             self.fabric.set_works(selector, other, false);
         }
     }
+    /// Paths are those of `fabric` from the next batch on: the same network, with other routes or rates.
+    ///
+    /// # Errors
+    /// More paths than there can be; all stays as it was.
+    pub fn reroute(&mut self, fabric: &Arc<Fabric>) -> Result<(), SpecError> {
+        self.selector = fabric.selector()?;
+        self.fabric = Arc::clone(fabric);
+        for &component in &self.broken {
+            self.selector
+                .iter_mut()
+                .for_each(|selector| fabric.set_works(selector, component, false));
+        }
+        Ok(())
+    }
     /// Decides about the next batch: timeslots by source, destination and path.
     pub fn batch(&mut self) -> &[Placed] {
         self.counters.batches += 1;
