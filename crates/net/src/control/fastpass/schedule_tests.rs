@@ -1,6 +1,6 @@
 use super::*;
 use crate::control::fastpass::FastpassSpec;
-use crate::control::fastpass::spec::TenantSpec;
+use crate::control::fastpass::spec::{Order, TenantSpec};
 use crate::control::fastpass::timing::lanes;
 use crate::control::system::Surroundings;
 use crate::id::HostId;
