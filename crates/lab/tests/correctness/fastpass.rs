@@ -293,8 +293,9 @@ fn timeslots_follow_other_routes() {
             assert!(run.flows.iter().all(|flow| flow.finished()), "{fabric} {after}");
             assert_eq!(run.faults.len(), 0, "{fabric} {after}: {:?}", run.faults);
             assert_eq!(run.census.dropped[DropReason::Full as usize], 0, "{fabric} {after}");
-            // Timeslots of up to two batches were given out before: some meet on their new ways.
-            let settled = |us: u64| us % 10_000 < 2_000 || us % 10_000 > 3_500;
+            // Timeslots of up to two batches were given out before: some meet on their new ways. A link in use
+            // all the time has a hundredth of its rate or more to spare for the queue.
+            let settled = |us: u64| us % 10_000 < 2_000 || us % 10_000 > 9_000;
             let samples = run.samples.iter().filter(|sample| settled(sample.t_ps / 1_000_000));
             let queue = samples.map(|sample| sample.queue_bytes).max().unwrap_or(u64::MAX);
             println!("{fabric} {after}: {queue} B, {:?}", run.census.dropped);

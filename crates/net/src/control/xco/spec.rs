@@ -319,7 +319,7 @@ mod tests {
             let error = spec.build().unwrap_err();
             assert_eq!(error.key, key);
             let said = |words: &str| error.message.contains(words);
-            let right = ["has to be", "needs", "a share", "at least", "set mode"];
+            let right = ["has to be", "needs", "a share", "at least", "set mode", "does nothing"];
             assert!(right.into_iter().any(said), "{error}");
         }
     }
