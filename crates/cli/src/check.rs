@@ -24,7 +24,11 @@ pub fn check(options: &CheckOptions) -> Result<ExitCode> {
 
 /// Says what is wrong with a file, or that nothing is.
 fn is_right(file: &Path) -> bool {
-    match Scenario::load_all(file) {
+    let loaded = Scenario::load_all(file).and_then(|loaded| {
+        let faults = loaded.central_faults();
+        if faults.is_empty() { Ok(loaded) } else { Err(faults) }
+    });
+    match loaded {
         Ok(loaded) => {
             loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
             crate::said(&format!("ok: {}: {}", file.display(), in_a_line(&loaded)));

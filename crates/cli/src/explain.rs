@@ -15,6 +15,7 @@ pub struct ExplainOptions {
 
 pub fn explain(options: &ExplainOptions) -> Result<ExitCode> {
     let loaded = Scenario::load(&options.file)?;
+    loaded.central_faults().into_iter().next().map_or(Ok(()), Err)?;
     loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let Scenario { name, description, .. } = &loaded.scenario;
     let colon = if description.is_empty() { "" } else { ": " };

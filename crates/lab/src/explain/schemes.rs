@@ -25,7 +25,9 @@ fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<S
     if let Some(fabric) = survey.scenario.fabric.hybrid() {
         out.push(super::hybrid::queues(fabric, &scheme.voq.unwrap_or_default()));
     } else {
-        out.push(format!("  Routing {}.", sentence(Kind::Routing, &name_of(&scheme.routing))));
+        let own = scheme.control.build().ok().flatten().and_then(|system| system.routing());
+        let routing = own.unwrap_or(scheme.routing);
+        out.push(format!("  Routing {}.", sentence(Kind::Routing, &name_of(&routing))));
     }
     out.extend(rearranging(scheme));
     out.extend(recovery(scheme));

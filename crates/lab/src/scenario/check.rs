@@ -285,13 +285,26 @@ fn routing(scheme: &SchemeSpec) -> Fit {
     ensure(scheme.flowlet_gap != Some(Time::ZERO), "flowlet-gap", || {
         "`flowlet-gap` is 0: for a path for every packet use routing = \"spray\"".into()
     })?;
-    let own = matches!(scheme.control, ControlSpec::Hedera(_) | ControlSpec::FlowScheduler(_));
-    let known = matches!(scheme.routing, RoutingSpec::Ecmp | RoutingSpec::Pinned);
-    ensure(!own || known, "routing", || {
-        "under hedera and flow-scheduler, small flows go by hash and large ones where the scheduler says: leave \
-         `routing` out"
-            .into()
-    })
+    let own = matches!(scheme.routing, RoutingSpec::Ecmp | RoutingSpec::Pinned);
+    let one_way =
+        matches!(scheme.routing, RoutingSpec::Ecmp | RoutingSpec::Shortest | RoutingSpec::TwoLevel);
+    let (fits, why) = match scheme.control {
+        ControlSpec::Hedera(_) | ControlSpec::FlowScheduler(_) => (
+            own,
+            "under hedera and flow-scheduler, small flows go by hash and large ones where the scheduler says: \
+             leave `routing` out",
+        ),
+        ControlSpec::Fastpass(_) => {
+            (own, "under fastpass the arbiter gives each packet its path: leave `routing` out")
+        }
+        ControlSpec::Xco(_) | ControlSpec::Tdma(_) => (
+            one_way,
+            "under xco and tdma all packets of two hosts have to take one path, which the scheduler knows: use \
+             routing = \"ecmp\", \"shortest\", or \"two-level\"",
+        ),
+        ControlSpec::None {} | ControlSpec::Circuits(_) => (true, ""),
+    };
+    ensure(fits, "routing", || why.into())
 }
 
 /// What a central scheme needs of the fabric.

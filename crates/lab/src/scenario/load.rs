@@ -12,6 +12,7 @@ use crate::import::captures::Captures;
 use crate::record::{RunRecord, RunSet, Window};
 use crate::scheduler::Scheduler;
 use crate::summary::fingerprint;
+use slotline_net::control::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::topology::{Graph, NodeKind};
 use std::cell::RefCell;
@@ -153,6 +154,18 @@ impl Loaded {
         self.fabric = words.unwrap_or_default();
         self.inputs = inputs.into_inner();
         checked.faults.into_iter().map(|error| self.blame(error)).collect()
+    }
+
+    /// What a central scheme has against the fabric and its own options together, of each scheme: what is found
+    /// only when a run is built.
+    pub fn central_faults(&self) -> Vec<ScenarioError> {
+        let Scenario { scheme, engine, seed, .. } = &self.scenario;
+        let files = |name: &str| self.file(name);
+        let central =
+            |at: &usize| engine.is_packet() && !matches!(scheme[*at].control, ControlSpec::None {});
+        let fault = |at| crate::build::build(&self.scenario, at, (*seed).into(), &files).err();
+        let faults = (0..scheme.len()).filter(central).filter_map(fault);
+        faults.map(|error| self.blame(error)).collect()
     }
 
     /// Where files named in the scenario are looked for.

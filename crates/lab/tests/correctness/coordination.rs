@@ -162,6 +162,18 @@ fn on_demand_there_is_control_only_where_it_is_needed() {
     assert!(goodput(&run, |_| true) > 0.85e9, "{}", goodput(&run, |_| true));
 }
 
+/// A standby that takes over on demand knows no loads: it sets hosts free that wait for the other one, and
+/// controls them anew when it has heard of their loads.
+#[test]
+fn a_standby_takes_over_on_demand() {
+    let options = xco("on-demand = { interval = \"2ms\" }, controllers = \"standby\"");
+    let down = "[[event]]\nat = \"30ms\"\nkind = \"controller-down\"\ncontroller = \"controller\"";
+    let run = scenario(STAR, &[INCAST], &options, down);
+    assert_eq!((count(&run, "takeovers"), count(&run, "silences")), (1, 0));
+    assert!(run.census.dropped[FULL] < 6_000, "two beginnings: {:?}", run.census);
+    assert!(goodput(&run, |_| true) > 0.85e9, "{}", goodput(&run, |_| true));
+}
+
 /// A host that leaves is scheduled no more at once, one whose link fails only after the time-out; who is
 /// there again is scheduled again.
 #[test]

@@ -4,7 +4,7 @@ use crate::common::{assemble, records, results};
 use slotline_lab::build::Assembly;
 use slotline_lab::record::RunRecord;
 use slotline_net::frame::Kind;
-use slotline_net::id::{NodeId, PortId};
+use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::time::Time;
 use slotline_sim::{Follow, Options, Outcome, Watch, run};
 use std::collections::BTreeMap;
@@ -78,6 +78,24 @@ fn least_gap(assembly: &Assembly, outcome: &Outcome, changed: Time) -> (u64, u64
     }
     (least, changes)
 }
+
+/// How long after `at` it takes until each of so many hosts has sent something.
+fn until_all_send(assembly: &Assembly, outcome: &Outcome, hosts: u32, at: Time) -> Time {
+    let mut first: BTreeMap<HostId, u64> = BTreeMap::new();
+    for hop in outcome.journal.captures.iter().flat_map(|(hops, _)| hops) {
+        let data = matches!(hop.packet.kind, Kind::Data | Kind::Datagram);
+        if data && hop.start >= at.as_ps() {
+            let src = assembly.plan.traffic.conns[hop.packet.flow as usize].src;
+            let earliest = first.entry(src).or_insert(hop.start);
+            *earliest = (*earliest).min(hop.start);
+        }
+    }
+    let of = |host| first.get(&HostId(host)).map_or(Time::MAX, |&start| Time::ps(start).since(at));
+    (0..hosts).map(of).max().unwrap_or_default()
+}
+
+/// What the longest round takes.
+const ROUND: Time = Time::ms(10);
 
 /// No link carries two flows in a slot: from one to the next, the link is silent for the guard time, 15 us,
 /// less what cards' reactions differ by (5 us), the packet in transmission and the one before the pause
@@ -162,6 +180,8 @@ fn a_dead_link_is_gone_around() {
     let (assembly, outcome) = captured(&text);
     let (gap, _) = least_gap(&assembly, &outcome, Time::ms(13));
     assert!(gap >= Time::us(2).as_ps(), "{}", Time::ps(gap));
+    let recovered = until_all_send(&assembly, &outcome, 6, Time::us(13_500));
+    assert!(recovered <= ROUND, "{recovered}");
     let run = one(&text);
     assert_eq!((run.control("aborted_rounds"), run.control("overruns")), (1, 0));
     assert!(share(&run, 6) > 0.5, "{}", share(&run, 6));
@@ -176,6 +196,19 @@ fn a_restarted_manager_takes_over() {
         all_to_all(STAR, 8, options, &events)
     };
     nobody_shares_a_slot(&restart("", "15ms"), NEAR);
+    let (assembly, outcome) = captured(&restart("", "15ms"));
+    // The first round follows at once. A report that came before those of its receivers counts for nothing; the
+    // next one, two report intervals later at most, is in the second round.
+    let recovered = until_all_send(&assembly, &outcome, 8, Time::ms(15));
+    assert!(recovered <= ROUND + Time::ms(2), "{recovered}");
+    let hops = outcome.journal.captures.iter().flat_map(|(hops, _)| hops);
+    let data = hops.filter(|hop| matches!(hop.packet.kind, Kind::Data | Kind::Datagram));
+    let sent = |from: Time, until: Time| {
+        let within = from.as_ps()..until.as_ps();
+        data.clone().filter(|hop| within.contains(&hop.start)).count()
+    };
+    assert_eq!(sent(Time::ms(11), Time::ms(15)), 0, "nobody opens slots");
+    assert!(sent(Time::ms(15), Time::ms(16)) > 100, "slots again");
     let run = one(&restart("", "15ms"));
     assert_eq!((run.control("overruns"), run.control("packets_without_slot")), (0, 0));
     // Slots again within a round of the restart: as much as in 22 of 30 ms.

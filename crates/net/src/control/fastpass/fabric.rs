@@ -26,6 +26,8 @@ pub struct Fabric {
     routes: Arc<Routes>,
     wiring: Wiring,
     links: usize,
+    /// The rate at which a packet takes a timeslot.
+    slowest: Rate,
     /// By component, the directed links that go with it: a link's two, a node's all.
     directed: Vec<Vec<u32>>,
     /// By directed link, packets per timeslot.
@@ -74,6 +76,7 @@ impl Fabric {
             routes: Arc::clone(around.routes),
             wiring: around.wiring.clone(),
             links,
+            slowest,
             directed: vec![Vec::new(); links + graph.nodes.len()],
             rooms: Vec::new(),
             rack,
@@ -82,19 +85,43 @@ impl Fabric {
             paths: 1,
             joined: Joined::One,
         };
-        fabric.measure(around, slowest);
-        if fabric.racks > 1 {
-            fabric.find_paths()?;
-        }
+        fabric.measure(around);
+        let ways = fabric.all_ways();
+        fabric.refuse_slow(&ways)?;
+        fabric.join(&ways);
         Ok(fabric)
     }
-    fn measure(&mut self, around: &Surroundings<'_>, slowest: Rate) {
-        let room = |rate: Rate| (rate.0 / slowest.0.max(1)).min(u16::MAX.into()) as u16;
+    /// The same network when switches have other `routes`. Links that have become too slow are not used, nor
+    /// is a detour over one.
+    pub fn rerouted(&self, routes: &Arc<Routes>) -> Fabric {
+        let mut fabric = Fabric { routes: Arc::clone(routes), ..self.clone() };
+        fabric.find_again();
+        fabric
+    }
+    /// The same network when the link that leaves by `end` has another `rate`. What hosts send in a timeslot
+    /// stays as it is.
+    pub fn with_rate(&self, end: End, rate: Rate) -> Fabric {
+        let mut fabric = self.clone();
+        let directed = fabric.directed(end);
+        fabric.rooms[directed as usize] = fabric.room(rate);
+        fabric.find_again();
+        fabric
+    }
+    fn find_again(&mut self) {
+        let mut ways = self.all_ways();
+        let fits = |end: &End| self.rooms[self.directed(*end) as usize] > 0;
+        ways.iter_mut().for_each(|ways| ways.retain(|(_, hops)| hops.iter().all(fits)));
+        self.join(&ways);
+    }
+    fn room(&self, rate: Rate) -> u16 {
+        (rate.0 / self.slowest.0.max(1)).min(u16::MAX.into()) as u16
+    }
+    fn measure(&mut self, around: &Surroundings<'_>) {
         self.rooms.resize(2 * self.links, 0);
         for (at, link) in around.graph.links.iter().enumerate() {
             for (end, lane) in [(link.a, link.ab), (link.b, link.ba)] {
                 let directed = self.directed(end);
-                self.rooms[directed as usize] = room(lane.rate);
+                self.rooms[directed as usize] = self.room(lane.rate);
                 self.directed[at].push(directed);
                 self.directed[self.links + link.a.node.at()].push(directed);
                 self.directed[self.links + link.b.node.at()].push(directed);
@@ -126,36 +153,49 @@ impl Fabric {
         }
         found
     }
-    /// One host of each rack.
+    /// One host of each rack, one that can be reached unless none can.
     fn firsts(&self) -> Vec<HostId> {
-        let first = |rack| self.rack.iter().position(|&other| other == rack);
-        (0..self.racks).filter_map(first).map(|host| HostId(host as u32)).collect()
+        let of_rack = |rack: u16| {
+            let hosts = (0..).map(HostId).zip(&self.rack).filter(move |(_, of)| **of == rack);
+            hosts.map(|(host, _)| host)
+        };
+        let connected = |host: &HostId| {
+            let mut others = (0..self.rack.len() as u32).map(HostId).filter(|other| other != host);
+            others.any(|other| self.routes.path(&self.wiring, *host, other, 0).is_some())
+        };
+        let first = |rack| of_rack(rack).find(connected).or_else(|| of_rack(rack).next());
+        (0..self.racks).filter_map(first).collect()
     }
-    fn find_paths(&mut self) -> Result<(), SpecError> {
+    /// By pair of racks, the paths between them.
+    fn all_ways(&self) -> Vec<Ways> {
         let firsts = self.firsts();
         let pairs = firsts.iter().flat_map(|&a| firsts.iter().map(move |&b| (a, b)));
-        let ways: Vec<_> =
-            pairs.map(|(a, b)| if a == b { Vec::new() } else { self.ways(a, b) }).collect();
-        let ends = ways.iter().flatten().flat_map(|(_, hops)| hops);
-        if let Some(slow) = ends.clone().find(|&&end| self.rooms[self.directed(end) as usize] == 0)
-        {
-            let rate = self.wiring.of(slow.node)[slow.port.at()].lane.rate;
-            return Err(SpecError::new(
-                "control",
-                format!(
-                    "fastpass needs links between switches that are at least as fast as the slowest \
-                     host's, but one has {rate}"
-                ),
-            ));
+        pairs.map(|(a, b)| if a == b { Vec::new() } else { self.ways(a, b) }).collect()
+    }
+    fn refuse_slow(&self, ways: &[Ways]) -> Result<(), SpecError> {
+        let mut ends = ways.iter().flatten().flat_map(|(_, hops)| hops);
+        let Some(slow) = ends.find(|&&end| self.rooms[self.directed(end) as usize] == 0) else {
+            return Ok(());
+        };
+        let rate = self.wiring.of(slow.node)[slow.port.at()].lane.rate;
+        let message = format!(
+            "fastpass needs links between switches that are at least as fast as the slowest host's, but one \
+             has {rate}"
+        );
+        Err(SpecError::new("control", message))
+    }
+    /// Finds out how these ways join racks.
+    fn join(&mut self, ways: &[Ways]) {
+        if self.racks <= 1 {
+            return;
         }
         self.paths = ways.iter().flatten().map(|(path, _)| path + 1).max().unwrap_or(1);
-        self.joined = self.by_spines(&ways).or_else(|| self.by_pods(&ways)).unwrap_or_else(|| {
+        self.joined = self.by_spines(ways).or_else(|| self.by_pods(ways)).unwrap_or_else(|| {
             let links = |hops: &Vec<End>| hops.iter().map(|&end| self.directed(end)).collect();
             let of_pair =
                 |ways: &Ways| ways.iter().map(|(path, hops)| (*path, links(hops))).collect();
             Joined::Any(ways.iter().map(of_pair).collect())
         });
-        Ok(())
     }
     /// The same where each path is a switch that all racks have a link to.
     fn by_spines(&self, ways: &[Ways]) -> Option<Joined> {
@@ -186,7 +226,7 @@ impl Fabric {
             return None;
         }
         let aggregations = ways[1].len();
-        let above = ways[size].len() / aggregations;
+        let above = ways[size].len().checked_div(aggregations)?;
         let mut edges = Links::new(racks * aggregations);
         let mut cores = Links::new(racks / size * aggregations * above);
         for (pair, ways) in ways.iter().enumerate() {

@@ -96,6 +96,12 @@ impl Faults {
         self.sent[0].fill(0);
         self.losses.retain_mut(|loss| std::mem::replace(&mut loss.fresh, false));
     }
+    /// Forgets what was sent and lost: paths were others.
+    pub fn forget(&mut self) {
+        self.sent.iter_mut().for_each(|sent| sent.fill(0));
+        self.losses.clear();
+        self.suspected = None;
+    }
     /// A component works again.
     pub fn clear(&mut self, component: Component) {
         self.named[component as usize] = false;

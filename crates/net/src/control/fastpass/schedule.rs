@@ -5,7 +5,7 @@ use super::fabric::Fabric;
 use super::faults::Component;
 use super::lanes::Lanes;
 use super::select::{Part, Selector};
-use super::spec::{Fastpass, Order};
+use super::spec::Fastpass;
 use super::tenants::Tenant;
 use crate::error::SpecError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,6 +154,20 @@ impl Schedule {
             self.fabric.set_works(selector, other, false);
         }
     }
+    /// Paths are those of `fabric` from the next batch on: the same network, with other routes or rates.
+    ///
+    /// # Errors
+    /// More paths than there can be; all stays as it was.
+    pub fn reroute(&mut self, fabric: &Arc<Fabric>) -> Result<(), SpecError> {
+        self.selector = fabric.selector()?;
+        self.fabric = Arc::clone(fabric);
+        for &component in &self.broken {
+            self.selector
+                .iter_mut()
+                .for_each(|selector| fabric.set_works(selector, component, false));
+        }
+        Ok(())
+    }
     /// Decides about the next batch: timeslots by source, destination and path.
     pub fn batch(&mut self) -> &[Placed] {
         self.counters.batches += 1;
@@ -220,14 +234,12 @@ fn slots(options: &Fastpass, rates: &[u16]) -> Result<Slots, SpecError> {
         }
         .map_err(wrong);
     }
-    let refuse = |why: &str| Err(SpecError::new("control.tenants", why));
     if mixed {
-        return refuse("`tenants` need hosts of one rate");
+        return Err(SpecError::new("control.tenants", "`tenants` need hosts of one rate"));
     }
-    if options.spec().policy != Order::MaxMin || options.spec().quantum != 1 {
-        return refuse("`tenants` have weights of their own: leave `policy` and `quantum` out");
-    }
-    let of_host = options.tenants_of(rates.len())?;
+    let of_host = options
+        .tenants_of(rates.len())
+        .map_err(|error| SpecError::new("control.tenants", error.message))?;
     let others = Tenant { weight: 1, class: 0 };
     let rights = tenants.iter().map(|tenant| Tenant { weight: tenant.weight, class: tenant.class });
     let rights: Vec<Tenant> = [others].into_iter().chain(rights).collect();

@@ -1,12 +1,13 @@
 use super::*;
 use crate::control::fastpass::FastpassSpec;
-use crate::control::fastpass::spec::TenantSpec;
+use crate::control::fastpass::spec::{Order, TenantSpec};
 use crate::control::fastpass::timing::lanes;
 use crate::control::system::Surroundings;
 use crate::id::HostId;
 use crate::node::host::{Plan, Spread};
+use crate::rng::Stream;
 use crate::route::{Down, Routes, RoutingSpec};
-use crate::topology::TopologySpec;
+use crate::topology::{End, TopologySpec};
 use crate::transport::TransportSpec;
 use crate::transport::congestion::AlgorithmKind;
 use crate::units::Rate;
@@ -18,6 +19,7 @@ struct Bench {
     fabric: Arc<Fabric>,
     rates: Vec<u16>,
     graph: crate::topology::Graph,
+    routes: Arc<Routes>,
 }
 
 const TEN: Rate = Rate(10_000_000_000);
@@ -25,13 +27,13 @@ const TEN: Rate = Rate(10_000_000_000);
 impl Bench {
     fn new(text: &str) -> Bench {
         let graph = toml::from_str::<TopologySpec>(text).unwrap().build().unwrap();
-        let routes = Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1);
+        let routes = Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1));
         let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
         let plan =
             Plan::new(Traffic::default(), transport, Spread::Pinned, graph.hosts.len(), 1).unwrap();
         let around = Surroundings {
             wiring: &graph.wiring(),
-            routes: &Arc::new(routes),
+            routes: &routes,
             plan: &Arc::new(plan),
             stations: &[],
             seed: 1,
@@ -40,19 +42,19 @@ impl Bench {
         };
         let fabric = Arc::new(Fabric::new(&around, TEN).unwrap());
         let rates = lanes(&around).unwrap();
-        Bench { fabric, rates, graph }
+        Bench { fabric, rates, graph, routes }
     }
     fn schedule(&self, spec: &FastpassSpec) -> Schedule {
         Schedule::new(&spec.build().unwrap(), &self.fabric, &self.rates).unwrap()
     }
     /// By slot and directed link (a host's links as well), how much is sent there.
     fn check(&self, placed: &[Placed], broken: &[Component]) {
-        let routes = Routes::build(&self.graph, RoutingSpec::Pinned, &Down::default(), 1);
         let wiring = self.graph.wiring();
         let mut used: BTreeMap<(u32, u32, u16), u64> = BTreeMap::new();
         for placed in placed {
             let (src, dst) = (HostId(placed.src.into()), HostId(placed.dst.into()));
-            let hops = routes.path(&wiring, src, dst, placed.path).unwrap();
+            // Where there is no way, nothing is carried.
+            let hops = self.routes.path(&wiring, src, dst, placed.path).unwrap_or_default();
             for slot in (0..64).filter(|slot| placed.slots >> slot & 1 != 0) {
                 for end in &hops {
                     let wire = wiring.of(end.node)[end.port.at()];
@@ -67,6 +69,68 @@ impl Bench {
             }
         }
     }
+}
+
+impl Bench {
+    /// The link fails, and switches have found other routes.
+    fn fail(&mut self, link: usize, schedule: &mut Schedule) {
+        let down = Down { links: BTreeSet::from([link]), ..Down::default() };
+        self.routes = Arc::new(Routes::build(&self.graph, RoutingSpec::Pinned, &down, 1));
+        self.fabric = Arc::new(self.fabric.rerouted(&self.routes));
+        schedule.reroute(&self.fabric).unwrap();
+    }
+    fn set_rate(&mut self, link: usize, rate: Rate, schedule: &mut Schedule) {
+        let link = &mut self.graph.links[link];
+        (link.ab.rate, link.ba.rate) = (rate, rate);
+        let fabric = self.fabric.with_rate(link.a, rate).with_rate(link.b, rate);
+        self.fabric = Arc::new(fabric);
+        schedule.reroute(&self.fabric).unwrap();
+    }
+    /// The number of a link between switches, by chance.
+    fn inner_link(&self, chance: usize) -> Option<usize> {
+        let is_host = |end: End| self.graph.hosts.contains(&end.node);
+        let all = self.graph.links.iter().enumerate();
+        let inner: Vec<usize> = all
+            .filter(|(_, link)| !is_host(link.a) && !is_host(link.b))
+            .map(|(at, _)| at)
+            .collect();
+        inner.get(chance % inner.len().max(1)).copied()
+    }
+}
+
+/// Any network: switches in a tree of any shape, more links between any two, hosts of three rates.
+fn any_network(seed: u64) -> String {
+    let mut stream = Stream::named(seed, "network", 0);
+    let mut below = |most: u64| stream.below(most);
+    let switches = 1 + below(6);
+    let hosts = 2 + below(9);
+    let mut links = Vec::new();
+    let mut link = |a: String, b: String, gbps: u64| {
+        links.push(format!("{{ a = \"{a}\", b = \"{b}\", rate = \"{gbps}Gbps\" }}"));
+    };
+    for host in 0..hosts {
+        // The first is one of the slowest.
+        let gbps = [10, 10, 10, 20, 45][if host == 0 { 0 } else { below(5) as usize }];
+        link(format!("h{host}"), format!("s{}", below(switches)), gbps);
+    }
+    for switch in 1..switches {
+        link(format!("s{switch}"), format!("s{}", below(switch)), [10, 20, 40][below(3) as usize]);
+    }
+    for _ in 0..below(6).min(switches * (switches - 1)) {
+        let (a, b) = (below(switches), below(switches));
+        if a != b {
+            link(format!("s{a}"), format!("s{b}"), [10, 25, 100][below(3) as usize]);
+        }
+    }
+    let names = |of: &str, count| {
+        (0..count).map(|at| format!("\"{of}{at}\"")).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "kind = \"graph\"\ndelay = \"1us\"\nhosts = [{}]\nswitches = [{}]\nlink = [{}]",
+        names("h", hosts),
+        names("s", switches),
+        links.join(", ")
+    )
 }
 
 const FABRICS: [&str; 8] = [
@@ -123,6 +187,35 @@ proptest! {
             }
         }
         prop_assert!(schedule.is_idle() && open.values().all(|&left| left == 0), "{open:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    /// In any network, and in those of racks: while a link fails and switches go around it, and another one
+    /// changes its rate, no link is given more than it carries then, as packets go then.
+    #[test]
+    fn schedules_follow_other_routes_and_rates(
+        any: bool, which in 0usize..8, seed: u64, (fails, changes) in (any::<usize>(), any::<usize>()),
+        gbps in prop_oneof![Just(5u64), Just(10), Just(30)],
+        demands in prop::collection::vec((0u16..16, 0u16..16, 1u32..400), 1..60)
+    ) {
+        let mut bench = if any { Bench::new(&any_network(seed)) } else { Bench::new(FABRICS[which]) };
+        let mut schedule = bench.schedule(&FastpassSpec::default());
+        let hosts = bench.rates.len() as u16;
+        for (src, dst, slots) in demands {
+            let (src, dst) = (src % hosts, dst % hosts);
+            prop_assert!(src == dst || schedule.demand(src, dst, slots));
+        }
+        for batch in 0..12 {
+            match (batch, bench.inner_link(fails), bench.inner_link(changes)) {
+                (2, Some(link), _) => bench.fail(link, &mut schedule),
+                (5, _, Some(link)) => bench.set_rate(link, Rate(gbps * TEN.0 / 10), &mut schedule),
+                _ => {}
+            }
+            let placed = schedule.batch().to_vec();
+            bench.check(&placed, &[]);
+        }
     }
 }
 

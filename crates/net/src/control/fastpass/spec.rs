@@ -266,9 +266,11 @@ impl FastpassSpec {
             "at most 100ms".into()
         })?;
         let (timeout, interval) = (self.watchdog_timeout, self.watchdog_interval);
-        check("watchdog-timeout", timeout, timeout >= interval.times(2), || {
+        let heard = !self.secondary || timeout >= interval.times(2);
+        check("watchdog-timeout", timeout, heard, || {
             format!("at least twice `watchdog-interval`, {interval}")
         })?;
+        self.check_effects()?;
         check("quantum", self.quantum, (1..=BATCH).contains(&self.quantum), || {
             format!("from 1 to {BATCH}")
         })?;
@@ -287,7 +289,40 @@ impl FastpassSpec {
         check("arbiter-rate", rate, rate.0 > 0, || "above zero".into())?;
         Ok(Fastpass(self.clone()))
     }
+    /// What is said has an effect.
+    fn check_effects(&self) -> Result<(), SpecError> {
+        let usual = FastpassSpec::default();
+        let (turns, blind) = (self.quantum != usual.quantum, !self.isolate_faults);
+        let shortest = self.policy == Order::ShortestFirst;
+        let idle = [
+            (
+                "tenants",
+                !self.tenants.is_empty() && (shortest || turns),
+                "leave `policy` and `quantum` out",
+            ),
+            ("quantum", turns && shortest, "it is for policy = \"max-min\""),
+            (
+                "watchdog-interval",
+                self.watchdog_interval != usual.watchdog_interval && !self.secondary,
+                "there is nobody to be told: set secondary = true",
+            ),
+            ("fault-share", blind && self.fault_share != usual.fault_share, UNSEEN),
+            ("fault-losses", blind && self.fault_losses != usual.fault_losses, UNSEEN),
+            ("probe-interval", blind && self.probe_interval != usual.probe_interval, UNSEEN),
+        ];
+        match idle.into_iter().find(|(_, idle, _)| *idle) {
+            None => Ok(()),
+            Some(("tenants", _, why)) => Err(SpecError::new(
+                "tenants",
+                format!("`tenants` have weights of their own: {why}"),
+            )),
+            Some((key, _, why)) => Err(SpecError::new(key, format!("`{key}` does nothing: {why}"))),
+        }
+    }
 }
+
+/// Why options of fault isolation do nothing.
+const UNSEEN: &str = "faults are not looked for with isolate-faults = false";
 
 fn check(
     key: &str,
@@ -332,7 +367,10 @@ mod tests {
             ("quantum", FastpassSpec { quantum: 65, ..base.clone() }),
             ("reserve", FastpassSpec { reserve: Some(f64::NAN), ..base.clone() }),
             ("timeout", FastpassSpec { timeout: Time::ZERO, ..base.clone() }),
-            ("watchdog-timeout", FastpassSpec { watchdog_timeout: Time::us(150), ..base.clone() }),
+            (
+                "watchdog-timeout",
+                FastpassSpec { secondary: true, watchdog_timeout: Time::us(150), ..base.clone() },
+            ),
             ("fault-share", FastpassSpec { fault_share: 1.5, ..base.clone() }),
             ("probe-interval", FastpassSpec { probe_interval: Time::ZERO, ..base.clone() }),
             ("arbiter-rate", FastpassSpec { arbiter_rate: Some(Rate(0)), ..base.clone() }),
@@ -345,5 +383,25 @@ mod tests {
             assert_eq!(error.key, key);
             assert!(error.message.contains("has to be"), "{error}");
         }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_refused() {
+        let base = FastpassSpec::default();
+        let blind = || FastpassSpec { isolate_faults: false, ..FastpassSpec::default() };
+        let shortest = Order::ShortestFirst;
+        let idle = [
+            ("quantum", FastpassSpec { quantum: 4, policy: shortest, ..base.clone() }),
+            ("tenants", FastpassSpec { quantum: 4, ..tenants(&[("1", 2)]) }),
+            ("tenants", FastpassSpec { policy: shortest, ..tenants(&[("1", 2)]) }),
+            ("watchdog-interval", FastpassSpec { watchdog_interval: Time::us(1), ..base }),
+            ("fault-share", FastpassSpec { fault_share: 0.5, ..blind() }),
+            ("fault-losses", FastpassSpec { fault_losses: 1, ..blind() }),
+            ("probe-interval", FastpassSpec { probe_interval: Time::ms(1), ..blind() }),
+        ];
+        for (key, spec) in idle {
+            assert_eq!(spec.build().unwrap_err().key, key);
+        }
+        assert!(blind().build().is_ok());
     }
 }

@@ -21,7 +21,7 @@ pub enum SchedulerKind {
     /// Source: Vattikonda, Porter, Vahdat and Snoeren, "Practical TDMA for Datacenter Ethernet",
     /// EuroSys 2012, section 4.3.
     WeightedRoundRobin,
-    /// The same for trees of switches: hosts below one switch send to each other while its uplink is
+    /// The same for trees of switches, with all hosts equally deep: hosts below one switch send to each other while its uplink is
     /// taken, and senders change places where one more can then send.
     ///
     /// Source: the same, sections 5.2.2 and 6.1.2.

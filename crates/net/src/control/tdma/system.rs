@@ -70,6 +70,11 @@ impl Tdma {
     }
 }
 
+/// The same error, at the key where a scheme has it.
+fn of_control(error: SpecError) -> SpecError {
+    SpecError::new(format!("control.{}", error.key), error.message)
+}
+
 /// Hosts that are not stations, by switch, in order of the switches.
 fn under(around: &Surroundings<'_>) -> Vec<Under> {
     let mut hosts: Vec<(NodeId, HostId)> = (0..around.hosts() as u32)
@@ -129,9 +134,9 @@ impl System for Tdma {
             let message = "a scheduler of the calling program cannot take the place of tdma's";
             return Err(SpecError::new("control", message));
         }
-        let config = self.manager(around)?;
+        let config = self.manager(around).map_err(of_control)?;
         if at == 0 {
-            FabricManager::new(config.clone())?;
+            FabricManager::new(config.clone()).map_err(of_control)?;
             return Ok(Box::new(move || {
                 let manager = FabricManager::new(config.clone());
                 Box::new(manager.expect("the same manager was made before"))

@@ -114,7 +114,9 @@ impl Parts for TreePaths {
 
 fn refused(network: &Network, why: &str) -> SpecError {
     let message = format!(
-        "`scheduler` is tree, but {network:?} is no tree: {why}; `any` takes every network"
+        "`scheduler` is tree, but the network of these {} hosts is no tree in which all are equally deep: {why}; \
+         `any` takes every network",
+        network.hosts()
     );
     SpecError::new("scheduler", message)
 }

@@ -186,6 +186,10 @@ impl Control for OnDemand {
             News::Load { span, loads, .. } => return self.measure(host, span, loads, now),
             News::Joined(_) | News::Left(_) => self.forget(host),
             News::Backlog { destinations, flows, .. } => {
+                // It waits for the permission of an earlier controller, or has not heard that it is free.
+                if destinations.iter().any(|&dst| !self.is_controlled(host, dst)) {
+                    self.stale.push(host);
+                }
                 if !self.of(host).any(|(_, flow)| flow.controlled) {
                     return;
                 }
@@ -303,7 +307,7 @@ mod tests {
         let mut bench = Bench::new();
         assert!(bench.interval(&[(0, 400), (1, 400)]).is_empty());
         assert!(bench.interval(&[(0, 400), (1, 450)]).is_empty());
-        assert!(bench.backlog(&[0]).is_empty(), "who is free is not scheduled");
+        assert_eq!(bench.backlog(&[0]), ["0 free"], "who is free is told so, and not scheduled");
         assert_eq!(bench.interval(&[(0, 500), (1, 450)]), ["0 controlled", "1 controlled"]);
         assert_eq!(bench.backlog(&[0, 1]), ["0 sends", "1 waits"]);
         assert!(bench.next.is_some());
@@ -321,7 +325,7 @@ mod tests {
             bench.interval(&[(0, 500)]);
         }
         assert!(bench.interval(&[(0, 500)]).is_empty());
-        assert!(bench.backlog(&[0]).is_empty());
+        assert_eq!(bench.backlog(&[0]), ["0 free"]);
     }
 
     #[test]
@@ -329,6 +333,14 @@ mod tests {
         let mut bench = Bench::new();
         assert!(bench.interval(&[(0, 1_000)]).is_empty());
         assert_eq!(bench.interval(&[(0, 1_000), (1, 10)]).len(), 2, "not alone any more");
+    }
+
+    /// As after a take-over, when hosts still wait for the one that was in control.
+    #[test]
+    fn who_waits_without_need_is_told_that_it_is_free() {
+        let mut bench = Bench::new();
+        assert_eq!(bench.backlog(&[0]), ["0 free"]);
+        assert_eq!(bench.decide(), [""; 0], "once for each report");
     }
 
     #[test]

@@ -171,9 +171,11 @@ impl XcoSpec {
         let (slice, interval) = (self.slice, self.report_interval());
         check("slice", slice, slice >= Time::us(1), || "at least 1us".into())?;
         check("guard", self.guard, self.guard < slice, || format!("below the slice, {slice}"))?;
-        check("hysteresis", self.hysteresis, self.hysteresis < slice, || {
+        let slices = self.mode == Mode::Timeslice;
+        check("hysteresis", self.hysteresis, !slices || self.hysteresis < slice, || {
             format!("below the slice, {slice}")
         })?;
+        self.check_rates()?;
         check("report-interval", interval, interval >= Time::us(1), || "at least 1us".into())?;
         check("timeout", self.timeout(), self.timeout() > interval, || {
             format!("above the report interval, {interval}")
@@ -187,6 +189,23 @@ impl XcoSpec {
             ..self.clone()
         };
         Ok(Xco(spec, OnceLock::new()))
+    }
+    /// What is said about timeslices has an effect.
+    fn check_rates(&self) -> Result<(), SpecError> {
+        let usual = XcoSpec::default();
+        let idle = [
+            ("guard", self.guard != usual.guard),
+            ("hysteresis", self.hysteresis != usual.hysteresis),
+            ("protect", self.protect.is_some()),
+            ("work-conserving", self.work_conserving != usual.work_conserving),
+        ];
+        match idle.into_iter().find(|(_, said)| *said && self.mode == Mode::RateLimit) {
+            None => Ok(()),
+            Some((key, _)) => Err(SpecError::new(
+                key,
+                format!("`{key}` is about timeslices: it does nothing with mode = \"rate-limit\""),
+            )),
+        }
     }
     fn check_controllers(&self) -> Result<(), SpecError> {
         let two = self.controllers == Controllers::Standby;
@@ -269,6 +288,8 @@ mod tests {
             controllers: Controllers::Standby,
             ..XcoSpec::default()
         };
+        let rates = || XcoSpec { mode: Mode::RateLimit, ..XcoSpec::default() };
+        assert!(XcoSpec { slice: Time::us(20), ..rates() }.build().is_ok());
         let hierarchical = |mode, on_demand| XcoSpec {
             controllers: Controllers::Hierarchical,
             mode,
@@ -285,6 +306,10 @@ mod tests {
             ("takeover", takeover(Time::ms(10))),
             ("takeover", takeover(Time::ms(50))),
             ("controllers", hierarchical(Mode::RateLimit, None)),
+            ("guard", XcoSpec { guard: Time::us(1), ..rates() }),
+            ("hysteresis", XcoSpec { hysteresis: Time::us(1), ..rates() }),
+            ("protect", XcoSpec { protect: Some(Time::ms(1)), ..rates() }),
+            ("work-conserving", XcoSpec { work_conserving: false, ..rates() }),
             ("on-demand", hierarchical(Mode::Timeslice, Some(demand.clone()))),
             ("on-demand.threshold", on(OnDemandSpec { threshold: 1.1, ..demand.clone() })),
             ("on-demand.release", on(OnDemandSpec { release: 0.9, ..demand.clone() })),
@@ -294,7 +319,7 @@ mod tests {
             let error = spec.build().unwrap_err();
             assert_eq!(error.key, key);
             let said = |words: &str| error.message.contains(words);
-            let right = ["has to be", "needs", "a share", "at least", "set mode"];
+            let right = ["has to be", "needs", "a share", "at least", "set mode", "does nothing"];
             assert!(right.into_iter().any(said), "{error}");
         }
     }

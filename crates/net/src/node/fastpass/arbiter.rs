@@ -11,7 +11,7 @@ use crate::control::fastpass::schedule;
 use crate::control::fastpass::watchdog::{Turn, Watchdog};
 use crate::frame::{Kind, Packet};
 use crate::id::{HostId, PortId};
-use crate::node::{Census, Cx, DropReason, Fault, Node, Tally};
+use crate::node::{Census, Change, Cx, DropReason, Fault, Node, Tally};
 use crate::time::Time;
 use crate::wire::fastpass::{Body, Message};
 use crate::wire::fcp;
@@ -217,6 +217,14 @@ impl Arbiter {
             None => {}
         }
     }
+    /// The network has told of other routes or rates: timeslots follow from the next batch on.
+    fn reroute(&mut self, fabric: Arc<Fabric>, now: Time) {
+        if self.empty.reroute(&fabric).is_err() {
+            return; // more paths than a selector can have: those of before are as good as any
+        }
+        self.service.iter_mut().for_each(|service| service.reroute(&fabric, now));
+        self.fabric = fabric;
+    }
     fn give_out(&mut self, cx: &mut Cx<'_>) {
         let Some(service) = &mut self.service else { return };
         if let Some(at) = service.give_out(&mut self.outbox, cx) {
@@ -277,6 +285,14 @@ impl Node for Arbiter {
             _ => {}
         }
         self.arm(cx);
+    }
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        let fabric = match change {
+            Change::Routes(routes) => self.fabric.rerouted(routes),
+            Change::Elsewhere(end, rate) => self.fabric.with_rate(*end, *rate),
+            _ => return,
+        };
+        self.reroute(Arc::new(fabric), cx.now);
     }
     fn census(&self) -> Census {
         Census { created: self.outbox.messages, consumed: self.consumed, held: 0 }

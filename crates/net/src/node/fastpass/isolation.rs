@@ -30,6 +30,9 @@ pub(super) struct Isolation {
     excluded: Vec<Excluded>,
     /// All that were ever found, in order.
     pub found: Vec<Fault>,
+    /// Losses reported before this may be of packets on paths that are others now.
+    settled: Time,
+    window: Time,
     way: Vec<Component>,
     named: Vec<Component>,
 }
@@ -46,9 +49,18 @@ impl Isolation {
             fabric,
             excluded: Vec::new(),
             found: Vec::new(),
+            settled: Time::ZERO,
+            window: spec.fault_window,
             way: Vec::new(),
             named: Vec::new(),
         }
+    }
+    /// Packets take the paths of `fabric` from now on. What is out of use stays so until tries succeed; reports
+    /// are of no use until packets that left before are known to be lost or not.
+    pub fn reroute(&mut self, fabric: &Arc<Fabric>, now: Time) {
+        self.fabric = Arc::clone(fabric);
+        self.faults.forget();
+        self.settled = now.after(self.window).after(self.window);
     }
     /// Timeslots are given out.
     pub fn sent(&mut self, placed: &Placed) {
@@ -61,6 +73,9 @@ impl Isolation {
     }
     /// `src` has lost packets. What is found to be faulty, the schedule avoids from now on.
     pub fn lost(&mut self, src: u32, losses: &[Losses], schedule: &mut Schedule, now: Time) {
+        if now < self.settled {
+            return;
+        }
         for loss in losses.iter().filter(|loss| (loss.dst as usize) < self.fabric.hosts()) {
             self.fabric.on_path(src, loss.dst, loss.path, &mut self.way);
             self.faults.lost(&self.way, loss.packets.into());

@@ -180,6 +180,12 @@ impl Service {
             }
         }
     }
+    /// Paths are those of `fabric` from the next batch on.
+    pub fn reroute(&mut self, fabric: &Arc<Fabric>, now: Time) {
+        if self.schedule.reroute(fabric).is_ok() {
+            self.isolation.reroute(fabric, now);
+        }
+    }
     /// Asks endpoints for echoes over what is out of use.
     pub fn probe(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
         for (host, path, token) in self.isolation.probes(self.host) {
