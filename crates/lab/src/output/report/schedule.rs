@@ -12,12 +12,14 @@ const MOST: usize = 4_000;
 const HOSTS: usize = 128;
 /// The first windows, kept one by one where there are more.
 const DETAIL: usize = 1_500;
+/// A schedule of no more windows was recorded to the end of its run.
+const PART: usize = 100_000;
 
 /// The figure of this subject.
 pub fn figure(view: &View<'_>) -> Figure {
     let scheduled = || view.first().filter(|(_, run)| !run.schedule.is_empty());
-    let remedy = "No schedule was recorded: it takes a scheme with a central scheduler that opens and \
-                  closes windows.";
+    let remedy = "No schedule was recorded: it takes a scheme with circuits, or with a central scheduler that opens \
+                  and closes windows and flows that could be followed; and why = true in [measure].";
     let (_, one) = scheduled().next().ok_or(Missing { title: TITLE, remedy })?;
     let panels: Vec<GanttPanel> = scheduled().map(|(at, run)| panel(at, run)).collect();
     let summed = panels.iter().any(|panel| !panel.detail.row.is_empty());
@@ -37,10 +39,22 @@ pub fn figure(view: &View<'_>) -> Figure {
     let caption = format!(
         "When each host was permitted to send, and to whom, in the first seed. These are permissions, not \
          packets: a host may have sent less within one, or nothing. On a hybrid fabric they are circuits, and \
-         the first host of a rack stands for the rack.{how}{left_out}"
+         the first host of a rack stands for the rack.{how}{left_out}{}",
+        up_to(one)
     );
     let gantt = Gantt { hosts: hosts(one), panels };
     Ok(Plot { id: "schedule", title: TITLE.into(), caption, shape: Shape::Gantt(gantt) })
+}
+
+/// Where the schedule was recorded for a part of the run only.
+fn up_to(run: &RunRecord) -> String {
+    let last = run.schedule.iter().map(|row| row.until_ps).max().unwrap_or(0);
+    match run.schedule.len() > PART && last < run.engine.sim_time_ps {
+        true => {
+            format!(" Of the schedule, what began up to {:.3} ms was recorded.", last as f64 * 1e-9)
+        }
+        false => String::new(),
+    }
 }
 
 /// Hosts that were permitted to send.
