@@ -76,6 +76,24 @@ fn on_hybrid(
         return with_core(scheme, &voq);
     }
     let dark = fabric.circuits.is_none() || matches!(scheme.control, ControlSpec::None {});
+    by_rack(scheme, &voq, dark)?;
+    notified(scheme, &voq, dark)?;
+    if !scheme.queue.is_plain() {
+        return fail(
+            "queue",
+            "on a hybrid fabric `queue` is that of the ports to hosts: \"drop-tail\", \"ecn\" or \"red\", \
+             without `priorities`, `shared` and `pfc`",
+        );
+    }
+    if scheme.routing != RoutingSpec::default() || scheme.recovery.is_some() {
+        let key = if scheme.recovery.is_some() { "recovery" } else { "routing" };
+        return fail(key, format!("`{key}` does nothing on a hybrid fabric: leave it out"));
+    }
+    Ok(())
+}
+
+/// Options of queues by rack that have something to act on.
+fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
     if dark && voq.relay.is_some() {
         return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
     }
@@ -105,18 +123,6 @@ fn on_hybrid(
             "voq.mark-ahead",
             "`mark-ahead` does nothing: there are no circuits to tell of",
         );
-    }
-    notified(scheme, &voq, dark)?;
-    if !scheme.queue.is_plain() {
-        return fail(
-            "queue",
-            "on a hybrid fabric `queue` is that of the ports to hosts: \"drop-tail\", \"ecn\" or \"red\", \
-             without `priorities`, `shared` and `pfc`",
-        );
-    }
-    if scheme.routing != RoutingSpec::default() || scheme.recovery.is_some() {
-        let key = if scheme.recovery.is_some() { "recovery" } else { "routing" };
-        return fail(key, format!("`{key}` does nothing on a hybrid fabric: leave it out"));
     }
     Ok(())
 }
