@@ -28,6 +28,8 @@ pub(crate) struct Hybrid {
     voq: VoqSpec,
     control: Option<CircuitsSpec>,
     course: Option<Course>,
+    /// By rack: what it sees of the first weeks, each with its length.
+    firsts: Vec<Vec<(Vec<RackDay>, Time)>>,
     loss: f64,
     seed: u64,
 }
@@ -49,8 +51,11 @@ impl Hybrid {
             _ => None,
         };
         let course = control.as_ref().map(|spec| spec.course(fabric, workloads)).transpose();
+        let course = course.map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?;
+        let by_rack = course.as_ref().filter(|_| fabric.core.is_none());
         Ok(Some(Hybrid {
-            course: course.map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?,
+            firsts: by_rack.map_or(Vec::new(), |course| course.first_of_racks(fabric.dark())),
+            course,
             control,
             voq: scheme.voq.unwrap_or_default(),
             fabric: fabric.clone(),
@@ -112,7 +117,7 @@ impl Hybrid {
         let whole = |length| Leads { whole: Some(length), ..Leads::default() };
         let Some(course) = &self.course else { return (Agenda::new(whole(Time::ZERO)), None) };
         let (days, length) = course.first_of_all(self.fabric.dark());
-        self.agenda_of(course, whole(length), days, length)
+        self.agenda_of(course, whole(length), vec![(days, length)])
     }
 
     /// Whether it is a port that leads to a host: its queue is that of the scheme.
@@ -178,22 +183,21 @@ impl Hybrid {
 
     fn agenda(&self, rack: u32, leads: Leads) -> (Agenda, Option<Weekly>) {
         let Some(course) = &self.course else { return (Agenda::new(leads), None) };
-        let (days, length) = course.first_of(rack as u16, self.fabric.dark());
-        self.agenda_of(course, leads, days, length)
+        self.agenda_of(course, leads, self.firsts[rack as usize].clone())
     }
 
     fn agenda_of(
         &self,
         course: &Course,
         leads: Leads,
-        days: Vec<RackDay>,
-        length: Time,
+        first: Vec<(Vec<RackDay>, Time)>,
     ) -> (Agenda, Option<Weekly>) {
         match course {
-            Course::Static { .. } => (Agenda::repeating(leads, days, length), None),
-            Course::Weekly { ahead, .. } => {
+            Course::Static { .. } => (Agenda::repeating(leads, first), None),
+            Course::Weekly { ahead, length, .. } => {
                 let mut agenda = Agenda::new(leads);
-                let weekly = Weekly::new(length, *ahead, days, &mut agenda);
+                let days = first.into_iter().flat_map(|(days, _)| days).collect();
+                let weekly = Weekly::new(*length, *ahead, days, &mut agenda);
                 (agenda, Some(weekly))
             }
         }

@@ -7,6 +7,7 @@ use crate::follow::{self, Choice};
 use crate::record::RunRecord;
 use crate::scenario::{EndWhen, Loaded, Scenario, ScenarioError};
 use crate::usage;
+use slotline_net::control::ControlSpec;
 use slotline_net::time::Time;
 use slotline_sim::{Options, Outcome, Watch};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -129,6 +130,21 @@ fn follows(scenario: &Scenario) -> bool {
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
 }
 
+/// Circuits that are recorded in runs of which nothing is followed, about.
+const MOST_CIRCUITS: u64 = 1_000_000;
+
+/// Until when the schedule of a run is recorded also where no flow is followed: that of circuits.
+fn noted_until(scenario: &Scenario, job: &Job) -> Time {
+    let (ControlSpec::Circuits(spec), Some(fabric)) =
+        (&scenario.scheme[job.scheme].control, scenario.fabric.hybrid())
+    else {
+        return Time::ZERO;
+    };
+    let course = spec.course(fabric, &scenario.workload).ok();
+    let wanted = course.filter(|_| job.followed && scenario.measure.why);
+    wanted.map_or(Time::ZERO, |course| course.span_of(MOST_CIRCUITS))
+}
+
 /// One run, on `threads` threads; `None` where it was stopped. `alone`: nothing else runs in the process
 /// meanwhile.
 fn one(
@@ -157,9 +173,12 @@ fn one(
 /// The first pass of a run, on the engine that the scenario says.
 fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord), ScenarioError> {
     if loaded.scenario.engine.is_packet() {
-        let (scene, mut outcome) = simulate(loaded, job, threads, &Choice::default())?;
+        let choice = Choice::schedule(noted_until(&loaded.scenario, job));
+        let (scene, mut outcome) = simulate(loaded, job, threads, &choice)?;
         let whole = (!job.cancelled()).then(|| scene.record(&mut outcome));
-        return Ok((scene, whole.unwrap_or_default()));
+        let mut record = whole.unwrap_or_default();
+        follow::tell_schedule(&mut record, &outcome);
+        return Ok((scene, record));
     }
     let scenario = &loaded.scenario;
     let files = |name: &str| loaded.file(name);

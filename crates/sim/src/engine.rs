@@ -78,7 +78,7 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     /// What was recorded packet by packet.
     pub journal: Journal,
-    /// What hosts were permitted, in order of time, then of host; kept where anything is recorded.
+    /// What hosts were permitted, in order of time, then of host; kept where that is asked for.
     pub notes: Vec<(Time, Note)>,
     /// Events handled.
     pub events: u64,
@@ -184,7 +184,9 @@ fn build(
         let ports = part.lines.len();
         let mut shard = Shard::new(Arc::clone(&shared), index, part, windows);
         shard.reach.recorder = recorder(&network.follow, &shared.layout, first_port, ports);
-        shard.reach.effects.noting = shard.reach.recorder.is_some();
+        let recorded = shard.reach.recorder.is_some();
+        shard.reach.effects.noted_until =
+            if recorded { Time::MAX } else { network.follow.notes_until };
         shards.push(shard);
     }
     shards.reverse();
@@ -289,8 +291,8 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     outcome.samples.append(&mut shard.samples);
     if let Some(recorder) = shard.reach.recorder.take() {
         outcome.journal.absorb(recorder.finish());
-        outcome.notes.append(&mut shard.reach.effects.notes);
     }
+    outcome.notes.append(&mut shard.reach.effects.notes);
     outcome.places.append(&mut shard.places);
 }
 

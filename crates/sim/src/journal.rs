@@ -5,6 +5,7 @@
 use crate::line::Line;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::time::Time;
 
 /// What is recorded packet by packet.
 #[derive(Clone, Default)]
@@ -15,6 +16,8 @@ pub struct Follow {
     pub ports: Vec<(NodeId, PortId)>,
     /// Packets recorded of each of these ports; later ones are counted.
     pub limit: u64,
+    /// What nodes note is kept up to this time; to the end where packets are recorded.
+    pub notes_until: Time,
 }
 
 /// One packet over one link.

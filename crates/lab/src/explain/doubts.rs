@@ -97,6 +97,7 @@ fn of_scheme(survey: &Survey<'_>, scheme: &SchemeSpec) -> Vec<String> {
         window(scheme, product),
         time_out(survey, scheme),
         unheard(scheme),
+        unmarked(survey, scheme),
     ];
     let slots = super::tdma::sentences(survey, scheme, packet.0);
     let all = doubts.into_iter().flatten().chain(slots);
@@ -148,6 +149,14 @@ fn unheard(scheme: &SchemeSpec) -> Option<String> {
     let listens = matches!(kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp);
     (listens && !matches!(scheme.control, ControlSpec::Circuits(_)))
         .then(|| format!("{} hears of no circuits here: it behaves as newreno.", kind.name()))
+}
+
+/// Queues by destination rack mark nothing.
+fn unmarked(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
+    let fabric = survey.scenario.fabric.hybrid()?;
+    (fabric.core.is_none() && scheme.transport.kind == AlgorithmKind::Dctcp).then(|| {
+        "dctcp gets marks at ports to hosts alone: racks' queues for other racks drop what they have no room for.".into()
+    })
 }
 
 fn time_out(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {

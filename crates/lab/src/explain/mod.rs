@@ -159,7 +159,7 @@ fn end(scenario: &Scenario) -> Vec<String> {
             format!("Flows that start from {} until {} count", span(warmup), span(until))
         }
     };
-    let ideal = if measure.ideal {
+    let ideal = if measure.ideal && scenario.fabric.hybrid().is_none() {
         "each is compared with its time alone in the network (slowdown)"
     } else {
         "slowdowns are not computed"

@@ -7,6 +7,7 @@ use crate::scenario::MeasureSpec;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Plan;
 use slotline_net::rng::mix64;
+use slotline_net::time::Time;
 use slotline_sim::Follow;
 use std::collections::BTreeSet;
 
@@ -28,6 +29,8 @@ pub struct Choice {
     pub ports: Vec<(NodeId, PortId)>,
     /// Packets kept of each.
     pub limit: u64,
+    /// Until when a schedule is recorded where there is nothing to follow.
+    pub notes_until: Time,
 }
 
 impl Choice {
@@ -57,12 +60,23 @@ impl Choice {
             conns: conns.into_iter().collect(),
             ports: ports.into_iter().collect(),
             limit: measure.capture_limit,
+            notes_until: Time::ZERO,
         }
+    }
+
+    /// No packets; the schedule up to that time.
+    pub fn schedule(notes_until: Time) -> Choice {
+        Choice { notes_until, ..Choice::default() }
     }
 
     /// What the engine has to record.
     pub fn follow(&self) -> Follow {
-        Follow { conns: self.conns.clone(), ports: self.ports.clone(), limit: self.limit }
+        Follow {
+            conns: self.conns.clone(),
+            ports: self.ports.clone(),
+            limit: self.limit,
+            notes_until: self.notes_until,
+        }
     }
 
     /// Whether there is nothing to follow.

@@ -45,6 +45,11 @@ pub fn tell(record: &mut RunRecord, choice: &Choice, scene: &Scene, outcome: &mu
         .collect();
 }
 
+/// Adds to `record` what was permitted in a run without recorded packets.
+pub fn tell_schedule(record: &mut RunRecord, outcome: &Outcome) {
+    record.schedule = Permits::of(&outcome.notes, outcome.reached.as_ps()).into_rows();
+}
+
 fn captured(hop: &Hop, scene: &Scene) -> CapturedPacket {
     CapturedPacket { t_ps: hop.start, src: source(&hop.packet, &scene.plan), packet: hop.packet }
 }

@@ -3,14 +3,15 @@
 use super::event::{EventKind, EventSpec};
 use super::spec::{Scenario, SchemeSpec};
 use crate::metrics::Metric;
-use slotline_net::control::circuits::SchedulerKind;
+use slotline_net::control::circuits::{Course, SchedulerKind};
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
-use slotline_net::hybrid::VoqSpec;
+use slotline_net::hybrid::{AtNight, VoqSpec};
 use slotline_net::route::RoutingSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
+use slotline_net::units::Rate;
 use slotline_net::workload::WorkloadSpec;
 
 /// All that is wrong.
@@ -60,7 +61,8 @@ fn on_hybrid(
         }
         ControlSpec::None {} => {}
         ControlSpec::Circuits(spec) => {
-            spec.course(fabric, workloads).map_err(|e| within("control", e))?;
+            let course = spec.course(fabric, workloads).map_err(|e| within("control", e))?;
+            carries(scheme, fabric, &course)?;
         }
         _ => return fail("control", "on a hybrid fabric `control` is \"circuits\" or \"none\""),
     }
@@ -69,10 +71,29 @@ fn on_hybrid(
     }
     let voq = scheme.voq.unwrap_or_default();
     voq.validate().map_err(|e| within("voq", e))?;
+    heard(scheme, &voq)?;
     if fabric.core.is_some() {
         return with_core(scheme, &voq);
     }
     let dark = fabric.circuits.is_none() || matches!(scheme.control, ControlSpec::None {});
+    by_rack(scheme, &voq, dark)?;
+    notified(scheme, &voq, dark)?;
+    if !scheme.queue.is_plain() {
+        return fail(
+            "queue",
+            "on a hybrid fabric `queue` is that of the ports to hosts: \"drop-tail\", \"ecn\" or \"red\", \
+             without `priorities`, `shared` and `pfc`",
+        );
+    }
+    if scheme.routing != RoutingSpec::default() || scheme.recovery.is_some() {
+        let key = if scheme.recovery.is_some() { "recovery" } else { "routing" };
+        return fail(key, format!("`{key}` does nothing on a hybrid fabric: leave it out"));
+    }
+    Ok(())
+}
+
+/// Options of queues by rack that have something to act on.
+fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
     if dark && voq.relay.is_some() {
         return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
     }
@@ -90,17 +111,55 @@ fn on_hybrid(
             "`resize` does nothing: there are no circuits whose days it could be for",
         );
     }
-    notified(scheme, &voq, dark)?;
-    if !scheme.queue.is_plain() {
+    let usual = VoqSpec::default();
+    if dark && voq.at_night != usual.at_night {
         return fail(
-            "queue",
-            "on a hybrid fabric `queue` is that of the ports to hosts: \"drop-tail\", \"ecn\" or \"red\", \
-             without `priorities`, `shared` and `pfc`",
+            "voq.at-night",
+            "`at-night` does nothing: there are no circuits, and no nights",
         );
     }
-    if scheme.routing != RoutingSpec::default() || scheme.recovery.is_some() {
-        let key = if scheme.recovery.is_some() { "recovery" } else { "routing" };
-        return fail(key, format!("`{key}` does nothing on a hybrid fabric: leave it out"));
+    if dark && voq.mark_ahead != usual.mark_ahead {
+        return fail(
+            "voq.mark-ahead",
+            "`mark-ahead` does nothing: there are no circuits to tell of",
+        );
+    }
+    Ok(())
+}
+
+/// A day is long enough for a packet, at least.
+fn carries(scheme: &SchemeSpec, fabric: &HybridSpec, course: &Course) -> Result<(), SpecError> {
+    let (key, day) = match course {
+        Course::Weekly { terms, .. } => ("control.day", Some(terms.min_day())),
+        Course::Static { weeks } => {
+            let days = weeks.iter().flat_map(|week| week.days()).map(|day| day.length);
+            let fixed =
+                matches!(&scheme.control, ControlSpec::Circuits(spec) if spec.schedule.is_some());
+            (if fixed { "control.schedule" } else { "control.day" }, days.max())
+        }
+    };
+    let rate = fabric.circuits.as_ref().map_or(Rate(0), |circuits| circuits.rate);
+    let mtu = scheme.transport.mtu;
+    let (day, takes) = (Time::ps(day.unwrap_or(0)), rate.pace().time_for(mtu.0));
+    // What drains has begun in its day.
+    let drains = scheme.voq.is_some_and(|voq| voq.at_night == AtNight::Drain);
+    if drains || day >= takes {
+        return Ok(());
+    }
+    let why = format!(
+        "days are {day}, and a packet of {mtu} takes {takes} on a circuit: none would ever go by one. Give longer \
+         days; without `day` they are nine nights"
+    );
+    fail(key, why)
+}
+
+/// Messages get lost only where any are sent that may.
+fn heard(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
+    let planned = matches!(&scheme.control, ControlSpec::Circuits(spec)
+        if spec.scheduler.looks_at_demand());
+    if scheme.control_loss > 0.0 && !planned && voq.notify.is_none() {
+        let why = "`control-loss` does nothing: there are neither reports of demand nor messages to hosts";
+        return fail("control-loss", why);
     }
     Ok(())
 }
@@ -213,4 +272,81 @@ fn as_a_whole(scenario: &Scenario) -> Result<(), SpecError> {
                    begins";
         fail(&format!("measure.metrics[{at}]"), why)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::Scenario;
+    use std::path::Path;
+
+    const CIRCUITS: &str = "circuits = { rate = \"25Gbps\", reconfiguration = \"10ns\" }";
+
+    /// What a check says of three racks under a scheme.
+    fn said(circuits: &str, scheme: &str) -> Result<(), String> {
+        let text = format!(
+            "name = \"a\"\nend = {{ at = \"1ms\" }}\n[fabric]\nkind = \"hybrid\"\nracks = 3\nhosts-per-rack = 2\n\
+             packet = {{ rate = \"10Gbps\" }}\n{circuits}\n\
+             [[workload]]\nkind = \"shuffle\"\nsize = \"10KB\"\n\
+             [[scheme]]\nname = \"a\"\ntransport = {{ kind = \"newreno\", mtu = \"9000B\" }}\n{scheme}\n"
+        );
+        Scenario::parse(Path::new("a.toml"), text).map(drop).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn days_have_room_for_a_packet() {
+        let no = said(CIRCUITS, "control = \"circuits\"").unwrap_err();
+        assert!(no.contains("days are 90ns") && no.contains("2880ns"), "{no}");
+        assert!(no.contains("control.day"), "{no}");
+        let day = |day: &str, scheduler: &str| {
+            let control =
+                format!("kind = \"circuits\", scheduler = \"{scheduler}\", day = \"{day}\"");
+            said(CIRCUITS, &format!("control = {{ {control} }}"))
+        };
+        for scheduler in ["rotor", "eclipse"] {
+            assert!(day("2879ns", scheduler).is_err(), "{scheduler}");
+            assert_eq!(day("2880ns", scheduler), Ok(()), "{scheduler}");
+        }
+        let drains = said(CIRCUITS, "control = \"circuits\"\nvoq = { at-night = \"drain\" }");
+        assert_eq!(drains, Ok(()), "one packet a day");
+        let fixed = |us: u32| {
+            let week = format!("unit ns\\n2 {us} 1/2/0 20 -1/-1/-1");
+            let control =
+                format!("kind = \"circuits\", scheduler = \"fixed\", schedule = \"{week}\"");
+            said(CIRCUITS, &format!("control = {{ {control} }}"))
+        };
+        assert!(fixed(2_000).unwrap_err().contains("control.schedule"));
+        assert_eq!(fixed(3_000), Ok(()));
+    }
+
+    #[test]
+    fn what_does_nothing_is_refused() {
+        let planned = "control = { kind = \"circuits\", scheduler = \"eclipse\" }";
+        let rotor = "control = \"circuits\"";
+        let circuits = "circuits = { rate = \"25Gbps\" }";
+        for (scheme, refused) in [
+            ("voq = { at-night = \"drop\" }".into(), "`at-night` does nothing"),
+            ("voq = { mark-ahead = \"1us\" }".into(), "`mark-ahead` does nothing"),
+            ("control-loss = 0.1".into(), "`control-loss` does nothing"),
+            (format!("{rotor}\ncontrol-loss = 0.1"), "`control-loss` does nothing"),
+            ("control = { kind = \"circuits\", gather = \"1us\" }".into(), "`gather` does nothing"),
+            (
+                "control = { kind = \"circuits\", computing = \"1us\" }".into(),
+                "`computing` does nothing",
+            ),
+            (
+                "control = { kind = \"circuits\", scheduler = \"eclipse\", computing = \"3ms\" }"
+                    .into(),
+                "`computing` is 3ms",
+            ),
+        ] {
+            let no = said(circuits, &scheme).unwrap_err();
+            assert!(no.contains(refused), "{scheme}: {no}");
+        }
+        for scheme in [
+            format!("{planned}\ncontrol-loss = 0.1"),
+            format!("{rotor}\nvoq = {{ at-night = \"drop\" }}"),
+        ] {
+            assert_eq!(said(circuits, &scheme), Ok(()), "{scheme}");
+        }
+    }
 }

@@ -106,7 +106,7 @@ fn days(rule: &str, control: &str) -> (Vec<Vec<Hop>>, RunRecord) {
     let mut assembly = assemble(&text, 1);
     let port = |rack: u32, panel: u16| (NodeId(rack * 4 + 3), PortId(3 + panel));
     let ports = vec![port(2, 0), port(3, 0), port(2, 1), port(3, 1)];
-    assembly.network.follow = Follow { conns: vec![], ports, limit: 1_000_000 };
+    assembly.network.follow = Follow { ports, limit: 1_000_000, ..Follow::default() };
     let options = Options { threads: 1, end: Time::ms(8), completions: u64::MAX };
     let outcome = run(assembly.network, options, &Watch::default());
     assert!(outcome.conservation.holds());

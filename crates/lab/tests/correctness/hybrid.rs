@@ -42,7 +42,8 @@ fn uplinks(text: &str) -> Vec<[Vec<Hop>; 2]> {
     let tor = |rack: u64| NodeId((rack * (HOSTS + 1) + HOSTS) as u32);
     let ports =
         (0..RACKS).flat_map(|rack| [HOSTS, HOSTS + 1].map(|port| (tor(rack), PortId(port as u16))));
-    assembly.network.follow = Follow { conns: vec![], ports: ports.collect(), limit: 1_000_000 };
+    let ports = ports.collect();
+    assembly.network.follow = Follow { ports, limit: 1_000_000, ..Follow::default() };
     let options = Options { threads: 1, end: Time::ms(5), completions: u64::MAX };
     let outcome = run(assembly.network, options, &Watch::default());
     assert!(outcome.conservation.holds());

@@ -47,7 +47,7 @@ fn followed(text: &str, port: u32) -> (Vec<Vec<Hop>>, Outcome) {
     let mut assembly = assemble(text, 1);
     let tor = |rack: u32| NodeId(rack * (HOSTS + 1) + HOSTS);
     let ports = (0..RACKS).map(|rack| (tor(rack), PortId(port as u16))).collect();
-    assembly.network.follow = Follow { conns: vec![], ports, limit: 1_000_000 };
+    assembly.network.follow = Follow { ports, limit: 1_000_000, ..Follow::default() };
     let options = Options { threads: 1, end: Time::ms(8), completions: u64::MAX };
     let mut outcome = run(assembly.network, options, &Watch::default());
     assert!(outcome.conservation.holds());

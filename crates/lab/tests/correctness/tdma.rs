@@ -51,7 +51,7 @@ fn captured(text: &str) -> (Assembly, Outcome) {
     let nodes = (0..network.graph.nodes.len() as u32).map(NodeId);
     let ports = |node: NodeId| (0..wiring.of(node).len() as u16).map(move |at| (node, PortId(at)));
     let ports = nodes.flat_map(ports).collect();
-    network.follow = Follow { conns: Vec::new(), ports, limit: 1_000_000 };
+    network.follow = Follow { ports, limit: 1_000_000, ..Follow::default() };
     let end = Time::ms(40);
     let options = Options { threads: 1, end, completions: u64::MAX };
     let again = assemble(text, 1);

@@ -199,9 +199,15 @@ impl CircuitsSpec {
             let why = "`report-ahead` does nothing: this scheduler does not look at demand";
             return fail("report-ahead", why.into());
         }
-        for (key, value) in [("gather", self.gather), ("computing", self.computing)] {
+        let times =
+            [("gather", self.gather, usual.gather), ("computing", self.computing, usual.computing)];
+        for (key, value, usual) in times {
             if value > Time::s(10) {
                 return fail(key, format!("`{key}` is {value}: at most 10s"));
+            }
+            if !demanding && value != usual {
+                let why = format!("`{key}` does nothing: this scheduler does not look at demand");
+                return fail(key, why);
             }
         }
         Ok(())
@@ -215,8 +221,8 @@ impl CircuitsSpec {
         let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
         Mesh::new(racks, switches, terms, fabric.dark() == Dark::Changed).map_err(|error| {
             let why = format!(
-                "{switches} circuit switches are too few for a mesh of {racks} racks: {} of them never change, \
-                 so that all reach each other in two hops; give `switches` = {} or more",
+                "`switches` = {switches} of `circuits` is too few for a mesh of {racks} racks: {} never change, \
+                 so that all reach each other in two hops; give {} or more",
                 error.base,
                 error.base + 1
             );

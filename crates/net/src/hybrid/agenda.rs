@@ -106,25 +106,55 @@ pub struct Leads {
 pub struct Agenda {
     leads: Leads,
     deeds: BinaryHeap<Reverse<(Time, Deed)>>,
-    /// The same week again and again, if that is the schedule.
-    repeated: Option<(Vec<RackDay>, Time)>,
-    /// Weeks known so far.
-    planned: u64,
+    /// Weeks that come again and again, if that is the schedule.
+    repeated: Vec<Repeated>,
+}
+
+/// The same week again and again. A day enters the agenda when something first depends on it: weeks may have many.
+#[derive(Clone, Debug)]
+struct Repeated {
+    /// In order of their beginnings.
+    days: Vec<RackDay>,
+    length: Time,
+    /// The week that comes next.
+    begins: Time,
+    /// Its first day that is not in the agenda.
+    next: usize,
+}
+
+impl Repeated {
+    fn new((mut days, length): (Vec<RackDay>, Time)) -> Option<Repeated> {
+        days.sort_by_key(|day| day.from);
+        let some = !days.is_empty() && length > Time::ZERO;
+        some.then_some(Repeated { days, length, begins: Time::ZERO, next: 0 })
+    }
+    /// When the first thing begins that is not in the agenda.
+    fn at(&self, whole: bool) -> Time {
+        if whole { self.begins } else { self.begins + self.days[self.next].from }
+    }
+    /// Takes that: a day, or the whole week.
+    fn take(&mut self, whole: bool) -> (std::ops::Range<usize>, Time) {
+        let (first, begins) = (self.next, self.begins);
+        self.next = if whole { self.days.len() } else { first + 1 };
+        let taken = first..self.next;
+        if self.next == self.days.len() {
+            (self.next, self.begins) = (0, begins + self.length);
+        }
+        (taken, begins)
+    }
 }
 
 impl Agenda {
     /// One without any days.
     pub fn new(leads: Leads) -> Agenda {
-        Agenda { leads, deeds: BinaryHeap::new(), repeated: None, planned: 0 }
+        Agenda { leads, deeds: BinaryHeap::new(), repeated: Vec::new() }
     }
 
-    /// The same week of `length` again and again, from the time 0 on.
-    pub fn repeating(leads: Leads, week: Vec<RackDay>, length: Time) -> Agenda {
+    /// The same weeks, each with its length, again and again from the time 0 on.
+    pub fn repeating(leads: Leads, weeks: Vec<(Vec<RackDay>, Time)>) -> Agenda {
         let mut agenda = Agenda::new(leads);
-        if !week.is_empty() && length > Time::ZERO {
-            agenda.repeated = Some((week, length));
-            agenda.plan_ahead(Time::ZERO);
-        }
+        agenda.repeated = weeks.into_iter().filter_map(Repeated::new).collect();
+        agenda.plan_ahead(Time::ZERO);
         agenda
     }
 
@@ -191,26 +221,29 @@ impl Agenda {
         Some(deed)
     }
 
-    /// Keeps all weeks planned that something now depends on.
+    /// Keeps all days in the agenda that something now depends on.
     fn plan_ahead(&mut self, now: Time) {
-        let Some((week, length)) = self.repeated.take() else { return };
         let Leads { bar, grow, mark, tell, whole } = self.leads;
         let leads = [Some(bar), grow, Some(mark), tell.map(|(begin, _)| begin), whole];
         let lead = leads.into_iter().flatten().fold(Time::ZERO, Time::max);
-        while length.times(self.planned) <= now.after(lead) {
-            self.add_week(&week, length.times(self.planned), now);
-            self.planned += 1;
+        let mut repeated = std::mem::take(&mut self.repeated);
+        for week in &mut repeated {
+            while week.at(whole.is_some()) <= now.after(lead) {
+                let (days, begins) = week.take(whole.is_some());
+                self.add_week(&week.days[days], begins, now);
+            }
         }
-        let next = length.times(self.planned).as_ps().saturating_sub(lead.as_ps());
-        self.deeds.push(Reverse((Time::ps(next).max(now), Deed::Week(self.planned))));
-        self.repeated = Some((week, length));
+        if let Some(next) = repeated.iter().map(|week| week.at(whole.is_some())).min() {
+            self.add_deed(next.since(lead).max(now), Deed::Week(0));
+        }
+        self.repeated = repeated;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hybrid::program::of_rack;
+    use crate::hybrid::program::of_racks;
     use proptest::prelude::*;
     use slotline_circuits::{Rotor, TermsSpec, Week};
 
@@ -229,9 +262,9 @@ mod tests {
             };
             let mut week = Week::default();
             Rotor::new(racks, spec.build().unwrap()).rotate(&mut week);
-            let rack = of_rack(&[week], 0, crate::topology::Dark::All);
+            let rack = of_racks(&[week], crate::topology::Dark::All).remove(0);
             let leads = Leads { bar: night, grow: Some(grow), mark, tell: Some((tell, early)), whole: None };
-            let mut agenda = Agenda::repeating(leads, rack.clone(), length);
+            let mut agenda = Agenda::repeating(leads, vec![(rack.clone(), length)]);
             let mut on = [[0i64; 8]; 5];
             let weeks = 3;
             for at in (1..length.times(weeks).as_ps() / 1_000_000).map(Time::us) {

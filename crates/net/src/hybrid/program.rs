@@ -20,9 +20,13 @@ pub struct RackDay {
     pub source: u16,
 }
 
-/// What `rack` sees of the weeks of all circuit switches, switch by switch, where nights are dark as given.
-pub fn of_rack(weeks: &[Week], rack: u16, dark: Dark) -> Vec<RackDay> {
-    (0u8..).zip(weeks).flat_map(|(uplink, week)| of_switch(week, uplink, rack, dark)).collect()
+/// What each rack sees of the weeks of all circuit switches, switch by switch, where nights are dark as given.
+pub fn of_racks(weeks: &[Week], dark: Dark) -> Vec<Vec<RackDay>> {
+    let mut all = vec![Vec::new(); weeks.first().map_or(0, Week::racks)];
+    for (uplink, week) in (0u8..).zip(weeks) {
+        all.iter_mut().zip(of_switch(week, uplink, dark)).for_each(|(all, days)| all.extend(days));
+    }
+    all
 }
 
 /// All circuits in the weeks of all circuit switches, each with both ends.
@@ -52,20 +56,28 @@ pub fn of_all(weeks: &[Week], dark: Dark) -> Vec<RackDay> {
     all
 }
 
-fn of_switch(week: &Week, uplink: u8, rack: u16, dark: Dark) -> Vec<RackDay> {
-    let mut from = Time::ZERO;
-    let mut days = Vec::new();
+/// What each rack sees of the week of one circuit switch.
+pub fn of_switch(week: &Week, uplink: u8, dark: Dark) -> Vec<Vec<RackDay>> {
+    let number = |rack: Option<usize>| rack.map_or(NO_RACK, |rack| rack as u16);
+    let mut all = vec![Vec::new(); week.racks()];
+    let (mut from, mut to) = (Time::ZERO, vec![NO_RACK; week.racks()]);
     for slice in week.slices() {
         let until = from + Time::ps(slice.length);
-        let circuits = slice.circuits;
-        let to = (0..circuits.racks()).find(|&to| circuits.source(to) == Some(rack.into()));
-        let number = |rack: Option<usize>| rack.map_or(NO_RACK, |rack| rack as u16);
-        let (to, source) = (number(to), number(circuits.source(rack.into())));
-        if !circuits.is_dark() {
-            days.push(RackDay { uplink, from, until, to, source });
+        to.fill(NO_RACK);
+        slice.circuits.pairs().for_each(|(source, end)| to[source] = end as u16);
+        if !slice.circuits.is_dark() {
+            for (rack, (days, &to)) in all.iter_mut().zip(&to).enumerate() {
+                let source = number(slice.circuits.source(rack));
+                days.push(RackDay { uplink, from, until, to, source });
+            }
         }
         from = until;
     }
+    all.into_iter().map(|days| told(days, dark)).collect()
+}
+
+/// What of its days matters to a rack.
+fn told(mut days: Vec<RackDay>, dark: Dark) -> Vec<RackDay> {
     if dark == Dark::Changed {
         let none = |day: &RackDay| RackDay { to: NO_RACK, source: NO_RACK, ..*day };
         let sent = days.iter().map(|day| RackDay { to: day.to, ..none(day) });
@@ -98,7 +110,7 @@ mod tests {
         let terms = TermsSpec::etalon(1_400_000_000).build().unwrap();
         let mut week = Week::default();
         Rotor::new(8, terms).rotate(&mut week);
-        let seen = of_rack(&[week], 3, Dark::All);
+        let seen = of_racks(&[week], Dark::All).remove(3);
         assert_eq!(seen.len(), 7);
         let first = RackDay { uplink: 0, from: Time::ZERO, until: Time::us(180), to: 2, source: 4 };
         assert_eq!(seen[0], first);
@@ -130,7 +142,7 @@ mod tests {
                     };
                     let mine =
                         all.iter().filter(|day| day.source == rack).map(|day| (*day, day.to));
-                    let seen = of_rack(&weeks, rack, dark).into_iter();
+                    let seen = of_racks(&weeks, dark).swap_remove(rack.into()).into_iter();
                     let seen = seen.filter(|day| day.to != NO_RACK).map(|day| (day, day.to));
                     assert_eq!(lit(&mut mine.into_iter()), lit(&mut seen.into_iter()), "{text}");
                 }
@@ -143,8 +155,8 @@ mod tests {
         let unit = Some(slotline_circuits::text::Unit::Us);
         let text = "4 50 1/0/3/2 10 -1/-1/-1/-1 30 1/0/-1/-1 10 -1/-1/-1/-1";
         let weeks = slotline_circuits::text::parse(text, unit).unwrap();
-        let spans = |rack, dark| {
-            let seen = of_rack(&weeks, rack, dark).into_iter();
+        let spans = |rack: usize, dark| {
+            let seen = of_racks(&weeks, dark).swap_remove(rack).into_iter();
             seen.map(|day| (day.from, day.until, day.to, day.source)).collect::<Vec<_>>()
         };
         let [zero, fifty, sixty, ninety] = [0, 50, 60, 90].map(Time::us);

@@ -207,10 +207,10 @@ pub struct Effects {
     pub completed: u64,
     /// Packets dropped, by reason.
     pub dropped: [u64; DropReason::ALL.len()],
-    /// What was noted, with its time, where a driver has set `noting`.
+    /// What was noted, with its time.
     pub notes: Vec<(Time, Note)>,
-    /// Whether notes are kept.
-    pub noting: bool,
+    /// Until when notes are kept: a driver that wants any says so.
+    pub noted_until: Time,
     /// Bytes of control messages under way; a slot is `None` when free.
     payloads: Vec<Option<Box<[u8]>>>,
     free: Vec<u32>,
@@ -281,7 +281,7 @@ impl<'a> Cx<'a> {
     /// Puts `note` on record, where one is kept.
     #[inline]
     pub fn note(&mut self, note: Note) {
-        if self.effects.noting {
+        if self.now < self.effects.noted_until {
             self.effects.notes.push((self.now, note));
         }
     }

@@ -13,6 +13,14 @@ const NO_FLOWS: &str = "No flow over TCP began in the part of the runs that coun
 const NO_IDEAL: &str =
     "The times alone in the network were not computed: set ideal = true in [measure].";
 
+const NO_IDEAL_HYBRID: &str = "Slowdowns are not known on a hybrid fabric: what a flow takes alone depends on when it begins.";
+
+/// Why slowdowns are not known.
+fn no_ideal(view: &View<'_>) -> &'static str {
+    let hybrid = view.first().any(|(_, run)| !run.voqs.is_empty());
+    if hybrid { NO_IDEAL_HYBRID } else { NO_IDEAL }
+}
+
 /// All figures of this subject.
 pub fn figures(view: &View<'_>, summary: &Summary) -> Vec<Figure> {
     vec![completion(view), slowdown(view), by_size(view), fairness(view, summary)]
@@ -33,7 +41,7 @@ fn slowdown(view: &View<'_>) -> Figure {
     let value = |f: &FlowRow| {
         (f.ideal_ps > 0).then(|| (f.finish_ps - f.start_ps) as f64 / f.ideal_ps as f64)
     };
-    let drawn = distribution(view, x, value).ok_or(Missing { title, remedy: NO_IDEAL })?;
+    let drawn = distribution(view, x, value).ok_or(Missing { title, remedy: no_ideal(view) })?;
     let caption = format!("Completion time over the time alone in the network. {}", drawn.1);
     Ok(Plot { id: "slowdown-cdf", title: title.into(), caption, shape: Shape::Lines(drawn.0) })
 }
@@ -84,7 +92,7 @@ fn by_size(view: &View<'_>) -> Figure {
     let x = Axis { label: "flow size", unit: Measure::Bytes, scale: Division::LogFirst };
     let y = Axis { label: "slowdown", unit: Measure::Times, scale: Division::LogFirst };
     let sizes = (0..view.runs.len()).map(|at| sizes(view, at)).find(|sizes| !sizes.is_empty());
-    let edges = edges(&sizes.ok_or(Missing { title, remedy: NO_IDEAL })?);
+    let edges = edges(&sizes.ok_or(Missing { title, remedy: no_ideal(view) })?);
     if edges.len() == 1 {
         return Err(Missing { title, remedy: ONE_SIZE });
     }
@@ -271,6 +279,8 @@ mod tests {
         assert_eq!(slowdown(&View::of(&set)).unwrap_err().remedy, NO_IDEAL);
         assert_eq!(by_size(&View::of(&fake(1))).unwrap_err().remedy, ONE_SIZE);
         assert_eq!(by_size(&View::of(&set)).unwrap_err().remedy, NO_IDEAL);
+        set.runs[0].voqs.push(crate::record::VoqRow::default());
+        assert_eq!(slowdown(&View::of(&set)).unwrap_err().remedy, NO_IDEAL_HYBRID);
         set.runs.iter_mut().flat_map(|run| &mut run.flows).for_each(|flow| flow.start_ps = NEVER);
         assert_eq!(completion(&View::of(&set)).unwrap_err().remedy, NO_FLOWS);
         assert!(fairness(&View::of(&set), &Summary::of(&set)).is_err());

@@ -271,8 +271,10 @@ pub struct HeatPanel {
 /// Spans of time in rows.
 #[derive(Serialize, Debug)]
 pub struct Gantt {
-    /// Names of all hosts.
+    /// Names of all hosts; of their racks, where the schedule is one of circuits.
     pub hosts: Vec<String>,
+    /// Destinations are multiples of it: one for hosts, the hosts of a rack for racks.
+    pub step: u32,
     /// A chart for each scheme that has a schedule.
     pub panels: Vec<GanttPanel>,
 }

@@ -12,12 +12,14 @@ const MOST: usize = 4_000;
 const HOSTS: usize = 128;
 /// The first windows, kept one by one where there are more.
 const DETAIL: usize = 1_500;
+/// A schedule of no more windows was recorded to the end of its run.
+const PART: usize = 100_000;
 
 /// The figure of this subject.
 pub fn figure(view: &View<'_>) -> Figure {
     let scheduled = || view.first().filter(|(_, run)| !run.schedule.is_empty());
-    let remedy = "No schedule was recorded: it takes a scheme with a central scheduler that opens and \
-                  closes windows.";
+    let remedy = "No schedule was recorded: it takes a scheme with circuits, or with a central scheduler that opens \
+                  and closes windows and flows that could be followed; and why = true in [measure].";
     let (_, one) = scheduled().next().ok_or(Missing { title: TITLE, remedy })?;
     let panels: Vec<GanttPanel> = scheduled().map(|(at, run)| panel(at, run)).collect();
     let summed = panels.iter().any(|panel| !panel.detail.row.is_empty());
@@ -36,11 +38,36 @@ pub fn figure(view: &View<'_>) -> Figure {
     };
     let caption = format!(
         "When each host was permitted to send, and to whom, in the first seed. These are permissions, not \
-         packets: a host may have sent less within one, or nothing. On a hybrid fabric they are circuits, and \
-         the first host of a rack stands for the rack.{how}{left_out}"
+         packets: a host may have sent less within one, or nothing. On a hybrid fabric they are circuits \
+         between racks.{how}{left_out}{}",
+        up_to(one)
     );
-    let gantt = Gantt { hosts: hosts(one), panels };
+    let steps = scheduled().flat_map(|(_, run)| &run.schedule).map(|row| row.dst);
+    let gantt = Gantt { hosts: names(one), step: steps.fold(0, gcd).max(1), panels };
     Ok(Plot { id: "schedule", title: TITLE.into(), caption, shape: Shape::Gantt(gantt) })
+}
+
+/// Names by host: on a hybrid fabric of its rack, as circuits are between racks.
+fn names(run: &RunRecord) -> Vec<String> {
+    if run.voqs.is_empty() {
+        return hosts(run);
+    }
+    run.ports.iter().filter(|port| port.host).map(|port| port.port.clone()).collect()
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Where the schedule was recorded for a part of the run only.
+fn up_to(run: &RunRecord) -> String {
+    let last = run.schedule.iter().map(|row| row.until_ps).max().unwrap_or(0);
+    match run.schedule.len() > PART && last < run.engine.sim_time_ps {
+        true => {
+            format!(" Of the schedule, what began up to {:.3} ms was recorded.", last as f64 * 1e-9)
+        }
+        false => String::new(),
+    }
 }
 
 /// Hosts that were permitted to send.
@@ -220,6 +247,20 @@ mod tests {
         let exact = 29_999.0 * 8e-6 + (panel.end - 29_999.0 * 1e-5);
         assert!((open / exact - 1.0).abs() < 0.01, "{open} {exact}");
         assert!((panel.detail_until - 0.015).abs() < 1e-12);
+    }
+
+    /// The first host of a rack stands for it: each has a colour of its own all the same.
+    #[test]
+    fn racks_have_colours_and_names() {
+        let mut set = scheduled(8);
+        set.runs[2].schedule.iter_mut().for_each(|row| row.dst = row.src / 2 * 4 + 4);
+        set.runs[2].voqs.push(crate::record::VoqRow::default());
+        let Shape::Gantt(gantt) = figure(&View::of(&set)).unwrap().shape else {
+            panic!("no chart")
+        };
+        assert_eq!(gantt.step, 4);
+        let ports = set.runs[2].ports.iter().filter(|port| port.host);
+        assert_eq!(gantt.hosts, ports.map(|port| port.port.as_str()).collect::<Vec<_>>());
     }
 
     #[test]

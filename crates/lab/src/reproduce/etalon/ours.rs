@@ -1,6 +1,6 @@
 //! What no paper has: nights from 10 ns to 25 ms, and rotation against planning by skew.
 
-use super::rings::{LARGE_MEDIAN, LARGE_TAIL, SMALL_MEDIAN, SMALL_TAIL};
+use super::rings::{CIRCUIT_USE, LARGE_MEDIAN, LARGE_TAIL, SMALL_MEDIAN, SMALL_TAIL};
 use crate::output::report::plot::Figure;
 use crate::reproduce::draw::View;
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Study, Work};
@@ -78,7 +78,7 @@ fn set_rings(scenario: &mut Scenario, rings: u32) -> String {
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {
-    let all = [LARGE_MEDIAN, LARGE_TAIL, SMALL_MEDIAN, SMALL_TAIL, BY_CIRCUITS];
+    let all = [LARGE_MEDIAN, LARGE_TAIL, SMALL_MEDIAN, SMALL_TAIL, CIRCUIT_USE, BY_CIRCUITS];
     let mut rows = Vec::new();
     for point in points {
         let mut schemes: Vec<&str> = point.runs.iter().map(|run| run.scheme.as_str()).collect();
@@ -93,5 +93,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
 
 fn figures(view: &View) -> Vec<Figure> {
     let label = if view.points.iter().any(|point| point.x > 7) { "night, ns" } else { "rings" };
-    [&LARGE_MEDIAN, &SMALL_TAIL, &BY_CIRCUITS].map(|quantity| view.against(label, quantity)).into()
+    [&LARGE_MEDIAN, &SMALL_TAIL, &CIRCUIT_USE, &BY_CIRCUITS]
+        .map(|quantity| view.against(label, quantity))
+        .into()
 }

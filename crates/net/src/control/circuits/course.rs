@@ -4,7 +4,7 @@ use super::super::phases::Phases;
 use super::{CircuitsSpec, SchedulerKind, cores};
 use crate::error::SpecError;
 use crate::hybrid::RackDay;
-use crate::hybrid::program::{of_all, of_rack};
+use crate::hybrid::program::{of_all, of_racks, of_switch};
 use crate::time::Time;
 use crate::topology::{Dark, HybridSpec};
 use crate::workload::WorkloadSpec;
@@ -12,12 +12,10 @@ use slotline_circuits::{Matching, Rotor, Terms, TermsError, TermsSpec, Week};
 
 /// The weeks of a scheme in a fabric.
 pub enum Course {
-    /// The same weeks again and again: by circuit switch, all of one length.
+    /// The same weeks again and again: by circuit switch, each as long as it is.
     Static {
         /// By circuit switch.
         weeks: Vec<Week>,
-        /// Their length.
-        length: Time,
     },
     /// Week after week from the scheduler.
     Weekly {
@@ -40,7 +38,7 @@ impl Course {
     /// All circuits that ever are, each once, where that is known; elsewhere those that always are.
     pub fn ever(&self) -> Vec<(u16, u16)> {
         let weeks = match self {
-            Course::Static { weeks, .. } => weeks,
+            Course::Static { weeks } => weeks,
             Course::Weekly { always, .. } => return always.clone(),
         };
         let days = weeks.iter().flat_map(Week::days);
@@ -54,17 +52,47 @@ impl Course {
     /// All circuits of the first week, and how long that is.
     pub fn first_of_all(&self, dark: Dark) -> (Vec<RackDay>, Time) {
         match self {
-            Course::Static { weeks, length } => (of_all(weeks, dark), *length),
+            Course::Static { weeks } => (of_all(weeks, dark), span(weeks.first())),
             Course::Weekly { first, length, .. } => (of_all(first, dark), *length),
         }
     }
 
-    /// What `rack` sees of the first week, and how long that is.
-    pub fn first_of(&self, rack: u16, dark: Dark) -> (Vec<RackDay>, Time) {
+    /// What each rack sees of the first weeks, and how long these are: of each switch by itself where weeks come
+    /// again and again, of all together where others follow.
+    pub fn first_of_racks(&self, dark: Dark) -> Vec<Vec<(Vec<RackDay>, Time)>> {
         match self {
-            Course::Static { weeks, length } => (of_rack(weeks, rack, dark), *length),
-            Course::Weekly { first, length, .. } => (of_rack(first, rack, dark), *length),
+            Course::Static { weeks } => {
+                let mut all = vec![Vec::new(); weeks.first().map_or(0, Week::racks)];
+                for (uplink, week) in (0u8..).zip(weeks) {
+                    let days = of_switch(week, uplink, dark);
+                    let length = span(Some(week));
+                    all.iter_mut().zip(days).for_each(|(all, days)| all.push((days, length)));
+                }
+                all
+            }
+            Course::Weekly { first, length, .. } => {
+                of_racks(first, dark).into_iter().map(|days| vec![(days, *length)]).collect()
+            }
         }
+    }
+}
+
+impl Course {
+    /// Within which time no more than so many circuits come up.
+    pub fn span_of(&self, circuits: u64) -> Time {
+        let of_week =
+            |week: &Week| week.days().map(|day| day.circuits.pairs().count() as u64).sum();
+        let each: Vec<(u64, u64)> = match self {
+            Course::Static { weeks } => {
+                weeks.iter().map(|week| (of_week(week), week.span())).collect()
+            }
+            Course::Weekly { first, terms, .. } => {
+                let most = |week: &Week| (terms.most_days() * week.racks() as u64, terms.week());
+                first.iter().map(most).collect()
+            }
+        };
+        let each: f64 = each.iter().map(|(circuits, span)| *circuits as f64 / *span as f64).sum();
+        Time::ps((circuits as f64 / each) as u64)
     }
 }
 
@@ -99,8 +127,7 @@ impl CircuitsSpec {
         match self.scheduler {
             SchedulerKind::Fixed => self.fixed(fabric),
             SchedulerKind::Clos => {
-                let length = Time::s(1);
-                Ok(Course::Static { weeks: cores(fabric).clos(length.as_ps()), length })
+                Ok(Course::Static { weeks: cores(fabric).clos(Time::s(1).as_ps()) })
             }
             SchedulerKind::Rotor => self.rotor(fabric),
             SchedulerKind::Phases => {
@@ -108,7 +135,7 @@ impl CircuitsSpec {
                 // A round may be as long as it has to be.
                 let terms = self.terms(fabric, Time::s(1_000))?;
                 let week = phases.week(&terms, self.stretch.unwrap_or(1.25));
-                Ok(Course::Static { length: Time::ps(week.span()), weeks: vec![week] })
+                Ok(Course::Static { weeks: vec![week] })
             }
             SchedulerKind::PhasesOnDemand => {
                 let phases = Phases::new(workloads, fabric)?;
@@ -127,6 +154,13 @@ impl CircuitsSpec {
         let length = self.week.unwrap_or(Time::ms(2));
         let terms = self.terms(fabric, length)?;
         let ahead = self.report_ahead.unwrap_or(length);
+        if self.report_ahead.is_none() && self.computing >= length {
+            let why = format!(
+                "`computing` is {}: it has to be below the week, {length}, before which demand is reported",
+                self.computing
+            );
+            return Err(SpecError::new("computing", why));
+        }
         if ahead <= self.computing || ahead > length {
             let why = format!(
                 "`report-ahead` is {ahead}: it has to be above `computing`, {}, and at most the week, {length}",
@@ -212,13 +246,8 @@ impl CircuitsSpec {
         let turns = (racks - 1).div_ceil(switches) as u64;
         let slot = self.day(fabric).after(fabric.night());
         let terms = self.terms(fabric, self.week.unwrap_or(slot.times(turns)))?;
-        let rotors = (0..switches).map(|at| Rotor::staggered(racks, terms, at, switches));
-        let mut rotors: Vec<Rotor> = rotors.collect();
-        let days = turns.min(terms.most_days());
-        let period = |rotor: &Rotor| rotor.turns() / gcd(rotor.turns(), days);
-        let weeks = rotors.iter().map(period).fold(1, |all, one| all / gcd(all, one) * one);
-        let all = rotors.iter_mut().map(|rotor| several(rotor, weeks)).collect();
-        Ok(Course::Static { weeks: all, length: Time::ps(terms.week()).times(weeks) })
+        let weeks = (0..switches).map(|at| turns_of(racks, terms, at, switches)).collect();
+        Ok(Course::Static { weeks })
     }
 
     fn fixed(&self, fabric: &HybridSpec) -> Result<Course, SpecError> {
@@ -255,7 +284,7 @@ impl CircuitsSpec {
                 return fail(format!("`schedule`: {why}"));
             }
         }
-        Ok(Course::Static { weeks, length: Time::ps(length) })
+        Ok(Course::Static { weeks })
     }
 
     fn terms_of(&self, fabric: &HybridSpec) -> TermsSpec {
@@ -284,6 +313,25 @@ fn wraps(week: &Week, night: Time) -> Result<(), String> {
         "the last day ends {} before the first of the next week: a night takes {night}",
         Time::ps(between)
     ))
+}
+
+/// How long a week is.
+fn span(week: Option<&Week>) -> Time {
+    Time::ps(week.map_or(0, Week::span))
+}
+
+/// The shortest week in which one of several rotors has all its turns equally often, whole weeks of `terms` where days
+/// of one differ by a picosecond.
+fn turns_of(racks: usize, terms: Terms, at: usize, switches: usize) -> Week {
+    let mut rotor = Rotor::staggered(racks, terms, at, switches);
+    let days = ((racks - 1).div_ceil(switches) as u64).min(terms.most_days());
+    let (turns, slot) = (rotor.turns(), terms.week() / days);
+    let even = slot * days == terms.week();
+    let one = TermsSpec { week: slot * turns, min_day: slot - terms.night(), ..terms.spec() };
+    match one.build().ok().filter(|_| even) {
+        Some(terms) => several(&mut Rotor::staggered(racks, terms, at, switches), 1),
+        None => several(&mut rotor, turns / gcd(turns, days)),
+    }
 }
 
 /// So many weeks of a rotor as one.
@@ -326,48 +374,61 @@ mod tests {
         CircuitsSpec { scheduler, schedule: Some(text.into()), ..CircuitsSpec::default() }
     }
 
-    /// Who has a circuit to whom, and for how long in all.
-    fn met(course: &Course, racks: u32) -> (Vec<u64>, Time) {
+    /// Who has a circuit to whom, for which share of the time, in millionths; and how long the weeks are.
+    fn met(course: &Course, racks: u32) -> (Vec<u64>, Vec<Time>) {
         let mut met = vec![0; (racks * racks) as usize];
-        let mut length = Time::ZERO;
-        for rack in 0..racks {
-            let (days, week) = course.first_of(rack as u16, Dark::All);
-            length = week;
-            for day in days.iter().filter(|day| day.to != crate::hybrid::NO_RACK) {
-                met[(rack * racks) as usize + usize::from(day.to)] +=
-                    day.until.since(day.from).as_ns();
+        let all = course.first_of_racks(Dark::All);
+        for (rack, weeks) in (0..racks).zip(&all) {
+            for (days, length) in weeks {
+                for day in days.iter().filter(|day| day.to != crate::hybrid::NO_RACK) {
+                    let share = day.until.since(day.from).as_ps() * 1_000_000 / length.as_ps();
+                    met[(rack * racks) as usize + usize::from(day.to)] += share;
+                }
             }
         }
-        (met, length)
+        (met, all[0].iter().map(|(_, length)| *length).collect())
     }
 
     #[test]
     fn rotors_meet_everybody_for_as_long() {
-        for (racks, switches) in [(8, 1), (8, 3), (9, 4), (25, 1), (5, 4)] {
+        for (racks, switches) in [(8, 1), (8, 3), (9, 4), (25, 1), (5, 4), (70, 8)] {
             let spec = CircuitsSpec::default();
             let fabric = fabric(racks, switches);
             TopologySpec::Hybrid(fabric.clone()).build().unwrap();
-            let (met, length) = met(&spec.course(&fabric, &[]).unwrap(), racks);
-            let each = met[1];
-            assert!(each > 0);
-            // A switch with a turn less than others has some of its turns more often.
-            let even = (racks - 1) % switches == 0;
+            let course = spec.course(&fabric, &[]).unwrap();
+            let (met, lengths) = met(&course, racks);
+            // A switch with a turn less than others has each of its turns more often.
+            let turns = |switch: u32| (racks - 1 - switch).div_ceil(switches);
             for (pair, met) in (0..).zip(met) {
-                let itself = pair % racks == pair / racks;
-                assert_eq!(met == 0, itself, "{pair}");
-                assert!(itself || !even || met.abs_diff(each) <= 400, "{pair}: {met} {each}");
+                let (from, to) = (pair / racks, pair % racks);
+                let switch = ((racks + from - to) % racks).checked_sub(1).map(|at| at % switches);
+                let want = switch.map_or(0, |at| 900_000 / u64::from(turns(at)));
+                assert!(met.abs_diff(want) <= 1, "{pair}: {met} {want}");
             }
-            if (racks, switches) == (8, 1) {
-                assert_eq!(length, Time::us(1400));
-            }
+            let want = (0..switches).map(|at| Time::us(200).times(turns(at).into()));
+            assert_eq!(lengths, want.collect::<Vec<_>>(), "{racks} {switches}");
+            let Course::Static { weeks } = course else { panic!("a rotor is known ahead") };
+            // A day that begins in one week and ends in the next is two.
+            let days = |week: &Week| week.days().count() as u32;
+            let most = (0..).zip(&weeks).all(|(at, week)| days(week) <= turns(at) + 1);
+            assert!(most, "{racks} {switches}: no more days than a rotation has");
         }
+    }
+
+    /// Weeks that do not cut up evenly are repeated until they do.
+    #[test]
+    fn rotors_of_odd_weeks_meet_everybody() {
+        let spec = CircuitsSpec { week: Some(Time::ps(700_000_001)), ..CircuitsSpec::default() };
+        let (met, lengths) = met(&spec.course(&fabric(8, 2), &[]).unwrap(), 8);
+        assert_eq!(lengths, [4, 1].map(|weeks| Time::ps(700_000_001 * weeks)));
+        assert!((0..64).all(|pair| (met[pair] == 0) == (pair / 8 == pair % 8)), "{met:?}");
     }
 
     #[test]
     fn fixed_schedules_fit_the_fabric() {
         let good = fixed("2 180 1/2/3/0 20 -1/-1/-1/-1");
-        let (met, length) = met(&good.course(&fabric(4, 1), &[]).unwrap(), 4);
-        assert_eq!((length, met[4]), (Time::us(200), 180_000));
+        let (met, lengths) = met(&good.course(&fabric(4, 1), &[]).unwrap(), 4);
+        assert_eq!((lengths, met[4]), (vec![Time::us(200)], 900_000));
         let no = |text: &str| fixed(text).course(&fabric(4, 1), &[]).err().unwrap();
         for text in [
             "2 180 1/2/3/1 20 -1/-1/-1/-1",

@@ -2,7 +2,7 @@
 
 use super::message;
 use crate::frame::{Kind, Packet};
-use crate::hybrid::program::{of_all, of_rack};
+use crate::hybrid::program::{of_all, of_racks};
 use crate::id::PortId;
 use crate::node::station::Loss;
 use crate::node::{Census, Cx, DropReason, Node, Tally};
@@ -130,9 +130,11 @@ impl CircuitScheduler {
     fn tell(&mut self, cx: &mut Cx<'_>) {
         let Some((week, weeks)) = self.planned.take() else { return };
         let (roles, dark) = (self.config.roles, self.config.dark);
-        let all = (roles.cores > 0).then(|| of_all(&weeks, dark));
-        for seat in 0..roles.seats() as u16 {
-            let days = all.clone().unwrap_or_else(|| of_rack(&weeks, seat, dark));
+        let all = match roles.cores {
+            0 => of_racks(&weeks, dark),
+            _ => vec![of_all(&weeks, dark); roles.seats() as usize],
+        };
+        for (seat, days) in (0..).zip(all) {
             let plan = Message::Plan { week, days };
             let packet = message(plan.emit(), cx);
             self.census.created += 1;

@@ -8,7 +8,7 @@ function ganttView(panel, state) {
 }
 
 const ganttTall = rows => rows <= 40 ? 16 : rows <= 160 ? 11 : 6;
-const ganttColour = to => to < 0 ? 'several' : `d${to % 8}`;
+const ganttColour = (plot, to) => to < 0 ? 'several' : `d${Math.floor(to / plot.step) % 8}`;
 
 function drawGantt(plot, state, width) {
   const panels = plot.panels.filter(panel => !state.hidden.has(panel.scheme));
@@ -54,12 +54,12 @@ function ganttBar(plot, spans, at, x, end, y, tall, parts) {
   const gap = tall > 8 ? 2 : 1;
   const wide = Math.max(0.7, end - x);
   parts.push(svg('rect', {
-    class: `data ${ganttColour(spans.to[at])}`, x: px(x), y: px(y), width: px(wide), height: tall - gap,
+    class: `data ${ganttColour(plot, spans.to[at])}`, x: px(x), y: px(y), width: px(wide), height: tall - gap,
     'fill-opacity': px(0.25 + 0.75 * spans.share[at]),
   }));
   const name = spans.to[at] < 0 ? '' : hostName(plot, spans.to[at]);
   if (tall >= 16 && name && wide > widthOf(name, 10) + 6) {
-    parts.push(text(x + wide / 2, y + 11, name, { class: `mini on ${ganttColour(spans.to[at])}`, 'text-anchor': 'middle' }));
+    parts.push(text(x + wide / 2, y + 11, name, { class: `mini on ${ganttColour(plot, spans.to[at])}`, 'text-anchor': 'middle' }));
   }
 }
 
