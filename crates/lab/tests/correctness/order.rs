@@ -47,7 +47,8 @@ fn hops(text: &str, racks: u32, uplinks: u32) -> [Vec<Vec<Hop>>; 2] {
     let tor = |rack: u32| NodeId(rack * (HOSTS + 1) + HOSTS);
     let all =
         (0..racks).flat_map(|rack| (0..ports).map(move |port| (tor(rack), PortId(port as u16))));
-    assembly.network.follow = Follow { conns: vec![], ports: all.collect(), limit: 1_000_000 };
+    assembly.network.follow =
+        Follow { ports: all.collect(), limit: 1_000_000, ..Follow::default() };
     let options = Options { threads: 1, end: Time::ms(4), completions: u64::MAX };
     let outcome = run(assembly.network, options, &Watch::default());
     assert!(outcome.conservation.holds());
