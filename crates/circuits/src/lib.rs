@@ -73,6 +73,6 @@ pub use mix::{Cores, Mix};
 pub use rotor::Rotor;
 pub use scheduler::{Memory, Note, Scheduler, plan_all};
 pub use served::{Meter, Served, served};
-pub use solstice::{Solstice, SolsticeSpec};
+pub use solstice::{Fallback, Solstice, SolsticeSpec};
 pub use terms::{Terms, TermsError, TermsSpec};
 pub use week::{Slice, Week, WeekError};

@@ -9,6 +9,7 @@ mod hdfs;
 mod ours;
 mod queues;
 mod rings;
+mod told;
 mod tradeoff;
 mod validation;
 
@@ -36,6 +37,7 @@ pub(super) static PAPER: Paper = Paper {
         queues::LOGS_DYNAMIC,
         ours::NIGHTS,
         ours::SKEW,
+        told::TOLD,
     ],
 };
 
