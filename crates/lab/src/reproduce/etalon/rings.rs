@@ -1,5 +1,6 @@
 //! Rings of large flows among small ones: Figures 12 to 16 and Table 2.
 
+use super::plots;
 use crate::output::report::plot::{Division, Figure, Measure};
 use crate::record::{FlowRow, RunRecord};
 use crate::reproduce::draw::{Values, View};
@@ -134,7 +135,8 @@ fn compare_demand(points: &[Measured]) -> Vec<Row> {
     let schemes = ["voq", "adu", "fixed", "harvest, adu"];
     let quantities = [SMALL_MEDIAN, SMALL_TAIL, LARGE_MEDIAN, LARGE_TAIL, CIRCUIT_USE, PACKET_USE];
     let of = |scheme: &'static str| {
-        quantities.iter().filter_map(move |quantity| point.row(scheme, quantity, None, ""))
+        let row = move |(at, quantity)| point.row(scheme, quantity, plots::ring(scheme, at), "");
+        quantities.iter().enumerate().filter_map(row)
     };
     let mut rows: Vec<Row> = schemes.into_iter().flat_map(of).collect();
     let gains = [
