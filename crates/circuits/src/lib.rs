@@ -77,6 +77,6 @@ pub use mix::Mix;
 pub use rotor::Rotor;
 pub use scheduler::{Memory, Note, Planner, Scheduler, Together, plan_all};
 pub use served::{Meter, Served, served};
-pub use solstice::{Solstice, SolsticeSpec};
+pub use solstice::{Fallback, Solstice, SolsticeSpec};
 pub use terms::{Terms, TermsError, TermsSpec};
 pub use week::{Slice, Week, WeekError};

@@ -35,6 +35,9 @@ impl Settle {
     pub fn check(&self, demand: &Demand) {
         assert_eq!(demand.racks(), self.matching.racks(), "a demand of other racks");
     }
+    pub fn racks(&self) -> usize {
+        self.matching.racks()
+    }
     pub fn rotate(&mut self, note: Note, out: &mut Week) -> Note {
         self.rotor.rotate(out);
         note

@@ -17,6 +17,21 @@ pub struct SolsticeSpec {
     pub prefilter: Option<u64>,
     /// Demand is scaled up so that the largest row or column fills at least half of the week.
     pub inflate: bool,
+    /// What is planned where its own days serve little.
+    pub fallback: Fallback,
+}
+
+/// What a week of Solstice is where its own days serve little, or where it finds none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fallback {
+    /// A rotation, wherever that serves more.
+    #[default]
+    Better,
+    /// A rotation where there are no days at all.
+    Empty,
+    /// Where there are no days at all, one for the whole week: from each rack to the one before it. So it is in
+    /// Etalon's code, also without demand.
+    Ring,
 }
 
 /// Demand is clipped max-min fair to what circuits carry in a week, and stuffed until all rows and columns are
@@ -26,7 +41,7 @@ pub struct SolsticeSpec {
 ///
 /// Where no threshold has a matching (many racks with the same to send to all others), Etalon's Solstice plans one
 /// useless day, and where one source or destination has much more than others, days for what it stuffed. Where a
-/// rotation serves more, here it is a rotation, and the note says so.
+/// rotation serves more, here it is a rotation, and the note says so; [`Fallback`] says otherwise.
 ///
 /// Source: Liu et al., CoNEXT 2015, §4; for a week of a given length, Etalon §3.2.
 #[derive(Clone, Debug)]
@@ -71,7 +86,7 @@ impl Solstice {
         if self.spec.inflate {
             inflate(&mut self.rest, largest, week / 2);
         }
-        if self.spec != SolsticeSpec::default() {
+        if self.spec.prefilter.is_some() || self.spec.inflate {
             // A rotation has to serve what is asked for now, not what was reported.
             self.cells.clone_from(&self.rest);
         }
@@ -114,6 +129,18 @@ impl Solstice {
             threshold = (threshold / 2).max(least);
         }
     }
+    /// A week for which nothing is planned.
+    fn without_days(&mut self, note: Note, out: &mut Week) -> Note {
+        if self.spec.fallback != Fallback::Ring {
+            return self.settle.rotate(note, out);
+        }
+        let racks = self.settle.racks();
+        let before: Vec<u16> = (0..racks).map(|src| ((src + racks - 1) % racks) as u16).collect();
+        self.plan.clear(racks);
+        self.plan.push(self.settle.clock.min_day, &before);
+        self.plan.stretch(&self.settle.clock);
+        self.settle.emit(&self.plan, note, out)
+    }
     /// Makes a day of the matching that was found; its pairs that fall below the threshold are parted.
     fn cut(&mut self, size: usize, threshold: i32) -> i32 {
         let place = |(row, &column): (usize, &u16)| row * size + usize::from(column);
@@ -145,11 +172,15 @@ impl Scheduler for Solstice {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
         self.settle.check(demand);
         if !self.load(demand) {
-            return self.settle.rotate(Note::NoDemand, out);
+            return self.without_days(Note::NoDemand, out);
         }
         let total = self.stuffing.stuff(demand.racks(), &mut self.rest);
         self.slice(demand.racks(), total);
         self.plan.fit(&self.settle.clock);
-        self.settle.emit_guarded(&self.plan, &self.cells, out)
+        match self.spec.fallback {
+            Fallback::Better => self.settle.emit_guarded(&self.plan, &self.cells, out),
+            _ if self.plan.days() == 0 => self.without_days(Note::Rotation, out),
+            _ => self.settle.emit(&self.plan, Note::Planned, out),
+        }
     }
 }

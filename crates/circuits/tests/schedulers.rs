@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use slotline_circuits::{
-    Bvn, Class, Demand, Eclipse, Fixed, Harvest, MaxWeight, Memory, Meter, Note, Rotor, Scheduler,
-    Solstice, SolsticeSpec, Terms, TermsError, TermsSpec, Week, plan_all, served,
+    Bvn, Class, Demand, Eclipse, Fallback, Fixed, Harvest, MaxWeight, Memory, Meter, Note, Rotor,
+    Scheduler, Solstice, SolsticeSpec, Terms, TermsError, TermsSpec, Week, plan_all, served,
 };
 
 const US: u64 = 1_000_000;
@@ -172,11 +172,11 @@ fn the_prefilter_leaves_small_demand_to_packets() {
         demand.set(src, (src + 1) % 4, 12_000_000);
         demand.set(src, (src + 2) % 4, 4_000_000);
     }
-    let spec = SolsticeSpec { prefilter: Some(5_000_000), inflate: false };
+    let spec = SolsticeSpec { prefilter: Some(5_000_000), ..SolsticeSpec::default() };
     let days = |spec| week(&mut Solstice::new(4, terms, spec), &demand).0.days().count();
     assert_eq!((days(spec), days(SolsticeSpec::default())), (1, 2));
     // Without a large one nothing is small.
-    let spec = SolsticeSpec { prefilter: Some(50_000_000), inflate: false };
+    let spec = SolsticeSpec { prefilter: Some(50_000_000), ..SolsticeSpec::default() };
     assert_eq!(days(spec), 2);
 }
 
@@ -186,12 +186,38 @@ fn inflation_makes_little_demand_worth_a_day() {
     let mut demand = Demand::new(4).expect("four racks");
     (0..4).for_each(|src| demand.set(src, (src + 1) % 4, 10_000));
     let note = |inflate| {
-        let spec = SolsticeSpec { prefilter: None, inflate };
+        let spec = SolsticeSpec { inflate, ..SolsticeSpec::default() };
         week(&mut Solstice::new(4, terms, spec), &demand)
     };
     assert_eq!(note(false).1, Note::Rotation);
     let (week, note) = note(true);
     assert_eq!((week.days().count(), note), (1, Note::Planned));
+}
+
+/// Eight racks want so little of each other that no day is worth it.
+#[test]
+fn where_solstice_finds_no_day_the_fallback_says_what_is_planned() {
+    let terms = etalon(1_000);
+    let mut even = Demand::new(8).expect("eight racks");
+    for src in 0..8 {
+        (1..8).for_each(|step| even.set(src, (src + step) % 8, 1_000_000));
+    }
+    let of = |fallback, demand: &Demand| {
+        let spec = SolsticeSpec { fallback, ..SolsticeSpec::default() };
+        let (week, note) = week(&mut Solstice::new(8, terms, spec), demand);
+        assert_eq!(week.check(&terms), Ok(()));
+        let days: Vec<Vec<_>> = week.days().map(|day| day.circuits.pairs().collect()).collect();
+        (days, note)
+    };
+    let ring: Vec<_> = (0..8).map(|dst| ((dst + 1) % 8, dst)).collect();
+    let (days, note) = of(Fallback::Ring, &even);
+    assert_eq!((days, note), (vec![ring.clone()], Note::Rotation));
+    let none = Demand::new(8).expect("eight racks");
+    assert_eq!(of(Fallback::Ring, &none), (vec![ring], Note::NoDemand));
+    for fallback in [Fallback::Better, Fallback::Empty] {
+        let (days, note) = of(fallback, &even);
+        assert!(days.len() > 1 && note == Note::Rotation, "{fallback:?}");
+    }
 }
 
 /// All partial permutations of a few racks, as destinations of sources.

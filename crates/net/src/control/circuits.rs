@@ -12,8 +12,8 @@ use crate::topology::{Dark, HybridSpec};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use slotline_circuits::{
-    Bvn, Cores, Eclipse, Harvest, Matching, MaxWeight, Mesh, Mix, Planner, Scheduler, Solstice,
-    SolsticeSpec, Terms,
+    Bvn, Cores, Eclipse, Fallback, Harvest, Matching, MaxWeight, Mesh, Mix, Planner, Scheduler,
+    Solstice, SolsticeSpec, Terms,
 };
 
 /// How weeks of circuits are planned.
@@ -88,6 +88,31 @@ impl SchedulerKind {
     }
 }
 
+/// What a week of Solstice is where its own days serve little.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum FallbackKind {
+    /// A rotation, wherever that would serve more of the demand that is planned for.
+    #[default]
+    IfBetter,
+    /// A rotation where Solstice finds no day at all: where many pairs want little each.
+    IfEmpty,
+    /// Where it finds no day at all, one for the whole week, from each rack to the one before it, as in Etalon's code.
+    Ring,
+}
+
+impl From<FallbackKind> for Fallback {
+    fn from(kind: FallbackKind) -> Fallback {
+        match kind {
+            FallbackKind::IfBetter => Fallback::Better,
+            FallbackKind::IfEmpty => Fallback::Empty,
+            FallbackKind::Ring => Fallback::Ring,
+        }
+    }
+}
+
 /// How circuits are scheduled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
@@ -116,6 +141,9 @@ pub struct CircuitsSpec {
     /// With `solstice`: demand is scaled up until it fills half of the week, as in Etalon's code.
     #[serde(skip_serializing_if = "is_false")]
     pub inflate: bool,
+    /// With `solstice`: what a week is where its days serve little.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<FallbackKind>,
     /// With `phases`: how many times as long as its bytes take on a circuit each phase has its circuits, 1 to 100.
     /// Default: 1.25.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,6 +170,7 @@ impl Default for CircuitsSpec {
             hold: None,
             prefilter: None,
             inflate: false,
+            fallback: None,
             stretch: None,
             demand: DemandKind::default(),
             report_ahead: None,
@@ -174,9 +203,14 @@ impl CircuitsSpec {
         if self.hold.is_some() && self.scheduler != SchedulerKind::MaxWeight {
             return fail("hold", "`hold` is for scheduler = \"max-weight\"".into());
         }
-        let cuts = self.prefilter.is_some() || self.inflate;
-        if cuts && self.scheduler != SchedulerKind::Solstice {
-            let key = if self.inflate { "inflate" } else { "prefilter" };
+        let own = [
+            ("prefilter", self.prefilter.is_some()),
+            ("inflate", self.inflate),
+            ("fallback", self.fallback.is_some()),
+        ];
+        if self.scheduler != SchedulerKind::Solstice
+            && let Some((key, _)) = own.into_iter().find(|(_, given)| *given)
+        {
             return fail(key, format!("`{key}` is for scheduler = \"solstice\""));
         }
         if self.stretch.is_some() && self.scheduler != SchedulerKind::Phases {
@@ -259,7 +293,8 @@ impl CircuitsSpec {
             }
             SchedulerKind::Solstice => {
                 let prefilter = self.prefilter.map(|bytes| bytes.0);
-                let spec = SolsticeSpec { prefilter, inflate: self.inflate };
+                let fallback = self.fallback.unwrap_or_default().into();
+                let spec = SolsticeSpec { prefilter, inflate: self.inflate, fallback };
                 Box::new(Solstice::new(racks, terms, spec))
             }
             SchedulerKind::Eclipse => Box::new(Eclipse::new(racks, terms)),

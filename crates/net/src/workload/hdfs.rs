@@ -63,8 +63,11 @@ options! {
         shift: Option<u32> = None,
         /// What the metrics of exchanges (`answer-mean`, `answer-p99`) are about.
         unit: Unit = Unit::Block,
-        /// When all writers start.
+        /// When writers start.
         start: Time = Time::ZERO,
+        /// Each starts at a time of its own, drawn from so long after `start`: a cluster does not start all tasks
+        /// of a job at once.
+        spread: Time = Time::ZERO,
         /// Priority class, 0 to 7.
         #[schemars(range(max = 7))]
         class: u8 = 0,
@@ -104,6 +107,14 @@ impl Hdfs {
     fn blocks(&self) -> impl Iterator<Item = Bytes> + use<> {
         let (size, block) = (self.size.0, self.block.0);
         (0..size.div_ceil(block)).map(move |at| Bytes(block.min(size - at * block)))
+    }
+
+    /// When the next writer starts.
+    fn begin(&self, job: &mut Job) -> Time {
+        match self.spread.as_ps() {
+            0 => self.start,
+            spread => self.start.after(Time::ps(job.rng.below(spread))),
+        }
     }
 
     /// Flows of all files.
@@ -208,7 +219,7 @@ impl Generate for Hdfs {
         job.out.check_room("files", self.count())?;
         for file in 0..self.files as usize {
             let (rack, writer) = cluster.writer(file);
-            let mut start = Start::At(self.start);
+            let mut start = Start::At(self.begin(job));
             let mut exchange = job.out.exchange();
             let blocks: Vec<Bytes> = self.blocks().collect();
             for (at, &bytes) in blocks.iter().enumerate() {
@@ -293,6 +304,23 @@ mod tests {
         racks.sort_unstable();
         racks.dedup();
         assert!(racks.len() > 5, "{racks:?}");
+    }
+
+    #[test]
+    fn writers_begin_within_the_spread() {
+        let begun = |text: &str| {
+            let traffic = made(&hdfs(text), &fabric());
+            let starts = traffic.flows.iter().filter_map(|flow| match flow.start {
+                Start::At(at) => Some(at),
+                Start::After { .. } => None,
+            });
+            starts.collect::<Vec<_>>()
+        };
+        assert_eq!(begun("start = '1s'"), [Time::s(1); 64]);
+        let spread = begun("start = '1s'\nspread = '10ms'");
+        let (early, late) = (spread.iter().min().unwrap(), spread.iter().max().unwrap());
+        assert!(*early >= Time::s(1) && *late < Time::ms(1010), "{early} {late}");
+        assert!(late.since(*early) > Time::ms(7), "64 draws reach far: {early} {late}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Circuits of several lengths: Figure 10.
 
-use super::{MEDIAN, USE, fixed, resized};
+use super::{MEDIAN, USE, fixed, plots, resized};
 use crate::record::RunRecord;
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Study, Work};
 use crate::scenario::Scenario;
@@ -55,10 +55,9 @@ fn compare(points: &[Measured]) -> Vec<Row> {
             scheme: "resized".into(),
             quantity: GAIN.name,
             unit: GAIN.unit,
-            paper: None,
+            paper: plots::gain(point.x),
             ours,
-            note: "the paper's gain is largest where a day has few round trips, and gone below one"
-                .into(),
+            note: String::new(),
         });
         [gain, point.row("resized", &USE, None, ""), point.row("resized", &MEDIAN, None, "")]
     };

@@ -81,10 +81,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
     let all = [LARGE_MEDIAN, LARGE_TAIL, SMALL_MEDIAN, SMALL_TAIL, CIRCUIT_USE, BY_CIRCUITS];
     let mut rows = Vec::new();
     for point in points {
-        let mut schemes: Vec<&str> = point.runs.iter().map(|run| run.scheme.as_str()).collect();
-        schemes.sort_unstable();
-        schemes.dedup();
-        for scheme in schemes {
+        for scheme in super::rings::schemes(point) {
             rows.extend(all.iter().filter_map(|quantity| point.row(scheme, quantity, None, "")));
         }
     }

@@ -1,6 +1,6 @@
 //! Queues of fixed size, and queues that grow before days: Figures 5 to 7, and the authors' own logs.
 
-use super::{BY_CIRCUIT, BY_PACKET, MEDIAN, TAIL, USE, fixed, resized};
+use super::{BY_CIRCUIT, BY_PACKET, MEDIAN, TAIL, USE, fixed, plots, resized};
 use crate::output::report::plot::{Division, Figure, Measure};
 use crate::record::RunRecord;
 use crate::reproduce::draw::{Values, View};
@@ -137,18 +137,9 @@ fn sent(run: &RunRecord) -> Vec<(f64, f64)> {
 }
 
 fn compare_static(points: &[Measured]) -> Vec<Row> {
-    let full = "\"64+ packets are needed\" for the maximum";
+    let all = [&USE, &MEDIAN, &BY_CIRCUIT, &BY_PACKET, &TAIL];
     let of = |point: &Measured| {
-        let paper = (point.x >= 64).then_some(Stated::About(100.0));
-        let wait = Stated::About(f64::from(point.x) * 7.2 + 10.0);
-        let law = "a full queue of q packets waits q x 7.2 us, and links take 10 us: arithmetic, not the paper";
-        [
-            point.row("tcp", &USE, paper, if paper.is_some() { full } else { "" }),
-            point.row("tcp", &MEDIAN, None, "no number in the text"),
-            point.row("tcp", &BY_CIRCUIT, None, ""),
-            point.row("tcp", &BY_PACKET, Some(wait), law),
-            point.row("tcp", &TAIL, None, ""),
-        ]
+        all.map(|quantity| point.row("tcp", quantity, plots::with_size(point.x, quantity), ""))
     };
     points.iter().flat_map(of).flatten().collect()
 }
@@ -163,7 +154,7 @@ fn compare_dynamic(points: &[Measured]) -> Vec<Row> {
     };
     let of = |point: &Measured| {
         let all = [&USE, &MEDIAN, &BY_CIRCUIT, &BY_PACKET, &TAIL];
-        all.map(|quantity| point.row("tcp", quantity, None, ""))
+        all.map(|quantity| point.row("tcp", quantity, plots::resized(point.x, quantity), ""))
     };
     let shown = points.iter().filter(|point| point.x != STATIC_64);
     let mut rows: Vec<Row> = shown.flat_map(of).flatten().collect();

@@ -1,6 +1,6 @@
 //! Utilisation against latency: Figures 8 and 9.
 
-use super::{MEDIAN, TAIL, USE, fixed, resized};
+use super::{MEDIAN, TAIL, USE, fixed, plots, resized};
 use crate::output::report::plot::{Axis, Division, Figure, Lines, Measure, Plot, Series, Shape};
 use crate::reproduce::draw::View;
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Study, Work};
@@ -50,15 +50,16 @@ fn set(scenario: &mut Scenario, x: u32) -> String {
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {
-    let note = |curve: &str| match curve {
-        "reTCP" => "the paper's is no better than static queues",
-        "reTCP, resized" => "the paper's is slightly better than resized queues alone",
-        _ => "",
-    };
     let of = |point: &Measured| {
-        let curve = CURVES[(point.x / 10_000) as usize];
+        let (curve, rest) = ((point.x / 10_000) as usize, point.x % 10_000);
+        let paper = |quantity: &Quantity| match curve {
+            0 => plots::with_size(rest, quantity),
+            1 => plots::resized(rest, quantity),
+            2 => None,
+            _ => plots::resized_with_retcp(rest, quantity),
+        };
         let all = [&USE, &MEDIAN, &TAIL];
-        all.map(|quantity| point.row(curve, quantity, None, note(curve)))
+        all.map(|quantity| point.row(CURVES[curve], quantity, paper(quantity), ""))
     };
     points.iter().flat_map(of).flatten().collect()
 }
