@@ -135,6 +135,7 @@ impl Hybrid {
                 self.roles.racks,
                 self.roles.hosts,
                 packet.map_or(1, |packet| packet.inner_queue),
+                packet.map(|packet| packet.inner_full).unwrap_or_default(),
             ))),
             Role::Scheduler => match self.scheduler() {
                 Some(config) => Place::Node(Box::new(CircuitScheduler::new(config))),

@@ -170,6 +170,26 @@ fn the_packet_switch_loses_nothing() {
     assert_eq!(run.census.lost(), run.control("voq_drops"));
 }
 
+/// The same, but it gives back what it has no room for: its queues are never longer than three, attempts take what the
+/// links could carry otherwise, and what is lost is lost in the racks.
+#[test]
+fn the_packet_switch_gives_back_what_it_has_no_room_for() {
+    let run = |more: &str| {
+        let text = scenario("control = \"none\"");
+        let packet = format!("packet = {{ rate = \"10Gbps\", down-rate = \"4Gbps\",{more}");
+        let text = text.replace("packet = { rate = \"10Gbps\",", &packet);
+        records(&text, 1).remove(0)
+    };
+    let (held, returned) = (run(""), run(" inner-full = \"return\","));
+    assert_eq!(held.control("packet_switch_returns"), 0);
+    assert!(returned.control("packet_switch_returns") > 100);
+    assert_eq!(returned.control("packet_switch_holds"), 0);
+    assert_eq!(returned.control("packet_switch_longest_queue"), 3);
+    assert!(returned.census.lost() > 0);
+    let bytes = [&held, &returned].map(|run| run.control("packet_switch_bytes"));
+    assert!(bytes[1] > bytes[0] / 2, "{bytes:?}");
+}
+
 /// With demand between two racks alone, a scheduler that looks at it gives them the circuit for nearly all of
 /// the time; a rotation cannot.
 #[test]

@@ -33,11 +33,16 @@ pub struct VoqStats {
 #[derive(Clone, Debug)]
 pub struct Voq {
     packets: Ring<(Packet, Time)>,
+    /// What the packet switch gave back.
+    returned: Ring<(Packet, Time)>,
     bytes: u64,
     limit: u32,
     /// What happened so far.
     pub stats: VoqStats,
 }
+
+/// Packets that came back from the packet switch and may wait to go again (Etalon's emulator).
+const RETURNED: usize = 5;
 
 /// From how many bytes on a packet is data and no acknowledgement.
 pub const DATA: u16 = 1000;
@@ -45,7 +50,13 @@ pub const DATA: u16 = 1000;
 impl Voq {
     /// An empty queue for `limit` packets.
     pub fn new(limit: u32) -> Voq {
-        Voq { packets: Ring::default(), bytes: 0, limit, stats: VoqStats::default() }
+        Voq {
+            packets: Ring::default(),
+            returned: Ring::default(),
+            bytes: 0,
+            limit,
+            stats: VoqStats::default(),
+        }
     }
     /// Puts a packet that came at `now` to the end; whether there was room.
     #[inline]
@@ -61,10 +72,21 @@ impl Voq {
         self.stats.longest = self.stats.longest.max(self.packets.len() as u32);
         true
     }
+    /// Puts a packet that the packet switch gave back before all others, behind what it gave back before; whether there
+    /// was room.
+    pub fn take_back(&mut self, packet: Packet, now: Time) -> bool {
+        if self.returned.len() >= RETURNED {
+            self.stats.refused += 1;
+            return false;
+        }
+        self.bytes += u64::from(packet.len);
+        self.returned.push((packet, now));
+        true
+    }
     /// Takes the first packet at `now`, and how long it has waited.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<(Packet, Time)> {
-        let (packet, came) = self.packets.pop()?;
+        let (packet, came) = self.returned.pop().or_else(|| self.packets.pop())?;
         self.bytes -= u64::from(packet.len);
         let waited = now.since(came);
         self.stats.left += 1;
@@ -74,7 +96,7 @@ impl Voq {
     /// The first packet.
     #[inline]
     pub fn first(&self) -> Option<&Packet> {
-        self.packets.first().map(|(packet, _)| packet)
+        self.returned.first().or(self.packets.first()).map(|(packet, _)| packet)
     }
     /// From now on there is room for `limit` packets; those beyond stay until they leave.
     pub fn resize(&mut self, limit: u32) {
@@ -94,12 +116,12 @@ impl Voq {
     /// Packets that wait.
     #[inline]
     pub fn len(&self) -> usize {
-        self.packets.len()
+        self.packets.len() + self.returned.len()
     }
     /// Whether none waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.packets.is_empty() && self.returned.is_empty()
     }
     /// Bytes that wait.
     pub fn bytes(&self) -> u64 {
@@ -111,6 +133,24 @@ impl Voq {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_comes_back_goes_first() {
+        let (mut voq, now) = (Voq::new(2), Time::ZERO);
+        let packet = |seq| Packet { seq, len: 100, ..Packet::default() };
+        assert_eq!([1, 2, 3].map(|seq| voq.push(packet(seq), now)), [true, true, false]);
+        let back = [4, 5, 6, 7, 8, 9].map(|seq| voq.take_back(packet(seq), now));
+        assert_eq!(
+            back,
+            [true, true, true, true, true, false],
+            "beside the others, but not more than five"
+        );
+        assert_eq!((voq.len(), voq.bytes()), (7, 700));
+        let first = voq.first().map(|packet| packet.seq);
+        let order: Vec<u32> = std::iter::from_fn(|| voq.pop(now)).map(|(p, _)| p.seq).collect();
+        assert_eq!((first, order), (Some(4), vec![4, 5, 6, 7, 8, 1, 2]));
+        assert!(voq.is_empty() && voq.bytes() == 0);
+    }
 
     proptest! {
         /// Whatever is done to its size, packets leave in the order in which they came, and each that

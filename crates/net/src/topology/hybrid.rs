@@ -60,6 +60,24 @@ pub struct PacketNetSpec {
     #[serde(default = "inner")]
     #[schemars(range(min = 1, max = 1000))]
     pub inner_queue: u32,
+    /// What becomes of packets for which the packet switch has no room.
+    #[serde(default)]
+    pub inner_full: InnerFull,
+}
+
+/// What becomes of packets of a pair of racks when their queue in the packet switch is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InnerFull {
+    /// The rack that they come from holds them back: nothing is lost.
+    ///
+    /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
+    /// section 3.2.
+    #[default]
+    Hold,
+    /// They go back to their rack, where five may wait to go again, before all others; more are dropped. Each attempt
+    /// takes its time on the link to the packet switch. As in Etalon's emulator.
+    Return,
 }
 
 /// The circuit switches of a hybrid fabric, all alike.
@@ -342,6 +360,7 @@ mod tests {
             down_rate: None,
             delay: packet_delay(),
             inner_queue: 3,
+            inner_full: InnerFull::Hold,
         };
         let circuits = CircuitNetSpec {
             switches: 2,

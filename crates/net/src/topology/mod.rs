@@ -16,7 +16,7 @@ mod wiring;
 pub use cores::CoreNetSpec;
 pub use fat_tree::FatTreeSpec;
 pub use graph::{FabricFormat, GraphFault, GraphLink, GraphPart, GraphSpec};
-pub use hybrid::{CircuitNetSpec, Dark, HybridSpec, PacketNetSpec, RackOf, Role, Roles};
+pub use hybrid::{CircuitNetSpec, Dark, HybridSpec, InnerFull, PacketNetSpec, RackOf, Role, Roles};
 pub use leaf_spine::LeafSpineSpec;
 pub use spec::{LinkOverride, TopologySpec};
 pub use star::StarSpec;

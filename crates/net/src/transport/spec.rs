@@ -86,6 +86,10 @@ pub struct TransportSpec {
     /// Whose CUBIC.
     #[schemars(extend("x-only" = ["cubic"]))]
     pub standard: Standard,
+    /// CUBIC's growth is computed when the window has changed by a segment, or this long after the last time: 1/32 s
+    /// in Linux. Only with `standard = "rfc8312"`; zero for each acknowledgement.
+    #[schemars(extend("x-only" = ["cubic"]))]
+    pub update_interval: Time,
     /// What the window is multiplied by when a circuit comes, in steps of 1/1024.
     ///
     /// Source: Etalon paper, section 4.4: alpha, 2 being found best.
@@ -175,6 +179,7 @@ impl TransportSpec {
             ecn: kind == AlgorithmKind::Dctcp,
             gain_shift: 4,
             standard: Standard::Rfc9438,
+            update_interval: Time::ZERO,
             circuit_increase: 2.0,
             circuit_decrease: 0.5,
             loss_recovery: LossRecovery::Sack,
@@ -389,8 +394,8 @@ impl Transport {
             up: scaled(self.spec.circuit_increase),
             down: scaled(self.spec.circuit_decrease),
         };
-        let TransportSpec { gain_shift, standard, .. } = self.spec;
-        let tuning = Tuning { gain_shift, jumps, standard };
+        let TransportSpec { gain_shift, standard, update_interval, .. } = self.spec;
+        let tuning = Tuning { gain_shift, jumps, standard, update_interval };
         Algorithm::new(self.spec.kind, self.initial_window(), tuning)
     }
     /// Segments of a message of `bytes`.

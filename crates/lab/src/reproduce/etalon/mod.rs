@@ -2,7 +2,7 @@
 //! Networks", 2018).
 //!
 //! Figures' values are those of the plots in the authors' public source. The two experiments with letters are no
-//! figures: they are the setup of the authors' own logs, with 25 racks.
+//! figures: they are the setup of the authors' own logs, three racks with the week of 25.
 
 mod delay;
 mod hdfs;

@@ -8,6 +8,7 @@ use crate::reproduce::quantity::samples;
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use crate::scenario::Scenario;
 use crate::statistics::Estimate;
+use slotline_net::control::ControlSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::TopologySpec;
 use slotline_net::units::Rate;
@@ -43,7 +44,7 @@ pub(super) const DYNAMIC: Experiment = Experiment {
 /// The authors' logs, queues of fixed size.
 pub(super) const LOGS_STATIC: Experiment = Experiment {
     id: "et-S",
-    about: "The authors' logs: 25 racks, queues of 4 to 128 packets, CUBIC and reTCP",
+    about: "The authors' logs: the week of 25 racks, queues of 4 to 128 packets, CUBIC and reTCP",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/et-S.toml",
         text: include_str!("../../../../../scenarios/reproduce/et-S.toml"),
@@ -60,7 +61,7 @@ pub(super) const LOGS_STATIC: Experiment = Experiment {
 /// The authors' logs, queues that grow.
 pub(super) const LOGS_DYNAMIC: Experiment = Experiment {
     id: "et-D",
-    about: "The authors' logs: 25 racks, queues from 16 to 50 packets ahead of a day, CUBIC and reTCP",
+    about: "The authors' logs: the week of 25 racks, queues from 16 to 50 packets ahead of a day, CUBIC and reTCP",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/et-D.toml",
         text: include_str!("../../../../../scenarios/reproduce/et-D.toml"),
@@ -79,18 +80,22 @@ fn set_packets(scenario: &mut Scenario, packets: u32) -> String {
     format!("{packets} packets")
 }
 
-/// From here on the axis is of hosts whose packets take their time on real links of 10 Gbit/s.
-const REAL_LINKS: u32 = 10_000;
+/// From here on the axis is of what the logs' week stands for: 25 racks in turn, and hosts of 10 Gbit/s.
+const TRUE_STROBE: u32 = 10_000;
 
 fn set_logs(scenario: &mut Scenario, x: u32) -> String {
-    let setup = set_packets(scenario, x % REAL_LINKS);
-    if x < REAL_LINKS {
+    let setup = set_packets(scenario, x % TRUE_STROBE);
+    if x < TRUE_STROBE {
         return setup;
     }
     if let TopologySpec::Hybrid(fabric) = &mut scenario.fabric {
-        (fabric.host_rate, fabric.host_delay) = (Rate(10_000_000_000), Time::us(1));
+        fabric.racks = 25;
     }
-    format!("{setup}, host links of 10 Gbit/s")
+    for scheme in &mut scenario.scheme {
+        scheme.control = ControlSpec::Circuits(Default::default());
+        scheme.transport.shaper = Some(Rate(10_000_000_000));
+    }
+    format!("{setup}, 25 racks in turn, hosts of 10 Gbit/s")
 }
 
 fn set_ahead(scenario: &mut Scenario, us: u32, to: u32) -> String {
@@ -193,7 +198,7 @@ const LOGS: [(u32, [f64; 6]); 6] = [
 
 fn compare_logs_static(points: &[Measured]) -> Vec<Row> {
     let of = |point: &Measured| {
-        let size = point.x % REAL_LINKS;
+        let size = point.x % TRUE_STROBE;
         let paper = LOGS.iter().find(|(packets, _)| *packets == size).map(|(_, row)| row);
         let at = |n: usize| paper.map(|row| Stated::About(row[n]));
         [

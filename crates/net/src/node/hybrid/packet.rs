@@ -1,9 +1,10 @@
 //! The packet switch of a hybrid fabric: short queues by pair of racks; what finds one long is held back
-//! where it came from.
+//! where it came from, or goes back there.
 //!
 //! "If a packet would be dropped in the packet switch, it is held at the ToR VOQ (similar to PFC)" (Etalon,
 //! section 3.2). Its emulator sends such a packet back to its rack, at once, to a queue of five that goes
-//! first, and drops it where that is full. Here the rack is told to send no more for that destination when
+//! first, and drops it where that is full ([`InnerFull::Return`]; here the way back takes the link's delay, but next to
+//! none of its rate). By default the rack is told to send no more for that destination when
 //! the queue of the pair is at its limit, as a frame of priority flow control would: what is under way by
 //! then still comes, so that a queue can be longer by a round trip, and nothing is lost.
 
@@ -13,7 +14,7 @@ use crate::frame::{Kind, Packet};
 use crate::hybrid::ring::Ring;
 use crate::id::PortId;
 use crate::node::{Census, Change, Cx, DropReason, Node, Tally};
-use crate::topology::RackOf;
+use crate::topology::{InnerFull, RackOf};
 use std::any::Any;
 use std::collections::VecDeque;
 
@@ -39,13 +40,15 @@ pub struct PacketSwitch {
     exits: Vec<Exit>,
     rack_of: RackOf,
     limit: usize,
+    full: InnerFull,
     census: Census,
     longest: u64,
+    returned: u64,
 }
 
 impl PacketSwitch {
-    /// One that asks a rack to hold back what would make a queue longer than `limit` packets.
-    pub fn new(racks: u32, hosts_per_rack: u32, limit: u32) -> PacketSwitch {
+    /// One with queues of `limit` packets, which deals as `full` says with what finds one full.
+    pub fn new(racks: u32, hosts_per_rack: u32, limit: u32, full: InnerFull) -> PacketSwitch {
         let racks = racks as usize;
         let exit = || Exit {
             pairs: vec![Pair::default(); racks],
@@ -57,8 +60,10 @@ impl PacketSwitch {
             exits: (0..racks).map(|_| exit()).collect(),
             rack_of: RackOf::new(hosts_per_rack),
             limit: limit as usize,
+            full,
             census: Census::default(),
             longest: 0,
+            returned: 0,
         }
     }
 
@@ -72,9 +77,20 @@ impl PacketSwitch {
 }
 
 impl PacketSwitch {
+    /// A packet that found no room goes back to the rack that it came from.
+    fn give_back(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        self.exits[port.at()].frames.push_back(turn_back(packet));
+        self.census.held += 1;
+        self.returned += 1;
+        cx.kick(port);
+    }
+
     /// The link to a rack works again, which forgot what it was asked: what has to be held, once more.
     fn tell_again(&mut self, rack: usize, cx: &mut Cx<'_>) {
-        let stale = std::mem::take(&mut self.exits[rack].frames).len() as u64;
+        let frames = &mut self.exits[rack].frames;
+        let before = frames.len();
+        frames.retain(|packet| frame(packet).is_none());
+        let stale = (before - frames.len()) as u64;
         self.census.created -= stale;
         self.census.held -= stale;
         for to in 0..self.exits.len() {
@@ -94,6 +110,9 @@ impl Node for PacketSwitch {
             return cx.drop(&packet, DropReason::NoRoute);
         };
         let pair = &mut exit.pairs[port.at()];
+        if self.full == InnerFull::Return && pair.packets.len() >= self.limit {
+            return self.give_back(port, packet, cx);
+        }
         pair.packets.push(packet);
         exit.bytes += u64::from(packet.len);
         exit.turns.set(port.at(), true);
@@ -101,7 +120,7 @@ impl Node for PacketSwitch {
         let (length, held) = (pair.packets.len(), pair.held);
         self.longest = self.longest.max(length as u64);
         cx.kick(PortId(to as u16));
-        if length >= self.limit && !held {
+        if self.full == InnerFull::Hold && length >= self.limit && !held {
             self.tell(port.at(), to, true, cx);
         }
     }
@@ -140,6 +159,7 @@ impl Node for PacketSwitch {
     fn tally(&self, tally: &mut Tally) {
         tally.most("packet_switch_longest_queue", self.longest);
         tally.add("packet_switch_holds", self.census.created);
+        tally.add("packet_switch_returns", self.returned);
     }
 
     fn queued(&self, port: PortId) -> u64 {
@@ -153,6 +173,19 @@ impl Node for PacketSwitch {
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
+}
+
+/// Bytes on the wire of a packet that goes back: as good as none, for Etalon's emulator hands it back in no time.
+const TURNED_BACK: u16 = 84;
+
+/// A packet as it goes back to its rack. Its length is where nothing else is read in such a fabric.
+fn turn_back(packet: Packet) -> Packet {
+    Packet { entropy: packet.len, len: TURNED_BACK, ..packet }
+}
+
+/// A packet that came back, as it was but for its `entropy`.
+pub(super) fn came_back(packet: Packet) -> Packet {
+    Packet { len: packet.entropy, ..packet }
 }
 
 /// Whether a packet is such a frame: for which rack, and whether it has to stop.

@@ -5,7 +5,7 @@ mod notices;
 mod ports;
 
 use super::board::{Board, Thing};
-use super::packet::frame;
+use super::packet::{came_back, frame};
 use super::relay::{Relay, Source};
 use super::shares::Turns;
 use super::weekly::Weekly;
@@ -128,6 +128,9 @@ impl Tor {
             }
             return self.queue(to as usize, packet, cx);
         }
+        if self.config.roles.packet_port() == Some(port) {
+            return self.take_back(to as usize, came_back(packet), cx);
+        }
         let Some(relay) = &mut self.relay else {
             return cx.drop(&packet, DropReason::Misrouted);
         };
@@ -136,6 +139,16 @@ impl Tor {
         }
         self.census.held += 1;
         self.kick_circuits(to as usize, cx);
+    }
+
+    /// The packet switch had no room for a packet: it goes again, first, if not too many wait for that.
+    fn take_back(&mut self, to: usize, packet: Packet, cx: &mut Cx<'_>) {
+        if !self.voqs[to].take_back(packet, cx.now) {
+            return cx.drop(&packet, DropReason::Full);
+        }
+        self.census.held += 1;
+        self.offer(to, cx);
+        self.kick_circuits(to, cx);
     }
 
     fn queue(&mut self, to: usize, packet: Packet, cx: &mut Cx<'_>) {

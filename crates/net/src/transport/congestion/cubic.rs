@@ -57,11 +57,26 @@ pub struct Cubic {
     threshold: u32,
     /// Marks are answered again once segments from here on are acknowledged.
     answered: u32,
+    /// Where growth is not computed with each acknowledgement.
+    pace: Option<Pace>,
+}
+
+/// Growth that is computed when the window has changed by a segment, or this long after the last time. Linux'
+/// `bictcp_update` does so, with 1/32 s.
+#[derive(Clone, Debug)]
+struct Pace {
+    interval: Time,
+    /// Computed again from here on, or with another window than this.
+    due: Time,
+    seen: u32,
+    /// Growth per segment acknowledged.
+    step: u64,
 }
 
 impl Cubic {
-    /// Slow start from `initial_window` segments.
-    pub fn new(initial_window: u32, standard: Standard) -> Cubic {
+    /// Slow start from `initial_window` segments. `interval`: how long growth stays as computed while the window
+    /// does not change; zero for not at all.
+    pub fn new(initial_window: u32, standard: Standard, interval: Time) -> Cubic {
         Cubic {
             window: u64::from(initial_window.clamp(1, MAX_WINDOW)) << FRACTION,
             plateau: 0,
@@ -71,6 +86,12 @@ impl Cubic {
             prior: if standard == Standard::Rfc8312 { NEVER } else { 0 },
             threshold: u32::MAX,
             answered: 0,
+            pace: (interval > Time::ZERO).then_some(Pace {
+                interval,
+                due: Time::ZERO,
+                seen: NEVER,
+                step: 0,
+            }),
         }
     }
 
@@ -95,6 +116,10 @@ impl Cubic {
         let parity = self.friendly >= u64::from(self.prior) << FRACTION;
         let (up, down) = if parity { (1, 1) } else { ALPHA };
         self.friendly += ((up * acked) << (2 * FRACTION)) / (down * self.window);
+        if self.pace.is_some() {
+            let goal = self.curve(elapsed.after(srtt)).max(self.friendly & !(SEGMENT - 1));
+            return self.keep_pace(goal, acked, now);
+        }
         if self.curve(elapsed) < self.friendly {
             self.window = self.window.max(self.friendly);
         } else {
@@ -102,6 +127,18 @@ impl Cubic {
                 self.curve(elapsed.after(srtt)).clamp(self.window, self.window + self.window / 2);
             self.window += ((target - self.window) << FRACTION) / self.window * acked;
         }
+    }
+
+    /// Grows by as much per acknowledgement as was computed last; towards `goal` from now on, if it is time.
+    fn keep_pace(&mut self, goal: u64, acked: u64, now: Time) {
+        let whole = self.window();
+        let Some(pace) = &mut self.pace else { return };
+        if pace.seen != whole || pace.due <= now {
+            (pace.seen, pace.due) = (whole, now.after(pace.interval));
+            let from = u64::from(whole) << FRACTION;
+            pace.step = ((goal.clamp(from, from + from / 2) - from) << FRACTION) / from;
+        }
+        self.window += pace.step * acked;
     }
 
     /// A stage of congestion avoidance starts at `now` from the present window (§4.2).

@@ -139,11 +139,14 @@ pub struct Tuning {
     pub jumps: Jumps,
     /// Which CUBIC.
     pub standard: Standard,
+    /// How long CUBIC's growth stays as computed.
+    pub update_interval: Time,
 }
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { gain_shift: 4, jumps: Jumps::USUAL, standard: Standard::default() }
+        let (standard, update_interval) = (Standard::default(), Time::ZERO);
+        Tuning { gain_shift: 4, jumps: Jumps::USUAL, standard, update_interval }
     }
 }
 
@@ -182,7 +185,10 @@ impl Algorithm {
     pub fn new(kind: AlgorithmKind, initial_window: u32, tuning: Tuning) -> Algorithm {
         match kind {
             AlgorithmKind::NewReno => Algorithm::Reno(Reno::new(initial_window)),
-            AlgorithmKind::Cubic => Algorithm::Cubic(Cubic::new(initial_window, tuning.standard)),
+            AlgorithmKind::Cubic => {
+                let Tuning { standard, update_interval, .. } = tuning;
+                Algorithm::Cubic(Cubic::new(initial_window, standard, update_interval))
+            }
             AlgorithmKind::Dctcp => Algorithm::Dctcp(Dctcp::new(initial_window, tuning.gain_shift)),
             AlgorithmKind::Retcp => Algorithm::Retcp(Retcp::new(initial_window, tuning.jumps)),
             AlgorithmKind::Tdtcp => Algorithm::Tdtcp(Box::new(Tdtcp::new(initial_window))),

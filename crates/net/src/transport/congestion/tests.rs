@@ -312,7 +312,7 @@ impl Reference {
 fn cubic_matches_the_rfc_in_floating_point() {
     let cases = [(10, 100, 300), (100, 1_000, 4_000), (1_000, 100_000, 150), (10_000, 20_000, 500)];
     for (start, rtt_us, rounds) in cases {
-        let mut cubic = Cubic::new(start, Standard::Rfc9438);
+        let mut cubic = Cubic::new(start, Standard::Rfc9438, Time::ZERO);
         let mut reference = Reference { window: f64::from(start), ..Reference::default() };
         let (mut now, mut una) = (Time::ZERO, 0);
         for round in 0..rounds {
@@ -353,7 +353,7 @@ fn cubic_returns_to_the_plateau_after_k_and_then_probes() {
 
 #[test]
 fn cubic_yields_when_losses_come_below_the_last_plateau() {
-    let mut cubic = Cubic::new(1_000, Standard::Rfc9438);
+    let mut cubic = Cubic::new(1_000, Standard::Rfc9438, Time::ZERO);
     cubic.on_loss(Loss::Fast { flight: 1_000 }, Time::ZERO);
     cubic.on_loss(Loss::Fast { flight: 700 }, Time::ZERO);
     assert_eq!(cubic.window(), 490);
@@ -368,7 +368,7 @@ fn cubic_yields_when_losses_come_below_the_last_plateau() {
 #[test]
 fn the_older_cubic_keeps_its_slope_and_takes_its_share_of_the_window() {
     let course = |standard| {
-        let mut cubic = Cubic::new(20, standard);
+        let mut cubic = Cubic::new(20, standard, Time::ZERO);
         cubic.on_loss(Loss::Fast { flight: 10 }, Time::ZERO);
         let (first, mut una) = (cubic.window(), 0);
         for round in 1..=100 {
@@ -383,6 +383,31 @@ fn the_older_cubic_keeps_its_slope_and_takes_its_share_of_the_window() {
     let (new, old) = (course(Standard::Rfc9438), course(Standard::Rfc8312));
     assert_eq!((new.0, old.0), (7, 14));
     assert!(new.1.abs_diff(95) <= 4 && old.1.abs_diff(66) <= 3, "{new:?} {old:?}");
+}
+
+/// A window of 14 after a loss at 20, round trips of 100 us. NewReno's part has it grow by 9/17 of a segment in each.
+/// Where growth is computed every 2 ms alone, the first look, just after the loss, finds none; the second, 20 round trips
+/// later, ten segments, for the next round trip; the window having changed, it then follows with each.
+#[test]
+fn the_growth_of_cubic_stays_as_computed_for_an_interval() {
+    let course = |interval| {
+        let mut cubic = Cubic::new(20, Standard::Rfc8312, interval);
+        cubic.on_loss(Loss::Fast { flight: 20 }, Time::ZERO);
+        let mut una = 0;
+        let mut round = |number: u64| {
+            for _ in 0..cubic.window() {
+                una += 1;
+                let ack = Ack { srtt: Time::us(100), ..ack(1, una, cubic.window()) };
+                cubic.on_ack(&ack, Time::us(100 * number));
+            }
+            cubic.window()
+        };
+        (1..=24).map(|number| round(number)).collect::<Vec<_>>()
+    };
+    let (always, seldom) = (course(Time::ZERO), course(Time::ms(2)));
+    assert!(always[3] > 14 && always[18] >= 22, "{always:?}");
+    assert_eq!(seldom[..19], [14; 19], "{seldom:?}");
+    assert!(seldom[23].abs_diff(always[23]) <= 2, "{seldom:?} {always:?}");
 }
 
 #[test]

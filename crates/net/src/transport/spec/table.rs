@@ -68,6 +68,8 @@ struct Table {
     #[serde(skip_serializing_if = "Option::is_none")]
     standard: Option<Standard>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    update_interval: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     circuit_increase: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     circuit_decrease: Option<f64>,
@@ -93,6 +95,7 @@ impl Table {
             ("ecn", self.ecn.is_some()),
             ("gain-shift", self.gain_shift.is_some()),
             ("standard", self.standard.is_some()),
+            ("update-interval", self.update_interval.is_some()),
             ("circuit-increase", self.circuit_increase.is_some()),
             ("circuit-decrease", self.circuit_decrease.is_some()),
             ("loss-recovery", self.loss_recovery.is_some()),
@@ -101,6 +104,11 @@ impl Table {
         ];
         let foreign = keys.iter().find(|(key, given)| *given && !knows(self.kind, key));
         match (foreign, self.kind) {
+            (None, AlgorithmKind::Cubic)
+                if self.update_interval.is_some() && self.standard != Some(Standard::Rfc8312) =>
+            {
+                Err("`update-interval` needs standard = \"rfc8312\"".into())
+            }
             (None, _) => self.refuse_without_rack(),
             (Some((key, _)), AlgorithmKind::Fixed) => Err(format!(
                 "`{key}` has no meaning for `fixed`, whose window is always `max-window`"
@@ -131,7 +139,7 @@ fn knows(kind: AlgorithmKind, key: &str) -> bool {
     use AlgorithmKind::{Cubic, Dctcp, Fixed, NewReno, Retcp, Tdtcp};
     match key {
         "gain-shift" => matches!(kind, NewReno | Cubic | Dctcp),
-        "standard" => kind == Cubic,
+        "standard" | "update-interval" => kind == Cubic,
         "circuit-increase" | "circuit-decrease" => kind == Retcp,
         "loss-recovery" | "tail-loss-probe" | "timer-slack" => !matches!(kind, Fixed | Tdtcp),
         _ => kind != Fixed,
@@ -159,6 +167,9 @@ impl From<TransportSpec> for Table {
             gain_shift: knows(spec.kind, "gain-shift").then_some(spec.gain_shift),
             standard: (spec.kind == AlgorithmKind::Cubic && spec.standard != Standard::default())
                 .then_some(spec.standard),
+            update_interval: (spec.kind == AlgorithmKind::Cubic
+                && spec.standard == Standard::Rfc8312)
+                .then_some(spec.update_interval),
             circuit_increase: jumps.then_some(spec.circuit_increase),
             circuit_decrease: jumps.then_some(spec.circuit_decrease),
             loss_recovery: rack.then_some(spec.loss_recovery),
@@ -189,6 +200,7 @@ impl From<Table> for TransportSpec {
             ecn: table.ecn.unwrap_or(base.ecn),
             gain_shift: table.gain_shift.unwrap_or(base.gain_shift),
             standard: table.standard.unwrap_or(base.standard),
+            update_interval: table.update_interval.unwrap_or(base.update_interval),
             circuit_increase: table.circuit_increase.unwrap_or(base.circuit_increase),
             circuit_decrease: table.circuit_decrease.unwrap_or(base.circuit_decrease),
             loss_recovery: table.loss_recovery.unwrap_or(base.loss_recovery),
