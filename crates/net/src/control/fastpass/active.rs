@@ -51,37 +51,30 @@ impl ActivePairs {
     pub(super) fn enter(&mut self, heads: &mut Vec<Head>, to: &mut Vec<Head>) {
         let old = to.len();
         to.resize(old + heads.len(), Head::default());
-        let (words, table) = (self.words, &mut self.table);
         let mut new = 0;
         for at in 0..heads.len() {
             let head = heads[at];
-            let (place, bit) = place(words, head.key());
-            let is_new = match self.dense.get_mut(place) {
-                Some(row) => {
-                    let was = row[0];
-                    row[0] |= bit;
-                    was & bit == 0
-                }
-                None => table.insert(head.key()),
-            };
             to[old + new] = head;
             heads[at - new] = head;
-            new += usize::from(is_new);
+            new += usize::from(self.begin(head.key()));
         }
         to.truncate(old + new);
         heads.truncate(heads.len() - new);
-        self.active += new;
     }
-    /// A pair that is not active becomes so, or not.
+    /// A pair becomes active. Returns whether it was not.
     #[inline(always)]
-    pub(super) fn begin_if(&mut self, begins: bool, pair: u32) {
+    pub(super) fn begin(&mut self, pair: u32) -> bool {
         let (at, bit) = self.place(pair);
-        match self.dense.get_mut(at) {
-            Some(row) => row[0] |= if begins { bit } else { 0 },
-            None if begins => self.table.set(pair, 0),
-            None => {}
-        }
-        self.active += usize::from(begins);
+        let new = match self.dense.get_mut(at) {
+            Some(row) => {
+                let was = row[0];
+                row[0] |= bit;
+                was & bit == 0
+            }
+            None => self.table.insert(pair),
+        };
+        self.active += usize::from(new);
+        new
     }
     fn ask_table(&mut self, pair: u32, slots: u32, at: usize, bit: u64) -> Option<bool> {
         let row = self.dense.get_mut(at);

@@ -71,10 +71,10 @@ impl Policy {
 /// What an endpoint may send in a batch. A pair may come twice in a batch, with different slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Grant {
-    /// The sending endpoint.
-    pub src: u16,
     /// The receiving endpoint.
     pub dst: u16,
+    /// The sending endpoint.
+    pub src: u16,
     /// Bit `i`: slot `i` of the batch.
     pub slots: u64,
 }
@@ -282,8 +282,7 @@ impl Allocator {
     }
     /// All slots of the batch are free.
     pub(super) fn open(&mut self) {
-        self.ends.src.renew(self.endpoints);
-        self.ends.dst.renew(self.endpoints);
+        self.ends.renew(self.endpoints);
     }
     /// Serves pairs that wait, then those that asked, with what is free.
     pub(super) fn serve(

@@ -8,6 +8,8 @@ use super::active::ActivePairs;
 use super::allocate::Grant;
 use super::visit::{Ends, Head, join, key};
 
+/// Pairs visited at a time.
+const CHUNK: usize = 64;
 /// As long as so many of 64 pairs get something, it does not pay to find those that do not: at first
 /// visits.
 const MANY: usize = 44;
@@ -74,27 +76,44 @@ impl First<'_> {
     }
 }
 
-/// The lists while first visits write to them: all as long as there are pairs to visit.
+/// The lists while first visits to a chunk of pairs write to them. All are as long as a chunk, so that no
+/// place needs a check.
 struct Lists<'a> {
-    grants: &'a mut [Grant],
-    live: &'a mut [Pair],
-    /// Pairs that got something.
+    grants: &'a mut [Grant; CHUNK],
+    live: &'a mut [Pair; CHUNK],
+    nothing: [Head; CHUNK],
+    /// Pairs that were visited.
+    visits: usize,
+    /// Those of them that got something.
     served: usize,
     /// Those of them that got all.
     ended: usize,
 }
 
 impl Lists<'_> {
-    /// A visit gave so many slots to a pair, or none. Whether it gave any.
+    /// A visit to a pair.
     #[inline(always)]
-    fn put(&mut self, head: Head, slots: u64, count: u32) -> bool {
-        let (after, got) = (head.less(count), slots != 0);
-        self.grants[self.ended] = head.grant(slots);
+    fn visit(
+        &mut self,
+        head: Head,
+        ends: &mut Ends,
+        take: &mut impl FnMut(u64, Head, &Ends) -> (u64, u32),
+    ) -> u32 {
+        let (slots, count) = take(ends.free(head), head, ends);
+        ends.take(head, slots);
+        self.nothing[(self.visits - self.served) % CHUNK] = head;
+        self.grants[self.ended % CHUNK] = head.grant(slots);
         // Who got something, but not all, wants more.
-        self.live[self.served - self.ended] = Pair { head: after, granted: slots };
-        self.served += usize::from(got);
+        let after = head.less(count);
+        self.live[(self.served - self.ended) % CHUNK] = Pair { head: after, granted: slots };
+        self.visits += 1;
+        self.served += usize::from(slots != 0);
         self.ended += usize::from(after.left() == 0);
-        got
+        after.left()
+    }
+    /// Who got nothing, in order.
+    fn nothing(&self) -> &[Head] {
+        &self.nothing[..self.visits - self.served]
     }
 }
 
@@ -135,21 +154,22 @@ impl Round<'_> {
 impl Served {
     /// Nothing has been granted; there is room for so many pairs.
     fn clear(&mut self, pairs: usize) {
-        if self.late.len() <= pairs {
-            let length = pairs + pairs / 2 + 1;
+        if self.late.len() < pairs + CHUNK {
+            let length = pairs + pairs / 2 + CHUNK;
             self.grants.resize(length, Grant::default());
             self.pairs.resize(2 * length, Pair::default());
             self.late.resize(length, 0);
         }
         self.ends = Lengths::default();
     }
-    /// The lists from where they are free: room for so many pairs.
+    /// The lists from where they are free.
     #[inline(always)]
-    fn lists(&mut self, pairs: usize) -> Lists<'_> {
+    fn lists(&mut self) -> Lists<'_> {
         let Lengths { grants, live, .. } = self.ends;
-        let grants = &mut self.grants[grants..][..=pairs];
-        let live = &mut self.pairs[live..][..=pairs];
-        Lists { grants, live, served: 0, ended: 0 }
+        let grants = self.grants[grants..].first_chunk_mut().expect("there is room for a chunk");
+        let live = self.pairs[live..].first_chunk_mut().expect("there is room for a chunk");
+        let nothing = [Head::default(); CHUNK];
+        Lists { grants, live, nothing, visits: 0, served: 0, ended: 0 }
     }
     /// Visits the pairs behind place `from`. Those that get nothing stay there, in order.
     #[inline(never)]
@@ -161,38 +181,37 @@ impl Served {
         mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
     ) {
         let pairs = &mut waiting[from..];
-        let mut lists = self.lists(pairs.len());
-        let mut few = false;
-        for from in (0..pairs.len()).step_by(64) {
-            let (to, before) = (pairs.len().min(from + 64), lists.served);
+        let (mut few, mut all) = (false, 0);
+        for from in (0..pairs.len()).step_by(CHUNK) {
+            let (to, room) = (pairs.len().min(from + CHUNK), from - all);
+            let mut lists = self.lists();
             if few {
                 let mut cannot = hopeless(&pairs[from..to], ends);
-                for i in ones(!cannot & (!0 >> (64 - (to - from)))) {
-                    let head = pairs[from + i];
-                    let (slots, count) = take(ends.free(head), head, ends);
-                    ends.take(head, slots);
-                    cannot |= u64::from(!lists.put(head, slots, count)) << i;
+                for i in ones(!cannot & (!0 >> (CHUNK - (to - from)))) {
+                    let before = lists.served;
+                    lists.visit(pairs[from + i], ends, &mut take);
+                    cannot |= u64::from(lists.served == before) << i;
                 }
-                for (to, i) in (from - before..).zip(ones(cannot)) {
-                    pairs[to] = pairs[from + i];
-                }
+                (room..).zip(ones(cannot)).for_each(|(to, i)| pairs[to] = pairs[from + i]);
             } else {
-                for at in from..to {
-                    let head = pairs[at];
-                    let (slots, count) = take(ends.free(head), head, ends);
-                    ends.take(head, slots);
-                    pairs[at - lists.served] = head;
-                    lists.put(head, slots, count);
+                for &head in &pairs[from..to] {
+                    lists.visit(head, ends, &mut take);
                 }
+                let nothing = lists.nothing();
+                pairs[room..][..nothing.len()].copy_from_slice(nothing);
             }
-            few = lists.served - before < MANY;
+            let Lists { served, ended, .. } = lists;
+            few = served < MANY;
+            all += served;
+            self.ends.grants += ended;
+            self.ends.live += served - ended;
         }
-        let Lists { served, ended, .. } = lists;
-        waiting.truncate(waiting.len() - served);
-        self.ends = Lengths { done: ended, grants: ended, live: served - ended, ..self.ends };
+        waiting.truncate(waiting.len() - all);
+        self.ends.done = self.ends.grants;
     }
     /// Visits pairs that asked since the last batch. Those that get nothing are appended to `waiting`; those
-    /// that get all at once never become active.
+    /// that get all at once never become active, the others do after their chunk. Where a pair asked
+    /// twice in one, the rest joins the first.
     #[inline(never)]
     fn asked(
         &mut self,
@@ -202,30 +221,42 @@ impl Served {
         active: &mut ActivePairs,
         mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
     ) {
-        let mut lists = self.lists(asked.len());
-        let old = waiting.len();
-        waiting.resize(old + asked.len() + 1, Head::default());
-        let nothing = &mut waiting[old..];
-        let (mut kept, mut none) = (0, 0);
-        for at in 0..asked.len() {
-            let head = asked[at];
-            if active.is_active(head.key()) {
-                asked[kept] = head;
-                kept += usize::from(!join(head, active, ends));
-                continue;
+        let mut again = Vec::new();
+        for heads in asked.chunks(CHUNK) {
+            let mut lists = self.lists();
+            for &head in heads {
+                if active.is_active(head.key()) {
+                    again.extend((!join(head, active, ends)).then_some(head));
+                } else {
+                    let left = lists.visit(head, ends, &mut take);
+                    ends.leave_if(left == 0, head);
+                }
             }
-            let (slots, count) = take(ends.free(head), head, ends);
-            ends.take(head, slots);
-            nothing[none] = head;
-            none += usize::from(!lists.put(head, slots, count));
-            active.begin_if(count != head.left(), head.key());
-            ends.leave_if(count == head.left(), head);
+            let mut begins = |head: Head| {
+                let new = active.begin(head.key());
+                if !new && !join(head, active, ends) {
+                    again.push(head);
+                }
+                new
+            };
+            waiting.extend(lists.nothing().iter().copied().filter(|&head| begins(head)));
+            let Lists { grants, live, served, mut ended, .. } = lists;
+            let mut kept = 0;
+            for at in 0..served - ended {
+                let pair = live[at];
+                if begins(pair.head) {
+                    live[kept] = pair;
+                    kept += 1;
+                } else {
+                    grants[ended] = pair.head.grant(pair.granted);
+                    ended += 1;
+                }
+            }
+            self.ends.grants += ended;
+            self.ends.live += kept;
         }
-        asked.truncate(kept);
-        waiting.truncate(old + none);
-        let Lists { served, ended, .. } = lists;
-        self.ends.grants += ended;
-        self.ends.live += served - ended;
+        asked.clear();
+        asked.append(&mut again);
     }
     /// Visits those that may get more, again and again, until nobody can.
     #[inline(never)]

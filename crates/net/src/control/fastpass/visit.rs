@@ -28,6 +28,11 @@ impl Head {
     pub(super) const fn left(self) -> u32 {
         self.0 as u32
     }
+    /// The places of both ends in lists that begin there.
+    #[inline(always)]
+    const fn places(self, [src, dst]: [usize; 2]) -> [usize; 2] {
+        [src + self.src() as usize, dst + self.dst() as usize]
+    }
     /// What comes first where short demands do: fewer slots, then lower numbers.
     pub(super) const fn size(self) -> u64 {
         self.0.rotate_left(32)
@@ -40,61 +45,48 @@ impl Head {
     }
 }
 
-/// A word per endpoint. As long as there are numbers, so that no access needs a check; what no endpoint
-/// uses is never touched and takes no memory.
-type Words = Box<[u64; MOST_ENDPOINTS]>;
+/// A word per endpoint for each of four things, as long as there are numbers: no access needs a check, and all
+/// are found from one place. What no endpoint uses is never touched and takes no memory.
+type Words = Box<[u64; 4 * MOST_ENDPOINTS]>;
 
-fn words<T: Clone + Default + std::fmt::Debug>() -> Box<[T; MOST_ENDPOINTS]> {
-    vec![T::default(); MOST_ENDPOINTS].into_boxed_slice().try_into().expect("it has that length")
-}
-
-/// One side of the network: all sources, or all destinations.
-#[derive(Clone, Debug)]
-pub(super) struct Side {
-    /// Slots of the batch in which the endpoint is free.
-    free: Words,
-    /// Active pairs of the endpoint.
-    pub(super) pairs: Box<[u32; MOST_ENDPOINTS]>,
-}
-
-impl Side {
-    fn new() -> Side {
-        Side { free: words(), pairs: words() }
-    }
-    /// All slots of the batch are free, at so many endpoints.
-    pub(super) fn renew(&mut self, endpoints: usize) {
-        self.free[..endpoints].fill(!0);
-    }
-}
+/// Where slots of the batch begin in which a source is free, and a destination.
+const FREE: [usize; 2] = [0, MOST_ENDPOINTS];
+/// Where the active pairs of a source are counted, and of a destination.
+const PAIRS: [usize; 2] = [2 * MOST_ENDPOINTS, 3 * MOST_ENDPOINTS];
 
 /// Sources and destinations.
 #[derive(Clone, Debug)]
 pub(super) struct Ends {
-    pub(super) src: Side,
-    pub(super) dst: Side,
+    words: Words,
     /// Whether anybody asks for an equal share of an end, so that its pairs are to be counted.
     shares: bool,
 }
 
 impl Ends {
     pub(super) fn new(shares: bool) -> Ends {
-        Ends { src: Side::new(), dst: Side::new(), shares }
+        let words = vec![0; 4 * MOST_ENDPOINTS].into_boxed_slice();
+        Ends { words: words.try_into().expect("it has that length"), shares }
+    }
+    /// All slots of the batch are free, at so many endpoints.
+    pub(super) fn renew(&mut self, endpoints: usize) {
+        FREE.iter().for_each(|&from| self.words[from..][..endpoints].fill(!0));
     }
     /// Slots that are free at both ends.
     #[inline(always)]
     pub(super) fn free(&self, head: Head) -> u64 {
-        self.src.free[usize::from(head.src())] & self.dst.free[usize::from(head.dst())]
+        let [src, dst] = head.places(FREE);
+        self.words[src] & self.words[dst]
     }
     #[inline(always)]
     pub(super) fn take(&mut self, head: Head, slots: u64) {
-        self.src.free[usize::from(head.src())] ^= slots;
-        self.dst.free[usize::from(head.dst())] ^= slots;
+        let [src, dst] = head.places(FREE);
+        self.words[src] ^= slots;
+        self.words[dst] ^= slots;
     }
     #[inline(always)]
     pub(super) fn join(&mut self, head: Head) {
         if self.shares {
-            self.src.pairs[usize::from(head.src())] += 1;
-            self.dst.pairs[usize::from(head.dst())] += 1;
+            head.places(PAIRS).into_iter().for_each(|at| self.words[at] += 1);
         }
     }
     #[inline(always)]
@@ -104,8 +96,20 @@ impl Ends {
     #[inline(always)]
     pub(super) fn leave_if(&mut self, leaves: bool, head: Head) {
         if self.shares {
-            self.src.pairs[usize::from(head.src())] -= u32::from(leaves);
-            self.dst.pairs[usize::from(head.dst())] -= u32::from(leaves);
+            head.places(PAIRS).into_iter().for_each(|at| self.words[at] -= u64::from(leaves));
+        }
+    }
+    /// The active pairs of each endpoint: as a source (upper half), as a destination.
+    pub(super) fn loads(&self, endpoints: usize) -> impl Iterator<Item = u64> {
+        let [src, dst] = PAIRS.map(|from| &self.words[from..][..endpoints]);
+        src.iter().zip(dst).map(|(src, dst)| src << 32 | dst)
+    }
+    /// Changes them by others' loads.
+    pub(super) fn change(&mut self, loads: &[u64], change: impl Fn(&mut u64, u64)) {
+        let (src, dst) = self.words[PAIRS[0]..].split_at_mut(MOST_ENDPOINTS);
+        for ((src, dst), &load) in src.iter_mut().zip(dst).zip(loads) {
+            change(src, load >> 32);
+            change(dst, load & u64::from(u32::MAX));
         }
     }
 }
@@ -126,8 +130,7 @@ const fn shares() -> [u8; 64] {
 /// What max-min fairness gives a pair of a batch at least: an equal share of the end that has more pairs.
 #[inline(always)]
 pub(super) fn fair_share(head: Head, ends: &Ends) -> u32 {
-    let src = ends.src.pairs[usize::from(head.src())];
-    let dst = ends.dst.pairs[usize::from(head.dst())];
+    let [src, dst] = head.places(PAIRS).map(|at| ends.words[at]);
     SHARES[src.max(dst).min(63) as usize].into()
 }
 

@@ -56,10 +56,7 @@ impl Way {
     /// The loads of several ways may be added up, word by word.
     pub fn loads(&self, out: &mut Vec<u64>) {
         let Allocator { ends, endpoints, .. } = &self.allocator;
-        out.extend(
-            (0..*endpoints)
-                .map(|end| u64::from(ends.src.pairs[end]) << 32 | u64::from(ends.dst.pairs[end])),
-        );
+        out.extend(ends.loads(*endpoints));
     }
     /// Begins a batch: each pair gets an equal share of its busier end, or one visit's worth. `others` is
     /// the loads of all other ways ([`Way::loads`]).
@@ -68,7 +65,7 @@ impl Way {
     /// source, 16 of destination, 32 of slots. They have to come back ([`Way::finish`]) before the next batch.
     pub fn begin(&mut self, others: &[u64], out: &mut Vec<Grant>, lent: &mut Vec<u64>) {
         self.others.extend_from_slice(others);
-        self.for_others(|pairs, more| *pairs += more);
+        self.allocator.ends.change(others, |pairs, more| *pairs += more);
         let Way { allocator, joined, .. } = self;
         allocator.admit(|pair| joined.insert(pair));
         let theirs = others.iter().map(|load| (load >> 32) as usize);
@@ -107,7 +104,7 @@ impl Way {
     /// Takes back what was lent, and serves it with what is left of the batch. Pairs that go on with
     /// demand that joined them come last.
     pub fn finish(&mut self, pairs: &[u64], out: &mut Vec<Grant>) {
-        self.for_others(|pairs, less| *pairs -= less);
+        self.allocator.ends.change(&self.others, |pairs, less| *pairs -= less);
         self.others.clear();
         let allocator = &mut self.allocator;
         let (done, left) = pairs.split_at(granted(pairs));
@@ -119,15 +116,6 @@ impl Way {
         resume(done, active, ends, &mut waiting, since);
         allocator.serve(&mut waiting, &mut Vec::new(), out);
         allocator.waiting[0] = waiting;
-    }
-    /// Changes the pairs at each endpoint by those of others.
-    fn for_others(&mut self, change: impl Fn(&mut u32, u32)) {
-        let Way { allocator: Allocator { ends, .. }, others, .. } = self;
-        let ends = ends.src.pairs.iter_mut().zip(ends.dst.pairs.iter_mut());
-        for ((src, dst), &load) in ends.zip(others.iter()) {
-            change(src, (load >> 32) as u32);
-            change(dst, load as u32);
-        }
     }
 }
 
