@@ -58,7 +58,7 @@ pub struct Cubic {
     /// Marks are answered again once segments from here on are acknowledged.
     answered: u32,
     /// Where growth is not computed with each acknowledgement.
-    pace: Option<Pace>,
+    pace: Option<Box<Pace>>,
 }
 
 /// Growth that is computed when the window has changed by a segment, or this long after the last time. Linux'
@@ -86,12 +86,8 @@ impl Cubic {
             prior: if standard == Standard::Rfc8312 { NEVER } else { 0 },
             threshold: u32::MAX,
             answered: 0,
-            pace: (interval > Time::ZERO).then_some(Pace {
-                interval,
-                due: Time::ZERO,
-                seen: NEVER,
-                step: 0,
-            }),
+            pace: (interval > Time::ZERO)
+                .then(|| Box::new(Pace { interval, due: Time::ZERO, seen: NEVER, step: 0 })),
         }
     }
 
