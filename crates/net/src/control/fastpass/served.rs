@@ -10,9 +10,11 @@ use super::visit::{Ends, Head, join, key};
 
 /// Pairs visited at a time.
 const CHUNK: usize = 64;
+/// Behind what is used of a list.
+const ROOM: &str = "there is room for a chunk";
 /// As long as so many of 64 pairs get something, it does not pay to find those that do not: at first
 /// visits.
-const MANY: usize = 44;
+const MANY: usize = 24;
 /// The same at later visits, which cost less.
 const MANY_LATER: usize = 30;
 
@@ -32,12 +34,15 @@ impl From<Pair> for Head {
 /// What visits leave. The lists stay as long as they ever were, so that they are filled once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Served {
-    /// What those got that are done: active pairs, then pairs that asked since the last batch.
+    /// What those got that are done at once: active pairs, then pairs that asked since the last batch.
     grants: Vec<Grant>,
-    /// In the first half those that may get more; in the second those that cannot, in the order of last
-    /// visits.
-    pairs: Vec<Pair>,
-    /// Who was done at a later visit.
+    /// Those that may get more.
+    live: Vec<Pair>,
+    /// What those got that cannot, in the order of last visits.
+    later: Vec<Grant>,
+    /// Those of them that wait on.
+    wait: Vec<Head>,
+    /// Those that are done.
     late: Vec<u32>,
     ends: Lengths,
 }
@@ -48,8 +53,8 @@ struct Lengths {
     /// Grants to active pairs, which stop being active.
     done: usize,
     grants: usize,
-    gone: usize,
     live: usize,
+    wait: usize,
     late: usize,
 }
 
@@ -81,7 +86,7 @@ impl First<'_> {
 struct Lists<'a> {
     grants: &'a mut [Grant; CHUNK],
     live: &'a mut [Pair; CHUNK],
-    nothing: [Head; CHUNK],
+    nothing: &'a mut [Head; CHUNK],
     /// Pairs that were visited.
     visits: usize,
     /// Those of them that got something.
@@ -117,37 +122,50 @@ impl Lists<'_> {
     }
 }
 
-/// One more visit to each of the live pairs.
-struct Round<'a> {
-    pairs: &'a mut [Pair],
-    /// Those of them that may get still more.
+/// The lists while later visits to a chunk of pairs write to them.
+struct Later<'a> {
+    live: &'a mut [Pair; CHUNK],
+    grants: &'a mut [Grant; CHUNK],
+    wait: &'a mut [Head; CHUNK],
+    late: &'a mut [u32; CHUNK],
+    /// Pairs that may get still more.
     kept: usize,
-    /// Where the next one that cannot belongs.
-    gone: usize,
+    /// Pairs that wait on.
+    waiting: usize,
+    /// Pairs that got all.
+    done: usize,
 }
 
-impl Round<'_> {
+impl Later<'_> {
     #[inline(always)]
     fn visit(
         &mut self,
-        at: usize,
+        pair: Pair,
         ends: &mut Ends,
         take: &mut impl FnMut(u64, Head) -> (u64, u32),
     ) {
-        let Pair { head, granted } = self.pairs[at];
-        let (slots, count) = take(ends.free(head), head);
-        ends.take(head, slots);
-        let pair = Pair { head: head.less(count), granted: granted | slots };
-        let stays = (slots != 0) & (pair.head.left() != 0);
-        self.pairs[if stays { self.kept } else { self.gone }] = pair;
-        self.kept += usize::from(stays);
-        self.gone += usize::from(!stays);
+        let (slots, count) = take(ends.free(pair.head), pair.head);
+        ends.take(pair.head, slots);
+        let pair = Pair { head: pair.head.less(count), granted: pair.granted | slots };
+        let done = usize::from(pair.head.left() == 0);
+        self.live[self.kept % CHUNK] = pair;
+        self.kept += usize::from(slots != 0) - done;
+        self.late[self.done % CHUNK] = pair.head.key();
+        self.leave(pair);
+        self.waiting += usize::from(slots == 0);
+        self.done += done;
     }
     /// There is nothing left for a pair.
     #[inline(always)]
-    fn give_up(&mut self, at: usize) {
-        self.pairs[self.gone] = self.pairs[at];
-        self.gone += 1;
+    fn give_up(&mut self, pair: Pair) {
+        self.leave(pair);
+        self.waiting += 1;
+    }
+    /// What a pair leaves if it gets no more.
+    #[inline(always)]
+    fn leave(&mut self, pair: Pair) {
+        self.grants[(self.waiting + self.done) % CHUNK] = pair.head.grant(pair.granted);
+        self.wait[self.waiting % CHUNK] = pair.head;
     }
 }
 
@@ -157,18 +175,19 @@ impl Served {
         if self.late.len() < pairs + CHUNK {
             let length = pairs + pairs / 2 + CHUNK;
             self.grants.resize(length, Grant::default());
-            self.pairs.resize(2 * length, Pair::default());
+            self.live.resize(length, Pair::default());
+            self.later.resize(length, Grant::default());
+            self.wait.resize(length, Head::default());
             self.late.resize(length, 0);
         }
         self.ends = Lengths::default();
     }
     /// The lists from where they are free.
     #[inline(always)]
-    fn lists(&mut self) -> Lists<'_> {
+    fn lists<'a>(&'a mut self, nothing: &'a mut [Head; CHUNK]) -> Lists<'a> {
         let Lengths { grants, live, .. } = self.ends;
-        let grants = self.grants[grants..].first_chunk_mut().expect("there is room for a chunk");
-        let live = self.pairs[live..].first_chunk_mut().expect("there is room for a chunk");
-        let nothing = [Head::default(); CHUNK];
+        let grants = self.grants[grants..].first_chunk_mut().expect(ROOM);
+        let live = self.live[live..].first_chunk_mut().expect(ROOM);
         Lists { grants, live, nothing, visits: 0, served: 0, ended: 0 }
     }
     /// Visits the pairs behind place `from`. Those that get nothing stay there, in order.
@@ -181,10 +200,11 @@ impl Served {
         mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
     ) {
         let pairs = &mut waiting[from..];
+        let mut nothing = [Head::default(); CHUNK];
         let (mut few, mut all) = (false, 0);
         for from in (0..pairs.len()).step_by(CHUNK) {
             let (to, room) = (pairs.len().min(from + CHUNK), from - all);
-            let mut lists = self.lists();
+            let mut lists = self.lists(&mut nothing);
             if few {
                 let mut cannot = hopeless(&pairs[from..to], ends);
                 for i in ones(!cannot & (!0 >> (CHUNK - (to - from)))) {
@@ -221,9 +241,10 @@ impl Served {
         active: &mut ActivePairs,
         mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
     ) {
+        let mut nothing = [Head::default(); CHUNK];
         let mut again = Vec::new();
         for heads in asked.chunks(CHUNK) {
-            let mut lists = self.lists();
+            let mut lists = self.lists(&mut nothing);
             for &head in heads {
                 if active.is_active(head.key()) {
                     again.extend((!join(head, active, ends)).then_some(head));
@@ -271,47 +292,51 @@ impl Served {
     }
     #[inline(always)]
     fn round(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Head) -> (u64, u32)) {
-        let pairs = self.ends.live;
-        let half = self.pairs.len() / 2;
-        let mut round = Round { pairs: &mut self.pairs, kept: 0, gone: half + self.ends.gone };
+        let pairs = std::mem::take(&mut self.ends.live);
         let mut few = true;
-        for from in (0..pairs).step_by(64) {
-            let (to, before) = (pairs.min(from + 64), round.gone);
+        for from in (0..pairs).step_by(CHUNK) {
+            let chunk: [Pair; CHUNK] = *self.live[from..].first_chunk().expect(ROOM);
+            let length = CHUNK.min(pairs - from);
+            let mut later = self.later();
             if few {
-                let cannot = hopeless(&round.pairs[from..to], ends);
-                ones(cannot).for_each(|i| round.give_up(from + i));
-                let can = !cannot & (!0 >> (64 - (to - from)));
-                ones(can).for_each(|i| round.visit(from + i, ends, take));
+                let cannot = hopeless(&chunk[..length], ends);
+                let can = !cannot & (!0 >> (CHUNK - length));
+                ones(cannot).for_each(|i| later.give_up(chunk[i % CHUNK]));
+                ones(can).for_each(|i| later.visit(chunk[i % CHUNK], ends, take));
             } else {
-                (from..to).for_each(|at| round.visit(at, ends, take));
+                chunk[..length].iter().for_each(|&pair| later.visit(pair, ends, take));
             }
-            few = round.gone - before > 64 - MANY_LATER;
+            let Later { kept, waiting, done, .. } = later;
+            few = waiting + done > CHUNK - MANY_LATER;
+            self.ends.live += kept;
+            self.ends.wait += waiting;
+            self.ends.late += done;
         }
-        self.ends.gone = round.gone - half;
-        self.ends.live = round.kept;
+    }
+    /// The lists from where they are free.
+    #[inline(always)]
+    fn later(&mut self) -> Later<'_> {
+        let Lengths { live, wait, late, .. } = self.ends;
+        Later {
+            live: self.live[live..].first_chunk_mut().expect(ROOM),
+            grants: self.later[wait + late..].first_chunk_mut().expect(ROOM),
+            wait: self.wait[wait..].first_chunk_mut().expect(ROOM),
+            late: self.late[late..].first_chunk_mut().expect(ROOM),
+            kept: 0,
+            waiting: 0,
+            done: 0,
+        }
     }
     /// Writes what was granted; who waits on does so behind `waiting`, in the order of service.
     #[inline(never)]
     pub(super) fn settle(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
-        let Served { grants, pairs, late, ends } = self;
+        let Served { grants, live, later, wait, ends, .. } = self;
+        let live = &live[..ends.live];
         out.extend_from_slice(&grants[..ends.grants]);
-        let (live, gone) = pairs.split_at(pairs.len() / 2);
-        for pairs in [&gone[..ends.gone], &live[..ends.live]] {
-            let old = waiting.len();
-            waiting.resize(old + pairs.len() + 1, Head::default());
-            let places = &mut waiting[old..];
-            let late = &mut late[ends.late..][..=pairs.len()];
-            let (mut wait, mut done) = (0, 0);
-            out.extend(pairs.iter().map(|pair| {
-                places[wait] = pair.head;
-                late[done] = pair.head.key();
-                wait += usize::from(pair.head.left() != 0);
-                done += usize::from(pair.head.left() == 0);
-                pair.head.grant(pair.granted)
-            }));
-            waiting.truncate(old + wait);
-            ends.late += done;
-        }
+        out.extend_from_slice(&later[..ends.wait + ends.late]);
+        out.extend(live.iter().map(|pair| pair.head.grant(pair.granted)));
+        waiting.extend_from_slice(&wait[..ends.wait]);
+        waiting.extend(live.iter().map(|pair| pair.head));
     }
     /// Active pairs that got all, once they are settled.
     pub(super) fn done(&self) -> impl Iterator<Item = u32> {
@@ -321,8 +346,9 @@ impl Served {
     /// Memory in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        self.grants.capacity() * size_of::<Grant>()
-            + self.pairs.capacity() * size_of::<Pair>()
+        (self.grants.capacity() + self.later.capacity()) * size_of::<Grant>()
+            + self.live.capacity() * size_of::<Pair>()
+            + self.wait.capacity() * size_of::<Head>()
             + self.late.capacity() * 4
     }
 }
