@@ -394,7 +394,7 @@ fn the_growth_of_cubic_stays_as_computed_for_an_interval() {
         let mut cubic = Cubic::new(20, Standard::Rfc8312, interval);
         cubic.on_loss(Loss::Fast { flight: 20 }, Time::ZERO);
         let mut una = 0;
-        let mut round = |number: u64| {
+        let round = |number: u64| {
             for _ in 0..cubic.window() {
                 una += 1;
                 let ack = Ack { srtt: Time::us(100), ..ack(1, una, cubic.window()) };
@@ -402,7 +402,7 @@ fn the_growth_of_cubic_stays_as_computed_for_an_interval() {
             }
             cubic.window()
         };
-        (1..=24).map(|number| round(number)).collect::<Vec<_>>()
+        (1..=24).map(round).collect::<Vec<_>>()
     };
     let (always, seldom) = (course(Time::ZERO), course(Time::ms(2)));
     assert!(always[3] > 14 && always[18] >= 22, "{always:?}");
