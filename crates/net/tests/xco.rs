@@ -283,6 +283,7 @@ proptest! {
         bursts in prop::collection::vec((0usize..5, 0u32..5, 1u32..60, 0u64..20_000), 1..25),
     ) {
         let mode = if rates { Mode::RateLimit } else { Mode::Timeslice };
+        let work_conserving = work_conserving || rates;
         let mut world = World::new(&XcoSpec { work_conserving, ..strict(mode) }, 5, loss, seed);
         for &(src, dst, count, us) in bursts.iter().filter(|(src, dst, _, _)| *src != *dst as usize) {
             world.at(Time::us(us), Event::Burst { src, dst, count });

@@ -224,10 +224,8 @@ impl CircuitsSpec {
         }
         let usual = CircuitsSpec::default();
         if !demanding && self.demand != usual.demand {
-            return fail(
-                "demand",
-                "`demand` does nothing: this scheduler does not look at it".into(),
-            );
+            let why = "`demand` does nothing: this scheduler does not look at it";
+            return fail("demand", why.into());
         }
         if !demanding && self.report_ahead.is_some() {
             let why = "`report-ahead` does nothing: this scheduler does not look at demand";

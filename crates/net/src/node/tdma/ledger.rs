@@ -82,9 +82,10 @@ impl Ledger {
             return false;
         }
         let waiting = std::mem::take(&mut peer.waiting);
+        // What is for a host that has fallen silent is left out; one not heard of yet has no room so far.
+        let may_come = |peer: &Peer| peer.alive || !peer.started;
         let known = waiting.into_iter();
-        let known =
-            known.filter(|(dst, _)| self.peers.get(dst.at()).is_some_and(|peer| peer.alive));
+        let known = known.filter(|(dst, _)| self.peers.get(dst.at()).is_some_and(may_come));
         self.demand.replace(host, &known.collect::<Vec<_>>());
         self.demand.set_room(host, report.free);
         for round in scheduled {

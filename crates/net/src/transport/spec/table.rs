@@ -105,7 +105,8 @@ impl Table {
         let foreign = keys.iter().find(|(key, given)| *given && !knows(self.kind, key));
         match (foreign, self.kind) {
             (None, AlgorithmKind::Cubic)
-                if self.update_interval.is_some() && self.standard != Some(Standard::Rfc8312) =>
+                if self.update_interval.is_some_and(|interval| interval > Time::ZERO)
+                    && self.standard != Some(Standard::Rfc8312) =>
             {
                 Err("`update-interval` needs standard = \"rfc8312\"".into())
             }
