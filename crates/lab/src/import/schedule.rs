@@ -15,10 +15,11 @@ pub fn import(text: &str, name: &str, dilation: u64) -> Result<String, String> {
     let weeks = weeks.map_err(|why| format!("{name}: {why}"))?;
     let shown: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     Ok(format!(
-        "# The schedule in {shown}: {} racks, {} circuit switches. It belongs to the [[scheme]] before it.\n\
+        "# The schedule in {shown}: {} racks, {} circuit switch{}. It belongs to the [[scheme]] before it.\n\
          [scheme.control]\nkind = \"circuits\"\nscheduler = \"fixed\"\nschedule = \"\"\"\n{}\"\"\"\n",
         weeks[0].racks(),
         weeks.len(),
+        if weeks.len() == 1 { "" } else { "es" },
         emit(&weeks)
     ))
 }

@@ -340,7 +340,7 @@ mod tests {
             ),
         ] {
             let no = said(circuits, &scheme).unwrap_err();
-            assert!(no.contains(refused), "{scheme}: {no}");
+            assert_eq!(no.matches(refused).count(), 1, "{scheme}: {no}");
         }
         for scheme in [
             format!("{planned}\ncontrol-loss = 0.1"),
