@@ -62,7 +62,7 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
     // What is wrong in itself is found there once more.
-    let hybrid = graph.is_ok().then(|| super::hybrid::faults(scenario)).unwrap_or_default();
+    let hybrid = if graph.is_ok() { super::hybrid::faults(scenario) } else { vec![] };
     let new: Vec<SpecError> = hybrid.into_iter().filter(|fault| !faults.contains(fault)).collect();
     faults.extend(new);
     Checked { graph: graph.ok(), faults, notes }
