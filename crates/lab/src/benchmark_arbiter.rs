@@ -3,7 +3,7 @@
 
 use crate::benchmark::Row;
 use crate::usage;
-use slotline_net::control::fastpass::{Allocator, Grant, PathSelector, Policy};
+use slotline_net::control::fastpass::{Allocator, PathSelector, Policy};
 use slotline_net::rng::Stream;
 
 /// One case of the arbiter benchmark.
@@ -144,7 +144,6 @@ struct Block {
 /// their sizes in slots geometric (an exponential size in whole slots) with a mean of ten.
 struct Allocation {
     arbiter: Allocator,
-    grants: Vec<Grant>,
     stream: Stream,
     endpoints: u32,
     /// Mean time between flows in batches.
@@ -159,7 +158,6 @@ impl Allocation {
         let gap = FLOW_SLOTS / (load * f64::from(endpoints) * 64.0);
         Allocation {
             arbiter: arbiter.expect("these are few endpoints"),
-            grants: Vec::new(),
             stream: Stream::named(1, "bench.arbiter", 0),
             endpoints,
             gap,
@@ -176,9 +174,7 @@ impl Allocation {
             for &(src, dst, size) in flows {
                 self.arbiter.add_demand(src, dst, size).expect("these endpoints exist");
             }
-            self.grants.clear();
-            self.arbiter.allocate_batch(&mut self.grants);
-            std::hint::black_box(&self.grants);
+            std::hint::black_box(self.arbiter.next_batch());
         }
         let cpu_ns = (usage::thread_cpu_s() - began) * 1e9;
         let capacity = f64::from(self.endpoints) * f64::from(BATCHES * 64);

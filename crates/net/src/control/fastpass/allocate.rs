@@ -62,9 +62,12 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Whether a visit may depend on an equal share of an end; else it takes all that there is.
-    fn uses_shares(self) -> bool {
-        !matches!(self, Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH })
+    /// The least that a first visit takes, if that may depend on an equal share of an end; else it takes all there is.
+    fn least_share(self) -> Option<u32> {
+        match self {
+            Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH } => None,
+            Policy::MaxMin { quantum } => Some(quantum),
+        }
     }
 }
 
@@ -177,7 +180,7 @@ impl Allocator {
         Ok(Allocator {
             endpoints,
             policy,
-            ends: Ends::new(policy.uses_shares()),
+            ends: Ends::new(policy.least_share()),
             active: ActivePairs::new(endpoints),
             waiting: vec![Vec::new()],
             asked: Vec::new(),
@@ -206,30 +209,41 @@ impl Allocator {
     /// Endpoints that do not exist or are the same; more slots than can be counted.
     #[inline]
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
-        let endpoints = self.endpoints;
-        if let Some(&endpoint) = [src, dst].iter().find(|&&e| usize::from(e) >= endpoints) {
+        self.check(src, dst)?;
+        if slots == 0 {
+            return Ok(());
+        }
+        let head = Head::new(key(src, dst), slots);
+        if self.is_large || slots > LARGE {
+            return self.add_large(head);
+        }
+        self.asked.push(head);
+        self.ends.join(head);
+        Ok(())
+    }
+    /// Whether there are such endpoints.
+    #[inline]
+    fn check(&self, src: u16, dst: u16) -> Result<(), DemandError> {
+        let (endpoint, endpoints) = (src.max(dst), self.endpoints);
+        if usize::from(endpoint) >= endpoints {
             return Err(DemandError::Unknown { endpoint, endpoints });
         }
         if src == dst {
             return Err(DemandError::Itself(src));
         }
-        if slots == 0 {
-            return Ok(());
-        }
-        let head = Head::new(key(src, dst), slots);
-        self.is_large |= slots > LARGE;
-        if self.is_large {
-            let new =
-                self.active.ask(head.key(), slots).ok_or(DemandError::TooMuch { src, dst })?;
-            if !new {
-                return Ok(());
-            }
+        Ok(())
+    }
+    /// Demand joins that of its pair, if that is active, which becomes so otherwise.
+    #[cold]
+    fn add_large(&mut self, head: Head) -> Result<(), DemandError> {
+        self.is_large = true;
+        let (src, dst) = (head.src(), head.dst());
+        let new = self.active.ask(head.key(), head.left());
+        if new.ok_or(DemandError::TooMuch { src, dst })? {
             let class = self.tenants.as_ref().map_or(0, |tenants| tenants.class(src));
             self.waiting[class].push(head);
-        } else {
-            self.asked.push(head);
+            self.ends.join(head);
         }
-        self.ends.join(head);
         Ok(())
     }
     /// All pairs that asked since the last batch become active; demand of those that are joins theirs.
@@ -265,55 +279,60 @@ impl Allocator {
     }
     /// Allocates the next 64 timeslots and appends them to `out`.
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
+        out.extend_from_slice(self.next_batch());
+    }
+    /// Allocates the next 64 timeslots.
+    pub fn next_batch(&mut self) -> &[Grant] {
         self.open();
         self.is_large &= self.active_pairs() > 0;
         let crowd = self.active_pairs() / self.endpoints >= CROWD;
         if self.tenants.is_some() || self.policy == Policy::ShortestFirst || crowd {
             self.admit(|_| ());
         }
+        self.count(!crowd);
         let mut asked = std::mem::take(&mut self.asked);
         for class in 0..self.waiting.len() {
             // Taken out for the time of its service.
             let mut waiting = std::mem::take(&mut self.waiting[class]);
-            self.serve(&mut waiting, &mut asked, out);
+            self.serve(&mut waiting, &mut asked);
             self.waiting[class] = waiting;
         }
         self.asked = asked;
+        self.served.granted()
+    }
+    /// Each end's pairs are counted where visits look at shares, but not in a crowd, where they do not.
+    fn count(&mut self, shares: bool) {
+        let Allocator { endpoints, policy, ends, waiting, asked, .. } = self;
+        if !shares {
+            ends.count_no_more();
+        } else if policy.least_share().is_some() && !ends.counts() {
+            let pairs = waiting.iter().flatten().chain(asked.iter());
+            ends.count(*endpoints, pairs.copied());
+        }
     }
     /// All slots of the batch are free.
     pub(super) fn open(&mut self) {
         self.ends.renew(self.endpoints);
     }
     /// Serves pairs that wait, then those that asked, with what is free.
-    pub(super) fn serve(
-        &mut self,
-        waiting: &mut Vec<Head>,
-        asked: &mut Vec<Head>,
-        out: &mut Vec<Grant>,
-    ) {
+    pub(super) fn serve(&mut self, waiting: &mut Vec<Head>, asked: &mut Vec<Head>) {
         if self.policy == Policy::ShortestFirst {
             waiting.sort_unstable_by_key(|head| head.size());
         }
-        let mut from = self.serve_from(0, waiting, asked, out);
+        let mut from = self.serve_from(0, waiting, asked);
         while from < waiting.len() {
-            from = self.serve_from(from, waiting, &mut Vec::new(), out);
+            from = self.serve_from(from, waiting, &mut Vec::new());
         }
         if let Some(tenants) = &self.tenants {
             waiting.sort_by_key(|&head| !tenants.was_cut_short(head));
         }
     }
     /// Serves the waiting pairs behind place `from`. Returns where those are that became active again.
-    fn serve_from(
-        &mut self,
-        from: usize,
-        waiting: &mut Vec<Head>,
-        asked: &mut Vec<Head>,
-        out: &mut Vec<Grant>,
-    ) -> usize {
+    fn serve_from(&mut self, from: usize, waiting: &mut Vec<Head>, asked: &mut Vec<Head>) -> usize {
         let competing = waiting.len() - from + asked.len();
         self.first(waiting, from, asked, competing);
         self.rounds();
-        self.settle(waiting, out)
+        self.settle(waiting)
     }
     /// The first visit to the waiting pairs behind place `from` and to those that asked, where so many
     /// compete for slots.
@@ -325,19 +344,19 @@ impl Allocator {
         competing: usize,
     ) {
         let Allocator { endpoints, ends, active, tenants, served, .. } = self;
+        let counts = ends.counts();
         let first = First { waiting, from, asked, ends, active, served };
         if let Some(tenants) = tenants {
             return first.visits(|free, head, _| tenants.take(free, head));
         }
         // Where most endpoints have many pairs, an equal share is a slot or two: not worth a search.
-        let crowd = competing / *endpoints >= CROWD;
+        let crowd = competing / *endpoints >= CROWD || !counts;
         match self.policy {
             Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH } => {
-                first.visits(|free, head, _| lowest(free, head.left()))
+                first.visits(|free, head, _| lowest(free, head.left().min(BATCH)))
             }
-            Policy::MaxMin { quantum } if !crowd => first.visits(|free, head, ends| {
-                lowest(free, fair_share(head, ends).max(quantum).min(head.left()))
-            }),
+            Policy::MaxMin { .. } if !crowd => first
+                .visits(|free, head, ends| lowest(free, fair_share(head, ends).min(head.left()))),
             Policy::MaxMin { quantum: 1 } if competing / *endpoints < LARGE_CROWD => {
                 first.visits(|free, head, _| lowest_two(free, head.left() > 1))
             }
@@ -368,13 +387,15 @@ impl Allocator {
             }
         }
     }
-    /// Writes what was granted; who waits on does so behind `waiting`, in the order of service. Pairs
+    /// Grants what visits gave; who waits on does so behind `waiting`, in the order of service. Pairs
     /// that are done stop being active, or wait on, in this batch, for what they asked for since. Returns
     /// where these are.
-    pub(super) fn settle(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) -> usize {
+    pub(super) fn settle(&mut self, waiting: &mut Vec<Head>) -> usize {
         let Allocator { ends, active, served, since, .. } = self;
-        served.settle(waiting, out);
-        resume(served.done(), active, ends, waiting, since)
+        served.settle(waiting);
+        leave(served.at_once(), active, ends, since);
+        leave(served.late(), active, ends, since);
+        resume(active, ends, waiting, since)
     }
     /// Takes all that waits out, in the order of service, and appends it to `out`: for another allocator.
     pub fn take_waiting(&mut self, out: &mut Vec<Demand>) {
@@ -406,17 +427,25 @@ impl Allocator {
     }
 }
 
-/// Pairs that are done stop being active, or wait on for what they asked for since. Returns where these
-/// are.
-pub(super) fn resume(
+/// Pairs that are done stop being active. Those that asked for more since go to `since`.
+#[inline(always)]
+pub(super) fn leave(
     done: impl Iterator<Item = u32>,
+    active: &mut ActivePairs,
+    ends: &mut Ends,
+    since: &mut Vec<u32>,
+) {
+    active.finish(done.inspect(|&key| ends.leave(Head::new(key, 0))), since);
+}
+
+/// Pairs wait on for what they asked for since. Returns where these are.
+pub(super) fn resume(
     active: &mut ActivePairs,
     ends: &mut Ends,
     waiting: &mut Vec<Head>,
     since: &mut Vec<u32>,
 ) -> usize {
     let place = waiting.len();
-    active.finish(done.inspect(|&key| ends.leave(Head::new(key, 0))), since);
     for key in since.drain(..) {
         let head = Head::new(key, active.done(key));
         ends.join(head);

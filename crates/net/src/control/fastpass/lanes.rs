@@ -17,7 +17,6 @@ pub struct Lanes {
     owner: Vec<u16>,
     /// The lanes that come next: as source, as destination.
     next: Vec<[u16; 2]>,
-    grants: Vec<Grant>,
 }
 
 impl Lanes {
@@ -41,7 +40,7 @@ impl Lanes {
             first.push(owner.len() as u32);
         }
         let next = vec![[0, 0]; rates.len()];
-        Ok(Lanes { allocator, first, owner, next, grants: Vec::new() })
+        Ok(Lanes { allocator, first, owner, next })
     }
     fn rate(&self, endpoint: u16) -> u32 {
         self.first[usize::from(endpoint) + 1] - self.first[usize::from(endpoint)]
@@ -84,11 +83,9 @@ impl Lanes {
     /// Allocates the next 64 timeslots and appends them to `out`: grants to pairs of endpoints, of which
     /// one may have the same slot several times.
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
-        let Lanes { allocator, owner, grants, .. } = self;
-        grants.clear();
-        allocator.allocate_batch(grants);
+        let Lanes { allocator, owner, .. } = self;
         let owner = |lane: u16| owner[usize::from(lane)];
-        out.extend(grants.iter().map(|grant| Grant {
+        out.extend(allocator.next_batch().iter().map(|grant| Grant {
             src: owner(grant.src),
             dst: owner(grant.dst),
             slots: grant.slots,

@@ -34,15 +34,14 @@ impl From<Pair> for Head {
 /// What visits leave. The lists stay as long as they ever were, so that they are filled once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Served {
-    /// What those got that are done at once: active pairs, then pairs that asked since the last batch.
+    /// What was granted: first to active pairs that are done at once, then to pairs that asked since the last
+    /// batch and are, then to the others in the order of last visits.
     grants: Vec<Grant>,
     /// Those that may get more.
     live: Vec<Pair>,
-    /// What those got that cannot, in the order of last visits.
-    later: Vec<Grant>,
-    /// Those of them that wait on.
+    /// Those that cannot and wait on, in the order of last visits.
     wait: Vec<Head>,
-    /// Those that are done.
+    /// Those that are done later.
     late: Vec<u32>,
     ends: Lengths,
 }
@@ -50,9 +49,10 @@ pub(super) struct Served {
 /// How much of the lists is in use.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lengths {
-    /// Grants to active pairs, which stop being active.
-    done: usize,
     grants: usize,
+    /// Where the grants of these visits begin, and where those end that went to active pairs at once.
+    before: usize,
+    done: usize,
     live: usize,
     wait: usize,
     late: usize,
@@ -75,7 +75,7 @@ impl First<'_> {
     /// Visits all of them. A visit takes what `take` chooses of the free slots, and says how many that is.
     pub(super) fn visits(self, mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32)) {
         let First { waiting, from, asked, ends, active, served } = self;
-        served.clear(waiting.len() - from + asked.len());
+        served.begin(waiting.len() - from + asked.len());
         served.first(waiting, from, ends, &mut take);
         served.asked(asked, waiting, ends, active, &mut take);
     }
@@ -170,17 +170,14 @@ impl Later<'_> {
 }
 
 impl Served {
-    /// Nothing has been granted; there is room for so many pairs.
-    fn clear(&mut self, pairs: usize) {
-        if self.late.len() < pairs + CHUNK {
-            let length = pairs + pairs / 2 + CHUNK;
-            self.grants.resize(length, Grant::default());
-            self.live.resize(length, Pair::default());
-            self.later.resize(length, Grant::default());
-            self.wait.resize(length, Head::default());
-            self.late.resize(length, 0);
-        }
-        self.ends = Lengths::default();
+    /// Visits to so many pairs begin. What was granted to others before them stays.
+    fn begin(&mut self, pairs: usize) {
+        let Lengths { grants, .. } = self.ends;
+        grow(&mut self.grants, grants + pairs);
+        grow(&mut self.live, pairs);
+        grow(&mut self.wait, pairs);
+        grow(&mut self.late, pairs);
+        self.ends = Lengths { grants, before: grants, ..Lengths::default() };
     }
     /// The lists from where they are free.
     #[inline(always)]
@@ -309,6 +306,7 @@ impl Served {
             let Later { kept, waiting, done, .. } = later;
             few = waiting + done > CHUNK - MANY_LATER;
             self.ends.live += kept;
+            self.ends.grants += waiting + done;
             self.ends.wait += waiting;
             self.ends.late += done;
         }
@@ -316,10 +314,10 @@ impl Served {
     /// The lists from where they are free.
     #[inline(always)]
     fn later(&mut self) -> Later<'_> {
-        let Lengths { live, wait, late, .. } = self.ends;
+        let Lengths { grants, live, wait, late, .. } = self.ends;
         Later {
             live: self.live[live..].first_chunk_mut().expect(ROOM),
-            grants: self.later[wait + late..].first_chunk_mut().expect(ROOM),
+            grants: self.grants[grants..].first_chunk_mut().expect(ROOM),
             wait: self.wait[wait..].first_chunk_mut().expect(ROOM),
             late: self.late[late..].first_chunk_mut().expect(ROOM),
             kept: 0,
@@ -327,29 +325,43 @@ impl Served {
             done: 0,
         }
     }
-    /// Writes what was granted; who waits on does so behind `waiting`, in the order of service.
+    /// Grants what those got that may get more. Who waits on does so behind `waiting`, in the order of service.
     #[inline(never)]
-    pub(super) fn settle(&mut self, waiting: &mut Vec<Head>, out: &mut Vec<Grant>) {
-        let Served { grants, live, later, wait, ends, .. } = self;
+    pub(super) fn settle(&mut self, waiting: &mut Vec<Head>) {
+        let Served { grants, live, wait, ends, .. } = self;
         let live = &live[..ends.live];
-        out.extend_from_slice(&grants[..ends.grants]);
-        out.extend_from_slice(&later[..ends.wait + ends.late]);
-        out.extend(live.iter().map(|pair| pair.head.grant(pair.granted)));
+        let places = grants[ends.grants..].iter_mut().zip(live);
+        places.for_each(|(place, pair)| *place = pair.head.grant(pair.granted));
+        ends.grants += live.len();
         waiting.extend_from_slice(&wait[..ends.wait]);
         waiting.extend(live.iter().map(|pair| pair.head));
     }
-    /// Active pairs that got all, once they are settled.
-    pub(super) fn done(&self) -> impl Iterator<Item = u32> {
-        let at_once = self.grants[..self.ends.done].iter().map(|grant| key(grant.src, grant.dst));
-        at_once.chain(self.late[..self.ends.late].iter().copied())
+    /// All that was granted since the last call.
+    pub(super) fn granted(&mut self) -> &[Grant] {
+        &self.grants[..std::mem::take(&mut self.ends.grants)]
+    }
+    /// Active pairs that got all at their first visit.
+    pub(super) fn at_once(&self) -> impl Iterator<Item = u32> {
+        self.grants[self.ends.before..self.ends.done].iter().map(|grant| key(grant.src, grant.dst))
+    }
+    /// Those that got all later.
+    pub(super) fn late(&self) -> impl Iterator<Item = u32> {
+        self.late[..self.ends.late].iter().copied()
     }
     /// Memory in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        (self.grants.capacity() + self.later.capacity()) * size_of::<Grant>()
+        self.grants.capacity() * size_of::<Grant>()
             + self.live.capacity() * size_of::<Pair>()
             + self.wait.capacity() * size_of::<Head>()
             + self.late.capacity() * 4
+    }
+}
+
+/// There is room for so many, and a chunk.
+fn grow<T: Clone + Default>(list: &mut Vec<T>, used: usize) {
+    if list.len() < used + CHUNK {
+        list.resize(used + used / 2 + CHUNK, T::default());
     }
 }
 

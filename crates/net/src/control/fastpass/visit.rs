@@ -45,27 +45,34 @@ impl Head {
     }
 }
 
-/// A word per endpoint for each of four things, as long as there are numbers: no access needs a check, and all
-/// are found from one place. What no endpoint uses is never touched and takes no memory.
-type Words = Box<[u64; 4 * MOST_ENDPOINTS]>;
+/// A word per endpoint for each of four things, as long as there are numbers, and a table: no access needs a
+/// check, and all are found from one place. What no endpoint uses is never touched and takes no memory.
+type Words = Box<[u64; SHARES + 64]>;
 
 /// Where slots of the batch begin in which a source is free, and a destination.
 const FREE: [usize; 2] = [0, MOST_ENDPOINTS];
 /// Where the active pairs of a source are counted, and of a destination.
 const PAIRS: [usize; 2] = [2 * MOST_ENDPOINTS, 3 * MOST_ENDPOINTS];
+/// Where the table begins of what 1, 2, ... pairs at one end can have of a batch each.
+const SHARES: usize = 4 * MOST_ENDPOINTS;
 
 /// Sources and destinations.
 #[derive(Clone, Debug)]
 pub(super) struct Ends {
     words: Words,
-    /// Whether anybody asks for an equal share of an end, so that its pairs are to be counted.
-    shares: bool,
+    /// Whether each end's pairs are counted: where anybody asks for an equal share of it.
+    counts: bool,
 }
 
 impl Ends {
-    pub(super) fn new(shares: bool) -> Ends {
-        let words = vec![0; 4 * MOST_ENDPOINTS].into_boxed_slice();
-        Ends { words: words.try_into().expect("it has that length"), shares }
+    /// `least` is the smallest share, where anybody asks for one.
+    pub(super) fn new(least: Option<u32>) -> Ends {
+        let mut words = vec![0; SHARES + 64];
+        for (pairs, share) in (1..).zip(&mut words[SHARES + 1..]) {
+            *share = (BATCH / pairs).max(least.unwrap_or(1)).into();
+        }
+        let words = words.into_boxed_slice().try_into().expect("it has that length");
+        Ends { words, counts: least.is_some() }
     }
     /// All slots of the batch are free, at so many endpoints.
     pub(super) fn renew(&mut self, endpoints: usize) {
@@ -85,7 +92,7 @@ impl Ends {
     }
     #[inline(always)]
     pub(super) fn join(&mut self, head: Head) {
-        if self.shares {
+        if self.counts {
             head.places(PAIRS).into_iter().for_each(|at| self.words[at] += 1);
         }
     }
@@ -95,9 +102,22 @@ impl Ends {
     }
     #[inline(always)]
     pub(super) fn leave_if(&mut self, leaves: bool, head: Head) {
-        if self.shares {
+        if self.counts {
             head.places(PAIRS).into_iter().for_each(|at| self.words[at] -= u64::from(leaves));
         }
+    }
+    /// Whether each end's pairs are counted.
+    pub(super) const fn counts(&self) -> bool {
+        self.counts
+    }
+    pub(super) fn count_no_more(&mut self) {
+        self.counts = false;
+    }
+    /// Counts these pairs, and from now on those that come and go.
+    pub(super) fn count(&mut self, endpoints: usize, pairs: impl Iterator<Item = Head>) {
+        PAIRS.iter().for_each(|&from| self.words[from..][..endpoints].fill(0));
+        self.counts = true;
+        pairs.for_each(|head| self.join(head));
     }
     /// The active pairs of each endpoint: as a source (upper half), as a destination.
     pub(super) fn loads(&self, endpoints: usize) -> impl Iterator<Item = u64> {
@@ -114,24 +134,12 @@ impl Ends {
     }
 }
 
-/// `SHARES[pairs]`: what `pairs` pairs at one endpoint can have of a batch each.
-static SHARES: [u8; 64] = shares();
-
-const fn shares() -> [u8; 64] {
-    let mut shares = [0; 64];
-    let mut pairs = 1;
-    while pairs < 64 {
-        shares[pairs] = (BATCH as usize / pairs) as u8;
-        pairs += 1;
-    }
-    shares
-}
-
-/// What max-min fairness gives a pair of a batch at least: an equal share of the end that has more pairs.
+/// What a first visit takes: what max-min fairness gives a pair of a batch at least, which is an equal share of the
+/// end that has more pairs, or the quantum.
 #[inline(always)]
 pub(super) fn fair_share(head: Head, ends: &Ends) -> u32 {
     let [src, dst] = head.places(PAIRS).map(|at| ends.words[at]);
-    SHARES[src.max(dst).min(63) as usize].into()
+    ends.words[SHARES + src.max(dst).min(63) as usize] as u32
 }
 
 /// Demand joins that of its pair, which is active. Returns whether there was room for it.

@@ -2,7 +2,7 @@
 //! own. The steps of [`super::split`].
 
 use super::active::ActivePairs;
-use super::allocate::{Allocator, DemandError, Grant, Policy, resume};
+use super::allocate::{Allocator, DemandError, Grant, Policy, leave, resume};
 use super::keys::Keys;
 use super::visit::{Head, key};
 
@@ -79,7 +79,8 @@ impl Way {
         // An equal share is what keeps sets from harming each other: looked for as long as it is two slots.
         // No second visit now, not even where there is more to get. Who goes on with what joined comes last.
         allocator.first(&mut waiting, 0, &mut Vec::new(), *all / EQUAL);
-        allocator.settle(&mut waiting, out);
+        allocator.settle(&mut waiting);
+        out.extend_from_slice(allocator.served.granted());
         lent.extend(waiting.drain(..).map(|head| with_joined(head, joined, &mut allocator.active)));
         joined.clear();
         allocator.waiting[0] = waiting;
@@ -96,9 +97,11 @@ impl Way {
         }
         allocator.first(guests, 0, &mut Vec::new(), *all);
         allocator.rounds();
-        allocator.served.settle(guests, out);
+        allocator.served.settle(guests);
         rest.extend_from_slice(done);
-        rest.extend(allocator.served.done().map(|key| Head::new(key, 0).0));
+        let done = allocator.served.at_once().chain(allocator.served.late());
+        rest.extend(done.map(|key| Head::new(key, 0).0));
+        out.extend_from_slice(allocator.served.granted());
         rest.extend(guests.iter().map(|head| head.0));
     }
     /// Takes back what was lent, and serves it with what is left of the batch. Pairs that go on with
@@ -113,8 +116,10 @@ impl Way {
         waiting.extend(left.iter().map(|&head| Head(head)));
         let Allocator { active, ends, since, .. } = allocator;
         let done = done.iter().map(|&head| Head(head).key());
-        resume(done, active, ends, &mut waiting, since);
-        allocator.serve(&mut waiting, &mut Vec::new(), out);
+        leave(done, active, ends, since);
+        resume(active, ends, &mut waiting, since);
+        allocator.serve(&mut waiting, &mut Vec::new());
+        out.extend_from_slice(allocator.served.granted());
         allocator.waiting[0] = waiting;
     }
 }

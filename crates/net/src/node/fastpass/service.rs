@@ -171,7 +171,7 @@ impl Service {
         let session = &mut self.sessions[usize::from(src)];
         // Fewer are wanted where the endpoint has begun again since.
         let wanted = session.wanted(dst.into());
-        let slots = lowest(slots, wanted);
+        let slots = lowest(slots, wanted.min(64));
         self.counters.denied += u64::from(placed.slots.count_ones() - slots.count_ones());
         if slots != 0 && session.grant(dst.into(), path, self.base, slots).is_ok() {
             self.given_at.get_or_insert(now);
