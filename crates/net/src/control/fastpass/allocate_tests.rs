@@ -66,6 +66,7 @@ proptest! {
             let left: Book = allocator.backlog().map(|(s, d, k)| ((s, d), k)).collect();
             prop_assert_eq!(&left, &book);
             prop_assert_eq!(allocator.active_pairs(), book.len());
+            prop_assert!(allocator.counts_are_right());
         }
     }
 }
@@ -174,6 +175,22 @@ proptest! {
         }
         prop_assert_eq!(grants, plain);
     }
+}
+
+/// Pairs are not counted in a crowd, and are again when it is gone.
+#[test]
+fn pairs_are_counted_again_after_a_crowd() {
+    let mut allocator = Allocator::new(20, Policy::MaxMin { quantum: 4 }).unwrap();
+    for (src, step) in (0..20u16).flat_map(|src| (1..20).map(move |step| (src, step))) {
+        allocator.add_demand(src, (src + step) % 20, 4 * u32::from(step)).unwrap();
+    }
+    let mut counted = Vec::new();
+    while allocator.active_pairs() > 0 {
+        allocator.next_batch();
+        counted.push(allocator.ends.counts());
+        assert!(allocator.counts_are_right());
+    }
+    assert_eq!((counted[0], counted.last()), (false, Some(&true)), "{counted:?}");
 }
 
 /// All pairs want everything, for ever: each gets a slot within the bound, and long shares are equal.
@@ -291,6 +308,15 @@ fn what_cannot_be_served_is_refused() {
 }
 
 impl Allocator {
+    /// Whether the pairs counted at each end, if they are, are those that wait.
+    fn counts_are_right(&self) -> bool {
+        let mut loads = vec![0; self.endpoints];
+        for head in self.waiting.iter().flatten().chain(&self.asked) {
+            loads[usize::from(head.src())] += 1 << 32;
+            loads[usize::from(head.dst())] += 1;
+        }
+        !self.ends.counts() || self.ends.loads(self.endpoints).eq(loads)
+    }
     /// Memory in bytes.
     fn bytes(&self) -> usize {
         let heads: usize = self.waiting.iter().map(Vec::capacity).sum();
