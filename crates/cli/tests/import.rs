@@ -66,12 +66,12 @@ const STAR: &str = "kind = \"star\"\nhosts = 128";
 #[test]
 fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
     for (kind, file, note) in [
-        ("htsim-cm", "lab/tests/data/htsim/allreduce.cm", "taken for picoseconds"),
-        ("htsim-cm", "lab/tests/data/htsim/incast.cm", "taken for picoseconds"),
-        ("hpcc-flows", "lab/tests/data/hpcc/flow.txt", "2 lines behind them are left out"),
-        ("hpcc-fct", "lab/tests/data/hpcc/fct.txt", "hexadecimal addresses"),
-        ("goal", "lab/tests/data/goal/allreduce.goal", ""),
-        ("pcap", "formats/tests/data/captures/mix.pcapng", "2 flows were UDP"),
+        ("htsim-cm", "study/lab/tests/data/htsim/allreduce.cm", "taken for picoseconds"),
+        ("htsim-cm", "study/lab/tests/data/htsim/incast.cm", "taken for picoseconds"),
+        ("hpcc-flows", "study/lab/tests/data/hpcc/flow.txt", "2 lines behind them are left out"),
+        ("hpcc-fct", "study/lab/tests/data/hpcc/fct.txt", "hexadecimal addresses"),
+        ("goal", "study/lab/tests/data/goal/allreduce.goal", ""),
+        ("pcap", "model/formats/tests/data/captures/mix.pcapng", "2 flows were UDP"),
         ("sizes", "../data/distributions/websearch.txt", "read as per cent"),
     ] {
         let folder = Folder::new(&kind.replace('/', "-"));
@@ -97,7 +97,7 @@ fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
 #[test]
 fn traces_are_written_exactly() {
     let folder = Folder::new("exact");
-    folder.bring("lab/tests/data/hpcc/flow.txt").bring("lab/tests/data/hpcc/topology.txt");
+    folder.bring("study/lab/tests/data/hpcc/flow.txt").bring("study/lab/tests/data/hpcc/topology.txt");
     let import = "hpcc-flows flow.txt --topology topology.txt --priorities -o part.toml";
     let (code, _, said) = folder.import(import);
     assert_eq!(code, 0, "{said}");

@@ -1,0 +1,70 @@
+//! From a scenario's text to what its run leaves.
+
+use slotline_lab::build::{Assembly, build};
+use slotline_lab::record::{FlowRow, RunRecord};
+use slotline_lab::run::Jobs;
+use slotline_lab::scenario::{Loaded, Scenario};
+use slotline_net::node::Node;
+use slotline_net::node::host::FlowResult;
+use slotline_net::time::Time;
+use slotline_sim::{Network, Options, Outcome, Place, Watch, run};
+use std::path::Path;
+
+/// Reads a scenario as if its file lay beside the traces.
+pub fn load(text: &str) -> Loaded {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../data/traces/scenario.toml");
+    Scenario::parse(&file, text.to_string()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// All runs of a scenario, on `threads` threads.
+pub fn records(text: &str, threads: usize) -> Vec<RunRecord> {
+    let loaded = load(text);
+    Jobs::of(&loaded).run(&loaded, threads).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The network of a scenario's first scheme, not yet run.
+pub fn assemble(text: &str, seed: u64) -> Assembly {
+    let loaded = load(text);
+    let files = |name: &str| loaded.file(name);
+    build(&loaded.scenario, 0, seed, &files).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Runs until nothing happens any more.
+pub fn drain(network: Network, threads: usize) -> Outcome {
+    run(network, Options { threads, end: Time::MAX, completions: u64::MAX }, &Watch::default())
+}
+
+/// The node of type `N` at place `at` of an outcome.
+pub fn node<N: Node + 'static>(outcome: &Outcome, at: usize) -> &N {
+    let found = match &outcome.places[at] {
+        Place::Node(node) => node.as_any().downcast_ref(),
+        _ => None,
+    };
+    found.expect("the node that the test put there")
+}
+
+/// How long a flow took, in picoseconds.
+pub fn fct_ps(flow: &FlowRow) -> u64 {
+    assert!(flow.finished(), "unfinished: {flow:?}");
+    flow.finish_ps - flow.start_ps
+}
+
+/// Mean completion time of a run's flows in milliseconds.
+pub fn mean_fct_ms(run: &RunRecord) -> f64 {
+    mean(run.flows.iter().map(|flow| fct_ps(flow) as f64 * 1e-9))
+}
+
+/// The mean of some values.
+pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = values.fold((0.0, 0u32), |(sum, n), value| (sum + value, n + 1));
+    sum / f64::from(n)
+}
+
+/// What all hosts of an outcome know of their flows.
+pub fn results(outcome: &Outcome) -> Vec<FlowResult> {
+    let host = |place: &Place| match place {
+        Place::Host(host) => host.results().collect(),
+        _ => Vec::new(),
+    };
+    outcome.places.iter().flat_map(host).collect()
+}
