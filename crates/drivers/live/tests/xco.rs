@@ -2,17 +2,15 @@
 //! once by the wall clock over UDP. Nobody among them can tell which.
 
 use slotline_net::aqm::spec::QueueSpec;
-use slotline_net::control::Network as Known;
-use slotline_net::control::xco::spec::XcoSpec;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, FlowId, HostId, NodeId, PortId};
-use slotline_net::node::controller::Controller;
 use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
 use slotline_net::node::notify::Senders;
 use slotline_net::node::station::Loss;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::node::{Census, Cx, Node};
 use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::scheme::Network as Known;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind, StarSpec, TopologySpec};
 use slotline_net::transport::TransportSpec;
@@ -20,6 +18,8 @@ use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{Carrier, Conn, Flow, Machines, Role, Start, Traffic};
 use slotline_sim::{Options, Place, Queue, Watch};
+use slotline_xco::node::controller::Controller;
+use slotline_xco::spec::XcoSpec;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;

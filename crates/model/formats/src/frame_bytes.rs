@@ -6,7 +6,6 @@
 //! zeros.
 
 use slotline_net::frame::{CE, CWR, ECE, ECT, Kind, PUSH, Packet, Span};
-use slotline_net::wire::xco;
 
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
@@ -68,7 +67,7 @@ pub fn frame(
         Kind::Data | Kind::Ack => tcp(packet, src, layout, byte_of),
         Kind::Datagram => udp(packet, src, ip, ports(packet.flow)),
         Kind::Control => {
-            let ip = packet.len.saturating_sub(xco::OVERHEAD);
+            let ip = packet.len.saturating_sub(slotline_net::wire::ETHERNET_OVERHEAD);
             udp(packet, src, ip, (CONTROL_PORT, CONTROL_PORT))
         }
         Kind::Pause => pause(packet, port),

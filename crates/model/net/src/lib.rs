@@ -7,17 +7,15 @@
 #![warn(missing_docs)]
 
 pub mod aqm;
-pub mod control;
 pub mod error;
 pub mod frame;
 pub mod histogram;
-pub mod hybrid;
 pub mod id;
 pub mod node;
-pub mod placement;
 pub mod rng;
 pub mod route;
 pub mod schema;
+pub mod scheme;
 pub mod time;
 pub mod topology;
 pub mod transport;

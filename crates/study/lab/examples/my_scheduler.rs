@@ -8,8 +8,8 @@ use slotline_lab::record::RunSet;
 use slotline_lab::run::Jobs;
 use slotline_lab::scenario::{Scenario, ScenarioError};
 use slotline_lab::scheduler::Scheduler;
-use slotline_net::control::{Control, Decision, News, Plan};
 use slotline_net::id::HostId;
+use slotline_net::scheme::{Control, Decision, News, Plan};
 use slotline_net::time::Time;
 use std::error::Error;
 use std::path::Path;
@@ -107,8 +107,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 mod tests {
     use super::*;
     use slotline_lab::record::RunRecord;
-    use slotline_net::control::xco::spec::XcoSpec;
-    use slotline_net::control::{ControlSpec, Network};
+    use slotline_net::scheme::Network;
+    use slotline_schemes::ControlSpec;
+    use slotline_xco::spec::XcoSpec;
 
     const H: fn(u32) -> HostId = HostId;
 

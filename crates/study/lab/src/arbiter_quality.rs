@@ -1,7 +1,7 @@
 //! How good the arbiter's schedules are: against the largest matchings, and against exact max-min fairness.
 
 use crate::benchmark::Row;
-use slotline_net::control::fastpass::{Allocator, Grant, Policy};
+use slotline_fastpass::{Allocator, Grant, Policy};
 use slotline_net::rng::Stream;
 
 /// Pairs of endpoints.

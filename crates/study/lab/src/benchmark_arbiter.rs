@@ -3,7 +3,7 @@
 
 use crate::benchmark::Row;
 use crate::usage;
-use slotline_net::control::fastpass::{Allocator, PathSelector, Policy};
+use slotline_fastpass::{Allocator, PathSelector, Policy};
 use slotline_net::rng::Stream;
 
 /// One case of the arbiter benchmark.

@@ -4,13 +4,13 @@
 
 use crate::benchmark::Row;
 use crate::usage;
-use slotline_net::control::fastpass::{Allocator, Choice, Grant, PathSelector, Policy, by_slot};
-use slotline_net::control::fcp::{
+use slotline_fastpass::fcp::{
     ArbiterEvent, ArbiterSession, Awards, Config, EndpointSession, Mail, hand_out, take_in,
 };
+use slotline_fastpass::wire::fcp::{self, Key};
+use slotline_fastpass::{Allocator, Choice, Grant, PathSelector, Policy, by_slot};
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
-use slotline_net::wire::fcp::{self, Key};
 
 /// One case: endpoints at 10 Gbit/s, in racks of 32.
 #[derive(Clone, Copy, PartialEq, Debug)]

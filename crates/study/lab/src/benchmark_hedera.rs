@@ -3,17 +3,18 @@
 
 use crate::benchmark::Row;
 use crate::usage;
-use slotline_net::control::hedera::{HederaSpec, Scheduler};
-use slotline_net::control::{Control, Decision, FlowCount, Map, Network, News, Plan};
-use slotline_net::id::{ConnId, HostId};
-use slotline_net::placement::{
+use slotline_hedera::placement::{
     Annealing, Estimator, Fabric, Flow, best, bijective, default_c, first_fit, max_min,
 };
+use slotline_hedera::wire::{Body, MAX_FLOWS, MAX_PATHS, Message};
+use slotline_hedera::{HederaSpec, Scheduler};
+use slotline_net::id::{ConnId, HostId};
 use slotline_net::rng::{Stream, mix64};
 use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::scheme::{Control, Decision, FlowCount, Map, Network, News, Plan};
 use slotline_net::time::Time;
 use slotline_net::topology::{FatTreeSpec, TopologySpec};
-use slotline_net::wire::hedera::{Body, MAX_FLOWS, MAX_PATHS, Message, OVERHEAD};
+use slotline_net::wire::ETHERNET_OVERHEAD;
 use std::sync::Arc;
 
 /// One case of the Hedera benchmark, in a fat-tree of `k` pods.
@@ -197,7 +198,7 @@ fn on_link(bytes: f64) -> f64 {
 fn on_wire(messages: impl Iterator<Item = (HostId, Body)>) -> f64 {
     let bytes = |(host, body)| {
         let message = Message { host, seq: u32::MAX, body };
-        f64::from(OVERHEAD) + message.emit().len().max(46) as f64
+        f64::from(ETHERNET_OVERHEAD) + message.emit().len().max(46) as f64
     };
     messages.map(bytes).sum()
 }

@@ -8,8 +8,8 @@
 
 use crate::benchmark::Row;
 use crate::benchmark_arbiter::arrivals;
+use slotline_fastpass::{PathSelector, Policy};
 use slotline_live::pipeline::{Demand, Intake, Permits, Port, Refusal, Setup, run};
-use slotline_net::control::fastpass::{PathSelector, Policy};
 use std::time::Instant;
 
 /// One case of the pipeline benchmark: random flows among racks of 32 hosts that are joined by 32

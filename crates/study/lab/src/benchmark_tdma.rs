@@ -3,11 +3,11 @@
 
 use crate::benchmark::Row;
 use crate::usage;
-use slotline_net::control::Network;
-use slotline_net::control::tdma::{Demand, Round, RoundScheduler, RoundSpec, SchedulerKind};
 use slotline_net::id::HostId;
 use slotline_net::rng::mix32;
+use slotline_net::scheme::Network;
 use slotline_net::units::Rate;
+use slotline_tdma::{Demand, Round, RoundScheduler, RoundSpec, SchedulerKind};
 
 /// A network of 10 Gbit/s hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

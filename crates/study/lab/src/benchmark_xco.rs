@@ -3,12 +3,12 @@
 
 use crate::benchmark::Row;
 use crate::usage;
-use slotline_net::control::xco::spec::{Fairness, XcoSpec};
-use slotline_net::control::{Control, Decision, Network, News, Plan};
 use slotline_net::id::HostId;
 use slotline_net::rng::Stream;
+use slotline_net::scheme::{Control, Decision, Network, News, Plan};
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
+use slotline_xco::spec::{Fairness, XcoSpec};
 
 /// One case: a tree of racks of 20 hosts, rows of 10 racks and one core switch; links of hosts at
 /// 1 Gbit/s, all others at 10. One half of the hosts sends to the other half.

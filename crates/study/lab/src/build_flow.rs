@@ -2,12 +2,12 @@
 
 use crate::build::{self, Files};
 use crate::scenario::{EngineSpec, FlowSpec, RatesSpec, Scenario};
-use slotline_net::control::{Map, PerFlow};
 use slotline_net::error::SpecError;
 use slotline_net::id::NodeId;
 use slotline_net::node::Change;
 use slotline_net::node::host::Plan;
 use slotline_net::route::Routes;
+use slotline_net::scheme::{Map, PerFlow};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Wiring};
 use slotline_net::units::Rate;
@@ -74,7 +74,7 @@ pub struct Parts {
     /// Ports that are sampled.
     pub sampled: Vec<(NodeId, slotline_net::id::PortId)>,
     /// The central scheme.
-    pub system: Option<Box<dyn slotline_net::control::System>>,
+    pub system: Option<Box<dyn slotline_net::scheme::System>>,
 }
 
 /// Other routes are told to many nodes; flows need to hear of them once. Routes are always those of the

@@ -1,16 +1,15 @@
 //! The switches of a hybrid fabric: from a scheme to nodes.
 
 use crate::scenario::SchemeSpec;
-use slotline_net::control::ControlSpec;
-use slotline_net::control::circuits::{CircuitsSpec, Course};
-use slotline_net::error::SpecError;
-use slotline_net::hybrid::{Agenda, DemandKind, Leads, Ledger, RackDay, VoqSpec};
-use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::host::Plan;
-use slotline_net::node::hybrid::{
+use slotline_hybrid::control::{CircuitsSpec, Course};
+use slotline_hybrid::node::{
     CircuitScheduler, CircuitSwitch, Circuits, PacketSwitch, Patched, PatchedConfig,
     SchedulerConfig, Tor, TorConfig, Weekly,
 };
+use slotline_hybrid::{Agenda, DemandKind, Leads, Ledger, RackDay, VoqSpec};
+use slotline_net::error::SpecError;
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::host::Plan;
 use slotline_net::node::station::Loss;
 use slotline_net::node::switch::Switch;
 use slotline_net::rng::Stream;
@@ -18,6 +17,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{HybridSpec, Link, Role, Roles, TopologySpec};
 use slotline_net::units::Pace;
 use slotline_net::workload::WorkloadSpec;
+use slotline_schemes::ControlSpec;
 use slotline_sim::Place;
 use std::sync::Arc;
 

@@ -5,12 +5,12 @@ use crate::record::{
     Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow, LimitRow, NEVER,
     PortRow, RunRecord, SampleRow, StoppedRow, VoqRow,
 };
+use slotline_hybrid::VoqStats;
+use slotline_hybrid::node::{Patched, Tor};
 use slotline_net::histogram::Histogram;
-use slotline_net::hybrid::VoqStats;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::bump::{Bumped, Estimate, Limited};
 use slotline_net::node::host::{FlowResult, Plan};
-use slotline_net::node::hybrid::{Patched, Tor};
 use slotline_net::node::switch::Switch;
 use slotline_net::node::{Fault, Node, Part, Stopped, Tally};
 use slotline_net::route::Routes;

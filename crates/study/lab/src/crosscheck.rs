@@ -8,7 +8,7 @@ use crate::scenario::{EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
 use crate::summary::{EngineTotal, Summary};
 use serde::Serialize;
 use slotline_net::aqm::spec::QueueSpec;
-use slotline_net::control::ControlSpec;
+use slotline_schemes::ControlSpec;
 
 /// What both engines say of one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]

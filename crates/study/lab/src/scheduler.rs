@@ -1,9 +1,10 @@
 //! A central scheduler that comes from the calling program instead of a scenario.
 
 use crate::scenario::{Loaded, ScenarioError};
-use slotline_net::control::system::Make;
-use slotline_net::control::{Control, ControlSpec, Network};
 use slotline_net::error::SpecError;
+use slotline_net::scheme::system::Make;
+use slotline_net::scheme::{Control, Network};
+use slotline_schemes::ControlSpec;
 use std::fmt;
 use std::sync::Arc;
 

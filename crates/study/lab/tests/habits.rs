@@ -13,7 +13,8 @@ const MEDIAN_FUNCTION: usize = 10;
 const MANY_FUNCTIONS: usize = 50;
 
 /// Crates that know neither time nor the outside world.
-const PURE: [&str; 4] = ["circuits", "formats", "net", "sim"];
+const PURE: [&str; 10] =
+    ["circuits", "formats", "net", "sim", "xco", "tdma", "fastpass", "hedera", "hybrid", "schemes"];
 const OUTSIDE_WORLD: [&str; 10] = [
     "Instant",
     "SystemTime",

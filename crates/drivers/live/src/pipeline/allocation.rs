@@ -3,7 +3,7 @@
 use super::Demand;
 use super::message::{Inlet, Outlet};
 use super::stage::{Stage, Step};
-use slotline_net::control::fastpass::{Grant, Way};
+use slotline_fastpass::{Grant, Way};
 
 /// The places of a round at which a way may have to wait.
 #[derive(Clone, Copy)]

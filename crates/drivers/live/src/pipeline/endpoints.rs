@@ -4,7 +4,7 @@
 use super::message::{Inlet, Outlet};
 use super::stage::{Stage, Step};
 use super::{Demand, Intake, Permits, Port, Refusal};
-use slotline_net::control::fastpass::{Choice, way_of};
+use slotline_fastpass::{Choice, way_of};
 
 /// One port and its place in the pipeline.
 pub(super) struct Communication<'a, P> {

@@ -11,12 +11,12 @@
 //! A *port* speaks with some of the endpoints, over FCP or whatever its implementation does. Time goes
 //! in *rounds*: the demand of a round is everything that ports handed in for it, and a round is one
 //! batch of 64 timeslots for each way of the allocation
-//! ([`slotline_net::control::fastpass::split`]). Each stage is a state machine that never waits; rings
+//! ([`slotline_fastpass::split`]). Each stage is a state machine that never waits; rings
 //! without locks lie between them; a thread runs some of the stages in turn.
 //!
 //! **Deterministic.** A stage reads its rings in an order that does not depend on when something
 //! comes. So the same demand gives the same permits, byte by byte, on any number of threads, and the
-//! allocation is that of [`slotline_net::control::fastpass::Ways`].
+//! allocation is that of [`slotline_fastpass::Ways`].
 //!
 //! **Bounded.** A port is asked for a round when all but [`Setup::depth`] - 1 of those before it have been
 //! delivered: a slow port slows demand down, and what is under way is never more than `depth` rounds. Within
@@ -36,8 +36,8 @@ use allocation::Allocation;
 use endpoints::Communication;
 use message::{Inlet, Outlet, channel};
 use selection::Selection;
-pub use slotline_net::control::fastpass::Demand;
-use slotline_net::control::fastpass::{Choice, DemandError, PathError, PathSelector, Policy, Way};
+pub use slotline_fastpass::Demand;
+use slotline_fastpass::{Choice, DemandError, PathError, PathSelector, Policy, Way};
 use stage::{Stage, Worked, work};
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use super::Permit;
 use super::message::{Inlet, Outlet};
 use super::stage::{Stage, Step};
-use slotline_net::control::fastpass::{Choice, Grant, PathSelector, by_slot};
+use slotline_fastpass::{Choice, Grant, PathSelector, by_slot};
 
 /// One of the path selections: it has every so-manieth batch.
 pub(super) struct Selection<'a> {

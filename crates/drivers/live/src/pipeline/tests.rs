@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use slotline_net::control::fastpass::{Ways, by_slot};
+use slotline_fastpass::{Ways, by_slot};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HOSTS: u16 = 4;

@@ -3,13 +3,13 @@
 use super::maxmin::Effort;
 use super::rates::Model;
 use crate::sample::Sample;
-use slotline_net::control::PerFlow;
 use slotline_net::frame::CLASSES;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::Change;
 use slotline_net::node::host::Plan;
 use slotline_net::route::Routes;
 use slotline_net::route::classifier::ClassifierSpec;
+use slotline_net::scheme::PerFlow;
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 
 use super::applications::Due;
 use super::engine::Engine;
-use slotline_net::control::{Decision, FlowCount, Map, News, PerFlow};
 use slotline_net::id::{ConnId, HostId};
 use slotline_net::route::Routes;
+use slotline_net::scheme::{Decision, FlowCount, Map, News, PerFlow};
 use slotline_net::time::Time;
 use slotline_net::topology::End;
 use slotline_net::units::Rate;

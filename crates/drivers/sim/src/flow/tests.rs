@@ -1,12 +1,12 @@
 use super::*;
 use crate::engine::Options;
 use crate::parallel::Watch;
-use slotline_net::control::{Control, Decision, FlowCount, News, PerFlow};
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::Change;
 use slotline_net::node::host::{Plan, Spread};
 use slotline_net::route::classifier::ClassifierSpec;
 use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::scheme::{Control, Decision, FlowCount, News, PerFlow};
 use slotline_net::time::Time;
 use slotline_net::topology::{FatTreeSpec, Graph, StarSpec, TopologySpec};
 use slotline_net::transport::TransportSpec;
@@ -248,7 +248,7 @@ impl Control for Apart {
         };
         self.wanted.extend(flows.iter().filter(|_| host == HostId(1)).map(path));
     }
-    fn decide(&mut self, _now: Time, plan: &mut slotline_net::control::Plan) -> Option<Time> {
+    fn decide(&mut self, _now: Time, plan: &mut slotline_net::scheme::Plan) -> Option<Time> {
         plan.append(&mut self.wanted);
         None
     }

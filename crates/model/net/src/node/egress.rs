@@ -42,9 +42,12 @@ pub struct PortStats {
 
 /// A packet, the port it came by, and when.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stored {
+pub struct Stored {
+    /// The packet.
     pub packet: Packet,
+    /// The port by which it arrived.
     pub from: PortId,
+    /// When it arrived.
     pub since: Time,
 }
 

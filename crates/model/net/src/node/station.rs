@@ -1,10 +1,10 @@
 //! A station of a central scheme: it can stop and start again, and control messages to it get lost.
 
 use super::{Census, Change, Cx, DropReason, Node, Tally};
-use crate::control::MakeNode;
 use crate::frame::{Kind, Packet};
 use crate::id::PortId;
 use crate::rng::Stream;
+use crate::scheme::MakeNode;
 use std::any::Any;
 
 /// How often control messages get lost on arrival; by default never.

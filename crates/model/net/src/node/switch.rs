@@ -161,7 +161,7 @@ impl Switch {
     }
 
     /// Bytes that `port` has not yet sent.
-    pub(super) fn unsent(&self, port: PortId, now: Time) -> u64 {
+    pub fn unsent(&self, port: PortId, now: Time) -> u64 {
         self.egress[port.at()].unsent(now)
     }
 
@@ -194,12 +194,7 @@ impl Switch {
     }
 
     /// A packet that came by port `from` joins the queue of `out`.
-    pub(super) fn enqueue(
-        &mut self,
-        (from, out): (PortId, PortId),
-        packet: Packet,
-        cx: &mut Cx<'_>,
-    ) {
+    pub fn enqueue(&mut self, (from, out): (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
         match self.admit(from, out, &packet, cx) {
             Ok(verdict) => {
                 let since = cx.now;
@@ -227,7 +222,7 @@ impl Switch {
     }
 
     /// The next packet that leaves by `port`, with where it came from and since when it waited.
-    pub(super) fn pull(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Stored> {
+    pub fn pull(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Stored> {
         loop {
             let (stored, verdict) = self.egress[port.at()].pop(cx.now)?;
             self.release(&stored, cx);
@@ -239,7 +234,7 @@ impl Switch {
     }
 
     /// Takes out what waits for `port`, in order.
-    pub(super) fn empty(&mut self, port: PortId, cx: &mut Cx<'_>) -> Vec<Stored> {
+    pub fn empty(&mut self, port: PortId, cx: &mut Cx<'_>) -> Vec<Stored> {
         let egress = &mut self.egress[port.at()];
         let all = egress.go_down(cx.now);
         egress.up = true;
@@ -248,7 +243,7 @@ impl Switch {
     }
 
     /// Counts a packet that was to leave by `port` as dropped.
-    pub(super) fn lose(&mut self, port: PortId, packet: &Packet, why: DropReason, cx: &mut Cx<'_>) {
+    pub fn lose(&mut self, port: PortId, packet: &Packet, why: DropReason, cx: &mut Cx<'_>) {
         self.egress[port.at()].drop(packet, why, cx);
     }
 

@@ -1,16 +1,10 @@
 //! Messages as bytes: one file per protocol, each with parse and emit.
 
 pub mod bump;
-pub mod circuits;
 pub mod cnm;
-pub mod fastpass;
-pub mod fcp;
-pub mod hedera;
 pub mod mac_control;
 pub mod packet;
 pub mod path_news;
-pub mod tdma;
-pub mod xco;
 
 /// Why bytes are not a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -36,9 +30,13 @@ pub enum ParseError {
     },
 }
 
+/// Bytes that a control message takes on an Ethernet link beside its own, where it has no headers of
+/// its own: preamble 8, header 14, checksum 4, gap 12.
+pub const ETHERNET_OVERHEAD: u16 = 38;
+
 /// Appends a number in steps of seven bits, the lowest first; all bytes but the last have their
 /// highest bit set.
-fn put_number(out: &mut Vec<u8>, mut number: u64) {
+pub fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -47,35 +45,59 @@ fn put_number(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Takes fields off the front of a message.
-struct Reader<'a>(&'a [u8]);
+pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn bytes(&mut self, need: usize) -> Result<&'a [u8], ParseError> {
+    /// The next `need` bytes.
+    ///
+    /// # Errors
+    /// The message is too short.
+    pub fn bytes(&mut self, need: usize) -> Result<&'a [u8], ParseError> {
         let have = self.0.len();
         let (head, tail) =
             self.0.split_at_checked(need).ok_or(ParseError::Truncated { need, have })?;
         self.0 = tail;
         Ok(head)
     }
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// The message is too short.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
         let mut out = [0; N];
         out.copy_from_slice(self.bytes(N)?);
         Ok(out)
     }
-    fn u8(&mut self) -> Result<u8, ParseError> {
+    /// One byte.
+    ///
+    /// # Errors
+    /// The message is too short.
+    pub fn u8(&mut self) -> Result<u8, ParseError> {
         self.array().map(u8::from_be_bytes)
     }
-    fn u16(&mut self) -> Result<u16, ParseError> {
+    /// Two bytes, big-endian.
+    ///
+    /// # Errors
+    /// The message is too short.
+    pub fn u16(&mut self) -> Result<u16, ParseError> {
         self.array().map(u16::from_be_bytes)
     }
-    fn u32(&mut self) -> Result<u32, ParseError> {
+    /// Four bytes, big-endian.
+    ///
+    /// # Errors
+    /// The message is too short.
+    pub fn u32(&mut self) -> Result<u32, ParseError> {
         self.array().map(u32::from_be_bytes)
     }
-    fn u64(&mut self) -> Result<u64, ParseError> {
+    /// Eight bytes, big-endian.
+    ///
+    /// # Errors
+    /// The message is too short.
+    pub fn u64(&mut self) -> Result<u64, ParseError> {
         self.array().map(u64::from_be_bytes)
     }
     /// A number as [`put_number`] writes it, in as few bytes as it needs.
-    fn number(&mut self, field: &'static str) -> Result<u64, ParseError> {
+    pub fn number(&mut self, field: &'static str) -> Result<u64, ParseError> {
         let mut number = 0;
         for place in 0..10 {
             let byte = self.u8()?;
@@ -93,11 +115,33 @@ impl<'a> Reader<'a> {
         Err(ParseError::Field { field, value: number })
     }
     /// One that fits into 32 bits.
-    fn number32(&mut self, field: &'static str) -> Result<u32, ParseError> {
+    pub fn number32(&mut self, field: &'static str) -> Result<u32, ParseError> {
         let value = self.number(field)?;
         u32::try_from(value).map_err(|_| ParseError::Field { field, value })
     }
-    fn end(&self) -> Result<(), ParseError> {
+    /// Checks that nothing follows.
+    ///
+    /// # Errors
+    /// There are more bytes.
+    pub fn end(&self) -> Result<(), ParseError> {
         if self.0.is_empty() { Ok(()) } else { Err(ParseError::Trailing(self.0.len())) }
     }
+}
+
+/// A count of 16 bits, and as many items.
+///
+/// # Errors
+/// The message is too short, or an item is refused.
+pub fn list<'a, T>(
+    reader: &mut Reader<'a>,
+    item: impl Fn(&mut Reader<'a>) -> Result<T, ParseError>,
+) -> Result<Vec<T>, ParseError> {
+    let count = reader.u16()?;
+    (0..count).map(|_| item(reader)).collect()
+}
+
+/// Whether sequence number `a` comes after `b`, modulo 2³² (RFC 1982).
+#[inline]
+pub const fn newer(a: u32, b: u32) -> bool {
+    a != b && a.wrapping_sub(b) < 1 << 31
 }

@@ -8,10 +8,10 @@ use crate::output::words::Scale;
 use crate::run::Jobs;
 use crate::scenario::{Scenario, SchemeSpec};
 use crate::usage;
-use slotline_net::control::spec::ControlSpec;
 use slotline_net::time::Time;
 use slotline_net::transport::Transport;
 use slotline_net::workload::{Carrier, Conn};
+use slotline_schemes::ControlSpec;
 use std::path::Path;
 
 /// What one run of a scheme is expected to cost.

@@ -2,7 +2,7 @@
 
 use super::several;
 use super::survey::rate;
-use slotline_net::hybrid::VoqSpec;
+use slotline_hybrid::VoqSpec;
 use slotline_net::topology::HybridSpec;
 
 pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {

@@ -2,10 +2,10 @@
 
 use super::spec::SchemeSpec;
 use crate::build::{bump_ports, limiter_ports, switch_ports_named};
-use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
 use slotline_net::node::bump::{BumpSpec, Sharing};
 use slotline_net::topology::{Graph, NodeKind};
+use slotline_schemes::ControlSpec;
 
 type Fit = Result<(), SpecError>;
 

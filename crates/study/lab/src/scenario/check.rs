@@ -8,10 +8,9 @@ use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
 use crate::build::{ports_named, switch_ports_named};
 use crate::metrics::Metric;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
-use slotline_net::control::spec::ControlSpec;
 use slotline_net::error::SpecError;
-use slotline_net::node::controller::CONTROL_CLASS;
 use slotline_net::route::RoutingSpec;
+use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
@@ -19,6 +18,7 @@ use slotline_net::units::Rate;
 use slotline_net::workload::{
     Carrier, Machines, Setting, Shape, Traffic, TrafficBuilder, WorkloadSpec,
 };
+use slotline_schemes::ControlSpec;
 
 type Fit = Result<(), SpecError>;
 

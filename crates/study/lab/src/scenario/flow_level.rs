@@ -5,15 +5,16 @@ use super::event::EventKind;
 use super::spec::{Scenario, SchemeSpec};
 use crate::metrics::PACKET_METRICS;
 use slotline_net::aqm::spec::QueueSpec;
-use slotline_net::control::{ControlSpec, Map, Network, System};
 use slotline_net::error::SpecError;
 use slotline_net::frame::CLASSES;
 use slotline_net::route::{Down, Routes};
+use slotline_net::scheme::{Map, Network, System};
 use slotline_net::time::Time;
 use slotline_net::topology::Graph;
 use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::workload::WorkloadSpec;
+use slotline_schemes::ControlSpec;
 use std::sync::Arc;
 
 /// What the flow-level engine has to object to.

@@ -3,16 +3,16 @@
 use super::event::{EventKind, EventSpec};
 use super::spec::{Scenario, SchemeSpec};
 use crate::metrics::Metric;
-use slotline_net::control::circuits::{Course, SchedulerKind};
-use slotline_net::control::spec::ControlSpec;
+use slotline_hybrid::control::{Course, SchedulerKind};
+use slotline_hybrid::{AtNight, VoqSpec};
 use slotline_net::error::SpecError;
-use slotline_net::hybrid::{AtNight, VoqSpec};
 use slotline_net::route::RoutingSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
 use slotline_net::workload::WorkloadSpec;
+use slotline_schemes::ControlSpec;
 
 /// All that is wrong.
 pub(super) fn faults(scenario: &Scenario) -> Vec<SpecError> {

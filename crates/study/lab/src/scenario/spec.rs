@@ -5,9 +5,8 @@ use super::event::EventSpec;
 use crate::metrics::Metric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slotline_hybrid::VoqSpec;
 use slotline_net::aqm::spec::{QueueSpec, ReactionSpec};
-use slotline_net::control::spec::ControlSpec;
-use slotline_net::hybrid::VoqSpec;
 use slotline_net::node::bump::BumpSpec;
 use slotline_net::route::RoutingSpec;
 use slotline_net::route::classifier::ClassifierSpec;
@@ -17,6 +16,7 @@ use slotline_net::topology::TopologySpec;
 use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::workload::WorkloadSpec;
+use slotline_schemes::ControlSpec;
 
 /// A scenario file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -18,7 +18,7 @@ use super::{Paper, Quantity};
 use crate::circuits::utilisation;
 use crate::record::RunRecord;
 use crate::scenario::SchemeSpec;
-use slotline_net::hybrid::{ResizeSpec, Shrink, VoqSpec};
+use slotline_hybrid::{ResizeSpec, Shrink, VoqSpec};
 use slotline_net::time::Time;
 
 /// The paper.

@@ -5,11 +5,11 @@ use crate::output::report::plot::Figure;
 use crate::reproduce::draw::View;
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Study, Work};
 use crate::scenario::Scenario;
-use slotline_net::control::ControlSpec;
-use slotline_net::control::circuits::SchedulerKind;
+use slotline_hybrid::control::SchedulerKind;
 use slotline_net::time::Time;
 use slotline_net::topology::TopologySpec;
 use slotline_net::workload::WorkloadSpec;
+use slotline_schemes::ControlSpec;
 
 /// From lasers to mirrors.
 pub(super) const NIGHTS: Experiment = Experiment {

@@ -8,10 +8,10 @@ use crate::reproduce::quantity::samples;
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use crate::scenario::Scenario;
 use crate::statistics::Estimate;
-use slotline_net::control::ControlSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::TopologySpec;
 use slotline_net::units::Rate;
+use slotline_schemes::ControlSpec;
 
 /// Figures 5a, 6a and 7a.
 pub(super) const STATIC: Experiment = Experiment {

@@ -6,8 +6,8 @@ use crate::reproduce::draw::{Values, View};
 use crate::reproduce::quantity::{goodput, percentile, round_trips, samples};
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use crate::scenario::Scenario;
-use slotline_net::control::ControlSpec;
 use slotline_net::time::Time;
+use slotline_schemes::ControlSpec;
 
 /// Figure 7.
 pub(super) const QUEUE: Experiment = Experiment {

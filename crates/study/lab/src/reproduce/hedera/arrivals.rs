@@ -6,13 +6,13 @@ use crate::record::RunRecord;
 use crate::reproduce::draw::Values;
 use crate::reproduce::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use crate::scenario::{Scenario, SchemeSpec};
-use slotline_net::control::ControlSpec;
 use slotline_net::route::RoutingSpec;
 use slotline_net::time::Time;
 use slotline_net::topology::TopologySpec;
 use slotline_net::units::Rate;
 use slotline_net::workload::WorkloadSpec;
 use slotline_net::workload::pairs::{Random, RandomBijective, Staggered, Stride};
+use slotline_schemes::ControlSpec;
 use std::collections::BTreeMap;
 
 /// Figures 4.7 and 4.8.

@@ -3,9 +3,9 @@
 use super::row;
 use crate::benchmark_hedera::estimated;
 use crate::reproduce::{Experiment, Findings, Work};
+use slotline_hedera::placement::Fabric;
+use slotline_hedera::placement::matrix::{Matrix, example};
 use slotline_net::id::HostId;
-use slotline_net::placement::Fabric;
-use slotline_net::placement::matrix::{Matrix, example};
 
 /// Figure 4.1.
 pub(super) const EXAMPLE: Experiment = Experiment {

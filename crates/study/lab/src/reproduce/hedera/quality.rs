@@ -3,8 +3,8 @@
 use super::row;
 use crate::benchmark_hedera::{PLACERS, Placer, estimated, hosts, permutation};
 use crate::reproduce::{Experiment, Findings, Row, Work};
+use slotline_hedera::placement::{Annealing, Fabric, Flow, best, default_c, first_fit, max_min};
 use slotline_net::id::HostId;
-use slotline_net::placement::{Annealing, Fabric, Flow, best, default_c, first_fit, max_min};
 use slotline_net::rng::{Stream, mix64};
 
 /// Figure 4.7's patterns, without arrivals.

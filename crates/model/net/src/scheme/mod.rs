@@ -1,0 +1,168 @@
+//! Central schedulers: told what is known about a network, they say who may send when.
+//!
+//! A scheduler knows neither clock nor wire: [`slotline_xco::node::controller::Controller`] brings it the
+//! news that reach its host and carries its decisions out.
+
+mod map;
+pub mod network;
+pub mod system;
+
+pub use map::Map;
+pub use network::Network;
+pub use system::{MakeNode, PerFlow, Station, Surroundings, System};
+
+use crate::id::{ConnId, HostId};
+use crate::time::Time;
+use crate::units::Rate;
+
+/// The priority class of control messages: the highest.
+pub const CONTROL_CLASS: u8 = 7;
+
+/// Something a central scheduler gets to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum News<'a> {
+    /// A host's coordinator has (re)started: it wants nothing and may do nothing.
+    Joined(HostId),
+    /// A host is gone, or has been silent for too long.
+    Left(HostId),
+    /// Everything that a host has packets waiting for.
+    Backlog {
+        /// The sending host.
+        host: HostId,
+        /// The complete set of destinations, each once; may be empty.
+        destinations: &'a [HostId],
+        /// For each of these, how many flows between virtual machines wait; empty: one each.
+        flows: &'a [u32],
+    },
+    /// What a host has sent.
+    Load {
+        /// The sending host.
+        host: HostId,
+        /// How long was measured.
+        span: Time,
+        /// Destinations and bytes on the wire; those with none are left out.
+        loads: &'a [(HostId, u64)],
+    },
+    /// A host gives back what it was permitted: nothing is left for this destination.
+    Released {
+        /// The sending host.
+        host: HostId,
+        /// The destination.
+        dst: HostId,
+    },
+    /// What the edge switch of a host has counted of the host's large flows.
+    Flows {
+        /// The sending host.
+        host: HostId,
+        /// How long was counted.
+        span: Time,
+        /// The complete set of its large flows, each connection once; may be empty.
+        flows: &'a [FlowCount],
+    },
+}
+
+/// What a switch has counted of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowCount {
+    /// The connection.
+    pub conn: ConnId,
+    /// Where its packets go.
+    pub dst: HostId,
+    /// Bytes on the wire during the span that was counted.
+    pub bytes: u64,
+}
+
+impl<'a> News<'a> {
+    /// A backlog of one flow for each destination.
+    pub const fn backlog(host: HostId, destinations: &'a [HostId]) -> News<'a> {
+        News::Backlog { host, destinations, flows: &[] }
+    }
+    /// The host that it is about.
+    pub const fn host(&self) -> HostId {
+        match *self {
+            News::Joined(host)
+            | News::Left(host)
+            | News::Backlog { host, .. }
+            | News::Load { host, .. }
+            | News::Released { host, .. }
+            | News::Flows { host, .. } => host,
+        }
+    }
+}
+
+/// Something a central scheduler wants a host to do. It replaces what the host was told before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// `src` may send to `dst`, and to nobody else, until `until`.
+    Window {
+        /// The sending host.
+        src: HostId,
+        /// Its permitted destination; `None`: wait.
+        dst: Option<HostId>,
+        /// End of the window, in the scheduler's time.
+        until: Time,
+        /// Not faster than this; `None`: as fast as the host's link is.
+        rate: Option<Rate>,
+    },
+    /// `src` may send to `dst` at this rate until told otherwise.
+    Rate {
+        /// The sending host.
+        src: HostId,
+        /// The destination.
+        dst: HostId,
+        /// Wire bytes over time.
+        rate: Rate,
+    },
+    /// `src` needs permission to send to `dst`. Those of one host that follow each other are all that
+    /// it needs permission for; `None`: for nobody.
+    Controlled {
+        /// The sending host.
+        src: HostId,
+        /// The destination.
+        dst: Option<HostId>,
+    },
+    /// Packets of a connection take this one of the equal paths, until told otherwise or until the
+    /// connection is idle for so long that switches forget it.
+    Path {
+        /// The sending host.
+        src: HostId,
+        /// The connection.
+        conn: ConnId,
+        /// Where its packets go.
+        dst: HostId,
+        /// Number of the path, as [`Network::way`] has it: what packets carry as their entropy.
+        path: u16,
+    },
+}
+
+impl Decision {
+    /// The host that has to be told.
+    pub const fn host(&self) -> HostId {
+        match *self {
+            Decision::Window { src, .. }
+            | Decision::Rate { src, .. }
+            | Decision::Controlled { src, .. }
+            | Decision::Path { src, .. } => src,
+        }
+    }
+}
+
+/// Decisions, in the order they were made.
+pub type Plan = Vec<Decision>;
+
+/// A central scheduler.
+pub trait Control: Send {
+    /// Takes note of `news`. Calls come in time order.
+    fn observe(&mut self, news: &News<'_>, now: Time);
+    /// Appends what has to be told to `plan`. Asked for after news, and at the time returned by the
+    /// call before: always later than `now`.
+    fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time>;
+    /// Paths or rates of the network have changed; links and hosts have the numbers they had. What no
+    /// longer fits has to be told in the next decision. A scheduler that does not look at paths has
+    /// nothing to do.
+    fn rewire(&mut self, _network: &Network, _now: Time) {}
+    /// How many flows wait at a directed link, for controllers that share links with others.
+    fn flows(&self, _link: u32) -> u64 {
+        0
+    }
+}

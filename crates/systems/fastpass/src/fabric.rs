@@ -1,0 +1,425 @@
+//! The network as the arbiter sees it: racks, the paths between them, and what lies on a path.
+//!
+//! A path is named by the entropy that packets carry on it, see [`slotline_net::route::Routes::build`].
+
+use super::faults::Component;
+use super::paths::PathSelector;
+use super::routes::RouteSelector;
+use super::select::{Network, Selector};
+use super::tiers::{FatTree, Tiers};
+use slotline_net::error::SpecError;
+use slotline_net::id::{HostId, NodeId};
+use slotline_net::node::Part;
+use slotline_net::route::Routes;
+use slotline_net::scheme::Surroundings;
+use slotline_net::topology::{End, Wiring};
+use slotline_net::units::Rate;
+use std::sync::Arc;
+
+/// Entropies that are looked at between two racks.
+const MOST_PATHS: u16 = 256;
+
+/// Racks and how they are joined. Links and nodes are components: links by their number, nodes by theirs
+/// after all links.
+#[derive(Clone, Debug)]
+pub struct Fabric {
+    routes: Arc<Routes>,
+    wiring: Wiring,
+    links: usize,
+    /// The rate at which a packet takes a timeslot.
+    slowest: Rate,
+    /// By component, the directed links that go with it: a link's two, a node's all.
+    directed: Vec<Vec<u32>>,
+    /// By directed link, packets per timeslot.
+    rooms: Vec<u16>,
+    /// By host, stations included.
+    rack: Vec<u16>,
+    racks: u16,
+    hosts: usize,
+    /// Entropies between those racks that have the most paths.
+    paths: u16,
+    joined: Joined,
+}
+
+/// How racks are joined.
+#[derive(Clone, Debug)]
+enum Joined {
+    /// Not at all: there is one.
+    One,
+    /// By one switch on each path: links by rack and path.
+    Spines { uplinks: Vec<Component>, room: u16 },
+    /// As in a fat-tree: links by rack and aggregation switch; by pod, aggregation switch and core.
+    Pods { tiers: Tiers, edges: Vec<Component>, cores: Vec<Component> },
+    /// In any other way: by pair of racks, the entropies of its paths and their links.
+    Any(Vec<Vec<(u16, Vec<u32>)>>),
+}
+
+impl Fabric {
+    /// Racks and paths of a network with pinned routes, in which a timeslot is one packet at `slowest`.
+    ///
+    /// # Errors
+    /// Links between switches that are slower than the slowest host's.
+    pub fn new(around: &Surroundings<'_>, slowest: Rate) -> Result<Fabric, SpecError> {
+        let graph = around.graph;
+        let mut switches: Vec<NodeId> = Vec::new();
+        let mut rack = Vec::new();
+        for host in &graph.hosts {
+            let switch = around.wiring.of(*host)[0].far.node;
+            let known = switches.iter().position(|&other| other == switch);
+            rack.push(known.unwrap_or(switches.len()) as u16);
+            if known.is_none() {
+                switches.push(switch);
+            }
+        }
+        let links = graph.links.len();
+        let mut fabric = Fabric {
+            routes: Arc::clone(around.routes),
+            wiring: around.wiring.clone(),
+            links,
+            slowest,
+            directed: vec![Vec::new(); links + graph.nodes.len()],
+            rooms: Vec::new(),
+            rack,
+            racks: switches.len() as u16,
+            hosts: around.hosts(),
+            paths: 1,
+            joined: Joined::One,
+        };
+        fabric.measure(around);
+        let ways = fabric.all_ways();
+        fabric.refuse_slow(&ways)?;
+        fabric.join(&ways);
+        Ok(fabric)
+    }
+    /// The same network when switches have other `routes`. Links that have become too slow are not used, nor
+    /// is a detour over one.
+    pub fn rerouted(&self, routes: &Arc<Routes>) -> Fabric {
+        let mut fabric = Fabric { routes: Arc::clone(routes), ..self.clone() };
+        fabric.find_again();
+        fabric
+    }
+    /// The same network when the link that leaves by `end` has another `rate`. What hosts send in a timeslot
+    /// stays as it is.
+    pub fn with_rate(&self, end: End, rate: Rate) -> Fabric {
+        let mut fabric = self.clone();
+        let directed = fabric.directed(end);
+        fabric.rooms[directed as usize] = fabric.room(rate);
+        fabric.find_again();
+        fabric
+    }
+    fn find_again(&mut self) {
+        let mut ways = self.all_ways();
+        let fits = |end: &End| self.rooms[self.directed(*end) as usize] > 0;
+        ways.iter_mut().for_each(|ways| ways.retain(|(_, hops)| hops.iter().all(fits)));
+        self.join(&ways);
+    }
+    fn room(&self, rate: Rate) -> u16 {
+        (rate.0 / self.slowest.0.max(1)).min(u16::MAX.into()) as u16
+    }
+    fn measure(&mut self, around: &Surroundings<'_>) {
+        self.rooms.resize(2 * self.links, 0);
+        for (at, link) in around.graph.links.iter().enumerate() {
+            for (end, lane) in [(link.a, link.ab), (link.b, link.ba)] {
+                let directed = self.directed(end);
+                self.rooms[directed as usize] = self.room(lane.rate);
+                self.directed[at].push(directed);
+                self.directed[self.links + link.a.node.at()].push(directed);
+                self.directed[self.links + link.b.node.at()].push(directed);
+            }
+        }
+    }
+    /// The directed link by which packets leave a port.
+    fn directed(&self, end: End) -> u32 {
+        let wire = self.wiring.of(end.node)[end.port.at()];
+        let first = (end.node, end.port) < (wire.far.node, wire.far.port);
+        2 * wire.link as u32 + u32::from(!first)
+    }
+    fn way(&self, src: HostId, dst: HostId, path: u16) -> Vec<End> {
+        self.routes.path(&self.wiring, src, dst, path).unwrap_or_default()
+    }
+    /// Between two racks, each path once: its lowest entropy, and its hops between switches.
+    fn ways(&self, src: HostId, dst: HostId) -> Ways {
+        let mut found = Ways::new();
+        for path in 0..MOST_PATHS {
+            if usize::from(path) > 4 * found.len() + 16 {
+                break; // nothing new for a long time: numbers of paths repeat
+            }
+            let mut hops = self.way(src, dst, path);
+            hops.pop();
+            let hops: Vec<End> = hops.into_iter().skip(1).collect();
+            if found.iter().all(|(_, other)| *other != hops) {
+                found.push((path, hops));
+            }
+        }
+        found
+    }
+    /// One host of each rack, one that can be reached unless none can.
+    fn firsts(&self) -> Vec<HostId> {
+        let of_rack = |rack: u16| {
+            let hosts = (0..).map(HostId).zip(&self.rack).filter(move |(_, of)| **of == rack);
+            hosts.map(|(host, _)| host)
+        };
+        let connected = |host: &HostId| {
+            let mut others = (0..self.rack.len() as u32).map(HostId).filter(|other| other != host);
+            others.any(|other| self.routes.path(&self.wiring, *host, other, 0).is_some())
+        };
+        let first = |rack| of_rack(rack).find(connected).or_else(|| of_rack(rack).next());
+        (0..self.racks).filter_map(first).collect()
+    }
+    /// By pair of racks, the paths between them.
+    fn all_ways(&self) -> Vec<Ways> {
+        let firsts = self.firsts();
+        let pairs = firsts.iter().flat_map(|&a| firsts.iter().map(move |&b| (a, b)));
+        pairs.map(|(a, b)| if a == b { Vec::new() } else { self.ways(a, b) }).collect()
+    }
+    fn refuse_slow(&self, ways: &[Ways]) -> Result<(), SpecError> {
+        let mut ends = ways.iter().flatten().flat_map(|(_, hops)| hops);
+        let Some(slow) = ends.find(|&&end| self.rooms[self.directed(end) as usize] == 0) else {
+            return Ok(());
+        };
+        let rate = self.wiring.of(slow.node)[slow.port.at()].lane.rate;
+        let message = format!(
+            "fastpass needs links between switches that are at least as fast as the slowest host's, but one \
+             has {rate}"
+        );
+        Err(SpecError::new("control", message))
+    }
+    /// Finds out how these ways join racks.
+    fn join(&mut self, ways: &[Ways]) {
+        if self.racks <= 1 {
+            return;
+        }
+        self.paths = ways.iter().flatten().map(|(path, _)| path + 1).max().unwrap_or(1);
+        self.joined = self.by_spines(ways).or_else(|| self.by_pods(ways)).unwrap_or_else(|| {
+            let links = |hops: &Vec<End>| hops.iter().map(|&end| self.directed(end)).collect();
+            let of_pair =
+                |ways: &Ways| ways.iter().map(|(path, hops)| (*path, links(hops))).collect();
+            Joined::Any(ways.iter().map(of_pair).collect())
+        });
+    }
+    /// The same where each path is a switch that all racks have a link to.
+    fn by_spines(&self, ways: &[Ways]) -> Option<Joined> {
+        let (racks, paths) = (usize::from(self.racks), usize::from(self.paths));
+        let mut uplinks = Links::new(racks * paths);
+        let mut spines = Links::new(paths);
+        for (pair, ways) in ways.iter().enumerate() {
+            let (a, b) = (pair / racks, pair % racks);
+            if a != b && ways.len() != paths {
+                return None;
+            }
+            for (path, hops) in ways {
+                let [up, down] = hops[..] else { return None };
+                let path = usize::from(*path);
+                uplinks.fix(a * paths + path, self, up)?;
+                uplinks.fix(b * paths + path, self, down)?;
+                spines.set(path, down.node.0)?;
+            }
+        }
+        Some(Joined::Spines { uplinks: uplinks.links, room: uplinks.room })
+    }
+    /// The same in a fat-tree. The lower digit of a path is that of the aggregation switch.
+    fn by_pods(&self, ways: &[Ways]) -> Option<Joined> {
+        let racks = usize::from(self.racks);
+        let near = |way: &&Ways| way.first().is_none_or(|(_, hops)| hops.len() == 2);
+        let size = ways[..racks].iter().take_while(near).count();
+        if size < 2 || size == racks || !racks.is_multiple_of(size) {
+            return None;
+        }
+        let aggregations = ways[1].len();
+        let above = ways[size].len().checked_div(aggregations)?;
+        let mut edges = Links::new(racks * aggregations);
+        let mut cores = Links::new(racks / size * aggregations * above);
+        for (pair, ways) in ways.iter().enumerate() {
+            let (a, b) = (pair / racks, pair % racks);
+            let (from, to) = (a / size, b / size);
+            let paths = if from == to { aggregations } else { aggregations * above };
+            if a != b && ways.len() != paths {
+                return None;
+            }
+            for (path, hops) in ways {
+                let (index, core) = (*path as usize % aggregations, *path as usize / aggregations);
+                let link = |pod: usize| (pod * aggregations + index) * above + core;
+                let (up, down) = match (hops[..].as_ref(), from == to) {
+                    ([up, down], true) => (*up, *down),
+                    ([up, first, second, down], false) => {
+                        cores.fix(link(from), self, *first)?;
+                        cores.fix(link(to), self, *second)?;
+                        (*up, *down)
+                    }
+                    _ => return None,
+                };
+                edges.fix(a * aggregations + index, self, up)?;
+                edges.fix(b * aggregations + index, self, down)?;
+            }
+        }
+        let tiers = Tiers {
+            pods: (racks / size) as u16,
+            edges: size as u16,
+            aggregations: aggregations as u16,
+            cores: above as u16,
+            edge_room: edges.room,
+            core_room: cores.room,
+        };
+        Some(Joined::Pods { tiers, edges: edges.links, cores: cores.links })
+    }
+
+    /// Hosts that are not stations.
+    pub fn hosts(&self) -> usize {
+        self.hosts
+    }
+    /// Paths have the numbers below this.
+    pub fn paths(&self) -> u16 {
+        self.paths
+    }
+    /// Links and nodes.
+    pub fn components(&self) -> usize {
+        self.directed.len()
+    }
+    /// What a component is.
+    pub fn part(&self, component: Component) -> Part {
+        let node = (component as usize).checked_sub(self.links);
+        node.map_or(Part::Link(component), |node| Part::Switch(NodeId(node as u32)))
+    }
+    /// A selector for its paths; `None` where there is nothing to select.
+    ///
+    /// # Errors
+    /// More paths than a selector can have.
+    pub fn selector(&self) -> Result<Option<Selector>, SpecError> {
+        let wrong = |error: String| SpecError::new("control", error);
+        let network = match &self.joined {
+            Joined::One => return Ok(None),
+            Joined::Spines { room, .. } => Network::TwoTiers(
+                PathSelector::new(self.racks, self.paths, *room)
+                    .map_err(|error| wrong(error.to_string()))?,
+            ),
+            Joined::Pods { tiers, .. } => Network::FatTree(
+                FatTree::new(*tiers).map_err(|error| wrong(error.to_string()))?,
+                tiers.cores,
+            ),
+            Joined::Any(candidates) => {
+                // Links that no path uses may have any room.
+                let rooms: Vec<u16> = self.rooms.iter().map(|&room| room.max(1)).collect();
+                let links = RouteSelector::new(&rooms).map_err(|error| wrong(error.to_string()))?;
+                let links_of = |ways: &Vec<(u16, Vec<u32>)>| {
+                    ways.iter().map(|(_, links)| links.clone()).collect()
+                };
+                let candidates = candidates.iter().map(links_of).collect();
+                Network::Any { links, racks: self.racks, candidates }
+            }
+        };
+        Ok(Some(Selector::new(network, self.rack[..self.hosts].to_vec())))
+    }
+    /// The entropy of what a selector of this fabric calls a path. Where all paths are alike, `turn` of
+    /// them are skipped: selectors prefer the lowest, and packets should not always go there.
+    pub fn entropy(&self, src: u16, dst: u16, path: Option<u32>, turn: u32) -> u16 {
+        let Some(path) = path else { return 0 };
+        let rack = |host: u16| self.rack[usize::from(host)];
+        match &self.joined {
+            Joined::One => 0,
+            Joined::Spines { .. } => ((path + turn) % u32::from(self.paths)) as u16,
+            Joined::Pods { tiers, .. } => {
+                let [edges, aggregations, cores] =
+                    [tiers.edges, tiers.aggregations, tiers.cores].map(u32::from);
+                let inside = u32::from(rack(src)) / edges == u32::from(rack(dst)) / edges;
+                let (index, core) = if inside { (path, 0) } else { (path / cores, path % cores) };
+                let core = if inside { 0 } else { (core + turn) % cores };
+                ((index + turn) % aggregations + aggregations * core) as u16
+            }
+            Joined::Any(candidates) => {
+                let pair =
+                    usize::from(rack(src)) * usize::from(self.racks) + usize::from(rack(dst));
+                candidates[pair][path as usize].0
+            }
+        }
+    }
+    /// Has a selector of this fabric avoid a link or switch, or use it again.
+    pub fn set_works(&self, selector: &mut Selector, component: Component, works: bool) {
+        const KNOWN: &str = "a link of this fabric";
+        let directed = &self.directed[component as usize];
+        let among = |links: &[Component]| {
+            let is = |(_, link): &(usize, &Component)| directed.contains(&(2 * **link));
+            links.iter().enumerate().filter(is).map(|(at, _)| at).collect::<Vec<usize>>()
+        };
+        match (selector.network(), &self.joined) {
+            (Network::TwoTiers(selector), Joined::Spines { uplinks, .. }) => {
+                let paths = usize::from(self.paths);
+                for at in among(uplinks) {
+                    let (rack, path) = ((at / paths) as u16, (at % paths) as u16);
+                    selector.set_link(rack, path, works).expect(KNOWN);
+                }
+            }
+            (Network::FatTree(selector, _), Joined::Pods { tiers, edges, cores }) => {
+                let (indices, above) = (usize::from(tiers.aggregations), usize::from(tiers.cores));
+                for at in among(edges) {
+                    let (rack, index) = ((at / indices) as u16, (at % indices) as u16);
+                    selector.set_edge_link(rack, index, works).expect(KNOWN);
+                }
+                for at in among(cores) {
+                    let (switch, core) = (at / above, (at % above) as u16);
+                    let (pod, index) = ((switch / indices) as u16, (switch % indices) as u16);
+                    selector.set_core_link(pod, index, core, works).expect(KNOWN);
+                }
+            }
+            (Network::Any { links, .. }, Joined::Any(_)) => {
+                directed.iter().for_each(|&link| links.set_link(link, works).expect(KNOWN));
+            }
+            _ => {}
+        }
+    }
+    /// Replaces `out` with what lies on the path from one host to another: links and switches.
+    pub fn on_path(&self, src: u32, dst: u32, path: u16, out: &mut Vec<Component>) {
+        out.clear();
+        for end in self.way(HostId(src), HostId(dst), path) {
+            let wire = self.wiring.of(end.node)[end.port.at()];
+            out.push(wire.link as Component);
+            out.push((self.links + wire.far.node.at()) as Component);
+        }
+        // Neither of the two ends is a switch.
+        out.pop();
+    }
+    /// A host and a path by which packets from `from` go over `component` and over nothing else that
+    /// `avoid` says.
+    pub fn over(
+        &self,
+        from: u32,
+        component: Component,
+        avoid: impl Fn(Component) -> bool,
+    ) -> Option<(HostId, u16)> {
+        let mut way = Vec::new();
+        let hosts = (0..self.hosts as u32).map(HostId);
+        let mut all = hosts.flat_map(|host| (0..self.paths).map(move |path| (host, path)));
+        all.find(|&(host, path)| {
+            self.on_path(from, host.0, path, &mut way);
+            way.contains(&component) && way.iter().all(|&at| at == component || !avoid(at))
+        })
+    }
+}
+
+/// Paths from rack to rack: their lowest entropies, and their hops between switches.
+type Ways = Vec<(u16, Vec<End>)>;
+
+/// The links of places that paths go through, and the room of the narrowest.
+struct Links {
+    links: Vec<Component>,
+    room: u16,
+}
+
+impl Links {
+    fn new(places: usize) -> Links {
+        Links { links: vec![Component::MAX; places], room: u16::MAX }
+    }
+    /// Notes what a place is; `None`: there is no such place, or it is something else already.
+    fn set(&mut self, place: usize, is: Component) -> Option<()> {
+        let known = self.links.get_mut(place)?;
+        if *known != Component::MAX && *known != is {
+            return None;
+        }
+        *known = is;
+        Some(())
+    }
+    /// The same for the link by which packets leave a port.
+    fn fix(&mut self, place: usize, fabric: &Fabric, end: End) -> Option<()> {
+        self.room = self.room.min(fabric.rooms[fabric.directed(end) as usize]);
+        self.set(place, fabric.wiring.of(end.node)[end.port.at()].link as Component)
+    }
+}

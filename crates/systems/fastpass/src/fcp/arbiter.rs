@@ -1,0 +1,294 @@
+//! The arbiter's end towards one endpoint: demand comes in, granted slots go out.
+
+use super::flows::Flows;
+use super::session::{Accepted, Role, Session};
+use super::waiting::Waiting;
+use super::{Config, MOST_WANTED, Refused};
+use crate::wire::fcp::{Grant, Record, Total, Writer};
+use slotline_net::time::Time;
+
+/// After so many time-outs in silence the endpoint counts as gone: reports wait until it is heard.
+const PATIENCE: u32 = 10;
+
+/// What an arbiter gets to know of an endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArbiterEvent {
+    /// A new epoch: whatever this endpoint wanted before is void, and will be demanded again.
+    Began,
+    /// The endpoint wants more slots.
+    Demand {
+        /// Where to.
+        dst: u32,
+        /// How many more than before; not 0.
+        slots: u32,
+    },
+}
+
+/// Slots that cannot be granted; nothing has changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Denied {
+    /// More than the endpoint waits for in this epoch.
+    #[error("{slots} slots to node {dst}, where {wanted} are wanted")]
+    Unwanted {
+        /// Where to.
+        dst: u32,
+        /// How many.
+        slots: u32,
+        /// How many would have been right.
+        wanted: u32,
+    },
+    /// Slots beyond the last that 64 bits can name.
+    #[error("the last slot of {slots:#x} from {base} on needs more than 64 bits")]
+    TooLate {
+        /// Bit 0 is this slot.
+        base: u64,
+        /// The slots.
+        slots: u64,
+    },
+}
+
+/// An arbiter's state towards one endpoint.
+#[derive(Clone, Debug)]
+pub struct ArbiterSession {
+    session: Session,
+    flows: Flows,
+    /// Granted and not sent yet.
+    queue: Waiting,
+}
+
+impl ArbiterSession {
+    /// An arbiter that has just started, or has not heard of this endpoint.
+    pub fn new(config: Config) -> ArbiterSession {
+        let (session, flows) = (Session::new(config, Role::Arbiter), Flows::new(config.nodes));
+        ArbiterSession { session, flows, queue: Waiting::default() }
+    }
+    /// Epoch and counters.
+    pub const fn session(&self) -> &Session {
+        &self.session
+    }
+    /// Slots to `dst` demanded since the epoch began, as far as heard; modulo 2³².
+    pub fn demanded(&self, dst: u32) -> u32 {
+        self.flows.get(dst).demanded
+    }
+    /// Slots to `dst` granted since the epoch began; modulo 2³².
+    pub fn granted(&self, dst: u32) -> u32 {
+        self.flows.get(dst).granted
+    }
+    /// Slots to `dst` demanded and not granted yet; none without an epoch.
+    pub fn wanted(&self, dst: u32) -> u32 {
+        if self.session.is_open() { self.flows.get(dst).wanted() } else { 0 }
+    }
+    /// Grants slots to `dst` over one of the paths there: bit `i` of `slots` is timeslot `base + i`.
+    /// They go out with the next packet; those granted with one base in a row take the least room.
+    ///
+    /// # Errors
+    /// The endpoint does not wait for so many, or they are beyond 64 bits.
+    #[inline]
+    pub fn grant(&mut self, dst: u32, path: u16, base: u64, slots: u64) -> Result<(), Denied> {
+        if slots > 0 {
+            self.count(dst, base, slots)?;
+            self.queue.push(base, Grant { dst, path, slots });
+        }
+        Ok(())
+    }
+    /// Slots are granted, and have to be sent.
+    #[inline]
+    fn count(&mut self, dst: u32, base: u64, slots: u64) -> Result<(), Denied> {
+        if base.checked_add(slots.checked_ilog2().unwrap_or(0).into()).is_none() {
+            return Err(Denied::TooLate { base, slots });
+        }
+        let count = slots.count_ones();
+        let wanted = |wanted| Denied::Unwanted { dst, slots: count, wanted };
+        if !self.session.is_open() || dst >= self.session.config().nodes {
+            return Err(wanted(0));
+        }
+        let flow = self.flows.entry(dst);
+        if count > flow.wanted() {
+            return Err(wanted(flow.wanted()));
+        }
+        flow.granted = flow.granted.wrapping_add(count);
+        Ok(())
+    }
+    /// Grants all of these, with one base, and has all messages written that may leave at `now`, behind
+    /// what is in `out`; their codes are still missing. Calls `denied` with why any are not granted, and
+    /// `written` after each message.
+    pub(super) fn grant_all(
+        &mut self,
+        (base, grants): (u64, &[Grant]),
+        now: Time,
+        mut denied: impl FnMut(Denied),
+        mut written: impl FnMut(&mut Vec<u8>),
+        out: &mut Vec<u8>,
+    ) {
+        self.session.expire(now, |dst| self.flows.report(dst));
+        if grants.is_empty() && self.is_silent(now) {
+            return;
+        }
+        let right =
+            |grant: &&Grant| grant.slots > 0 && self.count(grant.dst, base, grant.slots).is_ok();
+        let counted = grants.iter().take_while(right).count();
+        let mut left = &grants[..counted];
+        // Not by way of the queue, unless something is in the way.
+        if counted == grants.len() && self.queue.is_empty() && !self.session.owes_reset() {
+            while !left.is_empty() && self.session.may_send(now) {
+                let Some(mut writer) = self.session.begin_packet(out) else { break };
+                left = self.write_some(&mut writer, base, left);
+                self.session.send(writer, now);
+                written(out);
+            }
+        }
+        left.iter().for_each(|&grant| self.queue.push(base, grant));
+        for &Grant { dst, path, slots } in &grants[counted..] {
+            if let Err(why) = self.grant(dst, path, base, slots) {
+                denied(why);
+            }
+        }
+        while self.poll_open(now, out) {
+            written(out);
+        }
+    }
+    /// Whether there is nothing to be sent at `now`.
+    fn is_silent(&self, now: Time) -> bool {
+        !self.has_records() && !self.session.must_ack(now) && !self.session.owes_reset()
+    }
+    /// As many grants as fit; once there are none left, reports. Returns those that are left.
+    fn write_some<'a>(
+        &mut self,
+        writer: &mut Writer,
+        base: u64,
+        grants: &'a [Grant],
+    ) -> &'a [Grant] {
+        let (written, left) = grants.split_at(writer.grants(base, grants.iter().copied()));
+        self.session.window.note(written.iter().map(|grant| grant.dst));
+        if left.is_empty() {
+            self.write_reports(writer);
+        }
+        left
+    }
+    /// Reads what a grant or a demand to `dst` will need.
+    #[inline]
+    pub(super) fn read_ahead(&self, dst: u32) -> u32 {
+        self.flows.get(dst).granted
+    }
+    /// Invites an endpoint to begin an epoch, unless there is one: an arbiter that takes over from
+    /// another need not wait until it is asked.
+    pub const fn announce(&mut self) {
+        self.session.announce();
+    }
+
+    /// Takes a packet in; appends what it means to `events`.
+    ///
+    /// # Errors
+    /// Why it was refused; it is counted, and an answer may have to be sent all the same.
+    pub fn on_message(
+        &mut self,
+        bytes: &[u8],
+        now: Time,
+        events: &mut Vec<ArbiterEvent>,
+    ) -> Result<(), Refused> {
+        self.take_in(bytes, now, None, |event| events.push(event))
+    }
+    /// The same, where the code has been computed already.
+    #[inline]
+    pub(super) fn take_in(
+        &mut self,
+        bytes: &[u8],
+        now: Time,
+        code: Option<u64>,
+        mut events: impl FnMut(ArbiterEvent),
+    ) -> Result<(), Refused> {
+        let Accepted { began, message } = self.session.receive(bytes, now, code)?;
+        if began {
+            self.flows.clear();
+            self.queue.clear();
+            events(ArbiterEvent::Began);
+        }
+        // Slots are not granted again: the total says that they were.
+        self.session.window.acknowledge(&message.header.acks, |dst| self.flows.report(dst));
+        for record in message.records() {
+            if let Record::Demand(totals) = record {
+                totals.iter().filter_map(|total| self.hear(total)).for_each(&mut events);
+            }
+        }
+        Ok(())
+    }
+    /// A total that is not higher than the known one is an old one.
+    #[inline]
+    fn hear(&mut self, Total { dst, slots }: Total) -> Option<ArbiterEvent> {
+        let flow = self.flows.entry(dst);
+        let more = slots.wrapping_sub(flow.demanded);
+        let wanted = slots.wrapping_sub(flow.granted);
+        if more == 0 || more > MOST_WANTED || wanted > MOST_WANTED {
+            return None;
+        }
+        flow.demanded = slots;
+        Some(ArbiterEvent::Demand { dst, slots: more })
+    }
+
+    /// Puts the next packet to be sent at `now` into `out`, in the place of what is there. False: there
+    /// is none. Asked for after every other call, and at [`ArbiterSession::deadline`], until there is
+    /// none.
+    pub fn poll_message(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        out.clear();
+        self.session.expire(now, |dst| self.flows.report(dst));
+        let any = self.poll_open(now, out);
+        self.session.seal(out);
+        any
+    }
+    /// The same behind what is in `out`, without the code, when all is known that is over.
+    fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        if self.session.poll_reset(false, now, out) {
+            return true;
+        }
+        let records = self.has_records() && self.session.may_send(now);
+        if !records && !self.session.must_ack(now) {
+            return false;
+        }
+        let Some(mut writer) = self.session.begin_packet(out) else { return false };
+        if self.session.gate().is_some() {
+            self.write(&mut writer);
+        }
+        self.session.send(writer, now);
+        true
+    }
+    fn has_records(&self) -> bool {
+        !self.queue.is_empty() || self.may_report()
+    }
+    fn may_report(&self) -> bool {
+        self.flows.is_due() && self.session.unheard() < PATIENCE
+    }
+    /// As many waiting slots as fit; once there are none left, reports.
+    fn write(&mut self, writer: &mut Writer) {
+        while let Some((base, grants)) = self.queue.front() {
+            let written = writer.grants(base, grants.iter().copied());
+            if written == 0 {
+                return;
+            }
+            self.session.window.note(grants[..written].iter().map(|grant| grant.dst));
+            self.queue.take(written);
+        }
+        self.write_reports(writer);
+    }
+    fn write_reports(&mut self, writer: &mut Writer) {
+        if !self.may_report() || !writer.report() {
+            return;
+        }
+        while writer.has_room()
+            && let Some((dst, flow)) = self.flows.take()
+        {
+            writer.total(Total { dst, slots: flow.granted });
+            self.session.window.note([dst].into_iter());
+        }
+    }
+    /// When [`ArbiterSession::poll_message`] has to be called at the latest.
+    pub fn deadline(&self) -> Option<Time> {
+        let more = if self.has_records() { self.session.gate() } else { None };
+        self.session.deadline(false, more)
+    }
+    /// As if `slots` had been granted and had arrived.
+    #[cfg(test)]
+    pub(super) fn skip(&mut self, dst: u32, slots: u32) {
+        let flow = self.flows.entry(dst);
+        flow.granted = flow.granted.wrapping_add(slots);
+    }
+}

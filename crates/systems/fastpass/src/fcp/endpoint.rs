@@ -1,0 +1,247 @@
+//! The endpoint's end: demand goes out as totals, slots come in, lost ones are asked for again.
+
+use super::arrivals::Arrivals;
+use super::flows::Flows;
+use super::session::{Accepted, Role, Session};
+use super::{Config, DemandError, MOST_WANTED, Refused};
+use crate::wire::fcp::{Grant, Message, Record, Total, Writer};
+use slotline_net::time::Time;
+
+/// What an endpoint gets to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EndpointEvent {
+    /// A new epoch: what was still wanted is wanted again, all of it.
+    Began,
+    /// Slots in which to send; they count against the demand. Who cannot use one, because it is over,
+    /// demands another.
+    Granted {
+        /// Where to.
+        dst: u32,
+        /// Which of the paths there.
+        path: u16,
+        /// Bit 0 of `slots` is this timeslot.
+        first: u64,
+        /// The slots; at least one, and none beyond 64 bits.
+        slots: u64,
+    },
+    /// Slots were granted that never arrived; they have been demanded again.
+    Lost {
+        /// Where to.
+        dst: u32,
+        /// How many.
+        slots: u32,
+    },
+}
+
+/// An endpoint's state towards one arbiter.
+#[derive(Clone, Debug)]
+pub struct EndpointSession {
+    session: Session,
+    flows: Flows,
+    arrivals: Arrivals,
+    /// Slots wanted and not granted yet, over all destinations.
+    wanted: u64,
+    /// When the arbiter was last heard or asked.
+    in_touch: Time,
+}
+
+impl EndpointSession {
+    /// An endpoint that has just started.
+    pub fn new(config: Config) -> EndpointSession {
+        EndpointSession {
+            session: Session::new(config, Role::Endpoint),
+            flows: Flows::new(config.nodes),
+            arrivals: Arrivals::default(),
+            wanted: 0,
+            in_touch: Time::ZERO,
+        }
+    }
+    /// Epoch and counters.
+    pub const fn session(&self) -> &Session {
+        &self.session
+    }
+    /// Wants `slots` more timeslots to `dst`.
+    ///
+    /// # Errors
+    /// The network has no such node, or too many slots would be wanted.
+    pub fn demand(&mut self, dst: u32, slots: u32) -> Result<(), DemandError> {
+        if dst >= self.session.config().nodes {
+            return Err(DemandError::NoSuchNode(dst));
+        }
+        if slots == 0 {
+            return Ok(());
+        }
+        let flow = self.flows.entry(dst);
+        if MOST_WANTED - flow.wanted() < slots {
+            return Err(DemandError::TooMuch(dst));
+        }
+        flow.demanded = flow.demanded.wrapping_add(slots);
+        self.flows.report(dst);
+        self.wanted += u64::from(slots);
+        Ok(())
+    }
+    /// Slots wanted to `dst` and not granted yet.
+    pub fn wanted(&self, dst: u32) -> u32 {
+        self.flows.get(dst).wanted()
+    }
+    /// Slots demanded to `dst` since the epoch began, modulo 2³²: what the arbiter knows or will be told.
+    pub fn demanded(&self, dst: u32) -> u32 {
+        self.flows.get(dst).demanded
+    }
+    /// Slots to `dst` that arrived or were given up since the epoch began, modulo 2³².
+    pub fn granted(&self, dst: u32) -> u32 {
+        self.flows.get(dst).granted
+    }
+
+    /// Takes a packet in; appends what it means to `events`.
+    ///
+    /// # Errors
+    /// Why it was refused; it is counted, and an answer may have to be sent all the same.
+    pub fn on_message(
+        &mut self,
+        bytes: &[u8],
+        now: Time,
+        events: &mut Vec<EndpointEvent>,
+    ) -> Result<(), Refused> {
+        let Accepted { began, message } = self.session.receive(bytes, now, None)?;
+        self.in_touch = now;
+        if began {
+            self.flows.restart();
+            self.arrivals.clear();
+            events.push(EndpointEvent::Began);
+        }
+        self.session.window.acknowledge(&message.header.acks, |dst| self.flows.report(dst));
+        // Grants first: a report counts those of its own packet.
+        self.take_grants(&message, events);
+        for record in message.records() {
+            if let Record::Report(totals) = record {
+                totals.iter().for_each(|total| self.compare(total, message.header.number, events));
+            }
+        }
+        Ok(())
+    }
+    fn take_grants(&mut self, message: &Message, events: &mut Vec<EndpointEvent>) {
+        for record in message.records() {
+            let Record::Grants(grants) = record else { continue };
+            let first = grants.base;
+            for Grant { dst, path, slots } in grants.iter() {
+                if self.take(dst, slots.count_ones(), message.header.number) {
+                    events.push(EndpointEvent::Granted { dst, path, first, slots });
+                }
+            }
+        }
+        self.arrivals.forget(self.session.highest());
+    }
+    /// Counts slots of packet `number`. False: they are not used, for they were given up before, or
+    /// never wanted.
+    #[inline]
+    fn take(&mut self, dst: u32, slots: u32, number: u64) -> bool {
+        let flow = self.flows.entry(dst);
+        if slots > flow.wanted() || self.arrivals.is_reported(dst, number) {
+            return false;
+        }
+        flow.granted = flow.granted.wrapping_add(slots);
+        self.wanted -= u64::from(slots);
+        self.arrivals.note(number, dst, slots);
+        true
+    }
+    /// Slots that a report knows of and that have not arrived are given up and wanted again. Those of
+    /// packets after the report are not in its total.
+    fn compare(&mut self, total: Total, number: u64, events: &mut Vec<EndpointEvent>) {
+        let dst = total.dst;
+        if self.arrivals.is_reported(dst, number) {
+            return;
+        }
+        self.arrivals.report(dst, number);
+        let later = self.arrivals.after(number, dst);
+        let flow = self.flows.entry(dst);
+        let had = flow.granted.wrapping_sub(later);
+        let missing = total.slots.wrapping_sub(had);
+        // No more than is wanted can have been granted.
+        let slots = if missing > MOST_WANTED { 0 } else { missing.min(flow.wanted()) };
+        if slots > 0 {
+            flow.granted = flow.granted.wrapping_add(slots);
+            flow.demanded = flow.demanded.wrapping_add(slots);
+            self.flows.report(dst);
+            events.push(EndpointEvent::Lost { dst, slots });
+        }
+    }
+
+    /// Puts the next packet to be sent at `now` into `out`, in the place of what is there. False: there
+    /// is none. Asked for after every other call, and at [`EndpointSession::deadline`], until there is
+    /// none.
+    pub fn poll_message(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        out.clear();
+        let any = self.poll_open(now, out);
+        self.session.seal(out);
+        any
+    }
+    /// The same behind what is in `out`, without the code.
+    fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        self.session.expire(now, |dst| self.flows.report(dst));
+        if self.session.poll_reset(self.wanted > 0, now, out) {
+            return true;
+        }
+        let may_send = self.session.may_send(now);
+        let ask = may_send && self.ask_at().is_some_and(|at| at <= now);
+        let due = self.flows.is_due() && self.demand_at().is_some_and(|at| at <= now);
+        let more = self.session.last_sent() == Some(now) && self.flows.is_due();
+        let records = may_send && (due || more || ask);
+        if !records && !self.session.must_ack(now) {
+            return false;
+        }
+        let Some(mut writer) = self.session.begin_packet(out) else { return false };
+        if self.session.gate().is_some() {
+            self.write(ask, &mut writer);
+        }
+        if !writer.is_empty() {
+            self.in_touch = now;
+        }
+        self.session.send(writer, now);
+        true
+    }
+    /// The totals that are due, as many as fit; without any, a question, if there is one to `ask`.
+    fn write(&mut self, ask: bool, writer: &mut Writer) {
+        if !self.flows.is_due() {
+            let _room = ask && writer.alive();
+            return;
+        }
+        writer.demand();
+        while writer.has_room()
+            && let Some((dst, flow)) = self.flows.take()
+        {
+            writer.total(Total { dst, slots: flow.demanded });
+            self.session.window.note([dst].into_iter());
+        }
+    }
+    /// When totals that are due may leave, as far as time goes.
+    fn demand_at(&self) -> Option<Time> {
+        let lull = match self.session.window.is_empty() {
+            true => Time::ZERO,
+            false => self.session.config().lull,
+        };
+        let quiet = self.session.last_sent().map_or(Time::ZERO, |at| at.after(lull));
+        Some(self.session.gate()?.max(quiet))
+    }
+    /// When to ask whether the arbiter is there: while slots are wanted and nothing else is on the way.
+    fn ask_at(&self) -> Option<Time> {
+        let idle = self.session.is_open() && self.wanted > 0 && self.session.window.is_empty();
+        idle.then(|| self.in_touch.after(self.session.config().alive))
+    }
+    /// When [`EndpointSession::poll_message`] has to be called at the latest.
+    pub fn deadline(&self) -> Option<Time> {
+        let more = if self.flows.is_due() {
+            self.demand_at()
+        } else {
+            self.ask_at().max(self.ask_at().and(self.session.gate()))
+        };
+        self.session.deadline(self.wanted > 0, more)
+    }
+    /// As if `slots` had been granted and had arrived.
+    #[cfg(test)]
+    pub(super) fn skip(&mut self, dst: u32, slots: u32) {
+        let flow = self.flows.entry(dst);
+        flow.granted = flow.granted.wrapping_add(slots);
+        self.wanted -= u64::from(slots);
+    }
+}

@@ -1,0 +1,89 @@
+//! Packets on their way, and which destinations each of them is about.
+
+use crate::wire::fcp::Acks;
+use slotline_net::time::Time;
+use std::collections::VecDeque;
+
+/// Packets on the way at most: as many as an acknowledgement can tell of.
+const MOST: usize = 64;
+
+/// A packet on its way.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    number: u64,
+    at: Time,
+    /// How many destinations it is about.
+    about: u32,
+    arrived: bool,
+}
+
+/// The packets on their way, the oldest first.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Window {
+    sent: VecDeque<Sent>,
+    /// The destinations, packet by packet, behind those that are done with.
+    about: Vec<u32>,
+    done: usize,
+    /// How many of them belong to the packet that leaves next.
+    noted: u32,
+}
+
+impl Window {
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+    pub(super) fn is_full(&self) -> bool {
+        self.sent.len() >= MOST
+    }
+    /// When the oldest was sent.
+    pub(super) fn oldest(&self) -> Option<Time> {
+        self.sent.front().map(|packet| packet.at)
+    }
+    pub(super) fn clear(&mut self) {
+        self.sent.clear();
+        self.about.clear();
+        (self.done, self.noted) = (0, 0);
+    }
+    /// The next packet is about these destinations.
+    #[inline]
+    pub(super) fn note(&mut self, dsts: impl ExactSizeIterator<Item = u32>) {
+        self.noted += dsts.len() as u32;
+        self.about.extend(dsts);
+    }
+    /// A packet leaves, about all that was noted since the one before.
+    pub(super) fn send(&mut self, number: u64, at: Time) {
+        let about = std::mem::take(&mut self.noted);
+        self.sent.push_back(Sent { number, at, about, arrived: false });
+    }
+    /// Removes what has arrived; calls `lost` with the destinations of what is too old to be known.
+    pub(super) fn acknowledge(&mut self, acks: &Acks, lost: impl FnMut(u32)) {
+        for packet in &mut self.sent {
+            packet.arrived |= acks.has(packet.number);
+        }
+        self.remove(|packet| acks.forgot(packet.number), lost);
+    }
+    /// Removes what was sent at `by` or before, calls `lost` with the destinations, and counts packets.
+    pub(super) fn expire(&mut self, by: Time, lost: impl FnMut(u32)) -> u64 {
+        self.remove(|packet| packet.at <= by, lost)
+    }
+    /// Removes from the front what has arrived or `is_lost`; the number of lost packets.
+    fn remove(&mut self, is_lost: impl Fn(&Sent) -> bool, mut lost: impl FnMut(u32)) -> u64 {
+        let mut count = 0;
+        while let Some(packet) = self.sent.pop_front_if(|packet| packet.arrived || is_lost(packet))
+        {
+            let about = self.done..self.done + packet.about as usize;
+            self.done = about.end;
+            if !packet.arrived {
+                count += 1;
+                self.about[about].iter().copied().for_each(&mut lost);
+            }
+        }
+        if self.sent.is_empty() && self.noted == 0 {
+            // From the start again: the same few cache lines serve each packet.
+            self.clear();
+        } else if self.done > self.about.len() / 2 {
+            self.about.drain(..std::mem::take(&mut self.done));
+        }
+        count
+    }
+}

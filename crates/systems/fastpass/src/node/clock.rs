@@ -1,0 +1,97 @@
+//! A host's own idea of when a timeslot begins (§6.3).
+
+use super::Common;
+use slotline_net::rng::{Stream, mix64};
+use slotline_net::time::Time;
+
+/// A clock that is off by a fixed amount and by what it has gained or lost since it was set right last;
+/// and transmissions that begin late by a different amount each time.
+#[derive(Clone, Copy)]
+pub(super) struct Clock {
+    slot: Time,
+    /// By how much it is late, in picoseconds; below zero: early.
+    offset: i64,
+    /// By how much it gets later, in picoseconds per second.
+    drift: i64,
+    /// How often it is set right, and when for the first time.
+    resync: Time,
+    first: Time,
+    jitter: Time,
+    salt: u64,
+}
+
+const SECOND: i128 = Time::s(1).as_ps() as i128;
+
+impl Clock {
+    pub fn new(common: &Common, host: u32) -> Clock {
+        let spec = common.options.spec();
+        let mut stream = Stream::named(common.seed, "fastpass.clock", host.into());
+        let offset = around_zero(spec.clock_offset.as_ps(), &mut stream);
+        let salt = stream.bits();
+        Clock {
+            slot: common.timing.slot,
+            offset,
+            drift: around_zero(spec.clock_drift.as_ps() / 2, &mut stream),
+            resync: spec.clock_resync,
+            first: Time::ps(stream.below(spec.clock_resync.as_ps())),
+            jitter: spec.jitter,
+            salt,
+        }
+    }
+    /// When a timeslot begins.
+    pub fn start(&self, slot: u64) -> Time {
+        let exact = self.slot.times(slot);
+        // It was right, or set right, a period before the first time, too.
+        let since = exact.after(self.resync).since(self.first).as_ps() % self.resync.as_ps();
+        let late = self.offset + (i128::from(self.drift) * i128::from(since) / SECOND) as i64;
+        let off = Time::ps(late.unsigned_abs());
+        if late < 0 { exact.since(off) } else { exact.after(off) }
+    }
+    /// When its transmission begins.
+    pub fn fire(&self, slot: u64) -> Time {
+        let part = mix64(self.salt ^ slot) >> 32;
+        let late = (u128::from(self.jitter.as_ps()) * u128::from(part)) >> 32;
+        self.start(slot).after(Time::ps(late as u64))
+    }
+}
+
+/// A number from `-most` to `most`.
+fn around_zero(most: u64, stream: &mut Stream) -> i64 {
+    let most = most.min(i64::MAX as u64 / 2);
+    stream.below(2 * most + 1) as i64 - most as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn clock(offset: i64, drift: i64, first: Time) -> Clock {
+        let (slot, resync) = (Time::us(1), Time::ms(2));
+        Clock { slot, offset, drift, resync, first, jitter: Time::ZERO, salt: 7 }
+    }
+
+    #[test]
+    fn a_clock_drifts_until_it_is_set_right() {
+        let us = |us: i64| us * 1_000_000;
+        // Slower by 1 ms each second: by 1 ns per timeslot. Set right at 500 us, 2,500 us and so on.
+        let slow = clock(0, us(1_000), Time::us(500));
+        let late = |slot: u64| slow.start(slot).since(Time::us(slot));
+        assert_eq!([499, 500, 600, 2_499].map(late), [1_999, 0, 100, 1_999].map(Time::ns));
+        let fast = clock(us(1), us(-1_000), Time::ZERO);
+        assert_eq!(fast.start(1_500), Time::ns(1_500_000 + 1_000 - 1_500));
+        assert_eq!(clock(0, 0, Time::us(3)).start(5), Time::us(5));
+    }
+
+    proptest! {
+        /// It is never off by more than the offset and half of what clocks part within a period.
+        #[test]
+        fn what_a_clock_is_off_has_a_bound(offset in 0i64..5_000_000, drift in 0i64..9_000_000_000, sign: bool, first in 0u64..2_000, slot in 0u64..10_000_000) {
+            let (offset, drift) = if sign { (offset, drift) } else { (-offset, -drift) };
+            let start = clock(offset, drift, Time::us(first)).start(slot).as_ps() as i64;
+            let off = (start - Time::us(slot).as_ps() as i64).abs();
+            let most = offset.abs() + drift.abs() / 500;
+            prop_assert!(off <= most || start == 0, "{off} {most}");
+        }
+    }
+}

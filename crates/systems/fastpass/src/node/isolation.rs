@@ -1,0 +1,144 @@
+//! The arbiter's view of faults (§5.2): what is reported lost, what is avoided for that, and what is
+//! tried again.
+
+use crate::FastpassSpec;
+use crate::fabric::Fabric;
+use crate::faults::{Component, Faults, Thresholds};
+use crate::schedule::Placed;
+use crate::schedule::Schedule;
+use crate::wire::fastpass::Losses;
+use slotline_net::id::HostId;
+use slotline_net::node::Fault;
+use slotline_net::time::Time;
+use std::sync::Arc;
+
+/// Tries in a row that must succeed.
+const TRIES: u32 = 3;
+
+/// A component out of use.
+struct Excluded {
+    component: Component,
+    /// Tries that succeeded in a row.
+    echoes: u32,
+    /// Whether the last try was answered.
+    answered: bool,
+}
+
+/// Keeps account of components and avoids those that are faulty.
+pub(super) struct Isolation {
+    fabric: Arc<Fabric>,
+    faults: Faults,
+    excluded: Vec<Excluded>,
+    /// All that were ever found, in order.
+    pub found: Vec<Fault>,
+    /// Losses reported before this may be of packets on paths that are others now.
+    settled: Time,
+    window: Time,
+    way: Vec<Component>,
+    named: Vec<Component>,
+}
+
+impl Isolation {
+    pub fn new(fabric: Arc<Fabric>, spec: &FastpassSpec) -> Isolation {
+        let thresholds = Thresholds {
+            share: spec.fault_share,
+            losses: spec.fault_losses,
+            window: spec.fault_window,
+        };
+        Isolation {
+            faults: Faults::new(fabric.components(), thresholds),
+            fabric,
+            excluded: Vec::new(),
+            found: Vec::new(),
+            settled: Time::ZERO,
+            window: spec.fault_window,
+            way: Vec::new(),
+            named: Vec::new(),
+        }
+    }
+    /// Packets take the paths of `fabric` from now on. What is out of use stays so until tries succeed; reports
+    /// are of no use until packets that left before are known to be lost or not.
+    pub fn reroute(&mut self, fabric: &Arc<Fabric>, now: Time) {
+        self.fabric = Arc::clone(fabric);
+        self.faults.forget();
+        self.settled = now.after(self.window).after(self.window);
+    }
+    /// Timeslots are given out.
+    pub fn sent(&mut self, placed: &Placed) {
+        self.fabric.on_path(placed.src.into(), placed.dst.into(), placed.path, &mut self.way);
+        self.faults.count(&self.way, placed.slots.count_ones());
+    }
+    /// Time passes.
+    pub fn pass(&mut self, now: Time) {
+        self.faults.pass(now);
+    }
+    /// `src` has lost packets. What is found to be faulty, the schedule avoids from now on.
+    pub fn lost(&mut self, src: u32, losses: &[Losses], schedule: &mut Schedule, now: Time) {
+        if now < self.settled {
+            return;
+        }
+        for loss in losses.iter().filter(|loss| (loss.dst as usize) < self.fabric.hosts()) {
+            self.fabric.on_path(src, loss.dst, loss.path, &mut self.way);
+            self.faults.lost(&self.way, loss.packets.into());
+        }
+        self.named.clear();
+        self.faults.judge(now, &mut self.named);
+        for &component in &self.named {
+            self.found.push(Fault::new(now, self.fabric.part(component)));
+            self.excluded.push(Excluded { component, echoes: 0, answered: true });
+            schedule.set_works(component, false);
+        }
+    }
+    /// Timeslots that begin at `at`, and all later ones, avoid what has been found.
+    pub fn avoids(&mut self, at: Time) {
+        let open = |fault: &&mut Fault| fault.avoided.is_none() && fault.cleared.is_none();
+        self.found.iter_mut().filter(open).for_each(|fault| fault.avoided = Some(at));
+    }
+    /// Whether something is out of use.
+    pub fn any(&self) -> bool {
+        !self.excluded.is_empty()
+    }
+    /// A path from `from` to a host, beginning the search with path `first`, that avoids all faults;
+    /// `first` where there is none.
+    pub fn path(&mut self, from: HostId, to: HostId, first: u64) -> u16 {
+        let paths = self.fabric.paths();
+        let first = (first % u64::from(paths)) as u16;
+        let Isolation { fabric, faults, way, excluded, .. } = self;
+        if excluded.is_empty() {
+            return first;
+        }
+        let mut all = (first..paths).chain(0..first);
+        let whole = all.find(|&path| {
+            fabric.on_path(from.0, to.0, path, way);
+            !way.iter().any(|&at| faults.is_named(at))
+        });
+        whole.unwrap_or(first)
+    }
+    /// Tries what is out of use: who to ask for an echo over which path, and the token of it.
+    pub fn probes(&mut self, from: HostId) -> Vec<(HostId, u16, u32)> {
+        let Isolation { fabric, faults, excluded, .. } = self;
+        let probe = |out: &mut Excluded| {
+            out.echoes = if out.answered { out.echoes } else { 0 };
+            out.answered = false;
+            let way = fabric.over(from.0, out.component, |at| faults.is_named(at));
+            way.map(|(host, path)| (host, path, out.component))
+        };
+        excluded.iter_mut().filter_map(probe).collect()
+    }
+    /// A try was answered.
+    pub fn echo(&mut self, token: u32, schedule: &mut Schedule, now: Time) {
+        let Some(at) = self.excluded.iter().position(|out| out.component == token) else { return };
+        let out = &mut self.excluded[at];
+        out.echoes += u32::from(!out.answered);
+        out.answered = true;
+        if out.echoes < TRIES {
+            return;
+        }
+        self.excluded.remove(at);
+        let part = self.fabric.part(token);
+        let last = self.found.iter_mut().rfind(|fault| fault.part == part);
+        last.into_iter().for_each(|fault| fault.cleared = Some(now));
+        self.faults.clear(token);
+        schedule.set_works(token, true);
+    }
+}

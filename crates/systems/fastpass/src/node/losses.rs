@@ -1,0 +1,103 @@
+//! What a sender knows of lost packets (§5.2): its transport sends them again, and it remembers over
+//! which path they went.
+
+use crate::wire::fastpass::{Losses, MOST_LOSSES};
+use slotline_net::frame::{Kind, Packet, RETRANSMITTED, TIMED_OUT};
+use slotline_net::rng::mix64;
+use slotline_net::time::Time;
+
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    conn: u32,
+    seq: u32,
+    dst: u32,
+    path: u16,
+    at: Time,
+    known: bool,
+}
+
+/// The last packets of each kind, found by connection and number. A table without chains: what falls on
+/// a place in use replaces what was there, so some losses are missed.
+pub(super) struct LossTrace {
+    sent: Vec<Sent>,
+    /// A packet that is sent again later than this may have waited, as its acknowledgement may.
+    within: Time,
+    losses: Vec<Losses>,
+}
+
+const PLACES: usize = 4_096;
+
+impl LossTrace {
+    pub fn new(within: Time) -> LossTrace {
+        LossTrace { sent: Vec::new(), within, losses: Vec::new() }
+    }
+    fn place(packet: &Packet) -> usize {
+        mix64(u64::from(packet.flow) << 32 | u64::from(packet.seq)) as usize % PLACES
+    }
+    /// A packet leaves over a path.
+    #[inline]
+    pub fn leaves(&mut self, packet: &Packet, path: u16, at: Time) {
+        if packet.kind != Kind::Data {
+            return;
+        }
+        if self.sent.is_empty() {
+            self.sent.resize(PLACES, Sent::default());
+        }
+        let (conn, seq, dst) = (packet.flow, packet.seq, packet.dst.0);
+        self.sent[LossTrace::place(packet)] = Sent { conn, seq, dst, path, at, known: true };
+    }
+    /// A transport hands over a packet: one that acknowledgements of later ones have shown to be lost
+    /// tells of its path. A timer's retransmission does not: the acknowledgement may have been lost.
+    pub fn comes(&mut self, packet: &Packet, now: Time) {
+        let again = packet.kind == Kind::Data && packet.has(RETRANSMITTED);
+        if !again || packet.has(TIMED_OUT) || self.sent.is_empty() {
+            return;
+        }
+        let sent = &mut self.sent[LossTrace::place(packet)];
+        if sent.known && (sent.conn, sent.seq) == (packet.flow, packet.seq) {
+            sent.known = false;
+            let (dst, path, span) = (sent.dst, sent.path, now.since(sent.at));
+            if span <= self.within {
+                self.count(dst, path);
+            }
+        }
+    }
+    fn count(&mut self, dst: u32, path: u16) {
+        let known = self.losses.iter().position(|loss| (loss.dst, loss.path) == (dst, path));
+        if let Some(at) = known {
+            self.losses[at].packets = self.losses[at].packets.saturating_add(1);
+        } else if self.losses.len() < MOST_LOSSES {
+            self.losses.push(Losses { dst, path, packets: 1 });
+        }
+    }
+    /// Whether there is something to report.
+    pub fn any(&self) -> bool {
+        !self.losses.is_empty()
+    }
+    /// Losses since the last call.
+    pub fn take(&mut self) -> Vec<Losses> {
+        std::mem::take(&mut self.losses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_net::id::HostId;
+
+    #[test]
+    fn a_retransmission_tells_of_the_path_of_the_first_one() {
+        let packet =
+            |seq, flags| Packet { dst: HostId(4), flow: 9, seq, flags, ..Packet::default() };
+        let mut trace = LossTrace::new(Time::ms(1));
+        trace.comes(&packet(1, RETRANSMITTED), Time::ZERO);
+        (1..5).for_each(|seq| trace.leaves(&packet(seq, 0), seq as u16, Time::ZERO));
+        for _ in 0..2 {
+            trace.comes(&packet(2, RETRANSMITTED), Time::us(900));
+            trace.comes(&packet(3, RETRANSMITTED | TIMED_OUT), Time::us(900));
+            trace.comes(&packet(4, RETRANSMITTED), Time::us(1_100));
+        }
+        assert_eq!(trace.take(), [Losses { dst: 4, path: 2, packets: 1 }], "once, for number 2");
+        assert!(!trace.any());
+    }
+}

@@ -1,0 +1,72 @@
+//! Fastpass' nodes: the endpoint in every host, and the arbiter (Perry et al., 2014).
+
+mod arbiter;
+mod clock;
+mod due;
+mod endpoint;
+mod isolation;
+mod losses;
+mod outbox;
+mod peers;
+mod queues;
+mod service;
+mod slots;
+mod timer;
+
+pub use arbiter::Arbiter;
+pub use endpoint::Endpoint;
+
+use crate::allocate::BATCH;
+use crate::fcp::Config;
+use crate::wire::fcp::Key;
+use crate::{Fastpass, Timing};
+use slotline_net::id::HostId;
+use slotline_net::node::reserve::Reserve;
+use slotline_net::rng::{Stream, mix64};
+
+/// What Ethernet, IPv6 and UDP add to a message.
+pub const OVERHEAD: u16 = 38 + 40 + 8;
+
+/// What all of Fastpass' nodes in a network have in common.
+#[derive(Clone, Debug)]
+pub struct Common {
+    /// The options.
+    pub options: Fastpass,
+    /// Timeslots.
+    pub timing: Timing,
+    /// Hosts that send and receive: numbers from 0.
+    pub hosts: u32,
+    /// The hosts that arbiters run on; the first is the primary's.
+    pub arbiters: Vec<HostId>,
+    /// Keys, nonces, clocks and jitter come from this.
+    pub seed: u64,
+}
+
+impl Common {
+    /// What messages may take of a port before packets.
+    fn reserve(&self) -> Reserve {
+        Reserve::new(self.options.classes().1, self.timing.reserve)
+    }
+    /// The secret that two nodes share.
+    fn key(&self, a: u32, b: u32) -> Key {
+        let pair = u64::from(a.min(b)) << 32 | u64::from(a.max(b));
+        let mut stream = Stream::named(self.seed, "fastpass.key", pair);
+        let mut key = [0; 16];
+        key[..8].copy_from_slice(&stream.bits().to_le_bytes());
+        key[8..].copy_from_slice(&stream.bits().to_le_bytes());
+        Key(key)
+    }
+    /// A session of `me` with `peer`; `start` tells apart the times that `me` has started.
+    fn session(&self, me: u32, peer: u32, start: u64) -> Config {
+        let spec = self.options.spec();
+        let seed = mix64(self.seed ^ mix64(start ^ mix64(u64::from(me) << 32 | u64::from(peer))));
+        Config {
+            timeout: spec.timeout,
+            gap: spec.gap,
+            lull: self.timing.slot.times(BATCH.into()),
+            longest: self.timing.message,
+            alive: slotline_net::time::Time::ps(spec.watchdog_timeout.as_ps() / 2),
+            ..Config::usual(self.key(me, peer), me, peer, self.hosts, seed)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Messages that are on their way to the wire.
+
+use super::{Common, OVERHEAD};
+use crate::wire::fastpass::{Body, Message};
+use slotline_net::frame::Packet;
+use slotline_net::id::HostId;
+use slotline_net::node::Cx;
+
+/// Makes packets of messages, and counts them.
+pub(super) struct Outbox {
+    me: HostId,
+    class: u8,
+    pub messages: u64,
+    pub bytes: u64,
+}
+
+impl Outbox {
+    pub fn new(common: &Common, me: HostId) -> Outbox {
+        Outbox { me, class: common.options.classes().1, messages: 0, bytes: 0 }
+    }
+    /// A message as a packet over a path.
+    pub fn packet(&mut self, to: HostId, path: u16, bytes: Vec<u8>, cx: &mut Cx<'_>) -> Packet {
+        let packet = cx.attach((self.me, to), bytes, OVERHEAD, self.class);
+        self.messages += 1;
+        self.bytes += u64::from(packet.len);
+        Packet { entropy: path, ..packet }
+    }
+    /// The same for what is not FCP.
+    pub fn say(
+        &mut self,
+        to: HostId,
+        path: u16,
+        body: Body,
+        common: &Common,
+        cx: &mut Cx<'_>,
+    ) -> Packet {
+        let (source, destination) = (self.me.0, to.0);
+        let bytes = Message { source, destination, body }.emit(&common.key(source, destination));
+        self.packet(to, path, bytes, cx)
+    }
+}

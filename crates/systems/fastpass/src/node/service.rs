@@ -1,0 +1,203 @@
+//! What an active arbiter does: it hears demand, allocates batches of timeslots, and gives them out.
+
+use super::Common;
+use super::due::Due;
+use super::isolation::Isolation;
+use super::outbox::Outbox;
+use crate::allocate::BATCH;
+use crate::fabric::Fabric;
+use crate::fcp::{ArbiterEvent, ArbiterSession};
+use crate::schedule::{Placed, Schedule};
+use crate::wire::fastpass::Body;
+use slotline_net::id::{HostId, PortId};
+use slotline_net::node::Cx;
+use slotline_net::time::Time;
+use std::sync::Arc;
+
+/// What an arbiter has counted while it was active.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counters {
+    /// Demands of timeslots that do not exist.
+    pub refused: u64,
+    /// Timeslots that nobody wanted any more.
+    pub denied: u64,
+}
+
+/// The state of an active arbiter: gone when it is no longer active.
+pub(super) struct Service {
+    common: Common,
+    host: HostId,
+    sessions: Vec<ArbiterSession>,
+    due: Due,
+    pub schedule: Schedule,
+    pub isolation: Isolation,
+    /// The batch to be allocated next, if there is demand.
+    batch: Option<u64>,
+    /// No batch before this.
+    first: u64,
+    /// Allocated, and the first timeslot; how many of these are given out.
+    pending: Vec<Placed>,
+    base: u64,
+    given: usize,
+    /// When the next host is told, and how long after it another one.
+    tell_at: Time,
+    step: Time,
+    pub given_at: Option<Time>,
+    pub counters: Counters,
+    events: Vec<ArbiterEvent>,
+    buffer: Vec<u8>,
+}
+
+impl Service {
+    /// An arbiter on `host` that becomes active at `now`; it knows nothing of any demand.
+    pub fn new(
+        common: &Common,
+        host: HostId,
+        fabric: &Arc<Fabric>,
+        schedule: Schedule,
+        now: Time,
+    ) -> Service {
+        let session = |peer| ArbiterSession::new(common.session(host.0, peer, now.as_ps()));
+        Service {
+            sessions: (0..common.hosts).map(session).collect(),
+            due: Due::new(common.hosts as usize),
+            schedule,
+            isolation: Isolation::new(Arc::clone(fabric), common.options.spec()),
+            batch: None,
+            first: 0,
+            pending: Vec::new(),
+            base: 0,
+            given: 0,
+            tell_at: Time::ZERO,
+            step: Time::ZERO,
+            given_at: None,
+            counters: Counters::default(),
+            events: Vec::new(),
+            buffer: Vec::new(),
+            common: common.clone(),
+            host,
+        }
+    }
+    /// Invites all endpoints to begin an epoch.
+    pub fn announce(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
+        for peer in 0..self.common.hosts {
+            self.sessions[peer as usize].announce();
+            self.poll(peer, out, cx);
+        }
+    }
+    /// Sends what a session has to say.
+    fn poll(&mut self, peer: u32, out: &mut Outbox, cx: &mut Cx<'_>) {
+        let session = &mut self.sessions[peer as usize];
+        let first = u64::from(peer) + session.session().counters().timeouts;
+        while session.poll_message(cx.now, &mut self.buffer) {
+            let path = self.isolation.path(self.host, HostId(peer), first);
+            let packet = out.packet(HostId(peer), path, self.buffer.clone(), cx);
+            cx.send(PortId(0), packet);
+        }
+        self.due.set(peer, session.deadline().map(|at| at.max(cx.now.after(Time::ns(100)))));
+    }
+    /// Has the sessions speak whose time has come.
+    pub fn poll_due(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
+        while let Some(peer) = self.due.pop(cx.now) {
+            self.poll(peer, out, cx);
+        }
+    }
+    /// An FCP message, of the source that it names.
+    pub fn hear(&mut self, bytes: &[u8], out: &mut Outbox, cx: &mut Cx<'_>) {
+        let source =
+            bytes.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
+        let Some(peer) = source.filter(|&peer| peer < self.common.hosts) else { return };
+        let mut events = std::mem::take(&mut self.events);
+        // What is refused is counted there.
+        let _refused = self.sessions[peer as usize].on_message(bytes, cx.now, &mut events);
+        for event in events.drain(..) {
+            match event {
+                ArbiterEvent::Began => self.schedule.restart(peer as u16),
+                ArbiterEvent::Demand { dst, slots } => {
+                    let taken = self.schedule.demand(peer as u16, dst as u16, slots);
+                    self.counters.refused += u64::from(!taken);
+                }
+            }
+        }
+        self.events = events;
+        self.poll(peer, out, cx);
+    }
+
+    /// When a session has something to say.
+    pub fn next_due(&mut self) -> Option<Time> {
+        self.due.next()
+    }
+    /// When the next batch is to be allocated, if there is demand.
+    pub fn next_batch(&mut self, now: Time) -> Option<Time> {
+        if self.schedule.is_idle() {
+            self.batch = None;
+            return None;
+        }
+        let timing = self.common.timing;
+        let batch = *self.batch.get_or_insert_with(|| timing.next_batch(now).max(self.first));
+        Some(timing.allocation(batch))
+    }
+    /// Allocates the batch whose time has come; when to give it out.
+    pub fn allocate(&mut self, now: Time) -> Option<Time> {
+        let timing = self.common.timing;
+        let batch = self.batch.filter(|&batch| timing.allocation(batch) <= now)?;
+        self.batch = None;
+        self.first = batch + 1;
+        self.isolation.pass(now);
+        self.base = batch * u64::from(BATCH);
+        self.pending.clear();
+        self.pending.extend_from_slice(self.schedule.batch());
+        self.isolation.avoids(timing.start(self.base));
+        let sources = self.pending.chunk_by(|a, b| a.src == b.src).count();
+        (self.given, self.tell_at) = (0, now.after(self.common.options.spec().processing));
+        self.step = Time::ps(timing.telling.as_ps() / sources.max(1) as u64);
+        Some(self.tell_at)
+    }
+    /// Gives out what was allocated, host by host: messages that left all at once would hold up packets of
+    /// the arbiter's rack for longer than a timeslot. When to go on.
+    pub fn give_out(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) -> Option<Time> {
+        let pending = std::mem::take(&mut self.pending);
+        while let Some(first) = pending.get(self.given).filter(|_| self.tell_at <= cx.now) {
+            let of_one = pending[self.given..].iter().take_while(|placed| placed.src == first.src);
+            self.given += of_one.map(|placed| self.grant(placed, cx.now)).count();
+            self.poll(first.src.into(), out, cx);
+            self.tell_at = self.tell_at.after(self.step);
+        }
+        self.pending = pending;
+        (self.given < self.pending.len()).then_some(self.tell_at)
+    }
+    fn grant(&mut self, placed: &Placed, now: Time) {
+        let Placed { src, dst, path, slots } = *placed;
+        let session = &mut self.sessions[usize::from(src)];
+        // Fewer are wanted where the endpoint has begun again since.
+        let wanted = session.wanted(dst.into());
+        let slots = lowest(slots, wanted.min(64));
+        self.counters.denied += u64::from(placed.slots.count_ones() - slots.count_ones());
+        if slots != 0 && session.grant(dst.into(), path, self.base, slots).is_ok() {
+            self.given_at.get_or_insert(now);
+            if self.common.options.spec().isolate_faults {
+                self.isolation.sent(&Placed { slots, ..*placed });
+            }
+        }
+    }
+    /// Paths are those of `fabric` from the next batch on.
+    pub fn reroute(&mut self, fabric: &Arc<Fabric>, now: Time) {
+        if self.schedule.reroute(fabric).is_ok() {
+            self.isolation.reroute(fabric, now);
+        }
+    }
+    /// Asks endpoints for echoes over what is out of use.
+    pub fn probe(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
+        for (host, path, token) in self.isolation.probes(self.host) {
+            let packet = out.say(host, path, Body::Probe { token, path }, &self.common, cx);
+            cx.send(PortId(0), packet);
+        }
+    }
+}
+
+/// The lowest `most` bits of those set.
+fn lowest(slots: u64, most: u32) -> u64 {
+    let mut rest = slots;
+    (0..most).for_each(|_| rest &= rest.wrapping_sub(1));
+    slots & !rest
+}

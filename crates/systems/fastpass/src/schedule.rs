@@ -1,0 +1,251 @@
+//! Demand in, timeslots with paths out: the allocator and path selection together.
+
+use super::allocate::{Allocator, DemandError, Grant};
+use super::fabric::Fabric;
+use super::faults::Component;
+use super::lanes::Lanes;
+use super::select::{Part, Selector};
+use super::spec::Fastpass;
+use super::tenants::Tenant;
+use slotline_net::error::SpecError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Timeslots of one batch for one pair of hosts over one path.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Placed {
+    /// The sending host.
+    pub src: u16,
+    /// The receiving host.
+    pub dst: u16,
+    /// The path.
+    pub path: u16,
+    /// Bit `i`: timeslot `i` of the batch.
+    pub slots: u64,
+}
+
+/// What a schedule has counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Batches allocated.
+    pub batches: u64,
+    /// Timeslots given out.
+    pub granted: u64,
+    /// Timeslots that found no path and were demanded again.
+    pub unplaced: u64,
+}
+
+/// Timeslots without paths: for hosts that are alike, or of different rates.
+#[derive(Clone, Debug)]
+enum Slots {
+    Alike(Allocator),
+    Mixed(Lanes),
+}
+
+impl Slots {
+    fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
+        match self {
+            Slots::Alike(allocator) => allocator.add_demand(src, dst, slots),
+            Slots::Mixed(lanes) => lanes.add_demand(src, dst, slots),
+        }
+    }
+    fn allocate(&mut self, out: &mut Vec<Grant>) {
+        match self {
+            Slots::Alike(allocator) => allocator.allocate_batch(out),
+            Slots::Mixed(lanes) => lanes.allocate_batch(out),
+        }
+    }
+    fn is_idle(&self) -> bool {
+        match self {
+            Slots::Alike(allocator) => allocator.active_pairs() == 0,
+            Slots::Mixed(lanes) => lanes.backlog().next().is_none(),
+        }
+    }
+    fn backlog_of(&self, source: u16) -> BTreeMap<(u16, u16), u64> {
+        let mut of_pair = BTreeMap::new();
+        let mut add = |(src, dst, slots): (u16, u16, u64)| {
+            if src == source {
+                *of_pair.entry((src, dst)).or_default() += slots;
+            }
+        };
+        match self {
+            Slots::Alike(allocator) => allocator.backlog().for_each(&mut add),
+            Slots::Mixed(lanes) => lanes.backlog().for_each(&mut add),
+        }
+        of_pair
+    }
+}
+
+/// Decides for batch after batch who sends when, and over which path.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    slots: Slots,
+    selector: Option<Selector>,
+    fabric: Arc<Fabric>,
+    /// Out of use.
+    broken: BTreeSet<Component>,
+    /// What hosts demanded before they began again and the allocator still knows: such demand is there
+    /// already when they name it again.
+    before: BTreeMap<(u16, u16), u64>,
+    grants: Vec<Grant>,
+    parts: Vec<Part>,
+    rest: Vec<Grant>,
+    placed: Vec<Placed>,
+    counters: Counters,
+}
+
+impl Schedule {
+    /// For hosts that can send and receive so many packets per timeslot each.
+    ///
+    /// # Errors
+    /// More hosts or paths than there can be; tenants that are not in the network.
+    pub fn new(
+        options: &Fastpass,
+        fabric: &Arc<Fabric>,
+        rates: &[u16],
+    ) -> Result<Schedule, SpecError> {
+        Ok(Schedule {
+            slots: slots(options, rates)?,
+            selector: fabric.selector()?,
+            fabric: Arc::clone(fabric),
+            broken: BTreeSet::new(),
+            before: BTreeMap::new(),
+            grants: Vec::new(),
+            parts: Vec::new(),
+            rest: Vec::new(),
+            placed: Vec::new(),
+            counters: Counters::default(),
+        })
+    }
+    /// What it has counted.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+    /// Whether anybody waits for timeslots.
+    pub fn is_idle(&self) -> bool {
+        self.slots.is_idle()
+    }
+    /// `src` wants so many timeslots more. A demand that makes no sense is left out: false.
+    pub fn demand(&mut self, src: u16, dst: u16, slots: u32) -> bool {
+        let mut slots = slots;
+        if let Some(known) = self.before.get_mut(&(src, dst)) {
+            let same = (*known).min(slots.into());
+            *known -= same;
+            slots -= same as u32;
+        }
+        self.slots.add_demand(src, dst, slots).is_ok()
+    }
+    /// `src` has begun again: what it wants it will name anew.
+    pub fn restart(&mut self, src: u16) {
+        self.before.retain(|pair, _| pair.0 != src);
+        self.before.extend(self.slots.backlog_of(src));
+    }
+    /// Has timeslots avoid a link or switch from the next batch on, as far as there is a way around it,
+    /// or use it again.
+    pub fn set_works(&mut self, component: Component, works: bool) {
+        match works {
+            true => self.broken.remove(&component),
+            false => self.broken.insert(component),
+        };
+        let Some(selector) = &mut self.selector else { return };
+        self.fabric.set_works(selector, component, works);
+        // One of those may be a part of what works again.
+        for &other in &self.broken {
+            self.fabric.set_works(selector, other, false);
+        }
+    }
+    /// Paths are those of `fabric` from the next batch on: the same network, with other routes or rates.
+    ///
+    /// # Errors
+    /// More paths than there can be; all stays as it was.
+    pub fn reroute(&mut self, fabric: &Arc<Fabric>) -> Result<(), SpecError> {
+        self.selector = fabric.selector()?;
+        self.fabric = Arc::clone(fabric);
+        for &component in &self.broken {
+            self.selector
+                .iter_mut()
+                .for_each(|selector| fabric.set_works(selector, component, false));
+        }
+        Ok(())
+    }
+    /// Decides about the next batch: timeslots by source, destination and path.
+    pub fn batch(&mut self) -> &[Placed] {
+        self.counters.batches += 1;
+        self.grants.clear();
+        self.placed.clear();
+        self.slots.allocate(&mut self.grants);
+        match &mut self.selector {
+            Some(_) => self.place(),
+            None => self.placed.extend(self.grants.iter().map(|grant| placed(grant, 0))),
+        }
+        self.merge();
+        let count = |placed: &Placed| u64::from(placed.slots.count_ones());
+        self.counters.granted += self.placed.iter().map(count).sum::<u64>();
+        &self.placed
+    }
+    /// Chooses paths; what finds none is demanded again.
+    fn place(&mut self) {
+        let Schedule { selector, parts, rest, fabric, grants, .. } = self;
+        let Some(selector) = selector else { return };
+        // Paths are alike as long as nothing is broken.
+        let turn = if self.broken.is_empty() { self.counters.batches as u32 % 4_096 } else { 0 };
+        parts.clear();
+        rest.clear();
+        selector.select(grants, parts, rest).expect("hosts, racks and links are the fabric's");
+        let place = |part: &Part| {
+            let Grant { src, dst, .. } = part.grant;
+            placed(&part.grant, fabric.entropy(src, dst, part.path, turn))
+        };
+        self.placed.extend(parts.iter().map(place));
+        for &Grant { src, dst, slots } in &self.rest {
+            self.counters.unplaced += u64::from(slots.count_ones());
+            // It was granted, so it can be demanded.
+            let _same = self.slots.add_demand(src, dst, slots.count_ones());
+        }
+    }
+    /// One entry per source, destination and path, in this order; several where one slot comes several
+    /// times.
+    fn merge(&mut self) {
+        self.placed.sort_unstable();
+        self.placed.dedup_by(|next, first| {
+            let pair = |placed: &Placed| (placed.src, placed.dst, placed.path);
+            let joins = pair(next) == pair(first) && next.slots & first.slots == 0;
+            if joins {
+                first.slots |= next.slots;
+            }
+            joins
+        });
+    }
+}
+
+fn placed(grant: &Grant, path: u16) -> Placed {
+    let Grant { src, dst, slots } = *grant;
+    Placed { src, dst, path, slots }
+}
+
+fn slots(options: &Fastpass, rates: &[u16]) -> Result<Slots, SpecError> {
+    let tenants = &options.spec().tenants;
+    let mixed = rates.iter().any(|&rate| rate != 1);
+    let wrong = |error: DemandError| SpecError::new("control", error.to_string());
+    if tenants.is_empty() {
+        return match mixed {
+            true => Lanes::new(rates, options.policy()).map(Slots::Mixed),
+            false => Allocator::new(rates.len(), options.policy()).map(Slots::Alike),
+        }
+        .map_err(wrong);
+    }
+    if mixed {
+        return Err(SpecError::new("control.tenants", "`tenants` need hosts of one rate"));
+    }
+    let of_host = options
+        .tenants_of(rates.len())
+        .map_err(|error| SpecError::new("control.tenants", error.message))?;
+    let others = Tenant { weight: 1, class: 0 };
+    let rights = tenants.iter().map(|tenant| Tenant { weight: tenant.weight, class: tenant.class });
+    let rights: Vec<Tenant> = [others].into_iter().chain(rights).collect();
+    Allocator::with_tenants(&rights, &of_host).map(Slots::Alike).map_err(wrong)
+}
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;

@@ -1,0 +1,407 @@
+//! Fastpass' options.
+
+use super::allocate::{BATCH, Policy};
+use serde::{Deserialize, Serialize};
+use slotline_net::error::SpecError;
+use slotline_net::scheme::CONTROL_CLASS;
+use slotline_net::time::Time;
+use slotline_net::units::Rate;
+
+/// The class of scheduled packets, where messages leave in the gaps between them.
+pub const SCHEDULED_CLASS: u8 = 7;
+
+/// Shares of timeslots that are left for messages, unless given.
+pub const LEAST_RESERVE: f64 = 0.01;
+/// At most this, whatever the network.
+pub const MOST_RESERVE: f64 = 0.05;
+
+/// Who gets a timeslot first.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// The pair of hosts that was served least recently (§3.1).
+    #[default]
+    MaxMin,
+    /// The pair of hosts that waits for the fewest timeslots: short flows end early, and long ones may
+    /// starve (§3.1).
+    ShortestFirst,
+}
+
+/// When messages to and from the arbiter, which are not scheduled, leave.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Messages {
+    /// First as long as they take no more than `reserve` of a port's time, and otherwise in the gaps between
+    /// scheduled packets: these have class 7 and messages class 6, and ports serve classes by
+    /// priority, whatever `queue.priorities` says. With exact clocks a packet waits at each port for one
+    /// message at most, and no port has one beyond those of one timeslot. Timeslots that are known
+    /// too late for that are not used.
+    #[default]
+    Reserved,
+    /// At once: hosts send them before packets, in class 7, and switches serve classes where
+    /// `queue.priorities` is set. Timeslots are known in time, and a packet waits for messages on its way.
+    First,
+}
+
+/// Hosts with a right of their own to timeslots.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TenantSpec {
+    /// The hosts, by index: single ones and ranges, both ends included, as `"0-3,7"`. What they send
+    /// counts, not what they receive.
+    pub hosts: String,
+    /// Where pairs of hosts compete, timeslots per turn: 1 to 64.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub weight: u32,
+    /// Class 0 is served before class 1, class 1 before class 2, and so on. Hosts of no tenant have
+    /// weight 1 and class 0.
+    #[serde(default)]
+    pub class: u8,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Section numbers are those of the paper. Hosts' clocks are exact unless `clock-offset`,
+/// `clock-drift` or `jitter` says otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = slotline_net::schema::keep_comment)]
+pub struct FastpassSpec {
+    /// Length of a timeslot. Default: a full packet at the slowest host's rate, and `reserve` on top.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Time>,
+    /// Who gets a timeslot first.
+    pub policy: Order,
+    /// Timeslots that a pair of hosts gets per turn under `max-min`: 1 is fairest, more is less work for
+    /// an arbiter.
+    #[schemars(range(min = 1, max = 64))]
+    pub quantum: u32,
+    /// Groups of hosts with a weight and a class; only under `max-min`, where all hosts have one rate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<TenantSpec>,
+    /// How long before it begins a timeslot is allocated; 65 µs in the paper (§5.1). Timeslots are
+    /// allocated 64 at a time, so a packet waits for up to 64 timeslots more.
+    pub lead: Time,
+    /// Share of each timeslot that is left for messages to and from the arbiter, which are not
+    /// scheduled; about 1 % in the paper (§7.1). Default: as much as the messages of all hosts need on
+    /// links next to the arbiter, from 1 to 5 %; 1 % with `messages = "first"`.
+    #[schemars(range(min = 0, max = 0.5))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<f64>,
+    /// When these messages leave.
+    pub messages: Messages,
+    /// From the moment of allocation until the arbiter sends it out.
+    pub processing: Time,
+    /// Hosts' clocks are off by up to this much, early or late, each by a fixed amount drawn at the
+    /// start. With PTP it is below 1 µs (§6.3).
+    pub clock_offset: Time,
+    /// By how much hosts' clocks part in a second, beside `clock-offset`: each is fast or slow by half of
+    /// it at most, drawn at the start. Quartz clocks part by 100 µs. Zero: not at all.
+    pub clock_drift: Time,
+    /// How often a host's clock is set right, up to `clock-offset`; each host at times of its own. Of
+    /// PTP's intervals the usual one.
+    pub clock_resync: Time,
+    /// Each timeslot's transmission begins late by up to this much, drawn anew each time: timers, locks
+    /// (§6.3).
+    pub jitter: Time,
+    /// A host that is later than this for a timeslot does not use it, and asks for another one (§6.3).
+    /// Default: four timeslots; with exact clocks one, unless `messages = "first"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<Time>,
+    /// What was not acknowledged after this time is reported anew; 200 µs in the released code.
+    pub timeout: Time,
+    /// At least this long between messages of one host to the arbiter, or of the arbiter to one host;
+    /// 20 µs in the released code.
+    pub gap: Time,
+    /// Whether a second arbiter takes over when the first falls silent (§5.1). Stations are called
+    /// `arbiter` and `arbiter-secondary`.
+    pub secondary: bool,
+    /// How often the active arbiter says that it is there; 100 µs in the released code.
+    pub watchdog_interval: Time,
+    /// The other arbiter takes over when the last such message is older than this; 1 ms in the paper
+    /// (§5.1).
+    pub watchdog_timeout: Time,
+    /// Rate of the arbiters' own links. Default: that of the first host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arbiter_rate: Option<Rate>,
+    /// Whether lost packets are reported, and links and switches that lose most packets avoided (§5.2).
+    pub isolate_faults: bool,
+    /// A link or switch is faulty when it loses more than this share of the timeslots allocated over it.
+    #[schemars(range(min = 0, max = 1))]
+    pub fault_share: f64,
+    /// Fewer lost packets than this say nothing of a link or switch.
+    pub fault_losses: u32,
+    /// Losses and timeslots are counted over one to two times this long.
+    pub fault_window: Time,
+    /// How often a faulty link or switch is tried; three tries that succeed in a row bring it back.
+    pub probe_interval: Time,
+}
+
+impl Default for FastpassSpec {
+    fn default() -> FastpassSpec {
+        FastpassSpec {
+            slot: None,
+            policy: Order::MaxMin,
+            quantum: 1,
+            tenants: Vec::new(),
+            lead: Time::us(65),
+            reserve: None,
+            messages: Messages::Reserved,
+            processing: Time::us(5),
+            clock_offset: Time::ZERO,
+            clock_drift: Time::ZERO,
+            clock_resync: Time::s(1),
+            jitter: Time::ZERO,
+            late: None,
+            timeout: Time::us(200),
+            gap: Time::us(20),
+            secondary: false,
+            watchdog_interval: Time::us(100),
+            watchdog_timeout: Time::ms(1),
+            arbiter_rate: None,
+            isolate_faults: true,
+            fault_share: 0.3,
+            fault_losses: 10,
+            fault_window: Time::ms(1),
+            probe_interval: Time::ms(5),
+        }
+    }
+}
+
+/// Checked options, from which Fastpass' parts are made.
+#[derive(Clone, Debug)]
+pub struct Fastpass(FastpassSpec);
+
+impl Fastpass {
+    /// The options.
+    pub fn spec(&self) -> &FastpassSpec {
+        &self.0
+    }
+    /// Who is served first, as the allocator has it.
+    pub fn policy(&self) -> Policy {
+        match self.0.policy {
+            Order::MaxMin => Policy::MaxMin { quantum: self.0.quantum },
+            Order::ShortestFirst => Policy::ShortestFirst,
+        }
+    }
+    /// The class of scheduled packets, where they have one of their own, and that of messages.
+    pub fn classes(&self) -> (Option<u8>, u8) {
+        match self.0.messages {
+            Messages::Reserved => (Some(SCHEDULED_CLASS), SCHEDULED_CLASS - 1),
+            Messages::First => (None, CONTROL_CLASS),
+        }
+    }
+    /// Whether hosts' clocks are those of the arbiter, and hosts send on time.
+    pub fn is_exact(&self) -> bool {
+        let FastpassSpec { clock_offset, clock_drift, jitter, .. } = self.0;
+        [clock_offset, clock_drift, jitter] == [Time::ZERO; 3]
+    }
+    /// By host, the number of its tenant from 1; 0: none.
+    ///
+    /// # Errors
+    /// Hosts that do not exist, or have two tenants.
+    pub fn tenants_of(&self, hosts: usize) -> Result<Vec<u16>, SpecError> {
+        let mut of_host = vec![0; hosts];
+        for (tenant, number) in self.0.tenants.iter().zip(1..) {
+            for host in ranges(&tenant.hosts)?.into_iter().flatten() {
+                let Some(of) = of_host.get_mut(host as usize) else {
+                    return Err(hosts_error(&tenant.hosts, &format!("there are {hosts} hosts")));
+                };
+                if *of != 0 {
+                    return Err(hosts_error(
+                        &tenant.hosts,
+                        &format!("{host} has a tenant already"),
+                    ));
+                }
+                *of = number;
+            }
+        }
+        Ok(of_host)
+    }
+}
+
+/// Ranges of hosts, as `0-3,7`.
+fn ranges(text: &str) -> Result<Vec<std::ops::RangeInclusive<u32>>, SpecError> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
+        (!range.is_empty()).then_some(range)
+    };
+    let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
+    ranges.ok_or_else(|| hosts_error(text, "it has to be hosts and ranges of them, as \"0-3,7\""))
+}
+
+fn hosts_error(text: &str, why: &str) -> SpecError {
+    SpecError::new("tenants", format!("`hosts` = \"{text}\" of a tenant: {why}"))
+}
+
+impl FastpassSpec {
+    /// Checks the options, as far as they can be without a network.
+    ///
+    /// # Errors
+    /// An option has a value that makes no sense.
+    pub fn build(&self) -> Result<Fastpass, SpecError> {
+        let least = Time::ns(1);
+        for (key, value) in [
+            ("timeout", self.timeout),
+            ("fault-window", self.fault_window),
+            ("probe-interval", self.probe_interval),
+            ("watchdog-interval", self.watchdog_interval),
+            ("slot", self.slot.unwrap_or(least)),
+            ("clock-resync", self.clock_resync),
+        ] {
+            check(key, value, value >= least, || "at least 1ns".into())?;
+        }
+        check("lead", self.lead, self.lead > self.processing, || {
+            format!("above `processing`, {}", self.processing)
+        })?;
+        check("clock-drift", self.clock_drift, self.clock_drift <= Time::ms(100), || {
+            "at most 100ms".into()
+        })?;
+        let (timeout, interval) = (self.watchdog_timeout, self.watchdog_interval);
+        let heard = !self.secondary || timeout >= interval.times(2);
+        check("watchdog-timeout", timeout, heard, || {
+            format!("at least twice `watchdog-interval`, {interval}")
+        })?;
+        self.check_effects()?;
+        check("quantum", self.quantum, (1..=BATCH).contains(&self.quantum), || {
+            format!("from 1 to {BATCH}")
+        })?;
+        let reserve = self.reserve.unwrap_or(LEAST_RESERVE);
+        check("reserve", reserve, (0.0..=0.5).contains(&reserve), || "from 0 to 0.5".into())?;
+        check("fault-share", self.fault_share, (0.0..=1.0).contains(&self.fault_share), || {
+            "from 0 to 1".into()
+        })?;
+        for tenant in &self.tenants {
+            ranges(&tenant.hosts)?;
+            check("tenants", tenant.weight, (1..=BATCH).contains(&tenant.weight), || {
+                format!("a weight from 1 to {BATCH}")
+            })?;
+        }
+        let rate = self.arbiter_rate.unwrap_or(Rate(1));
+        check("arbiter-rate", rate, rate.0 > 0, || "above zero".into())?;
+        Ok(Fastpass(self.clone()))
+    }
+    /// What is said has an effect.
+    fn check_effects(&self) -> Result<(), SpecError> {
+        let usual = FastpassSpec::default();
+        let (turns, blind) = (self.quantum != usual.quantum, !self.isolate_faults);
+        let shortest = self.policy == Order::ShortestFirst;
+        let idle = [
+            (
+                "tenants",
+                !self.tenants.is_empty() && (shortest || turns),
+                "leave `policy` and `quantum` out",
+            ),
+            ("quantum", turns && shortest, "it is for policy = \"max-min\""),
+            (
+                "watchdog-interval",
+                self.watchdog_interval != usual.watchdog_interval && !self.secondary,
+                "there is nobody to be told: set secondary = true",
+            ),
+            ("fault-share", blind && self.fault_share != usual.fault_share, UNSEEN),
+            ("fault-losses", blind && self.fault_losses != usual.fault_losses, UNSEEN),
+            ("probe-interval", blind && self.probe_interval != usual.probe_interval, UNSEEN),
+        ];
+        match idle.into_iter().find(|(_, idle, _)| *idle) {
+            None => Ok(()),
+            Some(("tenants", _, why)) => Err(SpecError::new(
+                "tenants",
+                format!("`tenants` have weights of their own: {why}"),
+            )),
+            Some((key, _, why)) => Err(SpecError::new(key, format!("`{key}` does nothing: {why}"))),
+        }
+    }
+}
+
+/// Why options of fault isolation do nothing.
+const UNSEEN: &str = "faults are not looked for with isolate-faults = false";
+
+fn check(
+    key: &str,
+    value: impl std::fmt::Display,
+    right: bool,
+    expected: impl Fn() -> String,
+) -> Result<(), SpecError> {
+    if right {
+        return Ok(());
+    }
+    Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {}", expected())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tenants(groups: &[(&str, u32)]) -> FastpassSpec {
+        let tenant =
+            |&(hosts, weight): &(&str, u32)| TenantSpec { hosts: hosts.into(), weight, class: 0 };
+        FastpassSpec { tenants: groups.iter().map(tenant).collect(), ..FastpassSpec::default() }
+    }
+
+    #[test]
+    fn hosts_have_one_tenant_at_most() {
+        let of = |groups| tenants(groups).build().unwrap().tenants_of(5);
+        assert_eq!(of(&[("1-2", 3), ("4", 1)]), Ok(vec![0, 1, 1, 0, 2]));
+        for wrong in [&[("1-5", 1)][..], &[("1-2", 1), ("2", 1)]] {
+            assert_eq!(of(wrong).unwrap_err().key, "tenants");
+        }
+    }
+
+    #[test]
+    fn wrong_values_are_named() {
+        let base = FastpassSpec::default();
+        assert!(base.build().is_ok());
+        let wrong = [
+            ("slot", FastpassSpec { slot: Some(Time::ZERO), ..base.clone() }),
+            ("lead", FastpassSpec { lead: Time::us(5), ..base.clone() }),
+            ("clock-drift", FastpassSpec { clock_drift: Time::s(1), ..base.clone() }),
+            ("clock-resync", FastpassSpec { clock_resync: Time::ZERO, ..base.clone() }),
+            ("quantum", FastpassSpec { quantum: 65, ..base.clone() }),
+            ("reserve", FastpassSpec { reserve: Some(f64::NAN), ..base.clone() }),
+            ("timeout", FastpassSpec { timeout: Time::ZERO, ..base.clone() }),
+            (
+                "watchdog-timeout",
+                FastpassSpec { secondary: true, watchdog_timeout: Time::us(150), ..base.clone() },
+            ),
+            ("fault-share", FastpassSpec { fault_share: 1.5, ..base.clone() }),
+            ("probe-interval", FastpassSpec { probe_interval: Time::ZERO, ..base.clone() }),
+            ("arbiter-rate", FastpassSpec { arbiter_rate: Some(Rate(0)), ..base.clone() }),
+            ("tenants", tenants(&[("0-", 1)])),
+            ("tenants", tenants(&[("3-1", 1)])),
+            ("tenants", tenants(&[("3", 65)])),
+        ];
+        for (key, spec) in wrong {
+            let error = spec.build().unwrap_err();
+            assert_eq!(error.key, key);
+            assert!(error.message.contains("has to be"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_refused() {
+        let base = FastpassSpec::default();
+        let blind = || FastpassSpec { isolate_faults: false, ..FastpassSpec::default() };
+        let shortest = Order::ShortestFirst;
+        let idle = [
+            ("quantum", FastpassSpec { quantum: 4, policy: shortest, ..base.clone() }),
+            ("tenants", FastpassSpec { quantum: 4, ..tenants(&[("1", 2)]) }),
+            ("tenants", FastpassSpec { policy: shortest, ..tenants(&[("1", 2)]) }),
+            ("watchdog-interval", FastpassSpec { watchdog_interval: Time::us(1), ..base }),
+            ("fault-share", FastpassSpec { fault_share: 0.5, ..blind() }),
+            ("fault-losses", FastpassSpec { fault_losses: 1, ..blind() }),
+            ("probe-interval", FastpassSpec { probe_interval: Time::ms(1), ..blind() }),
+        ];
+        for (key, spec) in idle {
+            assert_eq!(spec.build().unwrap_err().key, key);
+        }
+        assert!(blind().build().is_ok());
+    }
+}

@@ -1,0 +1,77 @@
+//! Fastpass in a network: an arbiter or two, and an endpoint in every host.
+
+use super::fabric::Fabric;
+use super::schedule::Schedule;
+use super::spec::Fastpass;
+use super::timing::{Timing, lanes};
+use crate::node::{Arbiter, Common, Endpoint};
+use slotline_net::error::SpecError;
+use slotline_net::id::{HostId, NodeId};
+use slotline_net::node::agent::Agent;
+use slotline_net::node::reserve::Reserve;
+use slotline_net::route::RoutingSpec;
+use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
+use slotline_net::topology::{Graph, NodeKind};
+use std::sync::Arc;
+
+impl Fastpass {
+    fn common(&self, around: &Surroundings<'_>) -> Result<Common, SpecError> {
+        Ok(Common {
+            options: self.clone(),
+            timing: Timing::new(self, around)?,
+            hosts: around.hosts() as u32,
+            arbiters: around.stations.to_vec(),
+            seed: around.seed,
+        })
+    }
+}
+
+impl System for Fastpass {
+    /// Arbiters are hosts among hosts: one in the first rack, one in the last.
+    fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
+        let leaf = |(_, node): &(usize, &slotline_net::topology::NodeInfo)| {
+            node.kind == NodeKind::Switch && node.tier == 1
+        };
+        let leaves: Vec<usize> =
+            graph.nodes.iter().enumerate().filter(leaf).map(|(at, _)| at).collect();
+        let lane = graph.links.first().map(|link| link.ab);
+        let (Some(mut lane), Some(&first), Some(&last)) = (lane, leaves.first(), leaves.last())
+        else {
+            return Err(SpecError::new("control", "fastpass needs a fabric with a switch"));
+        };
+        lane.rate = self.spec().arbiter_rate.unwrap_or(lane.rate);
+        let station =
+            |name: &str, at: usize| Station { name: name.into(), switch: NodeId(at as u32), lane };
+        let mut stations = vec![station("arbiter", first)];
+        if self.spec().secondary {
+            stations.push(station("arbiter-secondary", last));
+        }
+        Ok(stations)
+    }
+    fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
+        if around.scheduler.is_some() {
+            let message = "fastpass allocates timeslots, which a scheduler of one's own cannot";
+            return Err(SpecError::new("control", message));
+        }
+        let common = self.common(around)?;
+        let fabric = Arc::new(Fabric::new(around, common.timing.slowest)?);
+        let empty = Schedule::new(self, &fabric, &lanes(around)?)?;
+        let rank = at as u8;
+        Ok(Box::new(move || {
+            let (fabric, empty) = (Arc::clone(&fabric), empty.clone());
+            Box::new(Arbiter::new(common.clone(), rank, fabric, empty))
+        }))
+    }
+    fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
+        let lanes = lanes(around)?[host.at()];
+        Ok(Box::new(Endpoint::new(self.common(around)?, host, lanes)))
+    }
+    fn reserve(&self, around: &Surroundings<'_>) -> Result<Option<Reserve>, SpecError> {
+        let (scheduled, messages) = self.classes();
+        let reserve = Timing::new(self, around)?.reserve;
+        Ok(scheduled.map(|_| Reserve::new(messages, reserve)))
+    }
+    fn routing(&self) -> Option<RoutingSpec> {
+        Some(RoutingSpec::Pinned)
+    }
+}

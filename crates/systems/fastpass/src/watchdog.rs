@@ -1,0 +1,165 @@
+//! Which of two arbiters is active (§5.1). They share no state: the passive one only knows when the
+//! active one was last there.
+//!
+//! Each take-over has a term, higher than all before. Whoever is active says so all the time, with its
+//! term; who is active and hears a higher one steps back. So two arbiters are active at once for no
+//! longer than such a message takes to arrive.
+
+use slotline_net::time::Time;
+
+/// What to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// Go on as before.
+    Stay,
+    /// The other arbiter is silent: begin to serve.
+    TakeOver {
+        /// How long it has been silent.
+        silence: Time,
+    },
+    /// The other arbiter has taken over: stop to serve.
+    StepBack,
+}
+
+/// One arbiter's view.
+#[derive(Clone, Debug)]
+pub struct Watchdog {
+    rank: u8,
+    interval: Time,
+    timeout: Time,
+    active: bool,
+    term: u64,
+    /// When the other one was last active, by its own clock.
+    alive: Time,
+    /// When to say that this one is.
+    beat: Time,
+}
+
+impl Watchdog {
+    /// An arbiter that starts at `now`. That of rank 0, the primary, is active at once: a secondary that
+    /// has taken over from it makes it step back.
+    pub fn new(rank: u8, interval: Time, timeout: Time, now: Time) -> Watchdog {
+        Watchdog { rank, interval, timeout, active: rank == 0, term: 0, alive: now, beat: now }
+    }
+    /// Whether this arbiter serves.
+    pub const fn is_active(&self) -> bool {
+        self.active
+    }
+    /// The term to say now, if it is time to say that this arbiter is active.
+    pub fn beat(&mut self, now: Time) -> Option<u64> {
+        if !self.active || now < self.beat {
+            return None;
+        }
+        self.beat = now.after(self.interval);
+        Some(self.term)
+    }
+    /// The other arbiter, of the other rank, said at `sent` that it was active.
+    pub fn hear(&mut self, term: u64, sent: Time) -> Turn {
+        self.alive = self.alive.max(sent);
+        let yields = term > self.term || (term == self.term && self.rank > 0);
+        self.term = self.term.max(term);
+        if self.active && yields {
+            self.active = false;
+            return Turn::StepBack;
+        }
+        Turn::Stay
+    }
+    /// Looks whether the other one is silent for too long.
+    pub fn check(&mut self, now: Time) -> Turn {
+        let silence = now.since(self.alive);
+        if self.active || silence < self.timeout {
+            return Turn::Stay;
+        }
+        self.active = true;
+        self.term += 1;
+        self.beat = now;
+        Turn::TakeOver { silence }
+    }
+    /// When to ask again, for [`Watchdog::beat`] or [`Watchdog::check`].
+    pub fn deadline(&self) -> Time {
+        if self.active { self.beat } else { self.alive.after(self.timeout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const INTERVAL: Time = Time::us(100);
+    const TIMEOUT: Time = Time::ms(1);
+
+    /// Steps of 10 us.
+    struct Pair {
+        dogs: [Option<Watchdog>; 2],
+        now: Time,
+        /// Steps in which both were active.
+        both: u32,
+        none: u32,
+    }
+
+    impl Pair {
+        fn new() -> Pair {
+            let dog = |rank| Some(Watchdog::new(rank, INTERVAL, TIMEOUT, Time::ZERO));
+            Pair { dogs: [dog(0), dog(1)], now: Time::ZERO, both: 0, none: 0 }
+        }
+        fn step(&mut self, hears: [bool; 2]) {
+            for (at, &hears) in hears.iter().enumerate() {
+                let Some(dog) = &mut self.dogs[at] else { continue };
+                let due = dog.deadline() <= self.now;
+                let turn = dog.check(self.now);
+                assert!(due || turn == Turn::Stay);
+                let said = dog.beat(self.now);
+                if let (Some(term), true, Some(other)) = (said, hears, &mut self.dogs[1 - at]) {
+                    other.hear(term, self.now);
+                }
+            }
+            let active = self.dogs.iter().flatten().filter(|dog| dog.is_active()).count();
+            self.both += u32::from(active == 2);
+            self.none += u32::from(active == 0);
+            self.now = self.now.after(Time::us(10));
+        }
+    }
+
+    #[test]
+    fn the_secondary_takes_over_within_the_timeout_and_keeps_its_turn() {
+        let mut pair = Pair::new();
+        (0..537).for_each(|_| pair.step([true; 2]));
+        assert_eq!((pair.both, pair.none), (0, 0));
+        pair.dogs[0] = None;
+        (0..300).for_each(|_| pair.step([true; 2]));
+        assert!((90..=100).contains(&pair.none), "{} steps of 10 us", pair.none);
+        pair.dogs[0] = Some(Watchdog::new(0, INTERVAL, TIMEOUT, pair.now));
+        (0..300).for_each(|_| pair.step([true; 2]));
+        assert!(pair.both <= 10, "{} steps of 10 us", pair.both);
+        let active = pair.dogs.iter().map(|dog| dog.as_ref().is_some_and(Watchdog::is_active));
+        assert_eq!(active.collect::<Vec<_>>(), [false, true]);
+    }
+
+    proptest! {
+        #[test]
+        fn soon_after_a_quiet_time_exactly_one_is_active(
+            steps in prop::collection::vec((any::<bool>(), any::<bool>(), 0u8..40), 0..400)
+        ) {
+            let mut pair = Pair::new();
+            for (a, b, what) in steps {
+                match what {
+                    0 | 1 => pair.dogs[usize::from(what)] = None,
+                    2 | 3 => {
+                        let rank = what - 2;
+                        pair.dogs[usize::from(rank)] = Some(Watchdog::new(rank, INTERVAL, TIMEOUT, pair.now));
+                    }
+                    _ => {}
+                }
+                pair.step([a, b]);
+            }
+            for (rank, dog) in (0..).zip(&mut pair.dogs) {
+                dog.get_or_insert_with(|| Watchdog::new(rank, INTERVAL, TIMEOUT, pair.now));
+            }
+            (0..115).for_each(|_| pair.step([true; 2]));
+            (pair.both, pair.none) = (0, 0);
+            (0..100).for_each(|_| pair.step([true; 2]));
+            prop_assert_eq!((pair.both, pair.none), (0, 0));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Linear first fit: a large flow gets the first of its paths on which no link is reserved.
+
+use slotline_net::id::{ConnId, HostId};
+use slotline_net::scheme::{Control, Decision, FlowCount, Network, News, Plan};
+use slotline_net::time::Time;
+use std::collections::BTreeMap;
+
+/// A flow that has a path.
+#[derive(Clone, Debug)]
+struct Placed {
+    src: HostId,
+    dst: HostId,
+    path: u16,
+    /// The links that it has reserved: those between switches.
+    links: Vec<u32>,
+    /// When it was last reported.
+    heard: Time,
+}
+
+/// The central scheduler of section 3.1.7. It knows which links are reserved, and the flows that hold
+/// them.
+pub struct FlowScheduler {
+    network: Network,
+    /// By directed link.
+    reserved: Vec<bool>,
+    placed: BTreeMap<ConnId, Placed>,
+    /// Decisions that have not been asked for yet.
+    plan: Plan,
+    /// A flow that is not reported for so long is gone.
+    forget: Time,
+    /// The path being looked at.
+    way: Vec<u32>,
+}
+
+/// What the scheduler's state takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// Bytes for the state of links.
+    pub links: usize,
+    /// Bytes for flows and their paths.
+    pub flows: usize,
+}
+
+/// The links of a path that lie between switches: not the first, nor the last.
+fn inner(way: &[u32]) -> &[u32] {
+    way.get(1..way.len().saturating_sub(1)).unwrap_or(&[])
+}
+
+impl FlowScheduler {
+    /// A scheduler for `network`, whose paths have numbers, that forgets flows after `forget`.
+    pub fn new(network: Network, forget: Time) -> FlowScheduler {
+        FlowScheduler {
+            reserved: vec![false; network.capacity().len()],
+            network,
+            placed: BTreeMap::new(),
+            plan: Vec::new(),
+            forget,
+            way: Vec::new(),
+        }
+    }
+
+    /// Looks for a path for a new flow, reserves it and returns its number; `None` where every path has a
+    /// reserved link. Flows that are known keep theirs.
+    pub fn request(&mut self, src: HostId, conn: ConnId, dst: HostId, now: Time) -> Option<u16> {
+        if let Some(known) = self.placed.get_mut(&conn) {
+            known.heard = now;
+            return Some(known.path);
+        }
+        let path = self.first_fit(src, dst)?;
+        let links = inner(&self.way).to_vec();
+        links.iter().for_each(|&link| self.reserved[link as usize] = true);
+        self.placed.insert(conn, Placed { src, dst, path, links, heard: now });
+        Some(path)
+    }
+
+    /// The number of the first path without a reserved link, which is left in `way`.
+    fn first_fit(&mut self, src: HostId, dst: HostId) -> Option<u16> {
+        let FlowScheduler { network, reserved, way, .. } = self;
+        let count = network.ways(src, dst).min(1 << u16::BITS);
+        (0..count).map(|path| path as u16).find(|&path| {
+            network.way(src, dst, path, way);
+            inner(way).iter().all(|&link| !reserved[link as usize])
+        })
+    }
+
+    /// How many flows have a path.
+    pub fn placed(&self) -> usize {
+        self.placed.len()
+    }
+
+    /// What its state takes: one byte for each directed link, and each flow with its links.
+    pub fn memory(&self) -> Memory {
+        let flow = |placed: &Placed| {
+            size_of::<(ConnId, Placed)>() + placed.links.capacity() * size_of::<u32>()
+        };
+        Memory { links: self.reserved.len(), flows: self.placed.values().map(flow).sum() }
+    }
+
+    fn report(&mut self, src: HostId, flows: &[FlowCount], now: Time) {
+        for &FlowCount { conn, dst, .. } in flows {
+            // What switches are not told again they forget.
+            if let Some(path) = self.request(src, conn, dst, now) {
+                self.plan.push(Decision::Path { src, conn, dst, path });
+            }
+        }
+    }
+
+    /// Forgets flows that are `gone`, and frees their links.
+    fn drop_if(&mut self, gone: impl Fn(&Placed) -> bool) {
+        let reserved = &mut self.reserved;
+        self.placed.retain(|_, placed| {
+            let gone = gone(placed);
+            if gone {
+                placed.links.iter().for_each(|&link| reserved[link as usize] = false);
+            }
+            !gone
+        });
+    }
+}
+
+impl Control for FlowScheduler {
+    fn observe(&mut self, news: &News<'_>, now: Time) {
+        match *news {
+            News::Flows { host, flows, .. } => self.report(host, flows, now),
+            News::Joined(host) | News::Left(host) => self.drop_if(|placed| placed.src == host),
+            News::Backlog { .. } | News::Load { .. } | News::Released { .. } => {}
+        }
+    }
+
+    fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time> {
+        plan.append(&mut self.plan);
+        let forget = self.forget;
+        self.drop_if(|placed| placed.heard.after(forget) <= now);
+        self.placed.values().map(|placed| placed.heard.after(forget)).min()
+    }
+
+    /// Flows whose path is not what it was get another, where there is one.
+    fn rewire(&mut self, network: &Network, now: Time) {
+        self.network = network.clone();
+        let mut moved = Vec::new();
+        for (&conn, placed) in &self.placed {
+            network.way(placed.src, placed.dst, placed.path, &mut self.way);
+            if inner(&self.way) != placed.links {
+                moved.push((conn, placed.src, placed.dst));
+            }
+        }
+        for &(conn, ..) in &moved {
+            if let Some(placed) = self.placed.remove(&conn) {
+                placed.links.iter().for_each(|&link| self.reserved[link as usize] = false);
+            }
+        }
+        for (conn, src, dst) in moved {
+            if let Some(path) = self.request(src, conn, dst, now) {
+                self.plan.push(Decision::Path { src, conn, dst, path });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,99 @@
+//! The flow scheduler's options.
+
+use crate::{Hedera, HederaSpec};
+use serde::{Deserialize, Serialize};
+use slotline_net::error::SpecError;
+use slotline_net::time::Time;
+use slotline_net::units::Rate;
+
+/// Section numbers are those of Al-Fares' dissertation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = slotline_net::schema::keep_comment)]
+pub struct FlowSchedulerSpec {
+    /// How often edge switches tell which of their flows are large.
+    pub poll: Time,
+    /// From which share of its host's link on a flow is large.
+    #[schemars(range(min = 0, max = 1))]
+    pub threshold: f64,
+    /// What looking for paths takes, on top of messages.
+    pub computing: Time,
+    /// From the arrival of a path at an edge switch until packets follow it.
+    pub install: Time,
+    /// How long a flow that is not reported keeps its path and its links. Default: three times `poll`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forget: Option<Time>,
+    /// Rate of the scheduler's link. Default: as a host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler_rate: Option<Rate>,
+}
+
+impl Default for FlowSchedulerSpec {
+    fn default() -> FlowSchedulerSpec {
+        FlowSchedulerSpec {
+            poll: Time::s(1),
+            threshold: 0.1,
+            computing: Time::ms(1),
+            install: Time::ms(1),
+            forget: None,
+            scheduler_rate: None,
+        }
+    }
+}
+
+/// Checked options.
+#[derive(Clone, Debug)]
+pub struct FlowScheduling {
+    /// What reports and paths need: the flow tables and messages are those of Hedera, which came after it.
+    pub(super) parts: Hedera,
+    /// How long a flow that is not reported is kept.
+    pub(super) forget: Time,
+}
+
+impl FlowSchedulerSpec {
+    /// Checks the options.
+    ///
+    /// # Errors
+    /// One has a value that makes no sense.
+    pub fn build(&self) -> Result<FlowScheduling, SpecError> {
+        let &FlowSchedulerSpec { poll, threshold, computing, install, forget, scheduler_rate } =
+            self;
+        if let Some(forget) = forget.filter(|forget| *forget <= poll) {
+            let message = format!("`forget` is {forget}: it has to be above the poll, {poll}");
+            return Err(SpecError::new("forget", message));
+        }
+        // Reports of all edge switches come at the same time; each is looked at by itself.
+        let parts = HederaSpec {
+            poll,
+            threshold,
+            computing,
+            install,
+            expire: forget,
+            scheduler_rate,
+            gather: Time::ZERO,
+            ..HederaSpec::default()
+        };
+        let parts = parts.build()?;
+        let forget = parts.expire();
+        Ok(FlowScheduling { parts, forget })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let base = FlowSchedulerSpec::default;
+        assert_eq!(base().build().unwrap().forget, Time::s(3));
+        for (key, spec) in [
+            ("poll", FlowSchedulerSpec { poll: Time::ZERO, ..base() }),
+            ("threshold", FlowSchedulerSpec { threshold: 1.5, ..base() }),
+            ("forget", FlowSchedulerSpec { forget: Some(Time::s(1)), ..base() }),
+            ("scheduler-rate", FlowSchedulerSpec { scheduler_rate: Some(Rate(0)), ..base() }),
+        ] {
+            assert_eq!(spec.build().unwrap_err().key, key);
+        }
+    }
+}

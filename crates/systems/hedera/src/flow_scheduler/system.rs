@@ -1,0 +1,51 @@
+//! The flow scheduler in a network: a station of its own, and the flow tables of edge switches.
+
+use super::FlowScheduler;
+use super::spec::FlowScheduling;
+use crate::node::SchedulerNode;
+use slotline_net::error::SpecError;
+use slotline_net::id::HostId;
+use slotline_net::node::agent::Agent;
+use slotline_net::route::RoutingSpec;
+use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
+use slotline_net::scheme::{Control, Network};
+use slotline_net::topology::Graph;
+
+impl System for FlowScheduling {
+    fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
+        let ports = graph.ports();
+        if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
+            let message = "flow-scheduler is for hosts with one network card: set nics = 1";
+            return Err(SpecError::new("control", message));
+        }
+        self.parts.stations(graph)
+    }
+    fn station(&self, _at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
+        let network = around.network().first(around.hosts());
+        let (options, map, host) = (self.clone(), around.map(), around.stations[0]);
+        let own = around.scheduler.clone();
+        Ok(Box::new(move || {
+            let control: Box<dyn Control> = match &own {
+                Some(make) => make(network.clone()),
+                None => Box::new(FlowScheduler::new(network.clone(), options.forget)),
+            };
+            Box::new(SchedulerNode::new(host, options.parts.clone(), control, map.clone()))
+        }))
+    }
+    fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
+        self.parts.agent(host, around)
+    }
+    fn routing(&self) -> Option<RoutingSpec> {
+        Some(RoutingSpec::Pinned)
+    }
+    fn per_flow(&self, network: &Network, _seed: u64) -> Result<Option<PerFlow>, SpecError> {
+        let spec = self.parts.spec();
+        Ok(Some(PerFlow {
+            control: Box::new(FlowScheduler::new(network.clone(), self.forget)),
+            poll: spec.poll,
+            threshold: spec.threshold,
+            computing: spec.computing,
+            install: spec.install,
+        }))
+    }
+}

@@ -1,0 +1,239 @@
+//! What an edge switch does for one of its hosts: it counts the bytes of its connections and sends them
+//! on the paths that the scheduler has installed (§4.1.1, §4.3.3).
+//!
+//! It stands at the host's end of the host's link, which changes neither what is counted nor which way
+//! packets go: from there on, the path's number is in each packet. Its messages take the host's link.
+
+use super::{INSTALL, POLL};
+use crate::Hedera;
+use crate::wire::{Body, MAX_FLOWS, Message};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{ConnId, HostId, PortId};
+use slotline_net::node::agent::Agent;
+use slotline_net::node::{Census, Cx, Tally};
+use slotline_net::scheme::CONTROL_CLASS;
+use slotline_net::scheme::FlowCount;
+use slotline_net::time::Time;
+use slotline_net::units::{Bytes, Rate};
+use slotline_net::wire::ETHERNET_OVERHEAD;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What it is made of.
+pub struct EdgeConfig {
+    /// The host whose flows it is about.
+    pub host: HostId,
+    /// The scheduler's host.
+    pub scheduler: HostId,
+    /// Options of the scheme.
+    pub options: Hedera,
+    /// Rate of the host's link.
+    pub line: Rate,
+    /// The connections that the host sends on.
+    pub conns: Range<u32>,
+    /// Where each of these goes.
+    pub destinations: Vec<HostId>,
+}
+
+/// A connection in the table.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    /// Bytes since the last poll.
+    bytes: u64,
+    /// The path it takes, until it expires.
+    path: u16,
+    expires: Time,
+    /// Whether it is in the list of those looked at.
+    listed: bool,
+}
+
+/// The flow table of an edge switch for one host.
+pub struct EdgeAgent {
+    config: EdgeConfig,
+    /// Bytes of a poll from which on a flow is large.
+    large: u64,
+    table: Vec<Entry>,
+    /// Connections that have sent since the last poll, or have a path.
+    active: Vec<u32>,
+    /// Paths that are on their way into the table, and when they are there.
+    coming: VecDeque<(Time, Vec<(ConnId, u16)>)>,
+    packets: VecDeque<Packet>,
+    bytes: u64,
+    messages: VecDeque<Packet>,
+    seq: u32,
+    reports: u32,
+    /// Whether the last poll had large flows.
+    reported: bool,
+    polled: Time,
+    created: u64,
+    large_flows: u64,
+    installed: u64,
+    rerouted: u64,
+    sent: u64,
+}
+
+impl EdgeAgent {
+    /// An empty table.
+    pub fn new(config: EdgeConfig) -> EdgeAgent {
+        let spec = config.options.spec();
+        let whole = config.line.pace().bytes_in(spec.poll);
+        EdgeAgent {
+            large: ((whole as f64 * spec.threshold) as u64).max(1),
+            table: vec![Entry::default(); config.conns.len()],
+            config,
+            active: Vec::new(),
+            coming: VecDeque::new(),
+            packets: VecDeque::new(),
+            bytes: 0,
+            messages: VecDeque::new(),
+            seq: 0,
+            reports: 0,
+            reported: false,
+            polled: Time::ZERO,
+            created: 0,
+            large_flows: 0,
+            installed: 0,
+            rerouted: 0,
+            sent: 0,
+        }
+    }
+    /// The place in the table of the connection of a packet; acknowledgements have none.
+    #[inline]
+    fn place(&self, packet: &Packet) -> Option<usize> {
+        let data = matches!(packet.kind, Kind::Data | Kind::Datagram);
+        let own = data && self.config.conns.contains(&packet.flow);
+        own.then(|| (packet.flow - self.config.conns.start) as usize)
+    }
+    /// Counts a packet that leaves, and puts it on its path.
+    #[inline]
+    fn pass(&mut self, mut packet: Packet, now: Time) -> Packet {
+        let Some(place) = self.place(&packet) else { return packet };
+        let entry = &mut self.table[place];
+        entry.bytes += u64::from(packet.len);
+        if !entry.listed {
+            entry.listed = true;
+            self.active.push(place as u32);
+        }
+        if now < entry.expires {
+            packet.entropy = entry.path;
+        }
+        packet
+    }
+    /// The large flows of the last poll, in order; counts begin anew.
+    fn count(&mut self, now: Time) -> Vec<FlowCount> {
+        let (table, large) = (&mut self.table, self.large);
+        let mut flows = Vec::new();
+        self.active.retain(|&place| {
+            let entry = &mut table[place as usize];
+            let bytes = std::mem::take(&mut entry.bytes);
+            let holds = now < entry.expires && bytes > 0;
+            if bytes >= large || holds {
+                let conn = ConnId(self.config.conns.start + place);
+                let dst = self.config.destinations[place as usize];
+                flows.push(FlowCount { conn, dst, bytes });
+            }
+            entry.listed = bytes > 0 || now < entry.expires;
+            entry.listed
+        });
+        flows.sort_unstable_by_key(|flow| flow.conn);
+        flows
+    }
+    /// Tells the scheduler; when there is nothing to tell, once.
+    fn poll(&mut self, cx: &mut Cx<'_>) {
+        let span = cx.now.since(self.polled);
+        self.polled = cx.now;
+        let flows = self.count(cx.now);
+        self.large_flows += flows.len() as u64;
+        if self.reported || !flows.is_empty() {
+            self.reported = !flows.is_empty();
+            self.reports = self.reports.wrapping_add(1);
+            let parts = flows.len().div_ceil(MAX_FLOWS).max(1) as u16;
+            for part in 0..parts {
+                let first = usize::from(part) * MAX_FLOWS;
+                let own = flows[first..flows.len().min(first + MAX_FLOWS)].to_vec();
+                let report = self.reports;
+                self.say(Body::Flows { report, part, parts, span, flows: own }, cx);
+            }
+        }
+        cx.wake(cx.now.after(self.config.options.spec().poll), POLL);
+    }
+    fn say(&mut self, body: Body, cx: &mut Cx<'_>) {
+        self.seq = self.seq.wrapping_add(1);
+        self.created += 1;
+        let bytes = Message { host: self.config.host, seq: self.seq, body }.emit();
+        let ends = (self.config.host, self.config.scheduler);
+        let packet = cx.attach(ends, bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
+        self.sent += u64::from(packet.len);
+        self.messages.push_back(packet);
+        cx.kick(PortId(0));
+    }
+    /// Paths that have come into force.
+    fn install(&mut self, now: Time) {
+        let expires = now.after(self.config.options.expire());
+        while let Some((_, paths)) = self.coming.pop_front_if(|(at, _)| *at <= now) {
+            for (conn, path) in paths {
+                let place = conn.0.wrapping_sub(self.config.conns.start) as usize;
+                let Some(entry) = self.table.get_mut(place) else { continue };
+                self.installed += 1;
+                self.rerouted += u64::from(now >= entry.expires || entry.path != path);
+                (entry.path, entry.expires) = (path, expires);
+                if !entry.listed {
+                    entry.listed = true;
+                    self.active.push(place as u32);
+                }
+            }
+        }
+    }
+}
+
+impl Agent for EdgeAgent {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        cx.wake(cx.now.after(self.config.options.spec().poll), POLL);
+    }
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        self.bytes += u64::from(packet.len);
+        self.packets.push_back(packet);
+        cx.kick(PortId(0));
+    }
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        if let Some(message) = self.messages.pop_front() {
+            return Some(message);
+        }
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.len);
+        Some(self.pass(packet, cx.now))
+    }
+    fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
+        let Ok(Message { host, body: Body::Paths(paths), .. }) = Message::parse(message) else {
+            return;
+        };
+        if host == self.config.host {
+            let at = cx.now.after(self.config.options.spec().install);
+            self.coming.push_back((at, paths));
+            cx.wake(at, INSTALL);
+        }
+    }
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        match token {
+            POLL => self.poll(cx),
+            _ => self.install(cx.now),
+        }
+    }
+    fn queued(&self, _dst: HostId) -> u64 {
+        self.bytes
+    }
+    /// As without a scheduler: the host's own queue is what the network card has.
+    fn has_room(&self, limit: Bytes) -> bool {
+        self.bytes < limit.0
+    }
+    fn census(&self) -> Census {
+        let held = (self.packets.len() + self.messages.len()) as u64;
+        Census { created: self.created, consumed: 0, held }
+    }
+    fn tally(&self, tally: &mut Tally) {
+        tally.add("large_flows", self.large_flows);
+        tally.add("installed_paths", self.installed);
+        tally.add("changed_paths", self.rerouted);
+        tally.add("control_bytes_sent", self.sent);
+    }
+}

@@ -1,0 +1,209 @@
+//! The host that Hedera's scheduler runs on: reports in, paths out.
+
+use crate::Hedera;
+use crate::wire::{Body, MAX_PATHS, Message};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{ConnId, HostId, PortId};
+use slotline_net::node::{Census, Change, Cx, DropReason, Node, Tally};
+use slotline_net::scheme::CONTROL_CLASS;
+use slotline_net::scheme::{Control, Decision, FlowCount, Map, News, Plan};
+use slotline_net::time::Time;
+use slotline_net::wire::ETHERNET_OVERHEAD;
+use std::any::Any;
+use std::collections::VecDeque;
+
+const DECIDE: u32 = 0;
+const SEND: u32 = 1;
+
+/// A report of which not all parts have come.
+#[derive(Clone, Default)]
+struct Partial {
+    report: u32,
+    /// The part that comes next.
+    next: u16,
+    flows: Vec<FlowCount>,
+}
+
+/// What it has done so far.
+#[derive(Clone, Copy, Default)]
+struct Counters {
+    decisions: u64,
+    directives: u64,
+    reports: u64,
+    ignored: u64,
+    rewirings: u64,
+    sent: u64,
+    received: u64,
+}
+
+/// Translates reports into news for a [`Control`], and its decisions into messages. Sends by its FIFO
+/// port 0.
+///
+/// It asks for decisions `gather` after the first report of a poll; they leave `computing` later.
+pub struct SchedulerNode {
+    host: HostId,
+    options: Hedera,
+    control: Box<dyn Control>,
+    map: Map,
+    /// By host.
+    partial: Vec<Partial>,
+    /// When the scheduler is asked next, unless a report comes before; [`Time::MAX`]: then alone.
+    due: Time,
+    /// Decisions that are being computed, and when they are known.
+    computed: VecDeque<(Time, Plan)>,
+    seq: u32,
+    census: Census,
+    counters: Counters,
+}
+
+impl SchedulerNode {
+    /// A scheduler's node on `host`.
+    pub fn new(
+        host: HostId,
+        options: Hedera,
+        control: Box<dyn Control>,
+        map: Map,
+    ) -> SchedulerNode {
+        SchedulerNode {
+            host,
+            options,
+            control,
+            map,
+            partial: Vec::new(),
+            due: Time::MAX,
+            computed: VecDeque::new(),
+            seq: 0,
+            census: Census::default(),
+            counters: Counters::default(),
+        }
+    }
+    fn ask(&mut self, cx: &mut Cx<'_>) {
+        let due = cx.now.after(self.options.spec().gather);
+        if due < self.due {
+            self.due = due;
+            cx.wake(due, DECIDE);
+        }
+    }
+    /// Takes a part of a report; whether it was one.
+    fn hear(&mut self, bytes: &[u8], cx: &mut Cx<'_>) -> bool {
+        let Ok(Message { host, body, .. }) = Message::parse(bytes) else { return false };
+        let Body::Flows { report, part, parts, span, flows } = body else { return false };
+        if host.0 >= self.host.0 {
+            return false;
+        }
+        if self.partial.len() <= host.at() {
+            self.partial.resize_with(host.at() + 1, Partial::default);
+        }
+        let partial = &mut self.partial[host.at()];
+        if part == 0 {
+            *partial = Partial { report, ..Partial::default() };
+        }
+        if (partial.report, partial.next) != (report, part) {
+            return false;
+        }
+        partial.next += 1;
+        partial.flows.extend(flows);
+        if partial.next == parts {
+            let flows = std::mem::take(&mut partial.flows);
+            self.control.observe(&News::Flows { host, span, flows: &flows }, cx.now);
+            self.ask(cx);
+        }
+        true
+    }
+    fn decide(&mut self, cx: &mut Cx<'_>) {
+        self.due = Time::MAX;
+        self.counters.decisions += 1;
+        let mut plan = Plan::new();
+        let again = self.control.decide(cx.now, &mut plan);
+        if let Some(at) = again {
+            self.due = at.max(cx.now);
+            cx.wake(self.due, DECIDE);
+        }
+        let at = cx.now.after(self.options.spec().computing);
+        self.computed.push_back((at, plan));
+        cx.wake(at, SEND);
+    }
+    fn direct(&mut self, cx: &mut Cx<'_>) {
+        while let Some((_, plan)) = self.computed.pop_front_if(|(at, _)| *at <= cx.now) {
+            for decisions in plan.chunk_by(|a, b| a.host() == b.host()) {
+                let path = |decision: &Decision| match *decision {
+                    Decision::Path { conn, path, .. } => Some((conn, path)),
+                    _ => None,
+                };
+                let paths: Vec<(ConnId, u16)> = decisions.iter().filter_map(path).collect();
+                self.counters.ignored += (decisions.len() - paths.len()) as u64;
+                for part in paths.chunks(MAX_PATHS) {
+                    self.send(decisions[0].host(), Body::Paths(part.to_vec()), cx);
+                }
+            }
+        }
+    }
+    fn send(&mut self, to: HostId, body: Body, cx: &mut Cx<'_>) {
+        self.seq = self.seq.wrapping_add(1);
+        let bytes = Message { host: to, seq: self.seq, body }.emit();
+        let packet = cx.attach((self.host, to), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
+        self.census.created += 1;
+        self.counters.directives += 1;
+        self.counters.sent += u64::from(packet.len);
+        cx.send(PortId(0), packet);
+    }
+}
+
+impl Node for SchedulerNode {
+    fn start(&mut self, _cx: &mut Cx<'_>) {}
+    fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if packet.dst != self.host {
+            return cx.drop(&packet, DropReason::Misrouted);
+        }
+        self.census.consumed += 1;
+        if packet.kind == Kind::Control {
+            self.counters.received += u64::from(packet.len);
+            let bytes = cx.detach(&packet);
+            let heard = self.hear(&bytes, cx);
+            self.counters.reports += u64::from(heard);
+            self.counters.ignored += u64::from(!heard);
+        }
+    }
+    fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
+        None
+    }
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        match token {
+            SEND => self.direct(cx),
+            _ if cx.now >= self.due => self.decide(cx),
+            _ => {}
+        }
+    }
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        match change {
+            Change::Routes(routes) => self.map.reroute(routes),
+            Change::Elsewhere(end, rate) => self.map.set_rate(*end, *rate),
+            _ => return,
+        }
+        self.counters.rewirings += 1;
+        // What was computed for the network as it was is worth nothing any more.
+        self.computed.clear();
+        self.control.rewire(&self.map.network(), cx.now);
+        self.ask(cx);
+    }
+    fn census(&self) -> Census {
+        self.census
+    }
+    fn tally(&self, tally: &mut Tally) {
+        let Counters { decisions, directives, reports, ignored, rewirings, sent, received } =
+            self.counters;
+        tally.add("decisions", decisions);
+        tally.add("directives", directives);
+        tally.add("reports", reports);
+        tally.add("ignored_messages", ignored);
+        tally.add("rewirings", rewirings);
+        tally.add("control_bytes_sent", sent);
+        tally.add("control_bytes_received", received);
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

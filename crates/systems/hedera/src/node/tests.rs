@@ -1,0 +1,254 @@
+//! The flow table and the scheduler's node, driven by hand.
+
+use super::*;
+use crate::wire::{Body, Message};
+use crate::{HederaSpec, PlacementKind};
+use proptest::prelude::*;
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{ConnId, HostId, PortId};
+use slotline_net::node::agent::Agent;
+use slotline_net::node::{Cx, Effects, Node};
+use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::scheme::{Control, Decision, Map, News, Plan};
+use slotline_net::time::Time;
+use slotline_net::topology::{FatTreeSpec, TopologySpec};
+use slotline_net::units::Rate;
+use std::sync::Arc;
+
+const POLL: Time = Time::ms(10);
+
+fn spec() -> HederaSpec {
+    HederaSpec {
+        placement: PlacementKind::FirstFit,
+        poll: POLL,
+        gather: Time::us(100),
+        computing: Time::us(200),
+        install: Time::us(300),
+        ..HederaSpec::default()
+    }
+}
+
+/// Of host 2, which sends on connections 10 to 13; the scheduler is host 16.
+fn edge() -> EdgeAgent {
+    EdgeAgent::new(EdgeConfig {
+        host: HostId(2),
+        scheduler: HostId(16),
+        options: spec().build().unwrap(),
+        line: Rate(1_000_000_000),
+        conns: 10..14,
+        destinations: vec![HostId(4), HostId(5), HostId(6), HostId(7)],
+    })
+}
+
+fn data(conn: u32) -> Packet {
+    Packet { dst: HostId(4), flow: conn, len: 1_500, entropy: 77, ..Packet::default() }
+}
+
+/// Sends `count` packets of a connection at `now`; their paths.
+fn send(agent: &mut EdgeAgent, effects: &mut Effects, conn: u32, count: usize, now: Time) -> u16 {
+    let mut cx = Cx::new(now, effects);
+    let mut path = 0;
+    for _ in 0..count {
+        agent.enqueue(data(conn), &mut cx);
+        path = agent.dequeue(&mut cx).unwrap().entropy;
+    }
+    path
+}
+
+/// What the agent says at a poll.
+fn poll(agent: &mut EdgeAgent, effects: &mut Effects, now: Time) -> Option<Body> {
+    let mut cx = Cx::new(now, effects);
+    agent.expire(super::POLL, &mut cx);
+    let packet = agent.dequeue(&mut cx)?;
+    Some(Message::parse(&cx.detach(&packet)).unwrap().body)
+}
+
+#[test]
+fn large_flows_are_reported_and_take_their_path_until_it_expires() {
+    let (mut agent, mut effects) = (edge(), Effects::default());
+    // A tenth of what the link carries in a poll is 125 kB: 84 packets are more, 83 are less.
+    assert_eq!(send(&mut agent, &mut effects, 11, 84, Time::ms(1)), 77);
+    send(&mut agent, &mut effects, 12, 83, Time::ms(1));
+    let Some(Body::Flows { span, flows, .. }) = poll(&mut agent, &mut effects, POLL) else {
+        panic!("nothing reported")
+    };
+    assert_eq!((span, flows.len()), (POLL, 1));
+    assert_eq!((flows[0].conn, flows[0].dst, flows[0].bytes), (ConnId(11), HostId(5), 126_000));
+
+    let paths = Message { host: HostId(2), seq: 1, body: Body::Paths(vec![(ConnId(11), 3)]) };
+    agent.control(&paths.emit(), &mut Cx::new(Time::ms(11), &mut effects));
+    assert_eq!(send(&mut agent, &mut effects, 11, 1, Time::ms(11)), 77, "not installed yet");
+    let installed = Time::ms(11).after(Time::us(300));
+    agent.expire(INSTALL, &mut Cx::new(installed, &mut effects));
+    assert_eq!(send(&mut agent, &mut effects, 11, 1, installed), 3);
+    assert_eq!(send(&mut agent, &mut effects, 12, 1, installed), 77, "others keep their hash");
+
+    // What has a path is reported however little it sends; then the empty set, once.
+    let Some(Body::Flows { flows, .. }) = poll(&mut agent, &mut effects, Time::ms(20)) else {
+        panic!("nothing reported")
+    };
+    assert_eq!(flows.len(), 1);
+    let Some(Body::Flows { flows, .. }) = poll(&mut agent, &mut effects, Time::ms(30)) else {
+        panic!("nothing reported")
+    };
+    assert!(flows.is_empty());
+    assert_eq!(poll(&mut agent, &mut effects, Time::ms(40)), None);
+    // Without the scheduler, hashes decide again after three polls.
+    let last = installed.after(Time::ms(30));
+    assert_eq!(send(&mut agent, &mut effects, 11, 1, last.since(Time::ps(1))), 3);
+    assert_eq!(send(&mut agent, &mut effects, 11, 1, last), 77);
+}
+
+#[test]
+fn other_messages_and_packets_do_nothing() {
+    let (mut agent, mut effects) = (edge(), Effects::default());
+    let strange = [(HostId(3), ConnId(11)), (HostId(2), ConnId(9)), (HostId(2), ConnId(14))];
+    for (host, conn) in strange {
+        let message = Message { host, seq: 1, body: Body::Paths(vec![(conn, 3)]) };
+        agent.control(&message.emit(), &mut Cx::new(Time::ZERO, &mut effects));
+    }
+    agent.expire(INSTALL, &mut Cx::new(Time::ms(1), &mut effects));
+    for conn in 10..14 {
+        assert_eq!(send(&mut agent, &mut effects, conn, 1, Time::ms(1)), 77);
+    }
+    let ack = Packet { kind: Kind::Ack, ..data(11) };
+    let mut cx = Cx::new(Time::ms(2), &mut effects);
+    agent.enqueue(ack, &mut cx);
+    assert_eq!(agent.dequeue(&mut cx), Some(ack));
+}
+
+/// Takes down what it is told, and has all flows take path 7.
+#[derive(Default)]
+struct Seven(Vec<(HostId, ConnId, HostId)>);
+
+impl Control for Seven {
+    fn observe(&mut self, news: &News<'_>, _now: Time) {
+        if let News::Flows { host, flows, .. } = *news {
+            self.0.retain(|(src, ..)| *src != host);
+            self.0.extend(flows.iter().map(|flow| (host, flow.conn, flow.dst)));
+        }
+    }
+    fn decide(&mut self, _now: Time, plan: &mut Plan) -> Option<Time> {
+        let path = |&(src, conn, dst): &(HostId, ConnId, HostId)| Decision::Path {
+            src,
+            conn,
+            dst,
+            path: 7,
+        };
+        plan.extend(self.0.iter().map(path));
+        None
+    }
+}
+
+fn scheduler() -> SchedulerNode {
+    let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().unwrap();
+    let routes = Arc::new(Routes::build(&graph, RoutingSpec::Pinned, &Down::default(), 1));
+    let size = (graph.nodes.len(), graph.hosts.len());
+    let map = Map::new(size, &graph.wiring(), &routes, 1);
+    SchedulerNode::new(HostId(16), spec().build().unwrap(), Box::<Seven>::default(), map)
+}
+
+fn report(flows: u32, part: u16, parts: u16) -> Message {
+    let flow =
+        |conn| slotline_net::scheme::FlowCount { conn: ConnId(conn), dst: HostId(9), bytes: 1 };
+    let flows = (0..flows).map(|at| flow(u32::from(part) * 1_000 + at)).collect();
+    let body = Body::Flows { report: 5, part, parts, span: POLL, flows };
+    Message { host: HostId(2), seq: 1, body }
+}
+
+fn hear(node: &mut SchedulerNode, effects: &mut Effects, message: &Message, now: Time) {
+    let mut cx = Cx::new(now, effects);
+    let packet = cx.attach((HostId(2), HostId(16)), message.emit(), 38, 7);
+    node.receive(PortId(0), packet, &mut cx);
+}
+
+/// The paths that it has sent.
+fn sent(effects: &mut Effects, now: Time) -> Vec<(ConnId, u16)> {
+    let sends = std::mem::take(&mut effects.sends);
+    let mut cx = Cx::new(now, effects);
+    let bodies = sends.into_iter().map(|(_, packet)| {
+        assert_eq!(packet.dst, HostId(2));
+        Message::parse(&cx.detach(&packet)).unwrap().body
+    });
+    bodies
+        .flat_map(|body| match body {
+            Body::Paths(paths) => paths,
+            Body::Flows { .. } => panic!("a report from the scheduler"),
+        })
+        .collect()
+}
+
+#[test]
+fn decisions_take_their_time() {
+    let (mut node, mut effects) = (scheduler(), Effects::default());
+    hear(&mut node, &mut effects, &report(3, 0, 1), Time::ms(1));
+    let asked = Time::ms(1).after(Time::us(100));
+    assert_eq!(effects.wakes, [(asked, 0)]);
+    node.expire(0, &mut Cx::new(asked, &mut effects));
+    assert!(effects.sends.is_empty());
+    let known = asked.after(Time::us(200));
+    assert_eq!(effects.wakes.last(), Some(&(known, 1)));
+    node.expire(1, &mut Cx::new(known, &mut effects));
+    assert_eq!(sent(&mut effects, known), [0, 1, 2].map(|conn| (ConnId(conn), 7)));
+}
+
+/// A report counts when all its parts have come; long plans go in several messages.
+#[test]
+fn reports_and_plans_have_parts() {
+    let (mut node, mut effects) = (scheduler(), Effects::default());
+    hear(&mut node, &mut effects, &report(73, 0, 3), Time::ms(1));
+    hear(&mut node, &mut effects, &report(73, 2, 3), Time::ms(1));
+    assert!(effects.wakes.is_empty(), "part 1 is missing");
+    for part in 0..3 {
+        hear(&mut node, &mut effects, &report(73, part, 3), Time::ms(1));
+    }
+    node.expire(0, &mut Cx::new(Time::ms(2), &mut effects));
+    node.expire(1, &mut Cx::new(Time::ms(3), &mut effects));
+    assert_eq!(effects.sends.len(), 2);
+    assert_eq!(sent(&mut effects, Time::ms(3)).len(), 219);
+    let mut tally = slotline_net::node::Tally::default();
+    node.tally(&mut tally);
+    let count = |name| tally.iter().find(|(n, _)| *n == name).map(|(_, count)| count);
+    assert_eq!([count("reports"), count("ignored_messages")], [Some(4), Some(1)]);
+}
+
+proptest! {
+    /// Whatever arrives in whatever order, nothing breaks, and all packets are accounted for.
+    #[test]
+    fn anything_can_happen(steps in prop::collection::vec((0u8..6, any::<u16>(), 0u64..9_000), 0..60)) {
+        let (mut agent, mut node, mut effects) = (edge(), scheduler(), Effects::default());
+        let (mut now, mut waiting) = (Time::ZERO, 0u64);
+        for (step, value, us) in steps {
+            now = now.after(Time::us(us));
+            let before = agent.census();
+            let conn = 8 + u32::from(value % 8);
+            match step {
+                0 => agent.enqueue(data(conn), &mut Cx::new(now, &mut effects)),
+                1 => {
+                    let mut cx = Cx::new(now, &mut effects);
+                    let taken = agent.dequeue(&mut cx);
+                    if let Some(packet) = taken.filter(|packet| packet.kind == Kind::Control) {
+                        let bytes = cx.detach(&packet);
+                        prop_assert!(Message::parse(&bytes).is_ok());
+                    }
+                }
+                2 => agent.expire(super::POLL, &mut Cx::new(now, &mut effects)),
+                3 => agent.expire(INSTALL, &mut Cx::new(now, &mut effects)),
+                4 => {
+                    let body = Body::Paths(vec![(ConnId(conn), value)]);
+                    let message = Message { host: HostId(2), seq: value.into(), body };
+                    agent.control(&message.emit(), &mut Cx::new(now, &mut effects));
+                }
+                _ => {
+                    let message = report(u32::from(value % 92), value % 3, 3);
+                    hear(&mut node, &mut effects, &message, now);
+                    node.expire(u32::from(value % 2), &mut Cx::new(now, &mut effects));
+                }
+            }
+            let after = agent.census();
+            waiting += u64::from(step == 0) + after.created - before.created;
+            waiting -= u64::from(step == 1 && before.held > 0);
+            prop_assert_eq!(after.held, waiting);
+        }
+    }
+}

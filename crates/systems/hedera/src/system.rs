@@ -1,0 +1,66 @@
+//! Hedera in a network: a scheduler on a host of its own, and at each host's link the flow table of its
+//! edge switch.
+
+use super::scheduler::Scheduler;
+use super::spec::Hedera;
+use crate::node::{EdgeAgent, EdgeConfig, SchedulerNode};
+use slotline_net::error::SpecError;
+use slotline_net::id::HostId;
+use slotline_net::node::agent::Agent;
+use slotline_net::route::RoutingSpec;
+use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
+use slotline_net::scheme::{Control, Network};
+use slotline_net::topology::Graph;
+
+impl System for Hedera {
+    fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
+        let ports = graph.ports();
+        if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
+            let message = "hedera places flows of hosts with one network card: set nics = 1";
+            return Err(SpecError::new("control", message));
+        }
+        let mut station = Station::uppermost("scheduler", graph)?;
+        station.lane.rate = self.spec().scheduler_rate.unwrap_or(station.lane.rate);
+        Ok(vec![station])
+    }
+    fn station(&self, _at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
+        let network = around.network().first(around.hosts());
+        let (options, map, host) = (self.clone(), around.map(), around.stations[0]);
+        let (seed, own) = (around.seed, around.scheduler.clone());
+        Ok(Box::new(move || {
+            let control: Box<dyn Control> = match &own {
+                Some(make) => make(network.clone()),
+                None => Box::new(Scheduler::new(options.clone(), &network, seed)),
+            };
+            Box::new(SchedulerNode::new(host, options.clone(), control, map.clone()))
+        }))
+    }
+    fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
+        let wires = around.wiring.of(around.graph.hosts[host.at()]);
+        Ok(Box::new(EdgeAgent::new(EdgeConfig {
+            host,
+            scheduler: around.stations[0],
+            options: self.clone(),
+            line: wires.first().map(|wire| wire.lane.rate).unwrap_or_default(),
+            conns: around.plan.sends(host),
+            destinations: around
+                .plan
+                .sends(host)
+                .map(|c| around.plan.traffic.conns[c as usize].dst)
+                .collect(),
+        })))
+    }
+    fn routing(&self) -> Option<RoutingSpec> {
+        Some(RoutingSpec::Pinned)
+    }
+    fn per_flow(&self, network: &Network, seed: u64) -> Result<Option<PerFlow>, SpecError> {
+        let spec = self.spec();
+        Ok(Some(PerFlow {
+            control: Box::new(Scheduler::new(self.clone(), network, seed)),
+            poll: spec.poll,
+            threshold: spec.threshold,
+            computing: spec.computing.after(spec.gather),
+            install: spec.install,
+        }))
+    }
+}

@@ -1,0 +1,31 @@
+//! A circuit switch: glass. Racks that it connects reach each other as if by one cable; what comes
+//! without a circuit ends here.
+
+use slotline_net::frame::Packet;
+use slotline_net::id::PortId;
+use slotline_net::node::{Census, Cx, DropReason, Node};
+use std::any::Any;
+
+/// A circuit switch as packets see it that were sent without a circuit.
+#[derive(Default)]
+pub struct CircuitSwitch;
+
+impl Node for CircuitSwitch {
+    fn start(&mut self, _cx: &mut Cx<'_>) {}
+    fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        cx.drop(&packet, DropReason::LinkDown);
+    }
+    fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
+        None
+    }
+    fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
+    fn census(&self) -> Census {
+        Census::default()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

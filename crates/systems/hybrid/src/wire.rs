@@ -1,0 +1,163 @@
+//! Messages between racks and the scheduler of circuits.
+//!
+//! A scheduler sends each rack its own part of a week, as days; big-endian:
+//!
+//! ```text
+//! kind: u8 = 2, week: u64, days: u16, days x (uplink: u8, from: u64, until: u64, to: u16, source: u16)
+//! ```
+//!
+//! and a rack reports its demand, bytes by destination rack:
+//!
+//! ```text
+//! kind: u8 = 1, week: u64, rack: u16, racks: u16, racks x (bytes: u64)
+//! ```
+//!
+//! A rack whose port at a circuit switch fails, or works again, says so; the scheduler tells all others:
+//!
+//! ```text
+//! kind: u8 = 3, rack: u64, uplink: u8, works: u8
+//! ```
+
+use crate::RackDay;
+use slotline_net::time::Time;
+use slotline_net::wire::{ParseError, Reader};
+
+/// A message between a rack and the scheduler of circuits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Message {
+    /// What a rack wants, for a week.
+    Report {
+        /// The week that it is for.
+        week: u64,
+        /// The rack.
+        rack: u16,
+        /// Bytes by destination rack.
+        bytes: Vec<u64>,
+    },
+    /// What a rack is to do in a week.
+    Plan {
+        /// The week.
+        week: u64,
+        /// Its days.
+        days: Vec<RackDay>,
+    },
+    /// A port at a circuit switch has failed, or works again.
+    Port {
+        /// Its rack.
+        rack: u16,
+        /// The circuit switch.
+        uplink: u8,
+        /// Whether it works.
+        works: bool,
+    },
+}
+
+impl Message {
+    /// As bytes.
+    pub fn emit(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Message::Report { week, rack, bytes } => {
+                out.push(1);
+                out.extend(week.to_be_bytes());
+                out.extend(rack.to_be_bytes());
+                out.extend((bytes.len() as u16).to_be_bytes());
+                bytes.iter().for_each(|bytes| out.extend(bytes.to_be_bytes()));
+            }
+            Message::Port { rack, uplink, works } => {
+                out.push(3);
+                out.extend(u64::from(*rack).to_be_bytes());
+                out.extend([*uplink, u8::from(*works)]);
+            }
+            Message::Plan { week, days } => {
+                out.push(2);
+                out.extend(week.to_be_bytes());
+                out.extend((days.len() as u16).to_be_bytes());
+                for day in days {
+                    out.push(day.uplink);
+                    out.extend(day.from.as_ps().to_be_bytes());
+                    out.extend(day.until.as_ps().to_be_bytes());
+                    out.extend(day.to.to_be_bytes());
+                    out.extend(day.source.to_be_bytes());
+                }
+            }
+        }
+        out
+    }
+
+    /// From bytes.
+    ///
+    /// # Errors
+    /// They are no such message.
+    pub fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
+        let mut reader = Reader(bytes);
+        let kind = reader.u8()?;
+        let week = reader.u64()?;
+        let message = match kind {
+            1 => {
+                let (rack, count) = (reader.u16()?, reader.u16()?);
+                let bytes = (0..count).map(|_| reader.u64()).collect::<Result<_, _>>()?;
+                Message::Report { week, rack, bytes }
+            }
+            2 => {
+                let count = reader.u16()?;
+                let days = (0..count).map(|_| day(&mut reader)).collect::<Result<_, _>>()?;
+                Message::Plan { week, days }
+            }
+            3 => {
+                let wrong = |field, value| ParseError::Field { field, value };
+                let rack = u16::try_from(week).map_err(|_| wrong("rack", week))?;
+                let (uplink, works) = (reader.u8()?, reader.u8()?);
+                if works > 1 {
+                    return Err(wrong("works", works.into()));
+                }
+                Message::Port { rack, uplink, works: works == 1 }
+            }
+            _ => return Err(ParseError::Field { field: "kind", value: kind.into() }),
+        };
+        reader.end()?;
+        Ok(message)
+    }
+}
+
+fn day(reader: &mut Reader<'_>) -> Result<RackDay, ParseError> {
+    Ok(RackDay {
+        uplink: reader.u8()?,
+        from: Time::ps(reader.u64()?),
+        until: Time::ps(reader.u64()?),
+        to: reader.u16()?,
+        source: reader.u16()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_emitted_is_parsed(
+            week: u64, rack: u16, bytes in prop::collection::vec(any::<u64>(), 0..40),
+            days in prop::collection::vec(any::<(u8, u64, u64, u16, u16)>(), 0..40)
+        ) {
+            let days = days.into_iter().map(|(uplink, from, until, to, source)| {
+                RackDay { uplink, from: Time::ps(from), until: Time::ps(until), to, source }
+            });
+            let plan = Message::Plan { week, days: days.collect() };
+            let port = Message::Port { rack, uplink: rack as u8, works: week % 2 == 1 };
+            for message in [Message::Report { week, rack, bytes }, plan, port] {
+                let bytes = message.emit();
+                prop_assert_eq!(Message::parse(&bytes), Ok(message));
+                prop_assert!(Message::parse(&bytes[..bytes.len() - 1]).is_err());
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            if let Ok(message) = Message::parse(&bytes) {
+                prop_assert_eq!(message.emit(), bytes);
+            }
+        }
+    }
+}

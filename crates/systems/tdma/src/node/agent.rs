@@ -1,0 +1,357 @@
+//! A host's agent (§5.3): packets wait by destination until a frame opens it; demand is reported.
+//!
+//! Who hears nothing from the fabric manager for too long, and whose pause times are over, sends without
+//! slots until it is heard again.
+
+use super::TOKEN;
+use super::buffer::ReceiveBuffer;
+use super::card::{Card, Chance};
+use super::queues::Queues;
+use crate::Tdma;
+use crate::options::Reporting;
+use crate::wire::{Body, Demand, MAX_DEMANDS, Message, Part};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{HostId, PortId};
+use slotline_net::node::agent::Agent;
+use slotline_net::node::{Census, Cx, Note, Tally};
+use slotline_net::scheme::CONTROL_CLASS;
+use slotline_net::time::Time;
+use slotline_net::units::{Bytes, Pace, Rate};
+use slotline_net::wire::ETHERNET_OVERHEAD;
+use slotline_net::wire::mac_control::{Frame, Mac};
+use slotline_net::wire::newer;
+use std::collections::VecDeque;
+
+/// Priority of short flows.
+pub const SHORT_CLASS: u8 = 6;
+
+/// What of a host's traffic needs no slots.
+struct Short {
+    /// Bytes to a destination in each span.
+    most: u64,
+    span: Time,
+    pace: Pace,
+    /// When the next packet may leave.
+    next: Time,
+}
+
+/// What the fabric manager has been told.
+#[derive(Default)]
+struct Reports {
+    interval: Time,
+    /// How often there is one even if nothing has changed.
+    heartbeat: Time,
+    in_slot: bool,
+    /// Whether one has to be written. That is done when it leaves: always up to date.
+    due: bool,
+    /// Whether there is something that has not been reported.
+    news: bool,
+    number: u32,
+    /// The last one that has arrived.
+    arrived: u32,
+    last: Time,
+    /// When to look again.
+    beat: Time,
+}
+
+/// The agent of a host under TDMA.
+pub struct TdmaAgent {
+    host: HostId,
+    manager: HostId,
+    queues: Queues,
+    card: Card,
+    short: Option<Short>,
+    reports: Reports,
+    buffer: Option<ReceiveBuffer>,
+    messages: VecDeque<Packet>,
+    /// Number of the next message, and of the last one heard.
+    next: u32,
+    heard: Option<u32>,
+    timeout: Time,
+    /// When the fabric manager was last heard, or from when on it had something to answer.
+    heard_at: Time,
+    /// Whether it has been silent for too long.
+    released: bool,
+    unscheduled: u64,
+    created: u64,
+}
+
+impl TdmaAgent {
+    /// The agent of `host`, whose link has this rate; `manager` is the fabric manager's host. So many
+    /// bytes to each destination are `short` in each round.
+    pub fn new(
+        tdma: &Tdma,
+        host: HostId,
+        manager: HostId,
+        line: Rate,
+        short: Option<Bytes>,
+        seed: u64,
+    ) -> TdmaAgent {
+        let spec = tdma.spec();
+        let share = tdma.rounds().reserved(line);
+        let short_of = |most: Bytes| Short {
+            most: most.0,
+            span: spec.round,
+            pace: share.pace(),
+            next: Time::ZERO,
+        };
+        TdmaAgent {
+            host,
+            manager,
+            queues: Queues::default(),
+            card: Card::new(tdma, host, line, seed),
+            short: short.map(short_of),
+            reports: Reports {
+                interval: spec.report_interval(),
+                heartbeat: spec.round,
+                in_slot: spec.reports == Reporting::Slot,
+                beat: Time::MAX,
+                ..Reports::default()
+            },
+            buffer: spec.receive_buffer.map(|size| ReceiveBuffer::new(size, spec.drain)),
+            messages: VecDeque::new(),
+            next: 0,
+            heard: None,
+            timeout: spec.manager_timeout(),
+            heard_at: Time::ZERO,
+            released: false,
+            unscheduled: 0,
+            created: 0,
+        }
+    }
+    /// Whether the fabric manager has been silent for too long, so that packets leave without slots.
+    pub fn released(&self) -> bool {
+        self.released
+    }
+
+    fn tell(&mut self, body: Body, cx: &mut Cx<'_>) {
+        self.next = self.next.wrapping_add(1);
+        self.created += 1;
+        let heard = self.heard.unwrap_or(0);
+        let bytes = Message { host: self.host, seq: self.next, heard, body }.emit();
+        let packet = cx.attach((self.host, self.manager), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
+        self.messages.push_back(packet);
+    }
+    fn report(&mut self, cx: &mut Cx<'_>) {
+        let reports = &mut self.reports;
+        (reports.due, reports.news, reports.last) = (false, false, cx.now);
+        reports.number = reports.number.wrapping_add(1);
+        let (report, (round, slot)) = (reports.number, self.card.position);
+        let free = self.buffer.as_mut().map_or(u64::MAX, |buffer| buffer.free(cx.now));
+        let all: Vec<(HostId, u64)> = self.queues.waiting().collect();
+        let parts = all.len().div_ceil(MAX_DEMANDS).max(1) as u16;
+        for part in 0..parts {
+            let waiting = all.iter().skip(usize::from(part) * MAX_DEMANDS).take(MAX_DEMANDS);
+            let (waiting, part) = (waiting.copied().collect(), Part { part, parts });
+            self.tell(
+                Body::Demand(Demand { report, part, round, slot, whole: true, free, waiting }),
+                cx,
+            );
+        }
+        self.look_again(cx);
+    }
+    /// Asks to be woken for the next report.
+    fn look_again(&mut self, cx: &mut Cx<'_>) {
+        let reports = &mut self.reports;
+        let soon = reports.news || reports.arrived != reports.number;
+        let at = reports.last.after(if soon { reports.interval } else { reports.heartbeat });
+        if at < reports.beat {
+            reports.beat = at;
+            cx.wake(at, TOKEN);
+        }
+    }
+    /// There is something to report.
+    fn news(&mut self, cx: &mut Cx<'_>) {
+        self.reports.news = true;
+        if cx.now >= self.reports.last.after(self.reports.interval) || self.reports.number == 0 {
+            self.reports.due = true;
+        } else {
+            self.look_again(cx);
+        }
+    }
+    fn beat(&mut self, cx: &mut Cx<'_>) {
+        if cx.now < self.reports.beat {
+            return;
+        }
+        self.reports.beat = Time::MAX;
+        let reports = &mut self.reports;
+        let soon = reports.news || reports.arrived != reports.number;
+        let span = if soon { reports.interval } else { reports.heartbeat };
+        if cx.now >= reports.last.after(span) {
+            reports.due = true;
+        }
+        // Where reports wait for a slot that never comes, the silence is noticed all the same.
+        reports.beat = cx.now.after(if soon { reports.interval } else { reports.heartbeat });
+        cx.wake(reports.beat, TOKEN);
+        self.release_after_silence(cx);
+    }
+    fn release_after_silence(&mut self, cx: &mut Cx<'_>) {
+        let silent =
+            cx.now.since(self.heard_at) >= self.timeout && cx.now >= self.card.paused_until;
+        if self.queues.any() && silent && !self.released {
+            self.released = true;
+            self.card.forget(cx);
+            cx.note(Note::AllWithdrawn { host: self.host, except: None });
+        }
+    }
+    fn hear_manager(&mut self, cx: &mut Cx<'_>) {
+        self.heard_at = cx.now;
+        self.released = false;
+    }
+
+    fn obey(&mut self, message: Message, cx: &mut Cx<'_>) {
+        let Message { host, seq, body, .. } = message;
+        if host != self.host || self.heard.is_some_and(|last| !newer(seq, last)) {
+            return;
+        }
+        self.heard = Some(seq);
+        self.hear_manager(cx);
+        match body {
+            Body::Hello => {
+                self.card.forget(cx);
+                self.reports.due = true;
+            }
+            Body::Reported(number) => self.reports.arrived = number,
+            Body::Classes { round, part, timing, classes }
+                if self.card.tell((round, part), timing, &classes, cx.now) =>
+            {
+                self.tell(Body::Ready(round), cx);
+            }
+            _ => {}
+        }
+    }
+    fn obey_frame(&mut self, frame: Frame, cx: &mut Cx<'_>) {
+        if frame.destination == Mac::of(self.host) {
+            self.hear_manager(cx);
+            self.card.hear(frame.pause, cx);
+        }
+    }
+    /// Has frames act. A slot that is over is a good time for a report: nothing is half sent.
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        let reports_open = self.card.reports_open;
+        let over = self.card.advance(cx);
+        let interval = cx.now >= self.reports.last.after(self.reports.interval);
+        self.reports.due |= over && self.reports.news && interval;
+        self.reports.due |= self.reports.in_slot && self.card.reports_open && !reports_open;
+    }
+
+    fn is_short(&mut self, packet: &Packet, now: Time) -> bool {
+        let Some(short) = &self.short else { return false };
+        packet.kind == Kind::Ack || self.queues.is_short(packet, now, short.span, short.most)
+    }
+    fn pop_short(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        let short = self.short.as_mut()?;
+        if !self.queues.has_short() {
+            return None;
+        }
+        if short.next > cx.now {
+            cx.wake(short.next, TOKEN);
+            return None;
+        }
+        let packet = self.queues.pop_short()?;
+        short.next = cx.now.after(short.pace.time_for(packet.len.into()));
+        Some(Packet { class: SHORT_CLASS, ..packet })
+    }
+    fn pop_scheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        match self.card.chance(&self.queues, cx.now) {
+            Chance::Now(at) => {
+                let packet = self.queues.pop(self.card.destination(at))?;
+                self.card.sent(at, &packet, cx.now);
+                Some(packet)
+            }
+            Chance::At(next) => {
+                cx.wake(next, TOKEN);
+                None
+            }
+            Chance::Never => None,
+        }
+    }
+    fn report_leaves(&self) -> bool {
+        self.reports.due && (!self.reports.in_slot || self.card.reports_open || self.released)
+    }
+    fn kick(&self, cx: &mut Cx<'_>) {
+        let scheduled = matches!(self.card.chance(&self.queues, cx.now), Chance::Now(_));
+        let short = self.queues.has_short();
+        let free = self.released && self.queues.any();
+        if !self.messages.is_empty() || self.report_leaves() || scheduled || short || free {
+            cx.kick(PortId(0));
+        }
+    }
+}
+
+impl Agent for TdmaAgent {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        // Numbers begin with the time, so that those of a host that has restarted are later.
+        self.next = (cx.now.as_ns() / 1_000) as u32;
+        self.heard_at = cx.now;
+        self.tell(Body::Hello, cx);
+        self.reports.due = true;
+        self.kick(cx);
+    }
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+        if self.is_short(&packet, cx.now) {
+            self.queues.push_short(packet);
+        } else {
+            if !self.queues.any() {
+                self.heard_at = self.heard_at.max(cx.now);
+            }
+            self.queues.push(packet);
+            self.news(cx);
+        }
+        self.kick(cx);
+    }
+    fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.advance(cx);
+        if self.report_leaves() {
+            self.report(cx);
+        }
+        if let Some(message) = self.messages.pop_front() {
+            return Some(message);
+        }
+        if let Some(packet) = self.pop_short(cx) {
+            return Some(packet);
+        }
+        if self.released {
+            let packet = self.queues.pop_any();
+            self.unscheduled += u64::from(packet.is_some());
+            return packet;
+        }
+        self.pop_scheduled(cx)
+    }
+    fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
+        if let Ok(message) = Message::parse(message) {
+            self.obey(message, cx);
+        } else if let Ok(frame) = Frame::parse(message) {
+            self.obey_frame(frame, cx);
+        }
+        self.kick(cx);
+    }
+    fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
+        self.advance(cx);
+        self.beat(cx);
+        self.kick(cx);
+    }
+    fn arrived(&mut self, packet: &Packet, cx: &mut Cx<'_>) -> bool {
+        let Some(buffer) = &mut self.buffer else { return true };
+        if !matches!(packet.kind, Kind::Data | Kind::Datagram) {
+            return true;
+        }
+        let taken = buffer.take(packet.len.into(), cx.now);
+        if buffer.fills() {
+            self.news(cx);
+        }
+        taken
+    }
+    fn queued(&self, dst: HostId) -> u64 {
+        self.queues.bytes(dst)
+    }
+    fn census(&self) -> Census {
+        let held = self.messages.len() as u64 + self.queues.held();
+        Census { created: self.created, consumed: 0, held }
+    }
+    fn tally(&self, tally: &mut Tally) {
+        self.card.tally(tally);
+        tally.add("packets_without_slot", self.unscheduled);
+        self.buffer.iter().for_each(|buffer| buffer.tally(tally));
+    }
+}

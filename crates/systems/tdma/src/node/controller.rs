@@ -1,0 +1,158 @@
+//! A controller near its hosts (§4.4): sends their pause frames when the fabric manager triggers it.
+
+use super::manager::REPORTS;
+use super::outbox::Outbox;
+use super::runs::open_at;
+use super::signals::{Signals, Under};
+use crate::Tdma;
+use crate::wire::{Body, Edge, Message, Open, Part};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{HostId, PortId};
+use slotline_net::node::{Census, Cx, DropReason, Node, Tally};
+use slotline_net::units::Rate;
+use slotline_net::wire::newer;
+use std::any::Any;
+use std::collections::VecDeque;
+
+/// What a round opens, as far as it is known.
+struct Known {
+    round: u32,
+    open: Vec<Open>,
+    missing: Vec<bool>,
+}
+
+/// A controller's node. Sends by its FIFO port 0.
+pub struct SlotController {
+    host: HostId,
+    manager: HostId,
+    signals: Signals,
+    outbox: Outbox,
+    rounds: VecDeque<Known>,
+    heard: Option<u32>,
+    turn: usize,
+    consumed: u64,
+    ignored: u64,
+    bytes_received: u64,
+}
+
+impl SlotController {
+    /// A controller on `host` for these hosts, with a link of this rate.
+    pub fn new(
+        tdma: &Tdma,
+        (host, line): (HostId, Rate),
+        manager: HostId,
+        hosts: Under,
+    ) -> SlotController {
+        SlotController {
+            host,
+            manager,
+            signals: Signals::new(tdma.spec(), host, vec![hosts]),
+            outbox: Outbox::new(host, line),
+            rounds: VecDeque::new(),
+            heard: None,
+            turn: 0,
+            consumed: 0,
+            ignored: 0,
+            bytes_received: 0,
+        }
+    }
+    fn hear(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
+        let Message { host, seq, body, .. } = message;
+        if host != self.host || self.heard.is_some_and(|last| !newer(seq, last)) {
+            return None;
+        }
+        self.heard = Some(seq);
+        match body {
+            Body::Hello => {
+                self.rounds.clear();
+                self.stop_all(cx);
+            }
+            Body::Slots { round, part, open } => self.learn((round, part), &open, cx),
+            Body::Trigger { slot, edge: Edge::Ends, .. } => {
+                self.stop_all(cx);
+                self.turn += usize::from(slot != REPORTS);
+            }
+            Body::Trigger { round, slot, edge: Edge::Begins } => self.open(round, slot, cx),
+            _ => return None,
+        }
+        Some(())
+    }
+    fn learn(&mut self, (round, part): (u32, Part), open: &[Open], cx: &mut Cx<'_>) {
+        if !self.rounds.iter().any(|known| known.round == round) {
+            let missing = vec![true; part.parts.into()];
+            self.rounds.push_back(Known { round, open: Vec::new(), missing });
+            if self.rounds.len() > 2 {
+                self.rounds.pop_front();
+            }
+        }
+        let Some(known) = self.rounds.iter_mut().find(|known| known.round == round) else { return };
+        if known.missing.get_mut(usize::from(part.part)).is_some_and(std::mem::take) {
+            known.open.extend(open);
+            known.open.sort_by_key(|open| (open.slot, open.host, open.class));
+        }
+        if !known.missing.contains(&true) {
+            self.tell(Body::Ready(round), cx);
+        }
+    }
+    fn tell(&mut self, body: Body, cx: &mut Cx<'_>) {
+        let heard = self.heard.unwrap_or(0);
+        self.outbox.message((self.manager, self.host), heard, body, cx);
+    }
+    fn stop_all(&mut self, cx: &mut Cx<'_>) {
+        for host in self.signals.order(self.turn) {
+            self.outbox.frame(host.0, &self.signals.stop(host), cx);
+        }
+    }
+    fn open(&mut self, round: u32, slot: u16, cx: &mut Cx<'_>) {
+        let known = self.rounds.iter().find(|known| known.round == round);
+        for host in self.signals.order(self.turn) {
+            let open = known.map_or(&[][..], |known| open_at(&known.open, slot, host.0));
+            if slot == REPORTS {
+                self.outbox.frame(host.0, &self.signals.ask(host), cx);
+            } else if !open.is_empty() {
+                self.outbox.frame(host.0, &self.signals.open(host, open), cx);
+            }
+        }
+    }
+}
+
+impl Node for SlotController {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.outbox.start(cx.now);
+        self.tell(Body::Hello, cx);
+    }
+    fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if packet.dst != self.host {
+            cx.drop(&packet, DropReason::Misrouted);
+            return;
+        }
+        self.consumed += 1;
+        if packet.kind != Kind::Control {
+            return;
+        }
+        self.bytes_received += u64::from(packet.len);
+        let bytes = cx.detach(&packet);
+        let message = Message::parse(&bytes).ok();
+        if message.and_then(|message| self.hear(message, cx)).is_none() {
+            self.ignored += 1;
+        }
+    }
+    fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
+        None
+    }
+    fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
+    fn census(&self) -> Census {
+        Census { created: self.outbox.created, consumed: self.consumed, held: 0 }
+    }
+    fn tally(&self, tally: &mut Tally) {
+        self.outbox.tally(tally);
+        tally.add("ignored_messages", self.ignored);
+        tally.add("control_bytes_received", self.bytes_received);
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

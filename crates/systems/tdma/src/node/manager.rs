@@ -1,0 +1,442 @@
+//! The fabric manager (§5.2): demand comes in, rounds are planned, hosts are told when to send.
+//!
+//! While a round runs the next one is planned and made known. When a round is due, everything else waits:
+//! pause frames leave on time. What a restarted manager must know hosts tell it anew.
+
+mod telling;
+
+use super::ledger::{Ledger, Scheduled};
+use super::outbox::Outbox;
+use super::runs::{Edge, Run};
+use super::signals::{Signals, Under};
+use crate::wire::{Body, Demand, Edge as Side, Message};
+use crate::{ClassMap, Classes, Round, RoundScheduler, Tdma};
+use slotline_net::error::SpecError;
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::{HostId, PortId};
+use slotline_net::node::{Census, Change, Cx, DropReason, Node, Tally};
+use slotline_net::scheme::Map;
+use slotline_net::scheme::network::Network;
+use slotline_net::time::Time;
+use slotline_net::units::Rate;
+use std::any::Any;
+use std::collections::VecDeque;
+use telling::Todo;
+
+const EDGE: u32 = 0;
+const PLAN: u32 = 1;
+const SEND: u32 = 2;
+const SWEEP: u32 = 3;
+
+/// The slot in a trigger that means the slot for reports.
+pub(super) const REPORTS: u16 = u16::MAX;
+
+/// Where a fabric manager is.
+#[derive(Clone)]
+pub struct ManagerConfig {
+    /// The scheme.
+    pub tdma: Tdma,
+    /// Its host.
+    pub host: HostId,
+    /// The rate of its link.
+    pub line: Rate,
+    /// The hosts it schedules, by switch; they have the lowest numbers.
+    pub hosts: Vec<Under>,
+    /// Controllers near the hosts, one for each switch; none: it sends all pause frames itself.
+    pub controllers: Vec<HostId>,
+    /// Slots in turn of some hosts.
+    pub weights: Vec<(HostId, u32)>,
+    /// The network.
+    pub network: Network,
+    /// Where it learns of other routes and rates; [`None`] in a network that never changes.
+    pub map: Option<Map>,
+}
+
+#[derive(Default)]
+struct Counts {
+    rounds: u64,
+    slots: u64,
+    reports: u64,
+    bytes_received: u64,
+    ignored: u64,
+    aborted: u64,
+    gone: u64,
+}
+
+/// The fabric manager's node. Sends by its FIFO port 0.
+pub struct FabricManager {
+    config: ManagerConfig,
+    signals: Signals,
+    scheduler: Box<dyn RoundScheduler>,
+    classes: ClassMap,
+    ledger: Ledger,
+    outbox: Outbox,
+    todo: VecDeque<Todo>,
+    /// Under way: the round, and when it will be planned.
+    planning: Option<(Time, Round)>,
+    current: Option<Run>,
+    next: Option<Run>,
+    number: u32,
+    /// Counts slots, for the order of hosts.
+    turn: usize,
+    /// When the last round began.
+    begun: Option<Time>,
+    /// Whether it had no slots.
+    idle: bool,
+    /// How long it took to make the last round known.
+    telling: Time,
+    plan_at: Time,
+    /// When those who have something at the same time have reported it, after nobody had anything.
+    gathered: Time,
+    /// When reports have come that were asked for.
+    answers: Time,
+    send_at: Time,
+    consumed: u64,
+    counts: Counts,
+}
+
+impl FabricManager {
+    /// A fabric manager that knows nothing of its hosts yet.
+    ///
+    /// # Errors
+    /// The scheme's planner does not suit the network.
+    pub fn new(config: ManagerConfig) -> Result<FabricManager, SpecError> {
+        let hosts = config.hosts.iter().map(Vec::len).sum();
+        let spec = config.tdma.spec();
+        let mut scheduler = config.tdma.rounds().scheduler(config.network.clone())?;
+        config.weights.iter().for_each(|&(host, weight)| scheduler.set_weight(host, weight));
+        let classes = config.tdma.rounds().spec().classes;
+        let outbox = Outbox::new(config.host, config.line);
+        Ok(FabricManager {
+            signals: Signals::new(spec, config.host, config.hosts.clone()),
+            scheduler,
+            classes: ClassMap::new(hosts, classes),
+            ledger: Ledger::new(hosts),
+            telling: outbox.longest().times(hosts as u64),
+            outbox,
+            todo: VecDeque::new(),
+            planning: None,
+            current: None,
+            next: None,
+            number: 0,
+            turn: 0,
+            begun: None,
+            idle: true,
+            plan_at: Time::MAX,
+            gathered: Time::ZERO,
+            answers: Time::ZERO,
+            send_at: Time::MAX,
+            consumed: 0,
+            counts: Counts::default(),
+            config,
+        })
+    }
+    fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
+        (0..self.config.hosts.iter().map(Vec::len).sum::<usize>() as u32).map(HostId)
+    }
+
+    /// Plans the next round when it is time for it.
+    fn consider(&mut self, cx: &mut Cx<'_>) {
+        if self.polls() {
+            self.next = None;
+        }
+        if self.planning.is_some() || self.next.is_some() {
+            return;
+        }
+        let spec = self.config.tdma.spec();
+        let ahead = spec.planning_time + spec.lead + self.telling;
+        let at = match &self.current {
+            None => cx.now.max(self.gathered),
+            Some(run) if spec.pipelined => run.over().since(ahead),
+            Some(run) => run.over(),
+        };
+        let at = at.max(self.answers);
+        if at > cx.now {
+            if self.plan_at != at {
+                self.plan_at = at;
+                cx.wake(at, PLAN);
+            }
+            return;
+        }
+        self.plan(cx);
+    }
+    /// Whether the next round is for reports alone, but some have come already.
+    fn polls(&self) -> bool {
+        let empty = self.next.as_ref().is_some_and(|run| run.round.is_empty());
+        empty && self.ledger.demand.total() > 0
+    }
+    fn plan(&mut self, cx: &mut Cx<'_>) {
+        let spec = self.config.tdma.spec();
+        let mut round = Round::default();
+        self.scheduler.plan(&mut self.ledger.demand, &mut round);
+        if !round.is_empty() || spec.report_slot().is_some() {
+            let at = cx.now.after(spec.planning_time);
+            self.planning = Some((at, round));
+            cx.wake(at, PLAN);
+        }
+    }
+    /// Makes known what has been planned.
+    fn planned(&mut self, cx: &mut Cx<'_>) {
+        let due = self.planning.as_ref().is_some_and(|(at, _)| *at <= cx.now);
+        let Some((_, round)) = self.planning.take_if(|_| due) else { return };
+        let mut classes = Classes::default();
+        if self.classes.assign(&round, &mut classes).is_err() {
+            // Planners know how many classes there are; another one may not.
+            self.ledger.give_back(round.assignments());
+            self.counts.ignored += 1;
+            return;
+        }
+        self.number = self.number.wrapping_add(1);
+        let spec = self.config.tdma.spec();
+        let counts = (self.hosts().count(), self.config.controllers.len());
+        let mut run =
+            Run::new(self.number, (round, classes), (spec.report_slot(), spec.guard), counts);
+        let (lead, round) = (spec.lead, spec.round);
+        let messages = self.announce(&run);
+        self.telling = self.outbox.longest().times(messages);
+        let known = cx.now.after(self.telling + lead);
+        let free = self.current.as_ref().map_or(cx.now, Run::over);
+        run.begin = free.max(known);
+        // After a round with slots there is likely to be more; else asking once a round will do.
+        if run.round.is_empty() && self.idle {
+            run.begin = run.begin.max(self.begun.map_or(Time::ZERO, |begun| begun.after(round)));
+        }
+        cx.wake(run.begin, EDGE);
+        self.next = Some(run);
+    }
+
+    /// Does what is due at this time of a round.
+    fn edges(&mut self, cx: &mut Cx<'_>) {
+        loop {
+            if self.current.is_none() {
+                self.current = self.next.take_if(|run| run.begin <= cx.now);
+                if let Some(run) = &self.current {
+                    (self.begun, self.idle) = (Some(cx.now), run.round.is_empty());
+                }
+                self.counts.rounds += u64::from(self.current.is_some());
+            }
+            let Some(run) = &self.current else { return };
+            if run.due() > cx.now {
+                return;
+            }
+            let edge = run.edge;
+            self.edge(edge, cx);
+            let Some(run) = &mut self.current else { return };
+            if edge == Edge::Over {
+                self.current = None;
+                self.consider(cx);
+            } else {
+                run.advance();
+                cx.wake(run.due(), EDGE);
+                self.consider(cx);
+            }
+        }
+    }
+    fn edge(&mut self, edge: Edge, cx: &mut Cx<'_>) {
+        match edge {
+            Edge::Ask => {
+                let spec = self.config.tdma.spec();
+                let slot = spec.report_slot().unwrap_or_default();
+                let taken = slot + spec.guard + spec.reaction() + spec.jitter();
+                self.answers = cx.now.after(taken);
+                self.signal(REPORTS, Side::Begins, cx);
+            }
+            Edge::Asked => self.signal(REPORTS, Side::Ends, cx),
+            Edge::Begin(slot) => {
+                self.counts.slots += 1;
+                self.signal(slot, Side::Begins, cx);
+            }
+            Edge::End(slot) => {
+                self.signal(slot, Side::Ends, cx);
+                self.turn += 1;
+                self.repeat();
+            }
+            Edge::Over => {}
+        }
+    }
+    /// Sends pause frames, or has controllers send theirs.
+    fn signal(&mut self, slot: u16, edge: Side, cx: &mut Cx<'_>) {
+        let Some(round) = self.current.as_ref().map(|run| run.number) else { return };
+        if !self.config.controllers.is_empty() {
+            for &to in &self.config.controllers {
+                let body = Body::Trigger { round, slot, edge };
+                self.outbox.message((to, to), 0, body, cx);
+            }
+            return;
+        }
+        match edge {
+            Side::Ends => self.stop_all(cx),
+            Side::Begins => self.open(slot, cx),
+        }
+    }
+    fn stop_all(&mut self, cx: &mut Cx<'_>) {
+        for host in self.signals.order(self.turn) {
+            self.outbox.frame(host.0, &self.signals.stop(host), cx);
+        }
+    }
+    fn open(&mut self, slot: u16, cx: &mut Cx<'_>) {
+        let Some(run) = &self.current else { return };
+        for host in self.signals.order(self.turn) {
+            let open = run.open_at(slot, host.0);
+            if slot == REPORTS {
+                self.outbox.frame(host.0, &self.signals.ask(host), cx);
+            } else if !open.is_empty() {
+                self.outbox.frame(host.0, &self.signals.open(host, open), cx);
+            }
+        }
+    }
+    /// Paths have changed: what was planned is void.
+    fn abort(&mut self, cx: &mut Cx<'_>) {
+        let planning = self.planning.take().map(|(_, round)| round);
+        if let Some(run) = &self.current {
+            self.signal(run.next_slot(), Side::Ends, cx);
+            self.counts.aborted += 1;
+        }
+        if let Some(run) = self.current.take() {
+            self.ledger.give_back(run.round.from_slot(run.next_slot().into()));
+        }
+        let rounds = self.next.take().map(|run| run.round).into_iter().chain(planning);
+        rounds.for_each(|round| self.ledger.give_back(round.assignments()));
+        self.todo.clear();
+        self.consider(cx);
+    }
+
+    fn hear(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
+        let Message { host, seq, body, .. } = message;
+        if let Some(at) = self.config.controllers.iter().position(|other| *other == host) {
+            return self.hear_controller(at, &body);
+        }
+        if !self.ledger.hear(host, seq, cx.now) {
+            return None;
+        }
+        match body {
+            Body::Hello => self.classes.forget(host),
+            Body::Leave => self.ledger.leave(host),
+            Body::Ready(round) => {
+                let runs = [&mut self.current, &mut self.next].into_iter().flatten();
+                runs.filter(|run| run.number == round).for_each(|run| run.ready[host.at()] = true);
+            }
+            Body::Demand(demand) => self.report(host, demand, cx),
+            _ => return None,
+        }
+        Some(())
+    }
+    fn hear_controller(&mut self, at: usize, body: &Body) -> Option<()> {
+        let runs = [&mut self.current, &mut self.next].into_iter().flatten();
+        match *body {
+            Body::Hello => runs.for_each(|run| run.controllers_ready[at] = false),
+            Body::Ready(round) => {
+                runs.filter(|run| run.number == round)
+                    .for_each(|run| run.controllers_ready[at] = true);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+    fn report(&mut self, host: HostId, demand: Demand, cx: &mut Cx<'_>) {
+        let report = demand.report;
+        let planning = self.planning.as_ref().map(|(_, round)| {
+            Scheduled::of(self.number.wrapping_add(1), round, self.hosts().count())
+        });
+        let runs = [&self.current, &self.next].into_iter().flatten().map(|run| &run.scheduled);
+        let scheduled: Vec<_> = runs.chain(&planning).collect();
+        let first = self.current.is_none() && self.ledger.demand.total() == 0;
+        if self.ledger.report(host, demand, &scheduled) {
+            self.counts.reports += 1;
+            if first {
+                // Who is in step differs by no more than guard times allow for. A round for the first
+                // to report would make the others wait for its end.
+                self.gathered = cx.now.after(self.config.tdma.spec().guard);
+            }
+            self.todo.push_back(Todo::Reported { host, report });
+            self.consider(cx);
+        }
+    }
+}
+
+impl Node for FabricManager {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.outbox.start(cx.now);
+        self.number = (cx.now.as_ns() / 1_000) as u32;
+        if self.config.controllers.is_empty() {
+            self.stop_all(cx);
+        }
+        for to in self.hosts().chain(self.config.controllers.iter().copied()).collect::<Vec<_>>() {
+            self.outbox.message((to, to), 0, Body::Hello, cx);
+        }
+        cx.wake(cx.now.after(self.config.tdma.spec().host_timeout()), SWEEP);
+        if self.config.tdma.spec().report_slot().is_some() {
+            self.consider(cx);
+        }
+    }
+    fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        if packet.dst != self.config.host {
+            cx.drop(&packet, DropReason::Misrouted);
+            return;
+        }
+        self.consumed += 1;
+        if packet.kind != Kind::Control {
+            return;
+        }
+        self.counts.bytes_received += u64::from(packet.len);
+        let bytes = cx.detach(&packet);
+        let message = Message::parse(&bytes).ok();
+        if message.and_then(|message| self.hear(message, cx)).is_none() {
+            self.counts.ignored += 1;
+        }
+        self.send(cx);
+    }
+    fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
+        None
+    }
+    fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
+        match token {
+            EDGE => self.edges(cx),
+            PLAN => {
+                self.planned(cx);
+                self.consider(cx);
+            }
+            SWEEP => {
+                let timeout = self.config.tdma.spec().host_timeout();
+                self.counts.gone += self.ledger.sweep(timeout, cx.now);
+                cx.wake(cx.now.after(Time::ps(timeout.as_ps() / 4)), SWEEP);
+            }
+            _ => {}
+        }
+        self.send(cx);
+    }
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        let Some(map) = &mut self.config.map else { return };
+        match change {
+            Change::Routes(routes) => map.reroute(routes),
+            Change::Elsewhere(end, rate) => map.set_rate(*end, *rate),
+            _ => return,
+        }
+        let network = map.network().first(self.config.network.hosts());
+        if self.scheduler.reroute(network).is_err() {
+            self.counts.ignored += 1;
+        }
+        self.abort(cx);
+        self.send(cx);
+    }
+    fn census(&self) -> Census {
+        Census { created: self.outbox.created, consumed: self.consumed, held: 0 }
+    }
+    fn tally(&self, tally: &mut Tally) {
+        let counts = &self.counts;
+        self.outbox.tally(tally);
+        tally.add("rounds", counts.rounds);
+        tally.add("slots", counts.slots);
+        tally.add("reports", counts.reports);
+        tally.add("control_bytes_received", counts.bytes_received);
+        tally.add("ignored_messages", counts.ignored);
+        tally.add("aborted_rounds", counts.aborted);
+        tally.add("silent_hosts", counts.gone);
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

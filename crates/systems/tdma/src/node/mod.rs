@@ -1,0 +1,26 @@
+//! TDMA Ethernet's nodes: the fabric manager, its controllers, and the agents of hosts.
+
+mod agent;
+mod buffer;
+mod card;
+mod controller;
+mod ledger;
+mod manager;
+mod outbox;
+mod queues;
+mod runs;
+mod signals;
+mod timeline;
+
+pub use agent::{SHORT_CLASS, TdmaAgent};
+pub use controller::SlotController;
+pub use manager::{FabricManager, ManagerConfig};
+pub use signals::{Signals, Under};
+
+use slotline_net::node::agent::AGENT_TOKENS;
+
+/// The token of all wake-ups of agents.
+const TOKEN: u32 = AGENT_TOKENS;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! What a controller sends by its FIFO port: frames at once, messages when they delay no frame.
+
+use crate::wire::{Body, Message};
+use slotline_net::id::{HostId, PortId};
+use slotline_net::node::{Cx, Tally};
+use slotline_net::scheme::CONTROL_CLASS;
+use slotline_net::time::Time;
+use slotline_net::units::{Pace, Rate};
+use slotline_net::wire::ETHERNET_OVERHEAD;
+use slotline_net::wire::mac_control::{AROUND, Frame};
+
+/// Bytes of the longest message on the wire.
+const LONGEST: u64 = 1_538;
+
+/// The port, and what has left by it.
+pub(super) struct Outbox {
+    host: HostId,
+    pace: Pace,
+    /// When all that was sent will have left.
+    free_at: Time,
+    /// Number of the last message.
+    seq: u32,
+    pub created: u64,
+    frames: u64,
+    frame_bytes: u64,
+    messages: u64,
+    bytes: u64,
+}
+
+impl Outbox {
+    /// The port of `host`, with a link of this rate.
+    pub fn new(host: HostId, rate: Rate) -> Outbox {
+        let (free_at, seq, created) = (Time::ZERO, 0, 0);
+        let (frames, frame_bytes, messages, bytes) = (0, 0, 0, 0);
+        Outbox {
+            host,
+            pace: rate.pace(),
+            free_at,
+            seq,
+            created,
+            frames,
+            frame_bytes,
+            messages,
+            bytes,
+        }
+    }
+    /// Numbers begin with the time, so that those of a controller that has restarted are later.
+    pub fn start(&mut self, now: Time) {
+        self.seq = (now.as_ns() / 1_000) as u32;
+    }
+    fn count(&mut self, len: u16, now: Time) {
+        self.created += 1;
+        self.free_at = self.free_at.max(now).after(self.pace.time_for(len.into()));
+        self.bytes += u64::from(len);
+    }
+    /// Sends a frame.
+    pub fn frame(&mut self, host: HostId, frame: &Frame, cx: &mut Cx<'_>) {
+        let packet = cx.attach((self.host, host), frame.emit(), AROUND as u16, CONTROL_CLASS);
+        self.count(packet.len, cx.now);
+        self.frames += 1;
+        self.frame_bytes += u64::from(packet.len);
+        cx.send(PortId(0), packet);
+    }
+    /// Sends a message about `about` to `to`.
+    pub fn message(
+        &mut self,
+        (to, about): (HostId, HostId),
+        heard: u32,
+        body: Body,
+        cx: &mut Cx<'_>,
+    ) {
+        self.seq = self.seq.wrapping_add(1);
+        let bytes = Message { host: about, seq: self.seq, heard, body }.emit();
+        let packet = cx.attach((self.host, to), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
+        self.count(packet.len, cx.now);
+        self.messages += 1;
+        cx.send(PortId(0), packet);
+    }
+    /// When a message can be sent that is gone before `edge`, when frames are due: now (`Ok`), or the
+    /// time to ask again.
+    pub fn chance(&self, edge: Time, now: Time) -> Result<(), Time> {
+        if self.free_at > now {
+            return Err(self.free_at);
+        }
+        let gone = now.after(self.longest());
+        if now < edge && gone > edge { Err(edge) } else { Ok(()) }
+    }
+    /// How long the longest message takes.
+    pub fn longest(&self) -> Time {
+        self.pace.time_for(LONGEST)
+    }
+    pub fn tally(&self, tally: &mut Tally) {
+        tally.add("pause_frames", self.frames);
+        tally.add("pause_frame_bytes", self.frame_bytes);
+        tally.add("directives", self.messages);
+        tally.add("control_bytes_sent", self.bytes);
+    }
+}

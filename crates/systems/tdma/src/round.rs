@@ -1,0 +1,93 @@
+//! A round: who may send what to whom, slot after slot.
+
+use slotline_net::id::HostId;
+use slotline_net::time::Time;
+use slotline_net::units::Rate;
+
+/// `src` may send to `dst` for one slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Assignment {
+    /// The sending host.
+    pub src: HostId,
+    /// The destination.
+    pub dst: HostId,
+    /// Not faster than this: the narrowest link of the path, less what is reserved.
+    pub rate: Rate,
+    /// Not more than this: what waits, what the receiver has room for, what fits into the slot.
+    pub bytes: u64,
+}
+
+/// Slots one after another. Within a slot, no link carries more than is scheduled on it (§4, step 3).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Round {
+    /// How long hosts may send in each slot; a guard time follows.
+    pub slot: Time,
+    /// Silence after each slot.
+    pub guard: Time,
+    assignments: Vec<Assignment>,
+    /// Where each slot ends among the assignments.
+    ends: Vec<u32>,
+}
+
+impl Round {
+    /// Number of slots.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+    /// Whether nobody may send.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+    /// The assignments of slot `at`; none behind the last one.
+    pub fn slot_at(&self, at: usize) -> &[Assignment] {
+        let Some(&end) = self.ends.get(at) else { return &[] };
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.assignments[start as usize..end as usize]
+    }
+    /// The assignments of each slot.
+    pub fn slots(&self) -> impl Iterator<Item = &[Assignment]> {
+        (0..self.len()).map(|at| self.slot_at(at))
+    }
+    /// All assignments from slot `at` on.
+    pub fn from_slot(&self, at: usize) -> &[Assignment] {
+        let start = at.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
+        start.map_or(&[], |start| &self.assignments[start as usize..])
+    }
+    /// All assignments, slot by slot.
+    pub fn assignments(&self) -> &[Assignment] {
+        &self.assignments
+    }
+    /// How long the round lasts, guard times included.
+    pub fn span(&self) -> Time {
+        (self.slot + self.guard).times(self.len() as u64)
+    }
+
+    pub(super) fn clear(&mut self, slot: Time, guard: Time) {
+        (self.slot, self.guard) = (slot, guard);
+        self.assignments.clear();
+        self.ends.clear();
+    }
+    /// Where the slot being filled begins.
+    pub(super) fn open(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0) as usize
+    }
+    pub(super) fn push(&mut self, assignment: Assignment) -> usize {
+        self.assignments.push(assignment);
+        self.assignments.len() - 1
+    }
+    pub(super) fn assignment(&mut self, at: usize) -> &mut Assignment {
+        &mut self.assignments[at]
+    }
+    /// Takes back the latest assignment.
+    pub(super) fn pop(&mut self) -> Option<Assignment> {
+        self.assignments.pop()
+    }
+    /// Ends the slot being filled; an empty one is none. Says whether there was something in it.
+    pub(super) fn close(&mut self) -> bool {
+        let filled = self.assignments.len() > self.open();
+        if filled {
+            self.ends.push(self.assignments.len() as u32);
+        }
+        filled
+    }
+}

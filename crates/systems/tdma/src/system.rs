@@ -1,0 +1,155 @@
+//! TDMA in a network: a fabric manager, perhaps controllers, and an agent in every host.
+
+use super::Tdma;
+use super::options::Controllers;
+use crate::node::{FabricManager, ManagerConfig, SlotController, TdmaAgent, Under};
+use slotline_net::error::SpecError;
+use slotline_net::id::{HostId, NodeId};
+use slotline_net::node::agent::Agent;
+use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
+use slotline_net::topology::{Graph, NodeKind};
+use slotline_net::units::{Bytes, Rate};
+
+impl Tdma {
+    fn manager(&self, around: &Surroundings<'_>) -> Result<ManagerConfig, SpecError> {
+        let hosts = under(around);
+        let line = hosts.iter().flatten().map(|(_, rate)| *rate).min().unwrap_or_default();
+        self.check_fit(line, around)?;
+        Ok(ManagerConfig {
+            tdma: self.clone(),
+            host: around.stations[0],
+            line: rate_of(around, around.stations[0]),
+            controllers: around.stations[1..].to_vec(),
+            hosts,
+            weights: self.weights(around)?,
+            network: around.network().first(around.hosts()),
+            map: Some(around.map()),
+        })
+    }
+    fn weights(&self, around: &Surroundings<'_>) -> Result<Vec<(HostId, u32)>, SpecError> {
+        let name = |host: &HostId| &around.graph.nodes[around.graph.hosts[host.at()].at()].name;
+        let named = |(wanted, weight): (&String, &u32)| {
+            let mut hosts = (0..around.hosts() as u32).map(HostId);
+            let host = hosts.find(|host| name(host) == wanted);
+            let unknown = || {
+                let first = name(&HostId(0));
+                SpecError::new(
+                    "weights",
+                    format!("no host `{wanted}`: they are called like `{first}`"),
+                )
+            };
+            Ok((host.ok_or_else(unknown)?, *weight))
+        };
+        self.spec().weights.iter().map(named).collect()
+    }
+    /// A slot, and a buffer, has to take a packet.
+    fn check_fit(&self, line: Rate, around: &Surroundings<'_>) -> Result<(), SpecError> {
+        let transport = &around.plan.transport;
+        let packet = u64::from(transport.data_len(transport.mss()));
+        let shortest = self.spec().min_slot.unwrap_or(self.spec().slot);
+        let rate = self.rounds().scheduled(line);
+        let fits = rate.pace().bytes_in(shortest);
+        if fits < 2 * packet {
+            let key = if self.spec().min_slot.is_some() { "min-slot" } else { "slot" };
+            let least = rate.time_for(Bytes(2 * packet));
+            let message = format!(
+                "`{key}` is {shortest}, in which a host with {line} can send {fits} bytes: take at least \
+                 {least}, for two packets of {packet} bytes"
+            );
+            return Err(SpecError::new(key, message));
+        }
+        match self.spec().receive_buffer {
+            Some(Bytes(size)) if size < 2 * packet => {
+                let message = format!(
+                    "`receive-buffer` is {size}B: take at least two packets of {packet} bytes"
+                );
+                Err(SpecError::new("receive-buffer", message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The same error, at the key where a scheme has it.
+fn of_control(error: SpecError) -> SpecError {
+    SpecError::new(format!("control.{}", error.key), error.message)
+}
+
+/// Hosts that are not stations, by switch, in order of the switches.
+fn under(around: &Surroundings<'_>) -> Vec<Under> {
+    let mut hosts: Vec<(NodeId, HostId)> = (0..around.hosts() as u32)
+        .map(HostId)
+        .filter_map(|host| {
+            let node = around.graph.hosts[host.at()];
+            Some((around.wiring.of(node).first()?.far.node, host))
+        })
+        .collect();
+    hosts.sort_unstable();
+    let with_rate = |of: &(NodeId, HostId)| (of.1, rate_of(around, of.1));
+    hosts.chunk_by(|a, b| a.0 == b.0).map(|group| group.iter().map(with_rate).collect()).collect()
+}
+
+fn rate_of(around: &Surroundings<'_>, host: HostId) -> Rate {
+    let wires = around.wiring.of(around.graph.hosts[host.at()]);
+    wires.first().map_or(Rate::default(), |wire| wire.lane.rate)
+}
+
+/// The rate of the slowest host's link.
+fn slowest(around: &Surroundings<'_>) -> Rate {
+    (0..around.hosts() as u32).map(|host| rate_of(around, HostId(host))).min().unwrap_or_default()
+}
+
+/// The switches that have hosts, in order, each with the link of its first host.
+fn edges(graph: &Graph) -> Vec<(NodeId, slotline_net::topology::Lane)> {
+    let wiring = graph.wiring();
+    let wires = graph.hosts.iter().filter_map(|host| wiring.of(*host).first());
+    let mut edges: Vec<_> = wires.map(|wire| (wire.far.node, wire.lane)).collect();
+    edges.sort_by_key(|edge| edge.0);
+    edges.dedup_by_key(|edge| edge.0);
+    edges
+}
+
+impl System for Tdma {
+    fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
+        let ports = graph.ports();
+        if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
+            let message = "tdma schedules hosts with one network card: set nics = 1 in the fabric";
+            return Err(SpecError::new("control", message));
+        }
+        let mut stations = vec![Station::uppermost("fabric-manager", graph)?];
+        if self.spec().controllers == Controllers::PerSwitch {
+            let switches = edges(graph)
+                .into_iter()
+                .filter(|(node, _)| graph.nodes[node.at()].kind == NodeKind::Switch);
+            stations.extend(switches.map(|(switch, lane)| Station {
+                name: format!("controller-{}", graph.nodes[switch.at()].name),
+                switch,
+                lane,
+            }));
+        }
+        Ok(stations)
+    }
+    fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
+        if around.scheduler.is_some() {
+            let message = "a scheduler of the calling program cannot take the place of tdma's";
+            return Err(SpecError::new("control", message));
+        }
+        let config = self.manager(around).map_err(of_control)?;
+        if at == 0 {
+            FabricManager::new(config.clone()).map_err(of_control)?;
+            return Ok(Box::new(move || {
+                let manager = FabricManager::new(config.clone());
+                Box::new(manager.expect("the same manager was made before"))
+            }));
+        }
+        let here = (around.stations[at], rate_of(around, around.stations[at]));
+        let (tdma, hosts) = (self.clone(), config.hosts[at - 1].clone());
+        Ok(Box::new(move || Box::new(SlotController::new(&tdma, here, config.host, hosts.clone()))))
+    }
+    fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
+        let line = rate_of(around, host);
+        let short = self.short_flow(around.hosts(), slowest(around));
+        let manager = around.stations[0];
+        Ok(Box::new(TdmaAgent::new(self, host, manager, line, short, around.seed)))
+    }
+}

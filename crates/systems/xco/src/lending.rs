@@ -1,0 +1,213 @@
+//! How controllers of several levels share links, so that none is promised twice.
+//!
+//! The links below a switch belong to its controller. Those above ask for a share of them, as large as
+//! what waits with them for these links, and use none before they have it. The owner divides in
+//! proportion to the V2V flows that wait with each, in sixteenths; nobody who wants something gets
+//! nothing. What is to grow waits until what shrinks is no longer used: its user has said so, and
+//! the timeslices that it gave before are over. Who is not heard of for two time-outs uses nothing.
+
+use slotline_net::time::Time;
+
+/// All of a link.
+pub const WHOLE: u32 = 1 << 16;
+const PARTS: u32 = 16;
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Share {
+    /// V2V flows that wait.
+    wants: u32,
+    /// What it may use.
+    granted: u32,
+    /// What it may still be using: at least what it may.
+    used: u32,
+    /// Since it said that it uses no more than granted: when older timeslices are over.
+    falls: Option<Time>,
+    heard: Time,
+}
+
+/// The shares of one owner's links: its own first, then those of the controllers above.
+#[derive(Clone, Debug)]
+pub struct Lending {
+    shares: Vec<Share>,
+    /// How long timeslices given before a change can last.
+    settle: Time,
+    timeout: Time,
+    /// Not before this does anything grow: a controller that has started does not know yet what others
+    /// use.
+    begin: Time,
+}
+
+impl Lending {
+    /// An owner that starts at `now` below so many other controllers, which speak every `beat`.
+    pub fn new(above: usize, settle: Time, beat: Time, timeout: Time, now: Time) -> Lending {
+        let shares = vec![Share { heard: now, ..Share::default() }; above + 1];
+        Lending { shares, settle, timeout, begin: now.after(beat.times(2)) }
+    }
+    /// The share of controller number `at`; zero is the owner.
+    pub fn granted(&self, at: usize) -> u32 {
+        self.shares[at].granted
+    }
+    /// Controller number `at` has so many V2V flows waiting and uses that share.
+    pub fn wants(&mut self, at: usize, flows: u32, uses: u32, now: Time) {
+        let share = &mut self.shares[at];
+        (share.wants, share.heard) = (flows, now);
+        share.used = share.used.max(uses);
+        if uses > share.granted {
+            share.falls = None;
+        } else if share.falls.is_none() {
+            share.falls = Some(now.after(self.settle));
+        }
+    }
+    /// Divides anew; `own`: the owner's waiting V2V flows.
+    pub fn divide(&mut self, own: u32, now: Time) {
+        let granted = self.shares[0].granted;
+        self.wants(0, own, granted, now);
+        let timeout = self.timeout;
+        for share in &mut self.shares {
+            share.expire(now, timeout);
+        }
+        let targets = self.targets();
+        for (share, &target) in self.shares.iter_mut().zip(&targets) {
+            if target < share.granted {
+                (share.granted, share.falls) = (target, None);
+            }
+        }
+        let granted = self.shares[0].granted;
+        self.wants(0, own, granted, now);
+        if now < self.begin {
+            return;
+        }
+        for (at, target) in targets.into_iter().enumerate() {
+            let used: u32 = self.shares.iter().map(|share| share.used.max(share.granted)).sum();
+            let share = &mut self.shares[at];
+            let grown = target.min(share.granted.max(WHOLE.saturating_sub(used) + share.granted));
+            if grown > share.granted {
+                share.granted = grown;
+                share.used = share.used.max(grown);
+            }
+        }
+    }
+    /// What everybody should have: as it is where nobody wants anything.
+    fn targets(&self) -> Vec<u32> {
+        let all: u64 = self.shares.iter().map(|share| u64::from(share.wants)).sum();
+        let Some(parts) = std::num::NonZeroU64::new(all) else {
+            return self.shares.iter().map(|share| share.granted).collect();
+        };
+        let part = |share: &Share| {
+            let fair = u64::from(share.wants) * u64::from(PARTS) / parts;
+            (fair as u32).max(u32::from(share.wants > 0))
+        };
+        let mut targets: Vec<u32> = self.shares.iter().map(part).collect();
+        let sum: u32 = targets.iter().sum();
+        // The largest share takes what rounding leaves over, or gives what it takes.
+        if let Some(largest) = targets.iter_mut().max() {
+            *largest = (*largest + PARTS).saturating_sub(sum);
+        }
+        targets.into_iter().map(|target| target * (WHOLE / PARTS)).collect()
+    }
+}
+
+impl Share {
+    fn expire(&mut self, now: Time, timeout: Time) {
+        if self.falls.is_some_and(|falls| falls <= now) {
+            self.used = self.granted;
+        }
+        if now.since(self.heard) > timeout {
+            (self.wants, self.granted) = (0, 0);
+        }
+        if now.since(self.heard) > timeout.times(2) {
+            self.used = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BEAT: Time = Time::ms(1);
+    const SLICE: Time = Time::ms(4);
+    const TIMEOUT: Time = Time::ms(20);
+
+    /// A borrower: what it has, when it heard of it, and what its timeslices of the last while used.
+    #[derive(Clone, Default)]
+    struct Borrower {
+        share: u32,
+        heard: Time,
+        given: Vec<(Time, u32)>,
+    }
+
+    impl Borrower {
+        fn has(&mut self, share: u32, now: Time) {
+            self.share = share;
+            self.given.push((now, share));
+        }
+        /// The most that a timeslice not over yet may use.
+        fn uses(&self, now: Time) -> u32 {
+            let over = |until: Time| now.since(until) >= SLICE;
+            let ends = self.given.iter().skip(1).map(|&(at, _)| at).chain([now]);
+            let live = self.given.iter().zip(ends).filter(|(_, until)| !over(*until));
+            live.map(|((_, share), _)| *share).max().unwrap_or(0)
+        }
+    }
+
+    #[test]
+    fn shares_follow_what_is_wanted() {
+        let mut lending = Lending::new(2, SLICE, BEAT, TIMEOUT, Time::ZERO);
+        let mut divide = |ms: u64, own, wants: [u32; 2]| {
+            let now = Time::ms(ms);
+            for (at, flows) in (1..).zip(wants) {
+                let uses = lending.granted(at);
+                lending.wants(at, flows, uses, now);
+            }
+            lending.divide(own, now);
+            [0, 1, 2].map(|at| lending.granted(at) * 16 / WHOLE)
+        };
+        assert_eq!(divide(0, 5, [0, 0]), [0, 0, 0], "it does not know yet what others use");
+        assert_eq!(divide(2, 5, [0, 0]), [16, 0, 0]);
+        assert_eq!(divide(3, 5, [5, 0]), [8, 0, 0], "older timeslices are not over");
+        assert_eq!(divide(6, 5, [5, 0]), [8, 0, 0]);
+        assert_eq!(divide(8, 5, [5, 0]), [8, 8, 0]);
+        assert_eq!(divide(9, 1_000, [1_000, 1]), [7, 8, 0]);
+        assert_eq!(divide(20, 1_000, [1_000, 1]), [7, 8, 1], "nobody gets nothing");
+        divide(21, 0, [0, 7]);
+        divide(22, 0, [0, 7]);
+        assert_eq!(divide(30, 0, [0, 7]), [0, 0, 16]);
+    }
+
+    proptest! {
+        /// Whatever is wanted and lost, and if borrowers start anew: what is in use is never more than there is.
+        #[test]
+        fn nothing_is_lent_twice(
+            steps in prop::collection::vec((0u32..40, [0u32..40, 0..40, 0..40], [0.0f64..1.0, 0.0..1.0, 0.0..1.0], 0u8..40), 1..150),
+            loss in 0.0f64..0.9,
+        ) {
+            let mut lending = Lending::new(3, SLICE, BEAT, TIMEOUT, Time::ZERO);
+            let mut borrowers = vec![Borrower::default(); 4];
+            let mut now = Time::ZERO;
+            for (own, wants, chance, restarts) in steps {
+                now += BEAT;
+                for (at, borrower) in borrowers.iter_mut().enumerate().skip(1) {
+                    if now.since(borrower.heard) > TIMEOUT || usize::from(restarts) == at {
+                        borrower.has(0, now);
+                    }
+                    // Half of what is lost is the question, half the answer.
+                    let fate = chance[at - 1];
+                    if fate < loss / 2.0 {
+                        continue;
+                    }
+                    lending.wants(at, wants[at - 1], borrower.share, now);
+                    if fate >= loss {
+                        borrower.has(lending.granted(at), now);
+                        borrower.heard = now;
+                    }
+                }
+                lending.divide(own, now);
+                borrowers[0].has(lending.granted(0), now);
+                let used: u32 = borrowers.iter().map(|borrower| borrower.uses(now)).sum();
+                prop_assert!(used <= WHOLE, "{used} of {WHOLE} at {now}");
+            }
+        }
+    }
+}

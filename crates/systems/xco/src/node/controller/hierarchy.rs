@@ -1,0 +1,127 @@
+//! What a controller at a switch of a tree knows of those above and below it.
+
+use crate::lending::{Lending, WHOLE};
+use slotline_net::id::HostId;
+use slotline_net::scheme::{Control, Network};
+use slotline_net::time::Time;
+use slotline_net::units::Rate;
+
+/// A controller below, and what this one may use of its links.
+#[derive(Clone, Debug)]
+pub struct Below {
+    /// Its station.
+    pub station: HostId,
+    /// Its directed links.
+    pub links: Vec<u32>,
+    /// The share of these.
+    pub share: u32,
+    heard: Time,
+}
+
+impl Below {
+    /// The owner of `links`, which this controller may not use yet.
+    pub fn new(station: HostId, links: Vec<u32>) -> Below {
+        Below { station, links, share: 0, heard: Time::ZERO }
+    }
+}
+
+/// The place of a controller among the others.
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    /// Stations above, from below.
+    pub above: Vec<HostId>,
+    /// Controllers below.
+    pub below: Vec<Below>,
+    /// Its own directed links.
+    pub links: Vec<u32>,
+    /// How often controllers speak to each other.
+    pub beat: Time,
+    /// Time-out and length of a timeslice.
+    pub limits: (Time, Time),
+    lending: Option<Lending>,
+}
+
+impl Hierarchy {
+    /// Speaks every `beat`; `limits`: the time-out, and the length of a timeslice.
+    pub fn new(
+        above: Vec<HostId>,
+        below: Vec<Below>,
+        links: Vec<u32>,
+        beat: Time,
+        limits: (Time, Time),
+    ) -> Hierarchy {
+        Hierarchy { above, below, links, beat, limits, lending: None }
+    }
+    /// It starts: it may use nothing before it knows what others use.
+    pub fn start(&mut self, now: Time) {
+        let (timeout, slice) = self.limits;
+        let settle = slice + self.beat;
+        self.lending = Some(Lending::new(self.above.len(), settle, self.beat, timeout, now));
+        self.below.iter_mut().for_each(|below| (below.share, below.heard) = (0, now));
+    }
+    fn waiting(control: &dyn Control, links: &[u32]) -> u32 {
+        let flows: u64 = links.iter().map(|&link| control.flows(link)).sum();
+        u32::try_from(flows).unwrap_or(u32::MAX)
+    }
+    fn own(&self) -> u32 {
+        self.lending.as_ref().map_or(0, |lending| lending.granted(0))
+    }
+    /// A beat: divides its links anew and forgets shares whose owners are silent; whether anything that it
+    /// may use has changed, and whom to ask for what: station, V2V flows that wait, share in use.
+    pub fn beat(&mut self, control: &dyn Control, now: Time) -> (bool, Vec<(HostId, u32, u32)>) {
+        let mut changed = self.divide(control, now);
+        let mut wants = Vec::new();
+        for below in &mut self.below {
+            if below.share > 0 && now.since(below.heard) > self.limits.0 {
+                below.share = 0;
+                changed = true;
+            }
+            let flows = Hierarchy::waiting(control, &below.links);
+            if flows > 0 || below.share > 0 {
+                wants.push((below.station, flows, below.share));
+            }
+        }
+        (changed, wants)
+    }
+    fn divide(&mut self, control: &dyn Control, now: Time) -> bool {
+        let before = self.own();
+        let flows = Hierarchy::waiting(control, &self.links);
+        if let Some(lending) = &mut self.lending {
+            lending.divide(flows, now);
+        }
+        self.own() != before
+    }
+    /// A controller above wants something: the share that it gets, if it is one of these, and whether this
+    /// one's own has changed.
+    pub fn wanted(
+        &mut self,
+        by: HostId,
+        (flows, share): (u32, u32),
+        control: &dyn Control,
+        now: Time,
+    ) -> Option<(u32, bool)> {
+        let at = self.above.iter().position(|above| *above == by)? + 1;
+        self.lending.as_mut()?.wants(at, flows, share, now);
+        let changed = self.divide(control, now);
+        Some((self.lending.as_ref()?.granted(at), changed))
+    }
+    /// A controller below grants a share of its links; whether that is another than before.
+    pub fn granted(&mut self, by: HostId, share: u32, now: Time) -> Option<bool> {
+        let below = self.below.iter_mut().find(|below| below.station == by)?;
+        below.heard = now;
+        Some(std::mem::replace(&mut below.share, share.min(WHOLE)) != share)
+    }
+    /// The network, with what this controller may use of each link.
+    pub fn scale(&self, network: &Network) -> Network {
+        let mut capacity = vec![Rate(0); network.capacity().len()];
+        let shares = self.below.iter().map(|below| (&below.links, below.share));
+        for (links, share) in shares.chain([(&self.links, self.own())]) {
+            for &link in links {
+                let rate = network.capacity()[link as usize].0;
+                let part = u128::from(rate) * u128::from(share) / u128::from(WHOLE);
+                capacity[link as usize] = Rate(part as u64);
+            }
+        }
+        network.with_capacity(capacity)
+    }
+}

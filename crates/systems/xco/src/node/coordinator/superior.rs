@@ -1,0 +1,89 @@
+//! What a host knows of a controller, and of its standby.
+
+use crate::wire::Message;
+use slotline_net::id::HostId;
+use slotline_net::time::Time;
+use slotline_net::wire::newer;
+
+/// A controller that decides about some destinations of a host.
+pub(super) struct Superior {
+    /// The stations: the controller, and its standby if there is one. Both are told everything.
+    pub stations: Vec<HostId>,
+    /// Whether it is silent, so that everything may leave.
+    pub uncontrolled: bool,
+    /// Whether it knows that this host is there.
+    pub joined: bool,
+    /// Whether a report has to be sent. It is written when it leaves: always up to date.
+    pub report: bool,
+    /// When the next report is due even if nothing changes; [`Time::MAX`] while there is nothing to do.
+    pub beat: Time,
+    /// When it was last heard, or from when on it had something to answer.
+    pub heard: Time,
+    /// Number of the next message to it.
+    pub next: u32,
+    /// Number of the last directive of this term.
+    directive: Option<u32>,
+    term: u16,
+}
+
+impl Superior {
+    pub fn new(stations: Vec<HostId>) -> Superior {
+        Superior {
+            stations,
+            uncontrolled: false,
+            joined: false,
+            report: false,
+            beat: Time::MAX,
+            heard: Time::ZERO,
+            next: 0,
+            directive: None,
+            term: 0,
+        }
+    }
+    /// The host leaves: nothing is due any more. Whether the controller has to be told.
+    pub fn leaves(&mut self) -> bool {
+        (self.report, self.uncontrolled, self.beat) = (false, false, Time::MAX);
+        std::mem::take(&mut self.joined)
+    }
+    /// Numbers a message: its number, and what it has to say of the other side's.
+    pub fn number(&mut self) -> (u32, u32, u16) {
+        let seq = self.next;
+        self.next = seq.wrapping_add(1);
+        (seq, self.directive.unwrap_or(0), self.term)
+    }
+    /// Takes note of a directive; whether it counts: it is the latest of the latest term. After a silence
+    /// any is.
+    pub fn hears(&mut self, message: &Message, now: Time) -> bool {
+        let latest = || self.directive.is_none_or(|last| newer(message.seq, last));
+        let counts = self.uncontrolled
+            || message.term > self.term
+            || (message.term == self.term && latest());
+        if counts {
+            (self.term, self.directive) = (message.term, Some(message.seq));
+            (self.heard, self.uncontrolled) = (now, false);
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Body;
+
+    #[test]
+    fn later_terms_and_numbers_count() {
+        let mut superior = Superior::new(vec![HostId(1)]);
+        let mut hears = |term, seq, silent: bool| {
+            superior.uncontrolled |= silent;
+            let message =
+                Message { host: HostId(0), seq, heard: 0, level: 0, term, body: Body::Alive };
+            superior.hears(&message, Time::ZERO)
+        };
+        assert!(hears(0, 5, false) && !hears(0, 5, false) && !hears(0, 4, false));
+        assert!(hears(1, 0, false), "the standby has taken over");
+        assert!(!hears(0, 6, false), "the old one does not know yet");
+        assert!(hears(1, 1, false));
+        assert!(hears(0, 0, true), "after a silence");
+    }
+}

@@ -1,0 +1,326 @@
+//! XCo's options.
+
+use super::Xco;
+use serde::{Deserialize, Serialize};
+use slotline_net::error::SpecError;
+use slotline_net::time::Time;
+use slotline_net::units::Bytes;
+use std::sync::OnceLock;
+
+/// What a directive says.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Which destination a host may send to, and for how long (§3.2).
+    #[default]
+    Timeslice,
+    /// How fast a host may send to each destination (§3.3).
+    RateLimit,
+}
+
+/// How turns, or rates, are shared.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fairness {
+    /// As in the paper: pairs of hosts take turns; a rate is the bottleneck's over the flows through it.
+    #[default]
+    RoundRobin,
+    /// Max-min fair among V2V flows, in any network: what some cannot use is left to the others.
+    MaxMin,
+}
+
+/// Coordination on demand (§7): only pairs of hosts whose path has a link near saturation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct OnDemandSpec {
+    /// A link that several hosts load with this share of its rate, or more, is near saturation.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub threshold: f64,
+    /// It is calm again when its load has been below this share for three intervals.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub release: f64,
+    /// How often hosts measure and report what they send.
+    pub interval: Time,
+}
+
+impl Default for OnDemandSpec {
+    fn default() -> OnDemandSpec {
+        OnDemandSpec { threshold: 0.9, release: 0.6, interval: Time::ms(10) }
+    }
+}
+
+/// How many controllers there are.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Controllers {
+    /// One, at an uppermost switch.
+    #[default]
+    Single,
+    /// Two at the same switch: one stands by and takes over when the other is silent (§7).
+    Standby,
+    /// One at each switch of a tree (§7): it decides about those pairs of hosts below it that do not
+    /// meet below a lower one, and lends what it does not need of its links to those above.
+    Hierarchical,
+}
+
+/// Section numbers are those of the paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = slotline_net::schema::keep_comment)]
+pub struct XcoSpec {
+    /// Timeslices or rates.
+    pub mode: Mode,
+    /// Who gets how much.
+    pub fairness: Fairness,
+    /// Length of a timeslice; the paper uses 2 ms and 10 ms (§4).
+    pub slice: Time,
+    /// Whether a host gives the rest of a timeslice back when it has nothing left to send (§3.1).
+    pub work_conserving: bool,
+    /// How long it waits for more before it does; "a few tens of microseconds" (§3.1).
+    pub hysteresis: Time,
+    /// Small flows need no permission (§4.4): what a host may send to each destination per `slice`
+    /// without asking, two full packets by default. Zero: nothing.
+    pub small_flow: Bytes,
+    /// Whether pure acknowledgements are small flows whatever their number; otherwise the
+    /// receiver of a controlled flow needs timeslices, too.
+    pub exempt_acks: bool,
+    /// How long a host keeps a destination at least before another of its own destinations may take
+    /// over (pre-emption, §3.2.1). Default: half a slice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protect: Option<Time>,
+    /// Silence at the end of each slice, to absorb different delays to the hosts.
+    pub guard: Time,
+    /// From an event at the controller to the directives that answer it.
+    pub decision_time: Time,
+    /// A host that hears nothing for this long while it waits sends uncontrolled; a controller
+    /// that hears nothing from a busy host for this long forgets it (§7). Default: five slices, at
+    /// least two report intervals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Time>,
+    /// How often a busy host repeats its report (and is answered), so that lost control messages do
+    /// not matter for longer. Default: a slice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report_interval: Option<Time>,
+    /// How long it takes to set up a queue for a V2V flow, from its first packet; packets wait meanwhile.
+    /// 75 ms in the paper (§4.8), where a script does it.
+    pub setup: Time,
+    /// How many controllers there are, and what each decides about.
+    pub controllers: Controllers,
+    /// With a standby: how long the other has to be silent before it takes over. Default: a slice and a
+    /// half, so that what was permitted before is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub takeover: Option<Time>,
+    /// Coordinate only where and when a link nears saturation; without it: always and everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_demand: Option<OnDemandSpec>,
+}
+
+impl Default for XcoSpec {
+    fn default() -> XcoSpec {
+        XcoSpec {
+            mode: Mode::Timeslice,
+            fairness: Fairness::RoundRobin,
+            slice: Time::ms(10),
+            work_conserving: true,
+            hysteresis: Time::us(50),
+            small_flow: Bytes(3_000),
+            exempt_acks: true,
+            protect: None,
+            guard: Time::ZERO,
+            decision_time: Time::us(10),
+            timeout: None,
+            report_interval: None,
+            setup: Time::ZERO,
+            controllers: Controllers::Single,
+            takeover: None,
+            on_demand: None,
+        }
+    }
+}
+
+impl XcoSpec {
+    /// [`XcoSpec::protect`] or its default.
+    pub fn protect(&self) -> Time {
+        self.protect.unwrap_or(Time::ps(self.slice.as_ps() / 2))
+    }
+    /// [`XcoSpec::timeout`] or its default.
+    pub fn timeout(&self) -> Time {
+        let default = self.slice.times(5).max(self.report_interval().times(2));
+        self.timeout.unwrap_or(default)
+    }
+    /// [`XcoSpec::report_interval`] or its default.
+    pub fn report_interval(&self) -> Time {
+        self.report_interval.unwrap_or(self.slice)
+    }
+    /// [`XcoSpec::takeover`] or its default: a slice and two beats.
+    pub fn takeover(&self) -> Time {
+        self.takeover.unwrap_or_else(|| self.slice + self.beat().times(2))
+    }
+    /// How often a controller says that it is alive: four times a slice.
+    pub fn beat(&self) -> Time {
+        Time::ps(self.slice.as_ps() / 4)
+    }
+    /// Checks the options and fills the defaults in.
+    pub fn build(&self) -> Result<Xco, SpecError> {
+        let (slice, interval) = (self.slice, self.report_interval());
+        check("slice", slice, slice >= Time::us(1), || "at least 1us".into())?;
+        check("guard", self.guard, self.guard < slice, || format!("below the slice, {slice}"))?;
+        let slices = self.mode == Mode::Timeslice;
+        check("hysteresis", self.hysteresis, !slices || self.hysteresis < slice, || {
+            format!("below the slice, {slice}")
+        })?;
+        self.check_rates()?;
+        check("report-interval", interval, interval >= Time::us(1), || "at least 1us".into())?;
+        check("timeout", self.timeout(), self.timeout() > interval, || {
+            format!("above the report interval, {interval}")
+        })?;
+        self.check_controllers()?;
+        self.on_demand.as_ref().map_or(Ok(()), |demand| demand.check(self.controllers))?;
+        let spec = XcoSpec {
+            protect: Some(self.protect()),
+            timeout: Some(self.timeout()),
+            report_interval: Some(interval),
+            ..self.clone()
+        };
+        Ok(Xco(spec, OnceLock::new()))
+    }
+    /// What is said about timeslices has an effect.
+    fn check_rates(&self) -> Result<(), SpecError> {
+        let usual = XcoSpec::default();
+        let idle = [
+            ("guard", self.guard != usual.guard),
+            ("hysteresis", self.hysteresis != usual.hysteresis),
+            ("protect", self.protect.is_some()),
+            ("work-conserving", self.work_conserving != usual.work_conserving),
+        ];
+        match idle.into_iter().find(|(_, said)| *said && self.mode == Mode::RateLimit) {
+            None => Ok(()),
+            Some((key, _)) => Err(SpecError::new(
+                key,
+                format!("`{key}` is about timeslices: it does nothing with mode = \"rate-limit\""),
+            )),
+        }
+    }
+    fn check_controllers(&self) -> Result<(), SpecError> {
+        let two = self.controllers == Controllers::Standby;
+        if self.takeover.is_some() && !two {
+            let message = "`takeover` needs controllers = \"standby\": nobody else takes over";
+            return Err(SpecError::new("takeover", message));
+        }
+        let (silence, least, most) = (self.takeover(), self.slice + self.beat(), self.timeout());
+        check("takeover", silence, !two || (silence >= least && silence < most), || {
+            format!("at least {least}, a slice and a quarter, and below the `timeout`, {most}")
+        })?;
+        if self.controllers == Controllers::Hierarchical && self.mode == Mode::RateLimit {
+            let message = "hierarchical controllers give timeslices: set mode = \"timeslice\"";
+            return Err(SpecError::new("controllers", message));
+        }
+        Ok(())
+    }
+}
+
+impl OnDemandSpec {
+    fn check(&self, controllers: Controllers) -> Result<(), SpecError> {
+        let wrong =
+            |key: &str, message: String| Err(SpecError::new(format!("on-demand.{key}"), message));
+        let OnDemandSpec { threshold, release, interval } = *self;
+        if !(threshold > 0.0 && threshold <= 1.0) {
+            return wrong(
+                "threshold",
+                format!("`threshold` is {threshold}: a share above 0, at most 1"),
+            );
+        }
+        if !(0.0..threshold).contains(&release) {
+            let message =
+                format!("`release` is {release}: it has to be below `threshold`, {threshold}");
+            return wrong("release", message);
+        }
+        if interval < Time::us(10) {
+            return wrong("interval", format!("`interval` is {interval}: at least 10us"));
+        }
+        if controllers == Controllers::Hierarchical {
+            let message = "coordination on demand needs one controller that hears of all loads: leave \
+                           controllers = \"hierarchical\" out";
+            return Err(SpecError::new("on-demand", message));
+        }
+        Ok(())
+    }
+}
+
+fn check(
+    key: &str,
+    value: Time,
+    right: bool,
+    expected: impl Fn() -> String,
+) -> Result<(), SpecError> {
+    if right {
+        return Ok(());
+    }
+    Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {}", expected())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_follow_the_slice() {
+        let spec = XcoSpec { slice: Time::ms(2), ..XcoSpec::default() };
+        let built = spec.build().unwrap();
+        assert_eq!(built.spec().protect, Some(Time::ms(1)));
+        assert_eq!(built.spec().timeout, Some(Time::ms(10)));
+        assert_eq!(built.spec().report_interval, Some(Time::ms(2)));
+    }
+
+    #[test]
+    fn wrong_values_are_named() {
+        let base = XcoSpec::default();
+        let demand = OnDemandSpec::default();
+        let on = |demand| XcoSpec { on_demand: Some(demand), ..XcoSpec::default() };
+        let takeover = |after| XcoSpec {
+            takeover: Some(after),
+            controllers: Controllers::Standby,
+            ..XcoSpec::default()
+        };
+        let rates = || XcoSpec { mode: Mode::RateLimit, ..XcoSpec::default() };
+        assert!(XcoSpec { slice: Time::us(20), ..rates() }.build().is_ok());
+        let hierarchical = |mode, on_demand| XcoSpec {
+            controllers: Controllers::Hierarchical,
+            mode,
+            on_demand,
+            ..XcoSpec::default()
+        };
+        let wrong = [
+            ("slice", XcoSpec { slice: Time::ZERO, ..base.clone() }),
+            ("guard", XcoSpec { guard: Time::ms(10), ..base.clone() }),
+            ("hysteresis", XcoSpec { hysteresis: Time::s(1), ..base.clone() }),
+            ("report-interval", XcoSpec { report_interval: Some(Time::ZERO), ..base.clone() }),
+            ("timeout", XcoSpec { timeout: Some(Time::ms(3)), ..base.clone() }),
+            ("takeover", XcoSpec { takeover: Some(Time::ms(30)), ..base.clone() }),
+            ("takeover", takeover(Time::ms(10))),
+            ("takeover", takeover(Time::ms(50))),
+            ("controllers", hierarchical(Mode::RateLimit, None)),
+            ("guard", XcoSpec { guard: Time::us(1), ..rates() }),
+            ("hysteresis", XcoSpec { hysteresis: Time::us(1), ..rates() }),
+            ("protect", XcoSpec { protect: Some(Time::ms(1)), ..rates() }),
+            ("work-conserving", XcoSpec { work_conserving: false, ..rates() }),
+            ("on-demand", hierarchical(Mode::Timeslice, Some(demand.clone()))),
+            ("on-demand.threshold", on(OnDemandSpec { threshold: 1.1, ..demand.clone() })),
+            ("on-demand.release", on(OnDemandSpec { release: 0.9, ..demand.clone() })),
+            ("on-demand.interval", on(OnDemandSpec { interval: Time::us(1), ..demand.clone() })),
+        ];
+        for (key, spec) in wrong {
+            let error = spec.build().unwrap_err();
+            assert_eq!(error.key, key);
+            let said = |words: &str| error.message.contains(words);
+            let right = ["has to be", "needs", "a share", "at least", "set mode", "does nothing"];
+            assert!(right.into_iter().any(said), "{error}");
+        }
+    }
+}

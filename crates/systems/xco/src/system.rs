@@ -1,0 +1,145 @@
+//! XCo in a network: its controllers, and a coordinator in every host.
+
+use super::Xco;
+use super::levels::{Levels, links_below};
+use super::spec::Controllers;
+use crate::node::controller::Controller;
+use crate::node::controller::hierarchy::{Below, Hierarchy};
+use crate::node::coordinator::Coordinator;
+use slotline_net::error::SpecError;
+use slotline_net::id::{HostId, NodeId};
+use slotline_net::node::agent::Agent;
+use slotline_net::rng::Stream;
+use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
+use slotline_net::topology::{Graph, NodeKind};
+use std::sync::Arc;
+
+impl System for Xco {
+    fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
+        let one_card = |links: &u16| *links == 1;
+        let ports = graph.ports();
+        if !graph.hosts.iter().map(|node| &ports[node.at()]).all(one_card) {
+            let message = "xco schedules hosts with one network card: set nics = 1 in the fabric";
+            return Err(SpecError::new("control", message));
+        }
+        let first = Station::uppermost("controller", graph)?;
+        Ok(match self.spec().controllers {
+            Controllers::Single => vec![first],
+            Controllers::Standby => {
+                vec![first, Station::uppermost("controller-standby", graph)?]
+            }
+            Controllers::Hierarchical => {
+                let levels = self.levels(graph, graph.hosts.len())?;
+                let station = |(_, switch): (u8, NodeId)| Station {
+                    name: format!("controller-{}", graph.nodes[switch.at()].name),
+                    switch,
+                    lane: first.lane,
+                };
+                levels.switches().into_iter().map(station).collect()
+            }
+        })
+    }
+    fn station(&self, at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
+        let (xco, map, host) = (self.clone(), around.map(), around.stations[at]);
+        let scheduler = around.scheduler.clone();
+        let place = self.place(at, around)?;
+        Ok(Box::new(move || {
+            let network = map.network();
+            let hosts = network.hosts();
+            let control = match &scheduler {
+                Some(make) => make(network),
+                None => xco.control(network),
+            };
+            let controller = xco.controller_of(host, hosts, control).with_map(map.clone());
+            Box::new(place.clone().give(&xco, controller))
+        }))
+    }
+    fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
+        let coordinator = match self.spec().controllers {
+            Controllers::Single => self.coordinator(host, around.stations[0]),
+            Controllers::Standby => Coordinator::below(self, host, vec![around.stations.to_vec()]),
+            Controllers::Hierarchical => {
+                let levels = self.levels(around.graph, around.hosts())?;
+                let above = levels.above(host).map(|switch| vec![station_at(switch, around)]);
+                Coordinator::below(self, host, above.collect()).with_levels(levels)
+            }
+        };
+        let phase = Stream::named(around.seed, "xco.report", host.0.into());
+        let node = around.graph.hosts[host.at()];
+        let line = around.wiring.of(node).first().map(|wire| wire.lane.rate);
+        let coordinator = coordinator.with_machines(around.plan).with_phase(phase);
+        Ok(Box::new(line.into_iter().fold(coordinator, Coordinator::with_line)))
+    }
+}
+
+/// What a controller is among the others.
+#[derive(Clone)]
+enum Place {
+    Alone,
+    Beside { peer: HostId, active: bool },
+    InTree(u8, Hierarchy),
+}
+
+impl Place {
+    fn give(self, xco: &Xco, controller: Controller) -> Controller {
+        match self {
+            Place::Alone => controller,
+            Place::Beside { peer, active } => controller.with_standby(xco.standby(peer, active)),
+            Place::InTree(level, hierarchy) => controller.in_tree(level, hierarchy),
+        }
+    }
+}
+
+impl Xco {
+    /// The levels of a network; those of the first one are kept, since all its hosts share them.
+    fn levels(&self, graph: &Graph, hosts: usize) -> Result<Arc<Levels>, SpecError> {
+        if let Some(levels) = self.1.get().filter(|levels| levels.are_of(graph, hosts)) {
+            return Ok(Arc::clone(levels));
+        }
+        let levels = Arc::new(Levels::new(graph, hosts)?);
+        Ok(Arc::clone(self.1.get_or_init(|| Arc::clone(&levels))))
+            .map(|kept| if kept.are_of(graph, hosts) { kept } else { levels })
+    }
+    fn place(&self, at: usize, around: &Surroundings<'_>) -> Result<Place, SpecError> {
+        Ok(match self.spec().controllers {
+            Controllers::Single => Place::Alone,
+            Controllers::Standby => {
+                Place::Beside { peer: around.stations[1 - at], active: at == 0 }
+            }
+            Controllers::Hierarchical => {
+                let levels = self.levels(around.graph, around.hosts())?;
+                let (level, switch) = levels.switches()[at];
+                Place::InTree(level, self.hierarchy(&levels, (level, switch), around))
+            }
+        })
+    }
+    fn hierarchy(
+        &self,
+        levels: &Levels,
+        (level, switch): (u8, NodeId),
+        around: &Surroundings<'_>,
+    ) -> Hierarchy {
+        let map = around.map();
+        let links = |switch: NodeId| -> Vec<u32> {
+            let ends = links_below(around.graph, switch);
+            ends.into_iter().map(|end| map.link(end.node, end.port)).collect()
+        };
+        let (up, down) = levels.around(level, switch);
+        let above = up.into_iter().map(|switch| station_at(switch, around)).collect();
+        let below = |switch| Below::new(station_at(switch, around), links(switch));
+        let below = down.into_iter().map(below).collect();
+        let limits = (self.spec().timeout(), self.spec().slice);
+        Hierarchy::new(above, below, links(switch), self.spec().beat(), limits)
+    }
+}
+
+/// The station attached to a switch: there is one at each.
+fn station_at(switch: NodeId, around: &Surroundings<'_>) -> HostId {
+    let at = |host: &&HostId| {
+        let node = around.graph.hosts[host.at()];
+        let own = around.wiring.of(node).first();
+        own.is_some_and(|wire| wire.far.node == switch)
+            && around.graph.nodes[switch.at()].kind == NodeKind::Switch
+    };
+    *around.stations.iter().find(at).expect("every switch of a hierarchy has its station")
+}
