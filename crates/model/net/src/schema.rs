@@ -110,9 +110,14 @@ pub(crate) fn word_or<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str
 
 /// Name and line of each kind of `T`, in order: what a scenario may write as its `kind`, or its name.
 pub fn kinds<T: JsonSchema>() -> Vec<(String, String)> {
-    let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let schema = root::<T>();
     variants(schema.as_value()).into_iter().map(|(name, table)| (name, line(table))).collect()
+}
+
+/// The whole schema of `T`, without references.
+pub fn root<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>()
 }
 
 /// The variants of a schema by name: tables told apart by their `kind`, or plain words.

@@ -2,9 +2,56 @@
 //! 2004): a virtual queue whose capacity is adapted so that the link is used to a wanted degree.
 
 use super::discipline::{Arrival, Discipline, Verdict, mark_or_drop};
-use super::spec::AvqSpec;
+use super::settings::{QueueParams, Settings, ensure, marks_or_drops, positive};
+use crate::error::SpecError;
 use crate::time::Time;
-use crate::units::Pace;
+use crate::units::{Bytes, Pace};
+use serde::{Deserialize, Serialize};
+
+/// The settings of the adaptive virtual queue, named as in the article's section II.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
+pub struct AvqSpec {
+    /// The wanted use of the link.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub utilisation: f64,
+    /// How fast the virtual capacity follows, per second.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub gain: f64,
+    /// Room of the virtual queue.
+    pub size: Bytes,
+    /// Whether chosen packets are marked, where they can be, instead of dropped.
+    pub ecn: bool,
+}
+
+impl Default for AvqSpec {
+    fn default() -> AvqSpec {
+        AvqSpec { utilisation: 0.98, gain: 0.15, size: Bytes(150_000), ecn: false }
+    }
+}
+
+impl Settings for AvqSpec {
+    type Discipline = Box<Avq>;
+
+    fn discipline(&self, queue: QueueParams) -> Box<Avq> {
+        Box::new(Avq::new(*self, queue.pace))
+    }
+    fn validate(&self, _limit: Bytes) -> Result<(), SpecError> {
+        positive("gain", self.gain)?;
+        ensure(self.size.0 > 0, "size", || "`size` is 0B: every packet would be chosen".into())?;
+        ensure(self.utilisation > 0.0 && self.utilisation <= 1.0, "utilisation", || {
+            format!("`utilisation` = {} must be above 0 and at most 1", self.utilisation)
+        })
+    }
+    fn describe(&self, size: &dyn Fn(Bytes) -> String) -> String {
+        let (verb, room, use_) = (marks_or_drops(self.ecn), size(self.size), self.utilisation);
+        format!("{verb} of what overflows a virtual queue of {room}, for a use of {use_}")
+    }
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+}
 
 /// The state of one queue, named as in the article's Figure 1.
 #[derive(Clone, Debug)]

@@ -151,7 +151,7 @@ impl<D: Discipline> Bank<D> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::{CodelSpec, Policy, QueueSpec};
+    use super::super::spec::{CodelSpec, EcnSpec, Policy, QueueSpec};
     use super::super::{Marker, queue_stream};
     use super::*;
     use crate::id::{NodeId, PortId};
@@ -161,12 +161,12 @@ mod tests {
         let pace = Rate(1_000_000_000).pace();
         let rng = queue_stream(1, NodeId(0), PortId(0), 0);
         let queue = QueueSpec { policy, ..QueueSpec::default() };
-        Entry::new(VirtualQueue::new(pace, Bytes(capacity)), Marker::new(&queue, pace, 1500, rng))
+        Entry::new(VirtualQueue::new(pace, Bytes(capacity)), queue.marker(pace, 1500, rng))
     }
 
     #[test]
     fn drop_tail_fills_up_and_drops_what_does_not_fit() {
-        let mut entry = entry(Policy::DropTail, 4_500);
+        let mut entry = entry(Policy::default(), 4_500);
         let fates: Vec<Fate> = (0..5).map(|_| entry.pass(1500, true, Time::us(1))).collect();
         let pass = Fate::Judged(Verdict::Pass);
         assert_eq!(fates, [pass, pass, pass, Fate::Full, Fate::Full]);
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn the_threshold_of_dctcp_marks_above_k() {
         let mut entry =
-            entry(Policy::Ecn { threshold: Bytes(3_000), drop_non_ect: false }, 150_000);
+            entry(Policy::Ecn(EcnSpec { threshold: Bytes(3_000), drop_non_ect: false }), 150_000);
         let marks: Vec<bool> = (0..5)
             .map(|_| entry.pass(1500, true, Time::ZERO) == Fate::Judged(Verdict::Mark))
             .collect();

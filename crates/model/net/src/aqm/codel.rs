@@ -2,8 +2,56 @@
 //! longer than a target for a whole interval.
 
 use super::discipline::{Arrival, Departure, Discipline, Verdict, mark_or_drop};
-use super::spec::CodelSpec;
+use super::settings::{QueueParams, Settings, ensure, lasting, marks_or_drops};
+use crate::error::SpecError;
 use crate::time::Time;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// CoDel's settings (RFC 8289, 4.2 and 4.3). The defaults are for the Internet; within a datacenter
+/// choose about the base round-trip time for `interval` and a tenth of it for `target`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
+pub struct CodelSpec {
+    /// The wanted queueing delay.
+    pub target: Time,
+    /// How long the target may be exceeded before anything is dropped.
+    pub interval: Time,
+    /// Whether chosen packets are marked, where they can be, instead of dropped.
+    pub ecn: bool,
+}
+
+impl Default for CodelSpec {
+    fn default() -> CodelSpec {
+        CodelSpec { target: Time::ms(5), interval: Time::ms(100), ecn: false }
+    }
+}
+
+impl Settings for CodelSpec {
+    type Discipline = Box<Codel>;
+
+    fn discipline(&self, queue: QueueParams) -> Box<Codel> {
+        Box::new(Codel::new(*self, queue.mtu))
+    }
+    fn validate(&self, _limit: Bytes) -> Result<(), SpecError> {
+        lasting("target", self.target)?;
+        ensure(self.target < self.interval, "target", || {
+            format!("`target` = {} must be below `interval` = {}", self.target, self.interval)
+        })
+    }
+    fn describe(&self, _size: &dyn Fn(Bytes) -> String) -> String {
+        let CodelSpec { target, interval, ecn } = self;
+        let verb = marks_or_drops(*ecn);
+        format!("{verb} once packets wait longer than {target} for {interval}")
+    }
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn is_lossless(&self) -> bool {
+        false
+    }
+}
 
 /// What the packet after a dropped one means (RFC 8289, 5.5: the packet that follows a drop is taken
 /// out in the same call).

@@ -142,6 +142,27 @@ pub trait Discipline {
     }
 }
 
+impl<D: Discipline + ?Sized> Discipline for Box<D> {
+    #[inline]
+    fn arrive(&mut self, arrival: &Arrival) -> Verdict {
+        (**self).arrive(arrival)
+    }
+    #[inline]
+    fn arrive_with(&mut self, arrival: &Arrival, frame: &[u8]) -> Verdict {
+        (**self).arrive_with(arrival, frame)
+    }
+    #[inline]
+    fn leave(&mut self, departure: &Departure) -> Verdict {
+        (**self).leave(departure)
+    }
+    fn set_pace(&mut self, pace: Pace) {
+        (**self).set_pace(pace);
+    }
+    fn failure(&self) -> Option<Failure> {
+        (**self).failure()
+    }
+}
+
 /// Marks a packet that was chosen where the queue does ECN and the packet can be marked (RFC 3168);
 /// drops it otherwise.
 #[inline]

@@ -65,7 +65,7 @@ impl Merger {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Marker;
+    use super::super::{DropTail, Marker};
     use super::super::bank::Entry;
     use super::super::virtual_queue::VirtualQueue;
     use super::*;
@@ -74,7 +74,7 @@ mod tests {
 
     fn bank() -> Bank<Marker> {
         let queue = VirtualQueue::new(Rate(1_000_000_000).pace(), Bytes(1_000_000));
-        Bank::new(vec![Entry::new(queue, Marker::DropTail); 2])
+        Bank::new(vec![Entry::new(queue, Marker::DropTail(DropTail)); 2])
     }
 
     proptest! {

@@ -4,23 +4,12 @@
 //! has made, and asks it through a pointer; the disciplines of this crate are asked directly, as ever.
 
 use super::discipline::Discipline;
-use super::spec::ensure;
+use super::settings::{QueueParams, Settings, ensure};
 use crate::error::SpecError;
-use crate::rng::Stream;
-use crate::units::{Bytes, Rate};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
-
-/// What a discipline is told of its queue.
-#[derive(Clone, Debug)]
-pub struct Seat {
-    /// The rate at which the queue drains.
-    pub rate: Rate,
-    /// What it holds.
-    pub capacity: Bytes,
-    /// What its draws come from.
-    pub rng: Stream,
-}
 
 /// Makes disciplines.
 pub trait Program: fmt::Debug + Send + Sync {
@@ -29,10 +18,10 @@ pub trait Program: fmt::Debug + Send + Sync {
 
     /// The same program with nothing remembered: for the queues of another switch, or of another bump.
     /// What its disciplines share they share among themselves alone, as nodes run side by side.
-    fn apart(&self) -> Arc<dyn Program>;
+    fn unshared(&self) -> Arc<dyn Program>;
 
     /// The discipline of one queue.
-    fn discipline(&self, seat: Seat) -> Box<dyn Guest>;
+    fn discipline(&self, queue: QueueParams) -> Box<dyn Guest>;
 }
 
 /// A discipline that a [`Program`] made. Every [`Discipline`] that can be cloned and sent is one.
@@ -53,35 +42,60 @@ impl Clone for Box<dyn Guest> {
     }
 }
 
-/// A queue policy that is a program.
-#[derive(Clone, Debug)]
+/// The settings of a program in an object file.
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
 pub struct ObjectSpec {
-    /// The file that it is in, as the scenario names it.
+    /// The object file, as clang makes it for eBPF; looked for beside the scenario.
     pub file: String,
-    /// Most instructions for one packet.
+    /// Most instructions for one packet. A program that takes more is stopped, as one that breaks another
+    /// rule: the packets of its queue pass from then on.
+    #[serde(default = "most_instructions")]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub instructions: u32,
-    /// Whether it notifies senders, so that hosts need reaction points.
+    /// Whether the program notifies senders: then hosts have reaction points, as under `qcn`.
+    #[serde(default)]
     pub notifies: bool,
-    /// The program; whoever reads files puts it here.
+    /// The program, which whoever reads the file puts here.
+    #[serde(skip)]
     pub program: Option<Arc<dyn Program>>,
+}
+
+const fn most_instructions() -> u32 {
+    ObjectSpec::INSTRUCTIONS
 }
 
 impl PartialEq for ObjectSpec {
     fn eq(&self, other: &ObjectSpec) -> bool {
-        let words = |one: &ObjectSpec| (one.file.clone(), one.instructions, one.notifies);
+        let settings = |one: &ObjectSpec| (one.file.clone(), one.instructions, one.notifies);
         let source = |one: &ObjectSpec| one.program.as_ref().map(|p| p.source().to_vec());
-        words(self) == words(other) && source(self) == source(other)
+        settings(self) == settings(other) && source(self) == source(other)
     }
 }
 
 impl ObjectSpec {
     /// Most instructions for one packet, unless given.
     pub const INSTRUCTIONS: u32 = 10_000;
-    /// Most that can be given: what Linux's verifier looks at.
+    /// The largest value of `instructions`: what Linux's verifier looks at.
     pub const MOST_INSTRUCTIONS: u32 = 1_000_000;
 
-    /// Whether the settings make sense, and the file was read.
-    pub(super) fn validate(&self) -> Result<(), SpecError> {
+    /// The same with a program that shares nothing with others.
+    pub(super) fn unshared(&self) -> ObjectSpec {
+        let program = self.program.as_ref().map(|program| program.unshared());
+        ObjectSpec { program, ..self.clone() }
+    }
+}
+
+impl Settings for ObjectSpec {
+    type Discipline = Box<dyn Guest>;
+    const FOREIGN: bool = true;
+
+    fn discipline(&self, queue: QueueParams) -> Box<dyn Guest> {
+        let program = self.program.as_ref().expect("a queue that is valid has its program");
+        program.discipline(queue)
+    }
+    fn validate(&self, _limit: Bytes) -> Result<(), SpecError> {
         let ObjectSpec { file, instructions, .. } = self;
         let most = ObjectSpec::MOST_INSTRUCTIONS;
         ensure((1..=most).contains(instructions), "instructions", || {
@@ -89,14 +103,15 @@ impl ObjectSpec {
         })?;
         ensure(self.program.is_some(), "file", || format!("`file` = \"{file}\" was not read"))
     }
-
-    /// The same with a program that shares nothing with others.
-    pub(super) fn apart(&self) -> ObjectSpec {
-        ObjectSpec { program: self.program.as_ref().map(|program| program.apart()), ..self.clone() }
+    fn describe(&self, _size: &dyn Fn(Bytes) -> String) -> String {
+        let ObjectSpec { file, instructions, .. } = self;
+        format!("by the program in {file}, with at most {instructions} instructions for a packet")
     }
-
-    /// The discipline of one queue; `None` where the file was not read.
-    pub(super) fn discipline(&self, seat: Seat) -> Option<Box<dyn Guest>> {
-        self.program.as_ref().map(|program| program.discipline(seat))
+    /// Only its author knows.
+    fn marks(&self) -> bool {
+        true
+    }
+    fn notifies(&self) -> bool {
+        self.notifies
     }
 }

@@ -2,9 +2,60 @@
 //! target of the queueing delay.
 
 use super::discipline::{Arrival, Discipline, Verdict, mark_or_drop};
-use super::spec::PieSpec;
+use super::settings::{QueueParams, Settings, lasting, marks_or_drops, positive};
+use crate::error::SpecError;
 use crate::rng::Stream;
 use crate::time::Time;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// PIE's settings (RFC 8033, 4 and 5).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
+pub struct PieSpec {
+    /// The wanted queueing delay.
+    pub target: Time,
+    /// Interval between updates of the chance.
+    pub update: Time,
+    /// How long a burst after silence is let through.
+    pub burst: Time,
+    /// Weight of how far the delay is off the target, per second.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub alpha: f64,
+    /// Weight of how the delay changes, per second.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub beta: f64,
+    /// Whether chosen packets are marked, where they can be, instead of dropped.
+    pub ecn: bool,
+}
+
+impl Default for PieSpec {
+    fn default() -> PieSpec {
+        let (target, update, burst) = (Time::ms(15), Time::ms(15), Time::ms(150));
+        PieSpec { target, update, burst, alpha: 0.125, beta: 1.25, ecn: false }
+    }
+}
+
+impl Settings for PieSpec {
+    type Discipline = Box<Pie>;
+
+    fn discipline(&self, queue: QueueParams) -> Box<Pie> {
+        Box::new(Pie::new(*self, queue.mtu, queue.rng))
+    }
+    fn validate(&self, _limit: Bytes) -> Result<(), SpecError> {
+        lasting("target", self.target)?;
+        lasting("update", self.update)?;
+        positive("alpha", self.alpha)?;
+        positive("beta", self.beta)
+    }
+    fn describe(&self, _size: &dyn Fn(Bytes) -> String) -> String {
+        format!("{} by chance, for a wait of {}", marks_or_drops(self.ecn), self.target)
+    }
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+}
 
 /// Above this chance packets are dropped even where they could be marked (RFC 8033, 5.1).
 const MARK_LIMIT: f64 = 0.1;

@@ -2,13 +2,93 @@
 //! congestion point at a queue, and the recursions of the reaction point at a sender.
 
 use super::discipline::{Arrival, Discipline, Feedback, Verdict};
-use super::spec::{QcnSpec, ReactionSpec};
+use super::settings::{QueueParams, Settings, ensure, lasting};
+use crate::error::SpecError;
 use crate::rng::Stream;
 use crate::time::Time;
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
+use serde::{Deserialize, Serialize};
 
 /// The worst quantised feedback: six bits.
 pub const WORST: u8 = 63;
+
+/// The settings of a QCN congestion point (IEEE 802.1Q, 32.8).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
+pub struct QcnSpec {
+    /// The wanted queue.
+    pub equilibrium: Bytes,
+    /// Weight of the queue's growth in the feedback.
+    #[schemars(range(min = 0.0))]
+    pub growth_weight: f64,
+    /// Bytes from one sample to the next without congestion.
+    pub sample: Bytes,
+    /// Bytes from one sample to the next at the worst.
+    pub least_sample: Bytes,
+    /// Quantised feedback from which samples are no more frequent.
+    #[schemars(range(min = 1, max = 63))]
+    pub full_at: u8,
+    /// The worst quantised feedback; each step of feedback takes 1/128 of a sender's rate.
+    #[schemars(range(min = 1, max = 63))]
+    pub most_feedback: u8,
+}
+
+impl Default for QcnSpec {
+    fn default() -> QcnSpec {
+        QcnSpec {
+            equilibrium: Bytes(26_000),
+            growth_weight: 2.0,
+            sample: Bytes(150_000),
+            least_sample: Bytes(15_000),
+            full_at: 63,
+            most_feedback: WORST,
+        }
+    }
+}
+
+impl Settings for QcnSpec {
+    type Discipline = Box<CongestionPoint>;
+
+    fn discipline(&self, queue: QueueParams) -> Box<CongestionPoint> {
+        Box::new(CongestionPoint::new(*self, queue.rng))
+    }
+    fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
+        ensure(self.equilibrium.0 > 0 && self.equilibrium <= limit, "equilibrium", || {
+            format!(
+                "`equilibrium` = {} must be above 0 and at most `limit` = {limit}",
+                self.equilibrium
+            )
+        })?;
+        ensure(
+            self.growth_weight >= 0.0 && self.growth_weight.is_finite(),
+            "growth-weight",
+            || format!("`growth-weight` = {} must not be negative", self.growth_weight),
+        )?;
+        ensure(
+            self.least_sample.0 > 0 && self.least_sample <= self.sample,
+            "least-sample",
+            || {
+                format!(
+                    "`least-sample` = {} must be above 0 and at most `sample` = {}",
+                    self.least_sample, self.sample
+                )
+            },
+        )?;
+        for (key, value) in [("full-at", self.full_at), ("most-feedback", self.most_feedback)] {
+            ensure((1..=WORST).contains(&value), key, || {
+                format!("`{key}` is {value}: quantised feedback is 1 to 63")
+            })?;
+        }
+        Ok(())
+    }
+    fn describe(&self, size: &dyn Fn(Bytes) -> String) -> String {
+        format!("senders are told when there is more than {}", size(self.equilibrium))
+    }
+    fn notifies(&self) -> bool {
+        true
+    }
+}
 
 /// The congestion point of one queue. Each byte brings the next sample nearer, the more the worse the
 /// congestion is as it arrives: the probability profile, counted in bytes as the standard does (30.2.1),
@@ -64,6 +144,56 @@ impl Discipline for CongestionPoint {
         self.before = bytes as i64;
         self.until_sample += 0.85 + 0.3 * self.rng.unit();
         if feedback.quantised > 0 { Verdict::Notify(feedback) } else { Verdict::Pass }
+    }
+}
+
+/// The reaction point of hosts (IEEE 802.1Q, 32.10): what they do when a congestion point notifies
+/// them. There is a rate limiter for each connection that was notified.
+///
+/// Source: IEEE 802.1Q-2018, clause 32 (802.1Qau).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ReactionSpec {
+    /// Bytes of a cycle of fast recovery.
+    pub cycle: Bytes,
+    /// Bytes of a later cycle.
+    pub later_cycle: Bytes,
+    /// Length of a cycle of the timer in fast recovery; later ones are half as long. Without it bytes
+    /// alone count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer: Option<Time>,
+    /// What active increase adds to the target each cycle.
+    pub increase: Rate,
+    /// What hyper-active increase adds, once for each cycle past fast recovery.
+    pub hyper_increase: Rate,
+    /// The lowest rate.
+    pub least: Rate,
+}
+
+impl Default for ReactionSpec {
+    fn default() -> ReactionSpec {
+        ReactionSpec {
+            cycle: Bytes(150_000),
+            later_cycle: Bytes(75_000),
+            timer: None,
+            increase: Rate(5_000_000),
+            hyper_increase: Rate(50_000_000),
+            least: Rate(10_000_000),
+        }
+    }
+}
+
+impl ReactionSpec {
+    /// Whether the settings make sense together.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        for (key, bytes) in [("cycle", self.cycle), ("later-cycle", self.later_cycle)] {
+            ensure(bytes.0 > 0, key, || format!("`{key}` is 0B: for example \"150KB\""))?;
+        }
+        let rates = [("increase", self.increase), ("least", self.least)];
+        for (key, rate) in rates {
+            ensure(rate.0 > 0, key, || format!("`{key}` is 0: for example \"5Mbps\""))?;
+        }
+        self.timer.map_or(Ok(()), |timer| lasting("timer", timer))
     }
 }
 

@@ -2,10 +2,73 @@
 //! Floyd's gentle variant and RFC 3168's use of ECN.
 
 use super::discipline::{Arrival, Discipline, Verdict};
-use super::spec::RedSpec;
+use super::settings::{QueueParams, Settings, at_most, ensure, marks_or_drops};
+use crate::error::SpecError;
 use crate::rng::Stream;
 use crate::time::Time;
-use crate::units::Pace;
+use crate::units::{Bytes, Pace};
+use serde::{Deserialize, Serialize};
+
+/// The settings of random early detection, named as by Floyd and Jacobson; the defaults are those
+/// they recommend.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
+pub struct RedSpec {
+    /// Average backlog from which packets are chosen.
+    pub min: Bytes,
+    /// Average backlog where the chance reaches `max-p`.
+    pub max: Bytes,
+    /// Chance at `max`.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub max_p: f64,
+    /// Weight of a new value in the average.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub weight: f64,
+    /// Whether the chance rises to 1 between `max` and twice that, instead of at once.
+    pub gentle: bool,
+    /// Whether chosen packets are marked, where they can be, instead of dropped.
+    pub ecn: bool,
+}
+
+impl Default for RedSpec {
+    fn default() -> RedSpec {
+        let (min, max) = (Bytes(7_500), Bytes(22_500));
+        RedSpec { min, max, max_p: 0.1, weight: 0.002, gentle: true, ecn: false }
+    }
+}
+
+impl Settings for RedSpec {
+    type Discipline = Box<Red>;
+
+    fn discipline(&self, queue: QueueParams) -> Box<Red> {
+        Box::new(Red::new(*self, queue.pace, queue.mtu, queue.rng))
+    }
+    fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
+        let RedSpec { min, max, .. } = *self;
+        ensure(min < max, "min", || format!("`min` = {min} must be below `max` = {max}"))?;
+        at_most(("max", max), ("limit", limit))?;
+        for (key, value) in [("max-p", self.max_p), ("weight", self.weight)] {
+            ensure(value > 0.0 && value <= 1.0, key, || {
+                format!("`{key}` = {value} must be above 0 and at most 1")
+            })?;
+        }
+        Ok(())
+    }
+    fn describe(&self, size: &dyn Fn(Bytes) -> String) -> String {
+        let RedSpec { min, max, max_p, ecn, .. } = *self;
+        let (verb, min, max) = (marks_or_drops(ecn), size(min), size(max));
+        format!(
+            "random early {verb} from an average of {min} on, with a chance of {max_p} at {max}"
+        )
+    }
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+    fn is_plain(&self) -> bool {
+        true
+    }
+}
 
 /// The state of one RED queue. Thresholds are in bytes, so the chance of a packet is proportional to
 /// its length (the article's section 4, for queues measured in bytes).

@@ -1,12 +1,21 @@
 //! What a scenario says about the queues of its switches.
 
+pub use super::avq::AvqSpec;
+pub use super::codel::CodelSpec;
+pub use super::drop_tail::DropTailSpec;
 pub use super::guest::ObjectSpec;
-pub use super::settings::{AvqSpec, CodelSpec, PieSpec, QcnSpec, ReactionSpec};
+pub use super::pie::PieSpec;
+pub use super::policy::Policy;
+pub use super::qcn::{QcnSpec, ReactionSpec};
+pub use super::red::RedSpec;
+pub use super::threshold::EcnSpec;
 
-use super::table::Table;
+use super::policy::Marker;
+use super::settings::{QueueParams, at_most, ensure};
 use crate::error::SpecError;
 use crate::frame::CLASSES;
-use crate::units::Bytes;
+use crate::rng::Stream;
+use crate::units::{Bytes, Pace};
 use serde::de::IntoDeserializer;
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
@@ -18,8 +27,7 @@ use serde::{Deserialize, Serialize};
 /// queue = { kind = "ecn", limit = "150KB", threshold = "22.5KB" }
 /// queue = { kind = "red", min = "30KB", max = "90KB", shared = { total = "4MB" }, priorities = true }
 /// ```
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[serde(into = "Table")]
+#[derive(Clone, PartialEq, Debug)]
 pub struct QueueSpec {
     /// Which packets are marked or dropped before the queue is full.
     pub policy: Policy,
@@ -32,51 +40,6 @@ pub struct QueueSpec {
     pub priorities: bool,
     /// Priority flow control: pause the sender instead of dropping.
     pub pfc: Option<PfcSpec>,
-}
-
-/// Which packets are marked or dropped before the queue is full. Where a port has eight queues, each
-/// looks at its own backlog.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Policy {
-    /// None.
-    DropTail,
-    /// Packets that find more than `threshold` are marked, if they can be.
-    Ecn {
-        /// 22.5 KB (15 packets of 1500 bytes) unless given.
-        threshold: Bytes,
-        /// Whether packets that cannot be marked are dropped there, and not queued.
-        drop_non_ect: bool,
-    },
-    /// Random early detection.
-    Red(RedSpec),
-    /// CoDel.
-    Codel(CodelSpec),
-    /// PIE.
-    Pie(PieSpec),
-    /// Adaptive virtual queue.
-    Avq(AvqSpec),
-    /// Quantized congestion notification.
-    Qcn(QcnSpec),
-    /// A program from outside.
-    Object(ObjectSpec),
-}
-
-/// The settings of random early detection, named as by Floyd and Jacobson; the defaults are those
-/// they recommend.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct RedSpec {
-    /// Average backlog from which packets are chosen; 7.5 KB.
-    pub min: Bytes,
-    /// Average backlog where the chance reaches `max_p`; 22.5 KB.
-    pub max: Bytes,
-    /// Chance at `max`, above 0 and at most 1; 0.1.
-    pub max_p: f64,
-    /// Weight of a new value in the average, w_q, above 0 and at most 1; 0.002.
-    pub weight: f64,
-    /// Whether the chance rises to 1 between `max` and twice that, instead of at once.
-    pub gentle: bool,
-    /// Whether chosen packets are marked, where they can be, instead of dropped.
-    pub ecn: bool,
 }
 
 /// A buffer shared by all ports under dynamic thresholds (Choudhury and Hahne, IEEE/ACM Transactions on
@@ -117,17 +80,10 @@ impl Default for PfcSpec {
     }
 }
 
-impl Default for RedSpec {
-    fn default() -> RedSpec {
-        let (min, max) = (Bytes(7_500), Bytes(22_500));
-        RedSpec { min, max, max_p: 0.1, weight: 0.002, gentle: true, ecn: false }
-    }
-}
-
 impl Default for QueueSpec {
     fn default() -> QueueSpec {
         let limit = Bytes(150_000);
-        QueueSpec { policy: Policy::DropTail, limit, shared: None, priorities: false, pfc: None }
+        QueueSpec { policy: Policy::default(), limit, shared: None, priorities: false, pfc: None }
     }
 }
 
@@ -145,28 +101,28 @@ impl QueueSpec {
     /// Whether a plain FIFO port can do it: room per port, one class, no pause, and a policy that port
     /// has.
     pub fn is_plain(&self) -> bool {
-        let known = match self.policy {
-            Policy::DropTail | Policy::Red(_) => true,
-            Policy::Ecn { drop_non_ect, .. } => !drop_non_ect,
-            _ => false,
-        };
+        let known = self.policy.is_plain();
         known && self.shared.is_none() && !self.priorities && self.pfc.is_none()
+    }
+
+    /// The state of one queue that is drained at `pace`; its largest packet has `mtu` bytes on the wire.
+    ///
+    /// # Panics
+    /// The queue is not valid: the program of an `object` is missing.
+    pub fn marker(&self, pace: Pace, mtu: u64, rng: Stream) -> Marker {
+        self.policy.marker(QueueParams { pace, capacity: self.limit, mtu, rng })
     }
 
     /// Whether it notifies senders.
     pub fn notifies(&self) -> bool {
-        match &self.policy {
-            Policy::Qcn(_) => true,
-            Policy::Object(object) => object.notifies,
-            _ => false,
-        }
+        self.policy.notifies()
     }
 
     /// The same for the queues of one switch, or of one bump: a program that they share is theirs alone.
-    pub fn apart(&self) -> QueueSpec {
+    pub fn unshared(&self) -> QueueSpec {
         match &self.policy {
             Policy::Object(object) => {
-                QueueSpec { policy: Policy::Object(object.apart()), ..self.clone() }
+                QueueSpec { policy: Policy::Object(object.unshared()), ..self.clone() }
             }
             _ => self.clone(),
         }
@@ -175,19 +131,8 @@ impl QueueSpec {
     /// Whether the settings make sense together.
     pub fn validate(&self) -> Result<(), SpecError> {
         ensure(self.limit.0 > 0, "limit", || "`limit` is 0B: no packet would pass".into())?;
-        match &self.policy {
-            Policy::DropTail => {}
-            Policy::Ecn { threshold, .. } => {
-                at_most(("threshold", *threshold), ("limit", self.limit))?
-            }
-            Policy::Red(red) => red.validate(self.limit)?,
-            Policy::Codel(codel) => codel.validate()?,
-            Policy::Pie(pie) => pie.validate()?,
-            Policy::Avq(avq) => avq.validate()?,
-            Policy::Qcn(qcn) => qcn.validate(self.limit)?,
-            Policy::Object(object) => object.validate()?,
-        }
-        ensure(self.pfc.is_none() || !matches!(self.policy, Policy::Codel(_)), "pfc", || {
+        self.policy.validate(self.limit)?;
+        ensure(self.pfc.is_none() || self.policy.is_lossless(), "pfc", || {
             "`pfc` is for queues that lose nothing: codel drops packets that are in the queue"
                 .into()
         })?;
@@ -199,20 +144,6 @@ impl QueueSpec {
             ensure(self.priorities, "pfc", || why.into())?;
             pfc.validate(self.limit)
         })
-    }
-}
-
-impl RedSpec {
-    fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
-        let RedSpec { min, max, .. } = *self;
-        ensure(min < max, "min", || format!("`min` = {min} must be below `max` = {max}"))?;
-        at_most(("max", max), ("limit", limit))?;
-        for (key, value) in [("max-p", self.max_p), ("weight", self.weight)] {
-            ensure(value > 0.0 && value <= 1.0, key, || {
-                format!("`{key}` = {value} must be above 0 and at most 1")
-            })?;
-        }
-        Ok(())
     }
 }
 
@@ -250,20 +181,6 @@ impl PfcSpec {
     }
 }
 
-pub(super) fn ensure(
-    holds: bool,
-    key: &str,
-    why: impl FnOnce() -> String,
-) -> Result<(), SpecError> {
-    if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
-}
-
-fn at_most(low: (&str, Bytes), high: (&str, Bytes)) -> Result<(), SpecError> {
-    ensure(low.1 <= high.1, low.0, || {
-        format!("`{}` = {} must be at most `{}` = {}", low.0, low.1, high.0, high.1)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,7 +202,7 @@ mod tests {
         for (name, _) in crate::schema::kinds::<QueueSpec>() {
             let table = read(&format!("{{ kind = \"{name}\" }}"));
             if name == "object" {
-                assert!(table.is_err_and(|why| why.contains("needs `file`")));
+                assert!(table.is_err_and(|why| why.contains("missing field `file`")));
                 continue;
             }
             assert_eq!(read(&format!("\"{name}\"")), table);
@@ -345,7 +262,7 @@ mod tests {
             ("{ kind = \"red\", drop-non-ect = true }", "`drop-non-ect` belongs to queues of kind"),
             ("{ kind = \"ecn\", threshold = \"200KB\" }", "threshold: `threshold` = 200KB must"),
             ("{ limit = \"0B\" }", "limit: `limit` is 0B"),
-            ("\"object\"", "a queue of kind \"object\" needs `file`"),
+            ("\"object\"", "missing field `file`"),
             ("{ kind = \"red\", file = \"red.o\" }", "`file` belongs to queues of kind \"object\""),
             ("{ kind = \"object\", file = \"red.o\" }", "file: `file` = \"red.o\" was not read"),
             (

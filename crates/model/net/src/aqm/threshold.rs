@@ -1,8 +1,51 @@
 //! Marking at an instantaneous threshold, as DCTCP wants it (Alizadeh et al., SIGCOMM 2010, 3.1).
 
 use super::discipline::{Arrival, Discipline, Verdict};
+use super::settings::{QueueParams, Settings, at_most};
+use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::{Bytes, Pace};
+use serde::{Deserialize, Serialize};
+
+/// The settings of an instantaneous threshold.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = crate::schema::keep_comment)]
+pub struct EcnSpec {
+    /// Packets that find more than this are marked, if they can be.
+    pub threshold: Bytes,
+    /// Whether packets that cannot be marked are dropped where others would be marked, and not queued.
+    ///
+    /// Source: RFC 3168, section 5.
+    pub drop_non_ect: bool,
+}
+
+impl Default for EcnSpec {
+    fn default() -> EcnSpec {
+        EcnSpec { threshold: Bytes(22_500), drop_non_ect: false }
+    }
+}
+
+impl Settings for EcnSpec {
+    type Discipline = Threshold;
+
+    fn discipline(&self, queue: QueueParams) -> Threshold {
+        Threshold::new(self.threshold, queue.pace).dropping(self.drop_non_ect)
+    }
+    fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
+        at_most(("threshold", self.threshold), ("limit", limit))
+    }
+    fn describe(&self, size: &dyn Fn(Bytes) -> String) -> String {
+        let others = if self.drop_non_ect { ", or dropped where they cannot be" } else { "" };
+        format!("packets that find more than {} are marked{others}", size(self.threshold))
+    }
+    fn marks(&self) -> bool {
+        true
+    }
+    fn is_plain(&self) -> bool {
+        !self.drop_non_ect
+    }
+}
 
 /// Marks ECN-capable packets that find more than `bytes` queued. Others pass unmarked, or are dropped
 /// (RFC 3168, 5). The comparison is made in time, which is what a port knows about its backlog.

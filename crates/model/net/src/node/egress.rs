@@ -124,7 +124,7 @@ impl Egress {
         let count = if spec.priorities { CLASSES as u8 } else { 1 };
         let marker = |class| {
             let rng = queue_stream(place.seed, place.node, place.port, class);
-            Marker::new(spec, pace, place.mtu, rng)
+            spec.marker(pace, place.mtu, rng)
         };
         Egress {
             queues: if spec.priorities { ClassQueues::strict() } else { ClassQueues::fifo() },
@@ -243,7 +243,7 @@ impl Egress {
     /// What became of disciplines that can fail, by class: one where classes share a queue.
     pub fn guests(&self) -> impl Iterator<Item = (u8, Option<Failure>)> {
         let markers = (0..).zip(&self.markers);
-        let guests = markers.filter(|(_, marker)| matches!(marker, Marker::Guest(_)));
+        let guests = markers.filter(|(_, marker)| marker.is_foreign());
         guests.map(|(class, marker)| (class, marker.failure()))
     }
 

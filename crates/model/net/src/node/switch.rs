@@ -81,7 +81,7 @@ impl Switch {
     pub fn new(config: SwitchConfig) -> Switch {
         let SwitchConfig { node, routes, queue, ports, mtu, seed, classifier, senders, reserve } =
             config;
-        let queue = queue.apart();
+        let queue = queue.unshared();
         let classifier = classifier.map(|spec| (spec, Classifier::new(ports.len())));
         let egress = ports.iter().zip(0..).map(|(link, port)| {
             let place = Place { node, port: PortId(port), mtu, seed, reserve };

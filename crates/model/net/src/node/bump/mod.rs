@@ -98,12 +98,12 @@ impl Bumped {
             config;
         let tables = if spec.sharing == Sharing::Table { 1 } else { taps.len() };
         let table = |at: usize| {
-            let queue = spec.queue.apart();
+            let queue = spec.queue.unshared();
             let entry = |(port, link): (u64, &SwitchPort)| {
                 let pace = spec.rate.unwrap_or(link.tx.rate).pace();
                 let number = (u64::from(node.0) << 24) | (port << 8) | at as u64;
                 let rng = Stream::named(seed, "bump.queue", number);
-                let marker = Marker::new(&queue, pace, mtu, rng);
+                let marker = queue.marker(pace, mtu, rng);
                 Entry::new(VirtualQueue::new(pace, queue.limit), marker)
             };
             Bank::new((0..).zip(&ports).map(entry).collect())
@@ -225,7 +225,7 @@ impl Bumped {
     fn guests(&self, tally: &mut Tally) {
         for (table, bank) in (0..).zip(&self.tables) {
             let guests = (0..).map(PortId).zip(bank.entries());
-            for (port, entry) in guests.filter(|(_, e)| matches!(e.discipline, Marker::Guest(_))) {
+            for (port, entry) in guests.filter(|(_, e)| e.discipline.is_foreign()) {
                 let (node, bump, class) = (self.node, Some(table), 0);
                 let stopped = |failure| Stopped { node, port, bump, class, failure };
                 tally.guest(entry.discipline.failure().map(stopped));

@@ -1,7 +1,7 @@
 //! A bumped switch, driven by hand: its ports send whenever they are free.
 
 use super::*;
-use crate::aqm::spec::{Policy, QueueSpec};
+use crate::aqm::spec::{EcnSpec, Policy, QueueSpec};
 use crate::id::HostId;
 use crate::node::Effects;
 use crate::node::notify::Senders;
@@ -207,7 +207,7 @@ fn lost_updates_are_reported_and_the_estimate_recovers_when_the_queue_is_empty()
 #[test]
 fn marks_are_made_in_front_of_the_switch() {
     let packets: Vec<_> = (0..10).map(|n| (Time::us(n), 0, 1_500)).collect();
-    let policy = Policy::Ecn { threshold: Bytes(4_500), drop_non_ect: false };
+    let policy = Policy::Ecn(EcnSpec { threshold: Bytes(4_500), drop_non_ect: false });
     let queue = QueueSpec { policy, ..limit(150_000) };
     let mut node = bumped(BumpSpec { queue, ..BumpSpec::default() }, limit(150_000));
     let sent = drive(&mut node, &packets);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::aqm::red::Red;
-use crate::aqm::spec::{PfcSpec, Policy, RedSpec, SharedSpec};
+use crate::aqm::spec::{EcnSpec, PfcSpec, Policy, RedSpec, SharedSpec};
 use crate::aqm::{Verdict, queue_stream};
 use crate::frame::{CE, ECT};
 use crate::id::HostId;
@@ -240,7 +240,7 @@ fn reference(
                 let idle_since = (free_at <= now).then_some(free_at);
                 red.arrive(pace.bytes_in(backlog), idle_since, len, ect, now)
             }
-            (None, Policy::Ecn { threshold, .. })
+            (None, Policy::Ecn(EcnSpec { threshold, .. }))
                 if ect && backlog > pace.time_for(threshold.0) =>
             {
                 Verdict::Mark
@@ -264,8 +264,9 @@ fn policy() -> impl Strategy<Value = Policy> {
     let (min, max) = (Bytes(2_000), Bytes(9_000));
     let red = RedSpec { min, max, max_p: 0.3, weight: 0.2, gentle: true, ecn: true };
     prop_oneof![
-        Just(Policy::DropTail),
-        (0u64..15_000).prop_map(|k| Policy::Ecn { threshold: Bytes(k), drop_non_ect: false }),
+        Just(Policy::default()),
+        (0u64..15_000)
+            .prop_map(|k| Policy::Ecn(EcnSpec { threshold: Bytes(k), drop_non_ect: false })),
         any::<bool>().prop_map(move |ecn| Policy::Red(RedSpec { ecn, ..red })),
     ]
 }
@@ -445,7 +446,7 @@ proptest! {
 fn with_classes_each_queue_is_marked_for_its_own_backlog() {
     let spec = QueueSpec {
         priorities: true,
-        ..queue(Policy::Ecn { threshold: Bytes(6_000), drop_non_ect: false }, 150_000)
+        ..queue(Policy::Ecn(EcnSpec { threshold: Bytes(6_000), drop_non_ect: false }), 150_000)
     };
     let mut switch = switch(&star(2, lane(10, Time::ZERO)), 2, &spec);
     let mut effects = Effects::default();
@@ -612,7 +613,7 @@ fn a_failed_link_loses_its_queue_and_takes_nothing_until_it_is_back() {
 
 #[test]
 fn limits_keep_their_bytes_when_the_rate_changes() {
-    let spec = queue(Policy::DropTail, 6_000);
+    let spec = queue(Policy::default(), 6_000);
     let mut switch = switch(&star(2, lane(10, Time::ZERO)), 2, &spec);
     let mut effects = Effects::default();
     let cx = &mut Cx::new(Time::ZERO, &mut effects);
