@@ -1,19 +1,19 @@
 //! The sending end of a connection: what to send next, and what an acknowledgement means.
 
-mod timed;
-mod told;
+mod loss_detection;
+mod path_notice;
+mod rack_tlp;
 
 use super::congestion::{Ack, Algorithm, Congestion, Loss};
-use super::paths::Paths;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::spec::Transport;
 use crate::frame::{CWR, ECE, PUSH, Packet, RETRANSMITTED, TIMED_OUT};
 use crate::id::FlowId;
 use crate::time::Time;
+use loss_detection::LossDetection;
+use path_notice::PathNotice;
 use std::collections::VecDeque;
-use timed::Timed;
-use told::Told;
 
 /// A segment to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,12 +51,9 @@ pub struct Sender {
     algorithm: Algorithm,
     rtt: Rtt,
     board: Option<Box<Scoreboard>>,
-    /// Where paths are treated apart: instead of `rtt`, `board`, `recover` and `recovering`.
-    paths: Option<Box<Paths>>,
-    /// Where losses are found by time.
-    timed: Option<Box<Timed>>,
-    /// What the last message about paths said.
-    told: Option<Told>,
+    detection: LossDetection,
+    /// The last message of the rack's switch about paths.
+    notice: Option<PathNotice>,
     deadline: Time,
     last_sent: Time,
     messages: VecDeque<Message>,
@@ -79,9 +76,8 @@ impl Sender {
             algorithm: transport.congestion(),
             rtt: Rtt::new(),
             board: None,
-            paths: transport.by_path().then(|| Box::new(Paths::new(transport.max_window()))),
-            timed: transport.by_time().then(|| Box::new(Timed::new(transport))),
-            told: None,
+            detection: LossDetection::new(transport),
+            notice: None,
             deadline: Time::MAX,
             last_sent: Time::ZERO,
             messages: VecDeque::with_capacity(1),
@@ -109,27 +105,27 @@ impl Sender {
     /// The retransmission time-out now.
     #[inline]
     fn timeout(&self, transport: &Transport) -> Time {
-        match &self.paths {
-            None => self.rtt.timeout(&transport.rto_limits()),
-            Some(paths) => paths.timeout(&transport.rto_limits()),
+        match &self.detection {
+            LossDetection::PerPath(paths) => paths.timeout(&transport.rto_limits()),
+            _ => self.rtt.timeout(&transport.rto_limits()),
         }
     }
 
-    /// Segments in the network, as far as is known; where paths are treated apart, of the present one.
+    /// Segments in the network, as far as is known; with a state for each path, those of the present one.
     #[inline]
     fn pipe(&self) -> u32 {
-        if let Some(paths) = &self.paths {
-            return paths.pipe();
+        match &self.detection {
+            LossDetection::PerPath(paths) => paths.pipe(),
+            _ => self.nxt - self.una - self.board.as_ref().map_or(0, |board| board.absent()),
         }
-        self.nxt - self.una - self.board.as_ref().map_or(0, |board| board.absent())
     }
 
     /// Whether the window allows a segment now, or a probe has to go in any case.
     #[inline]
     fn has_room(&self) -> bool {
-        let window = match &self.timed {
-            None => self.algorithm.window(),
-            Some(timed) => timed.window(self.algorithm.window()),
+        let window = match &self.detection {
+            LossDetection::Rack(rack) => rack.window(self.algorithm.window()),
+            _ => self.algorithm.window(),
         };
         self.pipe() < window
     }
@@ -141,8 +137,7 @@ impl Sender {
         self.has_room()
             && (fresh
                 || self.board.as_mut().is_some_and(|b| b.next_lost().is_some())
-                || self.paths.as_ref().is_some_and(|paths| paths.has_waiting())
-                || self.timed.as_ref().is_some_and(|timed| timed.is_probing()))
+                || self.detection.has_more())
     }
 
     /// The next segment to send now, if window and data allow: lost ones first.
@@ -151,10 +146,12 @@ impl Sender {
         if !self.has_room() {
             return None;
         }
-        let lost = match (&mut self.paths, &self.timed) {
-            (None, None) => self.board.as_mut().and_then(|b| b.retransmit(Some(self.nxt))),
-            (None, Some(_)) => self.lost_by_time(transport),
-            (Some(paths), _) => paths.send_again(),
+        let lost = match &mut self.detection {
+            LossDetection::Sack => {
+                self.board.as_mut().and_then(|board| board.retransmit(Some(self.nxt)))
+            }
+            LossDetection::Rack(_) => self.lost_by_time(transport),
+            LossDetection::PerPath(paths) => paths.send_again(),
         };
         if lost.is_none() && (self.nxt == self.end || self.nxt - self.una >= transport.max_window())
         {
@@ -171,13 +168,13 @@ impl Sender {
             }
             None => {
                 self.nxt += 1;
-                if let Some(paths) = &mut self.paths {
+                if let Some(paths) = self.detection.paths_mut() {
                     paths.send();
                 }
                 (self.nxt - 1, if std::mem::take(&mut self.announce_cwr) { CWR } else { 0 })
             }
         };
-        if self.timed.is_some() {
+        if self.detection.is_rack() {
             self.sent_in_time(seq, lost.is_some(), transport, now);
         }
         let (payload, last) = self.payload_of(seq, transport.mss());
@@ -205,7 +202,7 @@ impl Sender {
         if ack > self.nxt || ack < self.una {
             return;
         }
-        if self.paths.is_some() {
+        if self.detection.is_per_path() {
             return self.on_ack_by_path(packet, transport, now);
         }
         let flight = self.pipe();
@@ -223,12 +220,12 @@ impl Sender {
         }
         if self.board.is_some() || packet.sack[0].end > 0 {
             news = self.reckon(packet, transport, flight, now);
-        } else if let Some(timed) = &mut self.timed {
-            timed.receive(before..ack, packet.stamp, now);
+        } else if let Some(rack) = self.detection.rack_mut() {
+            rack.receive(before..ack, packet.stamp, now);
         }
         let echo = self.hear_echo(packet);
         if news > 0 || echo {
-            let circuit = self.heard(packet, rtt, now).announced();
+            let circuit = self.circuits_at(packet, rtt, now).announced();
             self.algorithm.on_ack(
                 &Ack {
                     acked: news,
@@ -244,7 +241,7 @@ impl Sender {
                 now,
             );
         }
-        if self.timed.is_some() {
+        if self.detection.is_rack() {
             self.acknowledged_in_time(packet, advanced, news, transport, now);
         }
     }
@@ -260,9 +257,9 @@ impl Sender {
         echo
     }
 
-    /// As [`Self::on_ack`], where paths are treated apart.
+    /// As [`Self::on_ack`], with a state for each path.
     fn on_ack_by_path(&mut self, packet: &Packet, transport: &Transport, now: Time) {
-        let Some(mut paths) = self.paths.take() else { return };
+        let Some(mut paths) = self.detection.take_paths() else { return };
         let advanced = packet.seq > self.una;
         let rtt = (now.as_ns() as u32).wrapping_sub(packet.stamp);
         self.una = packet.seq;
@@ -275,8 +272,8 @@ impl Sender {
             };
         }
         let echo = self.hear_echo(packet);
-        let heard = self.heard(packet, rtt, now);
-        paths.activate(heard.active());
+        let circuits = self.circuits_at(packet, rtt, now);
+        paths.activate(circuits.active());
         for news in paths.on_ack(packet, self.nxt) {
             self.algorithm.select(news.path);
             if news.lost {
@@ -291,7 +288,7 @@ impl Sender {
                 una: self.una,
                 nxt: self.nxt,
                 echo,
-                circuit: heard.announced(),
+                circuit: circuits.announced(),
                 rtt: advanced.then_some(Time::ns(u64::from(rtt))),
                 srtt: paths.smoothed(news.path),
                 limited: 2 * news.flight >= self.algorithm.window(),
@@ -300,7 +297,7 @@ impl Sender {
             self.algorithm.on_ack(&ack, now);
         }
         self.algorithm.select(paths.active());
-        self.paths = Some(paths);
+        self.detection = LossDetection::PerPath(paths);
     }
 
     /// Selective acknowledgements: what arrived, what is lost, whether recovery begins or ends.
@@ -312,16 +309,16 @@ impl Sender {
         let fresh = || Box::new(Scoreboard::new(una, transport.max_window()));
         let board = self.board.get_or_insert_with(fresh);
         let repaired = una >= self.recover;
-        let news = match &mut self.timed {
+        let news = match self.detection.rack_mut() {
             None => {
                 let news = board.advance(una, |_| ());
                 let selective = board.receive(una, &packet.sack, self.nxt, |_| ());
                 board.judge();
                 news + selective
             }
-            Some(timed) => {
+            Some(rack) => {
                 let recovering = self.recovering && !repaired;
-                timed.reckon(board, packet, (una, self.nxt), recovering, self.rtt.smoothed(), now)
+                rack.reckon(board, packet, (una, self.nxt), recovering, self.rtt.smoothed(), now)
             }
         };
         let clean = board.is_clean();
@@ -343,8 +340,8 @@ impl Sender {
         self.recover = self.nxt;
         self.algorithm.on_loss(Loss::Fast { flight }, now);
         let (outstanding, pipe) = (self.nxt - self.una, self.pipe());
-        if let Some(timed) = &mut self.timed {
-            timed.reduce(outstanding, self.algorithm.window(), pipe);
+        if let Some(rack) = self.detection.rack_mut() {
+            rack.reduce(outstanding, self.algorithm.window(), pipe);
         }
     }
 
@@ -355,12 +352,12 @@ impl Sender {
             self.deadline = Time::MAX;
             return;
         }
-        if self.timed.is_some() && self.expire_early(transport, now) {
+        if self.detection.is_rack() && self.expire_early(transport, now) {
             return;
         }
         self.timeouts += 1;
         self.timed_out = true;
-        match self.paths.take() {
+        match self.detection.take_paths() {
             None => self.lose_all(transport, now),
             Some(mut paths) => {
                 for (path, flight) in paths.on_timeout(self.nxt) {
@@ -368,12 +365,12 @@ impl Sender {
                     self.algorithm.on_loss(Loss::Timeout { flight }, now);
                 }
                 self.algorithm.select(paths.active());
-                self.paths = Some(paths);
+                self.detection = LossDetection::PerPath(paths);
             }
         }
         self.deadline = now + self.timeout(transport);
-        if let Some(timed) = &mut self.timed {
-            timed.restart(self.deadline);
+        if let Some(rack) = self.detection.rack_mut() {
+            rack.restart(self.deadline);
         }
     }
 
@@ -399,7 +396,8 @@ impl Sender {
     /// Nothing more is sent, and what comes back is ignored; messages that are not acknowledged never will be.
     pub fn abandon(&mut self) {
         (self.una, self.end) = (self.nxt, self.nxt);
-        (self.board, self.timed, self.recovering) = (None, None, false);
+        (self.board, self.recovering) = (None, false);
+        self.detection.stop_rack();
         self.deadline = Time::MAX;
         self.messages.clear();
     }

@@ -5,13 +5,14 @@
 //! later message gets lost, they tell the same a round trip later.
 
 use super::Sender;
+use super::loss_detection::LossDetection;
 use crate::frame::{Circuits, Packet};
 use crate::time::Time;
 use crate::transport::congestion::Congestion;
 
 /// What a message said.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct PathNotice {
     circuits: Circuits,
     /// From when on it is so.
     from: Time,
@@ -22,8 +23,8 @@ impl Sender {
     /// circuit is announced. What is sent from now on is for that path. It should go with the next acknowledgement,
     /// if one is to come ([`Self::is_quiet`]): all hosts of a rack hear of a circuit at the same time.
     pub fn on_path_news(&mut self, circuits: Circuits, from: Time) {
-        self.told = Some(Told { circuits, from });
-        if let Some(paths) = &mut self.paths {
+        self.notice = Some(PathNotice { circuits, from });
+        if let Some(paths) = self.detection.paths_mut() {
             paths.activate(circuits.active());
             self.algorithm.select(paths.active());
         }
@@ -32,17 +33,17 @@ impl Sender {
 
     /// Whether nothing is in the network, as far as is known, so that no acknowledgement will come.
     pub fn is_quiet(&self) -> bool {
-        match &self.paths {
-            None => self.pipe() == 0,
-            Some(paths) => paths.is_quiet(),
+        match &self.detection {
+            LossDetection::PerPath(paths) => paths.is_quiet(),
+            _ => self.pipe() == 0,
         }
     }
 
     /// What is known of paths when an acknowledgement comes of something that went `rtt` nanoseconds ago.
     #[inline]
-    pub(super) fn heard(&self, packet: &Packet, rtt: u32, now: Time) -> Circuits {
-        match self.told {
-            Some(told) if now.since(Time::ns(rtt.into())) < told.from => told.circuits,
+    pub(super) fn circuits_at(&self, packet: &Packet, rtt: u32, now: Time) -> Circuits {
+        match self.notice {
+            Some(notice) if now.since(Time::ns(rtt.into())) < notice.from => notice.circuits,
             _ => packet.circuits,
         }
     }
@@ -83,12 +84,12 @@ mod tests {
         assert_eq!(send(&mut sender, &transport, Time::us(5)), 10, "a window for each path");
         // What left before it came into force knows nothing of it.
         sender.on_ack(&ack(1, Time::ZERO, Circuits::default()), &transport, Time::us(20));
-        assert_eq!(sender.paths.as_ref().unwrap().active(), 1);
+        assert_eq!(sender.detection.paths_mut().unwrap().active(), 1);
         // What left later does: the circuit went away, and the message that said so was lost.
         sender.on_ack(&ack(2, Time::us(30), Circuits::default()), &transport, Time::us(90));
-        assert_eq!(sender.paths.as_ref().unwrap().active(), 0);
+        assert_eq!(sender.detection.paths_mut().unwrap().active(), 0);
         sender.on_ack(&ack(3, Time::us(31), CIRCUIT), &transport, Time::us(95));
-        assert_eq!(sender.paths.as_ref().unwrap().active(), 1);
+        assert_eq!(sender.detection.paths_mut().unwrap().active(), 1);
     }
 
     #[test]

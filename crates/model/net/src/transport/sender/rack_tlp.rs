@@ -8,6 +8,7 @@ use super::super::probe::{self, Probes};
 use super::super::rack::Rack;
 use super::super::reduction::Reduction;
 use super::super::scoreboard::Scoreboard;
+use super::loss_detection::LossDetection;
 use super::{Congestion, Loss, Sender, Transport};
 use crate::frame::Packet;
 use crate::time::Time;
@@ -15,7 +16,7 @@ use std::ops::Range;
 
 /// What such a sender knows beyond others.
 #[derive(Debug)]
-pub(super) struct Timed {
+pub(super) struct RackTlp {
     rack: Rack,
     /// Where the tail is probed.
     probes: Option<Probes>,
@@ -27,9 +28,9 @@ pub(super) struct Timed {
     slack: Time,
 }
 
-impl Timed {
-    pub fn new(transport: &Transport) -> Timed {
-        Timed {
+impl RackTlp {
+    pub fn new(transport: &Transport) -> RackTlp {
+        RackTlp {
             rack: Rack::new(transport.max_window()),
             probes: transport.tail_loss_probe().then(Probes::new),
             reduction: None,
@@ -112,7 +113,7 @@ impl Sender {
 
     /// The next segment to be sent again: a lost one; or, for a probe, the last one if there is no new one.
     pub(super) fn lost_by_time(&mut self, transport: &Transport) -> Option<u32> {
-        if self.timed.as_ref().is_none_or(|timed| !timed.is_probing()) {
+        if !self.detection.has_more() {
             return self.board.as_mut().and_then(|board| board.retransmit(None));
         }
         let fresh = self.nxt < self.end && self.nxt - self.una < transport.max_window();
@@ -122,34 +123,34 @@ impl Sender {
     /// Segment `seq` goes, for the first time or `again`.
     pub(super) fn sent_in_time(&mut self, seq: u32, again: bool, transport: &Transport, now: Time) {
         let rto = self.timeout(transport);
-        let Some(mut timed) = self.timed.take() else { return };
-        if timed.retransmit_at == Time::MAX {
-            timed.retransmit_at = self.deadline;
+        let Some(mut rack) = self.detection.take_rack() else { return };
+        if rack.retransmit_at == Time::MAX {
+            rack.retransmit_at = self.deadline;
         }
-        timed.rack.send(seq, again, now);
-        timed.reduction.iter_mut().for_each(Reduction::send);
-        if timed.is_probing() {
-            timed.retransmit_at = now + rto;
-            timed.probes.iter_mut().for_each(|probes| probes.send(self.nxt, again));
+        rack.rack.send(seq, again, now);
+        rack.reduction.iter_mut().for_each(Reduction::send);
+        if rack.is_probing() {
+            rack.retransmit_at = now + rto;
+            rack.probes.iter_mut().for_each(|probes| probes.send(self.nxt, again));
         } else if !again {
-            self.schedule_probe(&mut timed, transport, now);
+            self.schedule_probe(&mut rack, transport, now);
         }
-        self.deadline = timed.deadline();
-        self.timed = Some(timed);
+        self.deadline = rack.deadline();
+        self.detection = LossDetection::Rack(rack);
     }
 
     /// A probe is due two round trips after the last new segment or acknowledgement, unless losses are being
     /// repaired (section 7.2).
-    fn schedule_probe(&self, timed: &mut Timed, transport: &Transport, now: Time) {
-        let Some(probes) = &mut timed.probes else { return };
+    fn schedule_probe(&self, rack: &mut RackTlp, transport: &Transport, now: Time) {
+        let Some(probes) = &mut rack.probes else { return };
         let under_way = self.nxt - self.una;
         if under_way == 0 || self.is_repairing() || self.una < self.recover {
             return probes.cancel();
         }
         // As Linux, which takes the least time-out for the longest delay of an acknowledgement.
         let delay = transport.rto_limits().min;
-        let timeout = probe::timeout(self.rtt.smoothed(), under_way, delay, timed.slack);
-        probes.schedule(now, timeout, timed.retransmit_at);
+        let timeout = probe::timeout(self.rtt.smoothed(), under_way, delay, rack.slack);
+        probes.schedule(now, timeout, rack.retransmit_at);
     }
 
     /// An acknowledgement was taken in, with `news`; timers follow.
@@ -162,13 +163,13 @@ impl Sender {
         now: Time,
     ) {
         let (pipe, rto) = (self.pipe(), self.timeout(transport));
-        let Some(mut timed) = self.timed.take() else { return };
-        timed.rack.forget(self.una);
-        match &mut timed.reduction {
+        let Some(mut rack) = self.detection.take_rack() else { return };
+        rack.rack.forget(self.una);
+        match &mut rack.reduction {
             Some(reduction) if self.recovering => reduction.on_ack(news, pipe),
             reduction => *reduction = None,
         }
-        let repaired = timed
+        let repaired = rack
             .probes
             .as_mut()
             .is_some_and(|probes| probes.on_ack(self.una, advanced, packet.sack[0].end > 0));
@@ -176,18 +177,18 @@ impl Sender {
             self.algorithm.on_loss(Loss::Fast { flight: pipe + news }, now);
         }
         if self.nxt == self.una {
-            (timed.retransmit_at, timed.reorder_at) = (Time::MAX, Time::MAX);
+            (rack.retransmit_at, rack.reorder_at) = (Time::MAX, Time::MAX);
         } else if advanced {
-            timed.retransmit_at = now + rto;
+            rack.retransmit_at = now + rto;
         }
         if self.board.is_none() {
-            timed.reorder_at = Time::MAX;
+            rack.reorder_at = Time::MAX;
         }
         if advanced || self.is_repairing() {
-            self.schedule_probe(&mut timed, transport, now);
+            self.schedule_probe(&mut rack, transport, now);
         }
-        self.deadline = timed.deadline();
-        self.timed = Some(timed);
+        self.deadline = rack.deadline();
+        self.detection = LossDetection::Rack(rack);
     }
 
     /// A timer expired that is not the retransmission timer, if so: waiting for late segments ends, or a probe is
@@ -195,25 +196,26 @@ impl Sender {
     pub(super) fn expire_early(&mut self, transport: &Transport, now: Time) -> bool {
         let flight = self.pipe();
         let rto = self.timeout(transport);
-        let Some(timed) = &mut self.timed else { return false };
-        let probe = timed.probes.as_mut().filter(|probes| probes.at <= now);
-        if timed.reorder_at <= now {
-            timed.reorder_at = Time::MAX;
+        let Some(rack) = self.detection.rack_mut() else { return false };
+        let probe = rack.probes.as_mut().filter(|probes| probes.at <= now);
+        if rack.reorder_at <= now {
+            rack.reorder_at = Time::MAX;
             if let Some(board) = &mut self.board {
-                timed.detect(board, self.recovering, self.rtt.smoothed(), now);
+                rack.detect(board, self.recovering, self.rtt.smoothed(), now);
             }
             self.begin_recovery(flight, now);
             let pipe = self.pipe();
-            let reduction = self.timed.as_mut().and_then(|timed| timed.reduction.as_mut());
+            let rack = self.detection.rack_mut();
+            let reduction = rack.and_then(|rack| rack.reduction.as_mut());
             reduction.into_iter().for_each(|reduction| reduction.on_ack(0, pipe));
         } else if let Some(probes) = probe {
             probes.cancel();
             probes.pending = true;
-            timed.retransmit_at = now + rto;
+            rack.retransmit_at = now + rto;
         } else {
             return false;
         }
-        self.deadline = self.timed.as_ref().map_or(Time::MAX, |timed| timed.deadline());
+        self.deadline = self.detection.rack_mut().map_or(Time::MAX, |rack| rack.deadline());
         true
     }
 }
