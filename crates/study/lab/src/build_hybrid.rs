@@ -1,6 +1,5 @@
 //! The switches of a hybrid fabric: from a scheme to nodes.
 
-use crate::scenario::SchemeSpec;
 use slotline_net::control::ControlSpec;
 use slotline_net::control::circuits::{CircuitsSpec, Course};
 use slotline_net::error::SpecError;
@@ -18,6 +17,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{HybridSpec, Link, Role, Roles, TopologySpec};
 use slotline_net::units::Pace;
 use slotline_net::workload::WorkloadSpec;
+use slotline_scenario::SchemeSpec;
 use slotline_sim::Place;
 use std::sync::Arc;
 

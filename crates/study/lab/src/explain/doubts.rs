@@ -4,13 +4,13 @@ use super::schemes::slowest;
 use super::survey::{Survey, size};
 use super::traffic::offered;
 use super::{several, span};
-use crate::scenario::{EndWhen, SchemeSpec};
 use slotline_net::aqm::spec::Policy;
 use slotline_net::control::spec::ControlSpec;
 use slotline_net::time::Time;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{Carrier, WorkloadSpec};
+use slotline_scenario::{EndWhen, SchemeSpec};
 
 pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
     let packets = survey.scenario.engine.is_packet();

@@ -2,11 +2,11 @@
 
 use super::survey::{Survey, size};
 use super::{about, settings, span};
-use crate::build::{bump_ports, limiter_ports};
-use crate::catalogue::Kind;
-use crate::scenario::SchemeSpec;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::units::{Bytes, Rate};
+use slotline_scenario::SchemeSpec;
+use slotline_scenario::catalogue::Kind;
+use slotline_scenario::port_names::{bump_ports, limiter_ports};
 
 pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
     let one = |(at, scheme): (usize, &SchemeSpec)| scheme_in_words(survey, at, scheme);

@@ -2,12 +2,12 @@
 
 use super::span;
 use super::survey::Survey;
-use crate::scenario::SchemeSpec;
 use slotline_net::control::ControlSpec;
 use slotline_net::control::tdma::TdmaSpec;
 use slotline_net::control::tdma::options::Controllers;
 use slotline_net::topology::NodeKind;
 use slotline_net::units::{Bytes, Rate};
+use slotline_scenario::SchemeSpec;
 
 /// Bytes of a pause frame on the wire.
 const FRAME: u64 = 84;

@@ -5,10 +5,10 @@ use crate::common::{load, records};
 use slotline_bump::object::{SECTION, wrap};
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Jobs;
-use slotline_lab::scenario::{Loaded, Scenario};
 use slotline_net::aqm::spec::Policy;
 use slotline_net::aqm::{Arrival, Discipline, Guest, Program, Seat, Verdict};
 use slotline_net::rng::Stream;
+use slotline_scenario::{Loaded, Scenario};
 use std::path::PathBuf;
 use std::sync::Arc;
 
