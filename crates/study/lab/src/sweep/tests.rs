@@ -1,8 +1,8 @@
-use crate::record::RunSet;
 use super::part::{Shard, find, join};
 use super::rows::rows;
 use super::table::quantity;
 use super::*;
+use crate::record::RunSet;
 use crate::run::Jobs;
 use crate::summary::Summary;
 use serde_json::json;
