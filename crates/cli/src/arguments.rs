@@ -8,7 +8,9 @@ use crate::manual::{CompletionsOptions, ManOptions};
 use crate::new::NewOptions;
 use crate::reference::ReferenceOptions;
 pub use crate::sweep::arguments::{CollectOptions, SweepOptions};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use slotline_bench::{BENCHMARKS, Benchmark};
 use std::path::PathBuf;
 
 /// Compare ways to run a datacenter network.
@@ -147,8 +149,8 @@ pub struct ReproduceOptions {
 #[derive(Args)]
 pub struct BenchOptions {
     /// What to measure.
-    #[arg(value_enum)]
-    pub name: Bench,
+    #[arg(value_parser = benchmarks())]
+    pub name: String,
     /// Include the large cases (8,192 hosts; needs up to 4 GB).
     #[arg(long)]
     pub large: bool,
@@ -162,25 +164,8 @@ pub struct BenchOptions {
     pub common: Common,
 }
 
-/// What can be measured.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Bench {
-    /// The packet engine: CPU time per packet-hop, memory, threads.
-    Engine,
-    /// The flow-level engine: flows per second on fat-trees of up to 65,536 hosts, memory.
-    Flow,
-    /// Writing a result of four million flows and making its report: seconds, memory.
-    Report,
-    /// The arbiter of Fastpass: time per slot, of allocation and of path selection.
-    Arbiter,
-    /// Planning a round of TDMA among 1,024 hosts, all pairs backlogged.
-    Tdma,
-    /// XCo's controller: time per scheduling event, with 4,800 and 19,200 hosts.
-    Xco,
-    /// A bump: time per packet with DCTCP, RED, an eBPF program, and with tables that cores share.
-    Bump,
-    /// Hedera's scheduler: demand estimation, annealing, exact placement, the control loop; quality.
-    Hedera,
-    /// The schedulers of circuit switches: time per week, and how much of the demand is served.
-    Circuits,
+/// The names of all benchmarks, with what they measure.
+fn benchmarks() -> PossibleValuesParser {
+    let value = |benchmark: &Benchmark| PossibleValue::new(benchmark.name).help(benchmark.help);
+    PossibleValuesParser::new(BENCHMARKS.iter().map(value))
 }

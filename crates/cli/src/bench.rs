@@ -1,86 +1,92 @@
-//! `slotline bench`: each case in a process of its own, so that CPU time and memory are the case's.
+//! `slotline bench`: the benchmarks of [`BENCHMARKS`]. Where CPU time and memory have to be those of a case
+//! alone, each case has a process of its own.
 
-use crate::arguments::{Bench, BenchOptions};
-use crate::{
-    bench_arbiter, bench_bump, bench_circuits, bench_flow, bench_hedera, bench_report, bench_tdma,
-    bench_xco,
-};
-use anyhow::{Context, Result, bail};
-use slotline_lab::benchmark::{self, Case, ENGINE, Row};
-use std::path::PathBuf;
+use crate::arguments::BenchOptions;
+use anyhow::{Context, Result, anyhow, bail};
+use slotline_bench::{Apart, BENCHMARKS, Benchmark, Choice, Row, Work, flow};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
-    if options.traffic.is_some() && options.name != Bench::Flow {
-        bail!("--traffic is for `bench flow`: leave it out");
+    let benchmark = BENCHMARKS.iter().find(|benchmark| benchmark.name == options.name);
+    let benchmark = benchmark.context("the command line names a benchmark that there is")?;
+    if let Some(path) = &options.traffic {
+        return traffic(options, path);
     }
-    match options.name {
-        Bench::Engine => {}
-        Bench::Flow => return bench_flow::bench(options),
-        Bench::Bump => return bench_bump::bench(options),
-        Bench::Report => return bench_report::bench(options),
-        Bench::Arbiter => return bench_arbiter::bench(options),
-        Bench::Tdma => return bench_tdma::bench(options),
-        Bench::Xco => return bench_xco::bench(options),
-        Bench::Hedera => return bench_hedera::bench(options),
-        Bench::Circuits => return bench_circuits::bench(options),
-    }
-    if let Some(case) = &options.case {
-        return one(case);
-    }
-    if !options.common.json {
-        println!(
-            "{:<15} {:<7} {:>7}  {:>22} {:>12}",
-            "scenario", "scheme", "threads", "measured", "value"
-        );
-    }
-    for case in wanted(options) {
-        for line in apart(&case)?.lines() {
-            println!("{}", if options.common.json { line.to_string() } else { in_columns(line)? });
-        }
+    match benchmark.work {
+        Work::Here(rows) => here(options, benchmark.name, rows)?,
+        Work::Apart(work) => apart(options, benchmark, &work)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The cases asked for; with `--threads`, each scenario and scheme once, with that many.
-fn wanted(options: &BenchOptions) -> Vec<Case> {
-    let mut cases: Vec<Case> =
-        ENGINE.iter().filter(|case| options.large || !case.large).copied().collect();
-    if let Some(threads) = options.common.threads {
-        cases.iter_mut().for_each(|case| case.threads = threads.into());
-        cases.dedup();
+/// All cases in this process.
+fn here(options: &BenchOptions, name: &str, rows: fn() -> Vec<Row>) -> Result<()> {
+    if options.common.threads.is_some() || options.large || options.case.is_some() {
+        bail!(
+            "`bench {name}` runs all its cases in this process: leave --threads, --large and --case out"
+        );
     }
-    cases
+    rows().iter().try_for_each(|row| show(options, row))
+}
+
+/// Each case in a process of its own, or the one that is asked for in this process.
+fn apart(options: &BenchOptions, benchmark: &Benchmark, work: &Apart) -> Result<()> {
+    let name = benchmark.name;
+    if let Some(case) = &options.case {
+        let scenarios = if name == "engine" { folder()? } else { PathBuf::new() };
+        let rows = (work.run)(case, &scenarios).map_err(|error| anyhow!("{error}"))?;
+        return rows.iter().try_for_each(|row| show(options, row));
+    }
+    if options.large && !work.has_large {
+        bail!("`bench {name}` has no large cases: leave --large out");
+    }
+    if options.common.threads.is_some() && !work.takes_threads {
+        bail!("`bench {name}` chooses its number of threads: leave --threads out");
+    }
+    let scratch = Scratch::new()?;
+    let threads = options.common.threads.map(u32::from);
+    let choice = Choice { large: options.large, threads, scratch: &scratch.0 };
+    for case in (work.cases)(&choice) {
+        for line in process(name, &case)?.lines() {
+            show(options, &serde_json::from_str(line)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs one case in a process of its own; returns its rows as JSON lines.
-fn apart(case: &Case) -> Result<String> {
-    let name = format!("{}:{}:{}", case.scenario, case.scheme, case.threads);
+fn process(name: &str, case: &str) -> Result<String> {
     let program = std::env::current_exe().context("cannot find this program")?;
-    let done = Command::new(program).args(["bench", "engine", "--case", &name]).output()?;
+    let done = Command::new(program).args(["bench", name, "--json", "--case", case]).output()?;
     if !done.status.success() {
-        bail!("{name}: {}", String::from_utf8_lossy(&done.stderr).trim());
+        bail!("{case}: {}", String::from_utf8_lossy(&done.stderr).trim());
     }
     Ok(String::from_utf8(done.stdout)?)
 }
 
-fn one(case: &str) -> Result<ExitCode> {
-    let [scenario, scheme, threads] = case.split(':').collect::<Vec<_>>()[..] else {
-        bail!("a case is scenario:scheme:threads, for example perm128:dctcp:1");
-    };
-    for row in benchmark::engine(&folder()?, scenario, scheme, threads.parse()?)? {
-        println!("{}", serde_json::to_string(&row)?);
+fn show(options: &BenchOptions, row: &Row) -> Result<()> {
+    if options.common.json {
+        println!("{}", serde_json::to_string(row)?);
+        return Ok(());
     }
-    Ok(ExitCode::SUCCESS)
+    let Row { name, scenario, scheme, threads, value, unit } = row;
+    println!("{scenario:<32} {scheme:<24} {threads:>3} {name:>26} {value:>16.3} {unit}");
+    Ok(())
 }
 
-fn in_columns(line: &str) -> Result<String> {
-    let row: Row = serde_json::from_str(line)?;
-    let measured = row.name.trim_start_matches("engine/");
-    Ok(format!(
-        "{:<15} {:<7} {:>7}  {:>22} {:>12.2} {}",
-        row.scenario, row.scheme, row.threads, measured, row.value, row.unit
-    ))
+/// Writes the traffic of one case of `bench flow` as text.
+fn traffic(options: &BenchOptions, path: &Path) -> Result<ExitCode> {
+    if options.name != "flow" {
+        bail!("--traffic is for `bench flow`: leave it out");
+    }
+    let name = options.case.as_deref().unwrap_or_default();
+    let case = flow::Case::named(name).with_context(|| {
+        format!("--traffic writes the traffic of one --case: {}", flow::unknown(name))
+    })?;
+    std::fs::write(path, case.plain()?)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// `scenarios/bench` of the project: below `SLOTLINE_HOME`, this folder or one above it.
@@ -95,4 +101,23 @@ fn folder() -> Result<PathBuf> {
     found.into_iter().find(|dir| dir.is_dir()).context(
         "no scenarios/bench here or above: run this in the project's folder, or set SLOTLINE_HOME to it",
     )
+}
+
+/// A folder that is removed when the measurement ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Scratch> {
+        let path = std::env::temp_dir().join(format!("slotline-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path)
+            .with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(Scratch(path))
+    }
+}
+
+impl Drop for Scratch {
+    /// Nothing can be done about a failure here, and nothing depends on it.
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
 }

@@ -4,11 +4,11 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use slotline_bump::capture::{Report, Setup, through};
 use slotline_bump::{Guarded, Malformed, ebpf};
-use slotline_lab::scenario::queue_from_text;
 use slotline_net::aqm::spec::{Policy, QueueSpec};
 use slotline_net::aqm::{Discipline, Failure, Marker, ObjectSpec, queue_stream};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::units::{Bytes, Rate};
+use slotline_scenario::queue_from_text;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ pub fn bump(options: &BumpOptions) -> Result<ExitCode> {
     };
     take(options, &setup, |at: u32| {
         let rng = queue_stream(options.seed, NodeId(at), PortId(0), 0);
-        Guarded::new(Marker::new(&spec, options.rate.pace(), 1_538, rng))
+        Guarded::new(spec.marker(options.rate.pace(), 1_538, rng))
     })
 }
 
@@ -105,7 +105,7 @@ pub fn bump(options: &BumpOptions) -> Result<ExitCode> {
 fn queue(options: &CaptureOptions) -> Result<QueueSpec> {
     let spec = queue_from_text(&options.queue).map_err(|why| anyhow::anyhow!("--queue: {why}"))?;
     let Some(path) = &options.ebpf else { return Ok(spec) };
-    if spec.policy != Policy::DropTail {
+    if spec.policy != Policy::default() {
         bail!("--queue names a discipline, and --ebpf another: with --ebpf it says `limit` alone");
     }
     let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;

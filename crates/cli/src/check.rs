@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use slotline_lab::scenario::{Loaded, Scenario};
+use slotline_lab::build::central_faults;
+use slotline_scenario::{Loaded, Scenario};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ pub fn check(options: &CheckOptions) -> Result<ExitCode> {
 /// Says what is wrong with a file, or that nothing is.
 fn is_right(file: &Path) -> bool {
     let loaded = Scenario::load_all(file).and_then(|loaded| {
-        let faults = loaded.central_faults();
+        let faults = central_faults(&loaded);
         if faults.is_empty() { Ok(loaded) } else { Err(faults) }
     });
     match loaded {

@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use clap::Args;
+use slotline_lab::build::central_faults;
 use slotline_lab::explain::{calibrate, explain as in_words};
-use slotline_lab::scenario::Scenario;
+use slotline_scenario::Scenario;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,7 +16,7 @@ pub struct ExplainOptions {
 
 pub fn explain(options: &ExplainOptions) -> Result<ExitCode> {
     let loaded = Scenario::load(&options.file)?;
-    loaded.central_faults().into_iter().next().map_or(Ok(()), Err)?;
+    central_faults(&loaded).into_iter().next().map_or(Ok(()), Err)?;
     loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let Scenario { name, description, .. } = &loaded.scenario;
     let colon = if description.is_empty() { "" } else { ": " };

@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand};
-use slotline_lab::export::{
-    self, ExportError, containerlab, hpcc_fct, openmetrics, pcapng, perfetto, routes,
-};
 use slotline_lab::output;
 use slotline_lab::record::{RunRecord, RunSet};
-use slotline_lab::scenario::Scenario;
+use slotline_report::export::{
+    self, ExportError, containerlab, hpcc_fct, openmetrics, pcapng, perfetto, routes,
+};
+use slotline_scenario::Scenario;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};

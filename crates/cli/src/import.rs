@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use clap::Args;
-use slotline_lab::import::{self, Kind, Options};
 use slotline_net::time::Time;
 use slotline_net::topology::GraphSpec;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::cm::TimeUnit;
+use slotline_scenario::import::{self, Kind, Options};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

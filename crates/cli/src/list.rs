@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use slotline_lab::catalogue::{Entry, Kind, Parameter};
+use slotline_scenario::catalogue::{Entry, Kind, Parameter};
 use std::fmt::Write;
 use std::process::ExitCode;
 

@@ -2,14 +2,6 @@
 
 mod arguments;
 mod bench;
-mod bench_arbiter;
-mod bench_bump;
-mod bench_circuits;
-mod bench_flow;
-mod bench_hedera;
-mod bench_report;
-mod bench_tdma;
-mod bench_xco;
 mod bump;
 mod check;
 mod crosscheck;
@@ -79,7 +71,7 @@ fn main() -> ExitCode {
         Command::Explain(options) => explain::explain(options),
         Command::List(options) => list::list(options),
         Command::Reference(options) => reference::reference(options),
-        Command::Schema => Ok(said(&slotline_lab::schema::text())),
+        Command::Schema => Ok(said(&slotline_scenario::schema::text())),
         Command::Export(options) => export::export(options),
         Command::New(options) => new::new(options),
         Command::Completions(options) => return manual::completions(options),

@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use slotline_lab::plan::amount::Ratio;
-use slotline_lab::plan::compare::{Comparison, Shape};
-use slotline_lab::plan::parts::{Parts, SHIPPED};
-use slotline_lab::plan::{Wish, drawing, files};
+use slotline_design::amount::Ratio;
+use slotline_design::compare::{Comparison, Shape};
+use slotline_design::parts::{Parts, SHIPPED};
+use slotline_design::{Wish, drawing, files};
 use slotline_net::units::Rate;
 use std::fs::File;
 use std::io::Write;

@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use anyhow::{Context, Result};
 use clap::{Arg, Args, Command, CommandFactory};
-use slotline_lab::reference::{MADE, overview, pages};
+use slotline_scenario::reference::{MADE, overview, pages};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;

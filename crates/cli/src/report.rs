@@ -4,7 +4,6 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use slotline_lab::output::merge::merge;
 use slotline_lab::output::read::{self, Stored};
-use slotline_lab::output::report;
 use slotline_lab::summary::Summary;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +34,7 @@ pub fn report(options: &ReportOptions) -> Result<ExitCode> {
 fn one(run: &Path, output: Option<&Path>) -> Result<PathBuf> {
     let stored = read::open(run)?;
     let page = output.map_or_else(|| run.join("report.html"), Path::to_path_buf);
-    put(&page, &report::html(&stored.id, &stored.set, &Summary::of(&stored.set)))?;
+    put(&page, &slotline_report::html(&stored.id, &stored.set, &Summary::of(&stored.set)))?;
     Ok(page)
 }
 
@@ -45,7 +44,7 @@ fn several(runs: &[PathBuf], output: Option<&Path>) -> Result<PathBuf> {
         bail!("`{SEVERAL}` is there already: name the page with --output, which replaces it");
     }
     let set = merge(labels(runs).into_iter().zip(stored(runs)?).collect())?;
-    put(page, &report::html(&set.name, &set, &Summary::of(&set)))?;
+    put(page, &slotline_report::html(&set.name, &set, &Summary::of(&set)))?;
     Ok(page.to_path_buf())
 }
 

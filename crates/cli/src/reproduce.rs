@@ -6,8 +6,8 @@ use crate::run::{keeper, to_do};
 use anyhow::{Result, bail};
 use slotline_lab::output::Place;
 use slotline_lab::record::RunRecord;
-use slotline_lab::reproduce::{self, Experiment, Findings, Measured, PAPERS, Paper, Study, Work};
-use slotline_lab::scenario::Loaded;
+use slotline_reproduce::{Experiment, Findings, Measured, PAPERS, Paper, Study, Work};
+use slotline_scenario::Loaded;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ fn line(experiment: &Experiment) -> String {
 fn chosen(options: &ReproduceOptions) -> Result<Vec<&'static Experiment>> {
     match options.paper.as_deref() {
         None => options.id.iter().map(|id| known(id)).collect(),
-        Some("all") => Ok(reproduce::experiments().collect()),
+        Some("all") => Ok(slotline_reproduce::experiments().collect()),
         Some(key) => match PAPERS.iter().find(|paper| paper.key == key) {
             Some(paper) => Ok(paper.experiments.iter().collect()),
             None => {
@@ -48,10 +48,11 @@ fn chosen(options: &ReproduceOptions) -> Result<Vec<&'static Experiment>> {
 }
 
 fn known(id: &str) -> Result<&'static Experiment> {
-    if let Some(experiment) = reproduce::find(id) {
+    if let Some(experiment) = slotline_reproduce::find(id) {
         return Ok(experiment);
     }
-    let ids: Vec<&str> = reproduce::experiments().map(|experiment| experiment.id).collect();
+    let ids: Vec<&str> =
+        slotline_reproduce::experiments().map(|experiment| experiment.id).collect();
     bail!("no experiment `{id}`: there are {}", ids.join(", "))
 }
 
@@ -62,7 +63,7 @@ fn one(experiment: &'static Experiment, options: &ReproduceOptions) -> Result<()
         Work::Computed { find, .. } => (find(threads), vec![]),
         Work::Runs(study) => measured(study, options)?,
     };
-    let folder = reproduce::write(&options.out, experiment, &mut findings)?;
+    let folder = slotline_reproduce::write(&options.out, experiment, &mut findings)?;
     // Only now nothing is lost with the single runs.
     drop(places);
     print(experiment, &findings, options);
@@ -78,11 +79,11 @@ fn print(experiment: &Experiment, findings: &Findings, options: &ReproduceOption
         rows.iter().for_each(|row| say(&row.json(experiment.id)));
     } else if options.markdown {
         say(&format!("## {}: {}\n", experiment.id, experiment.about));
-        say(&reproduce::markdown(rows));
+        say(&slotline_reproduce::markdown(rows));
     } else {
         let file = experiment.study().map_or(String::new(), |study| format!("{}\n", study.file));
         say(&format!("{}\n{file}", line(experiment)));
-        say(&reproduce::table(rows));
+        say(&slotline_reproduce::table(rows));
     }
 }
 

@@ -3,12 +3,12 @@
 use crate::arguments::{Engine, RunOptions};
 use crate::progress;
 use anyhow::{Context, Result};
-use slotline_lab::output::words::grouped;
+use slotline_lab::output::format::grouped;
 use slotline_lab::output::{Place, Written, terminal};
-use slotline_lab::record::RunRecord;
+use slotline_lab::record::{RunRecord, RunSet};
 use slotline_lab::run::Jobs;
-use slotline_lab::scenario::{EngineSpec, Loaded, Scenario};
 use slotline_lab::summary::Summary;
+use slotline_scenario::{EngineSpec, Loaded, Scenario};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn loaded(options: &RunOptions) -> Result<Loaded> {
 
 /// The runs to be done, and those that an interrupted process did already.
 pub fn to_do(loaded: &Loaded, place: &Place) -> (Arc<Jobs>, Vec<RunRecord>) {
-    let left = place.left(&loaded.run_set(vec![]));
+    let left = place.left(&RunSet::new(loaded, vec![]));
     left.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let all = Jobs::of(loaded);
     if !left.runs.is_empty() {
@@ -59,7 +59,7 @@ pub fn to_do(loaded: &Loaded, place: &Place) -> (Arc<Jobs>, Vec<RunRecord>) {
 
 /// Keeps each run in `place` as it is done. Where that fails the run is not lost, unless this is killed.
 pub fn keeper(loaded: &Loaded, place: &Place) -> impl Fn(&mut RunRecord) + Sync {
-    let plan = loaded.run_set(vec![]);
+    let plan = RunSet::new(loaded, vec![]);
     move |run| {
         if let Err(error) = place.keep(&plan, run) {
             eprintln!("note: a run is not safe before the end: {error}");
@@ -73,13 +73,14 @@ fn finish(
     records: Vec<RunRecord>,
     options: &RunOptions,
 ) -> Result<ExitCode> {
-    let set = loaded.run_set(records);
+    let set = RunSet::new(loaded, records);
     if set.runs.is_empty() {
         eprintln!("interrupted before any run was complete: nothing to keep");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let summary = Summary::of(&set);
-    let Written { folder, left_out } = place.write(&set, &summary, options.csv)?;
+    let Written { folder, left_out } =
+        place.write(&set, &summary, options.csv, &[slotline_report::PAGE])?;
     if options.common.json {
         let summary = std::fs::read_to_string(folder.join("summary.json"));
         say(&summary.with_context(|| format!("cannot read {}", folder.display()))?);

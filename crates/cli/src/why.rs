@@ -6,7 +6,7 @@ use clap::Args;
 use slotline_lab::output::why;
 use slotline_lab::record::{RunRecord, WhyRow};
 use slotline_lab::run::Jobs;
-use slotline_lab::scenario::{Loaded, Scenario};
+use slotline_scenario::{Loaded, Scenario};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -15,7 +15,7 @@
 //!
 //! And it is complete: every name and key that a scenario may use is in `docs/`.
 
-use slotline_lab::catalogue::Kind;
+use slotline_scenario::catalogue::Kind;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

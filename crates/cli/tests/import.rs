@@ -1,7 +1,7 @@
 //! `slotline import`: files of other programs become parts of scenarios that run, or are refused with
 //! their line.
 
-use slotline_lab::scenario::Scenario;
+use slotline_scenario::Scenario;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,11 +66,15 @@ const STAR: &str = "kind = \"star\"\nhosts = 128";
 #[test]
 fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
     for (kind, file, note) in [
-        ("htsim-cm", "study/lab/tests/data/htsim/allreduce.cm", "taken for picoseconds"),
-        ("htsim-cm", "study/lab/tests/data/htsim/incast.cm", "taken for picoseconds"),
-        ("hpcc-flows", "study/lab/tests/data/hpcc/flow.txt", "2 lines behind them are left out"),
-        ("hpcc-fct", "study/lab/tests/data/hpcc/fct.txt", "hexadecimal addresses"),
-        ("goal", "study/lab/tests/data/goal/allreduce.goal", ""),
+        ("htsim-cm", "study/scenario/tests/data/htsim/allreduce.cm", "taken for picoseconds"),
+        ("htsim-cm", "study/scenario/tests/data/htsim/incast.cm", "taken for picoseconds"),
+        (
+            "hpcc-flows",
+            "study/scenario/tests/data/hpcc/flow.txt",
+            "2 lines behind them are left out",
+        ),
+        ("hpcc-fct", "study/scenario/tests/data/hpcc/fct.txt", "hexadecimal addresses"),
+        ("goal", "study/scenario/tests/data/goal/allreduce.goal", ""),
         ("pcap", "model/formats/tests/data/captures/mix.pcapng", "2 flows were UDP"),
         ("sizes", "../data/distributions/websearch.txt", "read as per cent"),
     ] {
@@ -98,8 +102,8 @@ fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
 fn traces_are_written_exactly() {
     let folder = Folder::new("exact");
     folder
-        .bring("study/lab/tests/data/hpcc/flow.txt")
-        .bring("study/lab/tests/data/hpcc/topology.txt");
+        .bring("study/scenario/tests/data/hpcc/flow.txt")
+        .bring("study/scenario/tests/data/hpcc/topology.txt");
     let import = "hpcc-flows flow.txt --topology topology.txt --priorities -o part.toml";
     let (code, _, said) = folder.import(import);
     assert_eq!(code, 0, "{said}");

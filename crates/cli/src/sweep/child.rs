@@ -9,6 +9,7 @@ use crate::progress;
 use crate::run::{INTERRUPTED, keeper, to_do};
 use anyhow::{Context, Result, bail};
 use slotline_lab::output::{Place, run_id};
+use slotline_lab::record::RunSet;
 use slotline_lab::run::Jobs;
 use slotline_lab::summary::Summary;
 use slotline_lab::sweep::Study;
@@ -38,12 +39,12 @@ pub fn point(options: &SweepOptions, which: &str) -> Result<ExitCode> {
     progress::stop_on_interrupt(&jobs)?;
     stop_with_lifeline(&jobs);
     records.extend(jobs.run_keeping(&loaded, options.threads, keeper(&loaded, &place))?);
-    let set = loaded.run_set(records);
+    let set = RunSet::new(&loaded, records);
     if !set.complete() {
         place.leave();
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    match place.write(&set, &Summary::of(&set), false) {
+    match place.write(&set, &Summary::of(&set), false, &[slotline_report::PAGE]) {
         // Another process may have been faster, with the same result.
         Err(_) if store::is_done(&options.out, id, &resolved)? => Ok(ExitCode::SUCCESS),
         written => Ok(written.map(|_| ExitCode::SUCCESS)?),

@@ -11,10 +11,10 @@ use crate::run::{INTERRUPTED, say, width};
 use anyhow::Result;
 pub use arguments::SweepOptions;
 use prepare::Prepared;
-use slotline_lab::metrics::Unit;
-use slotline_lab::output::words::quantity;
+use slotline_lab::output::format::quantity;
 use slotline_lab::sweep::part::{Shard, Sweep, join};
 use slotline_lab::sweep::{Part, State, Study, store};
+use slotline_scenario::metric::Unit;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -49,7 +49,7 @@ fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     let failed = failures(&part);
     if shard == Shard::WHOLE {
         let sweep = join(&[(options.out.clone(), part.clone())])?;
-        store::write_sweep(&options.out, &sweep)?;
+        store::write_sweep(&options.out, &sweep, &slotline_report::sweep::html(&sweep))?;
         show(&sweep, &folder, options.json);
     } else if options.json {
         say(&part.text());

@@ -4,7 +4,7 @@ use super::SweepOptions;
 use crate::run::INTERRUPTED;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use slotline_lab::sweep::lock::{self, Attempt, Lock};
+use slotline_lab::output::lock::{self, Attempt, Lock};
 use slotline_lab::sweep::summary_file::SummaryFile;
 use slotline_lab::sweep::{Part, State, store};
 use std::collections::{BTreeMap, VecDeque};

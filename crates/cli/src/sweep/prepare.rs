@@ -2,11 +2,11 @@
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use slotline_lab::metrics::Metric;
 use slotline_lab::output::run_id;
-use slotline_lab::scenario::ScenarioError;
 use slotline_lab::sweep::part::Shard;
 use slotline_lab::sweep::{Part, State, Study, store};
+use slotline_scenario::ScenarioError;
+use slotline_scenario::metric::Metric;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;

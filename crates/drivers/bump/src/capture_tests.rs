@@ -4,7 +4,7 @@ use super::*;
 use crate::ebpf::{EbpfDiscipline, load, threshold};
 use crate::frame::{Content, parse};
 use crate::object::{SECTION, wrap};
-use slotline_net::aqm::spec::{Policy, QcnSpec, QueueSpec};
+use slotline_net::aqm::spec::{EcnSpec, Policy, QcnSpec, QueueSpec};
 use slotline_net::aqm::{Marker, queue_stream};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::rng::Stream;
@@ -38,7 +38,7 @@ fn marker(policy: Policy) -> impl FnMut(u32) -> Marker {
     move |at| {
         let rng = queue_stream(1, NodeId(0), PortId(at as u16), 0);
         let queue = QueueSpec { policy: policy.clone(), ..QueueSpec::default() };
-        Marker::new(&queue, Rate(1_000_000_000).pace(), 1_538, rng)
+        queue.marker(Rate(1_000_000_000).pace(), 1_538, rng)
     }
 }
 
@@ -80,7 +80,7 @@ fn burst() -> Vec<u8> {
 
 #[test]
 fn estimates_are_those_computed_by_hand() {
-    let result = take(&Setup::default(), &burst(), marker(Policy::DropTail));
+    let result = take(&Setup::default(), &burst(), marker(Policy::default()));
     assert_eq!(result.table[0], "packet,time_ns,length,queue,network,found_bytes,action");
     for (n, line) in result.table[1..].iter().enumerate() {
         let (queue, found) = (n % 2, n / 2 * 1_250);
@@ -94,14 +94,14 @@ fn estimates_are_those_computed_by_hand() {
 
 #[test]
 fn marks_are_in_the_output_and_what_is_dropped_is_not() {
-    let dctcp = marker(Policy::Ecn { threshold: Bytes(5_000), drop_non_ect: false });
+    let dctcp = marker(Policy::Ecn(EcnSpec { threshold: Bytes(5_000), drop_non_ect: false }));
     let result = take(&Setup::default(), &burst(), dctcp);
     let marked: Vec<bool> = result.packets.iter().map(|frame| ecn(frame) == 3).collect();
     // Bytes found: 0, 1250, … 5000 (not above), 6250 (marked), …
     let want: Vec<bool> = (0..20).map(|n| n / 2 >= 5).collect();
     assert_eq!(marked, want);
     let small = Setup { capacity: Bytes(6_000), ..Setup::default() };
-    let result = take(&small, &burst(), marker(Policy::DropTail));
+    let result = take(&small, &burst(), marker(Policy::default()));
     assert!(result.table.iter().filter(|line| line.ends_with(",full")).count() > 6);
     assert_eq!(
         result.packets.len() as u64 + result.report.queues.iter().map(|q| q.1.full).sum::<u64>(),
@@ -113,7 +113,7 @@ fn marks_are_in_the_output_and_what_is_dropped_is_not() {
 #[test]
 fn what_cannot_be_marked_is_dropped_where_that_is_asked_for() {
     let packets: Vec<_> = (0..40u64).map(|n| (n / 2 * 2, frame(1, (n % 2 * 2) as u8))).collect();
-    let policy = |drop_non_ect| Policy::Ecn { threshold: Bytes(5_000), drop_non_ect };
+    let policy = |drop_non_ect| Policy::Ecn(EcnSpec { threshold: Bytes(5_000), drop_non_ect });
     let kept = |drops| {
         let result = take(&Setup::default(), &capture(&packets), marker(policy(drops)));
         [0, 2, 3].map(|want| result.packets.iter().filter(|frame| ecn(frame) == want).count())
@@ -132,7 +132,7 @@ fn an_ebpf_discipline_does_the_same_as_that_in_rust() {
         let rng = Stream::named(1, "test", at.into());
         EbpfDiscipline::new(program.clone(), setup.rate, setup.capacity, rng)
     };
-    let dctcp = marker(Policy::Ecn { threshold: Bytes(5_000), drop_non_ect: false });
+    let dctcp = marker(Policy::Ecn(EcnSpec { threshold: Bytes(5_000), drop_non_ect: false }));
     let (one, other) = (take(&setup, &burst(), ebpf), take(&setup, &burst(), dctcp));
     assert_eq!(one.table, other.table);
     assert_eq!(one.packets, other.packets);
@@ -163,13 +163,13 @@ fn malformed_and_foreign_frames_pass_or_are_dropped_as_configured() {
     broken[14] = 0x42;
     let input =
         capture(&[(0, arp.clone()), (1, broken.clone()), (2, vec![1, 2, 3]), (1, frame(1, 0))]);
-    let result = take(&Setup::default(), &input, marker(Policy::DropTail));
+    let result = take(&Setup::default(), &input, marker(Policy::default()));
     assert_eq!(result.packets.len(), 4);
     assert_eq!(result.packets[1], broken[..128]);
     assert_eq!(result.report.others, Others { unclassified: 1, malformed: 2 });
     assert_eq!(result.report.late, 1);
     let strict = Setup { malformed: Malformed::Drop, ..Setup::default() };
-    let result = take(&strict, &input, marker(Policy::DropTail));
+    let result = take(&strict, &input, marker(Policy::default()));
     assert_eq!(result.packets, [arp, frame(1, 0)[..128].to_vec()]);
 }
 
@@ -181,7 +181,8 @@ fn a_capture_of_another_link_is_refused() {
     let link = input[at + 4..].windows(4).position(|w| w == [1, 0, 0, 0]).unwrap() + at + 4;
     let interface = if input[at - 4..at] == [0x4d, 0x3c, 0x2b, 0x1a] { link } else { at };
     input[interface + 8] = 101;
-    let done = through(&Setup::default(), &input, marker(Policy::DropTail), Vec::new(), Vec::new());
+    let done =
+        through(&Setup::default(), &input, marker(Policy::default()), Vec::new(), Vec::new());
     let why = done.unwrap_err().to_string();
     assert!(why.contains("link type 101"), "{why}");
 }

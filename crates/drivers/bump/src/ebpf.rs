@@ -7,7 +7,7 @@ use crate::memory::{Frame, Memory, PACKET};
 use crate::object::SECTION;
 use crate::vm::{Machine, Program, Trap};
 use slotline_net::aqm::{
-    self, Arrival, Discipline, Failure, Feedback, Guest, ObjectSpec, Seat, Verdict,
+    self, Arrival, Discipline, Failure, Feedback, Guest, ObjectSpec, QueueParams, Verdict,
 };
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
@@ -64,13 +64,14 @@ impl aqm::Program for Loaded {
         &self.file
     }
 
-    fn apart(&self) -> Arc<dyn aqm::Program> {
+    fn unshared(&self) -> Arc<dyn aqm::Program> {
         let store = self.store.is_some().then(|| Arc::new(Mutex::new((*self.fresh).clone())));
         Arc::new(Loaded { store, ..self.clone() })
     }
 
-    fn discipline(&self, Seat { rate, capacity, rng }: Seat) -> Box<dyn Guest> {
-        Box::new(EbpfDiscipline::new(self.clone(), rate, capacity, rng))
+    fn discipline(&self, queue: QueueParams) -> Box<dyn Guest> {
+        let QueueParams { pace, capacity, rng, .. } = queue;
+        Box::new(EbpfDiscipline::new(self.clone(), pace.rate(), capacity, rng))
     }
 }
 
@@ -288,10 +289,10 @@ mod tests {
         let file = load(&wrap(&code, SECTION)).unwrap();
         let arrival = VirtualQueue::new(GBPS.pace(), Bytes(9)).arrival(100, false, Time::us(1));
         for (instructions, verdict) in [(1_003, Verdict::Drop), (1_002, Verdict::Pass)] {
-            let (rate, capacity) = (GBPS, Bytes(100_000));
+            let (pace, capacity, mtu) = (GBPS.pace(), Bytes(100_000), 1_500);
             let rng = Stream::named(1, "test", 0);
-            let limited = file.clone().limited(instructions).apart();
-            let mut one = limited.discipline(Seat { rate, capacity, rng });
+            let limited = file.clone().limited(instructions).unshared();
+            let mut one = limited.discipline(QueueParams { pace, capacity, mtu, rng });
             assert_eq!(one.arrive(&arrival), verdict, "{instructions}");
             assert_eq!(one.failure().is_some(), verdict == Verdict::Pass);
         }

@@ -6,11 +6,11 @@
 use slotline_lab::output::{terminal, write};
 use slotline_lab::record::RunSet;
 use slotline_lab::run::Jobs;
-use slotline_lab::scenario::{Scenario, ScenarioError};
-use slotline_lab::scheduler::Scheduler;
 use slotline_net::id::HostId;
 use slotline_net::scheme::{Control, Decision, News, Plan};
 use slotline_net::time::Time;
+use slotline_scenario::scheduler::Scheduler;
+use slotline_scenario::{Scenario, ScenarioError};
 use std::error::Error;
 use std::path::Path;
 
@@ -92,14 +92,17 @@ fn compare(file: &Path) -> Result<RunSet, ScenarioError> {
     let turns = Scheduler::new("turns, slices of 200 us", |_network| Turns::new(Time::us(200)));
     loaded.schedule("turns", turns)?;
     let records = Jobs::of(&loaded).run(&loaded, 2)?;
-    Ok(loaded.run_set(records))
+    Ok(RunSet::new(&loaded, records))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/my_scheduler.toml");
     let set = compare(&file)?;
     println!("{}", terminal::table(&set, 100));
-    println!("Results: {}", write(&set, Path::new("results"), true)?.display());
+    println!(
+        "Results: {}",
+        write(&set, Path::new("results"), true, &[slotline_report::PAGE])?.display()
+    );
     Ok(())
 }
 
@@ -175,7 +178,7 @@ mod tests {
         let scheduler = Scheduler::new("xco by hand", move |network| Boxed(make(network)));
         loaded.schedule("turns", scheduler).expect("a scheme with a scheduler");
         let records = Jobs::of(&loaded).run(&loaded, 2).expect("runs");
-        let set = loaded.run_set(records);
+        let set = RunSet::new(&loaded, records);
         let digests =
             |scheme| set.of(scheme).iter().map(|run| run.engine.digest).collect::<Vec<_>>();
         assert_eq!(digests("turns"), digests("xco"));

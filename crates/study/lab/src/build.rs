@@ -1,5 +1,6 @@
 //! From a scenario to a network: one scheme, one seed.
 
+mod central;
 mod presence;
 mod queues;
 mod switches;
@@ -7,8 +8,6 @@ mod switches;
 use crate::build_flow::Parts;
 use crate::build_hybrid::Hybrid;
 use crate::recovery::{self, Ground};
-use crate::scenario::{EventKind, EventSpec, MeasureSpec, Scenario, SchemeSpec};
-use crate::scheduler::Scheduler;
 use presence::presence;
 use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::error::SpecError;
@@ -25,15 +24,14 @@ use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
 use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
+use slotline_scenario::port_names::{bump_ports, limiter_ports, switch_ports_named};
+use slotline_scenario::scheduler::Scheduler;
+use slotline_scenario::{EventKind, EventSpec, Files, MeasureSpec, Scenario, SchemeSpec};
 use slotline_schemes::ControlSpec;
 use slotline_sim::{Follow, Network, Place};
 use std::sync::Arc;
 
-pub use crate::port_names::{ports_named, switch_ports_named};
-pub(crate) use switches::{bump_ports, limiter_ports};
-
-/// Gives the text of a file that a scenario names.
-pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+pub use central::central_faults;
 
 /// A network ready to run, and what is needed to read its results.
 pub struct Assembly {

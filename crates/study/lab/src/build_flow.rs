@@ -1,7 +1,6 @@
 //! From a scenario to a network of flows: one scheme, one seed.
 
-use crate::build::{self, Files};
-use crate::scenario::{EngineSpec, FlowSpec, RatesSpec, Scenario};
+use crate::build;
 use slotline_net::error::SpecError;
 use slotline_net::id::NodeId;
 use slotline_net::node::Change;
@@ -11,6 +10,7 @@ use slotline_net::scheme::{Map, PerFlow};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Wiring};
 use slotline_net::units::Rate;
+use slotline_scenario::{EngineSpec, Files, FlowSpec, RatesSpec, Scenario};
 use slotline_sim::flow::{AimdOptions, FlowNetwork, Model};
 use std::sync::Arc;
 

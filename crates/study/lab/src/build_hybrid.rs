@@ -1,6 +1,5 @@
 //! The switches of a hybrid fabric: from a scheme to nodes.
 
-use crate::scenario::SchemeSpec;
 use slotline_hybrid::control::{CircuitsSpec, Course};
 use slotline_hybrid::node::{
     CircuitScheduler, CircuitSwitch, Circuits, PacketSwitch, Patched, PatchedConfig,
@@ -17,6 +16,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{HybridSpec, Link, Role, Roles, TopologySpec};
 use slotline_net::units::Pace;
 use slotline_net::workload::WorkloadSpec;
+use slotline_scenario::SchemeSpec;
 use slotline_schemes::ControlSpec;
 use slotline_sim::Place;
 use std::sync::Arc;

@@ -10,8 +10,9 @@
 //! unfinished flows is judged only where they cannot change the answer; that some flows do not finish
 //! where all did before is a regression in itself.
 
-use crate::metrics::{Better, Measured, Metric};
+use crate::metrics::Measured;
 use crate::statistics::{CONFIDENCE, Comparison, Estimate, NEGLIGIBLE, Ratio, judged, t_quantile};
+use slotline_scenario::metric::{Better, Metric};
 
 /// How values were compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,13 +1,13 @@
 //! One scenario on both engines: what packets do, and what flows as fluids do.
 
-use crate::metrics::{Metric, PACKET_METRICS, Unit};
 use crate::record::{RunRecord, RunSet};
 use crate::run::Jobs;
-use crate::scenario::flow_level::{decides_about_flows, plain, unheard};
-use crate::scenario::{EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
 use crate::summary::{EngineTotal, Summary};
 use serde::Serialize;
 use slotline_net::aqm::spec::QueueSpec;
+use slotline_scenario::flow_level::{decides_about_flows, plain, unheard};
+use slotline_scenario::metric::{Metric, PACKET_METRICS, Unit};
+use slotline_scenario::{EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
 
 /// What both engines say of one quantity.
@@ -63,7 +63,7 @@ impl Sides {
         let (mut packet, mut flow, mut notes) = (loaded.clone(), loaded.clone(), vec![]);
         let seed = loaded.scenario.seed.into();
         let graph = loaded.scenario.fabric.build().map_err(|e| loaded.blame(e))?;
-        let able = |scheme: &crate::scenario::SchemeSpec| {
+        let able = |scheme: &slotline_scenario::SchemeSpec| {
             matches!(scheme.control, ControlSpec::None {})
                 || decides_about_flows(scheme, &graph, seed).is_ok()
         };
@@ -79,7 +79,7 @@ impl Sides {
             side.scenario.scheme.retain(able);
             side.scenario.measure.metrics.retain(|metric| !PACKET_METRICS.contains(metric));
             side.scenario.measure.capture.clear();
-            side.scenario.measure.capture_limit = crate::scenario::MeasureSpec::CAPTURE_LIMIT;
+            side.scenario.measure.capture_limit = slotline_scenario::MeasureSpec::CAPTURE_LIMIT;
             side.scenario.measure.follow.clear();
         }
         if flow.scenario.scheme.is_empty() {
@@ -102,7 +102,7 @@ impl Sides {
 
     /// What the runs of both sides say.
     pub fn compare(self, packet: Vec<RunRecord>, flow: Vec<RunRecord>) -> Crosscheck {
-        let sets = [self.packet.run_set(packet), self.flow.run_set(flow)];
+        let sets = [RunSet::new(&self.packet, packet), RunSet::new(&self.flow, flow)];
         let cpu = |set: &RunSet| EngineTotal::of(&set.in_order()).stats.cpu_s;
         Crosscheck {
             rows: rows(&sets),

@@ -5,9 +5,9 @@ use crate::build_flow::{self, FlowAssembly};
 use crate::collect::Scene;
 use crate::follow::{self, Choice};
 use crate::record::RunRecord;
-use crate::scenario::{EndWhen, Loaded, Scenario, ScenarioError};
 use crate::usage;
 use slotline_net::time::Time;
+use slotline_scenario::{EndWhen, Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
 use slotline_sim::{Options, Outcome, Watch};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -230,14 +230,9 @@ fn simulate(
 ) -> Result<(Scene, Outcome), ScenarioError> {
     let scenario = &loaded.scenario;
     let files = |name: &str| loaded.file(name);
-    let assembly = build::build_with(
-        scenario,
-        job.scheme,
-        job.seed,
-        &files,
-        loaded.schedulers.get(&job.scheme),
-    )
-    .map_err(|e| loaded.blame(e))?;
+    let assembly =
+        build::build_with(scenario, job.scheme, job.seed, &files, loaded.scheduler(job.scheme))
+            .map_err(|e| loaded.blame(e))?;
     job.flows.store(assembly.flows, Ordering::Relaxed);
     let Assembly { mut network, plan, routes, wiring, flows } = assembly;
     network.follow = choice.follow();

@@ -1,6 +1,7 @@
 //! Repetitions turned into statements: means with confidence intervals, and comparisons paired by seed.
 
-use crate::metrics::{Better, Measured};
+use crate::metrics::Measured;
+use slotline_scenario::metric::Better;
 use std::f64::consts::FRAC_2_PI;
 
 /// How sure the intervals are: 95 %.

@@ -1,9 +1,10 @@
 //! A set of runs boiled down: every scheme on every metric, and each against the first.
 
-use crate::metrics::{Measured, Metric};
+use crate::metrics::Measured;
 use crate::record::{Conservation, EngineStats, RunRecord, RunSet};
-use crate::side_by_side;
 use crate::statistics::{Comparison, Estimate, Pair};
+use slotline_scenario::metric::Metric;
+use slotline_tables::parallel;
 
 /// One scheme on one metric.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -55,7 +56,7 @@ pub type BySeed = Vec<(u64, Measured)>;
 impl Summary {
     /// Evaluates every metric on every run of `set`.
     pub fn of(set: &RunSet) -> Summary {
-        let values: Vec<Vec<BySeed>> = side_by_side::map(&set.schemes, |s| measure_all(set, s));
+        let values: Vec<Vec<BySeed>> = parallel::map(&set.schemes, |s| measure_all(set, s));
         let present = |at: &usize| values.iter().any(|scheme| !scheme[*at].is_empty());
         let kept: Vec<usize> = (0..Metric::ALL.len()).filter(present).collect();
         let scheme = |(index, name): (usize, &String)| {
@@ -121,7 +122,7 @@ fn control(runs: &[&RunRecord]) -> Vec<(String, f64)> {
 pub fn measure_all(set: &RunSet, scheme: &str) -> Vec<BySeed> {
     let runs = set.of(scheme);
     let measured: Vec<_> =
-        runs.iter().map(|run| (run.seed, Metric::measure_all(run, set.window))).collect();
+        runs.iter().map(|run| (run.seed, crate::metrics::measure_all(run, set.window))).collect();
     let by_seed = |at: usize| {
         let value = |(seed, values): &(u64, Vec<Option<Measured>>)| Some((*seed, values[at]?));
         measured.iter().filter_map(value).collect()
@@ -157,7 +158,7 @@ impl EngineTotal {
             total.add_census(&run.census);
             digests.extend(run.engine.digest.to_le_bytes());
         }
-        total.stats.digest = fingerprint(&digests);
+        total.stats.digest = slotline_scenario::fingerprint(&digests);
         total
     }
     fn add_stats(&mut self, run: &EngineStats) {
@@ -180,10 +181,4 @@ impl EngineTotal {
             *sum += dropped;
         }
     }
-}
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo): names content, is no protection against forgery.
-pub fn fingerprint(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

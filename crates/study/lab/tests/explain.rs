@@ -2,7 +2,7 @@
 
 use slotline_lab::explain::explain;
 use slotline_lab::run::Jobs;
-use slotline_lab::scenario::{Loaded, Scenario};
+use slotline_scenario::{Loaded, Scenario};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {

@@ -65,9 +65,9 @@ impl Merger {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DropTail, Marker};
     use super::super::bank::Entry;
     use super::super::virtual_queue::VirtualQueue;
+    use super::super::{DropTail, Marker};
     use super::*;
     use crate::units::{Bytes, Rate};
     use proptest::prelude::*;

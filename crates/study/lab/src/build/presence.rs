@@ -1,11 +1,11 @@
 //! Hosts that leave the network and join it.
 
-use crate::scenario::EventKind;
 use slotline_net::error::SpecError;
 use slotline_net::id::NodeId;
 use slotline_net::node::Change;
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, Lane, NodeKind};
+use slotline_scenario::EventKind;
 
 /// Changes of nodes, with their time and place.
 type Changes = Vec<(Time, NodeId, Change)>;

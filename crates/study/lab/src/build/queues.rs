@@ -2,7 +2,7 @@
 
 use super::Builder;
 use crate::build_hybrid::Hybrid;
-use slotline_net::aqm::spec::Policy;
+use slotline_net::aqm::spec::{EcnSpec, Policy};
 use slotline_net::aqm::{Red, queue_stream};
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::topology::{NodeInfo, NodeKind, Wire};
@@ -49,7 +49,7 @@ impl Builder<'_> {
             pulled: false,
             limit: Some(spec.limit),
             mark: match spec.policy {
-                Policy::Ecn { threshold, .. } => Some(threshold),
+                Policy::Ecn(EcnSpec { threshold, .. }) => Some(threshold),
                 _ => None,
             },
             red: match spec.policy {

@@ -1,51 +1,15 @@
 //! The switches of a run that are not the engine's own, and the bumps in front of them.
 
-use super::{Builder, switch_ports_named};
+use super::Builder;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::bump::{BumpConfig, BumpSpec, Bumped};
+use slotline_net::node::bump::{BumpConfig, Bumped};
 use slotline_net::node::notify::Senders;
 use slotline_net::node::reserve::Reserve;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
 use slotline_net::time::Time;
-use slotline_net::topology::{End, Graph, NodeKind};
+use slotline_net::topology::End;
 use slotline_sim::Place;
 use std::sync::Arc;
-
-/// Where bumps are; by default at all ports of switches that lead to other switches.
-pub(crate) fn bump_ports(bump: &BumpSpec, graph: &Graph) -> Vec<End> {
-    let is_switch = |end: End| graph.nodes[end.node.at()].kind == NodeKind::Switch;
-    let mut ends: Vec<End> = if bump.at.is_empty() {
-        let ends = graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
-        ends.filter(|(near, far)| is_switch(*near) && is_switch(*far))
-            .map(|(near, _)| near)
-            .collect()
-    } else {
-        bump.at.iter().flat_map(|name| switch_ports_named(graph, name)).collect()
-    };
-    in_order(&mut ends);
-    ends
-}
-
-/// Where bumps limit flows; by default at all ports of switches that lead to hosts.
-pub(crate) fn limiter_ports(bump: &BumpSpec, graph: &Graph) -> Vec<End> {
-    let Some(spec) = &bump.reaction else { return vec![] };
-    let kind = |end: End| graph.nodes[end.node.at()].kind;
-    let mut ends: Vec<End> = if spec.at.is_empty() {
-        let ends = graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
-        ends.filter(|(near, far)| kind(*near) == NodeKind::Switch && kind(*far) == NodeKind::Host)
-            .map(|(near, _)| near)
-            .collect()
-    } else {
-        spec.at.iter().flat_map(|name| switch_ports_named(graph, name)).collect()
-    };
-    in_order(&mut ends);
-    ends
-}
-
-fn in_order(ends: &mut Vec<End>) {
-    ends.sort_unstable_by_key(|end| (end.node, end.port));
-    ends.dedup();
-}
 
 impl Builder<'_> {
     fn switch_config(&self, node: NodeId, reserve: Option<Reserve>) -> SwitchConfig {

@@ -2,9 +2,9 @@
 
 use super::{Diff, Outcome, SchemeDiff};
 use crate::change::{Change, Pairing, Side};
-use crate::metrics::Metric;
 use crate::statistics::Comparison;
 use serde_json::{Map, Value, json};
+use slotline_scenario::metric::Metric;
 
 /// The answer as JSON, on several lines.
 pub fn json(diff: &Diff) -> String {

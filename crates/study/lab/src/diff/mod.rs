@@ -7,12 +7,13 @@ pub use json::json;
 pub use text::text;
 
 use crate::change::{Change, Pairing, pairing};
-use crate::metrics::{Measured, Metric};
+use crate::metrics::Measured;
 use crate::output::differences::{Difference, differences};
 use crate::output::merge::span;
 use crate::output::read::Stored;
 use crate::record::RunSet;
 use crate::summary::measure_all;
+use slotline_scenario::metric::Metric;
 
 /// What is asked.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,9 +1,8 @@
 use super::*;
-use crate::output::fake;
 use crate::record::NEVER;
 
 fn stored(change: impl Fn(&mut RunSet)) -> Stored {
-    let mut set = fake(3);
+    let mut set = RunSet::example(3);
     // Without the unfinished flow, which is another test's.
     for run in &mut set.runs {
         run.flows.retain(|flow| flow.finished());

@@ -2,10 +2,10 @@
 
 use super::{Diff, SchemeDiff};
 use crate::change::{Change, Pairing};
-use crate::metrics::Metric;
+use crate::output::format::{self, Scale};
 use crate::output::terminal::{column_width, padded, wrapped};
-use crate::output::words::{self, Scale};
 use crate::statistics::{Comparison, Verdict};
+use slotline_scenario::metric::Metric;
 
 /// Differences of scenarios told, at most.
 const TOLD: usize = 40;
@@ -95,7 +95,7 @@ fn how(scheme: &SchemeDiff) -> String {
 fn row(metric: Metric, change: &Change) -> [String; 5] {
     let largest = change.old.estimate.mean.abs().max(change.new.estimate.mean.abs());
     let scale = Scale::of(metric.unit(), largest);
-    let side = |side: &crate::change::Side| words::estimate(&side.estimate, side.at_least, scale);
+    let side = |side: &crate::change::Side| format::estimate(&side.estimate, side.at_least, scale);
     let said = match change.comparison {
         Some(comparison) => sentence(metric, &comparison, change.regression),
         None => "no judgement".into(),
@@ -105,8 +105,8 @@ fn row(metric: Metric, change: &Change) -> [String; 5] {
 
 fn sentence(metric: Metric, comparison: &Comparison, regression: bool) -> String {
     let words = match comparison.verdict {
-        Verdict::TooFew => words::extent(metric, comparison),
-        _ => words::verdict(metric, comparison),
+        Verdict::TooFew => format::extent(metric, comparison),
+        _ => format::verdict(metric, comparison),
     };
     if regression { format!("{words}  REGRESSION") } else { words }
 }

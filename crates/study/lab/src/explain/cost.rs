@@ -2,15 +2,14 @@
 
 use super::survey::{Load, Survey, Way};
 use super::{several, span};
-use crate::build;
-use crate::metrics::Unit;
-use crate::output::words::Scale;
+use crate::output::format::Scale;
 use crate::run::Jobs;
-use crate::scenario::{Scenario, SchemeSpec};
 use crate::usage;
 use slotline_net::time::Time;
 use slotline_net::transport::Transport;
 use slotline_net::workload::{Carrier, Conn};
+use slotline_scenario::metric::Unit;
+use slotline_scenario::{Scenario, SchemeSpec};
 use slotline_schemes::ControlSpec;
 use std::path::Path;
 
@@ -169,7 +168,7 @@ fn rough(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Count if value >= 1e9 => format!("{} billion", short(rounded / 1e9)),
         Unit::Count if value >= 1e6 => format!("{} million", short(rounded / 1e6)),
-        Unit::Count => crate::output::words::grouped(rounded as u64),
+        Unit::Count => crate::output::format::grouped(rounded as u64),
         unit => {
             let scale = Scale::of(unit, rounded);
             scale.with(short(rounded / scale.factor))
@@ -193,7 +192,7 @@ fn samples(survey: &Survey<'_>) -> f64 {
         _ => measure
             .ports
             .iter()
-            .flat_map(|name| build::switch_ports_named(&survey.graph, name))
+            .flat_map(|name| slotline_scenario::port_names::switch_ports_named(&survey.graph, name))
             .count(),
     };
     survey.lasts().as_secs_f64() / sample.as_secs_f64() * ports as f64

@@ -4,12 +4,12 @@ use super::schemes::slowest;
 use super::survey::{Survey, size};
 use super::traffic::offered;
 use super::{several, span};
-use crate::scenario::{EndWhen, SchemeSpec};
-use slotline_net::aqm::spec::Policy;
+use slotline_net::aqm::spec::{EcnSpec, Policy};
 use slotline_net::time::Time;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::{Carrier, WorkloadSpec};
+use slotline_scenario::{EndWhen, SchemeSpec};
 use slotline_schemes::ControlSpec;
 
 pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
@@ -119,7 +119,7 @@ fn shallow(scheme: &SchemeSpec, product: Bytes, packet: Bytes) -> Option<String>
 
 /// DCTCP's threshold should be above a seventh of the product (RFC 8257, section 3.1 of the paper).
 fn early(scheme: &SchemeSpec, product: Bytes, rate: Rate, trip: Time) -> Option<String> {
-    let Policy::Ecn { threshold, .. } = scheme.queue.policy else { return None };
+    let Policy::Ecn(EcnSpec { threshold, .. }) = scheme.queue.policy else { return None };
     (threshold.0 < product.0 / 7).then(|| {
         format!(
             "marks above {} come too early for {} and a round trip of {}: DCTCP's authors ask for more \

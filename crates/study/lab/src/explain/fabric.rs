@@ -2,8 +2,8 @@
 
 use super::survey::{Survey, rate};
 use super::{several, span};
-use crate::metrics::Unit;
-use crate::output::words::quantity;
+use crate::output::format::quantity;
+use slotline_scenario::metric::Unit;
 use std::collections::BTreeMap;
 
 pub(super) fn sentences(survey: &Survey<'_>, fabric: &str) -> Vec<String> {

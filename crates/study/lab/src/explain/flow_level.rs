@@ -2,11 +2,11 @@
 
 use super::several;
 use super::survey::Survey;
-use crate::metrics::Unit;
-use crate::output::words::quantity;
-use crate::scenario::{EngineSpec, RatesSpec};
+use crate::output::format::quantity;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
+use slotline_scenario::metric::Unit;
+use slotline_scenario::{EngineSpec, RatesSpec};
 
 /// Which engine it is, unless it is the usual one.
 pub(super) fn sentences(engine: &EngineSpec) -> Vec<String> {

@@ -15,11 +15,11 @@ mod traffic;
 
 pub use cost::{Estimate, calibrate};
 
-use crate::catalogue::Kind;
-use crate::metrics::Unit;
-use crate::output::words::quantity;
-use crate::scenario::{EndWhen, EventKind, EventSpec, Loaded, Scenario, ScenarioError};
+use crate::output::format::quantity;
 use slotline_net::time::Time;
+use slotline_scenario::catalogue::Kind;
+use slotline_scenario::metric::Unit;
+use slotline_scenario::{EndWhen, EventKind, EventSpec, Loaded, Scenario, ScenarioError};
 use std::fmt;
 use survey::Survey;
 
@@ -77,7 +77,7 @@ fn span(time: Time) -> String {
 /// `n` of something: `1 run`, `3 runs`.
 fn several(n: u64, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", crate::output::words::grouped(n))
+    format!("{} {what}{plural}", crate::output::format::grouped(n))
 }
 
 /// What is not as it would be by default, as in a scenario: `load = 0.6, until = "50ms"`.

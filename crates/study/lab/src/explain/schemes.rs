@@ -2,11 +2,11 @@
 
 use super::survey::{Survey, size};
 use super::{about, settings, span};
-use crate::build::{bump_ports, limiter_ports};
-use crate::catalogue::Kind;
-use crate::scenario::SchemeSpec;
-use slotline_net::aqm::spec::{Policy, QueueSpec};
+use slotline_net::aqm::spec::QueueSpec;
 use slotline_net::units::{Bytes, Rate};
+use slotline_scenario::SchemeSpec;
+use slotline_scenario::catalogue::Kind;
+use slotline_scenario::port_names::{bump_ports, limiter_ports};
 
 pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
     let one = |(at, scheme): (usize, &SchemeSpec)| scheme_in_words(survey, at, scheme);
@@ -120,10 +120,6 @@ pub(super) fn slowest(survey: &Survey<'_>) -> Rate {
     switches.map(|way| way.lane.rate).min().unwrap_or(Rate(1))
 }
 
-fn chosen(ecn: bool) -> &'static str {
-    if ecn { "marks" } else { "drops" }
-}
-
 fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
     let rate = slowest(survey);
     let room = |bytes: Bytes| {
@@ -136,42 +132,7 @@ fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
         )
     };
     let limit = format!("{} of room per port", room(queue.limit));
-    let policy = match &queue.policy {
-        Policy::DropTail => format!("drop-tail, {limit}"),
-        Policy::Ecn { threshold, drop_non_ect } => {
-            let others = if *drop_non_ect { ", or dropped where they cannot be" } else { "" };
-            format!("packets that find more than {} are marked{others}; {limit}", room(*threshold))
-        }
-        Policy::Red(red) => format!(
-            "random early {} from an average of {} on, with a chance of {} at {}; {limit}",
-            if red.ecn { "marks" } else { "drops" },
-            room(red.min),
-            red.max_p,
-            room(red.max)
-        ),
-        Policy::Codel(codel) => format!(
-            "{} once packets wait longer than {} for {}; {limit}",
-            chosen(codel.ecn),
-            codel.target,
-            codel.interval
-        ),
-        Policy::Pie(pie) => {
-            format!("{} by chance, for a wait of {}; {limit}", chosen(pie.ecn), pie.target)
-        }
-        Policy::Avq(avq) => format!(
-            "{} of what overflows a virtual queue of {}, for a use of {}; {limit}",
-            chosen(avq.ecn),
-            room(avq.size),
-            avq.utilisation
-        ),
-        Policy::Qcn(qcn) => {
-            format!("senders are told when there is more than {}; {limit}", room(qcn.equilibrium))
-        }
-        Policy::Object(object) => format!(
-            "by the program in {}, with at most {} instructions for a packet; {limit}",
-            object.file, object.instructions
-        ),
-    };
+    let policy = format!("{}; {limit}", queue.policy.describe(&room));
     let shared = queue.shared.map_or(String::new(), |shared| {
         format!("; one buffer of {} for all ports of a switch", size(shared.total.0 as f64))
     });

@@ -1,9 +1,7 @@
 //! What a scenario amounts to: its graph, the first seed's traffic, and which links that loads.
 
 use crate::build::traffic;
-use crate::metrics::Unit;
-use crate::output::words::quantity;
-use crate::scenario::{EndWhen, Loaded, Scenario};
+use crate::output::format::quantity;
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::pair_entropy;
@@ -13,6 +11,8 @@ use slotline_net::topology::{Graph, Lane, NodeKind, Wiring};
 use slotline_net::transport::Transport;
 use slotline_net::units::Rate;
 use slotline_net::workload::{Carrier, Conn, Start, Traffic, WorkloadSpec};
+use slotline_scenario::metric::Unit;
+use slotline_scenario::{EndWhen, Loaded, Scenario};
 
 /// A scenario, built and looked at.
 pub(super) struct Survey<'a> {

@@ -2,9 +2,9 @@
 
 use super::span;
 use super::survey::Survey;
-use crate::scenario::SchemeSpec;
 use slotline_net::topology::NodeKind;
 use slotline_net::units::{Bytes, Rate};
+use slotline_scenario::SchemeSpec;
 use slotline_schemes::ControlSpec;
 use slotline_tdma::TdmaSpec;
 use slotline_tdma::options::Controllers;

@@ -2,9 +2,9 @@
 
 use super::survey::{Survey, size};
 use super::{about, settings, several, span};
-use crate::catalogue::Kind;
 use slotline_net::time::Time;
 use slotline_net::workload::{Carrier, Flow, Role};
+use slotline_scenario::catalogue::Kind;
 
 pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
     let groups = 0..survey.scenario.workload.len() as u16;

@@ -1,13 +1,13 @@
 //! Which flows are worth following.
 
-use crate::build::ports_named;
 use crate::collect::Scene;
 use crate::record::{FlowRow, RunRecord};
-use crate::scenario::MeasureSpec;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Plan;
 use slotline_net::rng::mix64;
 use slotline_net::time::Time;
+use slotline_scenario::MeasureSpec;
+use slotline_scenario::port_names::ports_named;
 use slotline_sim::Follow;
 use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 
 use crate::record::{Part, RunRecord, Step, WhyRow};
 use crate::run::Jobs;
-use crate::scenario::Scenario;
 use proptest::prelude::*;
+use slotline_scenario::Scenario;
 use std::path::Path;
 
 const SCHEMES: [(&str, &str); 5] = [

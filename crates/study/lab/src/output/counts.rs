@@ -1,8 +1,8 @@
 //! The few counts of a central scheme that are worth a line on the screen; the table `control` has all.
 
-use super::words::{grouped, quantity};
-use crate::metrics::Unit;
+use super::format::{grouped, quantity};
 use crate::summary::{SchemeSummary, Summary};
+use slotline_scenario::metric::Unit;
 
 /// A count, and how it is told.
 struct Told {
@@ -119,11 +119,11 @@ fn shown(unit: Unit, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::tests::fake;
+    use crate::record::RunSet;
 
     #[test]
     fn few_counts_are_told_in_units_for_people() {
-        let mut summary = Summary::of(&fake(1));
+        let mut summary = Summary::of(&RunSet::example(1));
         assert!(told(&summary).is_empty());
         let count = |name: &str, mean: f64| (name.to_string(), mean);
         summary.schemes[0].control = vec![
@@ -153,7 +153,7 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), TOLD.len());
-        let mut summary = Summary::of(&fake(1));
+        let mut summary = Summary::of(&RunSet::example(1));
         summary.schemes[0].control = names.iter().map(|name| (name.to_string(), 7.0)).collect();
         let said = told(&summary)[0].replace(" of 7 ", " ");
         assert_eq!(said.matches(" 7 ").count(), MOST, "{said}");

@@ -1,9 +1,9 @@
 //! `runs.json`: what the tables of a result lack to be read back, and what they must be.
 
-use crate::metrics::Metric;
 use crate::record::{Conservation, EngineStats, NEVER, RunRecord, RunSet, Window};
 use serde::{Deserialize, Serialize};
 use slotline_net::node::DropReason;
+use slotline_scenario::metric::Metric;
 use std::collections::BTreeMap;
 
 /// Number of the form of results that this program writes and reads. It changes with every table, column
@@ -147,7 +147,7 @@ impl Run {
     fn of(run: &RunRecord) -> Run {
         let (engine, census) = (&run.engine, &run.census);
         let dropped = |reason: DropReason| (reason.name().into(), census.dropped[reason as usize]);
-        let rows = |table: &&dyn super::tables::AnyTable| {
+        let rows = |table: &&dyn slotline_tables::tables::AnyTable| {
             let rows = table.len(run);
             (rows > 0).then(|| (table.name().to_string(), rows))
         };
@@ -172,7 +172,7 @@ impl Run {
             delivered: census.delivered,
             dropped: DropReason::ALL.into_iter().map(dropped).collect(),
             in_flight: census.in_flight,
-            rows: super::tables::ALL.iter().filter_map(rows).collect(),
+            rows: slotline_tables::tables::ALL.iter().filter_map(rows).collect(),
             captures: run.captures.iter().map(capture).collect(),
         }
     }

@@ -6,9 +6,9 @@
 //! what a failing machine spoils is noticed by the checksums.
 
 use super::{OutputError, Place, read, written};
+use crate::output::lock;
 use crate::record::{RunRecord, RunSet};
-use crate::summary::fingerprint;
-use crate::sweep::lock;
+use slotline_scenario::fingerprint;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

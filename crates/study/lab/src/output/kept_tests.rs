@@ -1,10 +1,10 @@
 //! What a killed process leaves is found once, as it was; what is damaged or another's is done again.
 
-use super::super::{fake, scratch};
+use super::super::scratch;
 use super::*;
 
 fn plan() -> RunSet {
-    RunSet { runs: vec![], ..fake(3) }
+    RunSet { runs: vec![], ..RunSet::example(3) }
 }
 
 fn claim(root: &Path) -> Place {
@@ -14,7 +14,8 @@ fn claim(root: &Path) -> Place {
 
 /// The first `n` runs, each of which took its time.
 fn runs(n: usize) -> Vec<RunRecord> {
-    let mut runs: Vec<RunRecord> = fake(3).in_order().into_iter().take(n).cloned().collect();
+    let mut runs: Vec<RunRecord> =
+        RunSet::example(3).in_order().into_iter().take(n).cloned().collect();
     runs.iter_mut().for_each(|run| run.engine.wall_s = 1.0);
     runs
 }
@@ -74,8 +75,8 @@ fn what_a_killed_process_left_is_found_once() {
     let place = claim(&root);
     let left = place.left(&plan());
     assert_eq!(left.runs.len(), 4);
-    let whole = fake(3);
-    let written = place.write(&whole, &crate::summary::Summary::of(&whole), false).unwrap();
+    let whole = RunSet::example(3);
+    let written = place.write(&whole, &crate::summary::Summary::of(&whole), false, &[]).unwrap();
     assert_eq!(entries(&root), std::slice::from_ref(&written.folder), "nothing is left behind");
     assert!(entries(&written.folder).iter().all(|path| path.is_file()), "nor inside");
     fs::remove_dir_all(root).unwrap();

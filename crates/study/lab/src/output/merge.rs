@@ -48,7 +48,9 @@ pub enum MergeError {
 
 /// A window in words.
 pub(crate) fn span(window: Window) -> String {
-    let time = |ps: u64| super::words::quantity(crate::metrics::Unit::Seconds, ps as f64 / 1e12);
+    let time = |ps: u64| {
+        super::format::quantity(slotline_scenario::metric::Unit::Seconds, ps as f64 / 1e12)
+    };
     match window {
         Window::ALL => "in the whole run".into(),
         Window { from_ps, until_ps: u64::MAX } => format!("from {} on", time(from_ps)),
@@ -203,11 +205,10 @@ fn apart((label, first): &Labelled, (other, second): &Labelled) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::tests::fake;
     use crate::summary::Summary;
 
     fn part(label: &str, change: impl Fn(&mut RunSet)) -> Labelled {
-        let mut set = fake(3);
+        let mut set = RunSet::example(3);
         change(&mut set);
         (label.into(), Stored { id: label.into(), version: "0.1.0".into(), set })
     }
@@ -224,10 +225,10 @@ mod tests {
         let merged = merged.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(merged.schemes, ["tcp", "dctcp"]);
         assert!(merged.complete() && merged.runs.len() == 6 && merged.seeds == [1, 2, 3]);
-        assert_eq!((merged.workloads.len(), &*merged.scenario), (1, &*fake(1).scenario));
+        assert_eq!((merged.workloads.len(), &*merged.scenario), (1, &*RunSet::example(1).scenario));
         assert!(merged.description.contains("same scenario and version"), "{}", merged.description);
         // The same numbers as side by side in one scenario.
-        let (summary, whole) = (Summary::of(&merged), Summary::of(&fake(3)));
+        let (summary, whole) = (Summary::of(&merged), Summary::of(&RunSet::example(3)));
         assert_eq!(summary.schemes[1].cells[0], whole.schemes[1].cells[0]);
     }
 

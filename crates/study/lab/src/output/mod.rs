@@ -1,37 +1,28 @@
-//! Results on disk and on screen.
+//! Results on disk and on screen. Pages that show a result are made by others: see [`PageFile`].
 
 mod counts;
-mod csv;
 pub mod differences;
-mod estimates;
-mod faults;
+pub mod faults;
+pub mod format;
 mod index;
 mod kept;
-mod limits;
+pub mod lock;
 pub mod merge;
-mod parquet_read;
-mod parquet_write;
 pub mod read;
-pub mod report;
 mod stopped;
 mod summary_json;
-pub mod table;
-mod tables;
-mod tables_story;
 pub mod terminal;
-mod voqs;
 pub mod why;
-pub mod words;
 mod written;
 
 pub use kept::Left;
 pub(crate) use kept::has_runs;
-pub(crate) use tables::FLOWS;
-pub use written::{CSV_ROWS, Written};
+pub use written::{CSV_ROWS, PageFile, Written};
 
+use crate::output::lock::holder;
 use crate::record::RunSet;
-use crate::summary::{Summary, fingerprint};
-use crate::sweep::lock::holder;
+use crate::summary::Summary;
+use slotline_scenario::fingerprint;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -119,29 +110,31 @@ impl Place {
         &self.folder
     }
     /// Writes all files of `set`, whose summary is `summary`, and gives them their name. Tables of more
-    /// than [`CSV_ROWS`] rows are written as CSV only where `all_csv`.
+    /// than [`CSV_ROWS`] rows are written as CSV only where `all_csv`; `pages` are written too.
     pub fn write(
         mut self,
         set: &RunSet,
         summary: &Summary,
         all_csv: bool,
+        pages: &[PageFile],
     ) -> Result<Written, OutputError> {
         let rows = if all_csv { usize::MAX } else { CSV_ROWS };
-        let written = self.fill(set, summary, rows);
+        let written = self.fill((set, summary), rows, pages);
         self.leaves = written.is_err() && !self.folder.exists();
         Ok(Written { folder: self.folder.clone(), left_out: written? })
     }
     fn fill(
         &self,
-        set: &RunSet,
-        summary: &Summary,
+        content: (&RunSet, &Summary),
         csv_rows: usize,
+        pages: &[PageFile],
     ) -> Result<Vec<(String, usize)>, OutputError> {
         let whole = self.draft.join(WHOLE);
         // A process of the same number may have left a half.
         drop(fs::remove_dir_all(&whole));
         fs::create_dir(&whole).map_err(at(&whole))?;
-        let left_out = written::write(&whole, &self.folder, &self.id, (set, summary), csv_rows)?;
+        let names = (self.folder.as_path(), self.id.as_str());
+        let left_out = written::write(&whole, names, content, csv_rows, pages)?;
         self.publish(&whole)?;
         Ok(left_out)
     }
@@ -178,10 +171,15 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> OutputError {
     move |error| OutputError::Io { path, error }
 }
 
-/// Claims a place below `root` and writes `set` there, in one go.
-pub fn write(set: &RunSet, root: &Path, force: bool) -> Result<PathBuf, OutputError> {
+/// Claims a place below `root` and writes `set` there, with `pages`, in one go.
+pub fn write(
+    set: &RunSet,
+    root: &Path,
+    force: bool,
+    pages: &[PageFile],
+) -> Result<PathBuf, OutputError> {
     let place = Place::claim(root, &set.name, &set.scenario, force)?;
-    Ok(place.write(set, &Summary::of(set), true)?.folder)
+    Ok(place.write(set, &Summary::of(set), true, pages)?.folder)
 }
 
 #[cfg(test)]
@@ -189,4 +187,4 @@ mod read_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub(crate) use tests::{fake, scratch};
+pub(crate) use tests::scratch;

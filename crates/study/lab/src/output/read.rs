@@ -1,17 +1,14 @@
 //! A result folder, read back.
 
-use super::estimates::ESTIMATES;
-use super::faults::FAULTS;
 use super::index::{self, CaptureNote, Head, Index, Note, Run};
-use super::limits::LIMITS;
-use super::stopped::STOPPED;
-use super::table::Table;
-use super::tables::{CONTROL, FLOWS, PORTS, SAMPLES};
-use super::tables_story::{CAPTURES, CapturedRow, SCHEDULE, SEQUENCE, WHY};
-use super::voqs::VOQS;
 use super::written::checksum;
 use crate::record::{Capture, CapturedPacket, RunRecord, RunSet};
 use bytes::Bytes;
+use slotline_tables::table::Table;
+use slotline_tables::tables::{
+    CAPTURES, CONTROL, CapturedRow, ESTIMATES, FAULTS, FLOWS, LIMITS, PORTS, SAMPLES, SCHEDULE,
+    SEQUENCE, STOPPED, VOQS, WHY,
+};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -160,8 +157,8 @@ fn table<R: Clone + Send + Sync, T>(
     runs: &mut [T],
     put: impl Fn(&mut T, Vec<R>),
 ) -> Result<(), ReadError> {
-    let name = format!("{}.parquet", table.name);
-    let wanted: Vec<usize> = index.runs.iter().map(|run: &Run| run.rows(table.name)).collect();
+    let name = format!("{}.parquet", table.name());
+    let wanted: Vec<usize> = index.runs.iter().map(|run: &Run| run.rows(table.name())).collect();
     let path = folder.join(&name);
     match file(folder, index, &name)? {
         Some(bytes) => {

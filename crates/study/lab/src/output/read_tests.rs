@@ -1,9 +1,8 @@
 //! What is written is read back the same, and what was damaged since is refused, never trusted.
 
 use super::read::{ReadError, open, read};
-use super::tests::{fake, scratch};
+use super::tests::scratch;
 use super::{index, written};
-use crate::metrics::Metric;
 use crate::record::{
     Capture, CapturedPacket, Conservation, ControlRow, EngineStats, EstimateRow, FaultRow, FlowRow,
     LimitRow, NEVER, PortRow, RunRecord, RunSet, SampleRow, ScheduleRow, SequenceRow, Step,
@@ -12,6 +11,7 @@ use crate::record::{
 use proptest::prelude::*;
 use slotline_net::frame::{Circuits, Kind, Packet, Span};
 use slotline_net::id::HostId;
+use slotline_scenario::metric::Metric;
 use std::fs;
 use std::path::Path;
 
@@ -260,7 +260,7 @@ fn stored(name: &str, set: &RunSet) -> std::path::PathBuf {
 
 #[test]
 fn several_row_groups_of_a_run_are_put_together() {
-    let mut set = fake(2);
+    let mut set = RunSet::example(2);
     let flow = |flow: u32| FlowRow { flow, bytes: u64::from(flow) * 3, ..FlowRow::default() };
     set.runs[1].flows = (0..300_000).map(flow).collect();
     set.runs[3].flows = (0..131_072).map(flow).collect();
@@ -272,7 +272,7 @@ fn several_row_groups_of_a_run_are_put_together() {
 
 #[test]
 fn what_is_no_result_is_told_apart_from_what_another_version_wrote() {
-    let set = fake(1);
+    let set = RunSet::example(1);
     let folder = stored("versions", &set);
     let nowhere = read(Path::new("/no/such/folder")).unwrap_err();
     assert!(matches!(nowhere, ReadError::NotAResult(_)), "{nowhere}");
@@ -294,7 +294,7 @@ fn what_is_no_result_is_told_apart_from_what_another_version_wrote() {
 
 #[test]
 fn damage_names_its_file() {
-    let folder = stored("damage", &fake(2));
+    let folder = stored("damage", &RunSet::example(2));
     let file = folder.join("flows.parquet");
     let whole = fs::read(&file).unwrap();
     let said = |content: &[u8]| {
@@ -315,7 +315,7 @@ fn damage_names_its_file() {
 /// sense, another content. Never a panic, never the old content from a changed table.
 #[test]
 fn no_mutation_makes_it_panic() {
-    let set = fake(1);
+    let set = RunSet::example(1);
     let folder = stored("mutation", &set);
     let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
     assert!(names.len() >= 5, "{names:?}");
@@ -342,7 +342,7 @@ fn no_mutation_makes_it_panic() {
 /// Where the checksum was made to fit as well, the tables themselves are still looked at.
 #[test]
 fn tables_that_do_not_fit_are_refused() {
-    let (set, other) = (fake(1), fake(2));
+    let (set, other) = (RunSet::example(1), RunSet::example(2));
     let folder = stored("swap", &set);
     let foreign = stored("swap-other", &other);
     let file = folder.join(index::FILE);

@@ -1,50 +1,11 @@
-//! Queues that went on without their discipline: as a table of the result, and on the terminal.
+//! Queues that went on without their discipline, on the terminal.
 
-use super::table::{Cell, Column, Table, fit, set};
-use super::tables::{field, node, port, scheme, seed};
-use super::words::{grouped, quantity};
-use crate::metrics::Unit;
+use super::format::{grouped, quantity};
 use crate::record::{NEVER, RunRecord, RunSet, StoppedRow};
-use std::borrow::Cow;
+use slotline_scenario::metric::Unit;
 
 /// Queues that are told on the terminal, at most.
 const TOLD: usize = 3;
-
-/// One row per queue.
-pub static STOPPED: Table<StoppedRow> = Table {
-    name: "stopped",
-    meaning: "One row per queue whose discipline, a program of an object file, was stopped; the packets of \
-              that queue passed from then on.",
-    csv: true,
-    rows: |run| Cow::Borrowed(&run.stopped),
-    len: |run| run.stopped.len(),
-    blank: StoppedRow::default,
-    columns: &[
-        scheme(),
-        seed(),
-        field!("t_ps", Count, t_ps, "When it broke a rule."),
-        node(|e| Some(e.port)),
-        port(|e| Some(e.port)),
-        field!(
-            "bump",
-            Maybe,
-            bump,
-            "Of a virtual queue: number of its table at its switch; null for a queue of the switch itself."
-        ),
-        field!("class", Count, class, "Class of its packets; zero where all share one queue."),
-        field!("unjudged", Count, unjudged, "Packets that passed unjudged, that one included."),
-        Column {
-            name: "why",
-            meaning: "The rule that it broke.",
-            cell: Cell::Text(|e| &e.why, |e, v| set(&mut e.why, Some(v.into()))),
-        },
-        Column {
-            name: "port_index",
-            meaning: super::tables::PORT_INDEX,
-            cell: Cell::Count(|e| e.port as u64, |e, v| fit(&mut e.port, v)),
-        },
-    ],
-};
 
 /// A sentence for each of the first queues, and how many more there are.
 pub fn told(set: &RunSet) -> Vec<String> {
@@ -75,11 +36,10 @@ fn sentence(run: &RunRecord, one: &StoppedRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::tests::fake;
 
     #[test]
     fn stopped_programs_are_told_by_place_time_and_cause() {
-        let mut set = fake(1);
+        let mut set = RunSet::example(1);
         assert_eq!(told(&set), [""; 0]);
         let why = String::from("it ran for more instructions than allowed");
         let row = StoppedRow { t_ps: 2_500_000, unjudged: 12_000, why, ..StoppedRow::default() };

@@ -75,7 +75,7 @@ fn scheme<'a>(scheme: &'a SchemeSummary, summary: &Summary) -> Scheme<'a> {
 
 fn metrics<'a>(scheme: &SchemeSummary, summary: &Summary) -> Ordered<'a, Value> {
     let pairs = summary.metrics.iter().zip(&scheme.cells);
-    let entry = |(metric, cell): (&crate::metrics::Metric, &Option<Cell>)| {
+    let entry = |(metric, cell): (&slotline_scenario::metric::Metric, &Option<Cell>)| {
         Some((metric.key(), value(metric.unit().symbol(), cell.as_ref()?)))
     };
     Ordered(pairs.filter_map(entry).collect())

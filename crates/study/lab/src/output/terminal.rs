@@ -1,11 +1,11 @@
 //! The answer on the screen: a table of schemes and metrics, then a verdict on each.
 
-use crate::metrics::Metric;
-use crate::output::words::{self, Scale};
+use crate::output::format::{self, Scale};
 use crate::output::{counts, faults, stopped};
 use crate::record::RunSet;
 use crate::statistics::{Comparison, Verdict};
 use crate::summary::{Cell, EngineTotal, Summary};
+use slotline_scenario::metric::Metric;
 use std::fmt::Write;
 
 /// The table, the verdicts and what must be known about them, for a screen `width` columns wide.
@@ -54,7 +54,7 @@ fn scale(summary: &Summary, metric: Metric) -> Scale {
 }
 
 fn shown(cell: Option<&Cell>, scale: Scale) -> String {
-    cell.map_or("-".into(), |cell| words::estimate(&cell.estimate, cell.at_least, scale))
+    cell.map_or("-".into(), |cell| format::estimate(&cell.estimate, cell.at_least, scale))
 }
 
 /// As many scheme columns beside each other as fit; names and units are repeated in each block.
@@ -106,8 +106,8 @@ fn verdicts(summary: &Summary, metrics: &[Metric], seeds: usize, width: usize) -
         for (metric, comparison) in apart {
             let name = padded(metric.title(), names, false);
             let sentence = match comparison.verdict {
-                Verdict::TooFew => words::extent(metric, &comparison),
-                _ => words::verdict(metric, &comparison),
+                Verdict::TooFew => format::extent(metric, &comparison),
+                _ => format::verdict(metric, &comparison),
             };
             out += &wrapped(&format!("  {name}  {sentence}"), width, names + 4);
         }
@@ -130,7 +130,7 @@ fn together(alike: &[(Metric, Comparison)], width: usize) -> String {
 /// What must be known about the numbers, and why they can be trusted: a line each.
 fn notes(set: &RunSet, summary: &Summary, width: usize) -> String {
     let known = remarks(set, summary);
-    let trust = words::engine(&EngineTotal::of(&set.in_order()), set.runs.len());
+    let trust = format::engine(&EngineTotal::of(&set.in_order()), set.runs.len());
     let lines = |lines: &[String]| lines.iter().map(|l| wrapped(l, width, 2)).collect::<String>();
     let gap = if known.is_empty() { "" } else { "\n" };
     lines(&known) + gap + &lines(&trust)
@@ -142,7 +142,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
         let planned = set.schemes.len() * set.seeds.len();
         out.push(format!("Incomplete: {} of {planned} runs were done.", set.runs.len()));
     }
-    out.extend(words::explanations(&summary.shown(set, &Metric::USUAL)).map(str::to_string));
+    out.extend(format::explanations(&summary.shown(set, &Metric::USUAL)).map(str::to_string));
     let zero: Vec<&str> = summary.zero(set, &Metric::USUAL).iter().map(|m| m.title()).collect();
     if !zero.is_empty() {
         out.push(format!("Zero in every run: {}.", zero.join(", ")));
@@ -202,11 +202,10 @@ pub(crate) fn text_width(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::tests::fake;
 
     #[test]
     fn the_whole_answer() {
-        let shown = table(&fake(3), 100);
+        let shown = table(&RunSet::example(3), 100);
         let expected = include_str!("../../tests/golden/terminal.txt");
         assert_eq!(shown, expected, "got:\n{shown}");
     }
@@ -214,7 +213,7 @@ mod tests {
     #[test]
     fn narrow_screens_are_respected() {
         for width in [50, 64, 80] {
-            for line in table(&fake(3), width).lines().skip(1) {
+            for line in table(&RunSet::example(3), width).lines().skip(1) {
                 assert!(text_width(line) <= width, "{width}: {line}");
             }
         }
@@ -222,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_single_seed_is_no_verdict() {
-        let shown = table(&fake(1), 100);
+        let shown = table(&RunSet::example(1), 100);
         let said = shown.split("dctcp against").nth(1).unwrap_or_default();
         assert!(said.starts_with(" tcp, one seed, so that it may be chance:\n"), "{said}");
         assert!(said.contains("% lower\n") && !said.contains("better"), "{said}");
@@ -230,7 +229,7 @@ mod tests {
 
     #[test]
     fn an_interrupted_comparison_says_so() {
-        let mut set = fake(3);
+        let mut set = RunSet::example(3);
         set.runs.truncate(4);
         assert!(table(&set, 100).contains("Incomplete: 4 of 9 runs were done."));
     }

@@ -1,8 +1,8 @@
 //! Where the time of a flow went, on the terminal.
 
-use super::words::quantity;
-use crate::metrics::Unit;
+use super::format::quantity;
 use crate::record::{FlowRow, Part, RunRecord, WhyRow};
+use slotline_scenario::metric::Unit;
 use std::fmt::Write;
 
 /// Characters of the longest bar.

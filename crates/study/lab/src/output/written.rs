@@ -1,11 +1,11 @@
 //! The files of a result, written side by side.
 
 use super::index::{self, Index, Note};
-use super::tables::{self, AnyTable};
-use super::{OutputError, at, report, summary_json};
+use super::{OutputError, at, summary_json};
 use crate::record::RunSet;
-use crate::side_by_side;
 use crate::summary::Summary;
+use slotline_tables::parallel;
+use slotline_tables::tables::{self, AnyTable};
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::Hasher;
@@ -25,6 +25,15 @@ pub struct Written {
     pub left_out: Vec<(String, usize)>,
 }
 
+/// A file of a result that shows it to people. It is not read back.
+#[derive(Clone, Copy, Debug)]
+pub struct PageFile {
+    /// The name of the file.
+    pub name: &'static str,
+    /// Makes its text from the short name of the result, its runs and their summary.
+    pub text: fn(&str, &RunSet, &Summary) -> String,
+}
+
 /// A file to be written.
 struct Planned<'a> {
     name: String,
@@ -40,19 +49,22 @@ pub(super) fn checksum(bytes: &[u8]) -> String {
     format!("{:016x}", XxHash64::oneshot(0, bytes))
 }
 
-/// Writes everything that `set` says to `folder`, which is there; in messages it is called `name`. Tables
-/// of more than `csv_rows` rows are not written as CSV; they are named in what is returned.
+/// Writes everything that `set` says to `folder`, which is there; in messages it is called `name`. `id` is
+/// the short name of the result. Tables of more than `csv_rows` rows are not written as CSV; they are named in what is returned.
 pub(super) fn write(
     folder: &Path,
-    name: &Path,
-    id: &str,
+    (name, id): (&Path, &str),
     (set, summary): (&RunSet, &Summary),
     csv_rows: usize,
+    pages: &[PageFile],
 ) -> Result<Vec<(String, usize)>, OutputError> {
+    let runs = &set.in_order();
     let mut files = read_back(set);
-    files.push(planned("report.html", false, |out| {
-        out.write_all(report::html(id, set, summary).as_bytes())
-    }));
+    for page in pages {
+        let fill =
+            |out: &mut (dyn Write + Send)| out.write_all((page.text)(id, set, summary).as_bytes());
+        files.push(planned(page.name, false, fill));
+    }
     files.push(planned("summary.json", false, |out| {
         out.write_all(summary_json::text(id, set, summary).as_bytes())
     }));
@@ -62,7 +74,7 @@ pub(super) fn write(
         tables::ALL.iter().filter(filled).partition(|table| rows(**table) <= csv_rows);
     let csv_name = |table: &dyn AnyTable| format!("{}.csv", table.name());
     for table in short {
-        files.push(planned(&csv_name(table), false, move |out| table.csv(set, out)));
+        files.push(planned(&csv_name(table), false, move |out| table.csv(runs, out)));
     }
     write_all(folder, name, id, set, files, true)?;
     Ok(long.into_iter().map(|table| (csv_name(table), rows(table))).collect())
@@ -77,7 +89,7 @@ pub(super) fn write_data(folder: &Path, id: &str, set: &RunSet) -> Result<(), Ou
 fn read_back(set: &RunSet) -> Vec<Planned<'_>> {
     let table = |table: &&'static dyn AnyTable| {
         let table = *table;
-        let fill = move |out: &mut (dyn Write + Send)| table.parquet(set, out);
+        let fill = move |out: &mut (dyn Write + Send)| table.parquet(&set.in_order(), out);
         planned(&format!("{}.parquet", table.name()), true, fill)
     };
     let mut files: Vec<Planned<'_>> =
@@ -109,7 +121,7 @@ fn write_all(
     files: Vec<Planned<'_>>,
     lasting: bool,
 ) -> Result<(), OutputError> {
-    let made = side_by_side::map(&files, |file| {
+    let made = parallel::map(&files, |file| {
         put(&folder.join(&file.name), &*file.fill, lasting).map_err(at(&name.join(&file.name)))
     });
     let mut notes = BTreeMap::new();

@@ -3,10 +3,6 @@
 //! A [`Study`] is the file; each of its points is a whole scenario, whose result has a folder of its own,
 //! named by content. Whoever runs points needs nothing else to know what is done already.
 
-mod figures;
-pub mod lock;
-pub mod page;
-mod page_table;
 pub mod part;
 pub mod plan;
 pub mod rows;

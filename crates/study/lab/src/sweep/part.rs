@@ -3,8 +3,8 @@
 use super::plan::{Parameter, Study};
 use super::rows::{Row, rows};
 use super::summary_file::SummaryFile;
-use crate::metrics::Metric;
 use serde::{Deserialize, Serialize};
+use slotline_scenario::metric::Metric;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

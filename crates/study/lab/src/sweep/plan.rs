@@ -1,12 +1,12 @@
 //! From the `sweep` table of a file to its points.
 
 use crate::output::run_id;
-use crate::scenario::document::Document;
-use crate::scenario::extends;
-use crate::scenario::keys::{KeyPath, Step};
-use crate::scenario::merge::Node;
-use crate::scenario::{Loaded, ScenarioError};
 use serde::{Deserialize, Serialize};
+use slotline_scenario::document::Document;
+use slotline_scenario::extends;
+use slotline_scenario::keys::{KeyPath, Step};
+use slotline_scenario::merge::Node;
+use slotline_scenario::{Loaded, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

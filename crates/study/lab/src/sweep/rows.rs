@@ -3,9 +3,10 @@
 use super::part::PointRecord;
 use super::plan::Parameter;
 use super::summary_file::{Against, MetricEntry, SchemeEntry, SummaryFile};
-use crate::metrics::{Measured, Metric};
+use crate::metrics::Measured;
 use crate::statistics::{Comparison, Estimate, Pair};
 use serde::Serialize;
+use slotline_scenario::metric::Metric;
 use std::collections::BTreeMap;
 
 /// One scheme under one setting.

@@ -1,8 +1,8 @@
 //! The folder of results as a sweep sees it: what is done, and what was left behind.
 
-use super::lock;
 use super::part::{Part, Sweep};
 use super::summary_file::SummaryFile;
+use crate::output::lock;
 use crate::output::{OutputError, has_runs};
 use std::fs;
 use std::io::{self, Write};
@@ -50,12 +50,12 @@ pub fn write_part(root: &Path, part: &Part) -> Result<PathBuf, OutputError> {
     Ok(folder)
 }
 
-/// Writes the tables of a sweep. Returns their folder.
-pub fn write_sweep(root: &Path, sweep: &Sweep) -> Result<PathBuf, OutputError> {
+/// Writes the tables of a sweep and the `page` that shows it. Returns their folder.
+pub fn write_sweep(root: &Path, sweep: &Sweep, page: &str) -> Result<PathBuf, OutputError> {
     let folder = folder(root, &sweep.sweep)?;
     replace(&folder.join("sweep.csv"), &sweep.csv())?;
     replace(&folder.join("sweep.vl.json"), &sweep.vega_lite())?;
-    replace(&folder.join("sweep.html"), &super::page::html(sweep))?;
+    replace(&folder.join("sweep.html"), page)?;
     replace(&folder.join("sweep.json"), &sweep.json())?;
     Ok(folder)
 }

@@ -1,8 +1,8 @@
 //! What `summary.json` of a point says, as far as tables need it.
 
-use crate::metrics::Metric;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use slotline_scenario::metric::Metric;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;

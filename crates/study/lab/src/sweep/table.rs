@@ -2,13 +2,13 @@
 
 use super::part::{Sweep, json_shown};
 use super::rows::{Row, of_rows};
-use crate::metrics::{Metric, Unit};
+use crate::output::format::{self, Scale};
 use crate::output::terminal::{padded, text_width};
-use crate::output::words::{self, Scale};
 use crate::statistics::Estimate;
 use serde_json::{Value, json};
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
+use slotline_scenario::metric::{Metric, Unit};
 
 /// What a value with a unit is in that unit's base: seconds, bytes, bits per second. Plain numbers are
 /// counts.
@@ -208,7 +208,7 @@ impl Sweep {
             let entry = entry?;
             let half = entry.ci_low.zip(entry.ci_high).map(|(low, high)| (high - low) / 2.0);
             let estimate = Estimate { mean: entry.mean?, half, n: entry.n };
-            Some(words::estimate(&estimate, entry.lower_bound, scale))
+            Some(format::estimate(&estimate, entry.lower_bound, scale))
         };
         let head = format!("{}{unit}", metric.title());
         std::iter::once(head)

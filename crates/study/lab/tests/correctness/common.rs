@@ -3,10 +3,10 @@
 use slotline_lab::build::{Assembly, build};
 use slotline_lab::record::{FlowRow, RunRecord};
 use slotline_lab::run::Jobs;
-use slotline_lab::scenario::{Loaded, Scenario};
 use slotline_net::node::Node;
 use slotline_net::node::host::FlowResult;
 use slotline_net::time::Time;
+use slotline_scenario::{Loaded, Scenario};
 use slotline_sim::{Network, Options, Outcome, Place, Watch, run};
 use std::path::Path;
 

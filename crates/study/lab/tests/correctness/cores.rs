@@ -4,10 +4,10 @@
 use crate::common::{assemble, fct_ps, load, mean, mean_fct_ms, records};
 use proptest::prelude::*;
 use slotline_lab::record::RunRecord;
-use slotline_lab::scenario::Scenario;
 use slotline_net::frame::Kind;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::time::Time;
+use slotline_scenario::Scenario;
 use slotline_sim::{Follow, Hop, Options, Watch, run};
 use std::path::Path;
 

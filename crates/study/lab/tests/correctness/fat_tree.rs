@@ -3,9 +3,9 @@
 
 use crate::common::records;
 use slotline_lab::record::RunRecord;
-use slotline_lab::scenario::Scenario;
 use slotline_net::node::DropReason;
 use slotline_net::time::Time;
+use slotline_scenario::Scenario;
 use std::path::Path;
 
 /// What leaves for hosts of datagrams at line rate from each host to one other, in percent.

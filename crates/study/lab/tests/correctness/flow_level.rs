@@ -2,9 +2,10 @@
 
 use crate::common::{load, mean_fct_ms, records};
 use slotline_lab::crosscheck::{Crosscheck, Sides};
-use slotline_lab::metrics::{Metric, PACKET_METRICS};
+use slotline_lab::metrics::measure;
 use slotline_lab::record::{RunRecord, Window};
-use slotline_lab::scenario::{Loaded, Scenario};
+use slotline_scenario::metric::{Metric, PACKET_METRICS};
+use slotline_scenario::{Loaded, Scenario};
 use std::path::Path;
 
 fn checked(loaded: &Loaded) -> Crosscheck {
@@ -157,10 +158,10 @@ fn what_is_about_packets_is_absent() {
     let run = &fluids("[measure]\nsample = \"100us\"")[0];
     assert!(run.engine.flow_level && run.census.holds() && run.census.sent > 1_000_000);
     for metric in PACKET_METRICS {
-        assert_eq!(metric.measure(run, Window::ALL), None, "{metric:?}");
+        assert_eq!(measure(metric, run, Window::ALL), None, "{metric:?}");
     }
-    assert!(Metric::FctMean.measure(run, Window::ALL).is_some());
-    assert!(Metric::SlowdownMean.measure(run, Window::ALL).is_some());
+    assert!(measure(Metric::FctMean, run, Window::ALL).is_some());
+    assert!(measure(Metric::SlowdownMean, run, Window::ALL).is_some());
     assert!(run.samples.iter().any(|sample| sample.tx_bytes > 0));
     assert_eq!(run.engine.digest, fluids("[measure]\nsample = \"100us\"")[0].engine.digest);
 }

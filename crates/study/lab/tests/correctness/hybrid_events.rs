@@ -1,10 +1,10 @@
 //! Hybrid fabrics whose links fail: what is on them is lost, the rest waits or takes what is left, and all are told.
 
 use crate::common::{assemble, load, records};
-use slotline_lab::scenario::Scenario;
 use slotline_net::frame::Kind;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::time::Time;
+use slotline_scenario::Scenario;
 use slotline_sim::{Follow, Hop, Options, Outcome, Watch, run};
 use std::path::Path;
 

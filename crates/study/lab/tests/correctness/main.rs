@@ -1,7 +1,6 @@
 //! Whether the simulator is right: held against closed forms, queueing theory, other simulators, and
 //! laws that hold in every network.
 
-mod brought;
 mod bumps;
 mod collectives;
 mod common;
@@ -16,6 +15,7 @@ mod flow_level;
 mod hedera;
 mod hybrid;
 mod hybrid_events;
+mod imported;
 mod invariants;
 mod lone_flow;
 mod nodes;

@@ -5,10 +5,10 @@ use crate::common::{load, records};
 use slotline_bump::object::{SECTION, wrap};
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Jobs;
-use slotline_lab::scenario::{Loaded, Scenario};
 use slotline_net::aqm::spec::Policy;
-use slotline_net::aqm::{Arrival, Discipline, Guest, Program, Seat, Verdict};
+use slotline_net::aqm::{Arrival, Discipline, Guest, Program, QueueParams, Verdict};
 use slotline_net::rng::Stream;
+use slotline_scenario::{Loaded, Scenario};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -112,13 +112,13 @@ impl Program for Native {
     fn source(&self) -> &[u8] {
         b"native"
     }
-    fn apart(&self) -> Arc<dyn Program> {
+    fn unshared(&self) -> Arc<dyn Program> {
         Arc::new(*self)
     }
-    fn discipline(&self, seat: Seat) -> Box<dyn Guest> {
+    fn discipline(&self, queue: QueueParams) -> Box<dyn Guest> {
         match self {
             Native::Dctcp => Box::new(Dctcp),
-            Native::Red => Box::new(Red { average: 0, rng: seat.rng }),
+            Native::Red => Box::new(Red { average: 0, rng: queue.rng }),
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::common::{assemble, drain, node, results};
 use crate::nodes::{Act, Arrival, Made, Sink, Source, bare};
 use proptest::prelude::*;
-use slotline_net::aqm::spec::{Policy, QueueSpec};
+use slotline_net::aqm::spec::{EcnSpec, Policy, QueueSpec};
 use slotline_net::frame::{CE, ECT, Kind, Packet};
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::notify::Senders;
@@ -235,7 +235,7 @@ proptest! {
             network.queues[SWITCH].fill(queue);
             if general {
                 let spec = QueueSpec {
-                    policy: Policy::Ecn { threshold, drop_non_ect: false },
+                    policy: Policy::Ecn(EcnSpec { threshold, drop_non_ect: false }),
                     limit,
                     ..QueueSpec::default()
                 };

@@ -1,0 +1,251 @@
+//! What the arbiter of Fastpass costs: demand intake, timeslot allocation and completion under random
+//! flows, and path selection on random matchings. CPU time of one thread.
+
+use crate::Row;
+use slotline_fastpass::{Allocator, PathSelector, Policy};
+use slotline_lab::usage;
+use slotline_net::rng::Stream;
+
+/// One case of the arbiter benchmark.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Case {
+    /// Timeslot allocation.
+    Allocate {
+        /// Endpoints, all sending.
+        endpoints: u32,
+        /// Slots asked for, over those that there are.
+        load: f64,
+        /// Slots per visit.
+        quantum: u32,
+    },
+    /// Path selection among 32 racks of 32 hosts.
+    Paths {
+        /// Paths between racks: each has room for `32 / paths` packets of a rack.
+        paths: u16,
+        /// The share of hosts that send.
+        load: f64,
+    },
+}
+
+/// How long a case runs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Length {
+    /// Batches before the measurement, for the queues to reach their usual length.
+    pub warm_up: u32,
+    /// Blocks of 64 batches (or 256 timeslots for paths) that are measured.
+    pub blocks: u32,
+}
+
+/// The length of `slotline bench arbiter`.
+pub const USUAL: Length = Length { warm_up: 3_072, blocks: 25 };
+
+/// Data of a timeslot in bits: a packet of 1,500 bytes.
+const SLOT_BITS: f64 = 12_000.0;
+/// Mean size of a flow in slots.
+const FLOW_SLOTS: f64 = 10.0;
+const BATCHES: u32 = 64;
+const MATCHINGS: usize = 256;
+const RACKS: u16 = 32;
+const RACK_HOSTS: u16 = 32;
+
+/// The cases of `slotline bench arbiter`.
+pub fn cases() -> Vec<Case> {
+    let allocate = [1, 4, 64].into_iter().flat_map(|quantum| {
+        let sizes = [256, 1_024, 2_048].into_iter();
+        sizes.flat_map(move |endpoints| {
+            [0.5, 0.9, 0.99].map(|load| Case::Allocate { endpoints, load, quantum })
+        })
+    });
+    let paths = [4, 32]
+        .into_iter()
+        .flat_map(|paths| [0.3, 0.5, 0.9, 0.99].map(|load| Case::Paths { paths, load }));
+    allocate.chain(paths).collect()
+}
+
+impl Case {
+    /// Runs the case in this thread.
+    pub fn run(&self, length: Length) -> Vec<Row> {
+        match *self {
+            Case::Allocate { endpoints, load, quantum } => {
+                let mut bench = Allocation::new(endpoints, load, quantum);
+                (0..length.warm_up.div_ceil(BATCHES)).for_each(|_| {
+                    bench.block();
+                });
+                let blocks: Vec<Block> = (0..length.blocks).map(|_| bench.block()).collect();
+                allocation_rows(self, &blocks, bench.arbiter.active_pairs())
+            }
+            Case::Paths { paths, load } => self.paths(paths, load, length),
+        }
+    }
+    fn paths(&self, paths: u16, load: f64, length: Length) -> Vec<Row> {
+        let mut stream = Stream::named(1, "bench.paths", u64::from(paths));
+        let slots: Vec<_> = (0..MATCHINGS).map(|_| matching(&mut stream, load)).collect();
+        let packets: usize = slots.iter().map(Vec::len).sum();
+        let mut selector =
+            PathSelector::new(RACKS, paths, RACK_HOSTS / paths).expect("these are few paths");
+        let mut out = Vec::new();
+        let mut block = || {
+            let began = usage::thread_cpu_s();
+            for slot in &slots {
+                selector.select(slot, &mut out).expect("these racks exist");
+                std::hint::black_box(&out);
+            }
+            (usage::thread_cpu_s() - began) * 1e9 / packets as f64
+        };
+        let mut each: Vec<f64> = (0..=length.blocks).map(|_| block()).skip(1).collect();
+        vec![self.row("paths", "per_packet", median(&mut each), "ns")]
+    }
+    fn row(&self, part: &str, name: &str, value: f64, unit: &str) -> Row {
+        let (scenario, scheme) = match self {
+            Case::Allocate { endpoints, load, quantum } => {
+                (format!("{endpoints} at {load}"), format!("quantum {quantum}"))
+            }
+            Case::Paths { paths, load } => (format!("32 x 32 at {load}"), format!("{paths} paths")),
+        };
+        Row {
+            name: format!("{part}/{name}"),
+            scenario,
+            scheme,
+            threads: 1,
+            value,
+            unit: unit.into(),
+        }
+    }
+}
+
+fn allocation_rows(case: &Case, blocks: &[Block], active: usize) -> Vec<Row> {
+    let mut each: Vec<f64> = blocks.iter().map(|block| block.cpu_ns / block.slots).collect();
+    let slot_ns = median(&mut each);
+    let granted: f64 = blocks.iter().map(|block| block.slots).sum();
+    let offered: f64 = blocks.iter().map(|block| block.capacity).sum();
+    vec![
+        case.row("allocate", "per_slot", slot_ns, "ns"),
+        case.row("allocate", "per_core", SLOT_BITS / slot_ns / 1e3, "Tbit/s"),
+        case.row("allocate", "utilisation", granted / offered, "of all slots"),
+        case.row("allocate", "active_pairs", active as f64, "pairs"),
+    ]
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// What one block of batches took.
+struct Block {
+    cpu_ns: f64,
+    /// Slots granted.
+    slots: f64,
+    /// Slots that there were.
+    capacity: f64,
+}
+
+/// An arbiter under load: flows arrive as a Poisson process, each between two endpoints drawn at random,
+/// their sizes in slots geometric (an exponential size in whole slots) with a mean of ten.
+struct Allocation {
+    arbiter: Allocator,
+    stream: Stream,
+    endpoints: u32,
+    /// Mean time between flows in batches.
+    gap: f64,
+    /// When the next flow arrives, from the next batch's start.
+    next: f64,
+}
+
+impl Allocation {
+    fn new(endpoints: u32, load: f64, quantum: u32) -> Allocation {
+        let arbiter = Allocator::new(endpoints as usize, Policy::MaxMin { quantum });
+        let gap = FLOW_SLOTS / (load * f64::from(endpoints) * 64.0);
+        Allocation {
+            arbiter: arbiter.expect("these are few endpoints"),
+            stream: Stream::named(1, "bench.arbiter", 0),
+            endpoints,
+            gap,
+            next: 0.0,
+        }
+    }
+    /// One block of batches. What arrives is drawn before the clock starts.
+    fn block(&mut self) -> Block {
+        let arrivals: Vec<_> = (0..BATCHES).map(|_| self.arrivals()).collect();
+        let asked: u64 = arrivals.iter().flatten().map(|flow| u64::from(flow.2)).sum();
+        let before = self.waiting();
+        let began = usage::thread_cpu_s();
+        for flows in &arrivals {
+            for &(src, dst, size) in flows {
+                self.arbiter.add_demand(src, dst, size).expect("these endpoints exist");
+            }
+            std::hint::black_box(self.arbiter.next_batch());
+        }
+        let cpu_ns = (usage::thread_cpu_s() - began) * 1e9;
+        let capacity = f64::from(self.endpoints) * f64::from(BATCHES * 64);
+        Block { cpu_ns, slots: (before + asked - self.waiting()) as f64, capacity }
+    }
+    /// Slots asked for and not yet granted.
+    fn waiting(&self) -> u64 {
+        self.arbiter.backlog().map(|(_, _, slots)| slots).sum()
+    }
+    /// The flows that arrive during one batch.
+    fn arrivals(&mut self) -> Vec<(u16, u16, u32)> {
+        let mut flows = Vec::new();
+        while self.next < 1.0 {
+            flows.push(self.flow());
+            self.next += self.stream.exponential(self.gap);
+        }
+        self.next -= 1.0;
+        flows
+    }
+    fn flow(&mut self) -> (u16, u16, u32) {
+        let src = self.stream.below(self.endpoints.into()) as u32;
+        let dst =
+            (src + 1 + self.stream.below(u64::from(self.endpoints) - 1) as u32) % self.endpoints;
+        // Rounding up an exponential size of this mean gives a mean of ten.
+        let mean = -1.0 / (1.0 - 1.0 / FLOW_SLOTS).ln();
+        (src as u16, dst as u16, self.stream.exponential(mean).ceil().max(1.0) as u32)
+    }
+}
+
+/// The flows that arrive in each of so many batches: source, destination, slots.
+pub(crate) fn arrivals(endpoints: u32, load: f64, batches: usize) -> Vec<Vec<(u16, u16, u32)>> {
+    let mut bench = Allocation::new(endpoints, load, 1);
+    (0..batches).map(|_| bench.arrivals()).collect()
+}
+
+/// The packets between racks of one timeslot: a random matching of the hosts, each sending with a
+/// probability of `load`.
+fn matching(stream: &mut Stream, load: f64) -> Vec<(u16, u16)> {
+    let mut to: Vec<u16> = (0..RACKS * RACK_HOSTS).collect();
+    stream.shuffle(&mut to);
+    let ends = (0..).zip(to).map(|(src, dst): (u16, u16)| (src / RACK_HOSTS, dst / RACK_HOSTS));
+    let mut packets: Vec<_> =
+        ends.filter(|(src, dst)| stream.unit() < load && src != dst).collect();
+    // An allocator's grants are in no order of sources.
+    stream.shuffle(&mut packets);
+    packets
+}
+
+/// What all cases measure.
+pub fn rows() -> Vec<Row> {
+    cases().iter().flat_map(|case| case.run(USUAL)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is asked for is granted, all of it in the long run.
+    #[test]
+    fn utilisation_follows_the_load() {
+        let case = Case::Allocate { endpoints: 64, load: 0.8, quantum: 1 };
+        let rows = case.run(Length { warm_up: 64, blocks: 8 });
+        let utilisation = rows.iter().find(|row| row.name == "allocate/utilisation").unwrap();
+        assert!((utilisation.value - 0.8).abs() < 0.03, "{rows:?}");
+        assert!(rows.iter().all(|row| row.value > 0.0), "{rows:?}");
+    }
+
+    #[test]
+    fn each_case_is_measured() {
+        let rows = Case::Paths { paths: 32, load: 0.9 }.run(Length { warm_up: 0, blocks: 1 });
+        assert!(rows[0].value > 0.0);
+        assert_eq!(cases().len(), 35);
+    }
+}

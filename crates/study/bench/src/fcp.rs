@@ -1,0 +1,372 @@
+//! What FCP costs an arbiter and its endpoints: demand parsed and counted, grants counted and sent, and
+//! how much of the network control takes. CPU time of one thread; the allocator and the path selector
+//! decide what is granted, outside the clock.
+
+use crate::Row;
+use slotline_fastpass::fcp::{
+    ArbiterEvent, ArbiterSession, Awards, Config, EndpointSession, Mail, hand_out, take_in,
+};
+use slotline_fastpass::wire::fcp::{self, Key};
+use slotline_fastpass::{Allocator, Choice, Grant, PathSelector, Policy, by_slot};
+use slotline_lab::usage;
+use slotline_net::rng::Stream;
+use slotline_net::time::Time;
+
+/// One case: endpoints at 10 Gbit/s, in racks of 32.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Case {
+    /// Endpoints, all sending.
+    pub endpoints: u16,
+    /// Slots asked for, over those that there are.
+    pub load: f64,
+    /// Paths between racks.
+    pub paths: u16,
+    /// How often an end may send in a batch of 64 slots.
+    pub bursts: u32,
+}
+
+/// How long a case runs, in blocks of 16 batches.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Length {
+    /// Before the measurement.
+    pub warm_up: u32,
+    /// Measured.
+    pub blocks: u32,
+}
+
+/// The length of `slotline bench arbiter`.
+pub const USUAL: Length = Length { warm_up: 16, blocks: 15 };
+
+/// Data of a timeslot in bits: a packet of 1,500 bytes.
+const SLOT_BITS: f64 = 12_000.0;
+/// Mean size of a flow in slots.
+const FLOW_SLOTS: f64 = 10.0;
+/// Slots of a batch.
+const SLOTS: u64 = 64;
+/// What a batch lasts at 10 Gbit/s.
+const BATCH: Time = Time::ns(1_200 * SLOTS);
+/// Batches of a block.
+const BLOCK: u32 = 16;
+const RACK_HOSTS: u16 = 32;
+/// IPv4 and UDP, Ethernet with its check sum, preamble and gap.
+const BELOW: usize = 28 + 18 + 20;
+
+/// The cases of `slotline bench arbiter`.
+pub fn cases() -> Vec<Case> {
+    let case = |endpoints, (load, paths, bursts)| Case { endpoints, load, paths, bursts };
+    let kinds = [(0.5, 1, 1), (0.9, 1, 1), (0.9, 1, 4), (0.9, 4, 1)];
+    let sizes = [256, 1_024, 2_048].into_iter();
+    sizes.flat_map(|endpoints| kinds.map(|kind| case(endpoints, kind))).collect()
+}
+
+impl Case {
+    /// Runs the case in this thread.
+    pub fn run(&self, length: Length) -> Vec<Row> {
+        let mut bench = Bench::new(self);
+        let mut measured = Measured { arbiters: bench.arbiters.clone(), ..Measured::default() };
+        let mut block = || {
+            let trace: Vec<Step> = (0..BLOCK).flat_map(|_| bench.batch()).collect();
+            measured.replay(&trace)
+        };
+        let all: Vec<Spent> = (0..length.warm_up + length.blocks).map(|_| block()).collect();
+        self.rows(&all[length.warm_up as usize..])
+    }
+    fn rows(&self, blocks: &[Spent]) -> Vec<Row> {
+        let median = |value: &dyn Fn(&Spent) -> f64| {
+            let mut values: Vec<f64> = blocks.iter().map(value).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            values[values.len() / 2]
+        };
+        let share = |bytes: f64, count: f64, slots: f64| {
+            100.0 * 8.0 * (bytes + count * BELOW as f64) / (slots * SLOT_BITS)
+        };
+        let slot_ns = median(&|spent| spent.arbiter() / spent.slots);
+        let rows = [
+            ("per_slot", slot_ns, "ns"),
+            ("per_core", SLOT_BITS / slot_ns / 1e3, "Tbit/s"),
+            ("per_request", median(&|spent| spent.arbiter() / spent.requests), "ns"),
+            ("intake", median(&|spent| spent.intake / spent.requests), "ns per request"),
+            ("answer", median(&|spent| spent.answer / spent.grants), "ns per grant"),
+            ("slots", median(&|spent| spent.slots / spent.grants), "per grant"),
+            ("endpoint", median(&|spent| spent.endpoint / spent.slots), "ns per slot"),
+            ("requests", median(&|spent| spent.requests / spent.up), "per message"),
+            ("grants", median(&|spent| spent.grants / spent.down), "per message"),
+            ("control_up", median(&|s| share(s.up_bytes, s.up, s.slots)), "% of traffic"),
+            ("control_down", median(&|s| share(s.down_bytes, s.down, s.slots)), "% of traffic"),
+        ];
+        rows.map(|(name, value, unit)| self.row(name, value, unit)).into()
+    }
+    fn row(&self, name: &str, value: f64, unit: &str) -> Row {
+        let Case { endpoints, load, paths, bursts } = self;
+        Row {
+            name: format!("fcp/{name}"),
+            scenario: format!("{endpoints} at {load}"),
+            scheme: format!("{paths} paths, {bursts} bursts"),
+            threads: 1,
+            value,
+            unit: unit.into(),
+        }
+    }
+}
+
+/// What a block took (ns of CPU time), and what was done in it.
+#[derive(Clone, Copy, Default, Debug)]
+struct Spent {
+    intake: f64,
+    answer: f64,
+    endpoint: f64,
+    requests: f64,
+    grants: f64,
+    slots: f64,
+    up: f64,
+    up_bytes: f64,
+    down: f64,
+    down_bytes: f64,
+}
+
+impl Spent {
+    fn arbiter(&self) -> f64 {
+        self.intake + self.answer
+    }
+}
+
+/// Source, destination, path, slots.
+type Over = (u16, u16, u16, u64);
+
+/// What an arbiter has to do between two bursts.
+#[derive(Debug)]
+struct Step {
+    now: Time,
+    base: u64,
+    awards: Awards,
+    up: Mail,
+    /// What the endpoints took, in ns of CPU time.
+    endpoint: f64,
+}
+
+/// The arbiters whose work is measured: what has happened before is done again, without anything else
+/// in between, that their state stays in the cache.
+#[derive(Default, Debug)]
+struct Measured {
+    arbiters: Vec<ArbiterSession>,
+    demands: Vec<(u32, ArbiterEvent)>,
+    down: Mail,
+}
+
+impl Measured {
+    fn replay(&mut self, trace: &[Step]) -> Spent {
+        let mut spent = Spent::default();
+        trace.iter().for_each(|step| self.step(step, &mut spent));
+        spent
+    }
+    fn step(&mut self, step: &Step, spent: &mut Spent) {
+        self.demands.clear();
+        self.down.clear();
+        let began = usage::thread_cpu_s();
+        take_in(&mut self.arbiters, &step.up, step.now, &mut self.demands);
+        let taken = usage::thread_cpu_s();
+        grant(&mut self.arbiters, &step.awards, step.base, step.now, &mut self.down);
+        spent.answer += (usage::thread_cpu_s() - taken) * 1e9;
+        spent.intake += (taken - began) * 1e9;
+        spent.endpoint += step.endpoint;
+        spent.requests += self.demands.len() as f64;
+        spent.grants += step.awards.grants().len() as f64;
+        spent.slots += step
+            .awards
+            .grants()
+            .iter()
+            .map(|grant| f64::from(grant.slots.count_ones()))
+            .sum::<f64>();
+        spent.up += step.up.len() as f64;
+        spent.up_bytes += step.up.bytes().len() as f64;
+        spent.down += self.down.len() as f64;
+        spent.down_bytes += self.down.bytes().len() as f64;
+    }
+}
+
+/// What was decided since the last burst is granted and sent.
+fn grant(arbiters: &mut [ArbiterSession], awards: &Awards, base: u64, now: Time, mail: &mut Mail) {
+    let denied = hand_out(arbiters, awards, base, now, mail);
+    assert_eq!(denied, [], "only what is wanted is allocated");
+}
+
+/// Endpoints, arbiters, and who decides.
+struct Bench {
+    case: Case,
+    endpoints: Vec<EndpointSession>,
+    arbiters: Vec<ArbiterSession>,
+    allocator: Allocator,
+    paths: Option<PathSelector>,
+    stream: Stream,
+    /// When the next flow arrives, in steps from now.
+    next: f64,
+    now: Time,
+    base: u64,
+    down: Mail,
+}
+
+impl Bench {
+    fn new(case: &Case) -> Bench {
+        let nodes = u32::from(case.endpoints);
+        let key = Key(*b"no secret at all");
+        let gap = Time::ps(BATCH.as_ps() / u64::from(case.bursts));
+        let config = |me, peer, seed| Config { gap, ..Config::usual(key, me, peer, nodes, seed) };
+        let endpoint = |me| EndpointSession::new(config(me, nodes, me.into()));
+        let arbiter = |peer| ArbiterSession::new(config(nodes, peer, 1 << 32));
+        let policy = Policy::MaxMin { quantum: 1 };
+        let racks = case.endpoints / RACK_HOSTS;
+        let paths = (case.paths > 1).then(|| {
+            PathSelector::new(racks, case.paths, RACK_HOSTS / case.paths).expect("few paths")
+        });
+        Bench {
+            case: *case,
+            endpoints: (0..nodes).map(endpoint).collect(),
+            arbiters: (0..nodes).map(arbiter).collect(),
+            allocator: Allocator::new(case.endpoints.into(), policy).expect("few endpoints"),
+            paths,
+            stream: Stream::named(1, "bench.fcp", 0),
+            next: 0.0,
+            now: Time::ZERO,
+            base: 0,
+            down: Mail::default(),
+        }
+    }
+    /// 64 timeslots.
+    fn batch(&mut self) -> Vec<Step> {
+        let mut grants = Vec::new();
+        self.allocator.allocate_batch(&mut grants);
+        self.base += SLOTS;
+        let mut awards = self.select(&grants);
+        (0..self.case.bursts).map(|_| self.step(std::mem::take(&mut awards))).collect()
+    }
+    /// A part of it: what was sent before arrives, and both sides send.
+    fn step(&mut self, awards: Awards) -> Step {
+        self.now = self.now.after(Time::ps(BATCH.as_ps() / u64::from(self.case.bursts)));
+        let (now, base) = (self.now, self.base);
+        self.arrivals();
+        let (up, endpoint) = self.endpoints();
+        let mut demands = Vec::new();
+        take_in(&mut self.arbiters, &up, now, &mut demands);
+        for (src, event) in demands {
+            if let ArbiterEvent::Demand { dst, slots } = event {
+                self.allocator
+                    .add_demand(src as u16, dst as u16, slots)
+                    .expect("these endpoints exist");
+            }
+        }
+        self.down.clear();
+        grant(&mut self.arbiters, &awards, base, now, &mut self.down);
+        Step { now, base, awards, up, endpoint }
+    }
+    /// What the endpoints do with what has arrived: what they send, and what it takes.
+    fn endpoints(&mut self) -> (Mail, f64) {
+        let (now, mut events, mut up) = (self.now, Vec::new(), Mail::default());
+        let Bench { endpoints, down, .. } = self;
+        let began = usage::thread_cpu_s();
+        for (to, bytes) in down.iter() {
+            endpoints[to as usize].on_message(bytes, now, &mut events).ok();
+            std::hint::black_box(&events);
+            events.clear();
+        }
+        let mut out = Vec::new();
+        for (at, end) in (0..).zip(endpoints) {
+            while end.poll_message(now, &mut out) {
+                up.push(at, &out);
+            }
+        }
+        (up, (usage::thread_cpu_s() - began) * 1e9)
+    }
+    /// Grants by source, destination and path.
+    fn select(&mut self, grants: &[Grant]) -> Awards {
+        let mut all: Vec<Over> = match &mut self.paths {
+            None => grants.iter().map(|grant| (grant.src, grant.dst, 0, grant.slots)).collect(),
+            Some(paths) => over(paths, grants),
+        };
+        all.sort_unstable();
+        let mut awards = Awards::default();
+        for same in all.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+            let (src, dst, path, _) = same[0];
+            let slots = same.iter().fold(0, |slots, grant| slots | grant.3);
+            awards.push(src.into(), fcp::Grant { dst: dst.into(), path, slots });
+        }
+        awards
+    }
+    /// The flows that begin in a step.
+    fn arrivals(&mut self) {
+        let endpoints = u64::from(self.case.endpoints);
+        let steps = f64::from(self.case.bursts);
+        let gap = FLOW_SLOTS * steps / (self.case.load * (endpoints * SLOTS) as f64);
+        // Rounding up an exponential size of this mean gives a mean of ten.
+        let mean = -1.0 / (1.0 - 1.0 / FLOW_SLOTS).ln();
+        while self.next < 1.0 {
+            self.next += self.stream.exponential(gap);
+            let src = self.stream.below(endpoints);
+            let dst = (src + 1 + self.stream.below(endpoints - 1)) % endpoints;
+            let slots = self.stream.exponential(mean).ceil().max(1.0) as u32;
+            self.endpoints[src as usize].demand(dst as u32, slots).expect("these endpoints exist");
+        }
+        self.next -= 1.0;
+    }
+}
+
+/// Slot by slot, over the paths that the selector chooses.
+fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Over> {
+    let (mut slots, mut all, mut choices) = ([const { Vec::new() }; 64], Vec::new(), Vec::new());
+    by_slot(grants, &mut slots);
+    for (slot, packets) in slots.iter().enumerate() {
+        let racks = packets.iter().map(|&(src, dst)| (src / RACK_HOSTS, dst / RACK_HOSTS));
+        paths.select(&racks.collect::<Vec<_>>(), &mut choices).expect("these racks exist");
+        let chosen =
+            packets.iter().zip(&choices).filter_map(|(&(src, dst), choice)| match choice {
+                Choice::Local => Some((src, dst, 0, 1 << slot)),
+                Choice::Over(path) => Some((src, dst, *path, 1 << slot)),
+                Choice::Unplaced => None,
+            });
+        all.extend(chosen);
+    }
+    all
+}
+
+/// What all cases measure.
+pub fn rows() -> Vec<Row> {
+    cases().iter().flat_map(|case| case.run(USUAL)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_asked_for_is_granted_and_arrives() {
+        for (paths, bursts) in [(1, 1), (4, 4)] {
+            let mut bench = Bench::new(&Case { endpoints: 64, load: 0.7, paths, bursts });
+            let steps: Vec<Step> = (0..100).flat_map(|_| bench.batch()).collect();
+            let slots = |step: &Step| {
+                step.awards.grants().iter().map(|grant| grant.slots.count_ones()).sum::<u32>()
+            };
+            let share = f64::from(steps.iter().map(slots).sum::<u32>()) / (64.0 * 64.0 * 100.0);
+            assert!((share - 0.7).abs() < 0.05, "{share}");
+            let counters = bench.arbiters.iter().map(|end| end.session().counters());
+            assert_eq!(counters.map(|counters| counters.timeouts).sum::<u64>(), 0);
+        }
+    }
+
+    #[test]
+    fn what_is_replayed_is_what_happened() {
+        let mut bench = Bench::new(&Case { endpoints: 64, load: 0.9, paths: 4, bursts: 1 });
+        let mut measured = Measured { arbiters: bench.arbiters.clone(), ..Measured::default() };
+        for _ in 0..20 {
+            measured.replay(&bench.batch());
+            assert_eq!(measured.down.bytes(), bench.down.bytes());
+        }
+        assert!(!bench.down.is_empty());
+    }
+
+    #[test]
+    fn each_case_is_measured() {
+        let case = Case { endpoints: 64, load: 0.9, paths: 4, bursts: 1 };
+        let rows = case.run(Length { warm_up: 1, blocks: 2 });
+        assert!(rows.iter().all(|row| row.value > 0.0), "{rows:?}");
+        assert_eq!(cases().len(), 12);
+    }
+}

@@ -1,0 +1,40 @@
+//! Measurements of the program itself: what its engines, schedulers and reports cost.
+//!
+//! Each module has the cases of one benchmark. [`BENCHMARKS`] lists all of them for the command line.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod arbiter;
+pub mod arbiter_quality;
+pub mod bump;
+pub mod circuits;
+pub mod engine;
+pub mod fcp;
+pub mod flow;
+pub mod hedera;
+pub mod pipeline;
+pub mod report;
+mod table;
+pub mod tdma;
+pub mod xco;
+
+pub use table::{Apart, BENCHMARKS, Benchmark, Choice, Outcome, Work};
+
+use serde::{Deserialize, Serialize};
+
+/// One measured value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What was measured.
+    pub name: String,
+    /// Scenario file, without its ending.
+    pub scenario: String,
+    /// Its scheme.
+    pub scheme: String,
+    /// Threads used.
+    pub threads: u32,
+    /// The value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+}

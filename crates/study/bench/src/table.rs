@@ -1,0 +1,113 @@
+//! The list of all benchmarks.
+
+use crate::{
+    Row, arbiter, arbiter_quality, bump, circuits, engine, fcp, flow, hedera, pipeline, report,
+    tdma, xco,
+};
+use std::error::Error;
+use std::path::Path;
+
+/// What a case measures, or why it cannot be run.
+pub type Outcome = Result<Vec<Row>, Box<dyn Error + Send + Sync>>;
+
+/// One benchmark of the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Benchmark {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it measures, in a line.
+    pub help: &'static str,
+    /// How it is done.
+    pub work: Work,
+}
+
+/// How a benchmark is done.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// All cases one after another in the calling process.
+    Here(fn() -> Vec<Row>),
+    /// Each case in a process of its own, so that CPU time and memory are those of the case.
+    Apart(Apart),
+}
+
+/// A benchmark whose cases have a process each.
+#[derive(Clone, Copy, Debug)]
+pub struct Apart {
+    /// The names of its cases.
+    pub cases: fn(&Choice<'_>) -> Vec<String>,
+    /// Runs one case in this process, which should do nothing else. The path is where the scenarios of
+    /// benchmarks are.
+    pub run: fn(&str, &Path) -> Outcome,
+    /// Whether there are large cases, which are left out unless asked for.
+    pub has_large: bool,
+    /// Whether the number of threads can be chosen.
+    pub takes_threads: bool,
+}
+
+/// Which cases are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'a> {
+    /// Whether large cases are run too.
+    pub large: bool,
+    /// Threads of each case; none: those of the case.
+    pub threads: Option<u32>,
+    /// An empty folder for files that one case leaves to the next.
+    pub scratch: &'a Path,
+}
+
+const fn here(name: &'static str, help: &'static str, rows: fn() -> Vec<Row>) -> Benchmark {
+    Benchmark { name, help, work: Work::Here(rows) }
+}
+
+const fn apart(name: &'static str, help: &'static str, work: Apart) -> Benchmark {
+    Benchmark { name, help, work: Work::Apart(work) }
+}
+
+/// All benchmarks, in the order in which they are listed.
+pub static BENCHMARKS: [Benchmark; 9] = [
+    apart("engine", "The packet engine: CPU time per packet-hop, memory, threads", engine::APART),
+    apart(
+        "flow",
+        "The flow-level engine: flows per second on fat-trees of up to 65,536 hosts, memory",
+        flow::APART,
+    ),
+    apart(
+        "report",
+        "Writing a result of four million flows and making its report: seconds, memory",
+        report::APART,
+    ),
+    here(
+        "arbiter",
+        "The arbiter of Fastpass: time per slot, of allocation and of path selection",
+        arbiter_rows,
+    ),
+    here("tdma", "Planning a round of TDMA among 1,024 hosts, all pairs backlogged", tdma::rows),
+    here(
+        "xco",
+        "XCo's controller: time per scheduling event, with 4,800 and 19,200 hosts",
+        xco::rows,
+    ),
+    here(
+        "bump",
+        "A bump: time per packet with DCTCP, RED, an eBPF program, and with tables that cores share",
+        bump::rows,
+    ),
+    here(
+        "hedera",
+        "Hedera's scheduler: demand estimation, annealing, exact placement, the control loop; quality",
+        hedera::rows,
+    ),
+    here(
+        "circuits",
+        "The schedulers of circuit switches: time per week, and how much of the demand is served",
+        circuits::rows,
+    ),
+];
+
+/// The arbiter's parts, on one core; then its pipeline, on one core and on two.
+fn arbiter_rows() -> Vec<Row> {
+    [arbiter::rows, arbiter_quality::rows, fcp::rows, pipeline::rows]
+        .iter()
+        .flat_map(|rows| rows())
+        .collect()
+}

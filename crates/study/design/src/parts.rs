@@ -1,0 +1,288 @@
+//! Parts tables: what can be bought, and the hall it stands in. A table is a TOML file with a date and a
+//! source, and everybody can put one of their own in its place.
+
+use super::amount::{Length, Money, Power, Price};
+use serde::Deserialize;
+use slotline_net::units::Rate;
+use slotline_scenario::ScenarioError;
+use slotline_scenario::document::Document;
+use std::path::Path;
+
+/// Parts and prices of one time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Parts {
+    /// What it is called.
+    pub name: String,
+    /// When its prices held.
+    pub date: String,
+    /// Where its figures are from.
+    pub source: String,
+    /// The hall and its racks.
+    pub floor: FloorSpec,
+    /// Switches.
+    #[serde(rename = "switch")]
+    pub switches: Vec<Switch>,
+    /// Cables, each with what it needs at both ends.
+    #[serde(rename = "cable")]
+    pub cables: Vec<Cable>,
+}
+
+/// The hall and its racks.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FloorSpec {
+    /// Hosts in a rack, beside which there is room for the switches of the rack.
+    pub hosts_per_rack: u64,
+    /// Rack units of a rack for switches alone.
+    pub rack_units: u64,
+    /// From one rack to the next of its row.
+    pub rack_width: Length,
+    /// From one row to the next: a rack and its share of the aisles.
+    pub row_depth: Length,
+    /// Cable between a port and the tray over the rack; also what a cable within a rack takes.
+    pub riser: Length,
+}
+
+/// A switch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Switch {
+    /// Its name.
+    pub name: String,
+    /// Ports of `rate`.
+    pub ports: u64,
+    /// Rate of these.
+    pub rate: Rate,
+    /// Further ports, of `uplink-rate`.
+    #[serde(default)]
+    pub uplinks: u64,
+    /// Rate of these.
+    pub uplink_rate: Option<Rate>,
+    /// Rack units.
+    pub units: u64,
+    /// Its price.
+    pub price: Option<Price>,
+    /// What it draws.
+    pub power: Option<Power>,
+    /// Its heat; without it, its power.
+    pub heat: Option<Power>,
+    /// Where these figures are from.
+    #[serde(default)]
+    pub source: String,
+    /// Which of its figures are examples that users should replace.
+    #[serde(default)]
+    pub examples: Vec<Figure>,
+}
+
+/// A cable with all it needs at both ends.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Cable {
+    /// Its name.
+    pub name: String,
+    /// Rate of the ports that it joins.
+    pub rate: Rate,
+    /// Its length: a class, which also serves for what is shorter.
+    pub length: Length,
+    /// Its price, with transceivers.
+    pub price: Option<Price>,
+    /// What its two ends draw together; nothing without.
+    #[serde(default)]
+    pub power: Power,
+    /// Where these figures are from.
+    #[serde(default)]
+    pub source: String,
+    /// Which of its figures are examples that users should replace.
+    #[serde(default)]
+    pub examples: Vec<Figure>,
+}
+
+/// A figure of a part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// Its price.
+    Price,
+    /// Its power.
+    Power,
+    /// Its heat.
+    Heat,
+}
+
+/// The tables that come with the program: name and text.
+pub const SHIPPED: [(&str, &str); 3] = [
+    ("2008", include_str!("../../../../data/parts/2008.toml")),
+    ("2012", include_str!("../../../../data/parts/2012.toml")),
+    ("today", include_str!("../../../../data/parts/today.toml")),
+];
+
+/// The order in which a table is looked for that has a switch for a rate: those with a source first.
+const PREFERRED: [&str; 3] = ["2012", "2008", "today"];
+
+impl Parts {
+    /// Reads the table at `path`.
+    pub fn load(path: &Path) -> Result<Parts, ScenarioError> {
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|error| ScenarioError::Read { path: path.into(), error })?;
+        Parts::parse(path, text)
+    }
+
+    /// Reads `text`, the content of the file at `path`.
+    pub fn parse(path: &Path, text: String) -> Result<Parts, ScenarioError> {
+        let document = Document::new(path, text);
+        let parts: Parts =
+            toml::from_str(&document.text).map_err(|error| document.plain_fault_of(&error))?;
+        match parts.fault() {
+            Some((place, message)) => Err(document.fault_at(&place, message)),
+            None => Ok(parts),
+        }
+    }
+
+    /// The table that comes with the program under `name`.
+    pub fn shipped(name: &str) -> Option<Parts> {
+        let (name, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
+        let path = format!("{name}.toml");
+        // Ours: a test reads them all.
+        Some(Parts::parse(Path::new(&path), (*text).into()).expect("a whole table"))
+    }
+
+    /// The table of the program that has switches with ports of `rate`, sourced ones first; without one,
+    /// the first of them, which then says what it has.
+    pub fn for_rate(rate: Rate) -> Parts {
+        let tables = || PREFERRED.iter().filter_map(|name| Parts::shipped(name));
+        let found = tables().find(|table| table.switches.iter().any(|part| part.rate == rate));
+        found.or_else(|| tables().next()).expect("tables come with the program")
+    }
+
+    /// The currency of its prices; empty without any.
+    pub fn currency(&self) -> &str {
+        self.prices().next().map_or("", |(_, price)| &price.currency)
+    }
+
+    /// The cheapest cable for `rate` that reaches over `length`.
+    pub fn cable(&self, rate: Rate, length: Length) -> Option<usize> {
+        let fits = |at: &usize| {
+            let cable = &self.cables[*at];
+            cable.rate == rate && cable.length >= length
+        };
+        let worth = |at: &usize| (money(&self.cables[*at].price), self.cables[*at].length);
+        (0..self.cables.len()).filter(fits).min_by_key(worth)
+    }
+
+    /// The longest cable for `rate`.
+    pub fn longest(&self, rate: Rate) -> Option<Length> {
+        let own = self.cables.iter().filter(|cable| cable.rate == rate);
+        own.map(|cable| cable.length).max()
+    }
+
+    /// All prices with the key that each stands at.
+    fn prices(&self) -> impl Iterator<Item = (String, &Price)> {
+        let switches = self.switches.iter().map(|part| &part.price).enumerate();
+        let cables = self.cables.iter().map(|part| &part.price).enumerate();
+        let switches = switches.map(|(at, price)| (format!("switch[{at}].price"), price));
+        let cables = cables.map(|(at, price)| (format!("cable[{at}].price"), price));
+        switches.chain(cables).filter_map(|(key, price)| Some((key, price.as_ref()?)))
+    }
+
+    /// The first thing that makes no sense, with its key.
+    fn fault(&self) -> Option<(String, String)> {
+        let switches = self.switches.iter().enumerate();
+        let cables = self.cables.iter().enumerate();
+        let twice = |at: usize| {
+            let name = &self.switches[at].name;
+            let twice = self.switches[..at].iter().any(|other| other.name == *name);
+            twice.then(|| ("name", format!("two switches are called `{name}`")))
+        };
+        let of_switch = |(at, part): (usize, &Switch)| {
+            let (key, message) = part.fault(&self.floor).or_else(|| twice(at))?;
+            Some((format!("switch[{at}].{key}"), message))
+        };
+        let of_cable = |(at, cable): (usize, &Cable)| {
+            let (key, message) = cable.fault()?;
+            Some((format!("cable[{at}].{key}"), message))
+        };
+        let of_floor = || {
+            let (key, message) = self.floor.fault()?;
+            Some((format!("floor.{key}"), message))
+        };
+        let found = switches.filter_map(of_switch).next();
+        found.or_else(|| cables.filter_map(of_cable).next()).or_else(of_floor).or_else(|| {
+            let (key, price) = self.prices().find(|(_, p)| p.currency != self.currency())?;
+            let (own, first) = (&price.currency, self.currency());
+            Some((key, format!("the price is in {own}, those before it are in {first}")))
+        })
+    }
+}
+
+/// No switch has more ports: all ways to divide them are tried.
+const MOST_PORTS: u64 = 4_096;
+/// Nor more uplinks.
+const MOST_UPLINKS: u64 = 1_024;
+/// No rack, row or riser is longer.
+const FAR: Length = Length(100_000);
+
+impl FloorSpec {
+    fn fault(&self) -> Option<(&'static str, String)> {
+        let none = |key, what: &str| Some((key, format!("{what} must be larger than zero")));
+        match self {
+            FloorSpec { hosts_per_rack: 0, .. } => none("hosts-per-rack", "hosts of a rack"),
+            FloorSpec { rack_units: 0, .. } => none("rack-units", "units of a rack"),
+            FloorSpec { rack_width: Length(0), .. } => none("rack-width", "the width"),
+            FloorSpec { row_depth: Length(0), .. } => none("row-depth", "the depth"),
+            _ => [
+                ("rack-width", self.rack_width),
+                ("row-depth", self.row_depth),
+                ("riser", self.riser),
+            ]
+            .into_iter()
+            .find(|(_, length)| *length > FAR)
+            .map(|(key, length)| (key, format!("{length}; expected at most {FAR}"))),
+        }
+    }
+}
+
+impl Switch {
+    fn fault(&self, floor: &FloorSpec) -> Option<(&'static str, String)> {
+        if !(2..=MOST_PORTS).contains(&self.ports) {
+            return Some(("ports", format!("{} ports; expected 2 to {MOST_PORTS}", self.ports)));
+        }
+        if self.uplinks > MOST_UPLINKS {
+            let message = format!("{} uplinks; expected at most {MOST_UPLINKS}", self.uplinks);
+            return Some(("uplinks", message));
+        }
+        if self.rate == Rate(0) || self.uplink_rate == Some(Rate(0)) {
+            return Some(("rate", "a port needs a rate above zero".into()));
+        }
+        if (self.uplinks > 0) != self.uplink_rate.is_some() {
+            let message = "`uplinks` and `uplink-rate` come together, or neither";
+            return Some(("name", message.into()));
+        }
+        let room = floor.rack_units;
+        let fits = (1..=room).contains(&self.units);
+        (!fits).then(|| ("units", format!("{} rack units; a rack has 1 to {room}", self.units)))
+    }
+    /// All its ports.
+    pub fn all_ports(&self) -> u64 {
+        self.ports + self.uplinks
+    }
+    /// What it gives off.
+    pub fn given_off(&self) -> Option<Power> {
+        self.heat.or(self.power)
+    }
+}
+
+impl Cable {
+    fn fault(&self) -> Option<(&'static str, String)> {
+        match self {
+            Cable { rate: Rate(0), .. } => Some(("rate", "a rate above zero is needed".into())),
+            Cable { length: Length(0), .. } => Some(("length", "a length is needed".into())),
+            _ => None,
+        }
+    }
+}
+
+/// How much `price` is, to compare: what has no price comes last.
+pub fn money(price: &Option<Price>) -> Money {
+    price.as_ref().map_or(Money(u128::from(u64::MAX)), |price| price.money)
+}

@@ -1,0 +1,17 @@
+//! What is wrong with a central scheme and is found only when a run is built.
+
+use super::build;
+use slotline_scenario::{Loaded, Scenario, ScenarioError};
+use slotline_schemes::ControlSpec;
+
+/// What each central scheme of `loaded` has against the fabric together with its own options. Each fault
+/// names its place in the file.
+pub fn central_faults(loaded: &Loaded) -> Vec<ScenarioError> {
+    let Scenario { scheme, engine, seed, .. } = &loaded.scenario;
+    let files = |name: &str| loaded.file(name);
+    let central =
+        |at: &usize| engine.is_packet() && !matches!(scheme[*at].control, ControlSpec::None {});
+    let fault = |at| build(&loaded.scenario, at, (*seed).into(), &files).err();
+    let faults = (0..scheme.len()).filter(central).filter_map(fault);
+    faults.map(|error| loaded.blame(error)).collect()
+}

@@ -1,0 +1,145 @@
+//! Captured ports as a pcapng file: one interface for each port.
+
+use super::{ExportError, port_names};
+use slotline_formats::frame_bytes::{Layout, frame};
+use slotline_formats::pcapng_writer::{Interface, PcapngWriter, Totals};
+use slotline_lab::record::{Capture, CapturedPacket, RunRecord, RunSet};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::transport::TransportSpec;
+use slotline_scenario::Scenario;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::io::Write;
+
+/// Bytes of each frame that are kept, unless said otherwise: all headers with all options.
+pub const SNAP: u32 = 96;
+
+/// Picoseconds of a nanosecond.
+const NS: u64 = 1_000;
+
+/// Writes what left `ports` (as `s0-h0`; empty: all that were captured), in the order in which it left.
+/// Times are rounded down to nanoseconds; of each frame `snap` bytes are kept.
+pub fn write(
+    set: &RunSet,
+    run: &RunRecord,
+    ports: &[String],
+    snap: u32,
+    out: impl Write,
+) -> Result<(), ExportError> {
+    let names = port_names(&run.ports);
+    let captures = chosen(run, &names, ports)?;
+    let transport = transport(set, run)?;
+    let layout =
+        Layout { framing: transport.framing.0 as u16, headers: transport.headers.0 as u16 };
+    let mss = transport.mtu.0.saturating_sub(transport.headers.0) as u32;
+    let numbers = ByteNumbers::of(&captures, layout, mss);
+    let interface = |capture: &&Capture| Interface {
+        name: names[capture.port as usize].clone(),
+        rate_bps: run.ports[capture.port as usize].rate_bps,
+    };
+    let interfaces: Vec<Interface> = captures.iter().map(interface).collect();
+    let mut file = PcapngWriter::new(out, &interfaces, snap)?;
+    for (at, captured) in merged(&captures) {
+        let CapturedPacket { t_ps, src, packet } = captured;
+        let byte_of = |segment| numbers.first_byte(packet.flow, segment);
+        let frame = frame(packet, *src, captures[at].port, layout, &byte_of);
+        file.packet(at as u32, t_ps / NS, &frame.bytes, frame.length)?;
+    }
+    let end_ns = run.engine.sim_time_ps / NS;
+    for (at, capture) in (0..).zip(&captures) {
+        let passed = capture.packets.len() as u64 + capture.omitted;
+        file.statistics(at, Totals { end_ns, passed, omitted: capture.omitted })?;
+    }
+    file.finish()?;
+    Ok(())
+}
+
+/// The captures of these ports; an error names those there are.
+fn chosen<'a>(
+    run: &'a RunRecord,
+    names: &[String],
+    ports: &[String],
+) -> Result<Vec<&'a Capture>, ExportError> {
+    let name = |capture: &Capture| names.get(capture.port as usize).map_or("", String::as_str);
+    // Parallel links may be meant together, as in scenarios.
+    let is = |capture: &Capture, port: &String| {
+        let name = name(capture);
+        name == port || name.split_once('#').is_some_and(|(pair, _)| pair == port)
+    };
+    let there: Vec<String> = run.captures.iter().map(|c| format!("`{}`", name(c))).collect();
+    if there.is_empty() {
+        let why = "no port was captured: name some in the scenario, for example \
+                   [measure] capture = [\"s0-h0\"], and run it again";
+        return Err(ExportError::Nothing(why.into()));
+    }
+    if let Some(unknown) = ports.iter().find(|port| !run.captures.iter().any(|c| is(c, port))) {
+        let why = format!("port `{unknown}` was not captured: there are {}", there.join(", "));
+        return Err(ExportError::Nothing(why));
+    }
+    let wanted = |c: &&Capture| ports.is_empty() || ports.iter().any(|port| is(c, port));
+    Ok(run.captures.iter().filter(wanted).collect())
+}
+
+/// The transport of the run's scheme, from the scenario kept with the result.
+fn transport(set: &RunSet, run: &RunRecord) -> Result<TransportSpec, ExportError> {
+    let unreadable =
+        |why: String| ExportError::Nothing(format!("scenario.toml of the result: {why}"));
+    let scenario: Scenario =
+        toml::from_str(&set.scenario).map_err(|error| unreadable(error.message().into()))?;
+    let scheme = scenario.scheme.iter().find(|scheme| scheme.name == run.scheme);
+    let missing = || unreadable(format!("it has no scheme `{}`", run.scheme));
+    scheme.map(|scheme| scheme.transport).ok_or_else(missing)
+}
+
+/// All packets by time, at equal times by port, each with its capture's position.
+fn merged<'a>(captures: &[&'a Capture]) -> impl Iterator<Item = (usize, &'a CapturedPacket)> {
+    let mut queues: Vec<_> = captures.iter().map(|capture| capture.packets.iter()).collect();
+    let mut heads: Vec<Option<&CapturedPacket>> = queues.iter_mut().map(Iterator::next).collect();
+    let time = |at: usize, head: &Option<&CapturedPacket>| head.map(|p| Reverse((p.t_ps, at)));
+    let mut order: BinaryHeap<_> =
+        heads.iter().enumerate().filter_map(|(at, head)| time(at, head)).collect();
+    std::iter::from_fn(move || {
+        let Reverse((_, at)) = order.pop()?;
+        let head = std::mem::replace(&mut heads[at], queues[at].next())?;
+        order.extend(time(at, &heads[at]));
+        Some((at, head))
+    })
+}
+
+/// The simulator counts segments, TCP counts bytes. All segments are full but the last of each flow; which
+/// those are is seen in the capture. Where it has a connection's acknowledgements only, all are taken for
+/// full.
+struct ByteNumbers {
+    mss: u32,
+    /// By connection: short segments, and the bytes that these and all before them lack.
+    short: BTreeMap<u32, Vec<(u32, u32)>>,
+}
+
+impl ByteNumbers {
+    fn of(captures: &[&Capture], layout: Layout, mss: u32) -> ByteNumbers {
+        let packets = captures.iter().flat_map(|capture| &capture.packets).map(|p| &p.packet);
+        let lacks = |packet: &Packet| mss.saturating_sub(layout.payload(packet).into());
+        let short = packets.filter(|p| p.kind == Kind::Data && lacks(p) > 0);
+        let mut of_conn: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
+        for packet in short {
+            of_conn.entry(packet.flow).or_default().insert(packet.seq, lacks(packet));
+        }
+        let summed = |lacking: BTreeMap<u32, u32>| -> Vec<(u32, u32)> {
+            let sum = |total: &mut u32, (segment, lack): (u32, u32)| {
+                *total = total.wrapping_add(lack);
+                Some((segment, *total))
+            };
+            lacking.into_iter().scan(0, sum).collect()
+        };
+        let short = of_conn.into_iter().map(|(conn, lacking)| (conn, summed(lacking)));
+        ByteNumbers { mss, short: short.collect() }
+    }
+
+    /// Number of the first payload byte of `segment`, from 0, modulo 2³².
+    fn first_byte(&self, conn: u32, segment: u32) -> u32 {
+        let short = self.short.get(&conn).map_or(&[][..], Vec::as_slice);
+        let before = short.partition_point(|(other, _)| *other < segment);
+        let lack = before.checked_sub(1).map_or(0, |at| short[at].1);
+        segment.wrapping_mul(self.mss).wrapping_sub(lack)
+    }
+}

@@ -1,0 +1,165 @@
+//! How much of each link was used: over time where samples exist, over the whole run otherwise.
+
+use super::links::Links;
+use super::plot::{
+    Axis, Bars, Division, Figure, Heat, HeatPanel, Measure, Missing, Plot, Row, Shape,
+};
+use super::view::{View, samples_at, seconds};
+use slotline_lab::output::format;
+use slotline_lab::record::{PortRow, RunRecord};
+use std::collections::BTreeSet;
+
+const TITLE: &str = "Link utilisation";
+/// Ports drawn over time.
+const ROWS: usize = 40;
+/// Columns of a map.
+const COLUMNS: usize = 120;
+/// Ports drawn where there are only totals.
+const BARS: usize = 24;
+
+/// The figure of this subject.
+pub fn figure(view: &View<'_>) -> Figure {
+    over_time(view).unwrap_or_else(|| totals(view))
+}
+
+/// A map for each scheme, all with the same rows; `None` where nothing was sampled.
+fn over_time(view: &View<'_>) -> Option<Figure> {
+    let links = Links::of(view)?;
+    let (scheme, one) = view.first().find(|(_, run)| !run.samples.is_empty())?;
+    let sampled: BTreeSet<u32> = one.samples.iter().map(|sample| sample.port).collect();
+    let mut ports: Vec<usize> =
+        sampled.into_iter().filter_map(|own| links.number(scheme, own as usize)).collect();
+    let all = ports.len();
+    ports.sort_by_key(|at| (std::cmp::Reverse(links.used(*at).into_iter().max()), *at));
+    ports.truncate(ROWS);
+    ports.sort_unstable();
+    let panel = |(scheme, run): (usize, &RunRecord)| {
+        let own: Vec<Option<usize>> = ports.iter().map(|at| links.in_first(scheme, *at)).collect();
+        panel(scheme, run, &own)
+    };
+    let left_out = match all - ports.len() {
+        0 => String::new(),
+        n => format!(" {n} sampled ports that were used less are not drawn."),
+    };
+    let caption = format!(
+        "Mean utilisation of each sampled port in each interval, in the first seed.{left_out}"
+    );
+    let panels = view.first().filter(|(_, run)| !run.samples.is_empty()).map(panel).collect();
+    let heat = Heat { rows: ports.iter().map(|at| name(&links.ports[*at])).collect(), panels };
+    Some(Ok(Plot { id: "utilisation", title: TITLE.into(), caption, shape: Shape::Heat(heat) }))
+}
+
+fn name(port: &PortRow) -> String {
+    format::direction(&port.node, &port.port)
+}
+
+fn panel(scheme: usize, run: &RunRecord, ports: &[Option<usize>]) -> HeatPanel {
+    let times: BTreeSet<u64> = run.samples.iter().map(|sample| sample.t_ps).collect();
+    let times: Vec<u64> = [0].into_iter().chain(times.into_iter().filter(|t| *t > 0)).collect();
+    let each = (times.len() - 1).div_ceil(COLUMNS).max(1);
+    let mut edges: Vec<u64> = times.iter().copied().step_by(each).collect();
+    if edges.last() != times.last() {
+        edges.extend(times.last());
+    }
+    let row = |port: &Option<usize>| cells(run, *port, &edges);
+    HeatPanel {
+        scheme,
+        permille: ports.iter().map(row).collect(),
+        edges: edges.into_iter().map(seconds).collect(),
+    }
+}
+
+/// Utilisation between neighbouring `edges`, which are times of samples; -1 where the port has none.
+fn cells(run: &RunRecord, port: Option<usize>, edges: &[u64]) -> Vec<i32> {
+    let Some(port) = port else { return vec![-1; edges.len() - 1] };
+    let mut sent: Vec<Option<u64>> = vec![None; edges.len()];
+    sent[0] = Some(0);
+    for sample in samples_at(run, port as u32) {
+        if let Ok(at) = edges.binary_search(&sample.t_ps) {
+            sent[at] = Some(sample.tx_bytes);
+        }
+    }
+    let rate = run.ports.get(port).map_or(0, |port| port.rate_bps);
+    let cell = |at: usize| match (sent[at], sent[at + 1]) {
+        (Some(a), Some(b)) => permille(b.saturating_sub(a), rate, edges[at + 1] - edges[at]),
+        _ => -1,
+    };
+    (0..edges.len() - 1).map(cell).collect()
+}
+
+/// What `bytes` within `span_ps` are of a link's capacity; -1 where that is not known.
+fn permille(bytes: u64, rate_bps: u64, span_ps: u64) -> i32 {
+    let capacity = rate_bps as f64 * seconds(span_ps);
+    if capacity > 0.0 { (bytes as f64 * 8000.0 / capacity).round() as i32 } else { -1 }
+}
+
+fn totals(view: &View<'_>) -> Figure {
+    let missing = Missing { title: TITLE, remedy: "No link carried anything." };
+    let Some(links) = Links::of(view) else { return Err(missing) };
+    let mut ports: Vec<(Vec<i32>, &PortRow)> =
+        links.ports.iter().enumerate().map(|(at, port)| (links.used(at), port)).collect();
+    ports.retain(|(used, _)| used.iter().any(|permille| *permille > 0));
+    ports.sort_by_key(|(used, _)| std::cmp::Reverse(used.iter().max().copied()));
+    if ports.is_empty() {
+        return Err(missing);
+    }
+    let left_out = ports.len().saturating_sub(BARS);
+    ports.truncate(BARS);
+    let value = |used: &Vec<i32>, scheme: usize| f64::from(used[scheme].max(0)) / 1000.0;
+    let row = |scheme| Row(ports.iter().map(|(used, _)| value(used, scheme)).collect());
+    let bars = Bars {
+        x: Axis { label: "utilisation", unit: Measure::Share, scale: Division::Linear },
+        row: "port",
+        rows: ports.iter().map(|(_, port)| name(port)).collect(),
+        values: (0..view.runs.len()).map(row).collect(),
+        stated: vec![],
+    };
+    let caption = format!(
+        "Bytes sent over what the link could have carried during the whole run, all seeds together: the \
+         busiest ports ({left_out} that were used less are not drawn). To see it over time, set \
+         sample in [measure]."
+    );
+    Ok(Plot { id: "utilisation", title: TITLE.into(), caption, shape: Shape::Bars(bars) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotline_lab::record::RunSet;
+
+    fn with_rates(mut set: slotline_lab::record::RunSet) -> slotline_lab::record::RunSet {
+        set.runs
+            .iter_mut()
+            .flat_map(|run| &mut run.ports)
+            .for_each(|p| p.rate_bps = 10_000_000_000);
+        set
+    }
+
+    #[test]
+    fn cells_are_bytes_over_capacity() {
+        let set = with_rates(RunSet::example(1));
+        let Shape::Heat(heat) = figure(&View::of(&set)).unwrap().shape else { panic!("no map") };
+        assert_eq!((heat.rows.len(), heat.panels.len()), (1, 3));
+        let panel = &heat.panels[0];
+        assert!(panel.edges.len() <= COLUMNS + 2 && panel.edges.is_sorted_by(|a, b| a < b));
+        // 9,000 bytes each 10 us are 7.2 of 10 Gbit/s.
+        assert!(panel.permille[0].iter().all(|cell| *cell == 720), "{:?}", panel.permille[0]);
+    }
+
+    #[test]
+    fn without_samples_there_are_totals() {
+        let mut set = with_rates(RunSet::example(2));
+        set.runs.iter_mut().for_each(|run| run.samples.clear());
+        let Shape::Bars(bars) = figure(&View::of(&set)).unwrap().shape else { panic!("no bars") };
+        // 8.4 MB in 250 ms.
+        assert!((bars.values[1].0[0] - 0.027).abs() < 1e-9, "{:?}", bars.values);
+        set.runs.clear();
+        assert!(figure(&View::of(&set)).is_err());
+    }
+
+    #[test]
+    fn an_unknown_rate_is_no_utilisation() {
+        assert_eq!(permille(1_000, 0, 1_000), -1);
+        assert_eq!(permille(125, 1_000_000_000, 1_000_000), 1000);
+    }
+}

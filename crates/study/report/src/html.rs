@@ -1,0 +1,115 @@
+//! The words and tables of the page.
+
+use slotline_lab::output::format::{self, Scale};
+use slotline_lab::record::RunSet;
+use slotline_lab::summary::{Cell, EngineTotal, Summary};
+use slotline_scenario::metric::Metric;
+
+/// `text` where HTML expects text.
+pub fn escape(text: &str) -> String {
+    let pairs = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;")];
+    pairs.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to))
+}
+
+/// `text` as a paragraph.
+pub fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", escape(text))
+}
+
+/// What the page is about, as pairs of a name and a value.
+pub fn list(facts: &[(&str, String)]) -> String {
+    let row = |(name, value): &(&str, String)| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value))
+    };
+    format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(row).collect::<String>())
+}
+
+/// What was compared, and on what.
+pub fn about(id: &str, set: &RunSet) -> String {
+    let mut out = String::new();
+    if !set.description.is_empty() {
+        out += &format!("<p class=\"lead\">{}</p>\n", escape(&set.description));
+    }
+    let seeds: Vec<String> = set.seeds.iter().map(u64::to_string).collect();
+    let facts = [
+        ("Fabric", set.fabric.clone()),
+        ("Workloads", set.workloads.join(", ")),
+        ("Schemes", set.schemes.join(", ")),
+        ("Seeds", seeds.join(", ")),
+        ("Result", format!("{id}, slotline {}", env!("CARGO_PKG_VERSION"))),
+    ];
+    out += &list(&facts);
+    if !set.complete() {
+        let planned = set.schemes.len() * set.seeds.len();
+        out += &format!(
+            "<p class=\"warning\">Incomplete: {} of {planned} runs were done.</p>\n",
+            set.runs.len()
+        );
+    }
+    out
+}
+
+/// The answer: a sentence for each scheme.
+pub fn headline(set: &RunSet, summary: &Summary) -> String {
+    let shown = summary.shown(set, &Metric::USUAL);
+    let sentences = format::headlines(summary, &shown, set.seeds.len());
+    let items: String = sentences.iter().map(|s| format!("<li>{}</li>\n", escape(s))).collect();
+    if items.is_empty() { items } else { format!("<ul class=\"headline\">\n{items}</ul>\n") }
+}
+
+/// The table of all metrics.
+pub fn comparison(set: &RunSet, summary: &Summary) -> String {
+    let heads =
+        summary.schemes.iter().map(|s| format!("<th scope=\"col\">{}</th>", escape(&s.name)));
+    let mut out = format!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of all metrics\">\
+         <table>\n<thead><tr><th scope=\"col\">Metric</th>{}</tr></thead>\n<tbody>\n",
+        heads.collect::<String>()
+    );
+    for metric in summary.shown(set, &Metric::ALL) {
+        let cells = (0..summary.schemes.len()).map(|at| cell(metric, summary.cell(at, metric)));
+        let row: String = cells.collect();
+        out += &format!("<tr><th scope=\"row\">{}</th>{row}</tr>\n", metric.title());
+    }
+    out + "</tbody></table></div>\n" + &table_notes(set, summary)
+}
+
+/// How to read the table.
+fn table_notes(set: &RunSet, summary: &Summary) -> String {
+    let mut notes = vec![format::TABLE_NOTE.to_string()];
+    notes.extend(format::explanations(&summary.shown(set, &Metric::ALL)).map(str::to_string));
+    let zero: Vec<&str> =
+        summary.zero(set, &Metric::ALL).iter().map(|metric| metric.title()).collect();
+    if !zero.is_empty() {
+        notes.push(format!("Zero in every run: {}.", zero.join(", ")));
+    }
+    format!("<p class=\"small\">{}</p>\n", escape(&notes.join(" ")))
+}
+
+fn cell(metric: Metric, cell: Option<&Cell>) -> String {
+    let Some(cell) = cell else { return "<td>–</td>".into() };
+    let scale = Scale::of(metric.unit(), cell.estimate.mean);
+    let value = scale.with(format::estimate(&cell.estimate, cell.at_least, scale));
+    let said = cell.against.map(|comparison| {
+        let class = comparison.verdict.words().split([' ', ':']).next().unwrap_or("");
+        let words = unbroken(&format::verdict(metric, &comparison));
+        format!("<br/><span class=\"{class}\">{words}</span>")
+    });
+    format!("<td>{}{}</td>", unbroken(&value), said.unwrap_or_default())
+}
+
+/// `text` that may be broken only after a colon and before a bracket.
+pub fn unbroken(text: &str) -> String {
+    text.replace(' ', "\u{a0}").replace(":\u{a0}", ": ").replace("\u{a0}(", " (")
+}
+
+/// Why the numbers can be trusted, what they cost, and all settings.
+pub fn trust(set: &RunSet) -> String {
+    let lines = format::engine(&EngineTotal::of(&set.in_order()), set.runs.len());
+    let paragraphs = lines.iter().map(|line| format!("<p>{}</p>\n", escape(line)));
+    format!(
+        "{}<details><summary>All settings</summary><pre tabindex=\"0\">{}</pre></details>\n",
+        paragraphs.collect::<String>(),
+        escape(&set.scenario)
+    )
+}

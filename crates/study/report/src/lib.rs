@@ -1,0 +1,75 @@
+//! `report.html`: one file that shows a result and needs nothing else. Figures are plain data made here
+//! ([`plot`]) and drawn by the page's own script; text and tables are HTML, and stay where there is no
+//! script. The crate also writes results in the formats of other tools ([`export`]) and the page of a
+//! parameter study ([`sweep`]).
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod bumps;
+pub mod export;
+mod fabric;
+mod faults;
+pub mod flows;
+pub mod frame;
+mod groups;
+mod heat;
+pub mod html;
+mod links;
+pub mod plot;
+mod ports;
+mod schedule;
+mod sequence;
+pub mod sweep;
+pub mod thin;
+mod view;
+mod voqs;
+mod why;
+
+use frame::{Page, Section};
+use slotline_lab::output::PageFile;
+use slotline_lab::record::RunSet;
+use slotline_lab::summary::Summary;
+use view::View;
+
+/// The report as a file of a result.
+pub const PAGE: PageFile = PageFile { name: "report.html", text: html };
+
+/// The page for `set`, whose result is called `id`.
+pub fn html(id: &str, set: &RunSet, summary: &Summary) -> String {
+    page(id, set, summary).html()
+}
+
+fn page<'a>(id: &str, set: &'a RunSet, summary: &Summary) -> Page<'a> {
+    Page {
+        title: &set.name,
+        head: html::about(id, set) + &html::headline(set, summary),
+        names: &set.schemes,
+        sections: sections(set, summary),
+    }
+}
+
+fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
+    let view = View::of(set);
+    let words = |id, title, text| Section { id, title, text, figures: vec![] };
+    let drawn = |id, title, figures| Section { id, title, text: String::new(), figures };
+    let schedule = vec![schedule::figure(&view), sequence::figure(&view)];
+    let faults = faults::page(set).map(|text| words("faults", "Faults", text));
+    let queues = voqs::page(set).map(|text| words("voqs", "Queues by rack", text));
+    let mut all = vec![
+        words("comparison", "Comparison", html::comparison(set, summary)),
+        drawn("flows", "Flows", flows::figures(&view, summary)),
+        drawn("reasons", "Why", why::figures(&view)),
+        drawn("time", "Over time", ports::figures(&view)),
+        drawn("bumps", "Bumps", bumps::figures(&view)),
+        drawn("network", "Network", vec![heat::figure(&view), fabric::figure(&view)]),
+        drawn("slots", "Schedule", schedule),
+        words("made", "How it was made", html::trust(set)),
+    ];
+    all.retain(|section| section.id != "bumps" || !section.figures.is_empty());
+    // Before the last one.
+    faults.into_iter().chain(queues).for_each(|faults| all.insert(all.len() - 1, faults));
+    all
+}
+
+#[cfg(test)]
+mod tests;

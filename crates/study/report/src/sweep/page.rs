@@ -1,0 +1,109 @@
+//! `sweep.html`: the points as a table, and each metric against the parameter with the most values. The
+//! frame, the figures and their scripts are the report's.
+
+use super::figures::figures;
+use super::page_table::table;
+use crate::frame::{Page, Section};
+use crate::html::{escape, list, paragraph};
+use slotline_lab::output::format::TABLE_NOTE;
+use slotline_lab::sweep::part::{PointRecord, State, Sweep, json_shown};
+use slotline_lab::sweep::plan::Parameter;
+
+/// Points without a result that are named, at most.
+const MOST_NAMED: usize = 50;
+
+/// The page; it needs nothing else.
+pub fn html(sweep: &Sweep) -> String {
+    let drawn = figures(sweep);
+    let section = |id, title, text, figures| Section { id, title, text, figures };
+    let page = Page {
+        title: &sweep.name,
+        head: head(sweep),
+        names: &drawn.names,
+        sections: vec![
+            section("metrics", "Metrics", String::new(), drawn.figures),
+            section("points", "All points", table(sweep), vec![]),
+            section("made", "How it was made", made(sweep), vec![]),
+        ],
+    };
+    page.html()
+}
+
+/// What was varied, and how far it is done.
+fn head(sweep: &Sweep) -> String {
+    let missing: Vec<&PointRecord> =
+        sweep.points.iter().filter(|point| point.state != State::Done).collect();
+    let (all, done) = (sweep.points.len(), sweep.points.len() - missing.len());
+    let mut facts: Vec<(&str, String)> = (0..sweep.parameters.len())
+        .map(|at| (sweep.parameters[at].label.as_str(), values(sweep, at)))
+        .collect();
+    facts.push(("Points", format!("{done} of {all}")));
+    facts.push(("Result", format!("{}, slotline {}", sweep.sweep, sweep.version)));
+    list(&facts) + &lacking(sweep, &missing)
+}
+
+/// The values of a parameter.
+fn values(sweep: &Sweep, at: usize) -> String {
+    let mut texts: Vec<String> = vec![];
+    for point in &sweep.points {
+        let text = shown(point.settings[at].as_ref());
+        if texts.len() <= MOST_NAMED && !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    if texts.len() > MOST_NAMED {
+        texts[MOST_NAMED] = "…".into();
+    }
+    texts.join(", ")
+}
+
+/// A value as people write it.
+pub(crate) fn shown(value: Option<&serde_json::Value>) -> String {
+    value.map_or("as in the scenario".into(), json_shown)
+}
+
+/// Points without a result, and why.
+fn lacking(sweep: &Sweep, missing: &[&PointRecord]) -> String {
+    if missing.is_empty() {
+        return String::new();
+    }
+    let item = |point: &&PointRecord| {
+        let named = sweep.parameters.iter().zip(&point.settings);
+        let words = named.filter_map(|(parameter, value)| {
+            Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
+        });
+        let why = point.message.as_deref().unwrap_or("not run yet");
+        let words = words.collect::<Vec<_>>().join(", ");
+        format!("<li>Point {}, {}: {}</li>\n", point.point, escape(&words), escape(why))
+    };
+    let items: String = missing.iter().take(MOST_NAMED).map(item).collect();
+    let rest = match missing.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => paragraph(&format!("{more} more are in sweep.json.")),
+    };
+    format!(
+        "<div class=\"warning\"><p>Incomplete: {} of {} points have no result.</p>\n<ul>{items}</ul>{rest}</div>\n",
+        missing.len(),
+        sweep.points.len()
+    )
+}
+
+/// How to read the table, what labels stand for, and where all of it is.
+fn made(sweep: &Sweep) -> String {
+    let short = |parameter: &&Parameter| parameter.path != parameter.label;
+    let paths: Vec<String> = sweep
+        .parameters
+        .iter()
+        .filter(short)
+        .map(|parameter| format!("{} stands for {}", parameter.label, parameter.path))
+        .collect();
+    let paths = match paths[..] {
+        [] => String::new(),
+        _ => paragraph(&(paths.join("; ") + ".")),
+    };
+    paragraph(TABLE_NOTE)
+        + &paths
+        + "<p>All metrics of all points are in <code>sweep.csv</code> beside this page; \
+           <code>sweep.json</code> says which folder holds the result of a point, with a report of its own, \
+           and its digest; <code>sweep.vl.json</code> draws the table with Vega-Lite.</p>\n"
+}

@@ -1,0 +1,70 @@
+//! The table of a sweep's page: a row for each setting and scheme.
+
+use super::page::shown;
+use crate::html::{escape, unbroken};
+use slotline_lab::output::format::{self, Scale};
+use slotline_lab::statistics::Estimate;
+use slotline_lab::sweep::part::Sweep;
+use slotline_lab::sweep::rows::{Row, of_rows};
+use slotline_scenario::metric::Metric;
+
+/// Rows of the table, at most; a browser would take long over more.
+const MOST_ROWS: usize = 2_000;
+
+/// The table, with the metrics that are shown.
+pub fn table(sweep: &Sweep) -> String {
+    let columns: Vec<(Metric, Scale)> =
+        sweep.shown().into_iter().map(|metric| (metric, scale(sweep, metric))).collect();
+    let labels = of_rows(&sweep.parameters).map(|parameter| escape(&parameter.label));
+    let heads = columns.iter().map(|(metric, scale)| head(*metric, scale));
+    let head = |text: String, class: &str| format!("<th scope=\"col\"{class}>{text}</th>");
+    let left = labels.chain(["Scheme".into()]).map(|text| head(text, " class=\"text\""));
+    let heads: String = left.chain(heads.map(|text| head(text, ""))).collect();
+    let rows: String = sweep.rows.iter().take(MOST_ROWS).map(|row| line(row, &columns)).collect();
+    let more = match sweep.rows.len().saturating_sub(MOST_ROWS) {
+        0 => String::new(),
+        more => format!(
+            "<p class=\"small\">{} more rows are in <code>sweep.csv</code>.</p>\n",
+            format::grouped(more as u64)
+        ),
+    };
+    format!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of all points\"><table>\n\
+         <thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{more}"
+    )
+}
+
+/// The multiple of the unit that suits the largest mean: one for a column.
+fn scale(sweep: &Sweep, metric: Metric) -> Scale {
+    let means = sweep.rows.iter().filter_map(|row| row.metrics.get(&metric)?.mean);
+    Scale::of(metric.unit(), means.map(f64::abs).fold(0.0, f64::max))
+}
+
+fn head(metric: Metric, scale: &Scale) -> String {
+    match scale.symbol {
+        "" => metric.title().to_string(),
+        symbol => format!("{} ({symbol})", metric.title()),
+    }
+}
+
+fn line(row: &Row, columns: &[(Metric, Scale)]) -> String {
+    let settings = row.settings.iter().map(|value| escape(&shown(value.as_ref())));
+    let left = settings.chain([escape(&row.scheme)]).enumerate().map(|(at, text)| match at {
+        0 => format!("<th scope=\"row\">{text}</th>"),
+        _ => format!("<td class=\"text\">{text}</td>"),
+    });
+    let cells = columns.iter().map(|(metric, scale)| cell(row, *metric, *scale));
+    format!("<tr>{}</tr>\n", left.chain(cells).collect::<String>())
+}
+
+fn cell(row: &Row, metric: Metric, scale: Scale) -> String {
+    let known = row.metrics.get(&metric).and_then(|entry| Some((entry, entry.mean?)));
+    let Some((entry, mean)) = known else { return "<td>–</td>".into() };
+    let half = entry.ci_low.zip(entry.ci_high).map(|(low, high)| (high - low) / 2.0);
+    let value = format::estimate(&Estimate { mean, half, n: entry.n }, entry.lower_bound, scale);
+    let said = entry.against_baseline.as_ref().map_or(String::new(), |against| {
+        let class = against.verdict.split([' ', ':']).next().unwrap_or("");
+        format!("<br/><span class=\"{}\">{}</span>", escape(class), escape(&against.verdict))
+    });
+    format!("<td>{}{said}</td>", unbroken(&value))
+}

@@ -1,0 +1,243 @@
+//! Where the time of flows went: together, where they waited, and one by one.
+
+use super::groups::{self, Groups};
+use super::plot::{
+    Axis, Bars, Division, Figure, FlowStory, Flows, Measure, Missing, Plot, Row, Shape, Stack,
+};
+use super::view::{View, host, hosts, is_transfer, seconds};
+use slotline_lab::output::format;
+use slotline_lab::record::{FlowRow, Part, PortRow, RunRecord, WhyRow};
+use slotline_scenario::metric::Unit;
+use std::collections::BTreeMap;
+
+const REMEDY: &str = "No flow was followed: set why = true in [measure].";
+/// Flows of a scheme that can be chosen.
+const STORIES: usize = 200;
+/// Ports that are listed.
+const PORTS: usize = 15;
+
+/// All figures of this subject: one line where no flow was followed.
+pub fn figures(view: &View<'_>) -> Vec<Figure> {
+    let told: Vec<Vec<Told<'_>>> = (0..view.runs.len()).map(|at| followed(view, at)).collect();
+    if told.iter().all(Vec::is_empty) {
+        return vec![Err(Missing {
+            title: "Where the time went",
+            remedy: view.with_packets(REMEDY),
+        })];
+    }
+    vec![Ok(parts(view, &told)), places(&told), Ok(stories(&told))]
+}
+
+/// A followed flow.
+pub(super) struct Told<'a> {
+    pub(super) run: &'a RunRecord,
+    pub(super) flow: &'a FlowRow,
+    pub(super) why: &'a WhyRow,
+    total: u64,
+}
+
+/// The followed flows of a scheme that count, all seeds, the slowest first.
+fn followed<'a>(view: &View<'a>, scheme: usize) -> Vec<Told<'a>> {
+    let window = view.set.window;
+    let told = |(run, why): (&'a RunRecord, &'a WhyRow)| {
+        let flow = run.flows.get(why.flow as usize)?;
+        let total = why.parts.iter().sum();
+        (is_transfer(flow, window) && total > 0).then_some(Told { run, flow, why, total })
+    };
+    let runs = view.runs[scheme].iter();
+    let rows = runs.flat_map(|run| run.why.iter().map(move |why| (*run, why)));
+    let mut all: Vec<Told<'_>> = rows.filter_map(told).collect();
+    all.sort_by_key(|told| (std::cmp::Reverse(told.total), told.run.seed, told.why.flow));
+    all
+}
+
+fn titles() -> Vec<&'static str> {
+    Part::ALL.iter().map(|part| part.title()).collect()
+}
+
+fn parts(view: &View<'_>, told: &[Vec<Told<'_>>]) -> Plot {
+    let groups: Vec<Groups<'_>> =
+        told.iter().enumerate().map(|(at, all)| Groups::of(view, at, all)).collect();
+    let bars = groups.iter().enumerate().flat_map(|(at, groups)| groups.bars(at));
+    let stack = Stack { parts: titles(), bars: bars.collect() };
+    let caption = format!(
+        "Mean time per flow by what it was doing or waiting for. The parts of a flow are the pieces of its \
+         critical path: they add up to its completion time. {}",
+        groups::said(&view.set.schemes, &groups)
+    );
+    Plot { id: "why", title: "Where the time went".into(), caption, shape: Shape::Stack(stack) }
+}
+
+/// The ports at which a flow waited longest, with picoseconds.
+fn worst<'a>(told: &Told<'a>) -> impl Iterator<Item = (&'a PortRow, u64)> + use<'a> {
+    let (run, why) = (told.run, told.why);
+    let there = why.worst.iter().filter(|(_, ps)| *ps > 0);
+    there.filter_map(|(port, ps)| Some((run.ports.get(*port as usize)?, *ps)))
+}
+
+fn places(told: &[Vec<Told<'_>>]) -> Figure {
+    let title = "Where flows waited";
+    let mut waits: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (scheme, all) in told.iter().enumerate() {
+        for (port, ps) in all.iter().flat_map(worst) {
+            let name = format::direction(&port.node, &port.port);
+            let row = waits.entry(name).or_insert_with(|| vec![0.0; told.len()]);
+            row[scheme] += seconds(ps) / all.len() as f64;
+        }
+    }
+    let longest = |row: &[f64]| row.iter().copied().fold(0.0, f64::max);
+    let mut rows: Vec<(String, Vec<f64>)> = waits.into_iter().collect();
+    rows.sort_by(|a, b| longest(&b.1).total_cmp(&longest(&a.1)));
+    if rows.is_empty() {
+        return Err(Missing { title, remedy: "No followed flow waited anywhere." });
+    }
+    let left_out = rows.len().saturating_sub(PORTS);
+    rows.truncate(PORTS);
+    let values = |scheme: usize| Row(rows.iter().map(|(_, row)| row[scheme]).collect());
+    let bars = Bars {
+        x: Axis {
+            label: "waiting per followed flow",
+            unit: Measure::Seconds,
+            scale: Division::LinearFirst,
+        },
+        row: "port",
+        values: (0..told.len()).map(values).collect(),
+        rows: rows.into_iter().map(|(name, _)| name).collect(),
+        stated: vec![],
+    };
+    let caption = format!(
+        "Mean time that a followed flow waited to leave a port: in the queue of a switch, or in a host for \
+         a grant or its card. Of each flow the three ports where it waited longest count; {left_out} \
+         ports with less are not drawn."
+    );
+    Ok(Plot { id: "waits", title: title.into(), caption, shape: Shape::Bars(bars) })
+}
+
+fn stories(told: &[Vec<Told<'_>>]) -> Plot {
+    let of = |(scheme, all): (usize, &Vec<Told<'_>>)| {
+        all.iter().take(STORIES).map(|told| story(scheme, told)).collect::<Vec<_>>()
+    };
+    let flows = Flows { parts: titles(), flows: told.iter().enumerate().flat_map(of).collect() };
+    let most = told.iter().map(Vec::len).max().unwrap_or(0);
+    let left_out = match most > STORIES {
+        true => format!(" The {STORIES} slowest of each scheme can be chosen; all are in why.csv."),
+        false => String::new(),
+    };
+    let caption = format!("Followed flows, the slowest first.{left_out}");
+    Plot {
+        id: "flow",
+        title: "Where the time of one flow went".into(),
+        caption,
+        shape: Shape::Flows(flows),
+    }
+}
+
+fn story(scheme: usize, told: &Told<'_>) -> FlowStory {
+    let Told { run, flow, why, .. } = told;
+    let names = hosts(run);
+    let waits: Vec<(&PortRow, u64)> = worst(told).collect();
+    let place = |(port, ps): &(&PortRow, u64)| {
+        (format::direction(&port.node, &port.port), super::plot::rounded(seconds(*ps), 7))
+    };
+    FlowStory {
+        scheme,
+        name: format!(
+            "flow {}, seed {}: {} → {}, {}",
+            flow.flow,
+            run.seed,
+            host(&names, flow.src),
+            host(&names, flow.dst),
+            format::quantity(Unit::Bytes, flow.bytes as f64),
+        ),
+        story: format::story(flow, why, &waits),
+        seconds: Part::ALL.iter().map(|part| seconds(why.of(*part))).collect(),
+        places: waits.iter().map(place).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plot::StackBar;
+    use super::*;
+    use slotline_lab::record::RunSet;
+
+    fn told() -> RunSet {
+        let mut set = RunSet::example(2);
+        for run in &mut set.runs {
+            let row = |flow: &FlowRow| {
+                let mut why = WhyRow { flow: flow.flow, round_trips: 14, ..WhyRow::default() };
+                why.parts[Part::Queue as usize] = 9_000_000 * u64::from(flow.flow + 1);
+                why.parts[Part::Propagating as usize] = 1_000_000;
+                why.worst[0] = (1, why.of(Part::Queue));
+                why
+            };
+            run.why = run.flows.iter().map(row).collect();
+        }
+        set
+    }
+
+    #[test]
+    fn parts_are_means_over_flows() {
+        let set = told();
+        let figures = figures(&View::of(&set));
+        let Shape::Stack(stack) = &figures[0].as_ref().unwrap().shape else { panic!("no bars") };
+        assert_eq!(stack.bars.len(), 6);
+        let (all, slowest) = (&stack.bars[0], &stack.bars[1]);
+        // Of each run the slowest one.
+        assert_eq!((all.flows, slowest.flows), (16, 2));
+        assert_eq!((all.group, slowest.group), ("all flows", "slowest 1 %"));
+        assert!((all.seconds[Part::Queue as usize] - 40.5e-6).abs() < 1e-12);
+        assert!((slowest.seconds[Part::Queue as usize] - 72e-6).abs() < 1e-12);
+    }
+
+    /// Followed are the slowest, 7, some others, and 1, which has a name.
+    fn partly(scenario: &str) -> (Vec<StackBar>, String) {
+        let mut set = told();
+        set.scenario = scenario.into();
+        for run in &mut set.runs {
+            run.why.retain(|why| [0, 1, 2, 7].contains(&why.flow));
+        }
+        let figure = figures(&View::of(&set)).remove(0).unwrap();
+        let Shape::Stack(stack) = figure.shape else { panic!("no bars") };
+        (stack.bars, figure.caption)
+    }
+
+    #[test]
+    fn a_sample_does_not_lean_towards_slow_or_named_flows() {
+        let (bars, caption) = partly("[measure]\nfollow = [1, 7]\n");
+        let (slowest, others) = (&bars[0], &bars[1]);
+        assert_eq!((slowest.group, slowest.flows), ("slowest 1 %", 2));
+        assert_eq!((others.group, others.flows), ("random sample of the others", 4));
+        assert!((slowest.seconds[Part::Queue as usize] - 72e-6).abs() < 1e-12);
+        assert!((others.seconds[Part::Queue as usize] - 18e-6).abs() < 1e-12);
+        assert!(caption.contains("tcp 2 of the slowest 2, and 4 of the other 14;"), "{caption}");
+        assert!(caption.contains("only because they are named"), "{caption}");
+        let (bars, caption) = partly("name = \"a\"\nname = \"b\"\n");
+        assert_eq!(bars[1].flows, 6);
+        assert!(caption.contains("cannot be told apart"), "{caption}");
+    }
+
+    #[test]
+    fn each_flow_has_its_story() {
+        let set = told();
+        let figures = figures(&View::of(&set));
+        let Shape::Flows(flows) = &figures[2].as_ref().unwrap().shape else { panic!("no flows") };
+        assert_eq!(flows.flows.len(), 48);
+        let first = &flows.flows[0];
+        assert!(first.name.starts_with("flow 7, seed 1: "), "{}", first.name);
+        assert!(
+            first.story.starts_with("99 % of its 73 µs waiting in the queue of s0"),
+            "{}",
+            first.story
+        );
+        let Shape::Bars(bars) = &figures[1].as_ref().unwrap().shape else { panic!("no bars") };
+        assert!((bars.values[0].0[0] - 40.5e-6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_followed_flows_there_is_one_remedy() {
+        let figures = figures(&View::of(&RunSet::example(1)));
+        assert_eq!(figures.len(), 1);
+        assert_eq!(figures[0].as_ref().unwrap_err().remedy, REMEDY);
+    }
+}

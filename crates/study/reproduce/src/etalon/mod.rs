@@ -1,0 +1,91 @@
+//! Etalon: reconfigurable datacenter networks ("Overcoming End-to-End Challenges in Reconfigurable Datacenter
+//! Networks", 2018).
+//!
+//! Figures' values are those of the plots in the authors' public source. The two experiments with letters are no
+//! figures: they are the setup of the authors' own logs, three racks with the week of 25.
+
+mod delay;
+mod hdfs;
+mod ours;
+mod plots;
+mod queues;
+mod rings;
+mod told;
+mod tradeoff;
+mod validation;
+
+use super::{Paper, Quantity};
+use slotline_hybrid::{ResizeSpec, Shrink, VoqSpec};
+use slotline_lab::metrics::circuits::utilisation;
+use slotline_lab::record::RunRecord;
+use slotline_net::time::Time;
+use slotline_scenario::SchemeSpec;
+
+/// The paper.
+pub(super) static PAPER: Paper = Paper {
+    key: "et",
+    title: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks (Etalon, 2018)",
+    experiments: &[
+        validation::TIMING,
+        queues::STATIC,
+        queues::DYNAMIC,
+        tradeoff::TRADEOFF,
+        delay::DELAY,
+        rings::DEMAND,
+        rings::TOGETHER,
+        hdfs::WRITES,
+        queues::LOGS_STATIC,
+        queues::LOGS_DYNAMIC,
+        ours::NIGHTS,
+        ours::SKEW,
+        told::TOLD,
+    ],
+};
+
+const USE: Quantity = Quantity {
+    key: "use",
+    name: "circuit utilisation",
+    unit: "%",
+    of: |run| utilisation(run).map_or(0.0, |used| 100.0 * used.value),
+};
+const MEDIAN: Quantity = Quantity {
+    key: "median",
+    name: "median latency",
+    unit: "us",
+    of: |run| run.control("latency_p50_ns") as f64 / 1e3,
+};
+const TAIL: Quantity = Quantity {
+    key: "tail",
+    name: "99th percentile of the latency",
+    unit: "us",
+    of: |run| run.control("latency_p99_ns") as f64 / 1e3,
+};
+const BY_CIRCUIT: Quantity = Quantity {
+    key: "by-circuit",
+    name: "median latency by circuits",
+    unit: "us",
+    of: |run| run.control("circuit_latency_p50_ns") as f64 / 1e3,
+};
+const BY_PACKET: Quantity = Quantity {
+    key: "by-packet",
+    name: "median latency by the packet switch",
+    unit: "us",
+    of: |run| run.control("packet_switch_latency_p50_ns") as f64 / 1e3,
+};
+
+/// Bits per second of a circuit.
+fn circuit_rate(run: &RunRecord) -> f64 {
+    let to_circuit = |port: &&slotline_lab::record::PortRow| port.port.starts_with("circuit");
+    run.ports.iter().find(to_circuit).map_or(0.0, |port| port.rate_bps as f64)
+}
+
+/// Queues of so many packets.
+fn fixed(scheme: &mut SchemeSpec, packets: u32) {
+    scheme.voq = Some(VoqSpec { packets, resize: None, ..scheme.voq.unwrap_or_default() });
+}
+
+/// resize(s, b, tau): from the scheme's size to `to`, `ahead` of a day, with acknowledgements marked from then on.
+fn resized(scheme: &mut SchemeSpec, to: u32, ahead: Time) {
+    let resize = Some(ResizeSpec { to, ahead, shrink: Shrink::Drop });
+    scheme.voq = Some(VoqSpec { resize, mark_ahead: ahead, ..scheme.voq.unwrap_or_default() });
+}

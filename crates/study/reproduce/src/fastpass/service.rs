@@ -1,0 +1,74 @@
+//! Retransmissions of a web-like service: §7.4, experiment H.
+
+use crate::draw::{Values, View};
+use crate::quantity::completion_times;
+use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
+use slotline_lab::record::RunRecord;
+use slotline_report::plot::{Division, Figure, Measure};
+
+/// Experiment H.
+pub(super) const SERVICE: Experiment = Experiment {
+    id: "fp-H",
+    about: "Experiment H: packets sent again under a latency-sensitive service of web servers and caches",
+    work: Work::Runs(Study {
+        file: "scenarios/reproduce/fp-H.toml",
+        text: include_str!("../../../../../scenarios/reproduce/fp-H.toml"),
+        axis: &[32],
+        set: |_, hosts| format!("{hosts} hosts"),
+        compare,
+        figures,
+    }),
+};
+
+const AGAIN: Quantity = Quantity {
+    key: "again",
+    name: "segments sent again",
+    unit: "1",
+    of: |run| run.flows.iter().map(|flow| f64::from(flow.retransmits)).sum(),
+};
+const TIMEOUTS: Quantity = Quantity {
+    key: "timeouts",
+    name: "time-outs",
+    unit: "1",
+    of: |run| run.flows.iter().map(|flow| f64::from(flow.timeouts)).sum(),
+};
+
+fn figures(view: &View) -> Vec<Figure> {
+    let values = Values {
+        id: "cdf",
+        title: "Completion times of responses",
+        label: "completion time",
+        unit: Measure::Seconds,
+        scale: Division::LogFirst,
+    };
+    vec![
+        view.distribution(32, &values, |run: &RunRecord| completion_times(run, |_| true), &[]),
+        view.bars("again", "Packets sent again", &[AGAIN, TIMEOUTS]),
+    ]
+}
+
+fn compare(points: &[Measured]) -> Vec<Row> {
+    let note = "the paper's service is a company's own, in production; ours is an on/off service of the same shape: web \
+                servers ask many caches at once";
+    let ratio = "only part of the paper's rack used Fastpass' schedule for what it received, and the rest of the data \
+                 center sent as before; in ours all hosts are scheduled, and nothing is lost";
+    let of = |point: &Measured| {
+        let mean = |scheme| point.mean(scheme, AGAIN.of).map_or(f64::NAN, |e| e.mean);
+        let times = mean("baseline") / mean("fastpass").max(1.0);
+        let fewer = Row {
+            x: None,
+            quantity: "times fewer (at least one counts)",
+            paper: Some(Stated::About(2.5)),
+            ours: point.mean("fastpass", |_| times)?,
+            ..point.row("fastpass", &AGAIN, None, ratio)?
+        };
+        Some([
+            point.row("baseline", &AGAIN, None, note)?,
+            point.row("fastpass", &AGAIN, None, note)?,
+            fewer,
+            point.row("baseline", &TIMEOUTS, None, note)?,
+            point.row("fastpass", &TIMEOUTS, None, note)?,
+        ])
+    };
+    points.iter().filter_map(of).flatten().collect()
+}

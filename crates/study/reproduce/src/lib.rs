@@ -1,0 +1,299 @@
+//! Published experiments, run again: what the paper says beside what we measure.
+//!
+//! Most experiments are a scenario file, whose schemes are the curves of a figure, and the points of the
+//! figure's axis, for which the scenario is altered. Some are no runs at all: a computation, or a
+//! measurement of this program. Nothing is tuned to match.
+
+pub mod draw;
+mod etalon;
+mod fastpass;
+mod fat_tree;
+mod hedera;
+mod markdown;
+mod netbump;
+mod page;
+pub mod quantity;
+mod table;
+mod tdma;
+mod xco;
+
+pub use markdown::markdown;
+pub use page::write;
+pub use quantity::Quantity;
+pub use table::table;
+
+use draw::View;
+use serde::Serialize;
+use slotline_lab::record::RunRecord;
+use slotline_lab::run::Jobs;
+use slotline_lab::statistics::Estimate;
+use slotline_report::plot::Figure;
+use slotline_scenario::{Loaded, Scenario, ScenarioError};
+use std::path::Path;
+
+/// A paper, with its experiments.
+#[derive(Debug)]
+pub struct Paper {
+    /// Its short name, with which the names of its experiments begin: `xco`.
+    pub key: &'static str,
+    /// Title, authors, year.
+    pub title: &'static str,
+    /// Its experiments, in order.
+    pub experiments: &'static [Experiment],
+}
+
+/// One published experiment.
+#[derive(Debug)]
+pub struct Experiment {
+    /// Its name: that of its paper, a dash, and a number or letter.
+    pub id: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// How it is done.
+    pub work: Work,
+}
+
+/// How an experiment is done.
+#[derive(Debug)]
+pub enum Work {
+    /// By runs of a scenario.
+    Runs(Study),
+    /// By anything else.
+    Computed {
+        /// What is done, in a sentence, for the page.
+        how: &'static str,
+        /// Does it, with so many threads.
+        find: fn(usize) -> Findings,
+    },
+}
+
+/// A scenario at the points of a figure's axis.
+#[derive(Debug)]
+pub struct Study {
+    /// The scenario file, below the project's folder. Its name is the experiment's.
+    pub file: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+    /// The points of the figure's axis.
+    pub axis: &'static [u32],
+    /// Sets a scenario to a point and names the point.
+    pub set: fn(&mut Scenario, u32) -> String,
+    /// What is compared, from all points.
+    pub compare: fn(&[Measured]) -> Vec<Row>,
+    /// What is drawn.
+    pub figures: fn(&View) -> Vec<Figure>,
+}
+
+/// All papers.
+pub static PAPERS: [&Paper; 7] = [
+    &tdma::PAPER,
+    &fastpass::PAPER,
+    &xco::PAPER,
+    &fat_tree::PAPER,
+    &hedera::PAPER,
+    &etalon::PAPER,
+    &netbump::PAPER,
+];
+
+/// What came of an experiment.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What the lines and bars of the figures stand for: schemes.
+    pub names: Vec<String>,
+    /// The comparison.
+    pub rows: Vec<Row>,
+    /// The figures, in the shape of the paper's.
+    pub figures: Vec<Figure>,
+}
+
+/// A point of a figure's axis, to be run.
+#[derive(Debug)]
+pub struct Point {
+    /// Its place on the axis.
+    pub x: u32,
+    /// What it is called, as "N=8".
+    pub setup: String,
+    /// The scenario at this point.
+    pub loaded: Loaded,
+}
+
+/// A point that was run.
+#[derive(Debug)]
+pub struct Measured {
+    /// Its place on the axis.
+    pub x: u32,
+    /// What it is called.
+    pub setup: String,
+    /// All runs of all schemes, by seed and then in the order of the schemes.
+    pub runs: Vec<RunRecord>,
+}
+
+/// What a paper's text says about a quantity.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Stated {
+    /// This value, or about this.
+    About(f64),
+    /// More than this.
+    Over(f64),
+    /// Less than this.
+    Under(f64),
+}
+
+/// One quantity in one setup.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// Its place on the axis of the figures; none where it is about all, or is not drawn.
+    pub x: Option<f64>,
+    /// The point of the axis, as "N=8"; empty where it is about all.
+    pub point: String,
+    /// The scheme; empty where there is only one.
+    pub scheme: String,
+    /// What is measured.
+    pub quantity: &'static str,
+    /// Unit of both values.
+    pub unit: &'static str,
+    /// What the paper's text says, if anything: figures are not read off.
+    pub paper: Option<Stated>,
+    /// What we measure, over seeds.
+    pub ours: Estimate,
+    /// Why they differ, or what else there is to know; one line.
+    pub note: String,
+}
+
+/// All experiments of all papers.
+pub fn experiments() -> impl Iterator<Item = &'static Experiment> {
+    PAPERS.iter().flat_map(|paper| paper.experiments)
+}
+
+/// The experiment called `id`.
+pub fn find(id: &str) -> Option<&'static Experiment> {
+    experiments().find(|experiment| experiment.id == id)
+}
+
+impl Experiment {
+    /// The paper it is from.
+    pub fn paper(&self) -> &'static Paper {
+        let has = |paper: &&&Paper| paper.experiments.iter().any(|own| own.id == self.id);
+        PAPERS.iter().find(has).expect("an experiment is in the list of its paper")
+    }
+    /// The runs that make it; none where it is done otherwise.
+    pub fn study(&self) -> Option<&Study> {
+        match &self.work {
+            Work::Runs(study) => Some(study),
+            Work::Computed { .. } => None,
+        }
+    }
+}
+
+impl Study {
+    /// Its points, ready to run.
+    pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
+        let at = |&x: &u32| {
+            let mut loaded = Scenario::parse(Path::new(self.file), self.text.into())?;
+            let setup = (self.set)(&mut loaded.scenario, x);
+            loaded.reseed(None, None)?;
+            Ok(Point { x, setup, loaded })
+        };
+        self.axis.iter().map(at).collect()
+    }
+    /// What follows from its points.
+    pub fn findings(&self, points: &[Measured]) -> Findings {
+        let rows = (self.compare)(points);
+        let view = View::of(points, &rows);
+        let figures = (self.figures)(&view);
+        Findings { names: view.names, rows, figures }
+    }
+}
+
+impl Point {
+    /// Runs it. `jobs` are those of its scenario.
+    pub fn run(&self, jobs: &Jobs, threads: usize) -> Result<Measured, ScenarioError> {
+        Ok(self.with(jobs.run(&self.loaded, threads)?))
+    }
+    /// It, with its runs.
+    pub fn with(&self, mut runs: Vec<RunRecord>) -> Measured {
+        let schemes = &self.loaded.scenario.scheme;
+        let place = |run: &RunRecord| schemes.iter().position(|scheme| scheme.name == run.scheme);
+        runs.sort_by_key(|run| (run.seed, place(run)));
+        Measured { x: self.x, setup: self.setup.clone(), runs }
+    }
+}
+
+impl Measured {
+    /// The runs of `scheme`, by seed.
+    pub fn of(&self, scheme: &str) -> impl Iterator<Item = &RunRecord> {
+        self.runs.iter().filter(move |run| run.scheme == scheme)
+    }
+    /// The mean over seeds of what `value` says of each run of `scheme`; nothing without such runs.
+    pub fn mean(&self, scheme: &str, value: impl Fn(&RunRecord) -> f64) -> Option<Estimate> {
+        Estimate::of(&self.of(scheme).map(value).collect::<Vec<_>>())
+    }
+    /// One line of the comparison; nothing without runs of `scheme`.
+    pub fn row(
+        &self,
+        scheme: &str,
+        quantity: &Quantity,
+        paper: Option<Stated>,
+        note: &str,
+    ) -> Option<Row> {
+        Some(Row {
+            x: Some(f64::from(self.x)),
+            point: self.setup.clone(),
+            scheme: scheme.into(),
+            quantity: quantity.name,
+            unit: quantity.unit,
+            paper,
+            ours: self.mean(scheme, quantity.of)?,
+            note: note.into(),
+        })
+    }
+}
+
+impl Stated {
+    /// The number.
+    pub fn value(self) -> f64 {
+        match self {
+            Stated::About(value) | Stated::Over(value) | Stated::Under(value) => value,
+        }
+    }
+    /// What stands before the number.
+    pub fn sign(self) -> char {
+        match self {
+            Stated::About(_) => '~',
+            Stated::Over(_) => '>',
+            Stated::Under(_) => '<',
+        }
+    }
+}
+
+/// The shape of a JSON line.
+#[derive(Serialize)]
+struct Line<'a> {
+    id: &'a str,
+    setup: &'a str,
+    quantity: &'a str,
+    unit: &'a str,
+    paper: Option<f64>,
+    ours: f64,
+    note: &'a str,
+}
+
+impl Row {
+    /// Point and scheme, as "N=8, tcp".
+    pub fn setup(&self) -> String {
+        match (self.point.as_str(), self.scheme.as_str()) {
+            (point, "") => point.into(),
+            ("", scheme) => scheme.into(),
+            (point, scheme) => format!("{point}, {scheme}"),
+        }
+    }
+    /// As one line of JSON. `ours` is the mean, to three decimal places.
+    pub fn json(&self, id: &str) -> String {
+        let Row { quantity, unit, note, .. } = self;
+        let ours = (self.ours.mean * 1e3).round() / 1e3;
+        let paper = self.paper.map(Stated::value);
+        let line = Line { id, setup: &self.setup(), quantity, unit, paper, ours, note };
+        // Text and finite numbers.
+        serde_json::to_string(&line).expect("plain data")
+    }
+}

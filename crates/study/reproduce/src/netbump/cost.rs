@@ -1,0 +1,87 @@
+//! What the pipeline costs: Table 5.2 with Figures 5.7 and 5.9, and section 5.5.2 on cores.
+
+use crate::quantity::percentile;
+use crate::{Experiment, Findings, Row, Stated, Work};
+use slotline_bench::bump::{Case, SLACK, delays};
+use slotline_lab::statistics::Estimate;
+
+/// Table 5.2.
+pub(super) const COST: Experiment = Experiment {
+    id: "nb-2",
+    about: "Table 5.2, Figures 5.7 and 5.9: how long a packet takes in a bump",
+    work: Work::Computed {
+        how: "Frames pass the pipeline with DCTCP's threshold and 1,024 virtual queues, in batches of 32, on this \
+              machine; the time of each batch is shared among its frames.",
+        find: |_| {
+            let all = delays(20_000);
+            let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+            let note = "the paper's is a packet's whole way through network cards and their driver; ours is the pipeline \
+                        alone, without any card. Wall-clock time: the tail is the machine's, which others use too";
+            let at =
+                |name, value: f64, paper: f64| row(name, "", value * 1e6, "us", Some(paper), note);
+            let rows = vec![
+                at("mean", mean, 30.0),
+                at("95th percentile", percentile(&all, 95.0), 42.0),
+                at("99th percentile", percentile(&all, 99.0), 83.0),
+                at("99.9th percentile", percentile(&all, 99.9), 169.0),
+                at("largest", all.iter().copied().fold(0.0, f64::max), 208.0),
+            ];
+            Findings { rows, ..Findings::default() }
+        },
+    },
+};
+
+/// Section 5.5.2.
+pub(super) const CORES: Experiment = Experiment {
+    id: "nb-8",
+    about: "Section 5.5.2: what it costs that pipelines on several cores share the virtual queues",
+    work: Work::Computed {
+        how: "The part of `slotline bench bump` about shared tables, on this machine: CPU time of the slowest thread, and what \
+              all let pass from the first one's begin to the last one's end.",
+        find: |_| {
+            let note = "the paper's is the latency of its whole bump, of which the locks of the table are a part; ours is \
+                        the pipeline's own time, in which no lock is taken. More threads than processors cannot run \
+                        side by side";
+            let of = |(case, threads, kept, paper): (Case, u32, &str, Option<f64>)| {
+                let rows = case.run(100);
+                let value = |at: usize| rows.get(at).map_or(f64::NAN, |row| row.value);
+                let name = format!("{threads} pipelines, {kept}");
+                [
+                    row("time for a packet", &name, value(0) / 1e3, "us", paper, note),
+                    row("packets of all", &name, value(1), "million/s", None, note),
+                ]
+            };
+            let slack = format!("each keeps at most {} bytes to itself", SLACK.0);
+            let exact = "each told of each packet";
+            let cases = [
+                (Case::SharedTable(1), 1, slack.as_str(), Some(29.2)),
+                (Case::SharedTable(2), 2, &slack, Some(35.5)),
+                (Case::SharedTable(4), 4, &slack, Some(36.8)),
+                (Case::ExactTable(1), 1, exact, None),
+                (Case::ExactTable(2), 2, exact, None),
+            ];
+            let rows = cases.into_iter().flat_map(of).collect();
+            Findings { rows, ..Findings::default() }
+        },
+    },
+};
+
+fn row(
+    quantity: &'static str,
+    point: &str,
+    value: f64,
+    unit: &'static str,
+    paper: Option<f64>,
+    note: &str,
+) -> Row {
+    Row {
+        x: None,
+        point: point.into(),
+        scheme: String::new(),
+        quantity,
+        unit,
+        paper: paper.map(Stated::About),
+        ours: Estimate { mean: value, half: None, n: 1 },
+        note: note.into(),
+    }
+}

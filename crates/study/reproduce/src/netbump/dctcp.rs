@@ -1,0 +1,144 @@
+//! DCTCP by marks of a bump: Figures 5.15 and 5.16.
+
+use crate::draw::Values;
+use crate::quantity::{goodput, percentile, rates, round_trips, samples};
+use crate::{Experiment, Measured, Quantity, Row, Study, Work};
+use slotline_lab::record::RunRecord;
+use slotline_report::plot::{Division, Measure};
+
+/// Figure 5.16.
+pub(super) const CONVERGENCE: Experiment = Experiment {
+    id: "nb-6",
+    about: "Figure 5.16: five flows that join one after another, TCP and DCTCP with a bump, 1 Gbit/s",
+    work: Work::Runs(Study {
+        file: "scenarios/reproduce/nb-6.toml",
+        text: include_str!("../../../../../scenarios/reproduce/nb-6.toml"),
+        axis: &[5],
+        set: |_, flows| format!("{flows} flows"),
+        compare: convergence,
+        figures: |view| {
+            let first = Values {
+                id: "first",
+                title: "Throughput of the first flow",
+                label: "throughput",
+                unit: Measure::BitsPerSecond,
+                scale: Division::LinearFirst,
+            };
+            let last = Values { id: "last", title: "Throughput of the last flow", ..first };
+            vec![
+                view.course(5, &first, |run| rates(&samples(run, "s1", "h5"))),
+                view.course(5, &last, |run| rates(&samples(run, "s1", "h9"))),
+                view.bars("fairness", "Fairness of five flows", &[JAIN, WORST]),
+            ]
+        },
+    }),
+};
+
+/// Figure 5.15.
+pub(super) const CALLS: Experiment = Experiment {
+    id: "nb-6b",
+    about: "Figure 5.15: 10,000 short remote calls beside two elephants, TCP and DCTCP with a bump",
+    work: Work::Runs(Study {
+        file: "scenarios/reproduce/nb-6b.toml",
+        text: include_str!("../../../../../scenarios/reproduce/nb-6b.toml"),
+        axis: &[2],
+        set: |_, flows| format!("{flows} elephants"),
+        compare: calls,
+        figures: |view| {
+            let values = Values {
+                id: "cdf",
+                title: "Response times of short calls",
+                label: "response time",
+                unit: Measure::Seconds,
+                scale: Division::LogFirst,
+            };
+            vec![view.distribution(2, &values, |run| round_trips(run, CALL), &[])]
+        },
+    }),
+};
+
+/// The hosts that receive, in nb-6.
+const RECEIVERS: [&str; 5] = ["h5", "h6", "h7", "h8", "h9"];
+/// All five flows have been there for 2 s, in seconds.
+const STEADY: f64 = 22.0;
+/// The workload of the calls in nb-6b.
+const CALL: u16 = 0;
+
+const JAIN: Quantity = Quantity {
+    key: "jain",
+    name: "Jain's index of five flows, over 8 s",
+    unit: "",
+    of: |run| jain(&shares(run)),
+};
+const WORST: Quantity = Quantity {
+    key: "worst",
+    name: "Jain's index in the worst 100 ms",
+    unit: "",
+    of: |run| each_moment(run).iter().map(|at| jain(at)).fold(1.0, f64::min),
+};
+const USE: Quantity = Quantity {
+    key: "use",
+    name: "goodput of all",
+    unit: "Mbit/s",
+    of: |run| shares(run).iter().sum::<f64>() / 1e6,
+};
+const MEDIAN: Quantity =
+    Quantity { key: "median", name: "median response", unit: "us", of: |run| at(run, 50.0) };
+const P95: Quantity =
+    Quantity { key: "p95", name: "95th percentile", unit: "us", of: |run| at(run, 95.0) };
+const P99: Quantity =
+    Quantity { key: "p99", name: "99th percentile", unit: "us", of: |run| at(run, 99.0) };
+const BULK: Quantity = Quantity {
+    key: "bulk",
+    name: "goodput of the elephants",
+    unit: "Mbit/s",
+    of: |run| goodput(run, |flow| flow.group != CALL),
+};
+
+fn at(run: &RunRecord, percent: f64) -> f64 {
+    percentile(&round_trips(run, CALL), percent) * 1e6
+}
+
+fn steady(run: &RunRecord, host: &str) -> Vec<f64> {
+    let all = rates(&samples(run, "s1", host)).into_iter();
+    all.filter(|(at, _)| *at >= STEADY).map(|(_, rate)| rate).collect()
+}
+
+/// The mean rate of each flow while all five are there.
+fn shares(run: &RunRecord) -> Vec<f64> {
+    let mean = |rates: Vec<f64>| rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    RECEIVERS.iter().map(|host| mean(steady(run, host))).collect()
+}
+
+/// The rates of all five flows, in each sampling interval.
+fn each_moment(run: &RunRecord) -> Vec<Vec<f64>> {
+    let flows: Vec<Vec<f64>> = RECEIVERS.iter().map(|host| steady(run, host)).collect();
+    let moments = flows.iter().map(Vec::len).min().unwrap_or(0);
+    (0..moments).map(|at| flows.iter().map(|flow| flow[at]).collect()).collect()
+}
+
+fn jain(rates: &[f64]) -> f64 {
+    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
+    if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 0.0 }
+}
+
+fn convergence(points: &[Measured]) -> Vec<Row> {
+    let note = "no number in the text: TCP \"unfairly\" with \"wide oscillation\", DCTCP \"fair\". One flow more every \
+                5 s where the paper has 25 s";
+    let of = |point: &Measured| {
+        ["tcp", "dctcp"].map(|scheme| {
+            [JAIN, WORST, USE].map(|quantity| point.row(scheme, &quantity, None, note))
+        })
+    };
+    points.iter().flat_map(of).flatten().flatten().collect()
+}
+
+fn calls(points: &[Measured]) -> Vec<Row> {
+    let note = "no number in the text: \"smaller queues, lower RTT, and in the end, shorter response times\"";
+    let of = |point: &Measured| {
+        ["tcp", "dctcp"].map(|scheme| {
+            [MEDIAN, P95, P99, BULK].map(|quantity| point.row(scheme, &quantity, None, note))
+        })
+    };
+    points.iter().flat_map(of).flatten().flatten().collect()
+}

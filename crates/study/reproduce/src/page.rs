@@ -1,0 +1,115 @@
+//! The folder of an experiment: a page that needs nothing else, and the comparison as JSON.
+
+use super::table::{estimate, notes, stated};
+use super::{Experiment, Findings, Row, Work};
+use slotline_lab::output::OutputError;
+use slotline_report::frame::{Page, Section};
+use slotline_report::html::{escape, list, paragraph};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What tells a folder of ours.
+const ROWS: &str = "rows.json";
+
+/// Writes `report.html` and `rows.json` to the folder of `experiment` below `root`, in the place of those
+/// of an earlier time. A folder of that name that holds anything else is left alone.
+pub fn write(
+    root: &Path,
+    experiment: &Experiment,
+    findings: &mut Findings,
+) -> Result<PathBuf, OutputError> {
+    let folder = root.join(experiment.id);
+    let ours = folder.join(ROWS).is_file();
+    if folder.exists() && !ours {
+        return Err(OutputError::Foreign(folder));
+    }
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    let page = html(experiment, findings);
+    for (name, text) in [(ROWS, json(experiment.id, &findings.rows)), ("report.html", page)] {
+        // A name never stands for half a file.
+        let (draft, file) = (folder.join(format!(".{name}")), folder.join(name));
+        fs::write(&draft, text).map_err(at(&draft))?;
+        fs::rename(&draft, &file).map_err(at(&file))?;
+    }
+    Ok(folder)
+}
+
+fn at(path: &Path) -> impl FnOnce(std::io::Error) -> OutputError {
+    let path = path.to_path_buf();
+    move |error| OutputError::Io { path, error }
+}
+
+/// All rows, as one array.
+fn json(id: &str, rows: &[Row]) -> String {
+    let lines: Vec<String> = rows.iter().map(|row| row.json(id)).collect();
+    format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+/// The page. It takes the figures out of `findings`.
+fn html(experiment: &Experiment, findings: &mut Findings) -> String {
+    let figures = std::mem::take(&mut findings.figures);
+    let section = |id, title, text, figures| Section { id, title, text, figures };
+    let title = format!("{}: {}", experiment.id, experiment.about);
+    let page = Page {
+        title: &title,
+        head: head(experiment),
+        names: &findings.names,
+        sections: vec![
+            section("figures", "Figures", String::new(), figures),
+            section("comparison", "Paper and ours", table(&findings.rows), vec![]),
+            section("made", "How it was made", made(experiment), vec![]),
+        ],
+    };
+    page.html()
+}
+
+fn head(experiment: &Experiment) -> String {
+    let lead = format!("<p class=\"lead\">{}</p>\n", escape(experiment.paper().title));
+    lead + &list(&[
+        ("Experiment", experiment.id.to_string()),
+        ("Made by", format!("slotline {}", env!("CARGO_PKG_VERSION"))),
+    ])
+}
+
+fn table(rows: &[Row]) -> String {
+    let notes = notes(rows);
+    let heads = ["Setup", "Quantity", "Paper", "Ours", "Unit", "Note"];
+    let class = |at: usize| if matches!(at, 1 | 4) { " class=\"text\"" } else { "" };
+    let head = |(at, text): (usize, &&str)| format!("<th scope=\"col\"{}>{text}</th>", class(at));
+    let heads: String = heads.iter().enumerate().map(head).collect();
+    let body: String = rows.iter().map(|row| line(row, &notes)).collect();
+    let notes: String = notes.iter().map(|note| format!("<li>{}</li>\n", escape(note))).collect();
+    format!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Paper and ours\"><table>\n\
+         <thead><tr>{heads}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n\
+         <p class=\"small\">The paper's values are those of its text: figures are not read off. ± is half \
+         of the 95 % interval over seeds.</p>\n<ol class=\"small\">\n{notes}</ol>\n"
+    )
+}
+
+fn line(row: &Row, notes: &[&str]) -> String {
+    let note = notes.iter().position(|note| *note == row.note);
+    let paper = row.paper.map_or("–".into(), stated);
+    format!(
+        "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td>{}</td><td>{}</td>\
+         <td class=\"text\">{}</td><td>{}</td></tr>\n",
+        escape(&row.setup()),
+        escape(row.quantity),
+        escape(&paper),
+        estimate(row),
+        escape(if row.unit == "1" { "" } else { row.unit }),
+        note.map_or(String::new(), |at| (at + 1).to_string()),
+    )
+}
+
+fn made(experiment: &Experiment) -> String {
+    let how = match &experiment.work {
+        Work::Runs(study) => format!(
+            "The scenario {} at the points of the axis. The command: slotline run {} runs the one that is \
+             written there. Where settings come from is in the documentation's page on the paper.",
+            study.file, study.file
+        ),
+        Work::Computed { how, .. } => how.to_string(),
+    };
+    paragraph(&how) + &paragraph("The comparison is in rows.json beside this page.")
+}

@@ -1,0 +1,90 @@
+//! What a scenario says about bumps and notices makes sense.
+
+use super::spec::SchemeSpec;
+use crate::port_names::{bump_ports, limiter_ports, switch_ports_named};
+use slotline_net::error::SpecError;
+use slotline_net::node::bump::{BumpSpec, Sharing};
+use slotline_net::topology::{Graph, NodeKind};
+use slotline_schemes::ControlSpec;
+
+type Fit = Result<(), SpecError>;
+
+fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
+    if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
+}
+
+/// What can be said of a scheme alone.
+pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
+    if let Some(bump) = &scheme.bump {
+        bump.validate().map_err(|e| SpecError::new(format!("bump.{}", e.key), e.message))?;
+    }
+    if let Some(reaction) = &scheme.reaction {
+        ensure(scheme.notifies(), "reaction", || {
+            "`reaction` does nothing: no queue notifies hosts; use queue = \"qcn\", or bump = { queue = \"qcn\" }"
+                .into()
+        })?;
+        reaction
+            .validate()
+            .map_err(|e| SpecError::new(format!("reaction.{}", e.key), e.message))?;
+    }
+    let alone = matches!(scheme.control, ControlSpec::None {});
+    ensure(alone || !scheme.notifies(), "control", || {
+        "a host's reaction point and a scheduler's agent would both hold packets back: \
+         leave `control` or the queues of kind \"qcn\" out"
+            .into()
+    })?;
+    let paused = scheme.queue.pfc.is_some();
+    ensure(!paused || !scheme.notifies(), "queue.pfc", || {
+        "a host's reaction point does not obey pause frames: leave `pfc` or the queues of kind \"qcn\" out"
+            .into()
+    })
+}
+
+/// What depends on the fabric.
+pub(super) fn on_fabric(scheme: &SchemeSpec, graph: &Graph) -> Fit {
+    if let Some(bump) = &scheme.bump {
+        places(bump, graph)?;
+    }
+    let cards = |node: usize| {
+        let ends = graph.links.iter().flat_map(|link| link.ends());
+        ends.filter(|end| end.node.at() == node).count()
+    };
+    let several = graph.hosts.iter().any(|host| cards(host.at()) > 1);
+    ensure(!scheme.notifies() || !several, "queue", || {
+        "hosts of this fabric have several network cards, which one reaction point cannot limit"
+            .into()
+    })
+}
+
+/// Each of `at` is a switch's port.
+fn named(at: &[String], key: &str, graph: &Graph) -> Fit {
+    at.iter().enumerate().try_for_each(|(n, name)| {
+        ensure(switch_ports_named(graph, name).next().is_some(), &format!("{key}[{n}]"), || {
+            let switch = graph.nodes.iter().find(|node| node.kind == NodeKind::Switch);
+            let example = switch.map_or("s1-s0".into(), |node| format!("{}-…", node.name));
+            format!(
+                "`at` has \"{name}\": write a switch and what its port leads to, for example {example}"
+            )
+        })
+    })
+}
+
+fn places(bump: &BumpSpec, graph: &Graph) -> Fit {
+    named(&bump.at, "bump.at", graph)?;
+    if let Some(reaction) = &bump.reaction {
+        named(&reaction.at, "bump.reaction.at", graph)?;
+        ensure(!limiter_ports(bump, graph).is_empty(), "bump.reaction.at", || {
+            "no switch of this fabric has a host: say in `at` where flows are limited".into()
+        })?;
+    }
+    let ends = bump_ports(bump, graph);
+    ensure(!ends.is_empty(), "bump.at", || {
+        "no two switches of this fabric are connected: say in `at` where bumps are, for example \
+         at = [\"s0-h0\"]"
+            .into()
+    })?;
+    let several = ends.windows(2).any(|pair| pair[0].node == pair[1].node);
+    ensure(several || bump.sharing == Sharing::Table, "bump.sharing", || {
+        "`sharing` does nothing: no switch has more than one bump".into()
+    })
+}

@@ -1,0 +1,444 @@
+//! Whether a scenario makes sense as a whole. Errors have the full path of a key, as `scheme[1].queue`.
+
+use super::bumps;
+use super::error::nearest;
+use super::event::{EventKind, EventSpec};
+use super::paths;
+use super::spec::{EndWhen, MeasureSpec, Scenario, SchemeSpec};
+use crate::metric::Metric;
+use crate::port_names::{ports_named, switch_ports_named};
+use slotline_net::error::SpecError;
+use slotline_net::route::RoutingSpec;
+use slotline_net::scheme::CONTROL_CLASS;
+use slotline_net::time::Time;
+use slotline_net::topology::{End, Graph, Link, NodeKind};
+use slotline_net::transport::congestion::AlgorithmKind;
+use slotline_net::units::Rate;
+use slotline_net::workload::{
+    Carrier, Machines, Setting, Shape, Traffic, TrafficBuilder, WorkloadSpec,
+};
+use slotline_schemes::ControlSpec;
+
+type Fit = Result<(), SpecError>;
+
+/// More would fill the memory before it told anybody anything.
+const MOST_SAMPLES: u64 = 10_000_000;
+
+/// More packets of one port than this would not fit into the memory of most machines.
+const MOST_CAPTURED: u64 = 100_000_000;
+
+/// Gives the text of a file that a scenario names, or says why it cannot.
+pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
+/// What a check of a whole scenario says.
+pub struct Checked {
+    /// The fabric, unless that is wrong.
+    pub graph: Option<Graph>,
+    /// All that is wrong and can be found independently.
+    pub faults: Vec<SpecError>,
+    /// What people should know: what was assumed of files.
+    pub notes: Vec<String>,
+}
+
+/// Checks everything, up to making the traffic of the first seed.
+pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
+    let mut checks = vec![general(scenario)];
+    checks.extend(machines(scenario));
+    let mut notes = vec![];
+    let graph = scenario.fabric.build().map_err(|e| within("fabric", e));
+    checks.extend(graph.as_ref().err().map(|error| Err(error.clone())));
+    checks.push(measure(&scenario.measure, scenario.end.at));
+    for (at, scheme) in scenario.scheme.iter().enumerate() {
+        let in_scheme = |e| within(&format!("scheme[{at}]"), e);
+        checks.push(distinct(scenario, at).map_err(in_scheme));
+        checks.push(self::scheme(scheme).map_err(in_scheme));
+    }
+    if let Ok(graph) = &graph {
+        checks.extend(on_fabric(scenario, graph));
+        checks.extend(paths::check(scenario, graph));
+        checks.extend(traffic(scenario, graph, files, &mut notes));
+    }
+    let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
+    faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
+    // What is wrong in itself is found there once more.
+    let hybrid = if graph.is_ok() { super::hybrid::faults(scenario) } else { vec![] };
+    let new: Vec<SpecError> = hybrid.into_iter().filter(|fault| !faults.contains(fault)).collect();
+    faults.extend(new);
+    Checked { graph: graph.ok(), faults, notes }
+}
+
+/// What depends on the fabric, but for the traffic.
+fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
+    let end = scenario.end.at;
+    let stations = stations(&scenario.scheme, graph);
+    let schemes = scenario.scheme.iter().enumerate().map(|(at, scheme)| {
+        let fits = central(scheme, graph).and_then(|()| bumps::on_fabric(scheme, graph));
+        fits.map_err(|e| within(&format!("scheme[{at}]"), e))
+    });
+    let events = scenario.event.iter().enumerate().map(|(at, event)| {
+        let in_event = |e| within(&format!("event[{at}]"), e);
+        self::event(event, graph, &stations, end).map_err(in_event)
+    });
+    let measure = [ports(&scenario.measure, graph), capture(&scenario.measure, graph)];
+    measure.into_iter().chain(schemes).chain(events).collect()
+}
+
+/// `error` as one of the table at `path`.
+fn within(path: &str, error: SpecError) -> SpecError {
+    SpecError::new(format!("{path}.{}", error.key), error.message)
+}
+
+fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
+    if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
+}
+
+fn general(scenario: &Scenario) -> Fit {
+    ensure(scenario.name.chars().any(|c| c.is_ascii_alphanumeric()), "name", || {
+        format!(
+            "`name` is \"{}\": it needs a letter or a digit, results are called after it",
+            scenario.name
+        )
+    })?;
+    ensure((1..=10_000).contains(&scenario.repeat), "repeat", || {
+        format!("`repeat` is {}: it has to be 1 to 10000", scenario.repeat)
+    })?;
+    ensure(!scenario.workload.is_empty(), "workload", || {
+        "no traffic: add a `workload`, for example [[workload]] with kind = \"incast\"".into()
+    })?;
+    ensure(!scenario.scheme.is_empty(), "scheme", || {
+        "nothing to compare: add a `scheme`, for example [[scheme]] with name = \"tcp\"".into()
+    })?;
+    ensure(scenario.end.at != Some(Time::ZERO), "end.at", || {
+        "`at` is 0: nothing would happen".into()
+    })?;
+    ensure(scenario.end.when == EndWhen::FlowsDone || scenario.end.at.is_some(), "end", || {
+        "a run that ends by time needs `at`, for example at = \"100ms\"".into()
+    })
+}
+
+/// Virtual machines mean something to XCo alone.
+fn machines(scenario: &Scenario) -> Vec<Fit> {
+    let known = scenario.scheme.iter().any(|scheme| matches!(scheme.control, ControlSpec::Xco(_)));
+    let one = |(at, workload): (usize, &WorkloadSpec)| {
+        let Machines { from, to } = workload.machines();
+        let key = if from > 0 { "vm" } else { "to-vm" };
+        ensure(known || (from, to) == (0, 0), &format!("workload[{at}].{key}"), || {
+            format!(
+                "`{key}` does nothing: no scheme has control = \"xco\", which tells virtual machines apart"
+            )
+        })
+    };
+    scenario.workload.iter().enumerate().map(one).collect()
+}
+
+fn measure(spec: &MeasureSpec, end: Option<Time>) -> Fit {
+    let end = end.unwrap_or(Time::MAX);
+    let until = spec.until.unwrap_or(end);
+    ensure(spec.warmup < end, "measure.warmup", || {
+        format!("`warmup` is {}, but the run ends at {end}: nothing would count", spec.warmup)
+    })?;
+    ensure(spec.warmup < until, "measure.until", || {
+        format!("`until` is {until}: it has to be later than `warmup`, {}", spec.warmup)
+    })?;
+    if let Some(sample) = spec.sample {
+        ensure(sample > Time::ZERO, "measure.sample", || {
+            "`sample` is 0: for example \"10us\"".into()
+        })?;
+        let samples = if end == Time::MAX { 0 } else { end.as_ps() / sample.as_ps() };
+        ensure(samples <= MOST_SAMPLES, "measure.sample", || {
+            format!("`sample` is {sample}: {samples} samples per port; at most {MOST_SAMPLES}")
+        })?;
+    }
+    let wants = |metrics: &[Metric]| spec.metrics.iter().find(|m| metrics.contains(m)).copied();
+    let slowdown = wants(&[Metric::SlowdownMean, Metric::SlowdownP99]).filter(|_| !spec.ideal);
+    let queue = wants(&[Metric::QueueP50, Metric::QueueP99]).filter(|_| spec.sample.is_none());
+    slowdown.map_or(Ok(()), |m| lacks(m, "ideal = true"))?;
+    queue.map_or(Ok(()), |m| lacks(m, "an interval for samples, for example sample = \"10us\""))
+}
+
+fn ports(spec: &MeasureSpec, graph: &Graph) -> Fit {
+    for (at, port) in spec.ports.iter().enumerate() {
+        let known = switch_ports_named(graph, port).next().is_some();
+        ensure(known, &format!("measure.ports[{at}]"), || {
+            format!(
+                "`ports` has \"{port}\": write a switch and what its port leads to, for example {}{}",
+                some_ports(graph),
+                perhaps(port, &port_names(graph))
+            )
+        })?;
+    }
+    ensure(spec.ports.is_empty() || spec.sample.is_some(), "measure.ports", || {
+        "`ports` needs an interval for samples, for example sample = \"10us\"".into()
+    })
+}
+
+fn capture(spec: &MeasureSpec, graph: &Graph) -> Fit {
+    for (at, port) in spec.capture.iter().enumerate() {
+        let known = ports_named(graph, port).next().is_some();
+        ensure(known, &format!("measure.capture[{at}]"), || {
+            format!(
+                "`capture` has \"{port}\": write a node and what its port leads to, for example {}",
+                some_ports(graph)
+            )
+        })?;
+    }
+    ensure((1..=MOST_CAPTURED).contains(&spec.capture_limit), "measure.capture-limit", || {
+        format!(
+            "`capture-limit` is {}: it has to be 1 to {MOST_CAPTURED} packets",
+            spec.capture_limit
+        )
+    })?;
+    let limits_nothing =
+        spec.capture.is_empty() && spec.capture_limit != MeasureSpec::CAPTURE_LIMIT;
+    ensure(!limits_nothing, "measure.capture-limit", || {
+        "`capture-limit` limits nothing: name ports in `capture`, for example capture = [\"s0-h0\"]"
+            .into()
+    })
+}
+
+fn some_ports(graph: &Graph) -> String {
+    let names = port_names(graph);
+    names.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn port_names(graph: &Graph) -> Vec<String> {
+    let name = |end: End| &graph.nodes[end.node.at()].name;
+    let ends = graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
+    let of_switch = ends.filter(|(near, _)| graph.nodes[near.node.at()].kind == NodeKind::Switch);
+    of_switch.map(|(near, far)| format!("{}-{}", name(near), name(far))).collect()
+}
+
+/// Flows to be followed exist, and have acknowledgements.
+fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Fit {
+    let flows = traffic.flows.len();
+    for (at, &number) in spec.follow.iter().enumerate() {
+        let key = format!("measure.follow[{at}]");
+        let flow = traffic.flows.get(number as usize).ok_or_else(|| {
+            SpecError::new(
+                &key,
+                format!("`follow` has {number}: there are {flows} flows, numbered from 0"),
+            )
+        })?;
+        ensure(traffic.conns[flow.conn.at()].carrier == Carrier::Tcp, &key, || {
+            format!(
+                "`follow` has {number}, which is a stream of datagrams: only TCP flows have a course"
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn lacks(metric: Metric, what: &str) -> Fit {
+    Err(SpecError::new("measure.metrics", format!("`{}` needs {what}", metric.key())))
+}
+
+fn distinct(scenario: &Scenario, at: usize) -> Fit {
+    let name = &scenario.scheme[at].name;
+    ensure(!name.trim().is_empty(), "name", || "a scheme's `name` is empty".into())?;
+    let before = scenario.scheme[..at].iter().position(|other| other.name == *name);
+    ensure(before.is_none(), "name", || {
+        format!(
+            "`name` = \"{name}\" is the name of another scheme: results could not be told apart"
+        )
+    })
+}
+
+fn scheme(scheme: &SchemeSpec) -> Fit {
+    scheme.queue.validate().map_err(|e| within("queue", e))?;
+    scheme.transport.build().map_err(|e| within("transport", e))?;
+    scheme.control.build().map_err(|e| within("control", e))?;
+    routing(scheme)?;
+    bumps::scheme(scheme)?;
+    ensure((0.0..=1.0).contains(&scheme.control_loss), "control-loss", || {
+        format!("`control-loss` is {}; it is a share, from 0 to 1", scheme.control_loss)
+    })?;
+    let by_bump =
+        scheme.bump.as_ref().is_some_and(|bump| !bump.observe && bump.queue.policy.marks());
+    let marked = by_bump || scheme.queue.policy.marks();
+    let blind = scheme.transport.kind == AlgorithmKind::Dctcp && !marked;
+    ensure(!blind, "queue", || {
+        "`queue` never marks packets, but `dctcp` works by marks: use \
+         queue = { kind = \"ecn\", threshold = \"22.5KB\" }, or \"red\" with ecn = true"
+            .into()
+    })?;
+    let lossless = scheme.queue.pfc.as_ref().map(|pfc| &pfc.classes[..]);
+    if let Some(class) = scheme.control.scheduled_class() {
+        return ensure(lossless.is_none_or(|classes| classes == [class]), "queue.pfc", || {
+            format!(
+                "under fastpass all packets but messages have class {class}: classes = [{class}]"
+            )
+        });
+    }
+    let pauses_control = !matches!(scheme.control, ControlSpec::None {})
+        && lossless.is_some_and(|classes| classes.contains(&CONTROL_CLASS));
+    ensure(!pauses_control, "queue.pfc", || {
+        format!(
+            "`pfc` would pause the scheduler's own messages (class {CONTROL_CLASS}): \
+             list the other classes, for example classes = [0]"
+        )
+    })
+}
+
+/// What is said about paths has an effect.
+fn routing(scheme: &SchemeSpec) -> Fit {
+    let flowlets = scheme.routing == RoutingSpec::Flowlet;
+    ensure(scheme.flowlet_gap.is_none() || flowlets, "flowlet-gap", || {
+        "`flowlet-gap` does nothing: it needs routing = \"flowlet\"".into()
+    })?;
+    ensure(scheme.flowlet_gap != Some(Time::ZERO), "flowlet-gap", || {
+        "`flowlet-gap` is 0: for a path for every packet use routing = \"spray\"".into()
+    })?;
+    let own = matches!(scheme.routing, RoutingSpec::Ecmp | RoutingSpec::Pinned);
+    let one_way =
+        matches!(scheme.routing, RoutingSpec::Ecmp | RoutingSpec::Shortest | RoutingSpec::TwoLevel);
+    let (fits, why) = match scheme.control {
+        ControlSpec::Hedera(_) | ControlSpec::FlowScheduler(_) => (
+            own,
+            "under hedera and flow-scheduler, small flows go by hash and large ones where the scheduler says: \
+             leave `routing` out",
+        ),
+        ControlSpec::Fastpass(_) => {
+            (own, "under fastpass the arbiter gives each packet its path: leave `routing` out")
+        }
+        ControlSpec::Xco(_) | ControlSpec::Tdma(_) => (
+            one_way,
+            "under xco and tdma all packets of two hosts have to take one path, which the scheduler knows: use \
+             routing = \"ecmp\", \"shortest\", or \"two-level\"",
+        ),
+        ControlSpec::None {} | ControlSpec::Circuits(_) => (true, ""),
+    };
+    ensure(fits, "routing", || why.into())
+}
+
+/// What a central scheme needs of the fabric.
+fn central(scheme: &SchemeSpec, graph: &Graph) -> Fit {
+    // Faults of the options alone are found without a fabric.
+    let system = scheme.control.build().unwrap_or_default();
+    system.map_or(Ok(Vec::new()), |system| system.stations(graph)).map(drop)
+}
+
+/// The names of all schemes' controllers.
+fn stations(schemes: &[SchemeSpec], graph: &Graph) -> Vec<String> {
+    let systems = schemes.iter().filter_map(|scheme| scheme.control.build().ok().flatten());
+    let mut names: Vec<String> =
+        systems.flat_map(|s| s.stations(graph).unwrap_or_default()).map(|s| s.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn event(event: &EventSpec, graph: &Graph, stations: &[String], end: Option<Time>) -> Fit {
+    let end = end.unwrap_or(Time::MAX);
+    ensure(event.at <= end, "at", || {
+        format!("`at` is {}, but the run ends at {end}: it would not happen", event.at)
+    })?;
+    ensure(event.last() <= end, "times", || {
+        format!(
+            "`times` is {}: the last is at {}, but the run ends at {end}",
+            event.times,
+            event.last()
+        )
+    })?;
+    match &event.kind {
+        EventKind::LinkDown { link } | EventKind::LinkUp { link } => known_link(graph, link),
+        EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } => {
+            known_switch(graph, switch)
+        }
+        EventKind::ControllerDown { controller } | EventKind::ControllerUp { controller } => {
+            ensure(stations.contains(controller), "controller", || {
+                format!(
+                    "`controller` = \"{controller}\" is in no scheme; there are: {}",
+                    stations.join(", ")
+                )
+            })
+        }
+        EventKind::Leave { host } | EventKind::Join { host } => known_host(graph, host),
+        EventKind::Rate { link, rate } => {
+            ensure(*rate > Rate(0), "rate", || {
+                "`rate` is 0: use kind = \"link-down\" for a link that carries nothing".into()
+            })?;
+            known_link(graph, link)
+        }
+    }
+}
+
+fn known_link(graph: &Graph, link: &str) -> Fit {
+    let name = |end: End| graph.nodes[end.node.at()].name.as_str();
+    let both = |link: &Link| [(link.a, link.b), (link.b, link.a)];
+    ensure(!graph.links_named(link).is_empty(), "link", || {
+        let all = graph.links.iter().rev().flat_map(both);
+        let names: Vec<String> = all.map(|(a, b)| format!("{}-{}", name(a), name(b))).collect();
+        // Links at a node that was named, if one was; those to a scheduler of circuits never fail.
+        let named = |name: &&String| name.split('-').any(|end| link.split('-').any(|it| it == end));
+        let fails = |name: &&String| !name.split('-').any(|end| end == "scheduler");
+        let mut near: Vec<&String> = names.iter().filter(fails).filter(named).collect();
+        if near.is_empty() {
+            near = names.iter().filter(fails).collect();
+        }
+        let some: Vec<String> =
+            near.iter().step_by(2).take(3).map(|name| format!("`{name}`")).collect();
+        format!(
+            "`link` = \"{link}\" is not in this fabric: write the names of its two ends, for example {}{}",
+            some.join(", "),
+            perhaps(link, &names)
+        )
+    })
+}
+
+fn known_switch(graph: &Graph, switch: &str) -> Fit {
+    let switches = graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
+    let names: Vec<String> = switches.map(|node| node.name.clone()).collect();
+    ensure(names.iter().any(|name| name == switch), "switch", || {
+        let some: Vec<String> = names.iter().take(6).map(|name| format!("`{name}`")).collect();
+        format!(
+            "`switch` = \"{switch}\" is not in this fabric: switches here are called {}{}",
+            some.join(", "),
+            perhaps(switch, &names)
+        )
+    })
+}
+
+fn known_host(graph: &Graph, host: &str) -> Fit {
+    let names: Vec<String> =
+        graph.hosts.iter().map(|node| graph.nodes[node.at()].name.clone()).collect();
+    ensure(names.iter().any(|name| name == host), "host", || {
+        let some: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
+        format!(
+            "`host` = \"{host}\" is not in this fabric: hosts here are called {}{}",
+            some.join(", "),
+            perhaps(host, &names)
+        )
+    })
+}
+
+/// Asks for the nearest of `names`, if one is near.
+fn perhaps(given: &str, names: &[String]) -> String {
+    let near = nearest(given, names.iter().map(String::as_str));
+    near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+}
+
+/// Makes the first seed's traffic and throws it away: what generators and traces have to object to.
+fn traffic(
+    scenario: &Scenario,
+    graph: &Graph,
+    files: &Files<'_>,
+    notes: &mut Vec<String>,
+) -> Vec<Fit> {
+    let fabric = Shape::of(graph);
+    let horizon = scenario.end.at.unwrap_or(Time::MAX);
+    let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
+    let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
+    let workloads = (0u16..).zip(&scenario.workload);
+    let mut made: Vec<Fit> = workloads
+        .map(|(group, workload)| {
+            let made = workload.generate(group, &setting, &mut out);
+            made.map_err(|e| within(&format!("workload[{group}]"), e))
+        })
+        .collect();
+    if made.iter().all(Result::is_ok) {
+        notes.extend_from_slice(out.notes());
+        let whole = out.finish().map_err(|e| SpecError::new("workload", e.message));
+        made.push(whole.and_then(|traffic| followed(&scenario.measure, &traffic)));
+    }
+    made
+}

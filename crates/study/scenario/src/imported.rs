@@ -1,0 +1,191 @@
+//! A fabric that is in a file of its own, in the format of another program.
+
+use crate::fingerprint;
+use slotline_formats::topology::{FORMATS, FabricFormat, ReadError, by_ending, name, read};
+use slotline_net::error::SpecError;
+use slotline_net::topology::{GraphSpec, TopologySpec};
+use std::fmt::Write;
+
+/// A file that became the fabric of a scenario.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    file: String,
+    text: String,
+    format: FabricFormat,
+    /// Whether the format was taken from the file's name.
+    assumed: bool,
+    unread: Vec<String>,
+}
+
+/// Puts what a file says in place of `fabric` where that names one. Files are read by `files`.
+pub fn resolve(
+    fabric: &mut TopologySpec,
+    files: impl FnOnce(&str) -> Result<String, String>,
+) -> Result<Option<Imported>, SpecError> {
+    let TopologySpec::Graph(asked) = fabric else {
+        return Ok(None);
+    };
+    let Some(file) = asked.file.clone() else {
+        return Ok(None);
+    };
+    let fault = |message: String| SpecError::new("fabric.file", message);
+    let assumed = asked.format.is_none();
+    let Some(format) = asked.format.or_else(|| by_ending(&file)) else {
+        let message = format!("`file` = \"{file}\" does not tell its format: {}", formats());
+        return Err(fault(message));
+    };
+    let text = files(&file).map_err(|why| fault(format!("`file` cannot be read: {why}")))?;
+    match read(format, &text, asked) {
+        Ok(read) => {
+            *fabric = TopologySpec::Graph(read.spec);
+            Ok(Some(Imported { file, text, format, assumed, unread: read.unread }))
+        }
+        Err(ReadError::Asked(error)) => Err(within(asked, error)),
+        Err(ReadError::File(error)) => {
+            let (line, message) = (error.line, error.message);
+            Err(fault(format!("`file` = {file}, as {}, line {line}: {message}", name(format))))
+        }
+    }
+}
+
+/// What can stand as `format`.
+fn formats() -> String {
+    let names: Vec<String> = FORMATS.iter().map(|entry| format!("\"{}\"", entry.1)).collect();
+    format!("give `format`, one of {}", names.join(", "))
+}
+
+/// What is asked for is blamed where it stands, or else the file that would need it.
+fn within(asked: &GraphSpec, error: SpecError) -> SpecError {
+    let unsaid = error.key == "attach-hosts" && asked.attach_hosts.is_none();
+    let key = if unsaid { "file" } else { &error.key };
+    SpecError::new(format!("fabric.{key}"), error.message)
+}
+
+impl Imported {
+    /// Where the fabric comes from, and what of the file was not read, as text.
+    pub fn description(&self) -> String {
+        let how = if self.assumed { ", by the end of its name" } else { "" };
+        let unread = match self.unread.len() {
+            0 => String::new(),
+            1..=4 => format!("; not read: {}", self.unread.join(", ")),
+            more => format!("; not read: {}, and {} more", self.unread[..3].join(", "), more - 3),
+        };
+        format!(", from {} (read as {}{how}{unread})", self.file, name(self.format))
+    }
+
+    /// Lines of remarks for the resolved scenario: which file, and what of it was not read.
+    pub fn remarks(&self) -> String {
+        let Imported { file, text, unread, .. } = self;
+        let print = fingerprint(text.as_bytes());
+        let how = name(self.format);
+        let mut out = format!("# {file}: {} bytes, {print:016x}, read as {how}\n", text.len());
+        for what in unread {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "# {file}: not read: {what}");
+        }
+        out.replace(|c: char| c.is_control() && c != '\n', "?")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Loaded, Scenario, ScenarioError};
+    use std::path::PathBuf;
+
+    const REST: &str = "\n[[workload]]\nkind = \"incast\"\n[[scheme]]\nname = \"tcp\"\n";
+
+    /// A scenario with this fabric, loaded from a folder that has the file `net.json` or the like.
+    fn load(test: &str, file: &str, content: &str, fabric: &str) -> Result<Loaded, ScenarioError> {
+        let folder =
+            std::env::temp_dir().join(format!("slotline-imported-{}-{test}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(file), content).unwrap();
+        let scenario: PathBuf = folder.join("s.toml");
+        let text = format!(
+            "name = \"x\"\nend = {{ at = \"1s\" }}\n[fabric]\nkind = \"graph\"\n{fabric}{REST}"
+        );
+        std::fs::write(&scenario, text).unwrap();
+        let loaded = Scenario::load(&scenario);
+        std::fs::remove_dir_all(folder).unwrap();
+        loaded
+    }
+
+    const LEAF_SPINE: &str = include_str!("../../../model/formats/tests/data/leaf_spine.json");
+    const HPCC: &str = include_str!("../../../model/formats/tests/data/hpcc_two_cards.txt");
+    const ABILENE: &str = include_str!("../../../../data/topologies/abilene.graphml");
+
+    #[test]
+    fn a_file_becomes_part_of_the_resolved_scenario() {
+        let loaded = load("part", "net.json", LEAF_SPINE, "file = \"net.json\"").unwrap();
+        let resolved = loaded.resolved();
+        assert!(!resolved.contains("file ="), "{resolved}");
+        assert!(
+            resolved.contains("# net.json: ") && resolved.contains(", read as node-link\n"),
+            "{resolved}"
+        );
+        assert_eq!(
+            loaded.fabric(),
+            "graph of 4 hosts and 4 switches, from net.json (read as node-link, by the end of its name)"
+        );
+        // The file is gone by now.
+        let again = Scenario::parse("again.toml".as_ref(), resolved).unwrap();
+        assert_eq!(again.scenario, loaded.scenario);
+    }
+
+    #[test]
+    fn what_is_not_read_is_remarked() {
+        let fabric = "file = \"a.graphml\"\nattach-hosts = 1\nrate = \"1Gbps\"\ndelay = \"1ms\"\nnames = \"label\"";
+        let resolved = load("remark", "a.graphml", ABILENE, fabric).unwrap().resolved();
+        assert!(
+            resolved.contains("# a.graphml: not read: attribute `LinkLabel` of links"),
+            "{resolved}"
+        );
+        assert!(resolved.contains("\"Kansas City\""), "{resolved}");
+    }
+
+    #[test]
+    fn faults_are_blamed_at_their_key() {
+        for (test, file, content, fabric, place, words) in [
+            (
+                "line",
+                "net.json",
+                "{\n\"nodes\": 3}",
+                "file = \"net.json\"",
+                "5:8",
+                "line 2: `nodes`",
+            ),
+            ("none", "net.json", "", "file = \"no.json\"", "5:8", "cannot be read"),
+            ("ending", "net.txt", HPCC, "file = \"net.txt\"", "5:8", "\"hpcc-topology\""),
+            (
+                "format",
+                "net.txt",
+                HPCC,
+                "file = \"net.txt\"\nformat = \"hpcc\"",
+                "6:10",
+                "`hpcc-topology`",
+            ),
+            (
+                "option",
+                "t.topo",
+                "",
+                "file = \"t.topo\"\nrate = \"1Gbps\"",
+                "6:8",
+                "`rate` does not go",
+            ),
+            (
+                "links",
+                "t.json",
+                "",
+                "file = \"t.json\"\nlink = []\nswitches = [\"a\"]",
+                "7:12",
+                "leave it out",
+            ),
+        ] {
+            let error = load(test, file, content, fabric).map(|_| ()).expect_err(test).to_string();
+            assert!(error.contains(&format!("s.toml:{place}: ")), "{test}: {error}");
+            assert!(error.contains(words), "{test}: {error}");
+        }
+        let fabric = "file = \"net.txt\"\nformat = \"hpcc-topology\"";
+        assert!(load("good", "net.txt", HPCC, fabric).is_ok());
+    }
+}

@@ -1,0 +1,51 @@
+//! Scenario files: what is compared, on what network, under which traffic, and for how long.
+//!
+//! A file is read ([`load`]), put together from the files that it extends ([`extends`]), checked against
+//! its schema ([`schema`]) and against itself ([`check`]), and becomes plain data ([`Scenario`]). Each fault
+//! names its file, line and key ([`error`]). The crate also imports the files of other tools ([`import`])
+//! and declares the metrics that a scenario can name ([`metric`]). It runs nothing.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod bumps;
+pub mod catalogue;
+pub mod check;
+pub mod document;
+mod engine;
+pub mod error;
+mod event;
+pub mod extends;
+mod fingerprint;
+pub mod flow_level;
+mod hybrid;
+pub mod import;
+mod imported;
+pub mod keys;
+pub mod load;
+pub mod merge;
+pub mod metric;
+mod objects;
+mod paths;
+pub mod port_names;
+mod queue_text;
+pub mod reference;
+pub mod scheduler;
+pub mod schema;
+mod shape;
+mod shape_messages;
+mod spec;
+
+pub use check::Files;
+pub use engine::{EngineSpec, FlowSpec, RatesSpec};
+pub use error::{Fault, ScenarioError};
+pub use event::{EventKind, EventSpec};
+pub use fingerprint::fingerprint;
+pub use load::Loaded;
+pub use queue_text::queue_from_text;
+pub use spec::{EndSpec, EndWhen, MeasureSpec, Scenario, SchemeSpec};
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod extends_tests;

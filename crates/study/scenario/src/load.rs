@@ -1,0 +1,216 @@
+//! From a file to a scenario that can be run.
+
+use super::check::check;
+use super::document::Document;
+use super::engine::EngineSpec;
+use super::error::ScenarioError;
+use super::extends;
+use super::imported::{Imported, resolve};
+use super::objects::Objects;
+use super::spec::Scenario;
+use crate::fingerprint;
+use crate::import::captures::Captures;
+use crate::scheduler::Scheduler;
+use slotline_net::error::SpecError;
+use slotline_net::topology::{Graph, NodeKind};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A scenario that was read and checked.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What it says.
+    pub scenario: Scenario,
+    /// Its text, for blaming a key at its place.
+    pub document: Document,
+    /// What people should know before they trust it: what was assumed of the files it names.
+    pub notes: Vec<String>,
+    /// The files it names, with their text.
+    inputs: BTreeMap<String, String>,
+    /// The file that the fabric was in.
+    imported: Option<Imported>,
+    /// The object files that queues name.
+    objects: Objects,
+    fabric: String,
+    /// Schedulers of the calling program, by scheme.
+    pub(crate) schedulers: BTreeMap<usize, Scheduler>,
+}
+
+impl Scenario {
+    /// Reads and checks the file at `path`. Files that it names are looked for beside it.
+    pub fn load(path: &Path) -> Result<Loaded, ScenarioError> {
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|error| ScenarioError::Read { path: path.into(), error })?;
+        Scenario::parse(path, text)
+    }
+
+    /// Checks `text` as the content of the file at `path`; says the first thing that is wrong.
+    pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
+        Loaded::of(extends::resolved(Document::new(path, text))?)
+    }
+
+    /// As [`Scenario::load`], but says everything that is wrong and can be found independently: at
+    /// least one thing.
+    pub fn load_all(path: &Path) -> Result<Loaded, Vec<ScenarioError>> {
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|error| vec![ScenarioError::Read { path: path.into(), error }])?;
+        let document = extends::resolved(Document::new(path, text)).map_err(|error| vec![error])?;
+        Loaded::all_of(document)
+    }
+}
+
+impl Loaded {
+    /// Checks `document`, which stands on its own.
+    pub fn of(document: Document) -> Result<Loaded, ScenarioError> {
+        let first = |faults: Vec<_>| faults.into_iter().next().expect("refused for a fault");
+        Loaded::all_of(document).map_err(first)
+    }
+
+    /// As [`Loaded::of`], but says all that is wrong.
+    fn all_of(document: Document) -> Result<Loaded, Vec<ScenarioError>> {
+        let shape = document.shape_faults();
+        if !shape.is_empty() {
+            return Err(shape);
+        }
+        let scenario: Scenario =
+            toml::from_str(&document.text).map_err(|error| vec![document.fault_of(&error)])?;
+        let mut loaded = Loaded {
+            scenario,
+            document,
+            notes: vec![],
+            inputs: BTreeMap::new(),
+            imported: None,
+            objects: Objects::beside(Path::new("")),
+            fabric: String::new(),
+            schedulers: BTreeMap::new(),
+        };
+        loaded.import()?;
+        loaded.follow_nothing_unasked();
+        let faults = loaded.faults();
+        if faults.is_empty() { Ok(loaded) } else { Err(faults) }
+    }
+
+    /// Puts other seeds in place of the file's, as the command line may, and checks again.
+    pub fn reseed(&mut self, seed: Option<u32>, repeat: Option<u32>) -> Result<(), ScenarioError> {
+        self.scenario.seed = seed.unwrap_or(self.scenario.seed);
+        self.scenario.repeat = repeat.unwrap_or(self.scenario.repeat);
+        self.check()
+    }
+
+    /// Puts another engine in place of the file's, as the command line may, and checks again.
+    pub fn use_engine(&mut self, engine: EngineSpec) -> Result<(), ScenarioError> {
+        self.scenario.engine = engine;
+        self.follow_nothing_unasked();
+        self.check()
+    }
+
+    /// Where the time of flows went is found out unless a file says otherwise; but not without packets.
+    fn follow_nothing_unasked(&mut self) {
+        if !self.document.says("measure.why") {
+            self.scenario.measure.why = self.scenario.engine.is_packet();
+        }
+    }
+
+    /// Follows these flows only; without any, those that are worth it.
+    pub fn follow(&mut self, flows: &[u32]) -> Result<(), ScenarioError> {
+        self.scenario.measure.follow = flows.to_vec();
+        self.scenario.measure.why = flows.is_empty();
+        self.check()
+    }
+
+    /// Puts the content of a fabric's file in place of its name, and programs into their queues.
+    fn import(&mut self) -> Result<(), Vec<ScenarioError>> {
+        let folder = self.folder();
+        let imported = resolve(&mut self.scenario.fabric, |name| read(&folder.join(name)));
+        self.imported = imported.map_err(|error| vec![self.blame(error)])?;
+        self.objects = Objects::beside(&folder);
+        let faults = self.objects.fill_all(&mut self.scenario.scheme);
+        let faults: Vec<_> = faults.into_iter().map(|error| self.blame(error)).collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
+    fn check(&mut self) -> Result<(), ScenarioError> {
+        self.faults().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Checks it; returns all that is wrong.
+    fn faults(&mut self) -> Vec<ScenarioError> {
+        let folder = self.folder();
+        let inputs = RefCell::new(BTreeMap::new());
+        let captures = Captures::new(&self.scenario.workload, &folder);
+        let files = |name: &str| {
+            let text = captures.flows(name).unwrap_or_else(|| read(&folder.join(name)))?;
+            inputs.borrow_mut().insert(name.to_string(), text.clone());
+            Ok(text)
+        };
+        let checked = check(&self.scenario, &files);
+        self.notes = captures.notes();
+        self.notes.extend(checked.notes);
+        let from = self.imported.as_ref().map_or_else(String::new, Imported::description);
+        let described = checked.graph.map(|graph| described(&self.scenario, &graph) + &from);
+        self.fabric = described.unwrap_or_default();
+        self.inputs = inputs.into_inner();
+        checked.faults.into_iter().map(|error| self.blame(error)).collect()
+    }
+
+    /// The scheduler of the calling program that decides in scheme `at`, where there is one.
+    pub fn scheduler(&self, at: usize) -> Option<&Scheduler> {
+        self.schedulers.get(&at)
+    }
+
+    /// Where files named in the scenario are looked for.
+    fn folder(&self) -> PathBuf {
+        self.document.file.parent().map_or_else(PathBuf::new, Path::to_path_buf)
+    }
+
+    /// The fabric as text: `star of 9 hosts and 1 switch`.
+    pub fn fabric(&self) -> &str {
+        &self.fabric
+    }
+
+    /// The text of a file that the scenario names, as read when it was loaded.
+    pub fn file(&self, name: &str) -> Result<String, String> {
+        self.inputs.get(name).cloned().ok_or_else(|| format!("`{name}` was not read"))
+    }
+
+    /// `error`, whose key is a full path (`workload[0].load`), with file and line.
+    pub fn blame(&self, error: SpecError) -> ScenarioError {
+        self.document.fault_at(&error.key, error.message)
+    }
+
+    /// The scenario with all defaults written out, a fingerprint of each file that it names, and the
+    /// name of each scheduler that the calling program put in.
+    pub fn resolved(&self) -> String {
+        let input = |(name, text): (&String, &String)| {
+            format!("# {name}: {} bytes, {:016x}\n", text.len(), fingerprint(text.as_bytes()))
+        };
+        let inputs: String = self.inputs.iter().map(input).collect();
+        let scheduler = |(at, scheduler): (&usize, &Scheduler)| {
+            let (scheme, name) = (&self.scenario.scheme[*at].name, scheduler.name());
+            format!("# scheme {scheme:?}: scheduled by {name:?} of the calling program\n")
+        };
+        let schedulers: String = self.schedulers.iter().map(scheduler).collect();
+        let imported = self.imported.as_ref().map_or_else(String::new, Imported::remarks);
+        self.scenario.resolved() + &inputs + &imported + &self.objects.remarks() + &schedulers
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn described(scenario: &Scenario, graph: &Graph) -> String {
+    let hosts = graph.nodes.iter().filter(|node| node.kind == NodeKind::Host).count();
+    let switches = graph.nodes.len() - hosts;
+    let fabric = toml::Value::try_from(&scenario.fabric);
+    let kind = fabric.ok().and_then(|f| Some(f.get("kind")?.as_str()?.to_string()));
+    let plural =
+        |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    format!(
+        "{} of {} and {}",
+        kind.unwrap_or_default(),
+        plural(hosts, "host", "hosts"),
+        plural(switches, "switch", "switches")
+    )
+}

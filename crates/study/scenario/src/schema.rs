@@ -1,0 +1,162 @@
+//! The scenario file described from its types: a JSON Schema, for editors, for `slotline list`, for the
+//! reference, and for finding everything that is wrong with a file at once.
+
+use crate::Scenario;
+use schemars::generate::SchemaSettings;
+use schemars::transform::transform_subschemas;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+static SCENARIO: LazyLock<Value> = LazyLock::new(generate);
+
+/// The schema of a scenario file (JSON Schema, draft 7), without references.
+pub fn scenario() -> &'static Value {
+    &SCENARIO
+}
+
+/// What a file may say beside a scenario: how one is put together, or many are made of it.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "it is there to be described")]
+struct FileKeys {
+    /// A file of which this one says only the differences; its path is relative to this file's.
+    extends: Option<String>,
+    /// With `extends`: paths of keys that the extended file has and this scenario has not, as
+    /// `measure.sample` or `scheme[xco]`.
+    without: Option<Vec<String>>,
+    /// What is varied: `slotline sweep` runs all points.
+    sweep: Option<Sweep>,
+}
+
+/// What is varied. Keys are paths as `workload[0].load` or `scheme[dctcp].queue.threshold`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "it is there to be described")]
+struct Sweep {
+    /// Lists of values: each with each.
+    grid: Option<BTreeMap<String, Value>>,
+    /// Points one by one, each with the whole grid.
+    point: Option<Vec<BTreeMap<String, Value>>>,
+}
+
+/// The schema of a file as it is written: a scenario, or what makes one of others.
+pub fn file() -> Value {
+    let mut schema = scenario().clone();
+    let mut keys = described::<FileKeys>();
+    if let (Some(all), Some(more)) =
+        (schema["properties"].as_object_mut(), keys["properties"].as_object_mut())
+    {
+        all.append(more);
+    }
+    if let Some(table) = schema.as_object_mut()
+        && let Some(required) = table.remove("required")
+    {
+        let forms = json!([{ "required": required }, { "required": ["extends"] }]);
+        table.insert("anyOf".into(), forms);
+    }
+    schema
+}
+
+/// The schema of files as text, for editors.
+pub fn text() -> String {
+    // A tree of plain values.
+    let mut text = serde_json::to_string_pretty(&file()).expect("a schema is plain data");
+    text.push('\n');
+    text
+}
+
+/// How large a number may be, where that says more than its type.
+pub fn limits(schema: &Value) -> String {
+    let least =
+        schema["minimum"].as_f64().filter(|least| *least > 0.0 || schema["maximum"].is_f64());
+    let above = schema["exclusiveMinimum"].as_f64();
+    let most = schema["maximum"].as_f64().filter(|most| *most < 60_000.0 && *most != 255.0);
+    match (least, above, most) {
+        (None, None, Some(most)) => format!(" from 0 to {most}"),
+        (Some(least), _, Some(most)) => format!(" from {least} to {most}"),
+        (_, Some(above), Some(most)) => format!(" above {above} and at most {most}"),
+        (Some(least), ..) => format!(", at least {least}"),
+        _ => String::new(),
+    }
+}
+
+fn generate() -> Value {
+    let mut schema = described::<Scenario>();
+    schema["title"] = "Slotline scenario".into();
+    schema
+}
+
+fn described<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.transforms.push(Box::new(in_toml));
+    });
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// TOML knows no null, and counts are as large as their type; comments are one text.
+fn in_toml(schema: &mut Schema) {
+    without_null(schema);
+    require(schema);
+    if schema.get("format").is_some_and(|format| format == "uint32") {
+        schema.ensure_object().entry("maximum").or_insert(u32::MAX.into());
+    }
+    let own = schema.remove("description").and_then(as_text);
+    let more = schema.remove("x-more").and_then(as_text);
+    let both: Vec<String> = own.into_iter().chain(more).map(|text| unwrapped(&text)).collect();
+    if !both.is_empty() {
+        schema.insert("description".into(), both.join("\n\n").into());
+    }
+    transform_subschemas(&mut in_toml, schema);
+}
+
+/// What may not be empty must be there, too: `x-required` on a key.
+fn require(schema: &mut Schema) {
+    let mut needed: Vec<Value> = vec![];
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (key, property) in properties.into_iter().flatten() {
+        let Some(property) = property.as_object_mut() else { continue };
+        if property.remove("x-required").is_some() {
+            property.remove("default");
+            needed.push(key.as_str().into());
+        }
+    }
+    if !needed.is_empty() {
+        let required =
+            schema.ensure_object().entry("required").or_insert_with(|| Value::Array(vec![]));
+        required.as_array_mut().into_iter().for_each(|list| list.append(&mut needed));
+    }
+}
+
+fn as_text(value: Value) -> Option<String> {
+    value.as_str().map(str::to_string)
+}
+
+/// `Option<T>` is a `T` that may be left out.
+fn without_null(schema: &mut Schema) {
+    let null = |kind: &Value| kind == "null" || kind["type"] == "null";
+    for key in ["type", "anyOf"] {
+        let Some(Value::Array(forms)) = schema.get_mut(key) else { continue };
+        forms.retain(|form| !null(form));
+        let [only] = &mut forms[..] else { continue };
+        let only = only.take();
+        match only {
+            Value::Object(inner) if key == "anyOf" => {
+                schema.remove(key);
+                let outer = schema.ensure_object();
+                for (key, value) in inner {
+                    outer.entry(key).or_insert(value);
+                }
+            }
+            only => drop(schema.insert(key.into(), only)),
+        }
+    }
+}
+
+/// Paragraphs on a line each.
+fn unwrapped(text: &str) -> String {
+    let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+    paragraphs.collect::<Vec<_>>().join("\n\n")
+}

@@ -1,0 +1,227 @@
+//! A scenario as plain data.
+
+use super::engine::EngineSpec;
+use super::event::EventSpec;
+use crate::metric::Metric;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use slotline_hybrid::VoqSpec;
+use slotline_net::aqm::spec::{QueueSpec, ReactionSpec};
+use slotline_net::node::bump::BumpSpec;
+use slotline_net::route::RoutingSpec;
+use slotline_net::route::classifier::ClassifierSpec;
+use slotline_net::route::recovery::RecoverySpec;
+use slotline_net::time::Time;
+use slotline_net::topology::TopologySpec;
+use slotline_net::transport::TransportSpec;
+use slotline_net::transport::congestion::AlgorithmKind;
+use slotline_net::workload::WorkloadSpec;
+use slotline_schemes::ControlSpec;
+
+/// A scenario file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Scenario {
+    /// Short name; the result's folder is called after it.
+    pub name: String,
+    /// What it is about, for people.
+    #[serde(default)]
+    pub description: String,
+    /// Seed of the first repetition; the next have the numbers after it.
+    #[serde(default = "one")]
+    pub seed: u32,
+    /// Repetitions of each scheme, each with its own seed.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub repeat: u32,
+    /// Which engine simulates.
+    #[serde(default, skip_serializing_if = "EngineSpec::is_packet")]
+    pub engine: EngineSpec,
+    /// When a run ends.
+    pub end: EndSpec,
+    /// What is measured.
+    #[serde(default)]
+    pub measure: MeasureSpec,
+    /// The network.
+    pub fabric: TopologySpec,
+    /// The traffic: all workloads together.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true))]
+    pub workload: Vec<WorkloadSpec>,
+    /// What is compared; the first is the baseline.
+    #[serde(default)]
+    #[schemars(extend("x-required" = true))]
+    pub scheme: Vec<SchemeSpec>,
+    /// What happens to the network meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub event: Vec<EventSpec>,
+}
+
+/// One way to run the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SchemeSpec {
+    /// Its name in results.
+    pub name: String,
+    /// How packets choose among paths.
+    #[serde(default)]
+    pub routing: RoutingSpec,
+    /// How often switches under `routing = "classifier"` move flows, and how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classifier: Option<ClassifierSpec>,
+    /// How switches route around failures by themselves; without it, all follow `reroute-after` of the
+    /// event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoverySpec>,
+    /// With `routing = "flowlet"`: a flow that has paused for so long may take another path. Default:
+    /// 500us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flowlet_gap: Option<Time>,
+    /// The switches' queues.
+    #[serde(default)]
+    pub queue: QueueSpec,
+    /// The queues by destination rack of a `hybrid` fabric. Default: 16 packets each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voq: Option<VoqSpec>,
+    /// Bumps on the wires of switches: virtual queues that mark, drop or notify in their place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bump: Option<BumpSpec>,
+    /// What hosts do when a queue of kind `qcn` notifies them, in a switch or a bump.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reaction: Option<ReactionSpec>,
+    /// The hosts' transport.
+    #[serde(default = "newreno")]
+    pub transport: TransportSpec,
+    /// The central scheduler.
+    #[serde(default)]
+    pub control: ControlSpec,
+    /// Share of the central scheduler's messages that get lost on arrival, at hosts and at controllers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 1))]
+    pub control_loss: f64,
+}
+
+impl SchemeSpec {
+    /// What `flowlet-gap` is where it is not given.
+    pub const FLOWLET_GAP: Time = Time::us(500);
+}
+
+/// When a run ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct EndSpec {
+    /// At this time, at the latest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// What else ends it.
+    #[serde(default)]
+    pub when: EndWhen,
+}
+
+/// What ends a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndWhen {
+    /// The last flow is complete.
+    #[default]
+    FlowsDone,
+    /// Time alone.
+    Time,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct MeasureSpec {
+    /// Interval between samples of queues and throughput; none are taken without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Time>,
+    /// Switch ports that are sampled, as `s0-h0`: the switch, and what its port leads to. Empty: all, at
+    /// most 256, those that lead to hosts first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<String>,
+    /// Ports of which every packet that leaves is kept, as `s0-h0`: the node, and what its port leads to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub capture: Vec<String>,
+    /// Packets kept for each captured port; later ones are counted only.
+    pub capture_limit: u64,
+    /// Flows that start before this do not count, nor do samples.
+    pub warmup: Time,
+    /// Flows that start from this on do not count, nor do samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    /// Whether it is found out where the time of flows went: the first seed's run is done again, with the
+    /// packets of the slowest 1 % of flows, and as many of the others as memory allows, recorded.
+    pub why: bool,
+    /// Numbers of flows to be followed in any case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub follow: Vec<u32>,
+    /// What to show first; empty for the usual choice. All metrics are kept in any case.
+    pub metrics: Vec<Metric>,
+    /// Whether each flow's completion time alone in the network is computed, for the slowdown.
+    pub ideal: bool,
+}
+
+impl MeasureSpec {
+    /// Packets kept for each captured port, unless a scenario says otherwise.
+    pub const CAPTURE_LIMIT: u64 = 1_000_000;
+}
+
+impl Default for MeasureSpec {
+    fn default() -> MeasureSpec {
+        MeasureSpec {
+            sample: None,
+            ports: vec![],
+            capture: vec![],
+            capture_limit: MeasureSpec::CAPTURE_LIMIT,
+            warmup: Time::ZERO,
+            until: None,
+            why: true,
+            follow: vec![],
+            metrics: vec![],
+            ideal: true,
+        }
+    }
+}
+
+impl SchemeSpec {
+    /// The queues that its switches have: those of `queue`, with classes where its scheduler needs them.
+    pub fn queues(&self) -> QueueSpec {
+        let priorities = self.queue.priorities || self.control.scheduled_class().is_some();
+        QueueSpec { priorities, ..self.queue.clone() }
+    }
+    /// How its switches move flows among equal ports, where they do.
+    pub fn classifies(&self) -> Option<ClassifierSpec> {
+        let does = self.routing == RoutingSpec::Classifier;
+        does.then(|| self.classifier.clone().unwrap_or_default())
+    }
+    /// Whether a queue of a switch or a bump notifies senders.
+    pub fn notifies(&self) -> bool {
+        self.queue.notifies() || self.bump.as_ref().is_some_and(|bump| bump.queue.notifies())
+    }
+}
+
+impl Scenario {
+    /// The seeds of its repetitions.
+    pub fn seeds(&self) -> Vec<u64> {
+        let first = u64::from(self.seed);
+        (first..first + u64::from(self.repeat)).collect()
+    }
+    /// The scenario with all defaults written out, as TOML that reads back to the same scenario.
+    pub fn resolved(&self) -> String {
+        // Plain data: tables, lists, text and numbers that came from TOML.
+        toml::to_string(self).expect("a scenario is plain data")
+    }
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn newreno() -> TransportSpec {
+    TransportSpec::of(AlgorithmKind::NewReno)
+}

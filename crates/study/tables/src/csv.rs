@@ -1,0 +1,89 @@
+//! Tables as CSV (RFC 4180, one line feed per line).
+
+use super::table::{Cell, Column, Table, port_name};
+use crate::record::{NEVER, RunRecord};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// Bytes gathered before they are written.
+const BLOCK: usize = 1 << 16;
+
+impl<R: Clone> Table<R> {
+    /// Writes the rows of all runs with a header.
+    pub fn csv(&self, runs: &[&RunRecord], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        let names: Vec<&str> = self.columns.iter().map(|column| column.name).collect();
+        let mut lines = (names.join(",") + "\n").into_bytes();
+        for &run in runs {
+            let beginning = Beginning::of(run, self.columns);
+            for (number, row) in (self.rows)(run).iter().enumerate() {
+                lines.extend_from_slice(&beginning.text);
+                for column in &self.columns[beginning.columns..] {
+                    column.cell.csv(run, number, row, &mut lines);
+                    lines.push(b',');
+                }
+                lines.pop();
+                lines.push(b'\n');
+                if lines.len() >= BLOCK {
+                    out.write_all(&lines)?;
+                    lines.clear();
+                }
+            }
+        }
+        out.write_all(&lines)
+    }
+}
+
+/// What all lines of a run begin with: its scheme and seed.
+struct Beginning {
+    /// How many columns it covers.
+    columns: usize,
+    text: Vec<u8>,
+}
+
+impl Beginning {
+    fn of<R>(run: &RunRecord, columns: &[Column<R>]) -> Beginning {
+        let mut text = Vec::new();
+        let same = columns.iter().map_while(|column| match column.cell {
+            Cell::Scheme => Some(quoted(&run.scheme)),
+            Cell::Seed => Some(Cow::Owned(run.seed.to_string())),
+            _ => None,
+        });
+        let mut columns = 0;
+        for field in same {
+            text.extend_from_slice(field.as_bytes());
+            text.push(b',');
+            columns += 1;
+        }
+        Beginning { columns, text }
+    }
+}
+
+impl<R> Cell<R> {
+    fn csv(&self, run: &RunRecord, number: usize, row: &R, out: &mut Vec<u8>) {
+        let mut text = |text: &str| out.extend_from_slice(quoted(text).as_bytes());
+        match self {
+            Cell::Scheme => text(&run.scheme),
+            Cell::Node(port) => text(port_name(run, port(row), true)),
+            Cell::Port(port) => text(port_name(run, port(row), false)),
+            Cell::Text(get, _) => text(get(row)),
+            Cell::Seed => count(run.seed, out),
+            Cell::Number => count(number as u64, out),
+            Cell::Maybe(get, _) if get(row) == NEVER => {}
+            Cell::Count(get, _) | Cell::Maybe(get, _) => count(get(row), out),
+            Cell::Flag(get, _) if get(row) => out.extend_from_slice(b"true"),
+            Cell::Flag(..) => out.extend_from_slice(b"false"),
+        }
+    }
+}
+
+fn count(value: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+fn quoted(field: &str) -> Cow<'_, str> {
+    if field.contains([',', '"', '\n', '\r']) {
+        Cow::Owned(format!("\"{}\"", field.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(field)
+    }
+}

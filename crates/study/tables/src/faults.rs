@@ -1,0 +1,35 @@
+//! What a central scheme has found to be faulty, as a table of the result.
+
+use super::table::{Cell, Column, Table, fit, set};
+use super::tables::{field, scheme, seed};
+use crate::record::FaultRow;
+use std::borrow::Cow;
+
+/// One row per fault.
+pub static FAULTS: Table<FaultRow> = Table {
+    name: "faults",
+    meaning: "One row per link or switch that a central scheme has found to be faulty, in the order \
+              they were found.",
+    csv: true,
+    rows: |run| Cow::Borrowed(&run.faults),
+    len: |run| run.faults.len(),
+    blank: FaultRow::default,
+    columns: &[
+        scheme(),
+        seed(),
+        Column {
+            name: "name",
+            meaning: "Its name, as events have it.",
+            cell: Cell::Text(|f| &f.name, |f, v| set(&mut f.name, Some(v.into()))),
+        },
+        field!("switch", Flag, switch, "It is a switch; otherwise it is a link."),
+        field!("found_ps", Count, found_ps, "When it was named."),
+        field!(
+            "avoided_ps",
+            Maybe,
+            avoided_ps,
+            "When the first timeslot began that was kept away from it; null where the run ended before."
+        ),
+        field!("cleared_ps", Maybe, cleared_ps, "When it was used again; null where it was not."),
+    ],
+};

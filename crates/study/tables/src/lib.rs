@@ -1,0 +1,19 @@
+//! What runs leave behind, as plain data ([`record`]), and its tables, which are written as CSV and as
+//! Parquet and read back ([`tables`]). The crate knows neither scenarios nor engines, so that it builds
+//! beside them, and it is the only one that needs a library for Parquet.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod csv;
+mod estimates;
+mod faults;
+mod followed;
+mod limits;
+pub mod parallel;
+mod parquet_read;
+mod parquet_write;
+pub mod record;
+mod stopped;
+pub mod table;
+pub mod tables;
+mod voqs;

@@ -1,0 +1,221 @@
+//! What runs leave behind: plain data, the same whatever engine made it.
+
+mod estimate;
+mod fault;
+mod followed;
+mod limit;
+mod stopped;
+mod voq;
+mod why;
+
+pub use estimate::EstimateRow;
+pub use fault::FaultRow;
+pub use followed::{Capture, CapturedPacket, ScheduleRow, SequenceRow, Step};
+pub use limit::LimitRow;
+pub use stopped::StoppedRow;
+pub use voq::VoqRow;
+pub use why::{Part, WORST_PORTS, WhyRow};
+
+use slotline_net::node::DropReason;
+
+/// In the place of a time: it never happened.
+pub const NEVER: u64 = u64::MAX;
+
+/// One flow (one message) of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlowRow {
+    /// Its number in the run.
+    pub flow: u32,
+    /// Index of the scenario's workload that made it.
+    pub group: u16,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// When it began, in picoseconds; [`NEVER`] where the run ended before.
+    pub start_ps: u64,
+    /// When the receiver had its last byte; [`NEVER`] where unfinished.
+    pub finish_ps: u64,
+    /// How long it would take alone in the network, in picoseconds; 0 where not computed.
+    pub ideal_ps: u64,
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Retransmission time-outs.
+    pub timeouts: u32,
+    /// Datagrams instead of a byte stream.
+    pub udp: bool,
+    /// It merely asks for others.
+    pub request: bool,
+    /// Number of the exchange (requests and what answers them) that it is part of.
+    pub exchange: Option<u32>,
+    /// Payload bytes that arrived, each counted once.
+    pub delivered_bytes: u64,
+}
+
+impl FlowRow {
+    /// Whether it began before the run ended.
+    pub fn started(&self) -> bool {
+        self.start_ps != NEVER
+    }
+    /// Whether its last byte arrived.
+    pub fn finished(&self) -> bool {
+        self.finish_ps != NEVER
+    }
+}
+
+/// Totals of one port over a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PortRow {
+    /// Name of its node, as in the topology.
+    pub node: String,
+    /// Name of the port: its number, or what it leads to.
+    pub port: String,
+    /// Whether the node is a host: what waits there is held back, not queued in the network.
+    pub host: bool,
+    /// Bits per second of its link, at the start.
+    pub rate_bps: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Bytes sent, framing included.
+    pub tx_bytes: u64,
+    /// Packets dropped on arrival at its queue.
+    pub drops: u64,
+    /// Packets marked with congestion experienced.
+    pub marks: u64,
+    /// Longest queue, in bytes.
+    pub peak_bytes: u64,
+    /// Pause frames this port obeyed.
+    pub pauses: u64,
+}
+
+/// One count of a central scheme, over a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ControlRow {
+    /// What is counted.
+    pub count: String,
+    /// How many.
+    pub value: u64,
+}
+
+/// The state of one port at one instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SampleRow {
+    /// When, in picoseconds.
+    pub t_ps: u64,
+    /// Index into [`RunRecord::ports`].
+    pub port: u32,
+    /// Bytes waiting.
+    pub queue_bytes: u64,
+    /// Bytes sent since the run began.
+    pub tx_bytes: u64,
+}
+
+/// Where the packets of a run are: every one is accounted for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Conservation {
+    /// Packets brought into being.
+    pub sent: u64,
+    /// Packets that reached their end.
+    pub delivered: u64,
+    /// Packets dropped, indexed by [`DropReason`].
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Packets under way or waiting when the run ended.
+    pub in_flight: u64,
+}
+
+impl Conservation {
+    /// Packets dropped for any reason.
+    pub fn lost(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+    /// Whether sent = delivered + dropped + in flight.
+    pub fn holds(&self) -> bool {
+        self.sent == self.delivered + self.lost() + self.in_flight
+    }
+}
+
+/// What the engine did and what it cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct EngineStats {
+    /// CPU time, all threads, in seconds.
+    pub cpu_s: f64,
+    /// Elapsed time, in seconds.
+    pub wall_s: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Packets over links: one packet over one link is one hop.
+    pub packet_hops: u64,
+    /// Largest resident memory of the process so far, in bytes.
+    pub peak_rss_bytes: u64,
+    /// Fingerprint of everything that happened; equal for equal runs, however many threads.
+    pub digest: u64,
+    /// Threads used.
+    pub threads: u32,
+    /// Simulated time at the end, in picoseconds.
+    pub sim_time_ps: u64,
+    /// Whether flows were fluids: nothing is known of packets and queues, and [`Conservation`] counts
+    /// bytes on the wire.
+    pub flow_level: bool,
+}
+
+/// One scheme with one seed.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RunRecord {
+    /// The scheme's name.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// Flows, by number.
+    pub flows: Vec<FlowRow>,
+    /// Ports.
+    pub ports: Vec<PortRow>,
+    /// Samples, in time order.
+    pub samples: Vec<SampleRow>,
+    /// What a central scheme has counted, by name; empty without one.
+    pub control: Vec<ControlRow>,
+    /// What a central scheme has found to be faulty, in that order.
+    pub faults: Vec<FaultRow>,
+    /// Virtual queues of bumps beside the queues they stand for, in time order.
+    pub estimates: Vec<EstimateRow>,
+    /// Virtual queues of flows that bumps limit, in time order.
+    pub limits: Vec<LimitRow>,
+    /// Queues whose discipline failed, in time order.
+    pub stopped: Vec<StoppedRow>,
+    /// Queues by destination of a hybrid fabric's racks, in order of source and destination.
+    pub voqs: Vec<VoqRow>,
+    /// Where the time of followed flows went, by flow number; empty where none was followed.
+    pub why: Vec<WhyRow>,
+    /// The course of a few flows, in order of flow and time.
+    pub sequence: Vec<SequenceRow>,
+    /// What a central scheduler permitted, in order of beginning.
+    pub schedule: Vec<ScheduleRow>,
+    /// What left captured ports.
+    pub captures: Vec<Capture>,
+    /// What the engine did.
+    pub engine: EngineStats,
+    /// Where the packets are.
+    pub census: Conservation,
+}
+
+impl RunRecord {
+    /// What was counted under this name, if anything was.
+    pub fn counted(&self, name: &str) -> Option<u64> {
+        self.control.iter().find(|row| row.count == name).map(|row| row.value)
+    }
+    /// Packets marked with congestion experienced, by switches and by bumps.
+    pub fn marks(&self) -> u64 {
+        let ports: u64 = self.ports.iter().map(|port| port.marks).sum();
+        ports + self.counted("bump_marks").unwrap_or(0)
+    }
+    /// One count over another; nothing where that is zero or not there.
+    pub fn over(&self, part: &str, whole: &str) -> Option<f64> {
+        let whole = self.counted(whole).filter(|whole| *whole > 0)?;
+        Some(self.counted(part)? as f64 / whole as f64)
+    }
+    /// A central scheme's count of that name; zero where it counts no such thing.
+    pub fn control(&self, count: &str) -> u64 {
+        self.control.iter().find(|row| row.count == count).map_or(0, |row| row.value)
+    }
+}

@@ -1,0 +1,237 @@
+//! The tables of a result.
+
+use super::table::{Cell, Column, Table, TableAbout, fit, or_never, set};
+use crate::record::{ControlRow, FlowRow, NEVER, PortRow, RunRecord, SampleRow};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+pub use super::estimates::ESTIMATES;
+pub use super::faults::FAULTS;
+pub use super::followed::{CAPTURES, CapturedRow, SCHEDULE, SEQUENCE, WHY};
+pub use super::limits::LIMITS;
+pub use super::stopped::STOPPED;
+pub use super::voqs::VOQS;
+
+/// A table, whatever its rows are.
+pub trait AnyTable: Sync {
+    /// Its name: that of its files without the ending.
+    fn name(&self) -> &'static str;
+    /// What documents say about it.
+    fn about(&self) -> TableAbout;
+    /// Whether it is written as CSV too.
+    fn has_csv(&self) -> bool;
+    /// Rows of one run.
+    fn len(&self, run: &RunRecord) -> usize;
+    /// Writes the rows of `runs` as CSV, with a header.
+    fn csv(&self, runs: &[&RunRecord], out: &mut dyn Write) -> io::Result<()>;
+    /// Writes the rows of `runs` as Parquet.
+    fn parquet(&self, runs: &[&RunRecord], out: &mut (dyn Write + Send)) -> io::Result<()>;
+}
+
+impl<R: Clone + Sync> AnyTable for Table<R> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn about(&self) -> TableAbout {
+        Table::about(self)
+    }
+    fn has_csv(&self) -> bool {
+        self.csv
+    }
+    fn len(&self, run: &RunRecord) -> usize {
+        (self.len)(run)
+    }
+    fn csv(&self, runs: &[&RunRecord], out: &mut dyn Write) -> io::Result<()> {
+        Table::csv(self, runs, out)
+    }
+    fn parquet(&self, runs: &[&RunRecord], out: &mut (dyn Write + Send)) -> io::Result<()> {
+        Table::parquet(self, runs, out)
+    }
+}
+
+/// All tables.
+pub static ALL: [&dyn AnyTable; 13] = [
+    &FLOWS, &SAMPLES, &PORTS, &CONTROL, &FAULTS, &ESTIMATES, &LIMITS, &STOPPED, &VOQS, &WHY,
+    &SEQUENCE, &SCHEDULE, &CAPTURES,
+];
+
+/// A column of [`Cell::Count`], [`Cell::Maybe`] or [`Cell::Flag`] that is a field of its row.
+macro_rules! field {
+    ($name:literal, Count, $field:ident, $meaning:literal) => {
+        Column {
+            name: $name,
+            meaning: $meaning,
+            cell: Cell::Count(|row| u64::from(row.$field), |row, v| fit(&mut row.$field, v)),
+        }
+    };
+    ($name:literal, Maybe, $field:ident, $meaning:literal) => {
+        Column {
+            name: $name,
+            meaning: $meaning,
+            cell: Cell::Maybe(|row| row.$field, |row, v| fit(&mut row.$field, v)),
+        }
+    };
+    ($name:literal, Flag, $field:ident, $meaning:literal) => {
+        Column {
+            name: $name,
+            meaning: $meaning,
+            cell: Cell::Flag(|row| row.$field, |row, v| row.$field = v),
+        }
+    };
+}
+pub(crate) use field;
+
+pub(crate) const fn scheme<R>() -> Column<R> {
+    Column { name: "scheme", meaning: "Name of the scheme.", cell: Cell::Scheme }
+}
+pub(crate) const fn seed<R>() -> Column<R> {
+    Column { name: "seed", meaning: "Seed of the run.", cell: Cell::Seed }
+}
+pub(crate) const fn node<R>(port: fn(&R) -> Option<u32>) -> Column<R> {
+    Column { name: "node", meaning: "Name of the port's node.", cell: Cell::Node(port) }
+}
+pub(crate) const fn port<R>(port: fn(&R) -> Option<u32>) -> Column<R> {
+    Column { name: "port", meaning: "Name of the port: what it leads to.", cell: Cell::Port(port) }
+}
+
+/// One row per flow.
+pub static FLOWS: Table<FlowRow> = Table {
+    name: "flows",
+    meaning: "One row per flow: one message from one host to another.",
+    csv: true,
+    rows: |run| Cow::Borrowed(&run.flows),
+    len: |run| run.flows.len(),
+    blank: || FlowRow { start_ps: NEVER, finish_ps: NEVER, ..FlowRow::default() },
+    columns: &[
+        scheme(),
+        seed(),
+        field!("flow", Count, flow, "Its number in the run."),
+        field!("group", Count, group, "Number of the workload that made it, from 0."),
+        field!("src", Count, src, "Number of the sending host."),
+        field!("dst", Count, dst, "Number of the receiving host."),
+        field!("bytes", Count, bytes, "Payload, in bytes."),
+        field!("start_ps", Maybe, start_ps, "When it began; null where the run ended before."),
+        field!(
+            "finish_ps",
+            Maybe,
+            finish_ps,
+            "When the receiver had its last byte; null where it had not when the run ended."
+        ),
+        Column {
+            name: "ideal_ps",
+            meaning: "How long it would take alone in the network; null where not computed.",
+            cell: Cell::Maybe(
+                |f| if f.ideal_ps == 0 { NEVER } else { f.ideal_ps },
+                |f, v| fit(&mut f.ideal_ps, v),
+            ),
+        },
+        field!("retransmits", Count, retransmits, "Segments sent again."),
+        field!("timeouts", Count, timeouts, "Retransmission time-outs."),
+        field!("udp", Flag, udp, "Datagrams instead of a byte stream."),
+        field!("request", Flag, request, "It merely asks for others."),
+        Column {
+            name: "exchange",
+            meaning: "Number of the exchange (requests and what answers them) that it is part of; \
+                      null where of none.",
+            cell: Cell::Maybe(
+                |f| or_never(f.exchange.map(u64::from)),
+                |f, v| fit(f.exchange.insert(0), v),
+            ),
+        },
+        field!("delivered_bytes", Count, delivered_bytes, "Payload bytes that arrived, each once."),
+    ],
+};
+
+/// What a `port_index` is.
+pub(crate) const PORT_INDEX: &str = "Number of the port, as in the table of ports of the same run.";
+
+/// One row per sampled port and instant.
+pub static SAMPLES: Table<SampleRow> = Table {
+    name: "samples",
+    meaning: "One row per sampled port and instant.",
+    csv: true,
+    rows: |run| Cow::Borrowed(&run.samples),
+    len: |run| run.samples.len(),
+    blank: SampleRow::default,
+    columns: &[
+        scheme(),
+        seed(),
+        field!("t_ps", Count, t_ps, "When."),
+        node(|s| Some(s.port)),
+        port(|s| Some(s.port)),
+        field!("queue_bytes", Count, queue_bytes, "Bytes waiting."),
+        field!("tx_bytes", Count, tx_bytes, "Bytes sent since the run began, framing included."),
+        Column {
+            name: "port_index",
+            meaning: PORT_INDEX,
+            cell: Cell::Count(|s| s.port as u64, |s, v| fit(&mut s.port, v)),
+        },
+    ],
+};
+
+/// One row per port.
+pub static PORTS: Table<PortRow> = Table {
+    name: "ports",
+    meaning: "One row per port, with its totals over the run.",
+    csv: true,
+    rows: |run| Cow::Borrowed(&run.ports),
+    len: |run| run.ports.len(),
+    blank: PortRow::default,
+    columns: &[
+        scheme(),
+        seed(),
+        Column {
+            name: "node",
+            meaning: "Name of its node.",
+            cell: Cell::Text(|p| &p.node, |p, v| set(&mut p.node, Some(v.into()))),
+        },
+        Column {
+            name: "port",
+            meaning: "Its name: what it leads to.",
+            cell: Cell::Text(|p| &p.port, |p, v| set(&mut p.port, Some(v.into()))),
+        },
+        field!(
+            "host",
+            Flag,
+            host,
+            "Its node is a host: what waits there is held back, not queued in the network."
+        ),
+        field!("tx_packets", Count, tx_packets, "Packets sent."),
+        field!("tx_bytes", Count, tx_bytes, "Bytes sent, framing included."),
+        field!("drops", Count, drops, "Packets dropped on arrival at its queue."),
+        field!("marks", Count, marks, "Packets marked with congestion experienced."),
+        field!("peak_bytes", Count, peak_bytes, "Longest queue, in bytes."),
+        field!("pauses", Count, pauses, "Pause frames it obeyed."),
+        field!("rate_bps", Count, rate_bps, "Rate of its link at the start, in bits per second."),
+        Column {
+            name: "port_index",
+            meaning: "Its number in the run, from 0: what other tables name it by.",
+            cell: Cell::Number,
+        },
+    ],
+};
+
+/// One row per count of a central scheme.
+pub static CONTROL: Table<ControlRow> = Table {
+    name: "control",
+    meaning: "One row per thing that a central scheme has counted, with its sum over the run.",
+    csv: true,
+    rows: |run| Cow::Borrowed(&run.control),
+    len: |run| run.control.len(),
+    blank: ControlRow::default,
+    columns: &[
+        scheme(),
+        seed(),
+        Column {
+            name: "count",
+            meaning: "What is counted.",
+            cell: Cell::Text(|c| &c.count, |c, v| set(&mut c.count, Some(v.into()))),
+        },
+        field!(
+            "value",
+            Count,
+            value,
+            "How many, or the highest value where it is a high-water mark."
+        ),
+    ],
+};
