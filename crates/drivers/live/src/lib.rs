@@ -2,13 +2,10 @@
 //!
 //! [`run`] places nodes at the ends of UDP sockets on the loopback interface, one socket per port.
 //! It alone knows the clock and the sockets; nodes see times, packets and wake-ups as ever.
-//!
-//! [`pipeline`] runs the arbiter of Fastpass on several cores.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod driver;
-pub mod pipeline;
 mod udp;
 
 pub use driver::{LiveError, Outcome, Report, run};

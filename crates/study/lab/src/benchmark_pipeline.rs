@@ -8,7 +8,7 @@
 
 use crate::benchmark::Row;
 use crate::benchmark_arbiter::arrivals;
-use slotline_live::pipeline::{Demand, Intake, Permits, Port, Refusal, Setup, run};
+use slotline_arbiter::{Demand, Intake, Permits, Port, Refusal, Setup, run};
 use slotline_net::control::fastpass::{PathSelector, Policy};
 use std::time::Instant;
 

@@ -25,6 +25,8 @@
 //! **Ends.** When all ports have ended, the rounds under way are finished and delivered. A stage that
 //! is gone ends its rings; where that is for a panic, the other stages end too and it goes on in the
 //! calling thread.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod allocation;
 mod endpoints;
