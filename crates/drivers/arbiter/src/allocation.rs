@@ -1,80 +1,79 @@
-//! Allocation: one way of `slotline_net`'s allocator in ways.
+//! The allocation stage: one partition of the allocator in `slotline_net`.
 
-use super::Demand;
-use super::message::{Inlet, Outlet};
+use super::message::{Receiver, Sender, demand_from_word};
 use super::stage::{Stage, Step};
-use slotline_net::control::fastpass::{Grant, Way};
+use slotline_net::control::fastpass::{Demand, Grant, Way as Partition};
 
-/// The places of a round at which a way may have to wait.
+/// The message that a partition waits for.
 #[derive(Clone, Copy)]
-enum At {
-    /// For the demand of this port.
+enum State {
+    /// The demand of this port.
     Demand(usize),
-    /// For the loads of so many other ways.
+    /// The loads of this number of other partitions.
     Loads(usize),
-    /// For the set to serve in this phase; after the last one, for its own.
+    /// The set of pairs to serve in this phase; in the last phase, the partition's own set.
     Set(usize),
-    /// All is sent on: the ports have ended.
+    /// No message: the ports have ended.
     End,
 }
 
-/// One way.
+/// One partition.
 pub(super) struct Allocation {
     index: usize,
-    way: Way,
+    partition: Partition,
     /// From each port.
-    demands: Vec<Inlet>,
-    /// Loads and sets, from the next way and to the one before; none where this is the only one.
-    circle: Option<(Inlet, Outlet)>,
+    demands: Vec<Receiver>,
+    /// Loads and sets, from the next partition and to the previous one; `None` for a single partition.
+    neighbours: Option<(Receiver, Sender)>,
     /// To each path selection.
-    selections: Vec<Outlet>,
-    ways: usize,
-    at: At,
+    selections: Vec<Sender>,
+    partitions: usize,
+    state: State,
     round: usize,
-    /// Ports that have ended, seen in this round.
+    /// The number of ports that have ended before this round.
     ended: usize,
     loads: Vec<u64>,
     grants: Vec<Grant>,
-    /// Demand of pairs that wait for more slots than can be counted; it is tried again each round.
+    /// Demand that the counter of a pair cannot hold. It is added again in each round.
     excess: Vec<Demand>,
 }
 
 impl Stage for Allocation {
     fn step(&mut self) -> Step {
-        let pulled = self.demands.iter_mut().fold(false, |any, inlet| inlet.pull() | any);
-        let turned = self.circle.as_mut().is_some_and(|(from, to)| from.pull() | to.flush());
-        let flushed = self.selections.iter_mut().fold(false, |any, outlet| outlet.flush() | any);
-        let moved = match self.at {
-            At::Demand(port) => self.intake(port),
-            At::Loads(missing) => self.add_loads(missing),
-            At::Set(phase) => self.serve(phase),
-            At::End if self.is_sent() => return Step::Done,
-            At::End => false,
+        let polled = self.demands.iter_mut().fold(false, |any, receiver| receiver.poll() | any);
+        let exchanged = self.neighbours.as_mut().is_some_and(|(from, to)| from.poll() | to.flush());
+        let flushed = self.selections.iter_mut().fold(false, |any, sender| sender.flush() | any);
+        let moved = match self.state {
+            State::Demand(port) => self.receive_demand(port),
+            State::Loads(missing) => self.add_loads(missing),
+            State::Set(phase) => self.serve(phase),
+            State::End if self.is_sent() => return Step::Done,
+            State::End => false,
         };
-        Step::moved(moved | pulled | turned | flushed)
+        Step::progress(moved | polled | exchanged | flushed)
     }
     fn waiting(&self) -> u64 {
         let excess = self.excess.iter().map(|demand| u64::from(demand.slots));
-        self.way.backlog().map(|(_, _, slots)| slots).chain(excess).sum()
+        self.partition.backlog().map(|(_, _, slots)| slots).chain(excess).sum()
     }
 }
 
 impl Allocation {
     pub(super) fn new(
-        (index, ways): (usize, usize),
-        way: Way,
-        demands: Vec<Inlet>,
-        circle: Option<(Inlet, Outlet)>,
-        selections: Vec<Outlet>,
+        (index, partitions): (usize, usize),
+        partition: Partition,
+        demands: Vec<Receiver>,
+        neighbours: Option<(Receiver, Sender)>,
+        selections: Vec<Sender>,
     ) -> Allocation {
         Allocation {
             index,
-            way,
+            partition,
             demands,
-            circle,
+            neighbours,
             selections,
-            ways,
-            at: At::Demand(0),
+            partitions,
+            state: State::Demand(0),
             round: 0,
             ended: 0,
             loads: Vec::new(),
@@ -83,104 +82,104 @@ impl Allocation {
         }
     }
     fn is_sent(&self) -> bool {
-        let circle = self.circle.as_ref().is_none_or(|(_, to)| to.is_empty());
-        circle && self.selections.iter().all(Outlet::is_empty)
+        let ring = self.neighbours.as_ref().is_none_or(|(_, to)| to.is_empty());
+        ring && self.selections.iter().all(Sender::is_empty)
     }
-    /// Takes in a port's demand for this round. Ports come in order, whichever is first.
-    fn intake(&mut self, port: usize) -> bool {
-        let Allocation { way, excess, demands, .. } = self;
+    /// Receives the demand of a port for this round. The ports are served in order, whichever is ready first.
+    fn receive_demand(&mut self, port: usize) -> bool {
+        let Allocation { partition, excess, demands, .. } = self;
         if let Some(words) = demands[port].receive() {
             for &word in words {
-                add(way, super::from_word(word), excess);
+                add(partition, demand_from_word(word), excess);
             }
-        } else if demands[port].is_over() {
+        } else if demands[port].is_closed() {
             self.ended += 1;
         } else {
             return false;
         }
-        self.at = At::Demand(port + 1);
+        self.state = State::Demand(port + 1);
         if port + 1 == self.demands.len() {
             self.begin();
         }
         true
     }
-    /// All demand of the round is there. A way alone needs no others.
+    /// Begins the round when its demand is complete. A single partition allocates the batch at once.
     fn begin(&mut self) {
         if std::mem::take(&mut self.ended) == self.demands.len() {
-            self.at = At::End;
+            self.state = State::End;
             return;
         }
         for demand in std::mem::take(&mut self.excess) {
-            add(&mut self.way, demand, &mut self.excess);
+            add(&mut self.partition, demand, &mut self.excess);
         }
-        if let Some((_, to)) = &mut self.circle {
-            self.way.loads(to.begin());
+        if let Some((_, to)) = &mut self.neighbours {
+            self.partition.loads(to.begin());
             to.end();
-            self.at = At::Loads(self.ways - 1);
+            self.state = State::Loads(self.partitions - 1);
         } else {
-            self.way.allocate_alone(&mut self.grants);
-            self.hand_over();
+            self.partition.allocate_alone(&mut self.grants);
+            self.send_batch();
         }
     }
-    /// Adds the loads of another way to those known; with all of them known, the batch begins.
+    /// Adds the loads of another partition. When the loads of all partitions are known, the batch begins.
     fn add_loads(&mut self, missing: usize) -> bool {
-        let Allocation { circle: Some((from, to)), loads, .. } = self else { return false };
-        let Some(words) = from.receive() else { return self.is_alone() };
+        let Allocation { neighbours: Some((from, to)), loads, .. } = self else { return false };
+        let Some(words) = from.receive() else { return self.end_if_closed() };
         loads.resize(words.len(), 0);
         loads.iter_mut().zip(words).for_each(|(sum, load)| *sum += load);
         if missing > 1 {
             to.begin().extend_from_slice(words);
             to.end();
-            self.at = At::Loads(missing - 1);
+            self.state = State::Loads(missing - 1);
             return true;
         }
-        self.way.begin(loads, &mut self.grants, to.begin());
+        self.partition.begin(loads, &mut self.grants, to.begin());
         to.end();
         loads.clear();
-        self.at = At::Set(1);
+        self.state = State::Set(1);
         true
     }
-    /// Serves a set and sends it on; the last one to come is the way's own.
+    /// Serves a set and forwards it. The last set to arrive is the partition's own.
     fn serve(&mut self, phase: usize) -> bool {
-        let Allocation { circle: Some((from, to)), way, grants, .. } = self else {
+        let Allocation { neighbours: Some((from, to)), partition, grants, .. } = self else {
             return false;
         };
-        let Some(words) = from.receive() else { return self.is_alone() };
-        if phase == self.ways {
-            way.finish(words, grants);
-            self.hand_over();
+        let Some(words) = from.receive() else { return self.end_if_closed() };
+        if phase == self.partitions {
+            partition.finish(words, grants);
+            self.send_batch();
             return true;
         }
-        way.serve(words, to.begin(), grants);
+        partition.serve(words, to.begin(), grants);
         to.end();
-        self.at = At::Set(phase + 1);
+        self.state = State::Set(phase + 1);
         true
     }
-    /// Ends where another way is gone, for a panic. Returns whether it is.
-    fn is_alone(&mut self) -> bool {
-        let gone = self.circle.as_mut().is_some_and(|(from, _)| from.is_over());
-        if gone {
-            self.at = At::End;
+    /// Ends if another partition has ended by a panic. Returns whether it has.
+    fn end_if_closed(&mut self) -> bool {
+        let closed = self.neighbours.as_mut().is_some_and(|(from, _)| from.is_closed());
+        if closed {
+            self.state = State::End;
         }
-        gone
+        closed
     }
-    /// Sends the batch on to path selection.
-    fn hand_over(&mut self) {
-        let batch = self.round * self.ways + self.index;
+    /// Sends the batch to path selection.
+    fn send_batch(&mut self) {
+        let batch = self.round * self.partitions + self.index;
         let selections = self.selections.len();
-        let outlet = &mut self.selections[batch % selections];
+        let sender = &mut self.selections[batch % selections];
         let ends = |grant: &Grant| u64::from(grant.src) << 16 | u64::from(grant.dst);
-        outlet.begin().extend(self.grants.iter().flat_map(|grant| [ends(grant), grant.slots]));
-        outlet.end();
+        sender.begin().extend(self.grants.iter().flat_map(|grant| [ends(grant), grant.slots]));
+        sender.end();
         self.grants.clear();
         self.round += 1;
-        self.at = At::Demand(0);
+        self.state = State::Demand(0);
     }
 }
 
-/// Ports have checked the endpoints: what is refused waits for more slots than can be counted.
-fn add(way: &mut Way, demand: Demand, excess: &mut Vec<Demand>) {
-    if way.add_demand(demand.src, demand.dst, demand.slots).is_err() {
+/// Adds demand. The ports have checked the endpoints, so an error means that the counter is full.
+fn add(partition: &mut Partition, demand: Demand, excess: &mut Vec<Demand>) {
+    if partition.add_demand(demand.src, demand.dst, demand.slots).is_err() {
         excess.push(demand);
     }
 }

@@ -1,55 +1,63 @@
-//! Messages between stages: any number of words, numbered, through a ring that may be shorter.
+//! Messages between stages. A message has a number and any number of words, also more than the ring holds.
+//!
+//! The rings are those of the crate `rtrb`.
 
-use slotline_ring::{Consumer, Producer};
+use rtrb::{Consumer, Producer, RingBuffer};
+use slotline_net::control::fastpass::Demand;
 
-/// Sends messages. What does not fit into the ring waits here.
-pub(super) struct Outlet {
-    ring: Producer<1>,
+/// The sending end. Words that do not fit into the ring wait here.
+pub(super) struct Sender {
+    ring: Producer<u64>,
     pending: Vec<u64>,
-    /// Words of `pending` that are in the ring.
+    /// The number of words of `pending` that are in the ring already.
     sent: usize,
-    /// Where the message begins that is being written.
+    /// The index in `pending` at which the current message begins.
     start: usize,
     number: u32,
 }
 
-/// Receives messages, in the order in which they were sent.
-pub(super) struct Inlet {
-    ring: Consumer<1>,
-    words: Vec<[u64; 1]>,
-    /// Words of `words` that were read.
+/// The receiving end. Messages arrive in the order in which they were sent.
+pub(super) struct Receiver {
+    ring: Consumer<u64>,
+    words: Vec<u64>,
+    /// The number of words of `words` that have been read.
     read: usize,
     number: u32,
 }
 
-/// The two ends of a way for messages.
-pub(super) fn channel(capacity: usize) -> (Outlet, Inlet) {
-    let (producer, consumer) = slotline_ring::ring(capacity);
-    let outlet = Outlet { ring: producer, pending: Vec::new(), sent: 0, start: 0, number: 0 };
-    (outlet, Inlet { ring: consumer, words: Vec::new(), read: 0, number: 0 })
+/// A channel whose ring holds `capacity` words, at least 1.
+pub(super) fn channel(capacity: usize) -> (Sender, Receiver) {
+    let (producer, consumer) = RingBuffer::new(capacity);
+    let sender = Sender { ring: producer, pending: Vec::new(), sent: 0, start: 0, number: 0 };
+    (sender, Receiver { ring: consumer, words: Vec::new(), read: 0, number: 0 })
 }
 
-impl Outlet {
-    /// Begins a message: what is put into the result belongs to it.
+impl Sender {
+    /// Begins a message and returns the buffer to which its words are appended.
     pub(super) fn begin(&mut self) -> &mut Vec<u64> {
         self.start = self.pending.len();
         self.pending.push(0);
         &mut self.pending
     }
-    /// The message that was begun.
+    /// The buffer of the message that has been begun.
     pub(super) fn message(&mut self) -> &mut Vec<u64> {
         &mut self.pending
     }
-    /// Ends the message and sends what fits.
+    /// Ends the message and sends the words that fit.
     pub(super) fn end(&mut self) {
         let length = self.pending.len() - self.start - 1;
         self.pending[self.start] = (length as u64) << 32 | u64::from(self.number);
         self.number = self.number.wrapping_add(1);
         self.flush();
     }
-    /// Sends what fits; returns whether anything did. Nothing is left for a receiver that is gone.
+    /// Sends the words that fit; returns whether there were any. Discards all words if the receiver has
+    /// been dropped.
     pub(super) fn flush(&mut self) -> bool {
-        let count = self.ring.push(self.pending[self.sent..].as_chunks().0);
+        if self.pending.is_empty() {
+            return false;
+        }
+        let (pushed, _) = self.ring.push_partial_slice(&self.pending[self.sent..]);
+        let count = pushed.len();
         self.sent += count;
         if self.sent == self.pending.len() || self.ring.is_abandoned() {
             self.pending.clear();
@@ -57,24 +65,30 @@ impl Outlet {
         }
         count > 0
     }
-    /// Whether all is sent.
+    /// Whether all words are sent.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 }
 
-impl Inlet {
-    /// Takes in what there is, so that a sender never waits for long; returns whether there was anything.
-    pub(super) fn pull(&mut self) -> bool {
+impl Receiver {
+    /// Empties the ring, so that the sender need not wait for long; returns whether there were any words.
+    pub(super) fn poll(&mut self) -> bool {
         if self.read == self.words.len() {
             self.words.clear();
             self.read = 0;
         }
-        self.ring.pop(&mut self.words, usize::MAX) > 0
+        let Ok(chunk) = self.ring.read_chunk(self.ring.slots()) else { return false };
+        let (first, second) = chunk.as_slices();
+        self.words.extend_from_slice(first);
+        self.words.extend_from_slice(second);
+        let any = !chunk.is_empty();
+        chunk.commit_all();
+        any
     }
-    /// The next message, if all of it has arrived.
+    /// The next message, if it has arrived completely.
     pub(super) fn receive(&mut self) -> Option<&[u64]> {
-        let rest = self.words[self.read..].as_flattened();
+        let rest = &self.words[self.read..];
         let (&header, rest) = rest.split_first()?;
         let message = rest.get(..(header >> 32) as usize)?;
         assert_eq!(header as u32, self.number, "a message was lost between stages");
@@ -82,12 +96,23 @@ impl Inlet {
         self.read += 1 + message.len();
         Some(message)
     }
-    /// Whether the sender is gone and no whole message of it is left.
-    pub(super) fn is_over(&mut self) -> bool {
-        let rest = self.words[self.read..].as_flattened();
+    /// Whether the sender has been dropped and no complete message is left.
+    pub(super) fn is_closed(&mut self) -> bool {
+        let rest = &self.words[self.read..];
         let whole = rest.split_first().is_some_and(|(&h, rest)| rest.len() >= (h >> 32) as usize);
-        !whole && self.ring.is_finished()
+        // The order matters: a sender that has been dropped adds no words after this check.
+        !whole && self.ring.is_abandoned() && self.ring.is_empty()
     }
+}
+
+/// A demand as a word. From the top: 32 bits of slots, 16 each of source and destination.
+pub(super) fn demand_to_word(demand: Demand) -> u64 {
+    u64::from(demand.slots) << 32 | u64::from(demand.src) << 16 | u64::from(demand.dst)
+}
+
+/// The demand of a word.
+pub(super) fn demand_from_word(word: u64) -> Demand {
+    Demand { src: (word >> 16) as u16, dst: word as u16, slots: (word >> 32) as u32 }
 }
 
 #[cfg(test)]
@@ -96,38 +121,38 @@ mod tests {
 
     /// Messages longer and shorter than the ring, and empty ones.
     #[test]
-    fn messages_keep_their_bounds() {
+    fn messages_have_their_bounds() {
         for capacity in [1, 2, 8, 64] {
-            let (mut outlet, mut inlet) = channel(capacity);
+            let (mut sender, mut receiver) = channel(capacity);
             let message = |i: u64| (0..i * 7 % 20).map(|word| word * i).collect::<Vec<_>>();
             for i in 0..50 {
-                outlet.begin().extend(message(i));
-                outlet.end();
+                sender.begin().extend(message(i));
+                sender.end();
             }
             let mut got = 0;
             while got < 50 {
-                let moved = outlet.flush() | inlet.pull();
-                while let Some(words) = inlet.receive() {
+                let moved = sender.flush() | receiver.poll();
+                while let Some(words) = receiver.receive() {
                     assert_eq!(words, message(got));
                     got += 1;
                 }
                 assert!(moved || got == 50);
             }
-            assert!(outlet.is_empty() && !inlet.is_over());
-            drop(outlet);
-            assert!(inlet.is_over());
+            assert!(sender.is_empty() && !receiver.is_closed());
+            drop(sender);
+            assert!(receiver.is_closed());
         }
     }
 
     #[test]
-    fn half_a_message_is_none() {
-        let (mut outlet, mut inlet) = channel(2);
-        outlet.begin().extend([1, 2, 3]);
-        outlet.end();
-        inlet.pull();
-        assert_eq!(inlet.receive(), None);
-        assert!(!inlet.is_over());
-        drop(outlet);
-        assert!(inlet.is_over());
+    fn an_incomplete_message_is_not_received() {
+        let (mut sender, mut receiver) = channel(2);
+        sender.begin().extend([1, 2, 3]);
+        sender.end();
+        receiver.poll();
+        assert_eq!(receiver.receive(), None);
+        assert!(!receiver.is_closed());
+        drop(sender);
+        assert!(receiver.is_closed());
     }
 }

@@ -1,27 +1,28 @@
-//! Path selection: batches in, packets with their paths out. Batches do not depend on one another.
+//! The path selection stage: assigns paths to the packets of a batch. Batches do not depend on one another.
 
 use super::Permit;
-use super::message::{Inlet, Outlet};
+use super::message::{Receiver, Sender};
 use super::stage::{Stage, Step};
 use slotline_net::control::fastpass::{Choice, Grant, PathSelector, by_slot};
 
-/// One of the path selections: it has every so-manieth batch.
+/// One of the path selections. It handles every `stride`-th batch.
 pub(super) struct Selection<'a> {
     selector: PathSelector,
     racks: &'a [u16],
     port_of: &'a [u16],
-    /// From each way.
-    grants: Vec<Inlet>,
+    /// From each partition.
+    grants: Vec<Receiver>,
     /// To each port.
-    permits: Vec<Outlet>,
-    /// The next batch, and by how many the one after it is later.
+    permits: Vec<Sender>,
+    /// The next batch.
     batch: usize,
+    /// The number of path selections.
     stride: usize,
-    work: Work,
+    buffers: Buffers,
 }
 
-/// Kept so that nothing is allocated per batch.
-struct Work {
+/// Buffers that all batches use, so that no batch allocates memory.
+struct Buffers {
     grants: Vec<Grant>,
     slots: Box<[Vec<(u16, u16)>; 64]>,
     ends: Vec<(u16, u16)>,
@@ -30,17 +31,17 @@ struct Work {
 
 impl Stage for Selection<'_> {
     fn step(&mut self) -> Step {
-        let pulled = self.grants.iter_mut().fold(false, |any, inlet| inlet.pull() | any);
-        let flushed = self.permits.iter_mut().fold(false, |any, outlet| outlet.flush() | any);
+        let polled = self.grants.iter_mut().fold(false, |any, receiver| receiver.poll() | any);
+        let flushed = self.permits.iter_mut().fold(false, |any, sender| sender.flush() | any);
         if self.select() {
-            return Step::Moved;
+            return Step::Progress;
         }
-        let ways = self.grants.len();
-        let over = self.grants[self.batch % ways].is_over();
-        if over && self.permits.iter().all(Outlet::is_empty) {
+        let partitions = self.grants.len();
+        let closed = self.grants[self.batch % partitions].is_closed();
+        if closed && self.permits.iter().all(Sender::is_empty) {
             return Step::Done;
         }
-        Step::moved(pulled | flushed)
+        Step::progress(polled | flushed)
     }
 }
 
@@ -49,45 +50,46 @@ impl<'a> Selection<'a> {
         (batch, stride): (usize, usize),
         selector: PathSelector,
         (racks, port_of): (&'a [u16], &'a [u16]),
-        grants: Vec<Inlet>,
-        permits: Vec<Outlet>,
+        grants: Vec<Receiver>,
+        permits: Vec<Sender>,
     ) -> Selection<'a> {
-        let work = Work {
+        let buffers = Buffers {
             grants: Vec::new(),
             slots: Box::new(std::array::from_fn(|_| Vec::new())),
             ends: Vec::new(),
             choices: Vec::new(),
         };
-        Selection { selector, racks, port_of, grants, permits, batch, stride, work }
+        Selection { selector, racks, port_of, grants, permits, batch, stride, buffers }
     }
     /// Handles the next batch, if it has arrived.
     fn select(&mut self) -> bool {
-        let Selection { grants: inlets, permits, work, .. } = self;
-        let ways = inlets.len();
-        let Some(words) = inlets[self.batch % ways].receive() else { return false };
+        let Selection { grants: receivers, permits, buffers, .. } = self;
+        let partitions = receivers.len();
+        let Some(words) = receivers[self.batch % partitions].receive() else { return false };
         let grant =
             |&[ends, slots]: &[u64; 2]| Grant { src: (ends >> 16) as u16, dst: ends as u16, slots };
-        work.grants.clear();
-        work.grants.extend(words.as_chunks().0.iter().map(grant));
-        by_slot(&work.grants, &mut work.slots);
-        permits.iter_mut().for_each(|outlet| {
-            outlet.begin();
+        buffers.grants.clear();
+        buffers.grants.extend(words.as_chunks().0.iter().map(grant));
+        by_slot(&buffers.grants, &mut buffers.slots);
+        permits.iter_mut().for_each(|sender| {
+            sender.begin();
         });
         for slot in 0..64 {
             self.slot(slot);
         }
-        self.permits.iter_mut().for_each(Outlet::end);
+        self.permits.iter_mut().for_each(Sender::end);
         self.batch += self.stride;
         true
     }
+    /// Assigns paths to the packets of a slot.
     fn slot(&mut self, slot: usize) {
-        let Selection { selector, racks, port_of, permits, work, .. } = self;
+        let Selection { selector, racks, port_of, permits, buffers, .. } = self;
         let rack = |endpoint: u16| racks[usize::from(endpoint)];
-        let packets = &work.slots[slot];
-        work.ends.clear();
-        work.ends.extend(packets.iter().map(|&(src, dst)| (rack(src), rack(dst))));
-        selector.select(&work.ends, &mut work.choices).expect("the racks were checked");
-        for (&(src, dst), &choice) in packets.iter().zip(&work.choices) {
+        let packets = &buffers.slots[slot];
+        buffers.ends.clear();
+        buffers.ends.extend(packets.iter().map(|&(src, dst)| (rack(src), rack(dst))));
+        selector.select(&buffers.ends, &mut buffers.choices).expect("the racks were checked");
+        for (&(src, dst), &choice) in packets.iter().zip(&buffers.choices) {
             let word = Permit::new(src, dst, slot as u8, choice).to_word();
             permits[usize::from(port_of[usize::from(src)])].message().push(word);
         }

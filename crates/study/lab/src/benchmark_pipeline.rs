@@ -131,7 +131,7 @@ impl Case {
             racks: (0..self.endpoints).map(|endpoint| endpoint / RACK_HOSTS).collect(),
             port_of: (0..self.endpoints).map(|endpoint| endpoint % form.lanes).collect(),
             paths: PathSelector::new(racks, PATHS, 1).expect("these are few paths"),
-            ways: lanes,
+            partitions: lanes,
             selections: lanes,
             depth: 3,
             threads: form.threads,
