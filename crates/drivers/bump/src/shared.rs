@@ -36,12 +36,12 @@ struct Published(AtomicU64);
 /// The estimate of one pipeline for a queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Estimate {
-    /// The time at which the queue is empty, from `published` and `unpublished`.
+    /// The time at which the queue is empty, from `published` and `pending`.
     level: Time,
     /// The published level at the last read.
     published: Time,
-    /// The packets since, as the time that they take to drain.
-    unpublished: Time,
+    /// The unpublished packets since then, as the time that they take to drain.
+    pending: Time,
 }
 
 /// The levels of one of several pipelines. No pipeline waits for another, and no packet is counted twice.
@@ -73,18 +73,16 @@ impl Shared {
 
 impl Estimate {
     /// Updates the estimate by a new published level, to which the unpublished amount is added.
-    fn update(&mut self, published: Time, now: Time) {
-        self.published = published;
-        let unpublished = self.unpublished;
-        self.level =
-            if unpublished == Time::ZERO { published } else { published.max(now) + unpublished };
+    fn update(&mut self, new: Time, now: Time) {
+        self.published = new;
+        self.level = if self.pending == Time::ZERO { new } else { new.max(now) + self.pending };
     }
 
     /// Adds a packet of `len` bytes. Returns whether the queue had room for it.
     #[inline]
     fn add(&mut self, queue: &VirtualQueue, len: u32, now: Time) -> bool {
         let Some(filled) = queue.filled(self.level, len, now) else { return false };
-        self.unpublished += filled.since(self.level.max(now));
+        self.pending += filled.since(self.level.max(now));
         self.level = filled;
         true
     }
@@ -98,13 +96,13 @@ impl Estimate {
             word.compare_exchange(published.as_ps(), level.as_ps(), order, order)
         };
         while let Err(newer) = exchange(self.published, self.level) {
-            self.unpublished = self.unpublished.since(queue.pace().time_for(u64::from(len)));
+            self.pending = self.pending.since(queue.pace().time_for(u64::from(len)));
             self.update(Time::ps(newer), now);
             if !self.add(queue, len, now) {
                 return false;
             }
         }
-        (self.published, self.unpublished) = (self.level, Time::ZERO);
+        (self.published, self.pending) = (self.level, Time::ZERO);
         true
     }
 }
@@ -112,32 +110,27 @@ impl Estimate {
 impl Levels for Shared {
     #[inline]
     fn level(&mut self, at: usize, queue: &VirtualQueue, now: Time) -> Time {
-        let (Some(estimate), Some(published)) = (self.estimates.get_mut(at), self.table.get(at))
-        else {
+        let (Some(own), Some(word)) = (self.estimates.get_mut(at), self.table.get(at)) else {
             return Time::ZERO;
         };
-        let published = Time::ps(published.0.load(Ordering::Relaxed));
-        if published != estimate.published {
-            estimate.update(published, now);
-        } else if estimate.level <= now
-            && now - estimate.level >= queue.pace().time_for(self.others)
-        {
-            estimate.unpublished = Time::ZERO;
+        let published = Time::ps(word.0.load(Ordering::Relaxed));
+        if published != own.published {
+            own.update(published, now);
+        } else if own.level <= now && now - own.level >= queue.pace().time_for(self.others) {
+            own.pending = Time::ZERO;
         }
-        estimate.level
+        own.level
     }
 
     #[inline]
     fn fill(&mut self, at: usize, queue: &VirtualQueue, len: u32, now: Time) -> bool {
-        let (Some(estimate), Some(published)) = (self.estimates.get_mut(at), self.table.get(at))
-        else {
+        let (Some(own), Some(word)) = (self.estimates.get_mut(at), self.table.get(at)) else {
             return true;
         };
-        if !estimate.add(queue, len, now) {
+        if !own.add(queue, len, now) {
             return false;
         }
-        estimate.unpublished <= queue.pace().time_for(self.slack)
-            || estimate.publish(&published.0, queue, len, now)
+        own.pending <= queue.pace().time_for(self.slack) || own.publish(&word.0, queue, len, now)
     }
 }
 

@@ -46,7 +46,7 @@ mod one_thread {
                     all.add(len, now);
                 }
                 prop_assert!(all.bytes(now) <= capacity + low);
-                prop_assert!(one.estimates[1].unpublished <= queue.pace().time_for(slack));
+                prop_assert!(one.estimates[1].pending <= queue.pace().time_for(slack));
                 prop_assert_eq!(one.level(0, &queue, now), Time::ZERO);
             }
         }
@@ -142,7 +142,7 @@ mod one_thread {
                     one.level(1, &queue, Time::ZERO);
                     assert!(one.fill(1, &queue, 1_250, Time::ZERO));
                 }
-                one.estimates[1].unpublished
+                one.estimates[1].pending
             };
             let unpublished: Vec<Time> = std::thread::scope(|scope| {
                 let spawn = |one| scope.spawn(|| fill(one));
@@ -174,7 +174,7 @@ mod interleavings {
                     one.level(0, &queue(capacity), Time::ZERO);
                     one.fill(0, &queue(capacity), 1_250, Time::ZERO)
                 });
-                (fits.count(), one.estimates[0].unpublished)
+                (fits.count(), one.estimates[0].pending)
             };
             let there = loom::thread::spawn(move || pass(first));
             let (here, there) = (pass(second), there.join().expect("it only counts"));
