@@ -1,4 +1,4 @@
-//! `slotline bump pcapng`: a capture through a bump.
+//! `slotline bump replay`: replays a capture through a bump.
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
@@ -23,8 +23,9 @@ pub struct BumpOptions {
 
 #[derive(Subcommand)]
 enum What {
-    /// Take a capture through a bump: marks, drops and estimates as they would have been.
-    Pcapng(CaptureOptions),
+    /// Replay a capture through a bump, with its marks, drops and estimates.
+    #[command(alias = "pcapng")]
+    Replay(CaptureOptions),
 }
 
 #[derive(Args)]
@@ -76,7 +77,7 @@ enum OnMalformed {
 }
 
 pub fn bump(options: &BumpOptions) -> Result<ExitCode> {
-    let What::Pcapng(options) = &options.what;
+    let What::Replay(options) = &options.what;
     let spec = queue(options)?;
     if spec.shared.is_some() || spec.priorities {
         bail!("--queue: a virtual queue has neither classes nor a shared buffer");

@@ -42,7 +42,7 @@ Slotline compares ways to run a datacenter network, from one scenario file.
   slotline import KIND FILE   turn a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
   slotline plan SHAPE         what a network of so many hosts takes: switches, cables, racks, cost, power
-  slotline bump pcapng IN OUT  take a capture through virtual queues: marks, drops, estimates
+  slotline bump replay IN OUT  replay a capture through virtual queues: marks, drops, estimates
   slotline reproduce ID       run a published experiment; print the paper's values beside ours
   slotline bench NAME         measure this program: `engine`, `flow`, `arbiter`, `tdma`, `hedera`, ...
   slotline list [KIND]        name everything a scenario can name, with its parameters

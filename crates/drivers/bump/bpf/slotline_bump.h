@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a discipline in C is given by Slotline's bump, and what it answers. docs/bump.md explains.
+/* The interface of a discipline in C to Slotline's bump. docs/bump.md explains it.
  *
  *   #include "slotline_bump.h"
  *   SLOTLINE_DISCIPLINE
@@ -20,7 +20,7 @@ typedef unsigned short slotline_u16;
 typedef unsigned int slotline_u32;
 typedef unsigned long long slotline_u64;
 
-/* What becomes of a packet. */
+/* Return values. */
 #define SLOTLINE_PASS 0u
 #define SLOTLINE_MARK 1u /* congestion experienced; a packet that cannot be marked is dropped (RFC 3168) */
 #define SLOTLINE_DROP 2u
@@ -39,7 +39,7 @@ struct slotline_bump {
      * Of a packet that a capture has cut off there is what was captured. */
     const void *data;
     const void *data_end;
-    /* For reading and writing: this queue's own, zero at first, kept from packet to packet. */
+    /* For reading and writing: the state of this queue, initially zero. It persists between packets. */
     slotline_u64 state[16];
 };
 

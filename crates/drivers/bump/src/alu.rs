@@ -1,13 +1,13 @@
-//! Instructions of eBPF (RFC 9669): what they are, and what those compute that touch registers alone.
+//! The instructions of eBPF (RFC 9669): decoding, and the operations on registers.
 
-/// One instruction, decoded.
+/// A decoded instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Op {
     pub code: u8,
     pub dst: u8,
     pub src: u8,
     pub off: i16,
-    /// Of 64-bit immediate loads all 64 bits.
+    /// The immediate value, sign-extended; for a 64-bit immediate load all 64 bits.
     pub imm: u64,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn decode(word: &[u8; 8]) -> Op {
 }
 
 impl Op {
-    /// Bytes that a load or store moves.
+    /// The size of a load or store in bytes.
     pub fn size(self) -> u8 {
         [4, 2, 1, 8][usize::from(self.code >> 3 & 3)]
     }
@@ -69,18 +69,18 @@ impl Op {
         self.code >> 5 == mode::SIGNED
     }
 
-    /// Whether a store is atomic: it reads and writes.
+    /// Whether a store is an atomic operation.
     #[inline]
     pub fn is_atomic(self) -> bool {
         self.code >> 5 == mode::ATOMIC
     }
 
-    /// How far a jump or a call of a function of the program goes, from the next instruction on.
+    /// The distance of a jump or of a call within the program, from the next instruction.
     pub fn distance(self) -> i64 {
         if matches!(self.code, JA_FAR | CALL) { self.imm as i64 } else { i64::from(self.off) }
     }
 
-    /// Whether this machine has it. Packet access of the old kind is not there.
+    /// Whether the machine supports the instruction. It does not support legacy packet access.
     pub fn exists(self) -> bool {
         use operation::{DIV, END, MOD, MOV};
         let (op, operation) = (self, self.code >> 4);
@@ -110,7 +110,7 @@ impl Op {
     }
 }
 
-/// What an atomic operation leaves in memory, and which register gets what was there before. `None` where
+/// The new value in memory after an atomic operation, and the register that gets the old value. `None` if
 /// there is no such operation.
 pub(crate) fn atomic(kind: u64, old: u64, src: u64, r0: u64) -> Option<(u64, Fetch)> {
     let fetch = if kind & 1 != 0 { Fetch::Source } else { Fetch::Nothing };
@@ -125,7 +125,7 @@ pub(crate) fn atomic(kind: u64, old: u64, src: u64, r0: u64) -> Option<(u64, Fet
     })
 }
 
-/// Which register gets what was in memory before an atomic operation.
+/// The register that gets the old value of an atomic operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fetch {
     Nothing,
@@ -137,7 +137,7 @@ fn operand(op: Op, src: u64) -> u64 {
     if op.code & REGISTER != 0 { src } else { op.imm }
 }
 
-/// A number of so many bits, with its sign.
+/// The sign extension of a number of `bits` bits.
 pub(crate) fn extended(value: u64, bits: u32) -> u64 {
     let unused = 64 - bits;
     ((value << unused) as i64 >> unused) as u64
@@ -167,7 +167,7 @@ pub(crate) fn alu64(op: Op, dst: u64, src: u64) -> u64 {
     }
 }
 
-/// Operations whose offset says that they look at signs.
+/// Operations that the offset makes signed.
 #[cold]
 fn signed64(op: Op, dst: u64, value: u64) -> u64 {
     let (a, b) = (dst as i64, value as i64);

@@ -1,14 +1,24 @@
-//! The maps that an object file declares (`SEC(".maps")`), as the types in its section `.BTF` describe them.
+//! The definitions of the maps that an object file declares (`SEC(".maps")`), from the types in its section
+//! `.BTF`.
 //!
-//! Source: the Linux kernel's documentation, `bpf/btf.rst`; the way in which a structure stands for a map is
-//! libbpf's: `int (*type)[2]` says that `type` is 2, and a pointer to a type says how long a key or value is.
+//! Source: the Linux kernel's documentation, `bpf/btf.rst`; the encoding of a map as a structure is
+//! that of libbpf: `int (*type)[2]` means that `type` is 2, and a pointer to a type gives the size of a key or
+//! value.
 
 use crate::maps::MapSpec;
-use crate::object::{text, u32_at};
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// The zero-terminated text that begins at `at`.
+fn text(names: &[u8], at: usize) -> &[u8] {
+    names.get(at..).unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default()
+}
 
 /// The magic number and the version, 1.
 const MAGIC: u32 = 0x01_eb9f;
-/// Types that refer to types that refer to types: more are nonsense.
+/// The largest depth of references between types.
 const MOST_DEPTH: usize = 32;
 
 mod kind {
@@ -29,27 +39,31 @@ mod kind {
     pub const ENUM64: u32 = 19;
 }
 
-/// One type: its name, kind, size or type, and what follows.
+/// A type: its name, kind, size or type, and the data that follow.
 #[derive(Clone, Copy, Debug)]
 struct Type<'a> {
     name: &'a [u8],
     kind: u32,
-    /// The size, or the type that it refers to.
+    /// The size, or the number of the type that it refers to.
     size_or_type: u32,
     rest: &'a [u8],
 }
 
-/// The types of an object file, by number, the first of which is `void`; and their names.
+/// The types of an object file by number, of which the first is `void`, and their names.
 struct Types<'a> {
     all: Vec<Type<'a>>,
     names: &'a [u8],
 }
 
-/// The map `name` in the section `.maps`; why there is none. (Where in the section it is these types do not
-/// say: compilers leave that to the linker.)
+/// The definition of the map `name` in the section `.maps`. The types do not contain its offset in the
+/// section, because compilers leave that to the linker.
+///
+/// # Errors
+/// The reason why the definition is not valid.
 pub(crate) fn map_named(btf: &[u8], name: &[u8]) -> Result<MapSpec, String> {
     let types = Types::read(btf).ok_or("the types of the object file (.BTF) are damaged")?;
-    let fields = types.map_fields(name).ok_or("the types do not say what it is")?;
+    let fields =
+        types.map_fields(name).ok_or("the type information (.BTF) does not describe it")?;
     let mut spec = [0; 4];
     for (name, field) in fields {
         let value = match name {
@@ -57,7 +71,7 @@ pub(crate) fn map_named(btf: &[u8], name: &[u8]) -> Result<MapSpec, String> {
             b"key" | b"value" => types.pointed(field).and_then(|to| types.size(to, 0)),
             _ => {
                 let name = String::from_utf8_lossy(name);
-                return Err(format!("it says `{name}`, which maps have not here"));
+                return Err(format!("the field `{name}` is not supported"));
             }
         };
         let at = match name {
@@ -70,7 +84,7 @@ pub(crate) fn map_named(btf: &[u8], name: &[u8]) -> Result<MapSpec, String> {
     }
     let [number, entries, key, value] = spec;
     let kind = MapSpec::kind_of(number).ok_or(format!(
-        "maps of type {number} are not there: hash (1) and array (2) are, also with a copy for each core (5, 6)"
+        "maps of type {number} are not supported; supported are hash (1) and array (2), also per CPU (5, 6)"
     ))?;
     let spec = MapSpec { kind, key, value, entries };
     spec.validate().map(|()| spec)
@@ -122,7 +136,7 @@ impl<'a> Types<'a> {
         Some(map.rest.chunks_exact(12).filter_map(words).map(field).collect())
     }
 
-    /// A type without what only qualifies it.
+    /// A type without typedefs and qualifiers.
     fn plain(&self, number: u32) -> Option<Type<'a>> {
         let mut found = self.get(number)?;
         for _ in 0..MOST_DEPTH {
@@ -136,19 +150,19 @@ impl<'a> Types<'a> {
         None
     }
 
-    /// What a pointer points to.
+    /// The number of the type that a pointer points to.
     fn pointed(&self, number: u32) -> Option<u32> {
         let pointer = self.plain(number).filter(|t| t.kind == kind::POINTER)?;
         Some(pointer.size_or_type)
     }
 
-    /// The number that a pointer to an array of so many elements stands for.
+    /// The number that is encoded as a pointer to an array of that many elements.
     fn number(&self, number: u32) -> Option<u32> {
         let array = self.plain(self.pointed(number)?).filter(|t| t.kind == kind::ARRAY)?;
         u32_at(array.rest, 8)
     }
 
-    /// Bytes of a type.
+    /// The size of a type in bytes.
     fn size(&self, number: u32, depth: usize) -> Option<u32> {
         let found = self.plain(number).filter(|_| depth < MOST_DEPTH)?;
         match found.kind {
@@ -165,7 +179,7 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Bytes that follow the three words of a type.
+/// The number of bytes that follow the three words of a type.
 fn follows(kind: u32, members: usize) -> usize {
     match kind {
         kind::INT | kind::VARIABLE | kind::DECLARATION_TAG => 4,

@@ -1,4 +1,5 @@
-//! A capture through a bump: packets in, those that go on out, each with the estimate it met.
+//! Replay of a capture through a bump. The output contains the forwarded packets, each with the estimate of
+//! its queue.
 
 use crate::classify::ByDestination;
 use crate::levels::Own;
@@ -15,20 +16,21 @@ use slotline_net::wire::mac_control::Mac;
 use std::io::Write;
 use std::net::IpAddr;
 
-/// The bump that a capture goes through.
+/// The configuration of the bump.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Setup {
     /// The rate at which virtual queues drain.
     pub rate: Rate,
-    /// What a virtual queue holds.
+    /// The capacity of a virtual queue.
     pub capacity: Bytes,
-    /// Most virtual queues; packets for more networks than that pass.
+    /// The highest number of virtual queues. Packets for further networks pass.
     pub queues: u32,
-    /// Bits of an address that tell networks apart, for IPv4 and IPv6: a queue for each network.
+    /// The length of the prefix that identifies a network, in bits, for IPv4 and IPv6. Each network has a
+    /// queue.
     pub prefix: (u8, u8),
-    /// What the links add to a captured packet's bytes.
+    /// The number of bytes that the link adds to a captured packet.
     pub framing: u32,
-    /// What becomes of malformed packets.
+    /// The treatment of malformed packets.
     pub malformed: Malformed,
 }
 
@@ -45,22 +47,22 @@ impl Default for Setup {
     }
 }
 
-/// What happened to a capture.
+/// The result of a replay.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Report {
     /// Packets read.
     pub packets: u64,
-    /// Notices to senders, which were added to the output.
+    /// Notices to senders. The output contains them.
     pub notices: u64,
-    /// Packets without a queue.
+    /// Counts of packets without a queue.
     pub others: Others,
-    /// Packets with an earlier time than one before them: they count as of that time.
+    /// Packets whose time is earlier than that of a packet before them. They count as of the later time.
     pub late: u64,
-    /// By virtual queue: its network, what happened, and the most bytes that a packet found.
+    /// For each virtual queue: its network, its counts, and the largest level before a packet, in bytes.
     pub queues: Vec<(IpAddr, Counts, u64)>,
 }
 
-/// Why a capture could not be taken through a bump.
+/// The reason why a capture cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The input is damaged or not Ethernet.
@@ -71,9 +73,12 @@ pub enum CaptureError {
     Output(#[from] std::io::Error),
 }
 
-/// Takes the Ethernet packets of `input` (pcap or pcapng) through a bump whose queues have the
-/// disciplines that `discipline` makes by number. `output` gets a pcapng of what goes on, with the
-/// estimate as each packet's comment; `table` a CSV with one line for each packet of the input.
+/// Replays the Ethernet packets of `input` (pcap or pcapng) through a bump. `discipline` makes the discipline
+/// of each queue by its number. `output` gets a pcapng of the forwarded packets, with the estimate as the
+/// comment of each packet. `table` gets a CSV with one line for each packet of the input.
+///
+/// # Errors
+/// [`CaptureError`] if the input is not valid or the output cannot be written.
 pub fn through<D: Discipline + Clone, W: Write, T: Write>(
     setup: &Setup,
     input: &[u8],
@@ -111,7 +116,7 @@ struct Run<D, W: Write, T> {
     peaks: Vec<u64>,
     begin_ps: Option<i128>,
     now: Time,
-    /// Of the frame that passes.
+    /// The bytes of the current frame.
     bytes: Vec<u8>,
 }
 
@@ -174,7 +179,7 @@ impl<D: Discipline + Clone, W: Write, T: Write> Run<D, W, T> {
         } else {
             write!(self.table, ",,,")?;
         }
-        writeln!(self.table, "{}", word(passed.action))
+        writeln!(self.table, "{}", name_of(passed.action))
     }
 
     fn output(
@@ -189,7 +194,7 @@ impl<D: Discipline + Clone, W: Write, T: Write> Run<D, W, T> {
         }
         let comment = match (passed.queue, found) {
             (Some(queue), Some(found)) => {
-                format!("queue {queue}: {found} bytes, {}", word(passed.action))
+                format!("queue {queue}: {found} bytes, {}", name_of(passed.action))
             }
             _ => String::new(),
         };
@@ -219,8 +224,8 @@ impl<D: Discipline + Clone, W: Write, T: Write> Run<D, W, T> {
     }
 }
 
-/// An action as tables have it.
-fn word(action: Action) -> &'static str {
+/// The name of an action in tables.
+fn name_of(action: Action) -> &'static str {
     match action {
         Action::Forward => "pass",
         Action::Mark => "mark",

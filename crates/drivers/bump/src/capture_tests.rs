@@ -93,13 +93,13 @@ fn estimates_are_those_computed_by_hand() {
 }
 
 #[test]
-fn marks_are_in_the_output_and_what_is_dropped_is_not() {
+fn the_output_contains_marked_packets_and_no_dropped_ones() {
     let dctcp = marker(Policy::Ecn(EcnSpec { threshold: Bytes(5_000), drop_non_ect: false }));
     let result = take(&Setup::default(), &burst(), dctcp);
     let marked: Vec<bool> = result.packets.iter().map(|frame| ecn(frame) == 3).collect();
     // Bytes found: 0, 1250, … 5000 (not above), 6250 (marked), …
-    let want: Vec<bool> = (0..20).map(|n| n / 2 >= 5).collect();
-    assert_eq!(marked, want);
+    let expected: Vec<bool> = (0..20).map(|n| n / 2 >= 5).collect();
+    assert_eq!(marked, expected);
     let small = Setup { capacity: Bytes(6_000), ..Setup::default() };
     let result = take(&small, &burst(), marker(Policy::default()));
     assert!(result.table.iter().filter(|line| line.ends_with(",full")).count() > 6);
@@ -109,23 +109,24 @@ fn marks_are_in_the_output_and_what_is_dropped_is_not() {
     );
 }
 
-/// Of two packets every 2 us one cannot be marked: it is dropped where the other is marked.
+/// Of two packets every 2 us one is not ECN-capable: it is dropped if `drop_non_ect` is set.
 #[test]
-fn what_cannot_be_marked_is_dropped_where_that_is_asked_for() {
+fn packets_that_are_not_ecn_capable_are_dropped_as_configured() {
     let packets: Vec<_> = (0..40u64).map(|n| (n / 2 * 2, frame(1, (n % 2 * 2) as u8))).collect();
     let policy = |drop_non_ect| Policy::Ecn(EcnSpec { threshold: Bytes(5_000), drop_non_ect });
-    let kept = |drops| {
+    let counts = |drops| {
         let result = take(&Setup::default(), &capture(&packets), marker(policy(drops)));
-        [0, 2, 3].map(|want| result.packets.iter().filter(|frame| ecn(frame) == want).count())
+        [0, 2, 3]
+            .map(|expected| result.packets.iter().filter(|frame| ecn(frame) == expected).count())
     };
-    let [others, unmarked, marked] = kept(false);
+    let [others, unmarked, marked] = counts(false);
     assert_eq!((others, unmarked + marked), (20, 20));
-    let [others, unmarked, marked] = kept(true);
+    let [others, unmarked, marked] = counts(true);
     assert!(others < 4 && unmarked < 6 && unmarked + marked == 20, "{others} {unmarked} {marked}");
 }
 
 #[test]
-fn an_ebpf_discipline_does_the_same_as_that_in_rust() {
+fn an_ebpf_discipline_has_the_verdicts_of_that_in_rust() {
     let program = load(&wrap(&threshold(5_000), SECTION)).unwrap();
     let setup = Setup::default();
     let ebpf = |at: u32| {

@@ -1,20 +1,20 @@
-//! From a packet to its virtual queue.
+//! Classification: the virtual queue of a packet.
 
 use crate::frame::Packet;
 use slotline_net::rng::mix64;
 use std::net::IpAddr;
 
-/// Says which virtual queue a packet belongs to: Table 5.1's `classify`.
+/// Assigns a packet to a virtual queue: `classify` in Table 5.1 of NetBump.
 pub trait Classify {
-    /// The number of the queue; `None`: the packet passes without one.
+    /// The number of the queue; `None` if the packet has no queue and passes.
     fn classify(&mut self, packet: &Packet) -> Option<u32>;
 }
 
-/// A queue for each destination, or for each network of destinations. Queues are numbered as
-/// destinations appear, or as they were given.
+/// A queue for each destination, or for each network of destinations. Queues are numbered in the order in
+/// which destinations appear.
 #[derive(Clone, Debug)]
 pub struct ByDestination {
-    /// Open addressing; a power of two, at least twice as many as queues.
+    /// A hash table with open addressing. Its length is a power of two, at least twice the number of queues.
     slots: Vec<Option<(u128, u32)>>,
     networks: Vec<IpAddr>,
     most: u32,
@@ -23,7 +23,7 @@ pub struct ByDestination {
 
 impl ByDestination {
     /// At most `most` queues, each for the destinations that share the first `prefix` bits of their
-    /// address (IPv4, IPv6). Packets for more destinations than that have no queue.
+    /// address (IPv4, IPv6). Packets for further destinations have no queue.
     pub fn new(most: u32, prefix: (u8, u8)) -> ByDestination {
         let slots = vec![None; (most.max(1) as usize * 2).next_power_of_two()];
         let prefix = (prefix.0.min(32), prefix.1.min(128));
@@ -35,7 +35,7 @@ impl ByDestination {
         &self.networks
     }
 
-    /// The queue of a destination, which gets one where it has none yet.
+    /// The queue of a destination. A new destination gets a new queue.
     #[inline]
     pub fn queue_of(&mut self, destination: IpAddr) -> Option<u32> {
         let key = key(destination, self.prefix);
@@ -45,13 +45,13 @@ impl ByDestination {
             match self.slots[slot] {
                 Some((known, queue)) if known == key => return Some(queue),
                 Some(_) => slot = (slot + 1) & mask,
-                None => return self.learn(slot, key),
+                None => return self.insert(slot, key),
             }
         }
     }
 
     #[cold]
-    fn learn(&mut self, slot: usize, key: u128) -> Option<u32> {
+    fn insert(&mut self, slot: usize, key: u128) -> Option<u32> {
         let queue = self.networks.len() as u32;
         if queue >= self.most {
             return None;
@@ -66,7 +66,7 @@ impl ByDestination {
     }
 }
 
-/// The network of an address; of IPv4 as the mapped IPv6 address.
+/// The network of an address. An IPv4 network is the mapped IPv6 address.
 #[inline]
 fn key(destination: IpAddr, prefix: (u8, u8)) -> u128 {
     match destination {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_get_queues_as_they_appear() {
+    fn networks_get_queues_in_order_of_appearance() {
         let mut by = ByDestination::new(3, (24, 64));
         let queue = |by: &mut ByDestination, text: &str| by.queue_of(text.parse().unwrap());
         assert_eq!(queue(&mut by, "10.0.0.1"), Some(0));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_queues_as_asked_for() {
+    fn all_queues_can_be_used() {
         let mut by = ByDestination::new(1_024, (32, 128));
         for round in 0..2 {
             for n in 0..1_024u32 {

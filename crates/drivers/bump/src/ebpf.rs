@@ -1,4 +1,4 @@
-//! A discipline that is an eBPF program: `bpf/slotline_bump.h` is its side of what is here.
+//! Disciplines that are eBPF programs. `bpf/slotline_bump.h` declares the interface in C.
 
 use crate::guard::Guarded;
 use crate::link::{Linked, LoadError, link};
@@ -14,27 +14,27 @@ use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Pace, Rate};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of the context.
+/// The size of the context in bytes.
 const CONTEXT: usize = 192;
-/// Where the part begins that is the program's own, and kept from packet to packet.
+/// The offset of the state of the program in the context. The state persists between packets.
 const STATE: usize = 64;
 
-/// What the program returns.
+/// The return values of the program.
 mod answer {
     pub const PASS: u64 = 0;
     pub const MARK: u64 = 1;
     pub const DROP: u64 = 2;
-    /// And the quantised feedback in the low six bits.
+    /// The low six bits contain the quantised feedback.
     pub const NOTIFY: u64 = 0x100;
 }
 
-/// A discipline of an object file, for all virtual queues of a bump: its program, and the maps and variables
+/// The discipline of an object file, for all virtual queues of a bump: the program, and the maps and variables
 /// that the queues share, as all packets of a network card share them in Linux. Clones share them, too.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     program: Arc<Program>,
     store: Option<Arc<Mutex<Store>>>,
-    /// As it is before the first packet.
+    /// The maps and variables before the first packet.
     fresh: Arc<Store>,
     maps: Vec<(String, usize)>,
     file: Arc<[u8]>,
@@ -42,7 +42,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// What the map `name` holds, by key in order; `None` where the program mentions none of that name.
+    /// The entries of the map `name`, sorted by key; `None` if the program uses no map of this name.
     pub fn map(&self, name: &str) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         let (_, number) = self.maps.iter().find(|(known, _)| known == name)?;
         Some(lock(self.store.as_ref()?).entries(*number))
@@ -53,7 +53,7 @@ impl Loaded {
         self.maps.iter().map(|(name, _)| name.as_str())
     }
 
-    /// With at most so many instructions for one packet; 10,000 unless this is called.
+    /// Sets the limit of instructions for one packet. The default is 10,000.
     pub fn limited(self, instructions: u32) -> Loaded {
         Loaded { instructions, ..self }
     }
@@ -75,12 +75,15 @@ impl aqm::Program for Loaded {
     }
 }
 
-/// Whoever panicked with the lock in its hand left bytes behind, which are as good as any others.
+/// Locks the store. A panic of another thread leaves valid bytes, so a poisoned lock is accepted.
 fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads an object file's discipline.
+/// Loads the discipline of an object file.
+///
+/// # Errors
+/// [`LoadError`]: the object file or the program is not valid.
 pub fn load(file: &[u8]) -> Result<Loaded, LoadError> {
     let Linked { program, store, maps } = link(file, SECTION)?;
     let fresh = Arc::new(store);
@@ -89,7 +92,7 @@ pub fn load(file: &[u8]) -> Result<Loaded, LoadError> {
     Ok(Loaded { program, store, fresh, maps, file, instructions: ObjectSpec::INSTRUCTIONS })
 }
 
-/// The discipline of one queue. A program that is stopped is not asked again: packets of its queue pass.
+/// The discipline of one queue. After its program was stopped, the packets of the queue pass.
 #[derive(Clone, Debug)]
 pub struct EbpfDiscipline {
     loaded: Loaded,
@@ -98,7 +101,7 @@ pub struct EbpfDiscipline {
     trap: Option<Trapped>,
 }
 
-/// A program that was stopped.
+/// A stopped program: when and why, and the number of packets since.
 #[derive(Clone, Copy, Debug)]
 struct Trapped {
     at: Time,
@@ -116,12 +119,12 @@ impl EbpfDiscipline {
         EbpfDiscipline { loaded, context, rng, trap: None }
     }
 
-    /// Why the program was stopped, if it was.
+    /// The reason why the program was stopped, if it was.
     pub fn trap(&self) -> Option<Trap> {
         self.trap.map(|trapped| trapped.trap)
     }
 
-    fn ask(&mut self, arrival: &Arrival, frame: &[u8]) -> Result<u64, Trap> {
+    fn run(&mut self, arrival: &Arrival, frame: &[u8]) -> Result<u64, Trap> {
         let now_ns = arrival.now.as_ns();
         let idle = arrival.backlog.idle_since.map_or(0, |since| arrival.now.since(since).as_ns());
         let context = &mut self.context;
@@ -150,7 +153,7 @@ impl Discipline for EbpfDiscipline {
             trapped.unjudged += 1;
             return Verdict::Pass;
         }
-        match self.ask(arrival, frame) {
+        match self.run(arrival, frame) {
             Ok(answer::MARK) if arrival.ect => Verdict::Mark,
             // A packet that cannot be marked is dropped instead (RFC 3168).
             Ok(answer::MARK | answer::DROP) => Verdict::Drop,
@@ -161,7 +164,7 @@ impl Discipline for EbpfDiscipline {
                 })
             }
             Ok(answer::PASS) => Verdict::Pass,
-            // An answer without a meaning harms nobody.
+            // An unknown return value means that the packet passes.
             Ok(_) => Verdict::Pass,
             Err(trap) => {
                 self.trap = Some(Trapped { at: arrival.now, trap, unjudged: 1 });
@@ -180,11 +183,11 @@ impl Discipline for EbpfDiscipline {
     }
 }
 
-/// A discipline of a file, guarded like any other.
+/// The discipline of a file with a guard against panics.
 pub type GuardedEbpf = Guarded<EbpfDiscipline>;
 
-/// The threshold of DCTCP as instructions, for where there is no compiler: `bpf/dctcp.c`, assembled by
-/// hand. Marks what finds more than `bytes`.
+/// The threshold of DCTCP as instructions, for tests without a compiler: `bpf/dctcp.c`, assembled by hand. It
+/// marks packets if the queue holds more than `bytes`.
 pub fn threshold(bytes: u32) -> Vec<u8> {
     let [a, b, c, d] = bytes.to_le_bytes();
     [
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn state_is_kept_and_belongs_to_one_queue() {
+    fn state_persists_and_belongs_to_one_queue() {
         // r2 = state[0] + 1; state[0] = r2; r0 = r2 > 3 ? 2 : 0
         let code = [
             [0x79, 0x12, 64, 0, 0, 0, 0, 0],
@@ -255,9 +258,9 @@ mod tests {
         assert_eq!(drops(&mut second, 4), 1);
     }
 
-    /// Without end, out of bounds, no map where one is needed: the queue's packets pass from then on.
+    /// An endless loop, an access out of bounds or a missing map stops the program, and packets pass from then on.
     #[test]
-    fn a_program_that_misbehaves_is_stopped_for_good() {
+    fn an_invalid_operation_stops_a_program_permanently() {
         let queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
         let arrival = queue.arrival(100, false, Time::us(1));
         let endless = [0x05, 0, 0xff, 0xff, 0, 0, 0, 0];
@@ -300,7 +303,7 @@ mod tests {
 
     /// r0 = rate_bps == 3,000,000,000 ? 2 : 0 (a rate whose time per byte is no whole number).
     #[test]
-    fn a_program_is_told_when_the_rate_changes() {
+    fn a_program_gets_a_changed_rate() {
         let code = [
             [0x79, 0x12, 24, 0, 0, 0, 0, 0],
             [0x18, 0x03, 0, 0, 0, 0x5e, 0xd0, 0xb2],

@@ -1,37 +1,37 @@
-//! Ethernet frames as a bump needs them: where they go, and their ECN bits.
+//! The fields of an Ethernet frame that a bump needs: destination, ports and ECN bits.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What a frame carries.
+/// The content of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// A packet of the Internet protocol.
+    /// An IP packet.
     Ip(Packet),
-    /// Anything else: it passes.
+    /// Another protocol. The frame passes.
     Other,
 }
 
 /// An IP packet in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Where its IP header begins in the frame.
+    /// The offset of the IP header in the frame.
     pub at: usize,
-    /// Where it goes.
+    /// The destination address.
     pub destination: IpAddr,
-    /// Ports of TCP or UDP, source first; zeros for others and for later fragments.
+    /// The ports of TCP or UDP, source first; zeros for other protocols and for later fragments.
     pub ports: (u16, u16),
     /// The ECN field: 0 not capable, 1 and 2 capable, 3 congestion experienced (RFC 3168).
     pub ecn: u8,
 }
 
-/// Why a frame is malformed.
+/// The reason why a frame is malformed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
-    /// It ends within a header.
+    /// The frame ends within a header.
     #[error("the frame ends within its headers")]
     Short,
-    /// The version or the length of an IP header is none that exists.
-    #[error("the IP header has an impossible version or length")]
+    /// The version or the length of an IP header is not valid.
+    #[error("the IP header has an invalid version or length")]
     Header,
 }
 
@@ -52,7 +52,10 @@ fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// Takes a frame apart, from its destination address on and without check sequence.
+/// Parses a frame that begins with its destination address and has no check sequence.
+///
+/// # Errors
+/// [`Fault`] if the frame is malformed.
 #[inline]
 pub fn parse(frame: &[u8]) -> Result<Content, Fault> {
     let mut at = 12;
@@ -104,7 +107,7 @@ fn ipv6(frame: &[u8], at: usize) -> Result<Packet, Fault> {
     })
 }
 
-/// Ports, where they are in the frame: a capture may have cut them off.
+/// The ports; zeros if a capture has cut them off.
 #[inline]
 fn ports(frame: &[u8], at: usize, protocol: u8) -> (u16, u16) {
     if protocol != TCP && protocol != UDP {
@@ -114,8 +117,8 @@ fn ports(frame: &[u8], at: usize, protocol: u8) -> (u16, u16) {
     (port(at), port(at + 2))
 }
 
-/// Sets the congestion-experienced mark of an ECN-capable packet, with the checksum of its header.
-/// Whether there was anything to mark.
+/// Sets the congestion-experienced mark of an ECN-capable packet and updates the checksum of its header.
+/// Returns whether the packet is ECN-capable.
 #[inline]
 pub fn mark(frame: &mut [u8], packet: &Packet) -> bool {
     if packet.ecn == NOT_ECT {
@@ -127,8 +130,7 @@ pub fn mark(frame: &mut [u8], packet: &Packet) -> bool {
     }
 }
 
-/// The checksum follows by the difference alone (RFC 1624, equation 3), so that one that was wrong
-/// before stays wrong.
+/// The checksum is updated by the difference (RFC 1624, equation 3), so a wrong checksum remains wrong.
 fn mark_ipv4(frame: &mut [u8], at: usize) -> Option<()> {
     let header: &mut [u8; 20] = frame.get_mut(at..)?.first_chunk_mut()?;
     let before = u16::from_be_bytes([header[0], header[1]]);
@@ -212,9 +214,9 @@ mod tests {
             }
         }
 
-        /// Any bytes: no crash, and a frame that is no IP packet is never changed.
+        /// Random bytes cause no panic, and a frame that is not an IP packet is not changed.
         #[test]
-        fn random_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..120), kind in 0usize..3) {
+        fn random_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..120), kind in 0usize..3) {
             let mut frame = bytes.clone();
             if frame.len() > 14 && kind < 2 {
                 frame[12..14].copy_from_slice(&[[0x08, 0x00], [0x86, 0xdd]][kind]);
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_named() {
+    fn malformed_frames_are_reported() {
         let frame = v4(2, 0, false, &[]);
         assert_eq!(parse(&frame[..13]), Err(Fault::Short));
         assert_eq!(parse(&frame[..33]), Err(Fault::Short));

@@ -1,27 +1,28 @@
-//! A discipline that fails harms its own queue alone.
+//! Isolation of failures: a discipline that panics affects its own queue only.
 
 use slotline_net::aqm::{Arrival, Departure, Discipline, Failure, Verdict};
 use slotline_net::time::Time;
 use slotline_net::units::Pace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A discipline whose panics are caught. After one it is not asked again: packets of its queue pass.
+/// A discipline whose panics are caught. After a panic it is not called again, and the packets of its queue
+/// pass.
 #[derive(Clone, Debug)]
 pub struct Guarded<D> {
     inner: D,
-    /// When it was last asked.
-    asked: Time,
-    /// When it failed, and packets since.
+    /// The time of the last call.
+    called: Time,
+    /// The time of the panic, and the number of packets since.
     broken: Option<(Time, u64)>,
 }
 
 impl<D> Guarded<D> {
     /// Guards `inner`.
     pub fn new(inner: D) -> Guarded<D> {
-        Guarded { inner, asked: Time::ZERO, broken: None }
+        Guarded { inner, called: Time::ZERO, broken: None }
     }
 
-    /// Whether it has failed.
+    /// Whether the discipline has panicked.
     pub fn is_broken(&self) -> bool {
         self.broken.is_some()
     }
@@ -31,14 +32,14 @@ impl<D> Guarded<D> {
         &self.inner
     }
 
-    fn guard(&mut self, ask: impl FnOnce(&mut D) -> Verdict) -> Verdict {
+    fn guard(&mut self, call: impl FnOnce(&mut D) -> Verdict) -> Verdict {
         if self.is_broken() {
             return Verdict::Pass;
         }
         let inner = &mut self.inner;
-        // What a panic leaves behind is never looked at again.
-        catch_unwind(AssertUnwindSafe(|| ask(inner))).unwrap_or_else(|_| {
-            self.broken = Some((self.asked, 0));
+        // The state that a panic leaves is not used again.
+        catch_unwind(AssertUnwindSafe(|| call(inner))).unwrap_or_else(|_| {
+            self.broken = Some((self.called, 0));
             Verdict::Pass
         })
     }
@@ -52,7 +53,7 @@ impl<D: Discipline> Discipline for Guarded<D> {
 
     #[inline]
     fn arrive_with(&mut self, arrival: &Arrival, frame: &[u8]) -> Verdict {
-        self.asked = arrival.now;
+        self.called = arrival.now;
         let verdict = self.guard(|inner| inner.arrive_with(arrival, frame));
         self.broken.iter_mut().for_each(|(_, unjudged)| *unjudged += 1);
         verdict
@@ -84,7 +85,7 @@ mod tests {
     use slotline_net::time::Time;
     use slotline_net::units::{Bytes, Rate};
 
-    /// Drops everything, until it meets what it does not expect.
+    /// Drops every packet and panics at the third if `fails`.
     struct Fragile {
         fails: bool,
         seen: u32,

@@ -1,24 +1,24 @@
-//! Where the levels of virtual queues are kept. Those of one pipeline alone are here, those that several
-//! cores share in [`crate::shared`].
+//! The levels of virtual queues. [`Own`] holds the levels of a single pipeline, [`crate::shared`] those that
+//! several cores share.
 
 use slotline_net::aqm::VirtualQueue;
 use slotline_net::time::Time;
 
 /// The levels of virtual queues, as the times at which they are empty.
 pub trait Levels {
-    /// The level of queue `at`, whose rate and capacity are those of `queue`; empty for ever where there
-    /// is no such queue.
+    /// The level of queue `at`, whose rate and capacity are those of `queue`. A queue that does not exist is
+    /// always empty.
     fn level(&mut self, at: usize, queue: &VirtualQueue, now: Time) -> Time;
-    /// A packet of `len` bytes fills queue `at`. Whether there was room.
+    /// Adds a packet of `len` bytes to queue `at`. Returns whether the queue had room for it.
     fn fill(&mut self, at: usize, queue: &VirtualQueue, len: u32, now: Time) -> bool;
 }
 
-/// Levels of one pipeline alone.
+/// The levels of a single pipeline.
 #[derive(Clone, Debug)]
 pub struct Own(Vec<Time>);
 
 impl Own {
-    /// So many empty queues.
+    /// The levels of `queues` empty queues.
     pub fn new(queues: usize) -> Own {
         Own(vec![Time::ZERO; queues])
     }

@@ -1,9 +1,9 @@
 //! A bump on the wire for real frames (Al-Fares, NetBump, chapter 5): classify, estimate, mark or drop
-//! or notify, process, forward. It never queues or delays a packet.
+//! or notify, process, forward. A bump never queues or delays a packet.
 //!
-//! The virtual queues and the disciplines are those of `slotline_net::aqm`, the same that the simulator
-//! has. This crate adds what bytes need: frames, ECN bits with their checksum, captures, a table that
-//! several cores share, and disciplines that are eBPF object files.
+//! The virtual queues and the disciplines are those of `slotline_net::aqm`, which the simulator uses, too.
+//! This crate adds the parts for real frames: parsing, ECN bits with their checksum, captures, levels that
+//! several cores share, and disciplines in eBPF object files.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,42 +1,43 @@
-//! From an object file to a program with its maps and variables: what a loader of eBPF does.
+//! The loader: makes a program with its maps and variables from an object file.
 
 use crate::btf;
 use crate::maps::{MOST_BYTES, MOST_OBJECTS, Store};
-use crate::memory::{address_of, handle_of};
-use crate::object::{Object, ObjectError, Relocation, Section};
+use crate::memory::{address_of, handle_of, read};
+use crate::object::{Object, ObjectError, Relocation, Section, Symbol};
 use crate::vm::{Program, Refused};
+use object::elf::{R_BPF_64_32, R_BPF_64_64};
 use std::collections::BTreeMap;
 
-/// Why an object file cannot be used.
+/// The reason why an object file cannot be loaded.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file is not what it should be.
+    /// The file is not a valid object file.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// The program is not accepted.
+    /// The program does not pass the checks of the machine.
     #[error(transparent)]
     Program(#[from] Refused),
 }
 
-/// A program with what it keeps.
+/// A program with its maps and variables.
 #[derive(Clone, Debug)]
 pub struct Linked {
     /// The program.
     pub program: Program,
-    /// Its maps and variables, as they are before the first packet.
+    /// The maps and variables before the first packet.
     pub store: Store,
-    /// The maps by name, in the order in which the program mentions them.
+    /// The names and numbers of the maps, in the order in which the program uses them.
     pub maps: Vec<(String, usize)>,
 }
 
-/// Put into a 64-bit load: the address of a map or of variables.
-const R_BPF_64_64: u32 = 1;
-/// Put into a call: where the function begins.
-const R_BPF_64_32: u32 = 10;
+/// The size of an instruction in bytes.
 const INSTRUCTION: u64 = 8;
 
-/// Reads the program in section `name` of an object file, together with the functions in `.text` that it
+/// Loads the program in section `name` of an object file, with the functions in `.text` that it
 /// calls, the maps in `.maps` and the variables in `.data`, `.bss` and `.rodata`.
+///
+/// # Errors
+/// [`LoadError`]: the object file or the program is not valid.
 pub fn link(file: &[u8], name: &str) -> Result<Linked, LoadError> {
     let object = Object::read(file)?;
     let main = object.code(name).ok_or_else(|| ObjectError::Missing(name.into()))?;
@@ -45,7 +46,7 @@ pub fn link(file: &[u8], name: &str) -> Result<Linked, LoadError> {
         base: BTreeMap::new(),
         code: Vec::new(),
         store: Store::default(),
-        placed: BTreeMap::new(),
+        numbers: BTreeMap::new(),
         maps: Vec::new(),
     };
     let functions = object.code(".text").filter(|at| *at != main);
@@ -55,7 +56,7 @@ pub fn link(file: &[u8], name: &str) -> Result<Linked, LoadError> {
     }
     let parts: Vec<usize> = linker.base.keys().copied().collect();
     for at in parts {
-        object.relocations(at).into_iter().try_for_each(|one| linker.put(at, one))?;
+        object.relocations(at)?.into_iter().try_for_each(|one| linker.relocate(at, one))?;
     }
     let program = Program::new(&linker.code)?;
     Ok(Linked { program, store: linker.store, maps: linker.maps })
@@ -63,59 +64,80 @@ pub fn link(file: &[u8], name: &str) -> Result<Linked, LoadError> {
 
 struct Linker<'a> {
     object: &'a Object<'a>,
-    /// By section of instructions: where it begins in `code`.
+    /// For each section of instructions, the offset at which it begins in `code`.
     base: BTreeMap<usize, u64>,
     code: Vec<u8>,
     store: Store,
-    /// By section and place in it (maps), or section alone (variables, place 0): the object's number.
-    placed: BTreeMap<(usize, u64), usize>,
+    /// The number in `store`, by section and offset in the section. The offset of variables is 0.
+    numbers: BTreeMap<(usize, u64), usize>,
     maps: Vec<(String, usize)>,
 }
 
 impl Linker<'_> {
-    /// Puts an address into the section `at`.
-    fn put(&mut self, at: usize, one: Relocation) -> Result<(), ObjectError> {
-        let fail = |what: &str| ObjectError::Reference {
-            section: self.name(at),
-            at: one.offset / INSTRUCTION,
-            what: what.into(),
-        };
-        let symbol = *self.object.symbols.get(one.symbol).ok_or(fail("no symbol"))?;
-        let place = (self.base[&at] + one.offset) as usize;
-        let old = crate::object::u32_at(&self.code, place + 4).ok_or(fail("nothing: it ends"))?;
+    /// Resolves a relocation of the section `at`.
+    fn relocate(&mut self, at: usize, one: Relocation) -> Result<(), ObjectError> {
+        let fail = |what: &str| self.refusal(at, one, what);
+        let symbol = *self.object.symbols.get(one.symbol).ok_or_else(|| fail("no symbol"))?;
+        let place = usize::try_from(self.base[&at].saturating_add(one.offset));
+        let place = place
+            .ok()
+            .filter(|place| place.checked_add(8).is_some_and(|end| end <= self.code.len()));
+        let place = place.ok_or_else(|| fail("an address outside the section"))?;
+        let addend =
+            self.code.get(place + 4..).and_then(|bytes| read(bytes, 4)).unwrap_or(0) as u32;
         match one.kind {
             R_BPF_64_32 => {
-                let base = self.base.get(&symbol.section);
-                let base = *base.ok_or(fail(
-                    "a function of another section: write `static` before it, or leave its SEC out",
-                ))?;
-                let to = (base + symbol.value) as i64 / 8 + i64::from(old as i32) + 1;
-                let distance = to - (place as i64 / 8 + 1);
+                let distance = self.call_distance(symbol, place, addend).ok_or_else(|| {
+                    fail("a function of another section: write `static` before it, or leave its SEC out")
+                })?;
                 self.write(place + 4, distance as u32);
-                Ok(())
             }
             R_BPF_64_64 if self.code.len() >= place + 16 => {
-                let section = self.object.sections.get(symbol.section).copied();
-                let section = section.ok_or(fail("what is not in the object file"))?;
-                let offset = symbol.value.wrapping_add(u64::from(old));
-                let address = match () {
-                    () if section.is(".maps") => handle_of(self.map(symbol.section, symbol)?),
-                    () if section.is("maps") => {
-                        return Err(fail(
-                            "a map of the old kind: declare it in SEC(\".maps\"), and compile with -g",
-                        ));
-                    }
-                    () if is_data(&section) => {
-                        address_of(self.variables(symbol.section, &section)?, offset as usize)
-                    }
-                    () => return Err(fail("neither a map nor a variable")),
-                };
+                let address = self.address(at, one, symbol, addend)?;
                 self.write(place + 4, address as u32);
                 self.write(place + 12, (address >> 32) as u32);
-                Ok(())
             }
-            _ => Err(fail("something in a way that is not known here")),
+            _ => return Err(fail("something by a relocation type that is not supported")),
         }
+        Ok(())
+    }
+
+    fn refusal(&self, at: usize, one: Relocation, what: &str) -> ObjectError {
+        let at_instruction = one.offset / INSTRUCTION;
+        ObjectError::Reference { section: self.name(at), at: at_instruction, what: what.into() }
+    }
+
+    /// The distance of a call at `place` to a function, in instructions.
+    fn call_distance(&self, symbol: Symbol<'_>, place: usize, addend: u32) -> Option<i64> {
+        let base = *self.base.get(&symbol.section)?;
+        let target = base.wrapping_add(symbol.value) as i64 / 8 + i64::from(addend as i32) + 1;
+        Some(target - (place as i64 / 8 + 1))
+    }
+
+    /// The address of a map or of a variable.
+    fn address(
+        &mut self,
+        at: usize,
+        one: Relocation,
+        symbol: Symbol<'_>,
+        addend: u32,
+    ) -> Result<u64, ObjectError> {
+        let section = self.object.sections.get(symbol.section).copied();
+        let section = section.ok_or_else(|| {
+            self.refusal(at, one, "a symbol that the object file does not define")
+        })?;
+        if section.is(".maps") {
+            return Ok(handle_of(self.map(symbol.section, symbol)?));
+        }
+        if section.is("maps") {
+            let why = "a map of the old kind: declare it in SEC(\".maps\"), and compile with -g";
+            return Err(self.refusal(at, one, why));
+        }
+        if !is_data(&section) {
+            return Err(self.refusal(at, one, "neither a map nor a variable"));
+        }
+        let offset = symbol.value.wrapping_add(u64::from(addend));
+        Ok(address_of(self.variables(symbol.section, &section)?, offset as usize))
     }
 
     fn name(&self, at: usize) -> String {
@@ -128,41 +150,39 @@ impl Linker<'_> {
         }
     }
 
-    /// The number of the map that `symbol` names.
-    fn map(
-        &mut self,
-        section: usize,
-        symbol: crate::object::Symbol<'_>,
-    ) -> Result<usize, ObjectError> {
-        if let Some(number) = self.placed.get(&(section, symbol.value)) {
+    /// The number of the map that `symbol` names. The first use creates the map.
+    fn map(&mut self, section: usize, symbol: Symbol<'_>) -> Result<usize, ObjectError> {
+        if let Some(number) = self.numbers.get(&(section, symbol.value)) {
             return Ok(*number);
         }
         let name = String::from_utf8_lossy(symbol.name).into_owned();
         let fail = |why: &str| ObjectError::Map { name: name.clone(), why: why.into() };
         let btf = self.object.sections.iter().find(|section| section.is(".BTF"));
-        let btf = btf.ok_or_else(|| fail("nothing says what it is: compile with -g"))?;
+        let btf = btf.ok_or_else(|| {
+            fail("the object file has no type information (.BTF): compile with -g")
+        })?;
         let spec = btf::map_named(btf.bytes, symbol.name).map_err(|why| fail(&why))?;
-        if self.placed.len() >= MOST_OBJECTS {
+        if self.numbers.len() >= MOST_OBJECTS {
             return Err(fail("a program has at most 64 maps and sections of variables"));
         }
         let number = self.store.add_map(spec);
-        self.placed.insert((section, symbol.value), number);
+        self.numbers.insert((section, symbol.value), number);
         self.maps.push((name, number));
         Ok(number)
     }
 
     /// The number of the variables in a section.
     fn variables(&mut self, at: usize, section: &Section<'_>) -> Result<usize, ObjectError> {
-        if let Some(number) = self.placed.get(&(at, 0)) {
+        if let Some(number) = self.numbers.get(&(at, 0)) {
             return Ok(*number);
         }
-        if section.size > MOST_BYTES || self.placed.len() >= MOST_OBJECTS {
+        if section.size() > MOST_BYTES || self.numbers.len() >= MOST_OBJECTS {
             return Err(ObjectError::Damaged("its variables, which are more than 16 MiB"));
         }
         let mut bytes = section.bytes.to_vec();
-        bytes.resize(section.size as usize, 0);
+        bytes.resize(section.size() as usize, 0);
         let number = self.store.add_variables(bytes, section.is_writable());
-        self.placed.insert((at, 0), number);
+        self.numbers.insert((at, 0), number);
         Ok(number)
     }
 }

@@ -1,45 +1,46 @@
-//! What an eBPF program keeps from packet to packet: its maps and its global variables.
+//! The maps and global variables of an eBPF program, which persist between packets.
 
 use std::collections::BTreeMap;
 
-/// Kinds of maps, by their numbers in Linux. The kinds of which Linux has a copy for each core are one
-/// copy here.
+/// The kind of a map. The per-CPU kinds of Linux have a single copy here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MapKind {
-    /// Values by any key: `BPF_MAP_TYPE_HASH` and `BPF_MAP_TYPE_PERCPU_HASH`.
+    /// A hash table: `BPF_MAP_TYPE_HASH` and `BPF_MAP_TYPE_PERCPU_HASH`.
     Hash,
-    /// Values by number, all there from the beginning: `BPF_MAP_TYPE_ARRAY` and `BPF_MAP_TYPE_PERCPU_ARRAY`.
+    /// An array, whose values all exist from the beginning: `BPF_MAP_TYPE_ARRAY` and
+    /// `BPF_MAP_TYPE_PERCPU_ARRAY`.
     Array,
 }
 
-/// What a map is made of.
+/// The definition of a map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MapSpec {
-    /// Its kind.
+    /// The kind.
     pub kind: MapKind,
-    /// Bytes of a key.
+    /// The size of a key in bytes.
     pub key: u32,
-    /// Bytes of a value.
+    /// The size of a value in bytes.
     pub value: u32,
-    /// Most values.
+    /// The largest number of values.
     pub entries: u32,
 }
 
-/// Most bytes of a map's values together, and of all global variables: what an address can tell apart.
+/// The largest size of all values of a map, or of a section of variables, in bytes. An address has 24 bits
+/// of offset.
 pub const MOST_BYTES: u64 = 1 << 24;
-/// Most bytes of one key or value.
+/// The largest size of a key or value in bytes.
 const MOST_VALUE: u32 = 4_096;
 
-/// Numbers by which Linux says why a map refuses something.
+/// The error numbers of Linux.
 mod errno {
-    pub const NOT_THERE: i64 = -2;
+    pub const NOT_FOUND: i64 = -2;
     pub const TOO_BIG: i64 = -7;
     pub const EXISTS: i64 = -17;
     pub const INVALID: i64 = -22;
 }
 
 impl MapSpec {
-    /// The kind by its number in Linux.
+    /// The kind with this number in Linux.
     pub fn kind_of(number: u32) -> Option<MapKind> {
         match number {
             1 | 5 => Some(MapKind::Hash),
@@ -48,27 +49,30 @@ impl MapSpec {
         }
     }
 
-    /// Bytes from one value to the next.
+    /// The distance between values in bytes.
     fn stride(&self) -> usize {
         self.value.next_multiple_of(8) as usize
     }
 
-    /// Whether such a map can be; why not.
+    /// Checks the definition.
+    ///
+    /// # Errors
+    /// The reason why there is no such map.
     pub fn validate(&self) -> Result<(), String> {
         let sizes = 1..=MOST_VALUE;
         if !sizes.contains(&self.key) || !sizes.contains(&self.value) {
             return Err(format!(
-                "keys of {} and values of {} bytes: both have 1 to {MOST_VALUE}",
+                "keys of {} bytes and values of {} bytes: the limits are 1 and {MOST_VALUE} bytes",
                 self.key, self.value
             ));
         }
         if self.kind == MapKind::Array && self.key != 4 {
-            return Err(format!("keys of {} bytes: an array's have 4", self.key));
+            return Err(format!("keys of {} bytes: the key of an array has 4 bytes", self.key));
         }
         let bytes = u64::from(self.entries) * self.stride() as u64;
         if self.entries == 0 || bytes > MOST_BYTES {
             return Err(format!(
-                "{} values of {} bytes: all values together have 1 byte to 16 MiB",
+                "{} values of {} bytes: a map has at least one value and at most 16 MiB of values",
                 self.entries, self.value
             ));
         }
@@ -81,11 +85,11 @@ impl MapSpec {
 struct Object {
     bytes: Vec<u8>,
     writable: bool,
-    /// Of a map.
+    /// The definition, if the object is a map.
     spec: Option<MapSpec>,
-    /// Of a hash map: where the value of each key is.
+    /// The position of the value of each key, for a hash map.
     index: BTreeMap<Box<[u8]>, u32>,
-    /// Of a hash map: places of values that were deleted.
+    /// The positions of deleted values, for a hash map.
     free: Vec<u32>,
 }
 
@@ -95,11 +99,11 @@ pub struct Store {
     objects: Vec<Object>,
 }
 
-/// Most maps and sections of variables.
+/// The largest number of maps and sections of variables.
 pub const MOST_OBJECTS: usize = 64;
 
 impl Store {
-    /// Whether there is nothing in it.
+    /// Whether there are no maps and variables.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
@@ -111,7 +115,7 @@ impl Store {
         self.add(vec![0; bytes], true, Some(spec))
     }
 
-    /// Adds variables with their first values, and returns their number.
+    /// Adds variables with their initial values, and returns their number.
     pub fn add_variables(&mut self, bytes: Vec<u8>, writable: bool) -> usize {
         self.add(bytes, writable, None)
     }
@@ -127,30 +131,30 @@ impl Store {
         self.objects.len() - 1
     }
 
-    /// What object `number` is made of, if it is a map.
+    /// The definition of object `number`, if it is a map.
     pub fn spec(&self, number: usize) -> Option<MapSpec> {
         self.objects.get(number)?.spec
     }
 
-    /// The bytes of object `number` from `offset` on, as far as an access may go: to the end of the value.
+    /// The bytes of object `number` from `offset` to the end of the value.
     pub fn bytes(&self, number: usize, offset: usize) -> Option<&[u8]> {
         let object = self.objects.get(number)?;
         object.bytes.get(offset..object.end(offset)?)
     }
 
-    /// The same for writing; `None` where that is not allowed.
+    /// The same bytes for writing; `None` if the object is not writable.
     pub fn bytes_mut(&mut self, number: usize, offset: usize) -> Option<&mut [u8]> {
         let object = self.objects.get_mut(number).filter(|object| object.writable)?;
         let end = object.end(offset)?;
         object.bytes.get_mut(offset..end)
     }
 
-    /// Where the value of `key` is in the map `number`.
+    /// The offset of the value of `key` in the map `number`.
     pub fn lookup(&self, number: usize, key: &[u8]) -> Option<usize> {
         self.objects.get(number)?.lookup(key)
     }
 
-    /// Sets the value of `key`: zero, or why not as Linux says it.
+    /// Sets the value of `key`. Returns zero or the negative error number of Linux.
     pub fn update(&mut self, number: usize, key: &[u8], value: &[u8], flags: u64) -> i64 {
         match self.objects.get_mut(number) {
             Some(object) => object.update(key, value, flags).err().unwrap_or(0),
@@ -158,7 +162,7 @@ impl Store {
         }
     }
 
-    /// Forgets the value of `key`: zero, or why not as Linux says it.
+    /// Deletes the value of `key`. Returns zero or the negative error number of Linux.
     pub fn delete(&mut self, number: usize, key: &[u8]) -> i64 {
         let Some(object) = self.objects.get_mut(number) else { return errno::INVALID };
         if object.spec.is_none_or(|spec| spec.kind == MapKind::Array) {
@@ -169,7 +173,7 @@ impl Store {
                 object.free.push(place);
                 0
             }
-            None => errno::NOT_THERE,
+            None => errno::NOT_FOUND,
         }
     }
 
@@ -194,7 +198,7 @@ impl Store {
 }
 
 impl Object {
-    /// How far an access that begins at `offset` may go.
+    /// The end of the value that contains `offset`.
     fn end(&self, offset: usize) -> Option<usize> {
         let Some(spec) = self.spec else { return Some(self.bytes.len()) };
         let end = offset / spec.stride() * spec.stride() + spec.value as usize;
@@ -216,7 +220,7 @@ impl Object {
         let known = self.lookup(key);
         match (flags, known) {
             (1, Some(_)) => return Err(errno::EXISTS),
-            (2, None) => return Err(errno::NOT_THERE),
+            (2, None) => return Err(errno::NOT_FOUND),
             (0..=2, _) => {}
             _ => return Err(errno::INVALID),
         }
@@ -230,7 +234,7 @@ impl Object {
         Ok(())
     }
 
-    /// A place for a key that is new.
+    /// A position for a new key.
     fn place(&mut self, spec: MapSpec, key: &[u8]) -> Result<usize, i64> {
         if self.index.len() >= spec.entries as usize {
             return Err(errno::TOO_BIG);
@@ -272,9 +276,9 @@ mod tests {
                 match what {
                     0 => {
                         let known = model.contains_key(&key);
-                        let want = match flags {
+                        let expected = match flags {
                             1 if known => errno::EXISTS,
-                            2 if !known => errno::NOT_THERE,
+                            2 if !known => errno::NOT_FOUND,
                             3 => errno::INVALID,
                             _ if !known && model.len() == 6 => errno::TOO_BIG,
                             _ => {
@@ -282,11 +286,11 @@ mod tests {
                                 0
                             }
                         };
-                        prop_assert_eq!(store.update(map, &bytes, &value, flags), want);
+                        prop_assert_eq!(store.update(map, &bytes, &value, flags), expected);
                     }
                     1 => {
-                        let want = model.remove(&key).map_or(errno::NOT_THERE, |_| 0);
-                        prop_assert_eq!(store.delete(map, &bytes), want);
+                        let expected = model.remove(&key).map_or(errno::NOT_FOUND, |_| 0);
+                        prop_assert_eq!(store.delete(map, &bytes), expected);
                     }
                     _ => {
                         let at = store.lookup(map, &bytes);
@@ -300,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_has_all_its_values_and_no_more() {
+    fn an_array_has_a_fixed_number_of_values() {
         let mut store = Store::default();
         let map = store.add_map(MapSpec { kind: MapKind::Array, key: 4, value: 4, entries: 3 });
         let key = |n: u32| n.to_le_bytes();
@@ -311,14 +315,14 @@ mod tests {
         assert_eq!(store.lookup(map, &key(2)), Some(16));
         assert_eq!((store.lookup(map, &key(3)), store.lookup(map, &key(u32::MAX))), (None, None));
         assert_eq!(store.bytes(map, 16), Some(&[1, 2, 3, 4][..]));
-        // A value ends where it ends: nothing is between it and the next.
+        // The padding after a value is not accessible.
         assert_eq!(store.bytes(map, 18), Some(&[3, 4][..]));
         assert_eq!(store.bytes(map, 21), None);
         assert_eq!(store.bytes(map, 24), None);
     }
 
     #[test]
-    fn variables_are_not_written_where_they_are_constants_and_odd_maps_are_refused() {
+    fn constants_are_not_writable_and_invalid_maps_are_refused() {
         let (mut store, _) = hash(1);
         assert_eq!(store.bytes(0, 1), Some(&[9, 9][..]));
         assert!(store.bytes_mut(0, 1).is_none() && store.bytes(7, 0).is_none());

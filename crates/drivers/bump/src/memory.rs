@@ -1,23 +1,23 @@
-//! What a running eBPF program can reach: regions instead of pointers.
+//! The memory of a running eBPF program: regions instead of pointers.
 //!
-//! An address is the number of a region in its bits from 24 on and an offset below. It fits 32 bits, as
-//! the fields `data` and `data_end` of Linux' XDP and tc contexts have it. There are no pointers of this
-//! process in a program's reach.
+//! Bits 24 and above of an address are the number of a region, and the lower bits are an offset. An address
+//! fits 32 bits, as the fields `data` and `data_end` of the XDP and tc contexts of Linux require. A program
+//! never sees a pointer of this process.
 
 use crate::maps::Store;
 
-/// The bytes of the stack of one function, as in Linux.
+/// The size of the stack of one function in bytes, as in Linux.
 pub const STACK: usize = 512;
 
 /// The region of the context, to which register 1 points.
 pub const CONTEXT: u64 = 1 << SHIFT;
-/// The region of the stack: 512 bytes for each function under way.
+/// The region of the stack: 512 bytes for each active function.
 pub const STACK_REGION: u64 = 2 << SHIFT;
 /// The region of the packet.
 pub const PACKET: u64 = 3 << SHIFT;
 /// The region of the first map's values, or of the first variables.
 const OBJECTS: u64 = 16;
-/// The region that stands for the first map itself: nothing is to be read there.
+/// The region that represents the first map itself. It has no readable bytes.
 const HANDLES: u64 = 128;
 const SHIFT: u32 = 24;
 const OFFSETS: u64 = (1 << SHIFT) - 1;
@@ -27,7 +27,7 @@ pub fn address_of(number: usize, offset: usize) -> u64 {
     ((OBJECTS + number as u64) << SHIFT) + offset as u64
 }
 
-/// The address that stands for the map `number`.
+/// The address that represents the map `number`.
 pub fn handle_of(number: usize) -> u64 {
     (HANDLES + number as u64) << SHIFT
 }
@@ -41,7 +41,7 @@ pub enum Frame<'a> {
     Write(&'a mut [u8]),
 }
 
-/// Everything that a program can read and write.
+/// All memory that a program can access.
 #[derive(Debug)]
 pub struct Memory<'a> {
     /// The context: readable, and writable from `writable` on.
@@ -54,7 +54,7 @@ pub struct Memory<'a> {
     pub store: &'a mut Store,
 }
 
-/// The stacks of the functions under way, the outermost first.
+/// The stacks of the active functions, the outermost first.
 #[derive(Debug)]
 pub(crate) struct Stacks {
     first: [u8; STACK],
@@ -66,7 +66,7 @@ impl Stacks {
         Stacks { first: [0; STACK], more: Vec::new() }
     }
 
-    /// Makes sure that there is a stack for a function called from `depth` others.
+    /// Provides a stack for a function at call depth `depth`.
     pub fn enter(&mut self, depth: usize) {
         if self.more.len() < depth {
             self.more.push([0; STACK]);
@@ -91,7 +91,7 @@ impl Stacks {
 }
 
 impl Memory<'_> {
-    /// What is to be read from `address` on, as far as an access may go.
+    /// The readable bytes from `address` to the end of its region or value.
     #[inline]
     pub(crate) fn readable_at<'s>(&'s self, stacks: &'s Stacks, address: u64) -> Option<&'s [u8]> {
         let offset = (address & OFFSETS) as usize;
@@ -106,7 +106,7 @@ impl Memory<'_> {
         }
     }
 
-    /// What is to be written from `address` on.
+    /// The writable bytes from `address` to the end of its region or value.
     #[inline]
     pub(crate) fn writable_at<'s>(
         &'s mut self,
@@ -125,7 +125,7 @@ impl Memory<'_> {
         }
     }
 
-    /// The map that `address` stands for.
+    /// The number of the map that `address` represents.
     pub(crate) fn map(&self, address: u64) -> Option<usize> {
         let number = (address >> SHIFT).checked_sub(HANDLES)? as usize;
         let is_map = address & OFFSETS == 0 && self.store.spec(number).is_some();
@@ -138,7 +138,7 @@ fn object(address: u64) -> Option<usize> {
     (OBJECTS..HANDLES).contains(&region).then(|| (region - OBJECTS) as usize)
 }
 
-/// The number in the first `size` bytes.
+/// The little-endian number in the first `size` bytes.
 #[inline]
 pub(crate) fn read(from: &[u8], size: u8) -> Option<u64> {
     Some(match size {
@@ -149,7 +149,7 @@ pub(crate) fn read(from: &[u8], size: u8) -> Option<u64> {
     })
 }
 
-/// Puts a number into the first `size` bytes.
+/// Writes a number to the first `size` bytes.
 #[inline]
 pub(crate) fn write(into: &mut [u8], size: u8, value: u64) -> Option<()> {
     let size = usize::from(size);

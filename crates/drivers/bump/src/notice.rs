@@ -7,8 +7,8 @@ use slotline_net::wire::mac_control::Mac;
 /// Tags of IEEE 802.1Q.
 const VLAN: u16 = 0x8100;
 
-/// The message that tells the sender of `frame` about the queue `point`; `None` where the frame is too
-/// short to have a sender.
+/// The message that notifies the sender of `frame` of the queue `point`; `None` if the frame is too short to
+/// have a sender.
 pub fn notice(frame: &[u8], point: u64, own: Mac, what: Feedback) -> Option<Vec<u8>> {
     let mac = |at: usize| Some(Mac(*frame.get(at..)?.first_chunk()?));
     let word = |at: usize| Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?));
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sender_is_told_with_the_beginning_of_its_frame() {
+    fn a_notice_contains_the_beginning_of_the_frame() {
         let mut frame = vec![1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2];
         frame.extend([0x81, 0x00, 0xa0, 0x07, 0x22, 0xe9, 0x12, 0x34, 0x08, 0x00]);
         frame.extend([9; 100]);

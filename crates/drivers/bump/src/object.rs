@@ -1,259 +1,224 @@
-//! The sections and symbols of an eBPF object file (ELF, little-endian, machine 247), as `clang -target bpf -c`
-//! makes it.
+//! The sections, symbols and relocations of an eBPF object file, as `clang -target bpf -c` makes it
+//! (ELF, 64 bits, little-endian, machine 247). The crate `object` reads the file format.
 
-/// Why an object file cannot be used.
+use object::LittleEndian;
+use object::elf;
+use object::pod::slice_from_all_bytes;
+use object::read::elf::{FileHeader, Rel, SectionHeader, SectionTable, Sym};
+
+/// The reason why an object file cannot be read or linked.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ObjectError {
-    /// It is no ELF file for eBPF.
-    #[error("no eBPF object file: {0}")]
+    /// The file is not an ELF file for eBPF.
+    #[error("not an eBPF object file: {0}")]
     Foreign(&'static str),
-    /// It ends early, or a header points outside it.
+    /// The file ends too early, or a header points outside the file.
     #[error("the object file is damaged: {0}")]
     Damaged(&'static str),
-    /// It has no program of this name.
+    /// The file has no program in a section of this name.
     #[error(
         "no section `{0}` with instructions in the object file: write SEC(\"{0}\") before the function"
     )]
     Missing(String),
-    /// It refers to something that cannot be put in.
+    /// A relocation refers to something that the loader cannot resolve.
     #[error("instruction {at} of section `{section}` refers to {what}")]
     Reference {
-        /// The section with the instruction.
+        /// The section that contains the instruction.
         section: String,
-        /// The instruction's number in it.
+        /// The number of the instruction in the section.
         at: u64,
-        /// What it refers to, and what would be right.
+        /// What the instruction refers to, and how to correct the source.
         what: String,
     },
-    /// A map cannot be made.
+    /// A map cannot be created.
     #[error("map `{name}`: {why}")]
     Map {
-        /// Its name.
+        /// The name of the map.
         name: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }
 
-/// The section that holds a discipline.
+/// The name of the section that contains a discipline.
 pub const SECTION: &str = "slotline_bump";
 
-const ELF: [u8; 4] = [0x7f, b'E', b'L', b'F'];
-const BPF: u16 = 247;
-const HEADER: usize = 64;
-const SECTION_HEADER: usize = 64;
-const PROGBITS: u32 = 1;
-const SYMTAB: u32 = 2;
-const NOBITS: u32 = 8;
-const REL: u32 = 9;
-const EXECUTABLE: u64 = 4;
-const WRITABLE: u64 = 1;
-const SYMBOL: usize = 24;
-const RELOCATION: usize = 16;
+type Header = elf::FileHeader64<LittleEndian>;
+type Sections<'a> = SectionTable<'a, Header>;
 
-/// One section.
+/// A section.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section<'a> {
     name: &'a [u8],
-    kind: u32,
-    flags: u64,
-    /// Of symbols: the section with their names.
-    link: u32,
-    /// Of relocations: the section that they are of.
-    info: u32,
-    /// Bytes that it has in memory; there are none in the file where all are zero.
-    pub size: u64,
-    /// Its bytes in the file.
+    header: &'a elf::SectionHeader64<LittleEndian>,
+    /// The bytes in the file. A section of zeros (`.bss`) has none.
     pub bytes: &'a [u8],
 }
 
 impl Section<'_> {
-    /// Whether its name is `name`.
+    /// Whether the section has this name.
     pub fn is(&self, name: &str) -> bool {
         self.name == name.as_bytes()
     }
 
-    /// Its name.
+    /// The name, for messages.
     pub fn label(&self) -> String {
         String::from_utf8_lossy(self.name).into_owned()
     }
 
-    /// Whether its name begins so.
-    pub fn begins(&self, name: &str) -> bool {
-        self.name.starts_with(name.as_bytes())
+    /// Whether the name begins with `prefix`.
+    pub fn begins(&self, prefix: &str) -> bool {
+        self.name.starts_with(prefix.as_bytes())
     }
 
-    /// Whether there are instructions in it.
+    /// The size in memory, in bytes.
+    pub fn size(&self) -> u64 {
+        self.header.sh_size(LittleEndian)
+    }
+
+    /// Whether the section contains instructions.
     pub fn is_code(&self) -> bool {
-        self.kind == PROGBITS && self.flags & EXECUTABLE != 0
+        let flags = self.header.sh_flags(LittleEndian);
+        self.header.sh_type(LittleEndian) == elf::SHT_PROGBITS && flags.contains(elf::SHF_EXECINSTR)
     }
 
-    /// Whether it may be written when it is in memory.
+    /// Whether the program may write the section.
     pub fn is_writable(&self) -> bool {
-        self.flags & WRITABLE != 0
+        self.header.sh_flags(LittleEndian).contains(elf::SHF_WRITE)
+    }
+
+    /// Whether the section contains the relocations of section `target`.
+    fn relocates(&self, target: usize) -> bool {
+        let header = self.header;
+        header.sh_type(LittleEndian) == elf::SHT_REL
+            && header.sh_info(LittleEndian) as usize == target
     }
 }
 
-/// A name for a place in a section.
+/// A named position in a section.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Symbol<'a> {
     pub name: &'a [u8],
-    /// The number of the section.
+    /// The index of the section.
     pub section: usize,
-    /// Where in it.
+    /// The offset in the section, in bytes.
     pub value: u64,
 }
 
-/// A place in a section where the address of a symbol is to be put.
+/// A position in a section that needs the address of a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relocation {
+    /// The offset in the section, in bytes.
     pub offset: u64,
-    pub kind: u32,
+    pub kind: elf::RelocationType,
+    /// The index of the symbol.
     pub symbol: usize,
 }
 
-/// An object file.
+/// The contents of an object file.
 #[derive(Clone, Debug)]
 pub(crate) struct Object<'a> {
     pub sections: Vec<Section<'a>>,
     pub symbols: Vec<Symbol<'a>>,
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn slice(file: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
-    let (offset, size) = (usize::try_from(offset).ok()?, usize::try_from(size).ok()?);
-    file.get(offset..offset.checked_add(size)?)
-}
-
-/// The text that begins at `at` and ends with a zero.
-pub(crate) fn text(names: &[u8], at: usize) -> &[u8] {
-    names.get(at..).unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default()
-}
-
 impl<'a> Object<'a> {
-    /// Reads a file.
+    /// Reads an object file.
+    ///
+    /// # Errors
+    /// [`ObjectError::Foreign`] and [`ObjectError::Damaged`].
     pub fn read(file: &'a [u8]) -> Result<Object<'a>, ObjectError> {
-        recognise(file)?;
-        let sections = sections(file).ok_or(ObjectError::Damaged("its section headers"))?;
-        let symbols = symbols(&sections).ok_or(ObjectError::Damaged("its symbols"))?;
-        Ok(Object { sections, symbols })
+        let header = header(file)?;
+        let table = header.sections(LittleEndian, file);
+        let table = table.map_err(|_| ObjectError::Damaged("its section headers"))?;
+        let sections = sections(file, &table)?;
+        Ok(Object { sections, symbols: symbols(file, &table)? })
     }
 
-    /// The number of the section `name` with instructions.
+    /// The index of the section `name`, if it contains instructions.
     pub fn code(&self, name: &str) -> Option<usize> {
-        let holds = |section: &Section<'_>| {
+        let matches = |section: &Section<'_>| {
             section.is_code() && section.is(name) && !section.bytes.is_empty()
         };
-        self.sections.iter().position(holds)
+        self.sections.iter().position(matches)
     }
 
-    /// What is to be put into section `at`.
-    pub fn relocations(&self, at: usize) -> Vec<Relocation> {
-        let about = |section: &&Section<'_>| section.kind == REL && section.info as usize == at;
-        let entries = self
-            .sections
-            .iter()
-            .filter(about)
-            .flat_map(|section| section.bytes.chunks_exact(RELOCATION));
-        let read = |entry: &[u8]| {
-            Some(Relocation {
-                offset: u64_at(entry, 0)?,
-                kind: u32_at(entry, 8)?,
-                symbol: u32_at(entry, 12)? as usize,
-            })
-        };
-        entries.filter_map(read).collect()
+    /// The relocations of section `target`.
+    ///
+    /// # Errors
+    /// [`ObjectError::Damaged`] if a table of relocations does not consist of whole entries.
+    pub fn relocations(&self, target: usize) -> Result<Vec<Relocation>, ObjectError> {
+        let mut relocations = Vec::new();
+        for section in self.sections.iter().filter(|section| section.relocates(target)) {
+            let entries = slice_from_all_bytes::<elf::Rel64<LittleEndian>>(section.bytes);
+            let entries = entries.map_err(|()| ObjectError::Damaged("its relocations"))?;
+            relocations.extend(entries.iter().map(|entry| Relocation {
+                offset: entry.r_offset(LittleEndian),
+                kind: entry.r_type(LittleEndian),
+                symbol: entry.r_sym(LittleEndian) as usize,
+            }));
+        }
+        Ok(relocations)
     }
 }
 
-fn symbols<'a>(sections: &[Section<'a>]) -> Option<Vec<Symbol<'a>>> {
-    let Some(table) = sections.iter().find(|section| section.kind == SYMTAB) else {
-        return Some(Vec::new());
-    };
-    let names = sections.get(table.link as usize)?.bytes;
-    let read = |entry: &'a [u8]| {
-        Some(Symbol {
-            name: text(names, u32_at(entry, 0)? as usize),
-            section: u16_at(entry, 6)?.into(),
-            value: u64_at(entry, 8)?,
-        })
-    };
-    table.bytes.chunks_exact(SYMBOL).map(read).collect()
-}
-
-fn recognise(file: &[u8]) -> Result<(), ObjectError> {
-    if !file.starts_with(&ELF) {
+/// The file header, after a check that the file is for eBPF.
+fn header(file: &[u8]) -> Result<&Header, ObjectError> {
+    if !file.starts_with(&elf::ELFMAG) {
         return Err(ObjectError::Foreign("it does not begin as an ELF file"));
     }
-    if file.len() < HEADER {
+    if file.len() < size_of::<Header>() {
         return Err(ObjectError::Damaged("its header"));
     }
-    if file[4..6] != [2, 1] {
-        return Err(ObjectError::Foreign(
-            "it is not of 64 bits and little-endian; use -target bpfel",
-        ));
-    }
-    if u16_at(file, 18) != Some(BPF) {
+    let header = Header::parse(file).ok().filter(|header| header.is_little_endian());
+    let header = header
+        .ok_or(ObjectError::Foreign("it is not of 64 bits and little-endian; use -target bpfel"))?;
+    if header.e_machine(LittleEndian) != elf::EM_BPF {
         return Err(ObjectError::Foreign("it is for another machine; use clang -target bpf -c"));
     }
-    Ok(())
+    Ok(header)
 }
 
-fn sections(file: &[u8]) -> Option<Vec<Section<'_>>> {
-    let table = u64_at(file, 40)?;
-    let (size, count, names) = (u16_at(file, 58)?, u16_at(file, 60)?, u16_at(file, 62)?);
-    if usize::from(size) != SECTION_HEADER {
-        return None;
-    }
-    let table = slice(file, table, u64::from(size) * u64::from(count))?;
-    let raw = |at: usize| table.get(at * SECTION_HEADER..(at + 1) * SECTION_HEADER);
-    let bytes = |header: &[u8]| -> Option<&[u8]> {
-        // A section of zeros has no bytes in the file.
-        let size = if u32_at(header, 4)? == NOBITS { 0 } else { u64_at(header, 32)? };
-        if size == 0 { Some(&[]) } else { slice(file, u64_at(header, 24)?, size) }
-    };
-    let names = bytes(raw(usize::from(names))?)?;
-    let section = |at: usize| -> Option<Section<'_>> {
-        let header = raw(at)?;
-        Some(Section {
-            name: text(names, u32_at(header, 0)? as usize),
-            kind: u32_at(header, 4)?,
-            flags: u64_at(header, 8)?,
-            link: u32_at(header, 40)?,
-            info: u32_at(header, 44)?,
-            size: u64_at(header, 32)?,
-            bytes: bytes(header)?,
+fn sections<'a>(file: &'a [u8], table: &Sections<'a>) -> Result<Vec<Section<'a>>, ObjectError> {
+    let section = |header: &'a elf::SectionHeader64<LittleEndian>| {
+        let bytes = header.data(LittleEndian, file);
+        Ok(Section {
+            name: table.section_name(LittleEndian, header).unwrap_or_default(),
+            header,
+            bytes: bytes.map_err(|_| ObjectError::Damaged("its section headers"))?,
         })
     };
-    (0..usize::from(count)).map(section).collect()
+    table.iter().map(section).collect()
 }
 
-/// An object file around instructions, as small as they are: for examples and tests, where there is
-/// no compiler.
+fn symbols<'a>(file: &'a [u8], table: &Sections<'a>) -> Result<Vec<Symbol<'a>>, ObjectError> {
+    let symbols = table.symbols(LittleEndian, file, elf::SHT_SYMTAB);
+    let symbols = symbols.map_err(|_| ObjectError::Damaged("its symbols"))?;
+    let symbol = |symbol: &'a elf::Sym64<LittleEndian>| Symbol {
+        name: symbols.symbol_name(LittleEndian, symbol).unwrap_or_default(),
+        section: symbol.st_shndx(LittleEndian).0.into(),
+        value: symbol.st_value(LittleEndian),
+    };
+    Ok(symbols.iter().map(symbol).collect())
+}
+
+/// The smallest object file that contains these instructions in the section `name`. Examples and tests
+/// use it where there is no compiler.
 pub fn wrap(instructions: &[u8], name: &str) -> Vec<u8> {
+    const FILE_HEADER: usize = size_of::<Header>();
+    const SECTION_HEADER: usize = size_of::<elf::SectionHeader64<LittleEndian>>();
     let names = format!("\0.shstrtab\0{name}\0");
-    let (code, names_at) = (HEADER, HEADER + instructions.len());
+    let (code, names_at) = (FILE_HEADER, FILE_HEADER + instructions.len());
     let table = (names_at + names.len()).next_multiple_of(8);
-    let mut out = ELF.to_vec();
+    let mut out = elf::ELFMAG.to_vec();
     out.extend([2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     out.extend(1u16.to_le_bytes());
-    out.extend(BPF.to_le_bytes());
+    out.extend(elf::EM_BPF.0.to_le_bytes());
     out.extend(1u32.to_le_bytes());
     out.extend([0; 16]);
     out.extend((table as u64).to_le_bytes());
     out.extend([0; 4]);
-    for half in [HEADER as u16, 0, 0, SECTION_HEADER as u16, 3, 1] {
+    for half in [FILE_HEADER as u16, 0, 0, SECTION_HEADER as u16, 3, 1] {
         out.extend(half.to_le_bytes());
     }
     out.extend(instructions);
@@ -267,8 +232,9 @@ pub fn wrap(instructions: &[u8], name: &str) -> Vec<u8> {
             out.extend(word.to_le_bytes());
         }
     };
-    header(1, 3, 0, names_at, names.len());
-    header(11, PROGBITS, 2 | EXECUTABLE, code, instructions.len());
+    header(1, elf::SHT_STRTAB.0, 0, names_at, names.len());
+    let flags = elf::SHF_ALLOC | elf::SHF_EXECINSTR;
+    header(11, elf::SHT_PROGBITS.0, flags.0, code, instructions.len());
     out
 }
 
@@ -284,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_are_found_and_what_is_wrong_is_named() {
+    fn instructions_are_found_and_damage_is_reported() {
         let file = wrap(&CODE, SECTION);
         let object = Object::read(&file).unwrap();
         let at = object.code(SECTION).unwrap();
@@ -302,7 +268,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_does_no_harm(at in 0usize..300, value: u8, cut in 0usize..300) {
+        fn damage_causes_no_panic(at in 0usize..300, value: u8, cut in 0usize..300) {
             let mut file = wrap(&CODE, SECTION);
             let length = file.len();
             file[at % length] = value;

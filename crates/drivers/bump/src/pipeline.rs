@@ -7,57 +7,58 @@ use slotline_net::aqm::bank::{Entry, Fate};
 use slotline_net::aqm::{Counts, Discipline, Feedback, Verdict};
 use slotline_net::time::Time;
 
-/// What is done with a malformed frame.
+/// The treatment of malformed frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Malformed {
-    /// It passes, unharmed.
+    /// The frame passes without a change.
     #[default]
     Pass,
-    /// It is dropped.
+    /// The frame is dropped.
     Drop,
 }
 
-/// What becomes of a frame.
+/// The result for a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// It is forwarded as it came.
+    /// The frame is forwarded without a change.
     Forward,
-    /// It is forwarded with the congestion-experienced mark.
+    /// The frame is forwarded with the congestion-experienced mark.
     Mark,
-    /// It is forwarded, and its sender is told.
+    /// The frame is forwarded, and its sender gets a notice.
     Notify(Feedback),
-    /// The discipline drops it.
+    /// The discipline drops the frame.
     Drop,
-    /// The virtual queue has no room for it.
+    /// The virtual queue has no room for the frame.
     Full,
-    /// It is malformed, and such frames are dropped.
+    /// The frame is malformed, and such frames are dropped.
     Malformed,
-    /// The user's processing drops it.
+    /// The user's processing drops the frame.
     Processed,
 }
 
 impl Action {
-    /// Whether the frame goes on.
+    /// Whether the frame is forwarded.
     pub fn forwards(self) -> bool {
         matches!(self, Action::Forward | Action::Mark | Action::Notify(_))
     }
 }
 
-/// What a bump did with a frame.
+/// The result of a bump for a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passed {
-    /// What becomes of it.
+    /// The action.
     pub action: Action,
-    /// Its virtual queue, where it has one.
+    /// The virtual queue, if the frame has one.
     pub queue: Option<u32>,
-    /// What it found there, as the time that takes to drain; see [`Pipeline::bytes_of`].
+    /// The level of the queue before the frame, as the time that it takes to drain; see
+    /// [`Pipeline::bytes_of`].
     pub found: Time,
 }
 
-/// The user's processing of packets that go on: Table 5.1's `process`. It may change the frame, but not
-/// its length.
+/// The user's processing of forwarded packets: `process` in Table 5.1 of NetBump. It may change the frame,
+/// but not its length.
 pub trait Process {
-    /// Whether the frame goes on.
+    /// Processes a frame. Returns whether the frame is forwarded.
     fn process(&mut self, frame: &mut [u8], packet: &Packet, queue: u32) -> bool;
 }
 
@@ -75,12 +76,12 @@ impl<F: FnMut(&mut [u8], &Packet, u32) -> bool> Process for F {
     }
 }
 
-/// Frames without a virtual queue.
+/// Counts of frames without a virtual queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Others {
-    /// No IP packets, or no queue for their destination.
+    /// Frames that are not IP packets, or whose destination has no queue.
     pub unclassified: u64,
-    /// Malformed ones.
+    /// Malformed frames.
     pub malformed: u64,
 }
 
@@ -95,11 +96,11 @@ pub struct Pipeline<C, D, L, P = ()> {
     others: Others,
 }
 
-/// What Ethernet adds to a frame without check sequence on the wire: preamble, check sequence, gap.
+/// The bytes that Ethernet adds to a frame without check sequence: preamble, check sequence, gap.
 pub const FRAMING: u32 = 24;
 
 impl<C: Classify, D: Discipline, L: Levels> Pipeline<C, D, L> {
-    /// A bump with these virtual queues. `framing` is what the links add to a frame's bytes, for
+    /// A bump with these virtual queues. `framing` is the number of bytes that the link adds to a frame, for
     /// example [`FRAMING`].
     pub fn new(
         classifier: C,
@@ -114,25 +115,25 @@ impl<C: Classify, D: Discipline, L: Levels> Pipeline<C, D, L> {
 }
 
 impl<C: Classify, D: Discipline, L: Levels, P: Process> Pipeline<C, D, L, P> {
-    /// The same with the user's processing.
+    /// The same bump with the user's processing.
     pub fn with_process<Q: Process>(self, process: Q) -> Pipeline<C, D, L, Q> {
         let Pipeline { classifier, entries, levels, malformed, framing, others, .. } = self;
         Pipeline { classifier, entries, levels, process, malformed, framing, others }
     }
 
-    /// What is done with malformed frames.
+    /// Sets the treatment of malformed frames.
     pub fn malformed(self, malformed: Malformed) -> Pipeline<C, D, L, P> {
         Pipeline { malformed, ..self }
     }
 
-    /// A frame passes at `now`. Of a frame on the wire of `length` bytes without check sequence, `frame`
-    /// is all or the beginning.
+    /// Handles a frame at time `now`. `length` is the length of the frame on the wire without check sequence,
+    /// in bytes; `frame` is the frame or its beginning.
     #[inline]
     pub fn pass(&mut self, frame: &mut [u8], length: u32, now: Time) -> Passed {
         let packet = match frame::parse(frame) {
             Ok(Content::Ip(packet)) => packet,
             Ok(Content::Other) => return self.unclassified(),
-            Err(_) => return self.faulty(),
+            Err(_) => return self.malformed_frame(),
         };
         let Some(queue) = self.classifier.classify(&packet) else { return self.unclassified() };
         let at = queue as usize;
@@ -173,7 +174,7 @@ impl<C: Classify, D: Discipline, L: Levels, P: Process> Pipeline<C, D, L, P> {
     }
 
     #[cold]
-    fn faulty(&mut self) -> Passed {
+    fn malformed_frame(&mut self) -> Passed {
         self.others.malformed += 1;
         let action = match self.malformed {
             Malformed::Pass => Action::Forward,
@@ -182,7 +183,7 @@ impl<C: Classify, D: Discipline, L: Levels, P: Process> Pipeline<C, D, L, P> {
         Passed { action, queue: None, found: Time::ZERO }
     }
 
-    /// What has happened at each virtual queue.
+    /// The counts of each virtual queue.
     pub fn counts(&self) -> impl Iterator<Item = Counts> {
         self.entries.iter().map(|entry| entry.counts)
     }
@@ -192,18 +193,18 @@ impl<C: Classify, D: Discipline, L: Levels, P: Process> Pipeline<C, D, L, P> {
         self.entries.iter().map(|entry| &entry.discipline)
     }
 
-    /// The bytes that drain from a queue in `wait`: the paper's `estimateQlen`.
+    /// The bytes that drain from a queue in `wait`: `estimateQlen` of NetBump.
     pub fn bytes_of(&self, queue: u32, wait: Time) -> u64 {
         let entry = self.entries.get(queue as usize);
         entry.map_or(0, |entry| entry.queue.pace().bytes_in(wait))
     }
 
-    /// Frames without a queue.
+    /// The counts of frames without a queue.
     pub fn others(&self) -> Others {
         self.others
     }
 
-    /// What says which queue a packet belongs to.
+    /// The classifier.
     pub fn classifier(&self) -> &C {
         &self.classifier
     }

@@ -1,19 +1,22 @@
-//! Levels that several pipelines share, each on its core: NetBump's distributed bumps (5.2.2) within one
+//! Levels that several pipelines share, each on its own core: NetBump's distributed bumps (5.2.2) within one
 //! machine.
 //!
-//! A queue has one word that all can see: what pipelines have *told*. Each pipeline keeps what it has let
-//! pass since it last told, at most the *slack*, and estimates from both. So a line of the table travels
-//! from core to core once for each slack, and not for each packet.
+//! Each queue has one *published* word that all pipelines read. A pipeline adds its packets to an
+//! *unpublished* amount of its own and publishes that amount when it exceeds the *slack*. It estimates the
+//! level from both. A cache line of the table therefore moves between cores once for each slack of bytes
+//! and not for each packet.
 //!
-//! How wrong that can be follows from the bucket itself, whose level at `t` is the largest of
-//! `A(t) - A(s) - r (t - s)` over all `s`, if `A` counts the bytes that have come. An estimate counts
-//! others' bytes up to a slack later, and its own, too, once there was news. Where it counts a byte at most
-//! that late, and none twice, `n` pipelines estimate at most `n - 1` slacks too low and `n` too high,
-//! however long they run. One pipeline alone hears no news, and is exact; without slack all are.
+//! The bound of the error follows from the token bucket, whose level at `t` is the largest of
+//! `A(t) - A(s) - r (t - s)` over all `s`, where `A` counts the bytes that have arrived. An estimate counts
+//! the bytes of other pipelines at most one slack late, and after an update its own bytes late, too. It
+//! counts no byte twice. Therefore `n` pipelines estimate at most `n - 1` slacks too low and at most `n`
+//! slacks too high, at any time. A single pipeline sees no updates and is exact. With a slack of zero all
+//! pipelines are exact.
 //!
-//! What was kept may be forgotten where the queue has been empty since: with it or without, the level is
-//! the same. A pipeline knows that when the queue has been empty to its knowledge for as long as the slacks
-//! of all others take to drain, without news.
+//! A pipeline may discard its unpublished amount if the queue has been empty since, because the level is
+//! the same with and without it. The pipeline knows that this is so if the published word has not changed
+//! and the queue has been empty, by its estimate, for the time in which the slacks of all other pipelines
+//! drain.
 
 use crate::levels::Levels;
 #[cfg(all(loom, test))]
@@ -25,81 +28,81 @@ use std::sync::Arc;
 #[cfg(not(all(loom, test)))]
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is told of one queue, on a cache line of its own: when it is empty.
+/// The published level of a queue, on a cache line of its own: the time at which the queue is empty.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Told(AtomicU64);
+struct Published(AtomicU64);
 
-/// What one pipeline knows of a queue.
+/// The estimate of one pipeline for a queue.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    /// When it is empty: what was told when it was last looked at, and what was kept since.
+struct Estimate {
+    /// The time at which the queue is empty, from `published` and `pending`.
     level: Time,
-    /// What was told when it was last looked at.
-    told: Time,
-    /// What was let pass since, as the time that takes to drain.
-    kept: Time,
+    /// The published level at the last read.
+    published: Time,
+    /// The unpublished packets since then, as the time that they take to drain.
+    pending: Time,
 }
 
-/// The levels of one of several pipelines. Nobody waits for anybody, and no packet is counted twice.
+/// The levels of one of several pipelines. No pipeline waits for another, and no packet is counted twice.
 #[derive(Debug)]
 pub struct Shared {
-    table: Arc<[Told]>,
-    /// The most that it may keep, in bytes.
+    table: Arc<[Published]>,
+    /// The largest unpublished amount of this pipeline, in bytes.
     slack: u64,
-    /// The most that all others keep.
+    /// The largest unpublished amount of all other pipelines, in bytes.
     others: u64,
-    known: Vec<Known>,
+    estimates: Vec<Estimate>,
 }
 
 impl Shared {
-    /// The levels of so many pipelines, which share so many empty queues. Of each queue a pipeline may keep
-    /// at most `slack` to itself.
+    /// The levels of `pipelines` pipelines that share `queues` empty queues. `slack` is the largest amount of
+    /// a queue that a pipeline may leave unpublished.
     pub fn among(pipelines: usize, queues: usize, slack: Bytes) -> Vec<Shared> {
-        let table: Arc<[Told]> = (0..queues).map(|_| Told(AtomicU64::new(0))).collect();
+        let table: Arc<[Published]> = (0..queues).map(|_| Published(AtomicU64::new(0))).collect();
         let others = slack.0.saturating_mul(pipelines.saturating_sub(1) as u64);
         let one = |_| Shared {
             table: Arc::clone(&table),
             slack: slack.0,
             others,
-            known: vec![Known::default(); queues],
+            estimates: vec![Estimate::default(); queues],
         };
         (0..pipelines).map(one).collect()
     }
 }
 
-impl Known {
-    /// There is news: what was kept comes on top of it.
-    fn hear(&mut self, told: Time, now: Time) {
-        self.told = told;
-        self.level = if self.kept == Time::ZERO { told } else { told.max(now) + self.kept };
+impl Estimate {
+    /// Updates the estimate by a new published level, to which the unpublished amount is added.
+    fn update(&mut self, new: Time, now: Time) {
+        self.published = new;
+        self.level = if self.pending == Time::ZERO { new } else { new.max(now) + self.pending };
     }
 
-    /// A packet of `len` bytes comes on top. Whether there was room.
+    /// Adds a packet of `len` bytes. Returns whether the queue had room for it.
     #[inline]
-    fn keep(&mut self, queue: &VirtualQueue, len: u32, now: Time) -> bool {
+    fn add(&mut self, queue: &VirtualQueue, len: u32, now: Time) -> bool {
         let Some(filled) = queue.filled(self.level, len, now) else { return false };
-        self.kept += filled.since(self.level.max(now));
+        self.pending += filled.since(self.level.max(now));
         self.level = filled;
         true
     }
 
-    /// Tells others all that was kept with a packet of `len` bytes, which came last. Whether there was
-    /// room for it: there may be news of others first.
-    fn tell(&mut self, word: &AtomicU64, queue: &VirtualQueue, len: u32, now: Time) -> bool {
-        // A level says nothing about other memory: no order with anything else is needed.
-        let exchange = |told: Time, level: Time| {
+    /// Publishes the unpublished amount, which ends with a packet of `len` bytes. Returns whether the queue
+    /// had room for this packet: other pipelines may have published packets before.
+    fn publish(&mut self, word: &AtomicU64, queue: &VirtualQueue, len: u32, now: Time) -> bool {
+        // A level does not guard other memory, so no ordering with other accesses is needed.
+        let exchange = |published: Time, level: Time| {
             let order = Ordering::Relaxed;
-            word.compare_exchange(told.as_ps(), level.as_ps(), order, order)
+            word.compare_exchange(published.as_ps(), level.as_ps(), order, order)
         };
-        while let Err(news) = exchange(self.told, self.level) {
-            self.kept = self.kept.since(queue.pace().time_for(u64::from(len)));
-            self.hear(Time::ps(news), now);
-            if !self.keep(queue, len, now) {
+        while let Err(newer) = exchange(self.published, self.level) {
+            self.pending = self.pending.since(queue.pace().time_for(u64::from(len)));
+            self.update(Time::ps(newer), now);
+            if !self.add(queue, len, now) {
                 return false;
             }
         }
-        (self.told, self.kept) = (self.level, Time::ZERO);
+        (self.published, self.pending) = (self.level, Time::ZERO);
         true
     }
 }
@@ -107,27 +110,27 @@ impl Known {
 impl Levels for Shared {
     #[inline]
     fn level(&mut self, at: usize, queue: &VirtualQueue, now: Time) -> Time {
-        let (Some(known), Some(told)) = (self.known.get_mut(at), self.table.get(at)) else {
+        let (Some(own), Some(word)) = (self.estimates.get_mut(at), self.table.get(at)) else {
             return Time::ZERO;
         };
-        let told = Time::ps(told.0.load(Ordering::Relaxed));
-        if told != known.told {
-            known.hear(told, now);
-        } else if known.level <= now && now - known.level >= queue.pace().time_for(self.others) {
-            known.kept = Time::ZERO;
+        let published = Time::ps(word.0.load(Ordering::Relaxed));
+        if published != own.published {
+            own.update(published, now);
+        } else if own.level <= now && now - own.level >= queue.pace().time_for(self.others) {
+            own.pending = Time::ZERO;
         }
-        known.level
+        own.level
     }
 
     #[inline]
     fn fill(&mut self, at: usize, queue: &VirtualQueue, len: u32, now: Time) -> bool {
-        let (Some(known), Some(told)) = (self.known.get_mut(at), self.table.get(at)) else {
+        let (Some(own), Some(word)) = (self.estimates.get_mut(at), self.table.get(at)) else {
             return true;
         };
-        if !known.keep(queue, len, now) {
+        if !own.add(queue, len, now) {
             return false;
         }
-        known.kept <= queue.pace().time_for(self.slack) || known.tell(&told.0, queue, len, now)
+        own.pending <= queue.pace().time_for(self.slack) || own.publish(&word.0, queue, len, now)
     }
 }
 

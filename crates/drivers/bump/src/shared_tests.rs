@@ -22,9 +22,9 @@ mod one_thread {
     }
 
     proptest! {
-        /// However packets are spread over pipelines: what each estimates is at most a slack of each
-        /// other one too low, and of each too high, of what a queue would hold that gets all packets
-        /// which went on. That queue holds at most so much more than its capacity.
+        /// For any distribution of packets over pipelines, an estimate is at most one slack of each other
+        /// pipeline too low and one slack of each pipeline too high, compared with a queue that gets all
+        /// forwarded packets. That queue exceeds its capacity by at most the first of these amounts.
         #[test]
         fn estimates_stay_within_the_slack(
             pipelines in 1usize..=4, slack in 0u64..6_000, capacity in 2_000u64..60_000, packets in packets(),
@@ -46,12 +46,12 @@ mod one_thread {
                     all.add(len, now);
                 }
                 prop_assert!(all.bytes(now) <= capacity + low);
-                prop_assert!(one.known[1].kept <= queue.pace().time_for(slack));
+                prop_assert!(one.estimates[1].pending <= queue.pace().time_for(slack));
                 prop_assert_eq!(one.level(0, &queue, now), Time::ZERO);
             }
         }
 
-        /// One pipeline alone, or several without slack: as a pipeline that sees all packets.
+        /// A single pipeline, or several without slack, give the levels of a pipeline that sees all packets.
         #[test]
         fn exact_alone_and_without_slack(
             several in any::<bool>(), slack in 0u64..6_000, capacity in 2_000u64..60_000, packets in packets(),
@@ -75,23 +75,23 @@ mod one_thread {
         all.try_into().expect("two")
     }
 
-    /// Three packets of 1,250 bytes take 30 us. The first two are kept, the third is told with them.
+    /// Three packets of 1,250 bytes take 30 us. The third packet exceeds the slack, so all three are published.
     #[test]
-    fn others_hear_of_what_exceeds_the_slack() {
+    fn the_amount_above_the_slack_is_published() {
         let queue = queue(100_000);
         let [mut one, mut other] = two(2_500);
-        for heard in [0, 0, 30] {
+        for published in [0, 0, 30] {
             assert!(one.fill(0, &queue, 1_250, Time::ZERO));
-            assert_eq!(other.level(0, &queue, Time::ZERO), Time::us(heard));
+            assert_eq!(other.level(0, &queue, Time::ZERO), Time::us(published));
         }
         assert_eq!(one.level(0, &queue, Time::ZERO), Time::us(30));
     }
 
-    /// 1,250 bytes take 10 us, the other's slack of 2,500 bytes 20 us: after 30 us the queue was empty at
-    /// some time, and nothing need be told. Sooner that is not known.
+    /// 1,250 bytes take 10 us, and the slack of the other pipeline, 2,500 bytes, takes 20 us. After 30 us the
+    /// queue has been empty, so nothing need be published. Before 30 us that is not certain.
     #[test]
-    fn what_has_drained_for_certain_is_never_told() {
-        for (gap, told) in [(30, false), (29, true)] {
+    fn bytes_that_have_certainly_drained_are_not_published() {
+        for (gap, publishes) in [(30, false), (29, true)] {
             let queue = queue(100_000);
             let [mut one, mut other] = two(2_500);
             for n in 0..100 {
@@ -99,13 +99,13 @@ mod one_thread {
                 assert!(one.level(0, &queue, now) <= now);
                 assert!(one.fill(0, &queue, 1_250, now));
             }
-            assert_eq!(other.level(0, &queue, Time::ZERO) > Time::ZERO, told);
+            assert_eq!(other.level(0, &queue, Time::ZERO) > Time::ZERO, publishes);
         }
     }
 
-    /// Both take the queue for empty after 20 us, though with what both have kept it is not.
+    /// Each pipeline estimates an empty queue after 20 us, but with both unpublished amounts it is not empty.
     #[test]
-    fn two_that_drain_the_same_queue_do_not_both_forget() {
+    fn two_pipelines_do_not_both_discard_their_bytes() {
         let queue = queue(100_000);
         let mut both = two(2_500);
         for n in 0..100 {
@@ -122,7 +122,7 @@ mod one_thread {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_filled_in() {
+    fn a_packet_without_room_is_not_added() {
         let queue = queue(2_000);
         let [mut one, mut other] = two(0);
         assert!(one.fill(0, &queue, 1_250, Time::ZERO));
@@ -142,15 +142,15 @@ mod one_thread {
                     one.level(1, &queue, Time::ZERO);
                     assert!(one.fill(1, &queue, 1_250, Time::ZERO));
                 }
-                one.known[1].kept
+                one.estimates[1].pending
             };
-            let kept: Vec<Time> = std::thread::scope(|scope| {
+            let unpublished: Vec<Time> = std::thread::scope(|scope| {
                 let spawn = |one| scope.spawn(|| fill(one));
                 let running: Vec<_> = all.into_iter().map(spawn).collect();
                 running.into_iter().map(|one| one.join().expect("it only counts")).collect()
             });
-            let told = watcher.level(1, &queue, Time::ZERO);
-            let all = kept.into_iter().fold(told, |sum, kept| sum + kept);
+            let published = watcher.level(1, &queue, Time::ZERO);
+            let all = unpublished.into_iter().fold(published, |sum, one| sum + one);
             assert_eq!(all, Time::us(10 * 3 * PACKETS), "{slack}");
             assert_eq!(watcher.level(0, &queue, Time::ZERO), Time::ZERO);
         }
@@ -162,8 +162,8 @@ mod one_thread {
 mod interleavings {
     use super::*;
 
-    /// Two pipelines with `packets` of 1,250 bytes each, all at once: what was told with what is kept, and
-    /// how many had room.
+    /// Two pipelines with `packets` packets of 1,250 bytes each at the same time. `check` gets the sum of the
+    /// published and unpublished amounts, and the number of packets that had room.
     fn two(slack: u64, packets: u32, capacity: u64, check: fn(Time, usize)) {
         loom::model(move || {
             let mut all = Shared::among(3, 1, Bytes(slack));
@@ -174,12 +174,12 @@ mod interleavings {
                     one.level(0, &queue(capacity), Time::ZERO);
                     one.fill(0, &queue(capacity), 1_250, Time::ZERO)
                 });
-                (fits.count(), one.known[0].kept)
+                (fits.count(), one.estimates[0].pending)
             };
             let there = loom::thread::spawn(move || pass(first));
             let (here, there) = (pass(second), there.join().expect("it only counts"));
-            let told = watcher.level(0, &queue(capacity), Time::ZERO);
-            check(told + here.1 + there.1, here.0 + there.0);
+            let published = watcher.level(0, &queue(capacity), Time::ZERO);
+            check(published + here.1 + there.1, here.0 + there.0);
         });
     }
 

@@ -1,53 +1,56 @@
-//! A machine for eBPF programs (RFC 9669): checked before they run, bounded while they run.
+//! A machine for eBPF programs (RFC 9669). A program is checked before it runs, and its instructions are
+//! counted while it runs.
 //!
-//! Memory is what the program was given and nothing else (see [`crate::memory`]); it ends within a number of
-//! instructions.
+//! A program reaches only the memory regions that it is given (see [`crate::memory`]), and it ends within a
+//! number of instructions. The crate `rbpf` has an interpreter, too. It is not used here for three reasons: an
+//! address in its programs is an address of the process, which its interpreter accesses in `unsafe` code; it has
+//! no maps; and it does not limit the number of instructions of a run.
 
 use crate::alu::{CALL, EXIT, Fetch, JA, JA_FAR, Op, WIDE};
 use crate::alu::{alu32, alu64, atomic, class, decode, extended, taken};
 use crate::memory::{CONTEXT, Memory, STACK, STACK_REGION, Stacks, address_of, read, write};
 
-/// A program that has been checked.
+/// A checked program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {
     ops: Vec<Op>,
 }
 
-/// Why a program is not accepted.
+/// The reason why a program is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("instruction {at}: {why}")]
 pub struct Refused {
-    /// Its number, from zero, in units of eight bytes.
+    /// The number of the instruction, from zero, in units of eight bytes.
     pub at: usize,
-    /// What is wrong.
+    /// The reason.
     pub why: String,
 }
 
-/// Why a program was stopped.
+/// The reason why a program was stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Trap {
-    /// It took more instructions than it may.
+    /// The program exceeded the limit of instructions.
     #[error("it ran for more instructions than allowed")]
     TooLong,
-    /// Its functions call each other too deeply.
+    /// The calls of functions are nested too deeply.
     #[error("instruction {at} calls a function within {MOST_CALLS} others")]
     TooDeep {
         /// The instruction's number.
         at: usize,
     },
-    /// It read or wrote what is not its own.
+    /// The program accessed memory outside its regions.
     #[error(
         "instruction {at} reads or writes {size} bytes at {address:#x}, which is not its memory"
     )]
     Memory {
         /// The instruction's number.
         at: usize,
-        /// The address.
+        /// The address of the access.
         address: u64,
-        /// Bytes.
+        /// The size of the access in bytes.
         size: u32,
     },
-    /// It gave a helper for maps something else than a map.
+    /// The program called a helper for maps without a map.
     #[error("instruction {at} calls a helper for maps without a map")]
     NoMap {
         /// The instruction's number.
@@ -55,12 +58,12 @@ pub enum Trap {
     },
 }
 
-/// Most instructions of a program.
+/// The largest number of instructions of a program.
 pub const MOST_OPS: usize = 4_096;
-/// Most functions under way beyond the first, as in Linux.
+/// The largest depth of nested calls, as in Linux.
 pub const MOST_CALLS: usize = 7;
 
-/// Functions that programs can call, by their numbers in Linux.
+/// The helpers that a program can call, by their numbers in Linux.
 pub mod helper {
     /// `bpf_map_lookup_elem`.
     pub const LOOKUP: u64 = 1;
@@ -74,24 +77,27 @@ pub mod helper {
     pub const RANDOM: u64 = 7;
     /// `bpf_get_smp_processor_id`: there is one processor, 0.
     pub const PROCESSOR: u64 = 8;
-    /// All of them.
+    /// The numbers of all helpers.
     pub const ALL: [u64; 6] = [LOOKUP, UPDATE, DELETE, TIME, RANDOM, PROCESSOR];
 }
 
-/// What a run is given.
+/// The environment of a run.
 #[derive(Debug)]
 pub struct Machine<'a> {
-    /// What it can read and write.
+    /// The memory that the program can access.
     pub memory: Memory<'a>,
-    /// What the time helper answers.
+    /// The time that the helper `TIME` returns.
     pub now_ns: u64,
-    /// Most instructions.
+    /// The limit of instructions.
     pub fuel: u32,
 }
 
 impl Program {
-    /// Checks the bytes of a program: instructions that exist, registers that exist, jumps into the
-    /// program, an end.
+    /// Decodes and checks a program: its instructions and registers exist, its jumps lead to an instruction,
+    /// and it does not run past its last instruction.
+    ///
+    /// # Errors
+    /// [`Refused`], with the first instruction that is not valid.
     pub fn new(bytes: &[u8]) -> Result<Program, Refused> {
         let (words, rest) = bytes.as_chunks::<8>();
         let refuse = |at, why: &str| Err(Refused { at, why: why.into() });
@@ -137,14 +143,14 @@ impl Program {
         }
         if op.code == CALL && op.src == 0 && !helper::ALL.contains(&op.imm) {
             return refuse(format!(
-                "it calls helper {} of Linux, which is not here: there are {:?}",
+                "it calls helper {} of Linux, which is not supported; supported are {:?}",
                 op.imm,
                 helper::ALL
             ));
         }
         if op.code == WIDE && op.src != 0 {
             return refuse(
-                "it loads the address of a map or of other data, which there is not".into(),
+                "it loads the address of a map or of other data, which does not exist".into(),
             );
         }
         if jumps(op) {
@@ -163,6 +169,9 @@ impl Program {
     }
 
     /// Runs the program and returns register 0.
+    ///
+    /// # Errors
+    /// [`Trap`], the reason why the program was stopped.
     pub fn run(
         &self,
         machine: &mut Machine<'_>,
@@ -173,7 +182,7 @@ impl Program {
         let (mut at, mut fuel) = (0usize, machine.fuel);
         loop {
             fuel = fuel.checked_sub(1).ok_or(Trap::TooLong)?;
-            // Checked programs have no way out of their instructions.
+            // A checked program does not leave its instructions.
             let Some(&op) = self.ops.get(at) else { return Err(Trap::TooLong) };
             let here = at;
             let dst = usize::from(op.dst & 15);
@@ -214,7 +223,7 @@ fn writes(op: Op) -> Option<u8> {
     }
 }
 
-/// Whether it goes on elsewhere in the program.
+/// Whether the instruction jumps or calls a function of the program.
 fn jumps(op: Op) -> bool {
     match op.code {
         CALL => op.src == 1,
@@ -223,17 +232,17 @@ fn jumps(op: Op) -> bool {
     }
 }
 
-/// Where a function goes on when one that it called has ended, and its own registers 6 to 9.
-struct Back {
+/// The return address of a call, and registers 6 to 9 of the caller.
+struct Return {
     at: usize,
-    own: [u64; 4],
+    saved: [u64; 4],
 }
 
-/// A program under way.
+/// The state of a running program.
 struct Run {
     stacks: Stacks,
     regs: [u64; 16],
-    calls: Vec<Back>,
+    calls: Vec<Return>,
 }
 
 impl Run {
@@ -241,15 +250,15 @@ impl Run {
         if self.calls.len() == MOST_CALLS {
             return Err(Trap::TooDeep { at: next - 1 });
         }
-        let own = [6, 7, 8, 9].map(|register: usize| self.regs[register]);
-        self.calls.push(Back { at: next, own });
+        let saved = [6, 7, 8, 9].map(|register: usize| self.regs[register]);
+        self.calls.push(Return { at: next, saved });
         self.stacks.enter(self.calls.len());
         self.regs[10] += STACK as u64;
         Ok(next.wrapping_add_signed(op.distance() as isize))
     }
 
-    fn leave(&mut self, back: Back) -> usize {
-        self.regs[6..10].copy_from_slice(&back.own);
+    fn leave(&mut self, back: Return) -> usize {
+        self.regs[6..10].copy_from_slice(&back.saved);
         self.regs[10] -= STACK as u64;
         back.at
     }
@@ -279,7 +288,7 @@ impl Run {
         into.and_then(|into| write(into, op.size(), value)).ok_or(trap(at, address, op.size()))
     }
 
-    /// An atomic operation: nobody else runs while this program does.
+    /// An atomic operation. Nothing else accesses the memory while the program runs.
     #[cold]
     fn exchange(
         &mut self,
@@ -288,8 +297,8 @@ impl Run {
         memory: &mut Memory<'_>,
     ) -> Result<(), Trap> {
         let (size, src) = (op.size(), usize::from(op.src & 15));
-        let cut = |value: u64| if size == 4 { u64::from(value as u32) } else { value };
-        let (value, zero) = (cut(self.regs[src]), cut(self.regs[0]));
+        let truncated = |value: u64| if size == 4 { u64::from(value as u32) } else { value };
+        let (value, zero) = (truncated(self.regs[src]), truncated(self.regs[0]));
         let into = memory.writable_at(&mut self.stacks, address);
         let done = into.and_then(|into| {
             let old = read(into, size)?;
@@ -317,7 +326,7 @@ impl Run {
             helper::TIME => Ok(machine.now_ns),
             helper::RANDOM => Ok(random().into()),
             helper::PROCESSOR => Ok(0),
-            // Checked programs call no others.
+            // A checked program calls no other helpers.
             map => self.map(map, at, &mut machine.memory),
         }
     }

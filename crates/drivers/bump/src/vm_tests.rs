@@ -83,9 +83,9 @@ proptest! {
         prop_assert_eq!(jump(0x45), Ok(x & y != 0));
     }
 
-    /// Whatever is accepted ends, and touches nothing but its memory.
+    /// Every accepted program ends and accesses its own memory only.
     #[test]
-    fn random_programs_do_no_harm(
+    fn random_programs_stay_in_their_memory(
         ops in prop::collection::vec((any::<u8>(), 0u8..11, 0u8..11, -8i16..8, any::<i32>()), 1..40),
         kinds in prop::collection::vec(0usize..18, 40),
     ) {
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_are_no_program_that_crashes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = Program::new(&bytes);
     }
 }
@@ -166,15 +166,15 @@ fn bounds_hold_at_every_edge() {
 }
 
 #[test]
-fn a_loop_without_end_is_stopped_and_one_with_an_end_is_not() {
+fn an_endless_loop_is_stopped_and_a_bounded_one_is_not() {
     assert_eq!(run(&[op(0x05, 0, 0, -1, 0), RETURN]), Err(Trap::TooLong));
     let count = [op(0xb7, 0, 0, 0, 0), op(0x07, 0, 0, 0, 1), op(0xa5, 0, 0, -2, 100), RETURN];
     assert_eq!(run(&count), Ok(100));
 }
 
-/// The signed operations of RFC 9669: by hand.
+/// The signed operations of RFC 9669, computed by hand.
 #[test]
-fn signs_are_looked_at_where_the_offset_says_so() {
+fn the_offset_selects_signed_operations() {
     let with = |code: u8, off: i16, a: i64, b: i64| {
         let wide = |reg: u8, value: i64| {
             [op(0x18, reg, 0, 0, value as i32), op(0, 0, 0, 0, (value >> 32) as i32)]
@@ -227,14 +227,14 @@ fn atomic_operations_read_and_write() {
     };
     for size in [0x00, 0x18] {
         let got = [0x00, 0x01, 0x40, 0x51, 0xa1, 0xe1, 0xf1].map(|kind| with(kind, size));
-        let want = [0x83, 0x85, 0x73, 0x15, 0x65, 0x35, 0x33].map(Ok);
-        assert_eq!(got, want);
+        let expected = [0x83, 0x85, 0x73, 0x15, 0x65, 0x35, 0x33].map(Ok);
+        assert_eq!(got, expected);
     }
     assert!(Program::new([op(0xdb, 1, 2, 0, 0x20), RETURN].as_flattened()).is_err());
     assert!(Program::new([op(0xc3 | 0x10, 1, 2, 0, 0), RETURN].as_flattened()).is_err());
 }
 
-/// f(n) = n + f(n - 1), with n kept in register 6 and on the stack of each call.
+/// f(n) = n + f(n - 1), with n in register 6 and on the stack of each call.
 #[test]
 fn functions_call_each_other_with_stacks_and_registers_of_their_own() {
     let sum = |n: i32| {
@@ -257,11 +257,11 @@ fn functions_call_each_other_with_stacks_and_registers_of_their_own() {
     assert_eq!(sum(0), Ok(0));
     assert_eq!(sum(6), Ok(21));
     assert_eq!(sum(7), Err(Trap::TooDeep { at: 8 }));
-    // What another function left on its stack is not its caller's.
+    // A function cannot access the stack of a function that it called.
     assert!(run(&[op(0x79, 0, 10, 0, 0), RETURN]).is_err());
 }
 
-/// A packet is read to its end, and not written where it is for reading.
+/// A packet is readable up to its end and writable only if the caller allows it.
 #[test]
 fn the_packet_has_bounds() {
     let go = |ops: &[[u8; 8]], frame: Frame<'_>| {
@@ -290,7 +290,7 @@ fn helpers_have_the_numbers_of_linux() {
 }
 
 #[test]
-fn what_is_refused_is_named() {
+fn refused_programs_are_reported() {
     let refused = |ops: &[[u8; 8]]| Program::new(ops.as_flattened()).map(drop).unwrap_err();
     let table: [(&[[u8; 8]], usize, &str); 10] = [
         (&[], 0, "whole instructions"),

@@ -1,9 +1,9 @@
-//! A discipline that does not come back: a thread of its own for it, and a bump that goes on without it.
+//! A watchdog for disciplines that do not return.
 //!
-//! Nothing can interrupt compiled code from outside. What can be done is not to wait for it: the discipline
-//! runs in a thread of its own, as the extensions of NetBump do (5.2.1), and the bump waits for an answer as
-//! long as it has patience. After that the queue is set aside: its packets pass. The thread stays behind, with
-//! its core, until the discipline comes back or the process ends.
+//! A thread that runs compiled code cannot be interrupted from outside. Therefore the discipline runs in a
+//! thread of its own, as the extensions of NetBump do (5.2.1), and the bump waits for a verdict until a
+//! timeout. After a timeout the bump disables the discipline, and the packets of its queue pass. The thread
+//! continues to occupy its core until the discipline returns or the process ends.
 
 use slotline_net::aqm::{Arrival, Departure, Discipline, Verdict};
 use slotline_net::units::Pace;
@@ -12,73 +12,72 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// What the discipline is asked. Of a frame it gets the first bytes.
-enum Question {
+/// A call of the discipline. It gets the first bytes of the frame only.
+enum Call {
     Arrive(Arrival, Vec<u8>),
     Leave(Departure),
     Pace(Pace),
 }
 
-/// Bytes of a frame that a watched discipline sees.
+/// The number of bytes of a frame that a watched discipline gets.
 pub const SEEN: usize = 256;
 
-/// A discipline in a thread of its own. Where it panics, or takes longer than the bump has patience, its
-/// queue is set aside for good, and all its packets pass.
+/// A discipline in a thread of its own. If it panics or exceeds the timeout, it is disabled permanently, and
+/// all packets of its queue pass.
 #[derive(Debug)]
 pub struct Watched {
-    ends: Option<(SyncSender<Question>, Receiver<Verdict>)>,
-    patience: Duration,
-    looks_at_frames: bool,
+    ends: Option<(SyncSender<Call>, Receiver<Verdict>)>,
+    timeout: Duration,
+    reads_frames: bool,
 }
 
 impl Watched {
-    /// Puts `inner` into a thread of its own. `patience` is how long a packet may be held up, once;
-    /// `looks_at_frames` says whether the bytes of packets are copied for it.
+    /// Starts a thread for `inner`. `timeout` is the longest delay of a packet, which occurs at most once.
+    /// `reads_frames` says whether the discipline gets the bytes of packets.
+    ///
+    /// # Errors
+    /// The error of the operating system if the thread cannot be started.
     pub fn new<D: Discipline + Send + 'static>(
         inner: D,
-        patience: Duration,
-        looks_at_frames: bool,
+        timeout: Duration,
+        reads_frames: bool,
     ) -> io::Result<Watched> {
-        let (asks, questions) = sync_channel(1);
-        let (answers, verdicts) = sync_channel(1);
+        let (calls, received) = sync_channel(1);
+        let (replies, verdicts) = sync_channel(1);
         let thread = Builder::new().name("discipline".into());
-        thread.spawn(move || answer(inner, &questions, &answers))?;
-        Ok(Watched { ends: Some((asks, verdicts)), patience, looks_at_frames })
+        thread.spawn(move || serve(inner, &received, &replies))?;
+        Ok(Watched { ends: Some((calls, verdicts)), timeout, reads_frames })
     }
 
-    /// Whether its queue was set aside.
-    pub fn is_aside(&self) -> bool {
+    /// Whether the discipline is disabled.
+    pub fn is_disabled(&self) -> bool {
         self.ends.is_none()
     }
 
-    fn ask(&mut self, question: Question) -> Verdict {
-        let Some((asks, verdicts)) = &self.ends else { return Verdict::Pass };
-        // The thread takes one question after the other: there is always room for one.
-        let answer =
-            asks.try_send(question).ok().and_then(|()| verdicts.recv_timeout(self.patience).ok());
-        answer.unwrap_or_else(|| {
+    fn call(&mut self, call: Call) -> Verdict {
+        let Some((calls, verdicts)) = &self.ends else { return Verdict::Pass };
+        // The thread handles one call after the other, so the channel has room for this one.
+        let verdict =
+            calls.try_send(call).ok().and_then(|()| verdicts.recv_timeout(self.timeout).ok());
+        verdict.unwrap_or_else(|| {
             self.ends = None;
             Verdict::Pass
         })
     }
 }
 
-/// The thread: it ends with the bump, or with a panic of the discipline.
-fn answer<D: Discipline>(
-    mut inner: D,
-    questions: &Receiver<Question>,
-    answers: &SyncSender<Verdict>,
-) {
-    for question in questions {
-        let verdict = match question {
-            Question::Arrive(arrival, frame) => inner.arrive_with(&arrival, &frame),
-            Question::Leave(departure) => inner.leave(&departure),
-            Question::Pace(pace) => {
+/// The loop of the thread. It ends with the bump or with a panic of the discipline.
+fn serve<D: Discipline>(mut inner: D, calls: &Receiver<Call>, replies: &SyncSender<Verdict>) {
+    for call in calls {
+        let verdict = match call {
+            Call::Arrive(arrival, frame) => inner.arrive_with(&arrival, &frame),
+            Call::Leave(departure) => inner.leave(&departure),
+            Call::Pace(pace) => {
                 inner.set_pace(pace);
                 Verdict::Pass
             }
         };
-        if answers.send(verdict).is_err() {
+        if replies.send(verdict).is_err() {
             return;
         }
     }
@@ -90,16 +89,16 @@ impl Discipline for Watched {
     }
 
     fn arrive_with(&mut self, arrival: &Arrival, frame: &[u8]) -> Verdict {
-        let seen = if self.looks_at_frames { frame.len().min(SEEN) } else { 0 };
-        self.ask(Question::Arrive(*arrival, frame[..seen].to_vec()))
+        let seen = if self.reads_frames { frame.len().min(SEEN) } else { 0 };
+        self.call(Call::Arrive(*arrival, frame[..seen].to_vec()))
     }
 
     fn leave(&mut self, departure: &Departure) -> Verdict {
-        self.ask(Question::Leave(*departure))
+        self.call(Call::Leave(*departure))
     }
 
     fn set_pace(&mut self, pace: Pace) {
-        self.ask(Question::Pace(pace));
+        self.call(Call::Pace(pace));
     }
 }
 
@@ -115,7 +114,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
     const GBPS: Rate = Rate(1_000_000_000);
 
-    /// Drops every packet, until it meets the third.
+    /// Drops every packet, and panics or loops after a number of them.
     enum Turns {
         Panics(u32),
         Loops(u32),
@@ -145,18 +144,18 @@ mod tests {
         frame
     }
 
-    /// Through a whole pipeline: of four queues one panics, one never comes back, two go on to drop.
+    /// One of four disciplines in a pipeline panics, one never returns, and two continue to drop packets.
     #[test]
-    fn one_that_panics_or_loops_harms_its_own_queue_alone() {
+    fn a_discipline_that_panics_or_loops_affects_its_own_queue_only() {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let queue = VirtualQueue::new(GBPS.pace(), Bytes(1_000_000));
         let kinds = [Turns::Panics(2), Turns::Never, Turns::Loops(2), Turns::Never];
-        let patience = [LONG, LONG, Duration::from_millis(20), LONG];
+        let timeout = [LONG, LONG, Duration::from_millis(20), LONG];
         let entries = kinds
             .into_iter()
-            .zip(patience)
-            .map(|(kind, patience)| Entry::new(queue, Watched::new(kind, patience, true).unwrap()));
+            .zip(timeout)
+            .map(|(kind, timeout)| Entry::new(queue, Watched::new(kind, timeout, true).unwrap()));
         let entries: Vec<_> = entries.collect();
         let classify = ByDestination::new(4, (32, 128));
         let mut pipeline = Pipeline::new(classify, entries, Own::new(4), 24);
@@ -169,23 +168,23 @@ mod tests {
         }
         std::panic::set_hook(hook);
         assert_eq!(passed, [8, 0, 8, 0]);
-        let aside: Vec<bool> = pipeline.disciplines().map(Watched::is_aside).collect();
-        assert_eq!(aside, [true, false, true, false]);
+        let disabled: Vec<bool> = pipeline.disciplines().map(Watched::is_disabled).collect();
+        assert_eq!(disabled, [true, false, true, false]);
     }
 
-    /// The same answers as without a thread.
+    /// The verdicts are those of the discipline without a thread.
     #[test]
-    fn one_that_answers_is_asked_as_ever() {
+    fn a_watched_discipline_has_the_same_verdicts() {
         let mut native = Threshold::new(Bytes(10_000), GBPS.pace());
         let mut watched = Watched::new(native, LONG, false).unwrap();
         let mut queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
         for n in 0..500u64 {
             let now = Time::us(n / 20 * 200 + n % 20);
             let arrival = queue.arrival(1_500, n % 3 == 0, now);
-            let want = Discipline::arrive(&mut native, &arrival);
-            assert_eq!(watched.arrive(&arrival), want, "{n}");
+            let expected = Discipline::arrive(&mut native, &arrival);
+            assert_eq!(watched.arrive(&arrival), expected, "{n}");
             queue.add(1_500, now);
         }
-        assert!(!watched.is_aside());
+        assert!(!watched.is_disabled());
     }
 }

@@ -1,5 +1,5 @@
-//! Object files that LLVM has made: some that are here with their sources, and the examples in C where there is
-//! a compiler for them. What is skipped is named.
+//! Object files of LLVM: some with their sources in this repository, and the examples in C if there is a
+//! compiler. The tests report what they skip.
 
 use proptest::prelude::*;
 use slotline_bump::link::{Linked, link};
@@ -22,7 +22,7 @@ fn stream() -> Stream {
     Stream::named(1, "test", 0)
 }
 
-/// The object file of an example; `None`, with a word about it, where there is no clang.
+/// The object file of an example; `None`, with a message, if there is no clang.
 fn object(name: &str) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf").join(format!("{name}.c"));
     compiled(&source, name)
@@ -38,7 +38,7 @@ fn compiled(source: &Path, name: &str) -> Option<PathBuf> {
         .arg(source)
         .output();
     let Ok(done) = done else {
-        eprintln!("skipped: {name}.c needs clang, which is not there");
+        eprintln!("skipped: {name}.c needs clang, which is not installed");
         return None;
     };
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -56,7 +56,7 @@ fn discipline(loaded: Loaded) -> EbpfDiscipline {
 
 /// `bpf/dctcp.o`, which llvm-mc 14 made of `bpf/dctcp.s`.
 #[test]
-fn an_object_file_of_llvm_is_read_and_does_what_it_says() {
+fn an_object_file_of_llvm_runs() {
     let object = include_bytes!("../bpf/dctcp.o");
     let loaded = ebpf::load(object).unwrap_or_else(|why| panic!("{why}"));
     marks_as_in_rust(discipline(loaded));
@@ -193,7 +193,7 @@ fn an_object_file_with_maps_is_read_where_there_is_no_compiler() {
     marks_the_heavy(ebpf::load(HEAVY).unwrap_or_else(|why| panic!("{why}")));
 }
 
-/// What the kernel runs, in Slotline's machine: the action, and what became of the packet.
+/// Runs the program of the kernel in Slotline's machine. Returns whether it forwards the packet.
 fn kernel(linked: &mut Linked, tc: bool, bytes: &mut [u8], now_ns: u64, rng: &mut Stream) -> bool {
     let (begin, end) = (3u32 << 24, (3u32 << 24) + bytes.len() as u32);
     let mut context = if tc { vec![0; 84] } else { vec![0; 8] };
@@ -229,7 +229,7 @@ fn as_the_pipeline(name: &str, tc: bool, hosts: u64) {
     let classify = ByDestination::new(hosts as u32, (32, 128));
     let mut pipeline = Pipeline::new(classify, entries, Own::new(hosts as usize), 24);
     let (mut traffic, mut rng, mut now) = (Stream::named(2, "test", 0), stream(), 0);
-    let (mut kept, mut changed) = (0, 0);
+    let (mut forwarded, mut changed) = (0, 0);
     for n in 0..6_000u64 {
         now += if n % 2_000 == 0 { 9_000_000 } else { traffic.below(9_000 / hosts) };
         let (to, ecn) = (traffic.below(hosts) as u8, traffic.below(4) as u8);
@@ -247,10 +247,10 @@ fn as_the_pipeline(name: &str, tc: bool, hosts: u64) {
         let passes = pipeline.pass(&mut want, len, Time::ns(now)).action.forwards();
         assert_eq!(kernel(&mut linked, tc, &mut got, now, &mut rng), passes, "{n}");
         assert!(!passes || got == want, "{n}: {got:?} {want:?}");
-        kept += u32::from(passes);
+        forwarded += u32::from(passes);
         changed += u32::from(passes && got != before);
     }
-    assert!(kept > 3_000 && kept < 6_000 && changed > 100, "{kept} {changed}");
+    assert!(forwarded > 3_000 && forwarded < 6_000 && changed > 100, "{forwarded} {changed}");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn xdp_and_tc_around_red_do_what_the_pipeline_does() {
     as_the_pipeline("red", true, 1);
 }
 
-/// A network of its own, which ends with the command: two ends of a wire, and the program at one of them.
+/// Attaches the program to a virtual Ethernet pair in a network namespace of its own.
 fn in_a_namespace(object: &Path, attach: &str) -> Result<(), String> {
     let script = format!(
         "ip link add s0 type veth peer name s1 && ip link set s0 up && ip link set s1 up || exit 7\n{attach}"
@@ -285,7 +285,7 @@ const ATTACH: [(&str, &str); 2] = [
     ("tc", "tc qdisc add dev s1 clsact && tc filter add dev s1 ingress bpf da obj \"$1\" sec tc"),
 ];
 
-/// The kernel's verifier takes the object files, in XDP and in tc, where this machine lets one try.
+/// The verifier of the kernel accepts the object files, in XDP and in tc, if this machine allows to load them.
 #[test]
 fn the_kernel_takes_the_same_object_files() {
     let nothing = "__attribute__((section(\"xdp\"), used)) int all(void *c) { return 2; }\n\
@@ -309,9 +309,9 @@ fn the_kernel_takes_the_same_object_files() {
     }
 }
 
-/// What an object file may not have is named.
+/// Unsupported contents of an object file are reported.
 #[test]
-fn what_cannot_be_put_in_is_named() {
+fn unsupported_contents_are_reported() {
     let table = [
         ("extern int far(int); SLOTLINE_DISCIPLINE int f(struct slotline_bump *b) { return far(1); }", "refers to"),
         ("struct { __uint(type, 27); __uint(max_entries, 4); __type(key, int); __type(value, int); } m SEC(\".maps\");
@@ -332,9 +332,9 @@ fn what_cannot_be_put_in_is_named() {
 }
 
 proptest! {
-    /// An object file that is damaged anywhere is refused, or runs within its bounds.
+    /// A damaged object file is refused, or its program runs within its bounds.
     #[test]
-    fn damage_does_no_harm(
+    fn damage_causes_no_panic(
         changes in prop::collection::vec((0usize..HEAVY.len(), any::<u8>()), 1..6), cut in 0usize..40
     ) {
         let mut file = HEAVY.to_vec();

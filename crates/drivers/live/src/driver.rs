@@ -1,4 +1,4 @@
-//! One thread that runs all nodes by the wall clock.
+//! The event loop: one thread that runs all nodes by the wall clock.
 
 use crate::udp::{Incoming, LARGEST, UdpPort};
 use slotline_net::error::SpecError;
@@ -13,65 +13,65 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long the thread sleeps at most when nothing is due: sockets are looked at this often.
+/// The longest sleep of the thread if nothing is due. It polls the sockets after each sleep.
 const NAP: Duration = Duration::from_micros(50);
-/// How far a busy port may catch up when the thread was late.
+/// The longest delay for which a busy port catches up after the thread was late.
 const SLACK: Time = Time::ms(5);
-/// Datagrams taken from one socket before others have their turn.
+/// The largest number of datagrams to receive from a socket before the next socket.
 const BATCH: usize = 64;
 
-/// Why nodes cannot be run.
+/// The reason why nodes cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// A socket does not work.
+    /// An operation on a socket failed.
     #[error("a socket on the loopback interface failed: {0}")]
     Socket(#[from] io::Error),
-    /// The graph is no network.
+    /// The graph is not a valid network.
     #[error(transparent)]
     Graph(#[from] SpecError),
-    /// Not one node per node of the graph.
+    /// The number of nodes differs from that of the graph.
     #[error("{nodes} nodes for a graph of {expected}: every node of the graph needs one")]
     Nodes {
-        /// Nodes given.
+        /// The number of nodes.
         nodes: usize,
-        /// Nodes in the graph.
+        /// The number of nodes in the graph.
         expected: usize,
     },
 }
 
-/// What a run did.
+/// The counts of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Report {
-    /// Packets handed to sockets.
+    /// Packets sent.
     pub sent: u64,
-    /// Packets that arrived.
+    /// Packets received.
     pub received: u64,
-    /// Packets that found a socket's buffer full.
+    /// Packets lost because the buffer of a socket was full.
     pub lost: u64,
-    /// Datagrams that were no packets.
+    /// Received datagrams that are not packets.
     pub malformed: u64,
     /// Flows completed.
     pub completed: u64,
-    /// The longest delay between the time of a wake-up and the call: how well this machine keeps up.
+    /// The longest delay of a wake-up. It shows whether this machine is fast enough.
     pub latest: Time,
 }
 
-/// What a run leaves.
+/// The result of a run.
 pub struct Outcome {
-    /// Nodes in their final state.
+    /// The nodes in their final state.
     pub nodes: Vec<Box<dyn Node>>,
-    /// What happened.
+    /// The counts.
     pub report: Report,
 }
 
 struct Port {
     socket: UdpPort,
     pace: Pace,
-    /// What the node put there with [`Cx::send`].
+    /// Packets that the node sent with [`Cx::send`].
     queue: VecDeque<Packet>,
     /// Whether the node may have something to [`Node::transmit`].
     kicked: bool,
-    /// Whether it has been sending up to `free_at`.
+    /// Whether the port has been sending until `free_at`.
     busy: bool,
     free_at: Time,
 }
@@ -95,8 +95,11 @@ struct Driver {
     report: Report,
 }
 
-/// Runs `nodes` at the places of `graph` for `span`, or until `done`. Ports send at the rates of their
-/// links, over UDP on the loopback interface; delays are what they are.
+/// Runs the nodes of `graph` for `span`, or until `done` returns true. Ports send over UDP on the loopback
+/// interface at the rates of their links. The delays of the links are not emulated.
+///
+/// # Errors
+/// [`LiveError`] if the graph and the nodes do not match or a socket fails.
 pub fn run(
     nodes: Vec<Box<dyn Node>>,
     graph: &Graph,
@@ -146,13 +149,13 @@ impl Driver {
         }
         Ok(())
     }
-    /// Until the next wake-up, but not for long.
+    /// The time until the next wake-up, at most [`NAP`].
     fn nap(&self) -> Duration {
         let due = self.wakes.peek().map_or(Time::MAX, |Reverse(wake)| wake.at);
         NAP.min(Duration::from_nanos(due.since(self.now()).as_ns()))
     }
 
-    /// Calls a node and carries out what it wants done.
+    /// Calls a node and applies its effects.
     fn call<T>(
         &mut self,
         node: usize,
@@ -160,10 +163,10 @@ impl Driver {
     ) -> io::Result<T> {
         let mut cx = Cx::new(self.now(), &mut self.effects);
         let result = call(self.nodes[node].as_mut(), &mut cx);
-        self.carry_out(node)?;
+        self.apply_effects(node)?;
         Ok(result)
     }
-    fn carry_out(&mut self, node: usize) -> io::Result<()> {
+    fn apply_effects(&mut self, node: usize) -> io::Result<()> {
         for (port, packet) in self.effects.sends.drain(..) {
             self.ports[node][port.at()].queue.push_back(packet);
         }
@@ -182,7 +185,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Wake-ups that are due.
+    /// Delivers the wake-ups that are due. Returns whether there were any.
     fn expire(&mut self) -> io::Result<bool> {
         let (now, mut any) = (self.now(), false);
         while self.wakes.peek().is_some_and(|Reverse(wake)| wake.at <= now) {
@@ -195,7 +198,7 @@ impl Driver {
         }
         Ok(any)
     }
-    /// Packets that have arrived.
+    /// Receives packets. Returns whether there were any.
     fn receive(&mut self) -> io::Result<bool> {
         let mut any = false;
         for node in 0..self.nodes.len() {
@@ -210,7 +213,7 @@ impl Driver {
         }
         Ok(any)
     }
-    /// Takes one datagram from a socket, if there is one.
+    /// Receives a datagram from a socket. Returns whether there was one.
     fn take(&mut self, node: usize, port: usize) -> io::Result<bool> {
         match self.ports[node][port].socket.receive(&mut self.buffer)? {
             Incoming::Nothing => return Ok(false),
@@ -225,7 +228,7 @@ impl Driver {
         }
         Ok(true)
     }
-    /// Ports that are free and have something to send.
+    /// Sends on all free ports. Returns whether there were any packets.
     fn transmit(&mut self) -> io::Result<bool> {
         let mut any = false;
         for node in 0..self.nodes.len() {
@@ -237,7 +240,7 @@ impl Driver {
         }
         Ok(any)
     }
-    /// Sends the next packet of a free port, if there is one.
+    /// Sends the next packet of a free port. Returns whether there was one.
     fn serve(&mut self, node: usize, port: usize) -> io::Result<bool> {
         let Some(packet) = self.next(node, port)? else {
             self.ports[node][port].busy = false;
@@ -269,7 +272,7 @@ impl Driver {
     }
 }
 
-/// A socket for every port, each sending to the one at the far end of its link.
+/// A socket for every port. Each sends to the socket at the other end of its link.
 fn ports(graph: &Graph) -> io::Result<Vec<Vec<Port>>> {
     let wiring = graph.wiring();
     let nodes = || (0..graph.nodes.len()).map(|node| wiring.of(NodeId(node as u32)));
@@ -307,7 +310,7 @@ mod tests {
 
     const EACH: u32 = 5;
 
-    /// Sends five packets by FIFO, five by being asked, five through a rewired port; counts what comes.
+    /// Sends five packets by `send`, five by `transmit`, and five through a rewired port; counts received packets.
     #[derive(Default)]
     struct Probe {
         sends: bool,
@@ -339,7 +342,7 @@ mod tests {
         }
         fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
             assert_eq!(token, 3);
-            // A busy machine may be late with what was asked for.
+            // A busy machine may call `transmit` late.
             if self.asked <= EACH {
                 return cx.wake(cx.now + Time::ms(1), 3);
             }

@@ -1,14 +1,11 @@
-//! The wall-clock driver: runs the very nodes that the simulator runs, over real sockets.
+//! The wall-clock driver: runs the nodes of the simulator over real sockets.
 //!
-//! [`run`] places nodes at the ends of UDP sockets on the loopback interface, one socket per port.
-//! It alone knows the clock and the sockets; nodes see times, packets and wake-ups as ever.
-//!
-//! [`pipeline`] runs the arbiter of Fastpass on several cores.
+//! [`run`] connects nodes by UDP sockets on the loopback interface, one socket per port. Only the driver uses
+//! the clock and the sockets. A node gets times, packets and wake-ups as in the simulator.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod driver;
-pub mod pipeline;
 mod udp;
 
 pub use driver::{LiveError, Outcome, Report, run};

@@ -5,7 +5,7 @@ use slotline_net::wire::packet;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
-/// Room for the largest datagram.
+/// The size of the largest datagram in bytes.
 pub(crate) const LARGEST: usize = 65_536;
 
 pub(crate) struct UdpPort {
@@ -13,18 +13,18 @@ pub(crate) struct UdpPort {
     peer: SocketAddr,
 }
 
-/// What a look at a socket brought.
+/// The result of polling a socket.
 pub(crate) enum Incoming<'a> {
-    /// A packet and the payload that came with it.
+    /// A packet and its payload.
     Packet(Packet, &'a [u8]),
-    /// Bytes that are no packet.
+    /// A datagram that is not a packet.
     Malformed,
-    /// Nothing is there.
+    /// No datagram.
     Nothing,
 }
 
 impl UdpPort {
-    /// Takes a free port number; packets go back to itself until it has a peer.
+    /// Binds a socket to a free port number. It sends to itself until it is connected to a peer.
     pub fn bind() -> io::Result<UdpPort> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
@@ -38,11 +38,11 @@ impl UdpPort {
     pub fn connect(&mut self, peer: SocketAddr) {
         self.peer = peer;
     }
-    /// Whether the packet could be sent; it is lost where the socket's buffer is full.
+    /// Sends a packet. Returns false if the buffer of the socket is full; the packet is lost then.
     pub fn send(&self, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
         match self.socket.send_to(&packet::emit(packet, payload), self.peer) {
             Ok(_) => Ok(true),
-            Err(error) if is_passing(&error) => Ok(false),
+            Err(error) if is_temporary(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -52,14 +52,14 @@ impl UdpPort {
                 Ok((packet, payload)) => Incoming::Packet(packet, payload),
                 Err(_) => Incoming::Malformed,
             }),
-            Err(error) if is_passing(&error) => Ok(Incoming::Nothing),
+            Err(error) if is_temporary(&error) => Ok(Incoming::Nothing),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Not an error of the socket, but of the moment.
-fn is_passing(error: &io::Error) -> bool {
+/// Whether the error is temporary.
+fn is_temporary(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionRefused

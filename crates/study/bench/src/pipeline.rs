@@ -8,8 +8,8 @@
 
 use crate::Row;
 use crate::arbiter::arrivals;
+use slotline_arbiter::{Demand, Intake, Permits, Port, Refusal, Setup, run};
 use slotline_fastpass::{PathSelector, Policy};
-use slotline_live::pipeline::{Demand, Intake, Permits, Port, Refusal, Setup, run};
 use std::time::Instant;
 
 /// One case of the pipeline benchmark: random flows among racks of 32 hosts that are joined by 32
@@ -131,7 +131,7 @@ impl Case {
             racks: (0..self.endpoints).map(|endpoint| endpoint / RACK_HOSTS).collect(),
             port_of: (0..self.endpoints).map(|endpoint| endpoint % form.lanes).collect(),
             paths: PathSelector::new(racks, PATHS, 1).expect("these are few paths"),
-            ways: lanes,
+            partitions: lanes,
             selections: lanes,
             depth: 3,
             threads: form.threads,

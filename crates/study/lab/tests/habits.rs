@@ -26,7 +26,14 @@ const OUTSIDE_WORLD: [&str; 10] = [
     "HashMap",
     "HashSet",
 ];
-const SAFE: [&str; 14] = [
+const SAFE: [&str; 20] = [
+    "arbiter",
+    "xco",
+    "tdma",
+    "fastpass",
+    "hedera",
+    "hybrid",
+    "schemes",
     "bench",
     "bump",
     "circuits",
@@ -37,7 +44,6 @@ const SAFE: [&str; 14] = [
     "net",
     "report",
     "reproduce",
-    "ring",
     "scenario",
     "sim",
     "tables",

@@ -84,24 +84,10 @@ pub fn nearest<'a>(given: &str, choices: impl Iterator<Item = &'a str>) -> Optio
     (distance <= most).then_some(choice)
 }
 
-/// Least number of letters to insert, delete, replace or swap with their neighbour to get from `a` to
-/// `b`.
+/// The least number of letters to insert, delete, replace or swap with their neighbour to get from `a` to
+/// `b` (optimal string alignment).
 fn edits(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before = vec![0; b.len() + 1];
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = replaced.min(above[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before[j - 2] + 1);
-            }
-        }
-        before = std::mem::replace(&mut above, row);
-    }
-    above[b.len()]
+    strsim::osa_distance(a, b)
 }
 
 #[cfg(test)]

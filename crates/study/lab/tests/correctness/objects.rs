@@ -209,7 +209,7 @@ fn what_is_wrong_with_a_file_is_said_at_its_key() {
     let sound = code([0xb7, 0, 0, 0, 0, 0, 0, 0]);
     let table: [(&str, Vec<u8>, &str, &str); 6] = [
         ("none", vec![], "no.o", "`file` cannot be read: "),
-        ("text", b"int main".to_vec(), "own.o", "no eBPF object file"),
+        ("text", b"int main".to_vec(), "own.o", "not an eBPF object file"),
         ("cut", wrap(&sound, SECTION)[..90].to_vec(), "own.o", "the object file is damaged"),
         ("section", wrap(&sound, "slotline_bumb"), "own.o", "no section `slotline_bump`"),
         ("helper", wrap(&helper, SECTION), "own.o", "instruction 0: it calls helper 14 of Linux"),

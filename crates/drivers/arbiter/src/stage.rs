@@ -1,51 +1,52 @@
-//! What a stage is, and threads that run stages.
+//! The interface of a stage, and the loop of a thread that runs stages.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// What a stage did.
+/// The result of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing: it waits for others.
+    /// The stage did nothing: it waits for other stages.
     Idle,
-    /// Something; ask again.
-    Moved,
-    /// The last thing.
+    /// The stage did something and must be called again.
+    Progress,
+    /// The stage has ended.
     Done,
 }
 
 impl Step {
-    pub(super) fn moved(moved: bool) -> Step {
-        if moved { Step::Moved } else { Step::Idle }
+    pub(super) fn progress(moved: bool) -> Step {
+        if moved { Step::Progress } else { Step::Idle }
     }
 }
 
-/// A part of the pipeline: does what it can without waiting. What it does depends on the messages
-/// that it gets and on their order from each sender, never on when they come. Dropped, its rings end.
+/// A part of the pipeline. A step does all that is possible without blocking. Its result depends on the
+/// messages and on their order from each sender, never on the time at which they arrive. To drop a stage
+/// closes its channels.
 pub(super) trait Stage: Send {
     fn step(&mut self) -> Step;
-    /// Slots that were asked for and not granted when it was done.
+    /// Slots that were requested and not granted before the stage ended.
     fn waiting(&self) -> u64 {
         0
     }
 }
 
-/// What a thread has done.
+/// The result of a thread.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Worked {
+pub(super) struct Work {
     pub(super) waiting: u64,
-    /// CPU time, but for that in which no stage could do anything.
+    /// CPU time without the time in which no stage could proceed.
     pub(super) busy: Duration,
 }
 
-/// Passes without anything to do before a thread lets others have the core, and before it sleeps.
+/// The number of passes without progress before a thread yields the core, and before it sleeps.
 const SPINS: u32 = 300;
 const YIELDS: u32 = 10_000;
 const NAP: Duration = Duration::from_micros(50);
 
-/// Runs stages in turn until all are done.
-pub(super) fn work(mut stages: Vec<Box<dyn Stage + '_>>) -> Worked {
-    let mut worked = Worked::default();
+/// Runs stages in turn until all have ended.
+pub(super) fn work(mut stages: Vec<Box<dyn Stage + '_>>) -> Work {
+    let mut result = Work::default();
     let began = thread_cpu();
     let (mut idle, mut idled, mut since) = (0, Duration::ZERO, began);
     while !stages.is_empty() {
@@ -54,7 +55,7 @@ pub(super) fn work(mut stages: Vec<Box<dyn Stage + '_>>) -> Worked {
         stages.retain_mut(|stage| {
             let step = stage.step();
             moved |= step != Step::Idle;
-            worked.waiting += if step == Step::Done { stage.waiting() } else { 0 };
+            result.waiting += if step == Step::Done { stage.waiting() } else { 0 };
             step != Step::Done
         });
         if moved {
@@ -66,8 +67,8 @@ pub(super) fn work(mut stages: Vec<Box<dyn Stage + '_>>) -> Worked {
             pause(idle);
         }
     }
-    worked.busy = thread_cpu() - began - idled;
-    worked
+    result.busy = thread_cpu() - began - idled;
+    result
 }
 
 fn pause(idle: u32) {

@@ -1,19 +1,21 @@
+use super::run::run_with;
 use super::*;
 use proptest::prelude::*;
-use slotline_fastpass::{Ways, by_slot};
+use slotline_fastpass::{Choice, DemandError, PathError, PathSelector, Policy};
+use slotline_fastpass::{Ways as Partitions, by_slot};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HOSTS: u16 = 4;
 const PATHS: u16 = 4;
 
-/// Hands a list in, round by round, and keeps what it is given.
+/// A port that supplies a list, round by round, and records the permits.
 #[derive(Clone, Default)]
 struct Listed {
     rounds: Vec<Vec<Demand>>,
-    /// Refuses to be asked so often before each round.
+    /// The number of times that the port waits before each round.
     waits: u32,
     waited: u32,
-    /// Asks once more for one slot of every so-manieth permit, so that demand depends on permits.
+    /// Requests another slot for every `echo`-th permit, so that demand depends on permits.
     echo: Option<usize>,
     echoes: Vec<Demand>,
     batches: Vec<Vec<u64>>,
@@ -44,21 +46,21 @@ impl Port for Listed {
     }
 }
 
-fn setup(endpoints: u16, ways: usize, threads: usize, ports: u16) -> Setup {
+fn setup(endpoints: u16, partitions: usize, threads: usize, ports: u16) -> Setup {
     let racks = endpoints.div_ceil(HOSTS);
     Setup {
         policy: Policy::MaxMin { quantum: 1 },
         racks: (0..endpoints).map(|endpoint| endpoint / HOSTS).collect(),
         port_of: (0..endpoints).map(|endpoint| endpoint % ports).collect(),
         paths: PathSelector::new(racks, PATHS, HOSTS / PATHS).unwrap(),
-        ways,
-        selections: ways,
+        partitions,
+        selections: partitions,
         depth: 2,
         threads,
     }
 }
 
-/// Each port gets what its endpoints ask for.
+/// Each port has the demand of its endpoints.
 fn ports(count: u16, rounds: &[Vec<Demand>]) -> Vec<Listed> {
     let of = |port: u16| {
         let mine = |demands: &Vec<Demand>| {
@@ -69,15 +71,16 @@ fn ports(count: u16, rounds: &[Vec<Demand>]) -> Vec<Listed> {
     (0..count).map(of).collect()
 }
 
-/// The same, step by step, without stages or rings. Only where no packet stays without a path.
+/// The same allocation without stages or rings. It is valid if every packet gets a path.
 fn plain(setup: &Setup, ports: &[Listed], rounds: usize) -> Vec<Vec<Vec<u64>>> {
-    let mut ways = Ways::new(setup.ways, setup.racks.len(), setup.policy).unwrap();
+    let mut partitions =
+        Partitions::new(setup.partitions, setup.racks.len(), setup.policy).unwrap();
     let (mut selector, mut out) = (setup.paths.clone(), vec![Vec::new(); ports.len()]);
     for round in 0..rounds {
         for demand in ports.iter().flat_map(|port| &port.rounds[round]) {
-            ways.add_demand(demand.src, demand.dst, demand.slots).unwrap();
+            partitions.add_demand(demand.src, demand.dst, demand.slots).unwrap();
         }
-        for grants in ways.allocate_round() {
+        for grants in partitions.allocate_round() {
             let mut slots = std::array::from_fn(|_| Vec::new());
             by_slot(&grants, &mut slots);
             out.iter_mut().for_each(|port| port.push(Vec::new()));
@@ -97,8 +100,8 @@ fn plain(setup: &Setup, ports: &[Listed], rounds: usize) -> Vec<Vec<Vec<u64>>> {
     out
 }
 
-/// The naive checker: no source, destination or link twice in a slot; nothing that nobody asked for.
-/// Returns how many slots are left.
+/// A simple checker: no source, destination or link twice in a slot, and no slot without demand.
+/// Returns the number of slots that are not granted.
 fn check(ports: &[Listed], asked: &[Vec<Demand>]) -> u64 {
     let mut book: BTreeMap<(u16, u16), u64> = BTreeMap::new();
     for demand in asked.iter().flatten() {
@@ -124,8 +127,8 @@ fn check(ports: &[Listed], asked: &[Vec<Demand>]) -> u64 {
             }
             take("source", src, 0);
             take("destination", dst, 0);
-            let left = book.get_mut(&(src, dst)).expect("nobody asked for that");
-            *left = left.checked_sub(1).expect("more than was asked for");
+            let left = book.get_mut(&(src, dst)).expect("demand for this pair");
+            *left = left.checked_sub(1).expect("at most the requested slots");
         }
     }
     book.values().sum()
@@ -145,14 +148,14 @@ fn rounds() -> impl Strategy<Value = (u16, Vec<Vec<Demand>>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Any demand, any number of stages, threads and rounds under way, rings of any length: byte by byte
-    /// what a plain loop gives, and valid.
+    /// Any demand, any number of stages, threads and rounds in progress, and rings of any length give the
+    /// permits of a simple loop, byte by byte, and valid ones.
     #[test]
     fn any_number_of_threads_gives_the_same(
-        (n, demands) in rounds(), ways in 1usize..4, selections in 1usize..4, count in 1u16..4,
+        (n, demands) in rounds(), partitions in 1usize..4, selections in 1usize..4, count in 1u16..4,
         depth in 1u64..4, waits in 0u32..3, capacity in 1usize..200
     ) {
-        let mut setup = setup(n, ways, 1, count);
+        let mut setup = setup(n, partitions, 1, count);
         (setup.selections, setup.depth) = (selections, depth);
         let expected = plain(&setup, &ports(count, &demands), demands.len());
         for threads in [1, 2, 3, 20] {
@@ -164,17 +167,17 @@ proptest! {
             prop_assert_eq!(&got, &expected);
             prop_assert_eq!(check(&ports, &demands), report.waiting);
             prop_assert!(ports.iter().all(|port| port.refused.is_empty()));
-            prop_assert_eq!(report.busy.len(), threads.min(ways + selections + usize::from(count)));
+            prop_assert_eq!(report.busy.len(), threads.min(partitions + selections + usize::from(count)));
         }
     }
 
-    /// What is asked for depends on what was granted: the same all the same.
+    /// The result is the same even if demand depends on earlier permits.
     #[test]
-    fn ports_may_answer_to_permits(
-        (n, demands) in rounds(), ways in 1usize..4, depth in 1u64..4, every in 1usize..5
+    fn demand_may_depend_on_permits(
+        (n, demands) in rounds(), partitions in 1usize..4, depth in 1u64..4, every in 1usize..5
     ) {
         let results = [1, 2, 5].map(|threads| {
-            let mut setup = setup(n, ways, threads, 2);
+            let mut setup = setup(n, partitions, threads, 2);
             setup.depth = depth;
             let mut ports = ports(2, &demands);
             ports.iter_mut().for_each(|port| port.echo = Some(every));
@@ -186,9 +189,9 @@ proptest! {
     }
 }
 
-/// Two of four paths fail: what has no path is asked for again, until all of it has one.
+/// Two of four paths fail: packets without a path are requested again until all of them have one.
 #[test]
-fn packets_without_a_path_are_asked_for_again() {
+fn packets_without_a_path_are_requested_again() {
     let mut demands = vec![Vec::new(); 40];
     demands[0] = (0..16).map(|src| Demand { src, dst: (src + 4) % 16, slots: 100 }).collect();
     let batches = [1, 2].map(|threads| {
@@ -205,7 +208,7 @@ fn packets_without_a_path_are_asked_for_again() {
 }
 
 #[test]
-fn what_no_endpoint_may_ask_is_refused_and_the_rest_served() {
+fn invalid_demand_is_refused_and_the_rest_is_served() {
     let mut ports = ports(2, &[Vec::new()]);
     let demand = |src, dst| Demand { src, dst, slots: 3 };
     ports[0].rounds =
@@ -221,7 +224,7 @@ fn what_no_endpoint_may_ask_is_refused_and_the_rest_served() {
     assert_eq!(ports[0].batches[0].len(), 3);
 }
 
-/// More slots than 32 bits can count wait until they can be counted.
+/// Demand beyond what 32 bits can count waits until it can be counted.
 #[test]
 fn excessive_demand_is_not_lost() {
     let all = Demand { src: 0, dst: 1, slots: u32::MAX };
@@ -230,7 +233,7 @@ fn excessive_demand_is_not_lost() {
     assert_eq!(report.waiting, 3 * u64::from(u32::MAX) - 128);
 }
 
-/// A port that ends at once leaves the others to go on.
+/// The other ports continue after a port has ended.
 #[test]
 fn ports_may_end_at_different_times() {
     let demands = vec![vec![Demand { src: 1, dst: 2, slots: 7 }]; 20];
@@ -241,7 +244,7 @@ fn ports_may_end_at_different_times() {
     assert!(ports.iter().all(|port| port.batches.len() == 40));
 }
 
-/// Panics when it is given its third batch.
+/// A port that panics at its fourth batch.
 struct Broken;
 
 impl Port for Broken {
@@ -254,7 +257,7 @@ impl Port for Broken {
     fn refused(&mut self, _: Demand, _: Refusal) {}
 }
 
-/// Nobody waits for ever for a stage that is gone.
+/// No stage waits for ever for a stage that has panicked.
 #[test]
 fn a_panic_ends_all_threads() {
     for threads in [1, 2, 3, 6] {
@@ -265,17 +268,17 @@ fn a_panic_ends_all_threads() {
 }
 
 #[test]
-fn a_setup_without_sense_is_refused() {
+fn an_invalid_setup_is_refused() {
     let good = setup(8, 2, 2, 2);
     let refused = |change: fn(&mut Setup)| {
         let mut setup = good.clone();
         change(&mut setup);
         run(&setup, &mut ports(2, &[])).unwrap_err()
     };
-    assert_eq!(refused(|s| s.ways = 0), PipelineError::Nothing);
-    assert_eq!(refused(|s| s.selections = 0), PipelineError::Nothing);
-    assert_eq!(refused(|s| s.threads = 0), PipelineError::Nothing);
-    assert_eq!(refused(|s| s.depth = 0), PipelineError::Nothing);
+    assert_eq!(refused(|s| s.partitions = 0), PipelineError::Zero);
+    assert_eq!(refused(|s| s.selections = 0), PipelineError::Zero);
+    assert_eq!(refused(|s| s.threads = 0), PipelineError::Zero);
+    assert_eq!(refused(|s| s.depth = 0), PipelineError::Zero);
     let lengths = PipelineError::Endpoints { racks: 7, ports: 8 };
     assert_eq!(refused(|s| s.racks.truncate(7)), lengths);
     assert_eq!(refused(|s| s.port_of[3] = 2), PipelineError::Port { port: 2, ports: 2 });
@@ -286,5 +289,5 @@ fn a_setup_without_sense_is_refused() {
         refused(|s| s.policy = Policy::MaxMin { quantum: 65 }),
         PipelineError::Demand(quantum)
     );
-    assert_eq!(run::<Listed>(&good, &mut []).unwrap_err(), PipelineError::Nothing);
+    assert_eq!(run::<Listed>(&good, &mut []).unwrap_err(), PipelineError::Zero);
 }
