@@ -95,7 +95,7 @@ mod tests {
             size in 2_usize..9,
             cells in proptest::collection::vec(prop_oneof![Just(0), 0..1000], 64),
         ) {
-            let timing = CircuitTimingSpec::etalon(2_000_000_000).build().expect("good terms");
+            let timing = CircuitTimingSpec::etalon(2_000_000_000).build().expect("valid timing");
             let mut bvn = Bvn::new(size, timing);
             bvn.rest = cells[..size * size].to_vec();
             let total = bvn.stuffing.stuff(size, &mut bvn.rest);

@@ -266,7 +266,7 @@ mod tests {
             min_day: ms,
             ..CircuitTimingSpec::etalon(0)
         };
-        spec.build().expect("good terms")
+        spec.build().expect("valid timing")
     }
 
     fn demand(racks: usize, of: impl Fn(usize, usize) -> u64) -> Demand {
@@ -354,12 +354,12 @@ mod tests {
         let mut clos_direct = ClosDirect::new(cores, timing(), true);
         let skewed = |src: usize, dst: usize| if (src + 4) % 8 == dst { 180 } else { 2 };
         let demand = demand(8, skewed);
-        let wanted = clos_direct.link_budget().plan(&demand).direct;
+        let planned = clos_direct.link_budget().plan(&demand).direct;
         let links = links(cores, &plan(&mut clos_direct, &demand), true);
         for src in 0..8 {
             let dst = (src + 4) % 8;
-            assert_eq!(wanted[src * 8 + dst], 6, "all but what the core has at least");
-            assert_eq!(links[src * 10 + dst], 6, "no pinned link is in the way");
+            assert_eq!(planned[src * 8 + dst], 6, "all but the links that the core always has");
+            assert_eq!(links[src * 10 + dst], 6, "no pinned link blocks it");
             assert_eq!(links[src * 10..][..10].iter().sum::<usize>(), 8, "none is left dark");
         }
     }

@@ -55,7 +55,7 @@ impl LinkCounts {
     /// The racks for which `other` has fewer direct links than these.
     pub fn racks_short_of(&self, other: &LinkCounts) -> Vec<usize> {
         let both = self.direct.iter().zip(&other.direct).enumerate();
-        let pairs = both.filter(|(_, (wanted, factor))| factor < wanted).map(|(at, _)| at);
+        let pairs = both.filter(|(_, (needed, found))| found < needed).map(|(at, _)| at);
         let mut racks: Vec<usize> =
             pairs.flat_map(|at| [at / self.racks, at % self.racks]).collect();
         racks.sort_unstable();
@@ -75,8 +75,8 @@ impl LinkCounts {
             0 => core(0, at / self.racks).max(core(1, at % self.racks)),
             links => bytes / links as f64,
         };
-        let wanted = pairs().filter(|(_, bytes)| *bytes > 0.0);
-        wanted.fold(LinkLoad { max: 0.0, weighted: 0.0 }, |sum, (at, bytes)| {
+        let demands = pairs().filter(|(_, bytes)| *bytes > 0.0);
+        demands.fold(LinkLoad { max: 0.0, weighted: 0.0 }, |sum, (at, bytes)| {
             let load = load(at, bytes);
             LinkLoad { max: sum.max.max(load), weighted: sum.weighted + load * bytes }
         })
@@ -128,18 +128,18 @@ impl LinkBudget {
         while high - low > low / 256 {
             let middle = low + (high - low) / 2;
             match Allocation::within(self, demand, middle) {
-                Some(shares) => (best, high) = (shares, middle),
+                Some(allocation) => (best, high) = (allocation, middle),
                 None => low = middle + 1,
             }
         }
-        let loose = (high.saturating_mul(SLACK.0) / SLACK.1).max(high);
-        Allocation::within(self, demand, loose).unwrap_or(best).share_remaining()
+        let relaxed = (high.saturating_mul(SLACK.0) / SLACK.1).max(high);
+        Allocation::within(self, demand, relaxed).unwrap_or(best).share_remaining()
     }
 }
 
 /// An allocation under construction.
 struct Allocation<'a> {
-    room: &'a LinkBudget,
+    budget: &'a LinkBudget,
     demand: &'a Demand,
     links: LinkCounts,
     /// The direct links in use by side (0: sending, 1: receiving) and rack, and the bytes that use the core.
@@ -149,9 +149,9 @@ struct Allocation<'a> {
 
 impl<'a> Allocation<'a> {
     /// The allocation in which all traffic uses the core.
-    fn by_core(room: &'a LinkBudget, demand: &'a Demand) -> Allocation<'a> {
+    fn by_core(budget: &'a LinkBudget, demand: &'a Demand) -> Allocation<'a> {
         let racks = demand.racks();
-        let core: Vec<usize> = (0..racks).map(|rack| room.core(rack)).collect();
+        let core: Vec<usize> = (0..racks).map(|rack| budget.core(rack)).collect();
         let sums = [
             (0..racks).map(|rack| demand.row_sum(rack)).collect(),
             (0..racks).map(|rack| demand.column_sum(rack)).collect(),
@@ -159,26 +159,26 @@ impl<'a> Allocation<'a> {
         let used = [vec![0; racks], vec![0; racks]];
         let links =
             LinkCounts { racks, direct: vec![0; racks * racks], core: [core.clone(), core] };
-        Allocation { room, demand, links, used, by_core: sums }
+        Allocation { budget, demand, links, used, by_core: sums }
     }
     /// An allocation in which no link carries more than `most` bytes, if one is found. All pairs begin with
     /// direct links. If a rack has too few uplinks, the pairs with the least load per direct link change to
     /// the core.
-    fn within(room: &'a LinkBudget, demand: &'a Demand, most: u64) -> Option<Allocation<'a>> {
-        let mut shares = Allocation::by_core(room, demand);
+    fn within(budget: &'a LinkBudget, demand: &'a Demand, most: u64) -> Option<Allocation<'a>> {
+        let mut allocation = Allocation::by_core(budget, demand);
         let racks = demand.racks();
-        shares.by_core.iter_mut().for_each(|bytes| bytes.fill(0));
+        allocation.by_core.iter_mut().for_each(|bytes| bytes.fill(0));
         let cells = demand.cells();
         let mut pairs: Vec<usize> = (0..racks * racks).filter(|&at| cells[at] > 0).collect();
         for &at in &pairs {
             let links = cells[at].div_ceil(most) as usize;
-            shares.links.direct[at] = links;
-            shares.used[0][at / racks] += links;
-            shares.used[1][at % racks] += links;
+            allocation.links.direct[at] = links;
+            allocation.used[0][at / racks] += links;
+            allocation.used[1][at % racks] += links;
         }
-        let direct = shares.links.direct.clone();
+        let direct = allocation.links.direct.clone();
         let weigh = |at: usize, by: usize| {
-            let factor = if room.existing[at] > 0 { EXISTING_WEIGHT } else { (1, 1) };
+            let factor = if budget.existing[at] > 0 { EXISTING_WEIGHT } else { (1, 1) };
             u128::from(cells[at]) * direct[by] as u128 * factor.0 / factor.1
         };
         // Equal pairs are sorted by distance, so that they are spread over the racks.
@@ -191,25 +191,25 @@ impl<'a> Allocation<'a> {
             let mut moved = true;
             while moved {
                 let existing = pairs.len();
-                pairs.retain(|&at| !shares.leave_to_core(at, most, both));
+                pairs.retain(|&at| !allocation.leave_to_core(at, most, both));
                 moved = pairs.len() < existing;
             }
         }
-        shares.count_core(most);
-        let fits = |side: usize, rack: usize| shares.excess(side, rack, 0, 0, most) == 0;
-        (0..racks).all(|rack| fits(0, rack) && fits(1, rack)).then_some(shares)
+        allocation.count_core(most);
+        let fits = |side: usize, rack: usize| allocation.excess(side, rack, 0, 0, most) == 0;
+        (0..racks).all(|rack| fits(0, rack) && fits(1, rack)).then_some(allocation)
     }
     /// The links to the core that a rack needs if it sends `more` bytes there.
     fn core_links_needed(&self, side: usize, rack: usize, more: u64, most: u64) -> usize {
         let links = self.by_core[side][rack].saturating_add(more).div_ceil(most) as usize;
-        links.max(1).next_multiple_of(self.room.cores.max(1)) * usize::from(self.room.cores > 0)
+        links.max(1).next_multiple_of(self.budget.cores.max(1)) * usize::from(self.budget.cores > 0)
     }
     /// The number of uplinks that a rack lacks if it has `less` direct links and sends `more` bytes to the
     /// core.
     fn excess(&self, side: usize, rack: usize, less: usize, more: u64, most: u64) -> usize {
         let weighted =
             self.used[side][rack] - less + self.core_links_needed(side, rack, more, most);
-        weighted.saturating_sub(self.room.uplinks[rack])
+        links.saturating_sub(self.budget.uplinks[rack])
     }
     /// Moves a pair to the core if the core has room and if that helps the ends that lack uplinks: both ends,
     /// or at least one. Returns whether the pair moved.
@@ -222,7 +222,7 @@ impl<'a> Allocation<'a> {
         };
         let helped = if both { helps(0) && helps(1) } else { helps(0) || helps(1) };
         let has_room = |side: usize| {
-            self.core_links_needed(side, ends[side], bytes, most) <= self.room.core(ends[side])
+            self.core_links_needed(side, ends[side], bytes, most) <= self.budget.core(ends[side])
         };
         if !helped || !has_room(0) || !has_room(1) {
             return false;
@@ -239,7 +239,7 @@ impl<'a> Allocation<'a> {
         for side in 0..2 {
             for rack in 0..self.demand.racks() {
                 self.links.core[side][rack] =
-                    self.core_links_needed(side, rack, 0, most).min(self.room.core(rack));
+                    self.core_links_needed(side, rack, 0, most).min(self.budget.core(rack));
             }
         }
     }
@@ -248,19 +248,19 @@ impl<'a> Allocation<'a> {
         let racks = self.demand.racks();
         let spare = |side: usize, rack: usize| {
             let used = self.used[side][rack] + self.links.core[side][rack];
-            self.room.uplinks[rack].saturating_sub(used)
+            self.budget.uplinks[rack].saturating_sub(used)
         };
         let mut spare = [0, 1].map(|side| (0..racks).map(|at| spare(side, at)).collect::<Vec<_>>());
         let load =
             |bytes: u64, links: usize| (u128::from(bytes) << 21) / (2 * links).max(1) as u128;
         let pair = |at: usize, links: usize| {
-            let factor = if links < self.room.existing[at] { EXISTING_WEIGHT } else { (1, 1) };
+            let factor = if links < self.budget.existing[at] { EXISTING_WEIGHT } else { (1, 1) };
             load(self.demand.cells()[at], links) * factor.0 / factor.1
         };
         // The heap has pairs, and after them racks by side.
         let mut heap = BinaryHeap::new();
         let pairs = (0..racks * racks).filter(|&at| self.demand.cells()[at] > 0);
-        for at in pairs.filter(|&at| self.links.direct[at] > 0 || self.room.cores == 0) {
+        for at in pairs.filter(|&at| self.links.direct[at] > 0 || self.budget.cores == 0) {
             heap.push((pair(at, self.links.direct[at]), Reverse(at)));
         }
         for (side, rack) in (0..2).flat_map(|side| (0..racks).map(move |rack| (side, rack))) {
@@ -274,8 +274,8 @@ impl<'a> Allocation<'a> {
             let again = if let Some(at) = at.checked_sub(racks * racks) {
                 let (side, rack) = (at / racks, at % racks);
                 let links = &mut self.links.core[side][rack];
-                let more = self.room.cores;
-                (spare[side][rack] >= more && *links + more <= self.room.core(rack)).then(|| {
+                let more = self.budget.cores;
+                (spare[side][rack] >= more && *links + more <= self.budget.core(rack)).then(|| {
                     spare[side][rack] -= more;
                     *links += more;
                     load(self.by_core[side][rack], *links)

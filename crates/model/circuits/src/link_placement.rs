@@ -117,9 +117,9 @@ impl Placer {
             }
         }
         for (src, dst) in pairs(racks) {
-            let wanted = 0..self.links.direct[src * racks + dst];
+            let missing = 0..self.links.direct[src * racks + dst];
             // A pinned circuit may leave no room for the link.
-            wanted.for_each(|_| _ = self.panels.add_circuit(src, dst));
+            missing.for_each(|_| _ = self.panels.add_circuit(src, dst));
         }
         for (side, rack) in sides() {
             while self.links.core[side][rack] > 0 && self.add_core_link(side, rack, 0..cores) {}

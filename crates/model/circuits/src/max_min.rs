@@ -12,7 +12,7 @@ pub(crate) struct MaxMinFair {
     /// The overloaded lines that are not full yet.
     open: Vec<usize>,
     /// The demands of the current line's open cells.
-    wanted: Vec<u64>,
+    demands: Vec<u64>,
 }
 
 /// A row or column. Rows come first, then columns.
@@ -63,15 +63,15 @@ impl MaxMinFair {
     fn level(&mut self, line: usize, size: usize, cells: &[u64], budget: u64) -> u64 {
         let lines = &self.lines;
         let open = cells_of(line, size).filter(|&(_, across)| !lines[across].full);
-        self.wanted.clear();
-        self.wanted.extend(open.map(|(cell, _)| cells[cell]));
+        self.demands.clear();
+        self.demands.extend(open.map(|(cell, _)| cells[cell]));
         let rest = budget.saturating_sub(self.lines[line].used);
         let mut level = 0;
         loop {
             let (mut small, mut large) = (0_u64, 0);
-            for &wanted in &self.wanted {
-                if wanted <= level {
-                    small += wanted;
+            for &demand in &self.demands {
+                if demand <= level {
+                    small += demand;
                 } else {
                     large += 1;
                 }

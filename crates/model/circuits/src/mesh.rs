@@ -189,10 +189,10 @@ impl JointScheduler for Mesh {
             self.circuits[usize::from(src) * self.racks + usize::from(dst)] += 1;
         }
         let (base, switches) = (self.base.len(), self.current.len());
-        let mut wanted = demand.clone();
+        let mut restricted = demand.clone();
         let mut one = |at: usize| {
-            restrict(demand, |rack| works(base + at, rack), &mut wanted);
-            self.next_matching(&wanted, most)
+            restrict(demand, |rack| works(base + at, rack), &mut restricted);
+            self.next_matching(&restricted, most)
         };
         let matchings = (0..switches).map(&mut one).collect();
         let before = self.current.clone();
@@ -246,7 +246,7 @@ mod tests {
             min_day: ms,
             ..CircuitTimingSpec::etalon(0)
         };
-        spec.build().expect("good terms")
+        spec.build().expect("valid timing")
     }
 
     fn mesh(racks: usize, more: usize) -> Mesh {
@@ -307,8 +307,8 @@ mod tests {
         (1..4).for_each(|dst| demand.set(0, dst, 100));
         let mut weeks = vec![Week::default(); 5];
         mesh.weeks(&demand, &|switch, rack| switch != 2 || rack != 0, &mut weeks);
-        let kept = rotation(4, 3);
-        assert_eq!(mesh.current[0][0], kept[0], "as it was, as nothing wants it elsewhere");
+        let initial = rotation(4, 3);
+        assert_eq!(mesh.current[0][0], initial[0], "it stays, as no other circuit needs its ends");
     }
 
     proptest! {

@@ -108,13 +108,13 @@ impl Panels {
         let free = |side: &[u16], end: usize| -> Vec<usize> {
             (0..self.panels).filter(|panel| side[panel * self.ends + end] == FREE).collect()
         };
-        let (sends, hears) = (free(&self.destinations, src), free(&self.sources, dst));
-        if let Some(&panel) = sends.iter().find(|panel| hears.contains(panel)) {
+        let (at_source, at_destination) = (free(&self.destinations, src), free(&self.sources, dst));
+        if let Some(&panel) = at_source.iter().find(|panel| at_destination.contains(panel)) {
             self.connect(panel, src, dst);
             return Some(panel);
         }
-        for &a in &sends {
-            for &b in &hears {
+        for &a in &at_source {
+            for &b in &at_destination {
                 if self.swap_along_path(a, b, dst) {
                     self.connect(a, src, dst);
                     return Some(a);
@@ -175,12 +175,12 @@ mod tests {
         /// König: if no end has more circuits than there are panels, every circuit finds a panel.
         #[test]
         fn all_circuits_find_a_place(
-            ends in 2usize..9, panels in 1usize..7, wanted in prop::collection::vec((0usize..9, 0usize..9), 0..80)
+            ends in 2usize..9, panels in 1usize..7, requests in prop::collection::vec((0usize..9, 0usize..9), 0..80)
         ) {
             let mut circuits = Panels::new(ends, panels);
             let (mut out, mut into) = (vec![0; ends], vec![0; ends]);
             let mut count = vec![0; ends * ends];
-            for (src, dst) in wanted {
+            for (src, dst) in requests {
                 let (src, dst) = (src % ends, dst % ends);
                 if src == dst || out[src] == panels || into[dst] == panels {
                     continue;

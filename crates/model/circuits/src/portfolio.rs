@@ -284,10 +284,10 @@ impl Portfolio {
         let short = self.cells.iter().all(|&cell| cell <= ticks.min_day);
         if short && pairs > racks * ticks.most_days() {
             self.plan_b_matching(racks);
-            self.keep_if_better("joint", demand, out);
+            self.keep_if_better("b-matching", demand, out);
         } else {
             self.plan_rolling_greedy(racks, pairs);
-            self.keep_if_better("rolled", demand, out);
+            self.keep_if_better("rolling greedy", demand, out);
         }
     }
     /// Tries the fast schedulers, improves the best plan, and then tries those that take longer.
@@ -322,7 +322,7 @@ impl Portfolio {
                 }
                 self.plan_greedily();
                 self.keep_if_better(
-                    if beside { "greedy beside packets" } else { "greedy" },
+                    if beside { "greedy with packets" } else { "greedy" },
                     demand,
                     out,
                 );

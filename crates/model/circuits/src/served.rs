@@ -84,7 +84,7 @@ mod tests {
     fn timing() -> CircuitTiming {
         let (circuit, packet) = (8_000_000_000_000, 4_000_000_000_000);
         let spec = CircuitTimingSpec { week: 100, night: 10, min_day: 20, circuit, packet };
-        spec.build().expect("good terms")
+        spec.build().expect("valid timing")
     }
 
     #[test]

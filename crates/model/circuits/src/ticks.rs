@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn demand_is_the_time_it_takes() {
-        let timing = CircuitTimingSpec::etalon(2_000_000_000).build().expect("good terms");
+        let timing = CircuitTimingSpec::etalon(2_000_000_000).build().expect("valid timing");
         let ticks = TickTiming::new(&timing);
         assert_eq!((ticks.tick, ticks.week, ticks.night), (50, 40_000_000, 400_000));
         // A byte takes 100 ps, which is two ticks.
@@ -88,7 +88,7 @@ mod tests {
     fn any_terms_have_a_day() {
         for (week, night, min_day) in [(3, 1, 2), (134_217_729, 1, 134_217_728), (1 << 50, 7, 9)] {
             let timing = CircuitTimingSpec { week, night, min_day, circuit: 3, packet: 0 };
-            let ticks = TickTiming::new(&timing.build().expect("good terms"));
+            let ticks = TickTiming::new(&timing.build().expect("valid timing"));
             assert!(ticks.min_day > 0 && ticks.min_day + ticks.night <= ticks.week);
         }
     }

@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn it_is_never_below_what_is_served_and_seldom_far_above() {
         for racks in [5, 16, 33] {
-            let timing = CircuitTimingSpec::etalon(2_000_000_000).build().expect("good terms");
+            let timing = CircuitTimingSpec::etalon(2_000_000_000).build().expect("valid timing");
             let ticks = TickTiming::new(&timing);
             let packets = i64::from(ticks.week) / 8;
             let (mut cells, mut upper_bound) = (Vec::new(), UpperBound::default());

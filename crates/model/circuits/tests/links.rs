@@ -1,4 +1,4 @@
-//! LinkCounts of pods by demand: the same hardware wired as a Clos, as a mesh, and as a mix of both.
+//! Links of pods by demand: the same hardware wired as a Clos network, as a mesh, and by [`ClosDirect`].
 
 use slotline_circuits::{
     CircuitTiming, CircuitTimingSpec, ClosDirect, Demand, DemandPattern, JointScheduler, Mesh,
@@ -13,30 +13,31 @@ fn timing() -> CircuitTiming {
         min_day: ms,
         ..CircuitTimingSpec::etalon(0)
     };
-    spec.build().expect("good terms")
+    spec.build().expect("valid timing")
 }
 
-/// The day's links of weeks: by panel and end, where they lead.
+/// The links during the day: source and destination by panel.
 fn day(weeks: &[Week]) -> Vec<Vec<(usize, usize)>> {
     let last = |week: &Week| week.slices().next_back().expect("a day").circuits.pairs().collect();
     weeks.iter().map(last).collect()
 }
 
-/// Where packets of a rack may go first: by direct links; else to core switches with a link to the destination; else,
-/// to racks with one. LinkCounts as panel and source, with the seat they lead to.
-fn ways(
+/// The first links that packets of a rack may take: direct links; otherwise links to core switches that have
+/// a link to the destination; otherwise links to racks that have one. A link is its panel, its source and the
+/// node that it leads to.
+fn first_links(
     cores: &PanelLayout,
     day: &[Vec<(usize, usize)>],
     src: usize,
     dst: usize,
 ) -> Vec<(usize, usize, usize)> {
-    let from = |seat: usize| {
+    let from = |node: usize| {
         let all = day
             .iter()
             .enumerate()
             .flat_map(|(panel, links)| links.iter().map(move |l| (panel, *l)));
-        let all = all.filter(move |(_, (from, _))| seat_of(cores, *from) == seat);
-        all.map(|(panel, (from, to))| (panel, from, seat_of(cores, to)))
+        let all = all.filter(move |(_, (from, _))| node_of(cores, *from) == node);
+        all.map(|(panel, (from, to))| (panel, from, node_of(cores, to)))
     };
     let direct = |by: usize| from(by).filter(move |link| link.2 == dst);
     let by = |is_core: bool| {
@@ -47,17 +48,18 @@ fn ways(
     kinds.into_iter().find(|kind: &Vec<_>| !kind.is_empty()).unwrap_or_default()
 }
 
-fn seat_of(cores: &PanelLayout, end: usize) -> usize {
+fn node_of(cores: &PanelLayout, end: usize) -> usize {
     if end < cores.racks { end } else { cores.racks + (end - cores.racks) / cores.slots }
 }
 
-/// What the fullest link carries, where packets are sprayed over the ways there are; none where a pair has no way.
-fn fullest(cores: &PanelLayout, weeks: &[Week], demand: &Demand) -> Option<f64> {
+/// The maximum load of a link if packets are spread evenly over their first links, or `None` if a pair is not
+/// connected.
+fn max_load(cores: &PanelLayout, weeks: &[Week], demand: &Demand) -> Option<f64> {
     let (day, ends) = (day(weeks), cores.ends());
     let mut loads = vec![0.0; ends * cores.panels];
     let pairs = (0..cores.racks).flat_map(|src| (0..cores.racks).map(move |dst| (src, dst)));
     for (src, dst) in pairs.filter(|&(src, dst)| demand.get(src, dst) > 0) {
-        let first = ways(cores, &day, src, dst);
+        let first = first_links(cores, &day, src, dst);
         if first.is_empty() {
             return None;
         }
@@ -65,7 +67,7 @@ fn fullest(cores: &PanelLayout, weeks: &[Week], demand: &Demand) -> Option<f64> 
         for (panel, from, to) in first {
             loads[panel * ends + from] += share;
             if to != dst {
-                let second = ways(cores, &day, to, dst);
+                let second = first_links(cores, &day, to, dst);
                 let share = share / second.len() as f64;
                 second.iter().for_each(|(panel, from, _)| loads[panel * ends + from] += share);
             }
@@ -87,20 +89,20 @@ fn planned(
     weeks
 }
 
-/// Fabrics whose core has ports for half of the uplinks, for all, and for a quarter.
+/// Fabrics whose core has ports for half of the uplinks, for all of them, and for a quarter.
 const FABRICS: [PanelLayout; 3] = [
     PanelLayout { racks: 8, cores: 2, slots: 2, panels: 8 },
     PanelLayout { racks: 8, cores: 2, slots: 4, panels: 8 },
     PanelLayout { racks: 16, cores: 2, slots: 2, panels: 16 },
 ];
-/// Three of a rack's links are to the core here, always: a mesh has more direct ones.
-const DEARER: PanelLayout = PanelLayout { racks: 8, cores: 3, slots: 1, panels: 16 };
-/// The links of a lone core switch never move, and are in the way of direct ones.
-const ALONE: PanelLayout = PanelLayout { racks: 4, cores: 1, slots: 1, panels: 8 };
+/// Three links of each rack always go to the core here. A mesh has more direct links.
+const LARGE_CORE: PanelLayout = PanelLayout { racks: 8, cores: 3, slots: 1, panels: 16 };
+/// The links of a single core switch never move and can block direct links.
+const SINGLE_CORE: PanelLayout = PanelLayout { racks: 4, cores: 1, slots: 1, panels: 8 };
 
-/// How full the fullest link is in a Clos, in a mesh, and in a mix after so many weeks.
+/// The maximum load in a Clos network, in a mesh, and with [`ClosDirect`] after a number of weeks.
 fn race(cores: PanelLayout, demand: &Demand, weeks: usize) -> [f64; 3] {
-    let full = |weeks: &[Week]| fullest(&cores, weeks, demand).expect("all are reached");
+    let full = |weeks: &[Week]| max_load(&cores, weeks, demand).expect("all are reached");
     let mut mesh = Mesh::new(cores.racks, cores.panels, timing(), true).expect("panels enough");
     let mut clos_direct = ClosDirect::new(cores, timing(), true);
     [
@@ -119,7 +121,7 @@ fn demands(cores: PanelLayout) -> impl Iterator<Item = (String, Demand)> {
     })
 }
 
-/// A twentieth is what a rewiring has to be worth.
+/// A twentieth is the tolerance below which no link moves.
 #[test]
 fn clos_direct_is_as_good_as_the_better_of_clos_and_mesh() {
     for (cores, weeks) in FABRICS.into_iter().flat_map(|cores| [1, 2].map(|n| (cores, n))) {
@@ -131,21 +133,21 @@ fn clos_direct_is_as_good_as_the_better_of_clos_and_mesh() {
             );
         }
     }
-    for (name, demand) in demands(DEARER) {
-        let [clos, mesh, clos_direct] = race(DEARER, &demand, 1);
+    for (name, demand) in demands(LARGE_CORE) {
+        let [clos, mesh, clos_direct] = race(LARGE_CORE, &demand, 1);
         let best = clos.min(mesh * 16.0 / 13.0);
         assert!(
             clos_direct <= best * 1.05,
             "{name}: clos {clos} mesh {mesh} clos-direct {clos_direct}"
         );
     }
-    for (name, demand) in demands(ALONE) {
-        let [clos, _, clos_direct] = race(ALONE, &demand, 1);
+    for (name, demand) in demands(SINGLE_CORE) {
+        let [clos, _, clos_direct] = race(SINGLE_CORE, &demand, 1);
         assert!(clos_direct <= clos * 1.05, "{name}: clos {clos} clos-direct {clos_direct}");
     }
 }
 
-/// Whatever was there before.
+/// The result does not depend on the wiring before.
 #[test]
 fn clos_direct_follows_demand_that_changes() {
     let cores = FABRICS[0];
@@ -153,7 +155,7 @@ fn clos_direct_follows_demand_that_changes() {
     for (name, demand) in demands(cores) {
         let [clos, mesh, _] = race(cores, &demand, 1);
         let weeks = planned(&mut clos_direct, cores.panels, &demand, 1);
-        let clos_direct = fullest(&cores, &weeks, &demand).expect("all are reached");
+        let clos_direct = max_load(&cores, &weeks, &demand).expect("all are reached");
         assert!(
             clos_direct <= clos.min(mesh) * 1.05,
             "{name}: clos {clos} mesh {mesh} clos-direct {clos_direct}"
@@ -161,7 +163,7 @@ fn clos_direct_follows_demand_that_changes() {
     }
 }
 
-/// What is there stays where demand hardly changes: nothing is dark for it.
+/// If demand hardly changes, no circuit moves and none is dark.
 #[test]
 fn clos_direct_moves_nothing_for_little() {
     let cores = FABRICS[0];

@@ -1,14 +1,15 @@
-//! Solstice beside the one of Etalon's emulator, in C (`lib/sols.c` of its Click), on the same matrices.
+//! Solstice compared with the C program of Etalon's emulator (`lib/sols.c` of its Click) on the same
+//! matrices.
 
 use slotline_circuits::{
     CircuitTimingSpec, DemandPattern, Scheduler, Solstice, SolsticeSpec, Week, served,
 };
 
-/// Four large demands per rack.
+/// Four large demands of each rack.
 const FEW: DemandPattern = DemandPattern::Sparse { large: 4 };
 
-/// Kinds of demand with racks, weeks of 200 us for each other rack, and the share of demand in percent that circuits
-/// alone serve by the C program, as measured beside this one.
+/// Demand patterns with the number of racks, for weeks of 200 us per other rack, and the share of demand in
+/// percent that circuits serve by the C program, measured on the same matrices.
 const ETALON: [(DemandPattern, usize, f64); 6] = [
     (DemandPattern::Ring, 8, 98.57),
     (FEW, 64, 89.41),
@@ -18,7 +19,7 @@ const ETALON: [(DemandPattern, usize, f64); 6] = [
     (DemandPattern::AllToAll, 256, 90.00),
 ];
 
-/// As much as the C, but for 0.12 points with four large demands in each of 64 racks.
+/// It serves as much as the C program, but 0.12 points less for four large demands in each of 64 racks.
 #[test]
 fn solstice_serves_what_etalons_does() {
     for (class, racks, theirs) in ETALON {

@@ -1,4 +1,4 @@
-//! What is known to be right of every scheduler, on all kinds of demand.
+//! Properties that hold for every scheduler and every demand pattern.
 
 use proptest::prelude::*;
 use slotline_circuits::{
@@ -17,7 +17,7 @@ fn solstice(racks: usize, timing: CircuitTiming) -> Solstice {
     Solstice::new(racks, timing, SolsticeSpec::default())
 }
 
-/// All that look at demand, and the rotation, which does not.
+/// All demand-aware schedulers, and the rotation.
 fn all(racks: usize, timing: CircuitTiming) -> Vec<(&'static str, Box<dyn Scheduler>)> {
     let held = |hold| MaxWeight::new(racks, timing, hold).expect("a good hold time");
     vec![
@@ -37,7 +37,7 @@ fn week(scheduler: &mut dyn Scheduler, demand: &Demand) -> (Week, Note) {
     (out, note)
 }
 
-/// What circuits and packets can carry at most.
+/// The largest demand that circuits and packets can carry.
 fn capacity(racks: usize, timing: &CircuitTiming) -> u64 {
     racks as u64 * (timing.circuit_bytes(timing.week()) + timing.packet_bytes(timing.week()))
 }
@@ -45,7 +45,7 @@ fn capacity(racks: usize, timing: &CircuitTiming) -> u64 {
 fn check_all(demand: &Demand, timing: &CircuitTiming) {
     let racks = demand.racks();
     for (name, mut scheduler) in all(racks, *timing) {
-        // Twice: memory of the week before must not be seen.
+        // The second week must not depend on the memory of the first.
         for _ in 0..2 {
             let (week, _) = week(&mut *scheduler, demand);
             assert_eq!(week.check(timing), Ok(()), "{name} {racks}");
@@ -73,10 +73,10 @@ proptest! {
             demand.set(at / racks, at % racks, bytes / racks as u64);
         }
         let spec = CircuitTimingSpec { week: min_day + night + more, night, min_day, circuit, packet };
-        check_all(&demand, &spec.build().expect("good terms"));
+        check_all(&demand, &spec.build().expect("valid timing"));
     }
 
-    /// The same demand gives the same week, whatever was planned before.
+    /// The same demand gives the same week, independent of earlier weeks.
     #[test]
     fn what_was_planned_before_is_forgotten(seeds in (any::<u64>(), any::<u64>()), racks in 4_usize..12) {
         let timing = etalon(2_000);
@@ -105,9 +105,9 @@ fn all_kinds_of_demand_make_whole_weeks() {
     }
 }
 
-/// Solstice as Etalon has it plans one useless day for 13 racks and more that all send to all others.
+/// Etalon's Solstice plans one useless day for 13 or more racks that all send to all others.
 #[test]
-fn solstice_has_no_cliff() {
+fn solstice_rotates_if_that_serves_more() {
     let timing = etalon(2_000);
     let bytes = timing.circuit_bytes(timing.week());
     for racks in 4..40 {
@@ -115,7 +115,7 @@ fn solstice_has_no_cliff() {
         let (week, note) = week(&mut solstice(racks, timing), &demand);
         assert_eq!(note == Note::Rotation, racks >= 13, "{racks} racks");
         let served = served(&week, &demand, &timing);
-        // Ten days of 180 us, of the 2,000 us that there are; a pair has no more than it can use.
+        // There are ten days of 180 us in 2,000 us, and a pair has no more than it can use.
         let day = 180.0_f64.min(2_000.0 / (racks as f64 - 1.0));
         let least = (10.0_f64.min(racks as f64 - 1.0) * day) / 2_000.0;
         let share = served.circuit as f64 / served.demand as f64;
@@ -123,9 +123,9 @@ fn solstice_has_no_cliff() {
     }
 }
 
-/// Where one rack has much for one other, stuffing makes days that serve nothing.
+/// If one rack has much for one other rack, stuffing makes days that serve nothing.
 #[test]
-fn nobody_serves_less_than_a_rotation_but_who_holds_circuits() {
+fn decompositions_serve_at_least_what_a_rotation_serves() {
     for racks in [8, 16, 64] {
         let timing = etalon((racks as u64 - 1) * 200);
         let bytes = timing.circuit_bytes(timing.week());
@@ -136,7 +136,7 @@ fn nobody_serves_less_than_a_rotation_but_who_holds_circuits() {
             for (name, mut scheduler) in all(racks, timing) {
                 if ["bvn", "solstice"].contains(&name) {
                     let here = circuit(&week(&mut *scheduler, &demand).0);
-                    // Ticks are rounded.
+                    // Times are rounded to ticks.
                     assert!(
                         here + here / 10_000 >= rotor,
                         "{name} {class} {racks}: {here} of {rotor}"
@@ -147,7 +147,8 @@ fn nobody_serves_less_than_a_rotation_but_who_holds_circuits() {
     }
 }
 
-/// The schedules that Etalon's authors name for perfect demand: one ring is one configuration, two rings are two.
+/// Etalon's authors name these schedules for perfect demand: one ring needs one configuration, two rings need
+/// two.
 #[test]
 fn rings_get_the_days_they_need() {
     let timing = etalon(2_000);
@@ -179,7 +180,7 @@ fn the_prefilter_leaves_small_demand_to_packets() {
     let spec = SolsticeSpec { prefilter: Some(5_000_000), ..SolsticeSpec::default() };
     let days = |spec| week(&mut Solstice::new(4, timing, spec), &demand).0.days().count();
     assert_eq!((days(spec), days(SolsticeSpec::default())), (1, 2));
-    // Without a large one nothing is small.
+    // Without a large demand no demand is small.
     let spec = SolsticeSpec { prefilter: Some(50_000_000), ..SolsticeSpec::default() };
     assert_eq!(days(spec), 2);
 }
@@ -198,7 +199,7 @@ fn inflation_makes_little_demand_worth_a_day() {
     assert_eq!((week.days().count(), note), (1, Note::Planned));
 }
 
-/// Eight racks want so little of each other that no day is worth it.
+/// Eight racks have so little demand for each other that no day is worth its night.
 #[test]
 fn where_solstice_finds_no_day_the_fallback_says_what_is_planned() {
     let timing = etalon(1_000);
@@ -224,7 +225,7 @@ fn where_solstice_finds_no_day_the_fallback_says_what_is_planned() {
     }
 }
 
-/// All partial permutations of a few racks, as destinations of sources.
+/// All partial permutations of a few racks, as the destination of each source.
 fn matchings(racks: usize) -> Vec<Vec<Option<usize>>> {
     let mut all: Vec<Vec<Option<usize>>> = vec![vec![]];
     for row in 0..racks {
@@ -239,7 +240,8 @@ fn matchings(racks: usize) -> Vec<Vec<Option<usize>>> {
     all
 }
 
-/// The most that any schedule of whole ticks serves: tries all days in an order in which none comes twice.
+/// The maximum that any schedule of whole ticks serves. It tries all days in an order in which none comes
+/// twice.
 fn best_possible(
     left: &mut Vec<u64>,
     week: u64,
@@ -267,8 +269,8 @@ fn best_possible(
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Theorem 1 of Eclipse: days that take the part `t` of the week serve `1 - exp(-t)` of the best, here with the
-    /// slack of 3 %.
+    /// Theorem 1 of Eclipse: days that take the fraction `t` of the week serve `1 - exp(-t)` of the optimum,
+    /// here with a slack of 3 %.
     #[test]
     fn eclipse_keeps_its_guarantee(
         racks in 2_usize..5,
@@ -279,9 +281,9 @@ proptest! {
         for (at, &bytes) in cells.iter().enumerate().take(racks * racks) {
             demand.set(at / racks, at % racks, bytes);
         }
-        // A byte is a tick of 1 ps.
+        // A byte takes a tick of 1 ps.
         let spec = CircuitTimingSpec { week: week_ticks, night, min_day: 1, circuit: 8_000_000_000_000, packet: 0 };
-        let timing = spec.build().expect("good terms");
+        let timing = spec.build().expect("valid timing");
         let (week, _) = week(&mut Eclipse::new(racks, timing), &demand);
         let full: Vec<_> = matchings(racks)
             .into_iter()
@@ -296,7 +298,7 @@ proptest! {
         let served = served(&week, &demand, &timing).circuit;
         prop_assert!(served <= best);
         prop_assert!(served as f64 >= share * best as f64, "{} of {}, at least {}", served, best, share);
-        // One day is the best there is for one day: no schedule serves more than so many times that.
+        // The first day is the best possible day, so that it serves something unless nothing can be served.
         prop_assert!(best == 0 || served > 0);
         let portfolio = self::week(&mut Portfolio::with_budget(racks, timing, 1_000 * US), &demand).0;
         let portfolio = slotline_circuits::served(&portfolio, &demand, &timing).circuit;
@@ -304,14 +306,14 @@ proptest! {
     }
 }
 
-/// Whether no circuit can be added; the others serve no more than one of these.
+/// Whether no circuit can be added. A configuration that is not maximal serves no more than one that is.
 fn maximal(day: &[Option<usize>], racks: usize) -> bool {
     let free = |src: usize| day[src].is_none();
     let open = |dst: usize| !day.contains(&Some(dst));
     !(0..racks).any(|src| free(src) && (0..racks).any(|dst| dst != src && open(dst)))
 }
 
-/// What ours serves, and what the best of all others does.
+/// The bytes that the portfolio serves, and those of the best other scheduler.
 fn race(class: DemandPattern, racks: usize, week_us: u64, seed: u64) -> (u64, u64, &'static str) {
     let timing = etalon(week_us);
     let bytes = timing.circuit_bytes(timing.week());
@@ -325,11 +327,12 @@ fn race(class: DemandPattern, racks: usize, week_us: u64, seed: u64) -> (u64, u6
     let others = all(racks, timing).into_iter().filter(|(name, _)| *name != "portfolio");
     let theirs = others.map(|(name, mut scheduler)| (total(&mut *scheduler), name)).max();
     let (theirs, name) = theirs.expect("there are others");
-    // Ticks and bytes are rounded, per day and circuit.
+    // Ticks and bytes are rounded per day and circuit.
     (ours + demand.total() / 100_000, theirs, name)
 }
 
-/// Ours is at least as good as every other on every kind of demand; up to 256 racks in `slotline bench circuits`.
+/// The portfolio serves at least what every other scheduler serves. `slotline bench circuits` compares up to
+/// 256 racks.
 #[test]
 fn portfolio_is_the_best() {
     for racks in [4, 8, 16, 32, 64] {
@@ -346,7 +349,7 @@ fn portfolio_is_the_best() {
     }
 }
 
-/// Also where it has time for little more than its first plan.
+/// The same holds if there is time for little more than the first plan.
 #[test]
 fn portfolio_is_the_best_of_many_racks_in_short_weeks() {
     let seeds =
@@ -361,10 +364,10 @@ fn portfolio_is_the_best_of_many_racks_in_short_weeks() {
     }
 }
 
-/// In a collective operation some racks are between two messages when they report. Solstice fills the matrix and so
-/// happens to connect them; ours remembers.
+/// In a collective operation some racks report while they are between two messages. Solstice connects them by
+/// chance, because it stuffs the matrix. The portfolio remembers their recent demand.
 #[test]
-fn who_pauses_keeps_a_circuit() {
+fn pausing_racks_keep_their_circuits() {
     let timing = etalon(2_000);
     let ring = DemandPattern::Ring.demand(8, 4_000_000, 1).expect("a ring");
     let mut paused = ring.clone();
@@ -378,7 +381,7 @@ fn who_pauses_keeps_a_circuit() {
     assert!(all(&fresh, &paused) && !all(&fresh, &ring));
     week(&mut portfolio, &ring);
     assert!(all(&week(&mut portfolio, &paused).0, &ring));
-    // What was long ago is forgotten.
+    // It forgets old demand.
     let other = DemandPattern::Permutation.demand(8, 4_000_000, 3).expect("a permutation");
     for _ in 0..200 {
         week(&mut portfolio, &other);
@@ -407,7 +410,7 @@ fn parallel_switches_share_the_work() {
         plan_all(&mut eclipse, &demand, &timing, |_, _| true, &mut memory, &mut weeks);
         let circuit = meter.served(&weeks, &demand, &timing).circuit;
         assert!(circuit > before || circuit == demand.total(), "{switches} switches");
-        // Bytes are rounded once per day, and once per pair.
+        // Bytes are rounded once per day and once per pair.
         assert!(memory.residual.total() - (demand.total() - circuit) < 1_000);
         before = circuit;
     }
@@ -451,7 +454,7 @@ fn as_many_bytes_as_64_bits_hold_are_no_panic() {
         packet: u64::MAX,
         ..CircuitTimingSpec::etalon(1 << 52)
     };
-    let timing = spec.build().expect("good terms");
+    let timing = spec.build().expect("valid timing");
     let demand = DemandPattern::AllToAll.demand(5, u64::MAX, 1).expect("a demand");
     for (name, mut scheduler) in all(5, timing) {
         let (week, _) = week(&mut *scheduler, &demand);
@@ -461,9 +464,9 @@ fn as_many_bytes_as_64_bits_hold_are_no_panic() {
 }
 
 #[test]
-fn bad_terms_are_refused() {
+fn invalid_timing_is_refused() {
     let good = CircuitTimingSpec::etalon(2_000 * US);
-    let error = |spec: CircuitTimingSpec| spec.build().expect_err("bad terms").to_string();
+    let error = |spec: CircuitTimingSpec| spec.build().expect_err("invalid timing").to_string();
     assert_eq!(
         error(CircuitTimingSpec { week: 199 * US, ..good }),
         "a week of 199000000 ps has no room for a day and a night: it needs at least 200000000 ps"
@@ -477,14 +480,14 @@ fn bad_terms_are_refused() {
         "the shortest day is 0 ps: it must be longer"
     );
     assert!(CircuitTimingSpec { packet: 0, night: 0, ..good }.build().is_ok());
-    let held = MaxWeight::new(8, good.build().expect("good terms"), Some(3_000 * US));
+    let held = MaxWeight::new(8, good.build().expect("valid timing"), Some(3_000 * US));
     let needed = 3_020 * US;
     assert_eq!(held.err(), Some(CircuitTimingError::Short { week: 2_000 * US, needed }));
 }
 
-/// Where there is no time for heaviest matchings of all pairs, those of the largest are as good.
+/// If there is no time for maximum-weight matchings of all pairs, those of the largest demands serve as much.
 #[test]
-fn many_racks_with_much_for_many() {
+fn portfolio_is_the_best_for_many_racks_with_dense_demand() {
     let (ours, theirs, name) = race(DemandPattern::Random, 128, 127 * 200, 1);
     assert!(ours >= theirs, "{ours}, {name} {theirs}");
 }
