@@ -207,8 +207,7 @@ impl<'a> Allocation<'a> {
     /// The number of uplinks that a rack lacks if it has `less` direct links and sends `more` bytes to the
     /// core.
     fn excess(&self, side: usize, rack: usize, less: usize, more: u64, most: u64) -> usize {
-        let weighted =
-            self.used[side][rack] - less + self.core_links_needed(side, rack, more, most);
+        let links = self.used[side][rack] - less + self.core_links_needed(side, rack, more, most);
         links.saturating_sub(self.budget.uplinks[rack])
     }
     /// Moves a pair to the core if the core has room and if that helps the ends that lack uplinks: both ends,
