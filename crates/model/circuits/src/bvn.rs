@@ -1,24 +1,26 @@
-//! Birkhoff and von Neumann: a matrix with equal sums as a sum of permutations.
+//! Birkhoff-von Neumann decomposition: a matrix with equal row and column sums as a sum of permutations.
 
+use crate::circuit_timing::CircuitTiming;
 use crate::demand::Demand;
-use crate::matcher::{Graph, Matcher};
+use crate::perfect_matching::{Graph, Matcher};
 use crate::plan::Plan;
+use crate::rotation_fallback::RotationFallback;
 use crate::scheduler::{Note, Scheduler};
-use crate::settle::Settle;
-use crate::stuff::Stuffing;
-use crate::terms::Terms;
+use crate::stuffing::Stuffing;
 use crate::week::Week;
 
-/// Demand is stuffed until all rows and columns are equal, and taken apart into permutations exactly: each is a
-/// perfect matching of what is not zero yet, and as long as its smallest cell. The longest ones that fit the week are
-/// its days. Where none is as long as the shortest day, or a rotation serves more, it is a rotation, and the
-/// note says so.
+/// Plans by Birkhoff-von Neumann decomposition.
 ///
-/// Source: Birkhoff 1946; as a schedule, Mordia (Porter et al., SIGCOMM 2013, §4).
+/// The demand is stuffed until all rows and columns have the same sum. It is then decomposed exactly: each
+/// permutation is a perfect matching of the cells above zero, and its length is its smallest cell. The
+/// longest permutations that fit into the week become its days. If none is as long as the shortest day, or if
+/// a rotation serves more, the week is a rotation, and the note says so.
+///
+/// Source: Birkhoff, 1946; as a schedule of circuits, Mordia (Porter et al., SIGCOMM 2013, §4).
 #[derive(Clone, Debug)]
 pub struct Bvn {
-    settle: Settle,
-    /// As loaded, and what is not yet taken apart.
+    fallback: RotationFallback,
+    /// The demand as loaded, and the part that is not decomposed yet.
     cells: Vec<i32>,
     rest: Vec<i32>,
     stuffing: Stuffing,
@@ -28,10 +30,10 @@ pub struct Bvn {
 }
 
 impl Bvn {
-    /// For so many racks.
-    pub fn new(racks: usize, terms: Terms) -> Bvn {
+    /// A scheduler for a number of racks.
+    pub fn new(racks: usize, timing: CircuitTiming) -> Bvn {
         Bvn {
-            settle: Settle::new(racks, terms),
+            fallback: RotationFallback::new(racks, timing),
             cells: Vec::new(),
             rest: Vec::new(),
             stuffing: Stuffing::default(),
@@ -40,8 +42,9 @@ impl Bvn {
             plan: Plan::default(),
         }
     }
-    /// Takes `rest` apart; of the permutations that are at least so long the longest are kept, so many.
-    fn take_apart(&mut self, size: usize, least: i32, most: usize) {
+    /// Decomposes `rest`. Of the permutations with a length of at least `least` it plans the longest, at most
+    /// `most`.
+    fn decompose(&mut self, size: usize, least: i32, most: usize) {
         self.plan.clear(size);
         self.graph.at_least(size, &self.rest, 1);
         self.matcher.begin(size);
@@ -50,7 +53,7 @@ impl Bvn {
             let place = |row: usize| row * size + usize::from(columns[row]);
             let length = (0..size).map(|row| self.rest[place(row)]).min().unwrap_or(0);
             if length >= least {
-                self.plan.push_among(length, columns, most);
+                self.plan.push_longest(length, columns, most);
             }
             for row in 0..size {
                 let column = usize::from(self.matcher.columns()[row]);
@@ -58,7 +61,7 @@ impl Bvn {
                 *cell -= length;
                 if *cell == 0 {
                     self.graph.remove(row, column);
-                    self.matcher.part(row);
+                    self.matcher.remove_row(row);
                 }
             }
         }
@@ -67,23 +70,23 @@ impl Bvn {
 
 impl Scheduler for Bvn {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
-        self.settle.check(demand);
-        let (size, clock) = (demand.racks(), self.settle.clock);
-        clock.load(demand, &mut self.cells);
+        self.fallback.check_racks(demand);
+        let (size, ticks) = (demand.racks(), self.fallback.ticks);
+        ticks.load(demand, &mut self.cells);
         self.rest.clone_from(&self.cells);
         if self.stuffing.stuff(size, &mut self.rest) == 0 {
-            return self.settle.rotate(Note::NoDemand, out);
+            return self.fallback.rotate(Note::NoDemand, out);
         }
-        self.take_apart(size, clock.min_day, clock.most_days());
-        self.plan.fit(&clock);
-        self.settle.emit_guarded(&self.plan, &self.cells, out)
+        self.decompose(size, ticks.min_day, ticks.most_days());
+        self.plan.fit_to_week(&ticks);
+        self.fallback.emit_or_rotate(&self.plan, &self.cells, out)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::TermsSpec;
+    use crate::circuit_timing::CircuitTimingSpec;
     use proptest::prelude::*;
 
     proptest! {
@@ -92,12 +95,12 @@ mod tests {
             size in 2_usize..9,
             cells in proptest::collection::vec(prop_oneof![Just(0), 0..1000], 64),
         ) {
-            let terms = TermsSpec::etalon(2_000_000_000).build().expect("good terms");
-            let mut bvn = Bvn::new(size, terms);
+            let timing = CircuitTimingSpec::etalon(2_000_000_000).build().expect("valid timing");
+            let mut bvn = Bvn::new(size, timing);
             bvn.rest = cells[..size * size].to_vec();
             let total = bvn.stuffing.stuff(size, &mut bvn.rest);
             let stuffed = bvn.rest.clone();
-            bvn.take_apart(size, 1, usize::MAX);
+            bvn.decompose(size, 1, usize::MAX);
             let mut sum = vec![0; size * size];
             for day in 0..bvn.plan.days() {
                 let columns = bvn.plan.columns(day);

@@ -1,30 +1,31 @@
-//! What racks have to send to each other.
+//! The demand matrix: the bytes that each rack has for each other rack.
 
 use std::fmt;
 
-/// The most racks there can be: names of racks have 16 bits, and one value means dark.
+/// The largest number of racks. Rack numbers have 16 bits, and the largest values are reserved.
 pub const MAX_RACKS: usize = 4_096;
 
-/// Bytes between each pair of racks. Traffic inside a rack needs no circuit: the diagonal is zero.
+/// The demand in bytes between each pair of racks. The diagonal is zero, because traffic within a rack needs
+/// no circuit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Demand {
     racks: usize,
     cells: Vec<u64>,
 }
 
-/// Why cells are no demand matrix.
+/// An error in the cells of a demand matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DemandError {
-    /// Fewer than two racks, or more than [`MAX_RACKS`].
+    /// There are fewer than two racks, or more than [`MAX_RACKS`].
     Racks(usize),
-    /// Not as many cells as there are pairs.
+    /// The number of cells is not the number of racks squared.
     Cells {
-        /// Racks.
+        /// The number of racks.
         racks: usize,
-        /// Cells given.
+        /// The number of cells given.
         cells: usize,
     },
-    /// A rack with demand to itself.
+    /// This rack has demand for itself.
     Diagonal(usize),
 }
 
@@ -48,14 +49,20 @@ impl fmt::Display for DemandError {
 impl std::error::Error for DemandError {}
 
 impl Demand {
-    /// No demand between so many racks.
+    /// A matrix of zero demand.
+    ///
+    /// # Errors
+    /// There are fewer than two racks, or more than [`MAX_RACKS`].
     pub fn new(racks: usize) -> Result<Demand, DemandError> {
         if !(2..=MAX_RACKS).contains(&racks) {
             return Err(DemandError::Racks(racks));
         }
         Ok(Demand { racks, cells: vec![0; racks * racks] })
     }
-    /// From bytes by `source * racks + destination`.
+    /// A matrix from its cells, ordered by `source * racks + destination`.
+    ///
+    /// # Errors
+    /// See [`DemandError`].
     pub fn from_cells(racks: usize, cells: &[u64]) -> Result<Demand, DemandError> {
         let mut demand = Demand::new(racks)?;
         if cells.len() != racks * racks {
@@ -67,49 +74,49 @@ impl Demand {
         demand.cells.copy_from_slice(cells);
         Ok(demand)
     }
-    /// Racks.
+    /// The number of racks.
     pub fn racks(&self) -> usize {
         self.racks
     }
-    /// Bytes from a rack to another.
+    /// The bytes from rack `src` to rack `dst`.
     pub fn get(&self, src: usize, dst: usize) -> u64 {
         self.cells[src * self.racks + dst]
     }
-    /// Sets the bytes from a rack to another. What a rack has for itself is not kept: it needs no circuit.
+    /// Sets the bytes from rack `src` to rack `dst`. It ignores demand of a rack for itself.
     pub fn set(&mut self, src: usize, dst: usize, bytes: u64) {
         if src != dst {
             self.cells[src * self.racks + dst] = bytes;
         }
     }
-    /// Adds bytes from a rack to another, as [`Demand::set`] does.
+    /// Adds to the bytes from rack `src` to rack `dst`. It ignores demand of a rack for itself.
     pub fn add(&mut self, src: usize, dst: usize, bytes: u64) {
         self.set(src, dst, self.get(src, dst).saturating_add(bytes));
     }
-    /// Forgets all bytes.
+    /// Sets all demand to zero.
     pub fn clear(&mut self) {
         self.cells.fill(0);
     }
-    /// All bytes by `source * racks + destination`.
+    /// The bytes of all pairs, ordered by `source * racks + destination`.
     pub fn cells(&self) -> &[u64] {
         &self.cells
     }
-    /// Bytes from a rack to each.
+    /// The bytes from rack `src` to each rack.
     pub fn row(&self, src: usize) -> &[u64] {
         &self.cells[src * self.racks..(src + 1) * self.racks]
     }
-    /// Bytes that a rack has to send.
+    /// The bytes that rack `src` has to send.
     pub fn row_sum(&self, src: usize) -> u64 {
         self.row(src).iter().fold(0, |sum, &bytes| sum.saturating_add(bytes))
     }
-    /// Bytes that are for a rack.
+    /// The bytes that rack `dst` is to receive.
     pub fn column_sum(&self, dst: usize) -> u64 {
         (0..self.racks).fold(0, |sum, src| sum.saturating_add(self.get(src, dst)))
     }
-    /// All bytes.
+    /// The bytes of all pairs.
     pub fn total(&self) -> u64 {
         self.cells.iter().fold(0, |sum, &bytes| sum.saturating_add(bytes))
     }
-    /// Copies another matrix into this one's memory.
+    /// Copies another matrix and reuses the memory of this one.
     pub fn copy_from(&mut self, other: &Demand) {
         self.racks = other.racks;
         self.cells.clear();

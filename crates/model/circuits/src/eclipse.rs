@@ -1,72 +1,79 @@
-//! Eclipse: greedily the day that serves most per time.
+//! Eclipse: greedily plans the day with the highest rate of service.
 
+use crate::circuit_timing::CircuitTiming;
 use crate::demand::Demand;
-use crate::greedy::{Greedy, Lengths};
+use crate::greedy::{DayLengths, Greedy};
 use crate::plan::Plan;
+use crate::residual_graph::ResidualGraph;
+use crate::rotation_fallback::RotationFallback;
 use crate::scheduler::{Note, Scheduler};
-use crate::settle::Settle;
-use crate::terms::Terms;
-use crate::ticks::Clock;
-use crate::wants::Wants;
+use crate::ticks::TickTiming;
 use crate::week::Week;
 
-/// How much worse than the best day a picked one may be.
+/// The factor by which the best day may be better than the chosen day, minus one.
 const SLACK: f64 = 0.03;
 
-/// Maximises what circuits serve within a week. Again and again the day is taken that serves most of what is left
-/// per time, its night included; its matching is the heaviest of all demand cut at its length. The last day
-/// has the rest of the week.
+/// Maximises what circuits serve in a week.
 ///
-/// Each day picked serves at least 1 / 1.03 of the best per time. Hence all days but the last, which take the part
-/// `t` of the week, serve at least `1 - exp(-t / 1.03)` of what any schedule does.
+/// It repeatedly takes the day that serves most of the residual demand per time, its night included. The
+/// matching of a day is a maximum-weight matching of all residual demands, capped at the length of the day.
+/// The last day takes the rest of the week.
+///
+/// Each day serves at least 1 / 1.03 of the best rate. If all days but the last take the fraction `t` of the
+/// week, they serve at least `1 - exp(-t / 1.03)` of what any schedule serves.
 ///
 /// Source: Bojja Venkatakrishnan et al., SIGMETRICS 2016, Algorithm 2 and Theorem 1.
 #[derive(Clone, Debug)]
 pub struct Eclipse {
-    settle: Settle,
+    fallback: RotationFallback,
     cells: Vec<i32>,
-    wants: Wants,
+    residual: ResidualGraph,
     greedy: Greedy,
     plan: Plan,
 }
 
 impl Eclipse {
-    /// For so many racks.
-    pub fn new(racks: usize, terms: Terms) -> Eclipse {
+    /// A scheduler for a number of racks.
+    pub fn new(racks: usize, timing: CircuitTiming) -> Eclipse {
         Eclipse {
-            settle: Settle::new(racks, terms),
+            fallback: RotationFallback::new(racks, timing),
             cells: Vec::new(),
-            wants: Wants::default(),
+            residual: ResidualGraph::default(),
             greedy: Greedy::default(),
             plan: Plan::default(),
         }
     }
 }
 
-/// Days for what is wanted; afterwards that is what is left.
-pub(crate) fn fill(greedy: &mut Greedy, clock: &Clock, wants: &mut Wants, plan: &mut Plan) {
-    plan.clear(wants.size);
-    greedy.begin();
-    let mut left = clock.week;
-    while let Some(lengths) = Lengths::within(clock, left) {
-        let Some((length, edges)) = greedy.pick(wants, lengths, SLACK) else { break };
-        wants.serve(edges, length);
-        plan.push_edges(length, edges, wants);
-        left -= length + clock.night;
+/// Plans the days of a week for the residual demand, and subtracts what they serve.
+pub(crate) fn fill_week(
+    greedy: &mut Greedy,
+    ticks: &TickTiming,
+    residual: &mut ResidualGraph,
+    plan: &mut Plan,
+) {
+    plan.clear(residual.size);
+    greedy.reset();
+    let mut left = ticks.week;
+    while let Some(lengths) = DayLengths::within(ticks, left) {
+        let Some((length, edges)) = greedy.pick(residual, lengths, SLACK) else { break };
+        residual.serve(edges, length);
+        plan.push_edges(length, edges, residual);
+        left -= length + ticks.night;
     }
 }
 
 impl Scheduler for Eclipse {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
-        self.settle.check(demand);
-        let clock = self.settle.clock;
-        clock.load(demand, &mut self.cells);
-        self.wants.load(demand.racks(), &self.cells);
-        fill(&mut self.greedy, &clock, &mut self.wants, &mut self.plan);
+        self.fallback.check_racks(demand);
+        let ticks = self.fallback.ticks;
+        ticks.load(demand, &mut self.cells);
+        self.residual.load(demand.racks(), &self.cells);
+        fill_week(&mut self.greedy, &ticks, &mut self.residual, &mut self.plan);
         if self.plan.days() == 0 {
-            return self.settle.rotate(Note::NoDemand, out);
+            return self.fallback.rotate(Note::NoDemand, out);
         }
-        self.plan.stretch(&clock);
-        self.settle.emit(&self.plan, Note::Planned, out)
+        self.plan.stretch(&ticks);
+        self.fallback.emit(&self.plan, Note::Planned, out)
     }
 }

@@ -1,186 +1,199 @@
-//! One day after another, each the one that serves most per time, its night included.
+//! Greedy planning: each day is the one that serves most per time, its night included.
 //!
-//! The best day of length `a` has the heaviest matching of all cells cut at `a`; let `V(a)` be its weight. Longer
-//! days serve more, and less per length: between `a` and `b`, `V(x)` is at most `V(b)`, and at most
-//! `V(a) x / a`. So a stretch of lengths is left alone once neither bound allows a better day than the one found,
-//! and else is cut where the two bounds meet. What is known from the day before remains a bound, as demand only
-//! falls: most lengths need not be looked at again.
+//! The best day of length `a` has a maximum-weight matching of all cells capped at `a`. Let `V(a)` be its
+//! weight. Longer days serve more, but less per length: between `a` and `b`, `V(x)` is at most `V(b)` and at
+//! most `V(a) x / a`. An interval of lengths is discarded if neither bound allows a better day than the best
+//! one so far. Otherwise it is split where the two bounds meet. Residual demand only falls, so that the
+//! values of earlier days remain upper bounds, and most lengths need not be evaluated again.
+//!
+//! Source: the problem is step 3 of Eclipse's Algorithm 2 (Bojja Venkatakrishnan et al., SIGMETRICS 2016);
+//! the branch and bound is our own.
 
-use crate::heaviest::{Heaviest, Search};
-use crate::ticks::Clock;
-use crate::wants::{NO_EDGE, Wants};
+use crate::max_weight_matching::{MaxWeightMatching, Search};
+use crate::residual_graph::{NO_EDGE, ResidualGraph};
+use crate::ticks::TickTiming;
 
-/// A length that was looked at.
+/// An evaluated length.
 #[derive(Clone, Debug, Default)]
 struct Point {
     length: i32,
-    /// No day of this length serves more.
+    /// An upper bound of what a day of this length serves.
     bound: i64,
-    /// The turn in which the bound was exact.
-    turn: u32,
-    state: Heaviest,
+    /// The round in which the bound was exact.
+    round: u32,
+    state: MaxWeightMatching,
 }
 
-/// Finds days; keeps its memory.
+/// Finds the best day. It reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Greedy {
-    /// By length.
+    /// The evaluated lengths, in ascending order.
     points: Vec<Point>,
-    /// Memory of points that are gone.
+    /// Unused points, kept for their memory.
     spare: Vec<Point>,
-    turn: u32,
+    round: u32,
     search: Search,
-    /// What each pair of a matching has, sorted.
+    /// The residual demand of each matched pair, sorted.
     sizes: Vec<i32>,
     best: Best,
 }
 
-/// The best day found.
+/// The best day of this round.
 #[derive(Clone, Debug, Default)]
 struct Best {
     length: i32,
-    /// What it serves per tick.
+    /// The ticks of demand served per tick.
     rate: f64,
-    /// By row.
+    /// The matched edges by row.
     edges: Vec<u32>,
 }
 
-/// What a day may be.
+/// The lengths that a day may have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lengths {
+pub(crate) struct DayLengths {
     pub least: i32,
     pub most: i32,
     pub night: i32,
 }
 
-impl Lengths {
-    /// What fits into the rest of a week; nothing where no day does.
-    pub fn within(clock: &Clock, left: i32) -> Option<Lengths> {
-        let most = left - clock.night;
-        (most >= clock.min_day).then_some(Lengths {
-            least: clock.min_day,
+impl DayLengths {
+    /// The lengths that fit into the rest of a week, or `None` if no day fits.
+    pub fn within(ticks: &TickTiming, left: i32) -> Option<DayLengths> {
+        let most = left - ticks.night;
+        (most >= ticks.min_day).then_some(DayLengths {
+            least: ticks.min_day,
             most,
-            night: clock.night,
+            night: ticks.night,
         })
     }
 }
 
 impl Greedy {
-    /// Forgets what it knows of an earlier demand.
-    pub fn begin(&mut self) {
+    /// Discards what it has computed for an earlier demand.
+    pub fn reset(&mut self) {
         self.spare.append(&mut self.points);
-        self.turn = 0;
+        self.round = 0;
         self.search.work = 0;
         self.search.most_work = u64::MAX;
     }
-    /// Edges looked at since it began.
+    /// The work since the last reset, in edges visited.
     pub fn work(&self) -> u64 {
         self.search.work
     }
-    /// Does no more than so much work from its beginning on, but for what is needed to find any day.
+    /// Limits the work since the last reset. It still does the work needed to find any day.
     pub fn limit(&mut self, most_work: u64) {
         self.search.most_work = most_work;
     }
-    /// The length and the matching of a day that serves, per time, no less than `1 / (1 + slack)` of the best one,
-    /// if work is not limited. What is wanted may only have
-    /// fallen since the call before. Nothing where there is nothing to serve.
-    pub fn pick(&mut self, wants: &Wants, lengths: Lengths, slack: f64) -> Option<(i32, &[u32])> {
-        self.turn += 1;
+    /// Returns the length and the matched edges of a day whose rate is at least `1 / (1 + slack)` of the best
+    /// rate, unless the work is limited. Since the last call demand may only have fallen. It returns `None`
+    /// if there is nothing to serve.
+    pub fn pick(
+        &mut self,
+        residual: &ResidualGraph,
+        lengths: DayLengths,
+        slack: f64,
+    ) -> Option<(i32, &[u32])> {
+        self.round += 1;
         self.best.rate = 0.0;
-        // A day that is longer than all that is left serves no more.
-        let largest = wants.left.iter().copied().max().unwrap_or(0);
-        let lengths = Lengths { most: lengths.most.min(largest).max(lengths.least), ..lengths };
+        // A day longer than the largest residual demand serves no more.
+        let largest = residual.remaining.iter().copied().max().unwrap_or(0);
+        let lengths = DayLengths { most: lengths.most.min(largest).max(lengths.least), ..lengths };
         self.trim(lengths);
         if self.points.is_empty() {
-            self.insert(wants, lengths.most, lengths);
-            self.insert(wants, lengths.least, lengths);
+            self.insert(residual, lengths.most, lengths);
+            self.insert(residual, lengths.least, lengths);
         }
         while self.best.rate == 0.0 || self.search.work < self.search.most_work {
-            let Some((at, length)) = self.promising(lengths, slack) else { break };
-            self.look(wants, at, length, lengths);
+            let Some((at, length)) = self.most_promising(lengths, slack) else { break };
+            self.refine(residual, at, length, lengths);
         }
         (self.best.rate > 0.0).then_some((self.best.length, &self.best.edges[..]))
     }
-    /// Forgets lengths that are not allowed any more, but for the first of them: others start from it.
-    fn trim(&mut self, lengths: Lengths) {
+    /// Discards lengths that are no longer allowed. The first of them stays, as a start for others.
+    fn trim(&mut self, lengths: DayLengths) {
         let above = self.points.partition_point(|point| point.length <= lengths.most);
         self.spare.extend(self.points.drain((above + 1).min(self.points.len())..));
     }
-    /// The first point of the stretch that may have the best day, and where that would be.
-    fn promising(&self, lengths: Lengths, slack: f64) -> Option<(usize, i32)> {
+    /// The first point of the interval with the highest bound, and the length at which it has that bound. It
+    /// returns `None` if no interval allows a better day.
+    fn most_promising(&self, lengths: DayLengths, slack: f64) -> Option<(usize, i32)> {
         let enough = self.best.rate * (1.0 + slack);
         let bound = |at: usize| {
             let low = &self.points[at];
-            let (from, rise) = (f64::from(low.length), low.bound as f64 / f64::from(low.length));
-            // Where both bounds meet; behind the last point none rises any more.
+            let (from, slope) = (f64::from(low.length), low.bound as f64 / f64::from(low.length));
+            // This is where both bounds meet. Behind the last point no day serves more.
             let meet = match self.points.get(at + 1) {
                 Some(high) if low.bound > 0 => {
-                    (high.bound as f64 / rise).min(f64::from(lengths.most))
+                    (high.bound as f64 / slope).min(f64::from(lengths.most))
                 }
                 _ => from,
             };
-            (rise * meet.max(from) / (meet.max(from) + f64::from(lengths.night)), (at, meet as i32))
+            (
+                slope * meet.max(from) / (meet.max(from) + f64::from(lengths.night)),
+                (at, meet as i32),
+            )
         };
-        // Between lengths that follow one another there is none.
+        // There is no length between two consecutive ones.
         let open = |at: &usize| {
             let (low, high) = (&self.points[*at], self.points.get(at + 1));
             let between = high.is_none_or(|high| high.length - low.length > 1);
-            low.length <= lengths.most && (between || low.turn < self.turn)
+            low.length <= lengths.most && (between || low.round < self.round)
         };
         let bounds =
             (0..self.points.len()).filter(open).map(bound).filter(|found| found.0 > enough);
         bounds.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, found)| found)
     }
-    /// Makes the bound of a stretch tighter: an end that is known from an earlier turn, or where its best day would be.
-    fn look(&mut self, wants: &Wants, at: usize, length: i32, lengths: Lengths) {
+    /// Tightens the bound of an interval. It evaluates an end that is known from an earlier round, or else a
+    /// length in between.
+    fn refine(&mut self, residual: &ResidualGraph, at: usize, length: i32, lengths: DayLengths) {
         let low = self.points[at].length;
         let stale = |at: usize| {
             let point = self.points.get(at);
-            point.is_some_and(|point| point.turn < self.turn && point.length <= lengths.most)
+            point.is_some_and(|point| point.round < self.round && point.length <= lengths.most)
         };
         let high = self.points.get(at + 1).map_or(low, |point| point.length);
         match (stale(at), stale(at + 1)) {
-            (true, true) if length - low > high - length => self.refresh(wants, at + 1, lengths),
-            (true, _) => self.refresh(wants, at, lengths),
-            (_, true) => self.refresh(wants, at + 1, lengths),
-            _ => self.insert(wants, length.clamp(low + 1, lengths.most.max(low + 1)), lengths),
+            (true, true) if length - low > high - length => self.refresh(residual, at + 1, lengths),
+            (true, _) => self.refresh(residual, at, lengths),
+            (_, true) => self.refresh(residual, at + 1, lengths),
+            _ => self.insert(residual, length.clamp(low + 1, lengths.most.max(low + 1)), lengths),
         }
     }
-    /// Looks at a length, which may be known from an earlier turn.
-    fn insert(&mut self, wants: &Wants, length: i32, lengths: Lengths) {
+    /// Evaluates a length, which may be known from an earlier round.
+    fn insert(&mut self, residual: &ResidualGraph, length: i32, lengths: DayLengths) {
         let at = self.points.partition_point(|point| point.length < length);
         if self.points.get(at).is_some_and(|point| point.length == length) {
-            return self.refresh(wants, at, lengths);
+            return self.refresh(residual, at, lengths);
         }
         let mut point = self.spare.pop().unwrap_or_default();
         let near = self.points.get(at).or(self.points.last());
         match near {
             Some(near) => {
                 point.state.copy_from(&near.state);
-                point.state.renew(wants, length, &mut self.search);
+                point.state.solve_warm(residual, length, &mut self.search);
             }
-            None => point.state.solve(wants, length, &mut self.search),
+            None => point.state.solve(residual, length, &mut self.search),
         }
         point.length = length;
         self.points.insert(at, point);
-        self.judge(at, wants, lengths);
+        self.evaluate(at, residual, lengths);
     }
-    fn refresh(&mut self, wants: &Wants, at: usize, lengths: Lengths) {
+    fn refresh(&mut self, residual: &ResidualGraph, at: usize, lengths: DayLengths) {
         let point = &mut self.points[at];
-        if point.turn < self.turn {
-            point.state.resume(wants, point.length, &mut self.search);
-            self.judge(at, wants, lengths);
+        if point.round < self.round {
+            point.state.solve_decreased(residual, point.length, &mut self.search);
+            self.evaluate(at, residual, lengths);
         }
     }
-    /// Notes what a point is worth, and the best length for its matching if that is the best day so far.
-    fn judge(&mut self, at: usize, wants: &Wants, lengths: Lengths) {
+    /// Stores the exact value of a point, and its day if that is the best one so far.
+    fn evaluate(&mut self, at: usize, residual: &ResidualGraph, lengths: DayLengths) {
         let point = &mut self.points[at];
         point.bound = point.state.value();
-        point.turn = self.turn;
+        point.round = self.round;
         let edges = point.state.matched();
         self.sizes.clear();
         let matched = edges.iter().filter(|&&edge| edge != NO_EDGE);
-        self.sizes.extend(matched.map(|&edge| wants.left[edge as usize]));
+        self.sizes.extend(matched.map(|&edge| residual.remaining[edge as usize]));
         let (length, rate) = best_length(&mut self.sizes, lengths);
         if rate > self.best.rate {
             self.best.length = length;
@@ -191,9 +204,9 @@ impl Greedy {
     }
 }
 
-/// The length at which a matching with these cells serves most per time, and how much that is. What is served
-/// is bent only where a cell ends, so the best length is one of these or a limit.
-pub(crate) fn best_length(sizes: &mut [i32], lengths: Lengths) -> (i32, f64) {
+/// The length at which a matching with these demands serves most per time, and its rate. The demand served is
+/// piecewise linear with a bend at each demand, so that the best length is a bend or a limit.
+pub(crate) fn best_length(sizes: &mut [i32], lengths: DayLengths) -> (i32, f64) {
     sizes.sort_unstable();
     let least = sizes.iter().map(|&cell| i64::from(cell.min(lengths.least))).sum();
     let mut best = better((lengths.least, 0.0), lengths.least, least, lengths.night);

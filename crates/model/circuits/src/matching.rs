@@ -1,45 +1,45 @@
-//! A configuration of a circuit switch: which source each destination is connected to.
+//! The configuration of a circuit switch, as a partial matching of sources and destinations.
 
 use crate::demand::MAX_RACKS;
 use std::fmt;
 
-/// A rack without a circuit.
+/// The number that marks a rack without a circuit.
 pub(crate) const DARK: u16 = u16::MAX;
 
-/// A partial permutation: each destination hears at most one source, each source reaches at most one
-/// destination, and none is connected to itself.
+/// A partial permutation of the racks. Each source has at most one destination, each destination has at most
+/// one source, and no rack is connected to itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Matching {
-    /// By destination.
+    /// The source of each destination.
     sources: Vec<u16>,
-    /// By source.
+    /// The destination of each source.
     destinations: Vec<u16>,
 }
 
-/// Why circuits cannot exist at the same time.
+/// The reason why circuits cannot exist at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MatchingError {
-    /// More racks than there can be.
+    /// There are more than [`MAX_RACKS`] racks.
     Racks(usize),
-    /// A source that there is not.
+    /// The source or the destination does not exist.
     NoSuchRack {
-        /// The source named.
+        /// The source.
         source: usize,
-        /// Where: the destination.
+        /// The destination.
         destination: usize,
-        /// Racks.
+        /// The number of racks.
         racks: usize,
     },
-    /// A source that two destinations have.
+    /// The source has two destinations.
     Twice {
         /// The source.
         source: usize,
-        /// Its destinations.
+        /// Its two destinations.
         destinations: [usize; 2],
     },
-    /// A rack that is connected to itself.
+    /// The rack is connected to itself.
     Itself(usize),
-    /// A destination that has another source already.
+    /// The destination already has another source.
     Taken(usize),
 }
 
@@ -67,11 +67,14 @@ impl fmt::Display for MatchingError {
 impl std::error::Error for MatchingError {}
 
 impl Matching {
-    /// No circuits between so many racks.
+    /// A configuration without circuits.
     pub fn dark(racks: usize) -> Matching {
         Matching { sources: vec![DARK; racks], destinations: vec![DARK; racks] }
     }
-    /// From each destination's source, or none.
+    /// A configuration from the source of each destination.
+    ///
+    /// # Errors
+    /// The circuits are not a partial permutation; see [`MatchingError`].
     pub fn new(sources: &[Option<usize>]) -> Result<Matching, MatchingError> {
         let racks = sources.len();
         if racks > MAX_RACKS {
@@ -85,18 +88,21 @@ impl Matching {
         }
         Ok(matching)
     }
-    /// Racks.
+    /// The number of racks.
     pub fn racks(&self) -> usize {
         self.sources.len()
     }
-    /// Takes all circuits away, and has so many racks.
+    /// Removes all circuits and sets the number of racks.
     pub fn clear(&mut self, racks: usize) {
         for side in [&mut self.sources, &mut self.destinations] {
             side.clear();
             side.resize(racks, DARK);
         }
     }
-    /// Adds a circuit, if both ends are free.
+    /// Adds a circuit.
+    ///
+    /// # Errors
+    /// An end does not exist or is in use, or both ends are the same rack.
     pub fn connect(&mut self, source: usize, destination: usize) -> Result<(), MatchingError> {
         let racks = self.racks();
         if source.max(destination) >= racks {
@@ -116,35 +122,35 @@ impl Matching {
         self.sources[destination] = source as u16;
         Ok(())
     }
-    /// What exists.
+    /// The circuits of this configuration.
     pub fn circuits(&self) -> Circuits<'_> {
         Circuits(&self.sources)
     }
 }
 
-/// The circuits of a valid configuration, by reference.
+/// A borrowed view of the circuits of a valid configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Circuits<'a>(pub(crate) &'a [u16]);
 
 impl<'a> Circuits<'a> {
-    /// Racks.
+    /// The number of racks.
     pub fn racks(self) -> usize {
         self.0.len()
     }
-    /// The source that a destination hears.
+    /// The source of a destination, if it has one.
     pub fn source(self, destination: usize) -> Option<usize> {
         Some(self.0[destination]).filter(|&source| source != DARK).map(usize::from)
     }
-    /// Whether there is no circuit: a night.
+    /// Whether there is no circuit at all, as in a night.
     pub fn is_dark(self) -> bool {
         self.0.iter().all(|&source| source == DARK)
     }
-    /// Source and destination of each circuit, by destination.
+    /// The source and destination of each circuit, in the order of destinations.
     pub fn pairs(self) -> impl Iterator<Item = (usize, usize)> + 'a {
         let lit = |&(_, &source): &(usize, &u16)| source != DARK;
         self.0.iter().enumerate().filter(lit).map(|(dst, &source)| (source.into(), dst))
     }
-    /// A configuration of one's own.
+    /// An owned copy of the configuration.
     pub fn to_matching(self) -> Matching {
         let mut destinations = vec![DARK; self.racks()];
         self.pairs().for_each(|(src, dst)| destinations[src] = dst as u16);

@@ -1,72 +1,81 @@
-//! The heaviest matching, held for a time (Helios, c-Through).
+//! Maximum-weight matchings that are held for a fixed time (Helios, c-Through).
 
+use crate::circuit_timing::{CircuitTiming, CircuitTimingError, CircuitTimingSpec};
 use crate::demand::Demand;
-use crate::heaviest::{Heaviest, Search};
+use crate::max_weight_matching::{MaxWeightMatching, Search};
 use crate::plan::Plan;
+use crate::residual_graph::ResidualGraph;
+use crate::rotation_fallback::RotationFallback;
 use crate::scheduler::{Note, Scheduler};
-use crate::settle::Settle;
-use crate::terms::{Terms, TermsError, TermsSpec};
-use crate::wants::Wants;
 use crate::week::Week;
 
-/// Days of the same length, each with the heaviest matching of what is left, cut at what a day can serve. By
-/// default a week is one day, as in Helios (Farrington et al., SIGCOMM 2010, §4) and c-Through (Wang et al.,
-/// SIGCOMM 2010, §3), which compute a matching once per control cycle.
+/// Plans days of equal length. Each has a maximum-weight matching of the residual demand, capped at what a
+/// day can serve.
+///
+/// By default a week is one day, as in Helios (Farrington et al., SIGCOMM 2010, §4) and c-Through (Wang et
+/// al., SIGCOMM 2010, §3). They compute one matching per control cycle.
 #[derive(Clone, Debug)]
 pub struct MaxWeight {
-    settle: Settle,
+    fallback: RotationFallback,
     cells: Vec<i32>,
-    wants: Wants,
-    heaviest: Heaviest,
+    residual: ResidualGraph,
+    max_weight: MaxWeightMatching,
     search: Search,
     plan: Plan,
 }
 
 impl MaxWeight {
-    /// For so many racks. Circuits are held for `hold` picoseconds, and then for longer if another day does not
-    /// fit into the week; without it, for the whole week.
-    pub fn new(racks: usize, terms: Terms, hold: Option<u64>) -> Result<MaxWeight, TermsError> {
-        let min_day = hold.unwrap_or(terms.week() - terms.night());
-        let terms = TermsSpec { min_day, ..terms.spec() }.build()?;
+    /// A scheduler for a number of racks. A day lasts `hold` picoseconds, or longer if the week has no room
+    /// for another day. Without `hold` it lasts the whole week.
+    ///
+    /// # Errors
+    /// The week has no room for a day of `hold` and a night.
+    pub fn new(
+        racks: usize,
+        timing: CircuitTiming,
+        hold: Option<u64>,
+    ) -> Result<MaxWeight, CircuitTimingError> {
+        let min_day = hold.unwrap_or(timing.week() - timing.night());
+        let timing = CircuitTimingSpec { min_day, ..timing.spec() }.build()?;
         Ok(MaxWeight {
-            settle: Settle::new(racks, terms),
+            fallback: RotationFallback::new(racks, timing),
             cells: Vec::new(),
-            wants: Wants::default(),
-            heaviest: Heaviest::default(),
+            residual: ResidualGraph::default(),
+            max_weight: MaxWeightMatching::default(),
             search: Search::default(),
             plan: Plan::default(),
         })
     }
-    /// Days for what is wanted.
-    fn fill(&mut self) {
-        let clock = self.settle.clock;
-        let days = clock.most_days();
-        let hold = clock.week / days as i32 - clock.night;
-        self.plan.clear(self.wants.size);
+    /// Plans the days of a week for the residual demand.
+    fn fill_week(&mut self) {
+        let ticks = self.fallback.ticks;
+        let days = ticks.most_days();
+        let hold = ticks.week / days as i32 - ticks.night;
+        self.plan.clear(self.residual.size);
         for day in 0..days {
             match day {
-                0 => self.heaviest.solve(&self.wants, hold, &mut self.search),
-                _ => self.heaviest.resume(&self.wants, hold, &mut self.search),
+                0 => self.max_weight.solve(&self.residual, hold, &mut self.search),
+                _ => self.max_weight.solve_decreased(&self.residual, hold, &mut self.search),
             }
-            if self.heaviest.value() == 0 {
+            if self.max_weight.value() == 0 {
                 return;
             }
-            self.wants.serve(self.heaviest.matched(), hold);
-            self.plan.push_edges(hold, self.heaviest.matched(), &self.wants);
+            self.residual.serve(self.max_weight.matched(), hold);
+            self.plan.push_edges(hold, self.max_weight.matched(), &self.residual);
         }
     }
 }
 
 impl Scheduler for MaxWeight {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
-        self.settle.check(demand);
-        self.settle.clock.load(demand, &mut self.cells);
-        self.wants.load(demand.racks(), &self.cells);
-        self.fill();
+        self.fallback.check_racks(demand);
+        self.fallback.ticks.load(demand, &mut self.cells);
+        self.residual.load(demand.racks(), &self.cells);
+        self.fill_week();
         if self.plan.days() == 0 {
-            return self.settle.rotate(Note::NoDemand, out);
+            return self.fallback.rotate(Note::NoDemand, out);
         }
-        self.plan.stretch(&self.settle.clock);
-        self.settle.emit(&self.plan, Note::Planned, out)
+        self.plan.stretch(&self.fallback.ticks);
+        self.fallback.emit(&self.plan, Note::Planned, out)
     }
 }

@@ -1,25 +1,25 @@
-//! What all schedulers have in common.
+//! The interfaces of all schedulers, and planning for parallel switches.
 
+use crate::circuit_timing::CircuitTiming;
 use crate::demand::Demand;
-use crate::terms::Terms;
 use crate::week::Week;
 use std::fmt;
 
-/// Plans week after week.
+/// A scheduler that plans the weeks of one circuit switch.
 pub trait Scheduler {
-    /// Plans the next week for a demand, into a week whose memory is used again.
+    /// Plans the next week for a demand. It writes to `out` and reuses its memory.
     ///
     /// # Panics
-    /// Where the demand is of other racks than the scheduler was made for.
+    /// The demand is of another number of racks than the scheduler.
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note;
 }
 
-/// Plans week after week for all parallel switches at once.
-pub trait Together {
-    /// Plans the next week of each switch; the arguments are those of [`plan_all`].
+/// A scheduler that plans the weeks of all parallel switches jointly.
+pub trait JointScheduler {
+    /// Plans the next week of each switch. `works` says whether the port of an end works, by switch and end.
     ///
     /// # Panics
-    /// Where there are other racks or switches than the scheduler was made for.
+    /// The demand or the weeks are of another number of racks or switches than the scheduler.
     fn weeks(
         &mut self,
         demand: &Demand,
@@ -31,40 +31,40 @@ pub trait Together {
 /// A scheduler of either kind.
 pub enum Planner {
     /// It plans one switch after the other.
-    Apart(Box<dyn Scheduler + Send>),
-    /// It plans all of them as a whole.
-    Together(Box<dyn Together + Send>),
+    PerSwitch(Box<dyn Scheduler + Send>),
+    /// It plans all switches jointly.
+    Joint(Box<dyn JointScheduler + Send>),
 }
 
 impl Planner {
-    /// Plans a week for each switch; see [`plan_all`].
+    /// Plans the next week of each switch; see [`plan_all`].
     pub fn plan(
         &mut self,
         demand: &Demand,
-        terms: &Terms,
+        timing: &CircuitTiming,
         works: impl Fn(usize, usize) -> bool,
-        memory: &mut Memory,
+        workspace: &mut PlanWorkspace,
         out: &mut [Week],
     ) -> Note {
         match self {
-            Planner::Apart(scheduler) => {
-                plan_all(&mut **scheduler, demand, terms, works, memory, out)
+            Planner::PerSwitch(scheduler) => {
+                plan_all(&mut **scheduler, demand, timing, works, workspace, out)
             }
-            Planner::Together(scheduler) => scheduler.weeks(demand, &works, out),
+            Planner::Joint(scheduler) => scheduler.weeks(demand, &works, out),
         }
     }
 }
 
-/// What a scheduler has to say about the week it planned.
+/// A scheduler's note on the week that it planned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// It is planned as the scheduler does.
+    /// The week is planned for the demand.
     Planned,
-    /// There is nothing to send: a rotation, so that whatever comes is served.
+    /// There is no demand. The week is a rotation, so that any new traffic is served.
     NoDemand,
-    /// The scheduler's own way finds no configuration, or ones that serve less than a rotation: a rotation instead.
+    /// The scheduler finds no days, or days that serve less than a rotation. The week is a rotation.
     Rotation,
-    /// Of several plans, this scheduler's was the best.
+    /// The week is the best of several plans. The name says which one.
     Chosen(&'static str),
 }
 
@@ -79,57 +79,63 @@ impl fmt::Display for Note {
     }
 }
 
-/// Memory for planning several parallel circuit switches.
+/// Working memory for planning several parallel switches.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
-    /// What all switches together leave over.
-    pub rest: Demand,
-    some: Demand,
+pub struct PlanWorkspace {
+    /// The demand that all switches leave over.
+    pub residual: Demand,
+    restricted: Demand,
 }
 
-/// Plans a week for each of several parallel circuit switches: each for what those before it leave over, of the
-/// racks whose port `works` at that switch (switch first, then rack). Circuits at other ports may be planned; they
-/// carry nothing, and are not reckoned with. Returns the first switch's note.
+/// Plans a week of each parallel circuit switch. Each switch is planned for the demand that the switches
+/// before it leave over, between racks whose ports work. `works` says whether a port works, by switch and
+/// rack. A plan may have circuits at failed ports; they count as carrying nothing. Returns the note of the
+/// first switch.
 pub fn plan_all(
     scheduler: &mut dyn Scheduler,
     demand: &Demand,
-    terms: &Terms,
+    timing: &CircuitTiming,
     works: impl Fn(usize, usize) -> bool,
-    memory: &mut Memory,
+    workspace: &mut PlanWorkspace,
     out: &mut [Week],
 ) -> Note {
-    let Memory { rest, some } = memory;
-    rest.copy_from(demand);
+    let PlanWorkspace { residual, restricted } = workspace;
+    residual.copy_from(demand);
     let mut first = None;
     for (switch, week) in out.iter_mut().enumerate() {
         let works = |rack: usize| works(switch, rack);
         let note = if (0..demand.racks()).all(works) {
-            scheduler.week(rest, week)
+            scheduler.week(residual, week)
         } else {
-            keep(rest, works, some);
-            scheduler.week(some, week)
+            restrict(residual, works, restricted);
+            scheduler.week(restricted, week)
         };
         first = first.or(Some(note));
-        take(week, terms, works, rest);
+        subtract(week, timing, works, residual);
     }
     first.unwrap_or(Note::NoDemand)
 }
 
-/// What of a demand is between racks whose ports work.
-pub(crate) fn keep(demand: &Demand, works: impl Fn(usize) -> bool, some: &mut Demand) {
-    some.copy_from(demand);
+/// Copies the demand between racks whose ports work.
+pub(crate) fn restrict(demand: &Demand, works: impl Fn(usize) -> bool, restricted: &mut Demand) {
+    restricted.copy_from(demand);
     let racks = demand.racks();
     let dead = |&(src, dst): &(usize, usize)| !works(src) || !works(dst);
     let pairs = (0..racks).flat_map(|src| (0..racks).map(move |dst| (src, dst)));
-    pairs.filter(dead).for_each(|(src, dst)| some.set(src, dst, 0));
+    pairs.filter(dead).for_each(|(src, dst)| restricted.set(src, dst, 0));
 }
 
-/// Takes from a demand what the circuits of a week carry.
-fn take(week: &Week, terms: &Terms, works: impl Fn(usize) -> bool, rest: &mut Demand) {
+/// Subtracts from a demand what the circuits of a week carry.
+fn subtract(
+    week: &Week,
+    timing: &CircuitTiming,
+    works: impl Fn(usize) -> bool,
+    residual: &mut Demand,
+) {
     for day in week.days() {
-        let bytes = terms.circuit_bytes(day.length);
+        let bytes = timing.circuit_bytes(day.length);
         for (src, dst) in day.circuits.pairs().filter(|(src, dst)| works(*src) && works(*dst)) {
-            rest.set(src, dst, rest.get(src, dst).saturating_sub(bytes));
+            residual.set(src, dst, residual.get(src, dst).saturating_sub(bytes));
         }
     }
 }

@@ -1,50 +1,51 @@
-//! What a week serves: the measure of all schedulers.
+//! The bytes that a week serves: the measure by which schedulers are compared.
 
+use crate::circuit_timing::CircuitTiming;
 use crate::demand::Demand;
-use crate::fair::Fair;
-use crate::terms::Terms;
+use crate::max_min::MaxMinFair;
 use crate::week::Week;
 
-/// Bytes served within a week, as a fluid.
+/// The bytes served in a week, in a fluid model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Served {
-    /// What there was to send.
+    /// The demand.
     pub demand: u64,
-    /// By circuits.
+    /// The bytes that circuits carry.
     pub circuit: u64,
-    /// By the packet switch.
+    /// The bytes that the packet switch carries.
     pub packet: u64,
 }
 
 impl Served {
-    /// Both together.
+    /// The bytes served by circuits and by the packet switch.
     pub fn total(&self) -> u64 {
         self.circuit.saturating_add(self.packet)
     }
-    /// The share of the demand that is served; of nothing, all.
+    /// The share of the demand that is served, from 0 to 1. It is 1 if there is no demand.
     pub fn share(&self) -> f64 {
         if self.demand == 0 { 1.0 } else { self.total() as f64 / self.demand as f64 }
     }
 }
 
-/// Measures weeks; keeps its memory.
+/// Measures what weeks serve. It reuses its memory.
 ///
-/// A circuit carries what its pair has, at its rate, while it is there. What circuits leave over goes through
-/// the packet switch: it is clipped max-min fair to what each rack's link to the packet switch carries in a
-/// week, up and down. Both work side by side, and nothing is late: this is a bound of what packets do.
+/// A circuit carries the demand of its pair at its rate while it exists. The packet switch carries what
+/// circuits leave over, clipped max-min fair to what each rack's link to the packet switch carries in a week,
+/// in either direction. Both work at the same time and have no delay. The result is therefore an upper bound
+/// for packets.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
-    /// By pair, for how long there is a circuit; then what is left over.
+    /// The time that each pair has a circuit; later the demand that circuits leave over.
     cells: Vec<u64>,
-    fair: Fair,
+    max_min: MaxMinFair,
 }
 
 impl Meter {
-    /// What the weeks of parallel switches serve of a demand, each once.
+    /// The bytes that the weeks of parallel switches serve. Each byte counts once.
     ///
     /// # Panics
-    /// Where a week is of other racks than the demand.
-    pub fn served(&mut self, weeks: &[Week], demand: &Demand, terms: &Terms) -> Served {
+    /// The weeks and the demand are of different numbers of racks.
+    pub fn served(&mut self, weeks: &[Week], demand: &Demand, timing: &CircuitTiming) -> Served {
         let racks = demand.racks();
         self.cells.clear();
         self.cells.resize(racks * racks, 0);
@@ -58,32 +59,32 @@ impl Meter {
         }
         let mut served = Served { demand: demand.total(), ..Served::default() };
         for (cell, &bytes) in self.cells.iter_mut().zip(demand.cells()) {
-            let carried = if *cell == 0 { 0 } else { bytes.min(terms.circuit_bytes(*cell)) };
+            let carried = if *cell == 0 { 0 } else { bytes.min(timing.circuit_bytes(*cell)) };
             served.circuit = served.circuit.saturating_add(carried);
             *cell = bytes - carried;
         }
-        self.fair.clip(racks, &mut self.cells, terms.packet_bytes(terms.week()));
+        self.max_min.clip(racks, &mut self.cells, timing.packet_bytes(timing.week()));
         served.packet = self.cells.iter().fold(0, |sum, &cell| sum.saturating_add(cell));
         served
     }
 }
 
-/// What one week serves of a demand: [`Meter::served`] with memory of its own.
-pub fn served(week: &Week, demand: &Demand, terms: &Terms) -> Served {
-    Meter::default().served(std::slice::from_ref(week), demand, terms)
+/// The bytes that one week serves: [`Meter::served`] for a single use.
+pub fn served(week: &Week, demand: &Demand, timing: &CircuitTiming) -> Served {
+    Meter::default().served(std::slice::from_ref(week), demand, timing)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::circuit_timing::CircuitTimingSpec;
     use crate::matching::Matching;
-    use crate::terms::TermsSpec;
 
-    /// 1 byte per ps over circuits, half of it over packets; a week of 100 ps.
-    fn terms() -> Terms {
+    /// Circuits carry 1 byte per ps, and packet links half of that. A week has 100 ps.
+    fn timing() -> CircuitTiming {
         let (circuit, packet) = (8_000_000_000_000, 4_000_000_000_000);
-        let spec = TermsSpec { week: 100, night: 10, min_day: 20, circuit, packet };
-        spec.build().expect("good terms")
+        let spec = CircuitTimingSpec { week: 100, night: 10, min_day: 20, circuit, packet };
+        spec.build().expect("valid timing")
     }
 
     #[test]
@@ -94,8 +95,9 @@ mod tests {
         demand.set(2, 1, 20);
         let ring = Matching::new(&[Some(2), Some(0), Some(1)]).expect("a ring");
         let week = Week::new(100, &[(80, ring), (20, Matching::dark(3))]).expect("a week");
-        // Left over: 15 and 30 from rack 0, of which 50 - 5 fit; 20 from rack 2, where 35 are for rack 1.
-        let served = served(&week, &demand, &terms());
+        // Circuits leave over 15 and 30 from rack 0, of which 50 - 5 fit, and 20 from rack 2, while rack 1
+        // can take 35.
+        let served = served(&week, &demand, &timing());
         assert_eq!(served, Served { demand: 145, circuit: 80, packet: 15 + 30 + 20 });
     }
 
@@ -105,8 +107,8 @@ mod tests {
         demand.set(0, 1, 90);
         demand.set(0, 2, 10);
         demand.set(2, 1, 90);
-        let served = Meter::default().served(&[], &demand, &terms());
-        // 40 and 10 from rack 0 would fit, but rack 1 takes 50 from two sources.
+        let served = Meter::default().served(&[], &demand, &timing());
+        // Rack 0 could send 40 and 10, but rack 1 takes 50 from two sources.
         assert_eq!(served, Served { demand: 190, circuit: 0, packet: 25 + 10 + 25 });
     }
 }

@@ -1,59 +1,63 @@
-//! Solstice: cuts demand into matchings by thresholds that are halved.
+//! Solstice: decomposes demand into matchings by thresholds that are halved.
 
+use crate::circuit_timing::CircuitTiming;
 use crate::demand::Demand;
-use crate::fair::Fair;
-use crate::matcher::{Graph, Matcher};
+use crate::max_min::MaxMinFair;
+use crate::perfect_matching::{Graph, Matcher};
 use crate::plan::Plan;
+use crate::rotation_fallback::RotationFallback;
 use crate::scheduler::{Note, Scheduler};
-use crate::settle::Settle;
-use crate::stuff::Stuffing;
-use crate::terms::Terms;
+use crate::stuffing::Stuffing;
 use crate::week::Week;
 
-/// What Etalon adds to Solstice.
+/// Options of Solstice that Etalon's code adds to the paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SolsticeSpec {
-    /// If any demand has so many bytes, those that have less are left to the packet switch.
+    /// If a demand has at least this number of bytes, smaller demands are left to the packet switch.
     pub prefilter: Option<u64>,
-    /// Demand is scaled up so that the largest row or column fills at least half of the week.
+    /// The demand is scaled up until its largest row or column fills half of the week.
     pub inflate: bool,
-    /// What is planned where its own days serve little.
+    /// The plan for a demand that Solstice's own days serve badly.
     pub fallback: Fallback,
 }
 
-/// What a week of Solstice is where its own days serve little, or where it finds none.
+/// The plan for a demand that Solstice's own days serve badly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fallback {
-    /// A rotation, wherever that serves more.
+    /// A rotation, if it serves more than Solstice's days.
     #[default]
     Better,
-    /// A rotation where there are no days at all.
+    /// A rotation, if Solstice finds no days.
     Empty,
-    /// Where there are no days at all, one for the whole week: from each rack to the one before it. So it is in
-    /// Etalon's code, also without demand.
+    /// If Solstice finds no days or if there is no demand, one day for the whole week, from each rack to the
+    /// one before it. Etalon's code does this.
     Ring,
 }
 
-/// Demand is clipped max-min fair to what circuits carry in a week, and stuffed until all rows and columns are
-/// equal. Then cells of at least a threshold, from a quarter of the week on, are searched for perfect matchings; each
-/// found one becomes a day of the length of its smallest cell. If there is none any more, the threshold is halved,
-/// down to the shortest day or two nights. The days are made to fit the week.
+/// Plans by thresholds that are halved.
 ///
-/// Where no threshold has a matching (many racks with the same to send to all others), Etalon's Solstice plans one
-/// useless day, and where one source or destination has much more than others, days for what it stuffed. Where a
-/// rotation serves more, here it is a rotation, and the note says so; [`Fallback`] says otherwise.
+/// The demand is clipped max-min fair to what circuits carry in a week, and stuffed until all rows and
+/// columns have the same sum (QuickStuff). The threshold begins at a quarter of the week. As long as the
+/// cells of at least the threshold have a perfect matching, that matching becomes a day with the length of
+/// its smallest cell. Otherwise the threshold is halved, down to the shortest day or two nights (BigSlice).
+/// In the end the days are made to fill the week.
 ///
-/// Source: Liu et al., CoNEXT 2015, §4; for a week of a given length, Etalon §3.2.
+/// If no threshold has a perfect matching, as with many racks that send the same to all others, Etalon's
+/// Solstice plans one useless day. If one source or destination has much more demand than the others, it
+/// plans days for the stuffing. Here the week is a rotation if a rotation serves more, and the note says so.
+/// [`Fallback`] changes this.
+///
+/// Source: Liu et al., CoNEXT 2015, §4; for weeks of a given length, Etalon §3.2.
 #[derive(Clone, Debug)]
 pub struct Solstice {
-    settle: Settle,
+    fallback: RotationFallback,
     spec: SolsticeSpec,
-    /// As loaded, and what is not yet cut.
+    /// The demand as loaded, and the part that is not planned yet.
     cells: Vec<i32>,
     rest: Vec<i32>,
-    /// The same in 64 bits, where it must be clipped.
-    wide: Vec<u64>,
-    fair: Fair,
+    /// The demand in 64 bits, for clipping.
+    clipped_cells: Vec<u64>,
+    max_min: MaxMinFair,
     stuffing: Stuffing,
     graph: Graph,
     matcher: Matcher,
@@ -61,25 +65,25 @@ pub struct Solstice {
 }
 
 impl Solstice {
-    /// For so many racks.
-    pub fn new(racks: usize, terms: Terms, spec: SolsticeSpec) -> Solstice {
+    /// A scheduler for a number of racks.
+    pub fn new(racks: usize, timing: CircuitTiming, spec: SolsticeSpec) -> Solstice {
         Solstice {
-            settle: Settle::new(racks, terms),
+            fallback: RotationFallback::new(racks, timing),
             spec,
             cells: Vec::new(),
             rest: Vec::new(),
-            wide: Vec::new(),
-            fair: Fair::default(),
+            clipped_cells: Vec::new(),
+            max_min: MaxMinFair::default(),
             stuffing: Stuffing::default(),
             graph: Graph::default(),
             matcher: Matcher::default(),
             plan: Plan::default(),
         }
     }
-    /// Loads a demand as this scheduler sees it; returns whether there is any.
+    /// Loads a demand and applies the options. Returns whether there is any demand.
     fn load(&mut self, demand: &Demand) -> bool {
-        let (size, week) = (demand.racks(), i64::from(self.settle.clock.week));
-        self.settle.clock.load(demand, &mut self.cells);
+        let (size, week) = (demand.racks(), i64::from(self.fallback.ticks.week));
+        self.fallback.ticks.load(demand, &mut self.cells);
         self.rest.clone_from(&self.cells);
         self.prefilter(demand);
         let largest = self.stuffing.measure(size, &self.rest);
@@ -87,7 +91,7 @@ impl Solstice {
             inflate(&mut self.rest, largest, week / 2);
         }
         if self.spec.prefilter.is_some() || self.spec.inflate {
-            // A rotation has to serve what is asked for now, not what was reported.
+            // A rotation is compared by the filtered and inflated demand, not by the reported one.
             self.cells.clone_from(&self.rest);
         }
         if largest > week {
@@ -103,25 +107,25 @@ impl Solstice {
         }
     }
     fn clip(&mut self, size: usize) {
-        self.wide.clear();
-        self.wide.extend(self.rest.iter().map(|&cell| cell as u64));
-        self.fair.clip(size, &mut self.wide, self.settle.clock.week as u64);
-        for (cell, &clipped) in self.rest.iter_mut().zip(&self.wide) {
+        self.clipped_cells.clear();
+        self.clipped_cells.extend(self.rest.iter().map(|&cell| cell as u64));
+        self.max_min.clip(size, &mut self.clipped_cells, self.fallback.ticks.week as u64);
+        for (cell, &clipped) in self.rest.iter_mut().zip(&self.clipped_cells) {
             *cell = (clipped as i32).max(1).min(*cell);
         }
     }
-    /// Cuts the stuffed matrix into days.
-    fn slice(&mut self, size: usize, total: i64) {
-        let least = self.settle.clock.min_day.max(2 * self.settle.clock.night).max(1);
-        let mut threshold = (self.settle.clock.week / 4).max(least);
+    /// Decomposes the stuffed matrix into days.
+    fn decompose(&mut self, size: usize, total: i64) {
+        let least = self.fallback.ticks.min_day.max(2 * self.fallback.ticks.night).max(1);
+        let mut threshold = (self.fallback.ticks.week / 4).max(least);
         let mut left = total;
         self.plan.clear(size);
         self.matcher.begin(size);
         while left >= i64::from(least) {
             self.graph.at_least(size, &self.rest, threshold);
-            self.matcher.part_all_outside(&self.graph);
+            self.matcher.remove_outside(&self.graph);
             while self.matcher.perfect(&self.graph) {
-                left -= i64::from(self.cut(size, threshold));
+                left -= i64::from(self.take_day(size, threshold));
             }
             if threshold == least {
                 return;
@@ -129,20 +133,21 @@ impl Solstice {
             threshold = (threshold / 2).max(least);
         }
     }
-    /// A week for which nothing is planned.
+    /// The plan if there are no days.
     fn without_days(&mut self, note: Note, out: &mut Week) -> Note {
         if self.spec.fallback != Fallback::Ring {
-            return self.settle.rotate(note, out);
+            return self.fallback.rotate(note, out);
         }
-        let racks = self.settle.racks();
+        let racks = self.fallback.racks();
         let before: Vec<u16> = (0..racks).map(|src| ((src + racks - 1) % racks) as u16).collect();
         self.plan.clear(racks);
-        self.plan.push(self.settle.clock.min_day, &before);
-        self.plan.stretch(&self.settle.clock);
-        self.settle.emit(&self.plan, note, out)
+        self.plan.push(self.fallback.ticks.min_day, &before);
+        self.plan.stretch(&self.fallback.ticks);
+        self.fallback.emit(&self.plan, note, out)
     }
-    /// Makes a day of the matching that was found; its pairs that fall below the threshold are parted.
-    fn cut(&mut self, size: usize, threshold: i32) -> i32 {
+    /// Makes a day of the current matching and returns its length. Pairs that fall below the threshold are
+    /// removed from the matching.
+    fn take_day(&mut self, size: usize, threshold: i32) -> i32 {
         let place = |(row, &column): (usize, &u16)| row * size + usize::from(column);
         let pairs = self.matcher.columns().iter().enumerate();
         let length = pairs.map(|pair| self.rest[place(pair)]).min().unwrap_or(0);
@@ -153,14 +158,15 @@ impl Solstice {
             *cell -= length;
             if *cell < threshold {
                 self.graph.remove(row, column);
-                self.matcher.part(row);
+                self.matcher.remove_row(row);
             }
         }
         length
     }
 }
 
-/// Scales cells up so that the largest sum becomes `least`, if it is less.
+/// Scales all cells up so that the largest sum becomes `least`. It does nothing if that sum is zero or not
+/// smaller.
 fn inflate(cells: &mut [i32], largest: i64, least: i64) {
     if 0 < largest && largest < least {
         let scaled = |cell: i32| (i64::from(cell) * least).div_euclid(largest) as i32;
@@ -170,17 +176,17 @@ fn inflate(cells: &mut [i32], largest: i64, least: i64) {
 
 impl Scheduler for Solstice {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
-        self.settle.check(demand);
+        self.fallback.check_racks(demand);
         if !self.load(demand) {
             return self.without_days(Note::NoDemand, out);
         }
         let total = self.stuffing.stuff(demand.racks(), &mut self.rest);
-        self.slice(demand.racks(), total);
-        self.plan.fit(&self.settle.clock);
+        self.decompose(demand.racks(), total);
+        self.plan.fit_to_week(&self.fallback.ticks);
         match self.spec.fallback {
-            Fallback::Better => self.settle.emit_guarded(&self.plan, &self.cells, out),
+            Fallback::Better => self.fallback.emit_or_rotate(&self.plan, &self.cells, out),
             _ if self.plan.days() == 0 => self.without_days(Note::Rotation, out),
-            _ => self.settle.emit(&self.plan, Note::Planned, out),
+            _ => self.fallback.emit(&self.plan, Note::Planned, out),
         }
     }
 }

@@ -1,66 +1,67 @@
-//! A planned week: configurations one after another, dark ones being nights.
+//! A planned week: a sequence of configurations. Dark configurations are nights.
 
+use crate::circuit_timing::CircuitTiming;
 use crate::matching::{Circuits, DARK, Matching};
-use crate::terms::Terms;
 use std::fmt;
 
-/// Slices that follow one another without a gap. It begins again when it is over, until there is another.
+/// The configurations of a circuit switch in a week, without gaps. A week is repeated until another one
+/// replaces it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Week {
     racks: usize,
     lengths: Vec<u64>,
-    /// By slice and destination.
+    /// The sources by slice and destination.
     sources: Vec<u16>,
 }
 
-/// A part of a week in which the same circuits exist.
+/// A part of a week during which the circuits do not change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slice<'a> {
-    /// Picoseconds.
+    /// The length, in picoseconds.
     pub length: u64,
-    /// What exists.
+    /// The circuits that exist.
     pub circuits: Circuits<'a>,
 }
 
-/// What is wrong with a week.
+/// An error in a week.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WeekError {
-    /// Nothing is planned.
+    /// The week has no slices.
     Empty,
-    /// A slice of no length.
+    /// The slice has length zero.
     NoLength(usize),
-    /// A configuration of other racks than the first.
+    /// The slice has another number of racks than the first slice.
     Racks {
         /// The slice.
         slice: usize,
-        /// Its racks.
+        /// The number of racks of this slice.
         found: usize,
-        /// Those of the first slice.
+        /// The number of racks of the first slice.
         racks: usize,
     },
-    /// Slices that do not add up.
+    /// The slices do not add up to the week.
     Span {
-        /// What they are together, in picoseconds.
+        /// The sum of all slices, in picoseconds.
         found: u128,
-        /// What they should be, in picoseconds.
+        /// The week, in picoseconds.
         week: u64,
     },
-    /// A day that is too short.
+    /// The day is shorter than the shortest day allowed.
     Day {
         /// The slice.
         slice: usize,
         /// Its length, in picoseconds.
         length: u64,
-        /// The shortest day, in picoseconds.
+        /// The shortest day allowed, in picoseconds.
         min_day: u64,
     },
-    /// Circuits that change without a night, or in too short a one.
+    /// Circuits change without a night, or in a night that is too short.
     Night {
-        /// The day's slice.
+        /// The slice of the day before the change.
         slice: usize,
-        /// What lies between it and the next day, in picoseconds.
+        /// The time between that day and the next, in picoseconds.
         length: u64,
-        /// A night, in picoseconds.
+        /// The length of a night, in picoseconds.
         night: u64,
     },
 }
@@ -90,7 +91,10 @@ impl fmt::Display for WeekError {
 impl std::error::Error for WeekError {}
 
 impl Week {
-    /// From slices that must be `span` picoseconds together.
+    /// A week from slices, each a length in picoseconds and a configuration.
+    ///
+    /// # Errors
+    /// There is no slice, a slice has length zero or another number of racks, or the sum is not `span`.
     pub fn new(span: u64, slices: &[(u64, Matching)]) -> Result<Week, WeekError> {
         let racks = slices.first().ok_or(WeekError::Empty)?.1.racks();
         let mut week = Week { racks, ..Week::default() };
@@ -110,16 +114,16 @@ impl Week {
         }
         Ok(week)
     }
-    /// Forgets all slices, keeps the memory, and is for so many racks.
+    /// Removes all slices and sets the number of racks. The memory is reused.
     pub fn clear(&mut self, racks: usize) {
         self.racks = racks;
         self.lengths.clear();
         self.sources.clear();
     }
-    /// Adds a slice at the end; one of no length is left out.
+    /// Appends a slice, unless its length is zero.
     ///
     /// # Panics
-    /// Where the configuration is of other racks than the week.
+    /// The configuration and the week are of different numbers of racks.
     pub fn push(&mut self, length: u64, circuits: Circuits) {
         assert_eq!(circuits.racks(), self.racks, "a configuration of other racks");
         if length > 0 {
@@ -127,44 +131,45 @@ impl Week {
             self.sources.extend_from_slice(circuits.0);
         }
     }
-    /// Adds a night at the end; one of no length is left out.
+    /// Appends a night, unless its length is zero.
     pub fn push_night(&mut self, length: u64) {
         if length > 0 {
             self.lengths.push(length);
             self.sources.resize(self.lengths.len() * self.racks, DARK);
         }
     }
-    /// Racks.
+    /// The number of racks.
     pub fn racks(&self) -> usize {
         self.racks
     }
-    /// Slices, days and nights.
+    /// The number of slices, days and nights.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
-    /// Whether nothing is planned.
+    /// Whether there are no slices.
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
-    /// All slices together, in picoseconds.
+    /// The length of all slices, in picoseconds.
     pub fn span(&self) -> u64 {
         self.lengths.iter().sum()
     }
-    /// A slice by its place.
+    /// The slice with this index.
     pub fn slice(&self, at: usize) -> Slice<'_> {
         let circuits = Circuits(&self.sources[at * self.racks..(at + 1) * self.racks]);
         Slice { length: self.lengths[at], circuits }
     }
-    /// All slices in order.
+    /// All slices, in order.
     pub fn slices(&self) -> impl DoubleEndedIterator<Item = Slice<'_>> + ExactSizeIterator {
         (0..self.len()).map(|at| self.slice(at))
     }
-    /// The slices in which a circuit exists.
+    /// The slices that have a circuit.
     pub fn days(&self) -> impl Iterator<Item = Slice<'_>> {
         self.slices().filter(|slice| !slice.circuits.is_dark())
     }
-    /// Lights circuits in all days where both ends have none, the first pairs first. `taken` is memory for the work.
-    pub(crate) fn light_idle(&mut self, pairs: &[(u16, u16)], taken: &mut Vec<bool>) {
+    /// Adds the given circuits, in order, to each day on which both their ends are free. `taken` is working
+    /// memory.
+    pub(crate) fn connect_idle(&mut self, pairs: &[(u16, u16)], taken: &mut Vec<bool>) {
         for sources in self.sources.chunks_exact_mut(self.racks.max(1)) {
             taken.clear();
             taken.resize(self.racks, false);
@@ -181,37 +186,45 @@ impl Week {
             }
         }
     }
-    /// Copies another week into this one's memory.
+    /// Copies another week and reuses the memory of this one.
     pub fn copy_from(&mut self, other: &Week) {
         self.clear(other.racks);
         self.lengths.extend_from_slice(&other.lengths);
         self.sources.extend_from_slice(&other.sources);
     }
-    /// Whether the week fills the terms' week, its days are long enough, and each change of circuits has its
-    /// night. A day that goes on over the end of the week is one day.
-    pub fn check(&self, terms: &Terms) -> Result<(), WeekError> {
-        let (found, week) = (u128::from(self.span()), terms.week());
+    /// Checks that the week has the length that `timing` says, that no day is too short, and that a night
+    /// precedes each change of circuits. The first and the last slice may be parts of one day.
+    ///
+    /// # Errors
+    /// See [`WeekError`].
+    pub fn check(&self, timing: &CircuitTiming) -> Result<(), WeekError> {
+        let (found, week) = (u128::from(self.span()), timing.week());
         if found != u128::from(week) {
             return Err(WeekError::Span { found, week });
         }
         let days: Vec<usize> =
             (0..self.len()).filter(|&at| !self.slice(at).circuits.is_dark()).collect();
         for (place, &at) in days.iter().enumerate() {
-            self.check_day(at, days.get(place + 1).copied(), terms)?;
+            self.check_day(at, days.get(place + 1).copied(), timing)?;
         }
         Ok(())
     }
-    /// The day in slice `at`, and what lies between it and the next one.
-    fn check_day(&self, at: usize, next: Option<usize>, terms: &Terms) -> Result<(), WeekError> {
+    /// Checks the day in slice `at` and the time until the day in slice `next`.
+    fn check_day(
+        &self,
+        at: usize,
+        next: Option<usize>,
+        timing: &CircuitTiming,
+    ) -> Result<(), WeekError> {
         let Slice { length, circuits } = self.slice(at);
         let goes_on = at == 0 || at + 1 == self.len();
-        if length < terms.min_day() && !goes_on {
-            return Err(WeekError::Day { slice: at, length, min_day: terms.min_day() });
+        if length < timing.min_day() && !goes_on {
+            return Err(WeekError::Day { slice: at, length, min_day: timing.min_day() });
         }
         let Some(next) = next else { return Ok(()) };
         let between: u64 = self.lengths[at + 1..next].iter().sum();
-        if between < terms.night() && self.slice(next).circuits != circuits {
-            return Err(WeekError::Night { slice: at, length: between, night: terms.night() });
+        if between < timing.night() && self.slice(next).circuits != circuits {
+            return Err(WeekError::Night { slice: at, length: between, night: timing.night() });
         }
         Ok(())
     }

@@ -1,32 +1,36 @@
-//! Solstice beside the one of Etalon's emulator, in C (`lib/sols.c` of its Click), on the same matrices.
+//! Solstice compared with the C program of Etalon's emulator (`lib/sols.c` of its Click) on the same
+//! matrices.
 
-use slotline_circuits::{Class, Scheduler, Solstice, SolsticeSpec, TermsSpec, Week, served};
+use slotline_circuits::{
+    CircuitTimingSpec, DemandPattern, Scheduler, Solstice, SolsticeSpec, Week, served,
+};
 
-/// Four large demands per rack.
-const FEW: Class = Class::Sparse { large: 4 };
+/// Four large demands of each rack.
+const FEW: DemandPattern = DemandPattern::Sparse { large: 4 };
 
-/// Kinds of demand with racks, weeks of 200 us for each other rack, and the share of demand in percent that circuits
-/// alone serve by the C program, as measured beside this one.
-const ETALON: [(Class, usize, f64); 6] = [
-    (Class::Ring, 8, 98.57),
+/// Demand patterns with the number of racks, for weeks of 200 us per other rack, and the share of demand in
+/// percent that circuits serve by the C program, measured on the same matrices.
+const ETALON: [(DemandPattern, usize, f64); 6] = [
+    (DemandPattern::Ring, 8, 98.57),
     (FEW, 64, 89.41),
-    (Class::AllToAll, 64, 90.00),
-    (Class::Random, 64, 69.20),
+    (DemandPattern::AllToAll, 64, 90.00),
+    (DemandPattern::Random, 64, 69.20),
     (FEW, 256, 91.05),
-    (Class::AllToAll, 256, 90.00),
+    (DemandPattern::AllToAll, 256, 90.00),
 ];
 
-/// As much as the C, but for 0.12 points with four large demands in each of 64 racks.
+/// It serves as much as the C program, but 0.12 points less for four large demands in each of 64 racks.
 #[test]
 fn solstice_serves_what_etalons_does() {
     for (class, racks, theirs) in ETALON {
-        let terms =
-            TermsSpec::etalon((racks as u64 - 1) * 200_000_000).build().expect("a good week");
-        let bytes = terms.circuit_bytes(terms.week());
+        let timing = CircuitTimingSpec::etalon((racks as u64 - 1) * 200_000_000)
+            .build()
+            .expect("a good week");
+        let bytes = timing.circuit_bytes(timing.week());
         let demand = class.demand(racks, bytes, 1).expect("a demand");
         let mut week = Week::default();
-        Solstice::new(racks, terms, SolsticeSpec::default()).week(&demand, &mut week);
-        let served = served(&week, &demand, &terms);
+        Solstice::new(racks, timing, SolsticeSpec::default()).week(&demand, &mut week);
+        let served = served(&week, &demand, &timing);
         let ours = 100.0 * served.circuit as f64 / served.demand as f64;
         let less = if (class, racks) == (FEW, 64) { 0.13 } else { 0.01 };
         assert!(ours >= theirs - less, "{class}, {racks} racks: {ours} of {theirs}");

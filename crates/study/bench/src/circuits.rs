@@ -2,8 +2,8 @@
 
 use crate::Row;
 use slotline_circuits::{
-    Bvn, Class, Demand, Eclipse, Harvest, MaxWeight, Rotor, Scheduler, Solstice, SolsticeSpec,
-    Terms, TermsSpec, Week, served,
+    Bvn, CircuitTiming, CircuitTimingSpec, Demand, DemandPattern, Eclipse, MaxWeight, Portfolio,
+    Rotor, Scheduler, Solstice, SolsticeSpec, Week, served,
 };
 use slotline_lab::usage;
 use std::hint::black_box;
@@ -16,7 +16,7 @@ pub struct Case {
     /// How long a week is.
     pub span: Span,
     /// Kind of demand.
-    pub class: Class,
+    pub class: DemandPattern,
     /// Who plans.
     pub planner: Planner,
 }
@@ -44,7 +44,7 @@ pub enum Planner {
     /// Eclipse.
     Eclipse,
     /// Ours.
-    Harvest,
+    Portfolio,
 }
 
 /// All planners.
@@ -54,7 +54,7 @@ pub const PLANNERS: [Planner; 6] = [
     Planner::Bvn,
     Planner::Solstice,
     Planner::Eclipse,
-    Planner::Harvest,
+    Planner::Portfolio,
 ];
 
 impl Planner {
@@ -66,10 +66,10 @@ impl Planner {
             Planner::Bvn => "bvn",
             Planner::Solstice => "solstice",
             Planner::Eclipse => "eclipse",
-            Planner::Harvest => "harvest",
+            Planner::Portfolio => "portfolio",
         }
     }
-    fn build(self, racks: usize, terms: Terms) -> Box<dyn Scheduler> {
+    fn build(self, racks: usize, terms: CircuitTiming) -> Box<dyn Scheduler> {
         match self {
             Planner::Rotor => Box::new(Rotor::new(racks, terms)),
             Planner::MaxWeight => {
@@ -79,7 +79,7 @@ impl Planner {
             Planner::Bvn => Box::new(Bvn::new(racks, terms)),
             Planner::Solstice => Box::new(Solstice::new(racks, terms, SolsticeSpec::default())),
             Planner::Eclipse => Box::new(Eclipse::new(racks, terms)),
-            Planner::Harvest => Box::new(Harvest::new(racks, terms)),
+            Planner::Portfolio => Box::new(Portfolio::new(racks, terms)),
         }
     }
 }
@@ -89,7 +89,9 @@ pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for racks in [8, 16, 32, 64, 128, 256] {
         for span in [Span::Etalon, Span::Rotation] {
-            for class in Class::ALL.into_iter().filter(|class| *class != Class::Empty) {
+            for class in
+                DemandPattern::ALL.into_iter().filter(|class| *class != DemandPattern::Empty)
+            {
                 all.extend(PLANNERS.map(|planner| Case { racks, span, class, planner }));
             }
         }
@@ -110,7 +112,8 @@ impl Case {
     }
     /// The time to plan a week, and the share that it serves.
     pub fn run(&self) -> Vec<Row> {
-        let terms = TermsSpec::etalon(self.week()).build().expect("a week of a day or more");
+        let terms =
+            CircuitTimingSpec::etalon(self.week()).build().expect("a week of a day or more");
         let bytes = terms.circuit_bytes(terms.week());
         let demand = self.class.demand(self.racks, bytes, 1).expect("two racks or more");
         let mut scheduler = self.planner.build(self.racks, terms);
@@ -119,16 +122,16 @@ impl Case {
         let share = 100.0 * served(&week, &demand, &terms).share();
         let us = 1e6 * least_time(|| scheduler.week(&demand, &mut week));
         let mut rows = vec![self.row("time", us, "us"), self.row("served", share, "% of demand")];
-        if self.planner == Planner::Harvest {
+        if self.planner == Planner::Portfolio {
             rows.push(self.lead(share, &demand, terms));
         }
         rows
     }
     /// How much more is served than by the best of all others, also by those that hold circuits for the shortest day.
-    fn lead(&self, share: f64, demand: &Demand, terms: Terms) -> Row {
+    fn lead(&self, share: f64, demand: &Demand, terms: CircuitTiming) -> Row {
         let held = MaxWeight::new(self.racks, terms, Some(terms.min_day()));
         let held: Box<dyn Scheduler> = Box::new(held.expect("a week has room for a day"));
-        let others = PLANNERS.iter().filter(|planner| **planner != Planner::Harvest);
+        let others = PLANNERS.iter().filter(|planner| **planner != Planner::Portfolio);
         let others = others.map(|planner| (planner.name(), planner.build(self.racks, terms)));
         let mut week = Week::default();
         let served = others.chain([("max-weight, held", held)]).map(|(name, mut other)| {
@@ -188,7 +191,7 @@ mod tests {
         let case = Case {
             racks: 8,
             span: Span::Rotation,
-            class: Class::AllToAll,
+            class: DemandPattern::AllToAll,
             planner: Planner::Rotor,
         };
         let rows = case.run();

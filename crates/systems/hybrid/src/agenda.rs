@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::program::of_racks;
     use proptest::prelude::*;
-    use slotline_circuits::{Rotor, TermsSpec, Week};
+    use slotline_circuits::{CircuitTimingSpec, Rotor, Week};
 
     proptest! {
         /// Against the definition: at any time a thing is on for as many days as have it on.
@@ -257,8 +257,8 @@ mod tests {
             let [day, night, grow, mark, tell] = [day, night, grow, mark, tell].map(Time::us);
             let early = Time::us(early).min(tell);
             let length = (day + night).times(racks as u64 - 1);
-            let spec = TermsSpec {
-                week: length.as_ps(), night: night.as_ps(), min_day: day.as_ps(), ..TermsSpec::etalon(0)
+            let spec = CircuitTimingSpec {
+                week: length.as_ps(), night: night.as_ps(), min_day: day.as_ps(), ..CircuitTimingSpec::etalon(0)
             };
             let mut week = Week::default();
             Rotor::new(racks, spec.build().unwrap()).rotate(&mut week);

@@ -8,8 +8,8 @@ use crate::DemandKind;
 use crate::phases::OnDemand;
 use serde::{Deserialize, Serialize};
 use slotline_circuits::{
-    Bvn, Cores, Eclipse, Fallback, Harvest, Matching, MaxWeight, Mesh, Mix, Planner, Scheduler,
-    Solstice, SolsticeSpec, Terms,
+    Bvn, CircuitTiming, ClosDirect, Eclipse, Fallback, Matching, MaxWeight, Mesh, PanelLayout,
+    Planner, Portfolio, Scheduler, Solstice, SolsticeSpec,
 };
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
@@ -48,7 +48,8 @@ pub enum SchedulerKind {
     /// Source: Farrington et al., "Helios", SIGCOMM 2010; Wang et al., "c-Through", SIGCOMM 2010.
     MaxWeight,
     /// Our own.
-    Harvest,
+    #[serde(alias = "harvest")]
+    Portfolio,
     /// Links between pods that are held for the week, in proportion to demand: topology engineering of patch panels
     /// with several switches, over which all reach each other in two hops.
     ///
@@ -60,7 +61,8 @@ pub enum SchedulerKind {
     /// links, as many as relieve most; the other uplinks go to the core, which carries all other pairs.
     ///
     /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022, on its way from Clos to direct links.
-    Mix,
+    #[serde(alias = "mix")]
+    ClosDirect,
     /// Circuits for the phases of the scenario's collective operation, one after another by the clock: each for as long
     /// as its bytes take on a circuit, times `stretch`, and again for each round. Where all phases need the same
     /// circuits, these stay.
@@ -79,9 +81,9 @@ impl SchedulerKind {
 
     /// Whether it fits a fabric with core switches, or one without.
     fn fits(self, core: bool) -> bool {
-        use SchedulerKind::{Clos, Fixed, Mesh, Mix};
+        use SchedulerKind::{Clos, ClosDirect, Fixed, Mesh};
         match self {
-            Clos | Mix => core,
+            Clos | ClosDirect => core,
             Mesh | Fixed => true,
             _ => !core,
         }
@@ -249,7 +251,7 @@ impl CircuitsSpec {
     ///
     /// # Errors
     /// There are too few circuit switches.
-    fn mesh(&self, fabric: &HybridSpec, terms: Terms) -> Result<Mesh, SpecError> {
+    fn mesh(&self, fabric: &HybridSpec, terms: CircuitTiming) -> Result<Mesh, SpecError> {
         let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
         Mesh::new(racks, switches, terms, fabric.dark() == Dark::Changed).map_err(|error| {
             let why = format!(
@@ -263,8 +265,8 @@ impl CircuitsSpec {
     }
 
     /// Direct links and links to the core of a fabric.
-    fn mix(&self, fabric: &HybridSpec, terms: Terms) -> Mix {
-        Mix::new(cores(fabric), terms, fabric.dark() == Dark::Changed)
+    fn clos_direct(&self, fabric: &HybridSpec, terms: CircuitTiming) -> ClosDirect {
+        ClosDirect::new(cores(fabric), terms, fabric.dark() == Dark::Changed)
     }
 
     /// What plans week after week in a fabric; none where demand is not looked at. `configurations` are those to
@@ -275,7 +277,7 @@ impl CircuitsSpec {
     pub fn planner(
         &self,
         fabric: &HybridSpec,
-        terms: Terms,
+        terms: CircuitTiming,
         configurations: &[Matching],
     ) -> Result<Option<Planner>, SpecError> {
         let racks = fabric.racks as usize;
@@ -302,22 +304,22 @@ impl CircuitsSpec {
                 let planner = MaxWeight::new(racks, terms, hold);
                 Box::new(planner.map_err(|e| SpecError::new("hold", format!("`hold`: {e}")))?)
             }
-            SchedulerKind::Harvest => Box::new(Harvest::new(racks, terms)),
+            SchedulerKind::Portfolio => Box::new(Portfolio::new(racks, terms)),
             SchedulerKind::Mesh => {
-                return Ok(Some(Planner::Together(Box::new(self.mesh(fabric, terms)?))));
+                return Ok(Some(Planner::Joint(Box::new(self.mesh(fabric, terms)?))));
             }
-            SchedulerKind::Mix => {
-                return Ok(Some(Planner::Together(Box::new(self.mix(fabric, terms)))));
+            SchedulerKind::ClosDirect => {
+                return Ok(Some(Planner::Joint(Box::new(self.clos_direct(fabric, terms)))));
             }
         };
-        Ok(Some(Planner::Apart(apart)))
+        Ok(Some(Planner::PerSwitch(apart)))
     }
 }
 
 /// Racks and core switches at the panels of a fabric.
-fn cores(fabric: &HybridSpec) -> Cores {
+fn cores(fabric: &HybridSpec) -> PanelLayout {
     let roles = fabric.roles();
-    Cores {
+    PanelLayout {
         racks: roles.racks as usize,
         cores: roles.cores as usize,
         slots: roles.slots as usize,

@@ -1,6 +1,6 @@
 //! Circuits from what a job is known to do: a configuration for each phase of a collective operation.
 
-use slotline_circuits::{Demand, Matching, Note, Scheduler, Terms, Week};
+use slotline_circuits::{CircuitTiming, Demand, Matching, Note, Scheduler, Week};
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
 use slotline_net::topology::HybridSpec;
@@ -54,7 +54,7 @@ impl Phases {
 
     /// A round by the clock: the first circuits while hosts compute, then each for `stretch` times what its bytes take on
     /// a circuit, never less than a day.
-    pub fn week(&self, terms: &Terms, stretch: f64) -> Week {
+    pub fn week(&self, terms: &CircuitTiming, stretch: f64) -> Week {
         let mut week = Week::default();
         week.clear(self.days[0].0.racks());
         for (at, (circuits, bytes)) in self.days.iter().enumerate() {
@@ -125,12 +125,12 @@ pub struct OnDemand {
     configurations: Vec<Matching>,
     /// The one that is there.
     at: usize,
-    terms: Terms,
+    terms: CircuitTiming,
 }
 
 impl OnDemand {
     /// Begins with the first configuration. There has to be one.
-    pub fn new(configurations: Vec<Matching>, terms: Terms) -> OnDemand {
+    pub fn new(configurations: Vec<Matching>, terms: CircuitTiming) -> OnDemand {
         OnDemand { configurations, at: 0, terms }
     }
     fn serves(&self, at: usize, demand: &Demand) -> u64 {
@@ -158,7 +158,7 @@ impl Scheduler for OnDemand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slotline_circuits::TermsSpec;
+    use slotline_circuits::CircuitTimingSpec;
     use slotline_net::topology::{CircuitNetSpec, Dark};
     use slotline_net::units::Rate;
     use slotline_net::workload::collective::Pattern;
@@ -174,8 +174,8 @@ mod tests {
         })]
     }
 
-    fn terms() -> Terms {
-        TermsSpec::etalon(2_000_000_000).build().expect("good terms")
+    fn terms() -> CircuitTiming {
+        CircuitTimingSpec::etalon(2_000_000_000).build().expect("good terms")
     }
 
     fn fabric(racks: u32, hosts: u32) -> HybridSpec {

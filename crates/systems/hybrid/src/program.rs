@@ -103,11 +103,11 @@ fn joined(days: impl Iterator<Item = RackDay>) -> Vec<RackDay> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slotline_circuits::{Rotor, TermsSpec};
+    use slotline_circuits::{CircuitTimingSpec, Rotor};
 
     #[test]
     fn racks_see_the_strobe() {
-        let terms = TermsSpec::etalon(1_400_000_000).build().unwrap();
+        let terms = CircuitTimingSpec::etalon(1_400_000_000).build().unwrap();
         let mut week = Week::default();
         Rotor::new(8, terms).rotate(&mut week);
         let seen = of_racks(&[week], Dark::All).remove(3);
@@ -119,13 +119,13 @@ mod tests {
 
     #[test]
     fn all_circuits_are_those_that_racks_see() {
-        let unit = Some(slotline_circuits::text::Unit::Us);
+        let unit = Some(slotline_circuits::etalon_format::Unit::Us);
         for text in [
             "4 50 1/0/3/2 10 -1/-1/-1/-1 30 1/0/-1/-1 10 -1/-1/-1/-1",
             "4 50 1/0/3/2 10 1/-1/-1/-1 30 1/2/-1/-1 10 -1/-1/-1/-1",
             "3 50 1/0/3/2 10 -1/-1/-1/-1 30 3/2/1/0",
         ] {
-            let weeks = slotline_circuits::text::parse(text, unit).unwrap();
+            let weeks = slotline_circuits::etalon_format::parse(text, unit).unwrap();
             for dark in [Dark::All, Dark::Changed] {
                 let all = of_all(&weeks, dark);
                 for rack in 0..4u16 {
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn circuits_that_stay_can_stay_up() {
-        let unit = Some(slotline_circuits::text::Unit::Us);
+        let unit = Some(slotline_circuits::etalon_format::Unit::Us);
         let text = "4 50 1/0/3/2 10 -1/-1/-1/-1 30 1/0/-1/-1 10 -1/-1/-1/-1";
-        let weeks = slotline_circuits::text::parse(text, unit).unwrap();
+        let weeks = slotline_circuits::etalon_format::parse(text, unit).unwrap();
         let spans = |rack: usize, dark| {
             let seen = of_racks(&weeks, dark).swap_remove(rack).into_iter();
             seen.map(|day| (day.from, day.until, day.to, day.source)).collect::<Vec<_>>()

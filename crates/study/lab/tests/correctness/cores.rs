@@ -166,9 +166,9 @@ fn threads_change_nothing_and_all_rules_keep_account() {
         )
     };
     let schemes = [
-        weekly("mix", "adu", "hold"),
-        weekly("mix", "voq", "drop"),
-        weekly("mix", "perfect", "drain") + "control-loss = 0.3\n",
+        weekly("clos-direct", "adu", "hold"),
+        weekly("clos-direct", "voq", "drop"),
+        weekly("clos-direct", "perfect", "drain") + "control-loss = 0.3\n",
         weekly("mesh", "adu", "hold") + "routing = \"spray\"\n",
         CLOS.into(),
     ];
@@ -191,7 +191,7 @@ fn event(at: &str, kind: &str, about: &str) -> String {
 #[test]
 fn what_fails_is_gone_round() {
     let fabric = behind_panels(4, 4, 2, 8);
-    let mix = "control = { kind = \"circuits\", scheduler = \"mix\", week = \"1ms\", day = \"500us\", \
+    let mix = "control = { kind = \"circuits\", scheduler = \"clos-direct\", week = \"1ms\", day = \"500us\", \
                demand = \"adu\" }\n";
     for (kind, about, ports) in [
         ("switch", "switch = \"core0\"", 8),
@@ -241,7 +241,7 @@ fn what_makes_no_sense_is_refused() {
     let text = |scheme: &str| scenario(&fabric, SHUFFLE, scheme);
     load(&text(CLOS));
     for (scheme, says) in [
-        ("control = \"circuits\"\n", "\"clos\", \"mesh\", \"mix\" or \"fixed\""),
+        ("control = \"circuits\"\n", "\"clos\", \"mesh\", \"clos-direct\" or \"fixed\""),
         ("", "without a packet switch nothing moves"),
         (
             &format!("{CLOS}voq = {{ relay = {{ hops = \"valiant\" }} }}\n"),
@@ -299,7 +299,7 @@ proptest! {
         }).collect();
         prop_assume!(!workload.is_empty());
         // A mesh of few panels does not reach all.
-        let scheduler = if mesh && panels >= 4 { "mesh" } else { "mix" };
+        let scheduler = if mesh && panels >= 4 { "mesh" } else { "clos-direct" };
         let routing = if spray { "spray" } else { "ecmp" };
         let scheme = format!(
             "routing = \"{routing}\"\ncontrol = {{ kind = \"circuits\", scheduler = \"{scheduler}\", \

@@ -93,7 +93,7 @@ fn voqs() -> impl Strategy<Value = String> {
     let control = prop::sample::select(vec![
         "\"circuits\"".to_string(),
         planned("eclipse"),
-        planned("harvest"),
+        planned("portfolio"),
         planned("birkhoff-von-neumann"),
     ]);
     (2u32..40, prop::option::of(resize), rule, control).prop_map(|(packets, resize, rule, control)| {
@@ -180,7 +180,7 @@ fn between_two_rewirings_flows_stay_in_order() {
         )
     };
     let clos = "control = { kind = \"circuits\", scheduler = \"clos\" }".to_string();
-    for (scheme, moves) in [(clos, false), (weekly("mesh"), true), (weekly("mix"), true)] {
+    for (scheme, moves) in [(clos, false), (weekly("mesh"), true), (weekly("clos-direct"), true)] {
         for rate in [200, 500, 1000] {
             let text = scenario(4, 3, rate, PANELS, &format!("{scheme}\nrouting = \"ecmp\""));
             let [_, arrived] = hops(&text, 4, 4);

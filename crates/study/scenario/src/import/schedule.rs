@@ -1,6 +1,6 @@
 //! A schedule of circuits as Etalon has it, as the `control` of a scheme.
 
-use slotline_circuits::text::{Unit, emit, parse};
+use slotline_circuits::etalon_format::{Unit, emit, parse};
 use slotline_circuits::{Matching, Week};
 
 /// `text` as a `[scheme.control]` table, which belongs to the `[[scheme]]` before it. Lengths are in

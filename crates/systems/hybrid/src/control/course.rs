@@ -4,7 +4,9 @@ use super::{CircuitsSpec, SchedulerKind, cores};
 use crate::RackDay;
 use crate::phases::Phases;
 use crate::program::{of_all, of_racks, of_switch};
-use slotline_circuits::{Matching, Rotor, Terms, TermsError, TermsSpec, Week};
+use slotline_circuits::{
+    CircuitTiming, CircuitTimingError, CircuitTimingSpec, Matching, Rotor, Week,
+};
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
 use slotline_net::topology::{Dark, HybridSpec};
@@ -26,7 +28,7 @@ pub enum Course {
         /// What is in force until the first plan.
         first: Vec<Week>,
         /// The numbers that weeks are planned by.
-        terms: Terms,
+        terms: CircuitTiming,
         /// Circuits that are never changed, from rack to rack.
         always: Vec<(u16, u16)>,
         /// With `phases-on-demand`: the configurations to choose from.
@@ -115,10 +117,10 @@ impl CircuitsSpec {
         if !self.scheduler.fits(core) {
             let why = match core {
                 true => {
-                    "on a fabric with a `core` the scheduler is \"clos\", \"mesh\", \"mix\" or \"fixed\""
+                    "on a fabric with a `core` the scheduler is \"clos\", \"mesh\", \"clos-direct\" or \"fixed\""
                 }
                 false => {
-                    "schedulers \"clos\" and \"mix\" need a fabric with a `core`, for example \
+                    "schedulers \"clos\" and \"clos-direct\" need a fabric with a `core`, for example \
                           core = { switches = 2, ports = 8 }"
                 }
             };
@@ -177,13 +179,13 @@ impl CircuitsSpec {
         if self.scheduler == SchedulerKind::Mesh {
             let mesh = self.mesh(fabric, terms)?;
             let mut first = vec![Week::default(); switches];
-            mesh.held(&mut first);
-            let always = mesh.always();
+            mesh.current_weeks(&mut first);
+            let always = mesh.permanent();
             return Ok(Course::Weekly { length, ahead, first, terms, always, configurations });
         }
-        if self.scheduler == SchedulerKind::Mix {
+        if self.scheduler == SchedulerKind::ClosDirect {
             let mut first = vec![Week::default(); switches];
-            self.mix(fabric, terms).held(&mut first);
+            self.clos_direct(fabric, terms).current_weeks(&mut first);
             return Ok(Course::Weekly {
                 length,
                 ahead,
@@ -213,9 +215,9 @@ impl CircuitsSpec {
     }
 
     /// The numbers that weeks are planned by.
-    fn terms(&self, fabric: &HybridSpec, week: Time) -> Result<Terms, SpecError> {
+    fn terms(&self, fabric: &HybridSpec, week: Time) -> Result<CircuitTiming, SpecError> {
         let circuit = fabric.circuits.as_ref().map_or(0, |circuits| circuits.rate.0);
-        let spec = TermsSpec {
+        let spec = CircuitTimingSpec {
             week: week.as_ps(),
             night: fabric.night().as_ps(),
             min_day: self.day(fabric).as_ps(),
@@ -226,7 +228,7 @@ impl CircuitsSpec {
         spec.build().map_err(|error| {
             let key = if self.day == Some(Time::ZERO) { "day" } else { "week" };
             let why = match error {
-                TermsError::Short { .. } => {
+                CircuitTimingError::Short { .. } => {
                     format!("`week` = {week} has no room for a day and a night, which take {slot}")
                 }
                 other => other.to_string(),
@@ -253,8 +255,8 @@ impl CircuitsSpec {
     fn fixed(&self, fabric: &HybridSpec) -> Result<Course, SpecError> {
         let fail = |why: String| Err(SpecError::new("schedule", why));
         let text = self.schedule.as_deref().unwrap_or_default();
-        let unit = Some(slotline_circuits::text::Unit::Us);
-        let weeks = match slotline_circuits::text::parse(text, unit) {
+        let unit = Some(slotline_circuits::etalon_format::Unit::Us);
+        let weeks = match slotline_circuits::etalon_format::parse(text, unit) {
             Ok(weeks) => weeks,
             Err(error) => return fail(format!("`schedule`: {error}")),
         };
@@ -277,7 +279,7 @@ impl CircuitsSpec {
             if week.span() != length {
                 return fail("`schedule` has weeks of several lengths".into());
             }
-            let spec = TermsSpec { week: length, min_day: 1, ..self.terms_of(fabric) };
+            let spec = CircuitTimingSpec { week: length, min_day: 1, ..self.terms_of(fabric) };
             let checked = spec.build().map_err(|e| e.to_string());
             let checked = checked.and_then(|terms| week.check(&terms).map_err(|e| e.to_string()));
             if let Err(why) = checked.and_then(|()| wraps(week, fabric.night())) {
@@ -287,9 +289,9 @@ impl CircuitsSpec {
         Ok(Course::Static { weeks })
     }
 
-    fn terms_of(&self, fabric: &HybridSpec) -> TermsSpec {
+    fn terms_of(&self, fabric: &HybridSpec) -> CircuitTimingSpec {
         let circuit = fabric.circuits.as_ref().map_or(0, |circuits| circuits.rate.0);
-        TermsSpec { week: 0, night: fabric.night().as_ps(), min_day: 1, circuit, packet: 0 }
+        CircuitTimingSpec { week: 0, night: fabric.night().as_ps(), min_day: 1, circuit, packet: 0 }
     }
 }
 
@@ -322,12 +324,13 @@ fn span(week: Option<&Week>) -> Time {
 
 /// The shortest week in which one of several rotors has all its turns equally often, whole weeks of `terms` where days
 /// of one differ by a picosecond.
-fn turns_of(racks: usize, terms: Terms, at: usize, switches: usize) -> Week {
+fn turns_of(racks: usize, terms: CircuitTiming, at: usize, switches: usize) -> Week {
     let mut rotor = Rotor::staggered(racks, terms, at, switches);
     let days = ((racks - 1).div_ceil(switches) as u64).min(terms.most_days());
     let (turns, slot) = (rotor.turns(), terms.week() / days);
     let even = slot * days == terms.week();
-    let one = TermsSpec { week: slot * turns, min_day: slot - terms.night(), ..terms.spec() };
+    let one =
+        CircuitTimingSpec { week: slot * turns, min_day: slot - terms.night(), ..terms.spec() };
     match one.build().ok().filter(|_| even) {
         Some(terms) => several(&mut Rotor::staggered(racks, terms, at, switches), 1),
         None => several(&mut rotor, turns / gcd(turns, days)),

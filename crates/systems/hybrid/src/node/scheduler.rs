@@ -3,7 +3,7 @@
 use super::message;
 use crate::program::{of_all, of_racks};
 use crate::wire::Message;
-use slotline_circuits::{Demand, Memory, Note, Planner, Terms, Week};
+use slotline_circuits::{CircuitTiming, Demand, Note, PlanWorkspace, Planner, Week};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
 use slotline_net::node::station::Loss;
@@ -15,7 +15,7 @@ use std::any::Any;
 /// What the scheduler is made from.
 pub struct SchedulerConfig {
     /// How weeks are planned, and the network as the scheduler sees it; none where all is known ahead.
-    pub planner: Option<(Planner, Terms)>,
+    pub planner: Option<(Planner, CircuitTiming)>,
     /// The fabric.
     pub roles: Roles,
     /// How long it waits for further reports after the first of a week.
@@ -36,7 +36,7 @@ const PLANNED: u32 = 1;
 pub struct CircuitScheduler {
     config: SchedulerConfig,
     demand: Demand,
-    memory: Memory,
+    memory: PlanWorkspace,
     /// By circuit switch and end: the port there has failed.
     dead: Vec<bool>,
     /// The week that reports come for, and how many came.
@@ -61,7 +61,7 @@ impl CircuitScheduler {
         let demand =
             Demand::new(roles.racks as usize).expect("a fabric has a number of racks that can be");
         CircuitScheduler {
-            memory: Memory::default(),
+            memory: PlanWorkspace::default(),
             dead: vec![false; (roles.ends() * roles.uplinks) as usize],
             demand,
             config,

@@ -1,15 +1,16 @@
-//! Making all rows and columns of a matrix equal, which is what matrices must be to be sums of permutations.
+//! Stuffing: raising the cells of a matrix until all rows and columns have the same sum. Only such matrices
+//! are sums of permutations.
 
-/// Fills matrices up; keeps its memory.
+/// Stuffs matrices. It reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stuffing {
-    /// What rows, and what columns, lack.
+    /// The deficit of each row and of each column to the largest sum.
     rows: Vec<i64>,
     columns: Vec<i64>,
 }
 
 impl Stuffing {
-    /// The largest sum of a row or column. What lines lack to it is known afterwards.
+    /// Returns the largest sum of a row or column, and stores the deficit of each line to it.
     pub fn measure(&mut self, size: usize, cells: &[i32]) -> i64 {
         self.rows.clear();
         self.columns.clear();
@@ -27,8 +28,8 @@ impl Stuffing {
         lines.for_each(|line| *line = largest - *line);
         largest
     }
-    /// Raises cells until all rows and columns have the largest sum, which is returned: first where there is
-    /// something already, so that few cells come to be, then anywhere.
+    /// Raises cells until all rows and columns have the largest sum, and returns that sum. Cells above zero
+    /// are raised first, so that few new cells appear, then any cells.
     ///
     /// Source: Solstice (Liu et al., CoNEXT 2015, §4, QuickStuff).
     pub fn stuff(&mut self, size: usize, cells: &mut [i32]) -> i64 {
@@ -42,18 +43,18 @@ impl Stuffing {
         largest
     }
     fn raise_row(&mut self, row: usize, cells: &mut [i32]) {
-        let mut lacks = self.rows[row];
+        let mut deficit = self.rows[row];
         for (cell, column) in cells.iter_mut().zip(&mut self.columns) {
             if *cell > 0 {
-                let by = lacks.min(*column);
+                let by = deficit.min(*column);
                 *cell += by as i32;
                 *column -= by;
-                lacks -= by;
+                deficit -= by;
             }
         }
-        self.rows[row] = lacks;
+        self.rows[row] = deficit;
     }
-    /// Rows and columns lack the same in sum: each step settles one of them.
+    /// The deficits of rows and of columns have the same sum. Each step makes the deficit of one line zero.
     fn raise_anywhere(&mut self, size: usize, cells: &mut [i32]) {
         let (mut row, mut column) = (0, 0);
         while row < size && column < size {

@@ -1,15 +1,15 @@
-//! Schedules as text: `n length configuration length configuration …`.
+//! Etalon's text format of schedules: `n length configuration length configuration …`.
 //!
-//! A line is the week of one circuit switch. `n` is how many slices follow; a configuration is the source of each
-//! destination, `-1` for none: `2 180 1/2/3/0 20 -1/-1/-1/-1`. This is Etalon's format, in which nothing says what
-//! the lengths are in. Here a line `unit us` (or `ps`, `ns`, `ms`, `s`) may stand before the first week; empty
-//! lines and those that begin with `#` say nothing.
+//! A line is the week of one circuit switch. `n` is the number of slices that follow. A configuration has the
+//! source of each destination, or `-1` for none, as in `2 180 1/2/3/0 20 -1/-1/-1/-1`. Etalon's format does
+//! not name the unit of lengths. This module extends it: a line `unit us` (or `ps`, `ns`, `ms`, `s`) may
+//! precede the first week. Empty lines and lines that begin with `#` are ignored.
 
 use crate::matching::{Circuits, Matching, MatchingError};
 use crate::week::{Week, WeekError};
 use std::fmt::{self, Write};
 
-/// What lengths are counted in.
+/// The unit of lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Picoseconds.
@@ -25,10 +25,10 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// From the longest to the shortest.
+    /// All units, from the longest to the shortest.
     const ALL: [Unit; 5] = [Unit::S, Unit::Ms, Unit::Us, Unit::Ns, Unit::Ps];
 
-    /// Picoseconds in it.
+    /// The length of the unit in picoseconds.
     pub fn ps(self) -> u64 {
         match self {
             Unit::Ps => 1,
@@ -55,72 +55,72 @@ impl fmt::Display for Unit {
     }
 }
 
-/// Why a text is no schedule, and where.
+/// An error in a schedule, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TextError {
-    /// The line, from 1.
+pub struct EtalonFormatError {
+    /// The number of the line, from 1.
     pub line: usize,
     /// The byte in the line, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The error.
     pub problem: Problem,
 }
 
-/// What can be wrong in a text.
+/// The kinds of errors in a schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Problem {
-    /// There is no week at all.
+    /// There is no week.
     NoWeek,
-    /// Nothing says what lengths are in.
+    /// There is no unit for the lengths.
     NoUnit,
-    /// A unit that there is not.
+    /// The unit is unknown.
     Unit(String),
-    /// Something else than a number of slices.
+    /// The number of slices is not a number from 1.
     Count(String),
-    /// Something else than a length.
+    /// The length is not a number from 1.
     Length(String),
-    /// Something else than the number of a rack, or -1.
+    /// The source is not a number or -1.
     Source(String),
-    /// Fewer slices than announced.
+    /// There are fewer slices than the line says.
     Slices {
-        /// Announced.
+        /// The number at the beginning of the line.
         announced: usize,
-        /// There.
+        /// The number of slices found.
         found: usize,
     },
-    /// Something after the last slice.
+    /// There is text behind the last slice.
     Extra(String),
-    /// A length without a configuration.
+    /// A length has no configuration.
     NoConfiguration,
-    /// More time than can be reckoned with.
+    /// The week is too long for a 64-bit number of picoseconds.
     Long,
-    /// A configuration of other racks than the ones before.
+    /// The configuration has another number of racks than the ones before.
     Racks {
-        /// Its racks.
+        /// The number of racks of this configuration.
         found: usize,
-        /// Racks of the first one.
+        /// The number of racks of the first configuration.
         racks: usize,
     },
-    /// A week that is not as long as the first.
+    /// The week has another length than the first week.
     Span {
-        /// Its length, in picoseconds.
+        /// The length of this week, in picoseconds.
         found: u64,
-        /// The length of the first, in picoseconds.
+        /// The length of the first week, in picoseconds.
         week: u64,
     },
-    /// A configuration that cannot be.
+    /// The configuration is not a partial permutation.
     Matching(MatchingError),
-    /// Slices that are no week.
+    /// The slices do not form a week.
     Week(WeekError),
 }
 
-impl fmt::Display for TextError {
+impl fmt::Display for EtalonFormatError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "line {}, column {}: {}", self.line, self.column, self.problem)
     }
 }
 
-impl std::error::Error for TextError {}
+impl std::error::Error for EtalonFormatError {}
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -149,14 +149,19 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads schedules, one week for each parallel switch. `unit` is what lengths are in where the text does not say.
-pub fn parse(text: &str, unit: Option<Unit>) -> Result<Vec<Week>, TextError> {
+/// Reads a schedule: one week for each parallel switch. `unit` is the unit of lengths if the text does not
+/// name one.
+///
+/// # Errors
+/// The text is not a schedule. The error names line and column.
+pub fn parse(text: &str, unit: Option<Unit>) -> Result<Vec<Week>, EtalonFormatError> {
     let mut unit = unit;
     let mut weeks: Vec<Week> = Vec::new();
     let mut last = 0;
     for (line, text) in (1..).zip(text.lines()) {
         last = line;
-        let at = |word: &str, problem| TextError { line, column: column(text, word), problem };
+        let at =
+            |word: &str, problem| EtalonFormatError { line, column: column(text, word), problem };
         let Some(first) = text.split_whitespace().next().filter(|word| !word.starts_with('#'))
         else {
             continue;
@@ -173,12 +178,12 @@ pub fn parse(text: &str, unit: Option<Unit>) -> Result<Vec<Week>, TextError> {
         weeks.push(week);
     }
     if weeks.is_empty() {
-        return Err(TextError { line: last + 1, column: 1, problem: Problem::NoWeek });
+        return Err(EtalonFormatError { line: last + 1, column: 1, problem: Problem::NoWeek });
     }
     Ok(weeks)
 }
 
-/// Where a part of a line stands in it, from 1.
+/// The place of a part within its line, from 1.
 fn column(line: &str, part: &str) -> usize {
     (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize) + 1
 }
@@ -193,8 +198,11 @@ fn same_kind(week: &Week, first: &Week) -> Result<(), Problem> {
     Ok(())
 }
 
-/// `unit us`.
-fn header(text: &str, at: impl Fn(&str, Problem) -> TextError) -> Result<Unit, TextError> {
+/// Reads a line such as `unit us`.
+fn header(
+    text: &str,
+    at: impl Fn(&str, Problem) -> EtalonFormatError,
+) -> Result<Unit, EtalonFormatError> {
     let mut words = text.split_whitespace().skip(1);
     let word = words.next().unwrap_or(&text[text.len()..]);
     let unit = Unit::ALL.into_iter().find(|unit| unit.name() == word);
@@ -208,8 +216,8 @@ fn header(text: &str, at: impl Fn(&str, Problem) -> TextError) -> Result<Unit, T
 fn week(
     text: &str,
     unit: Unit,
-    at: impl Fn(&str, Problem) -> TextError,
-) -> Result<Week, TextError> {
+    at: impl Fn(&str, Problem) -> EtalonFormatError,
+) -> Result<Week, EtalonFormatError> {
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or(text);
     let count = first.parse().ok().filter(|&count: &usize| count > 0);
@@ -242,11 +250,11 @@ fn length(word: &str, unit: Unit) -> Result<u64, Problem> {
     count.checked_mul(unit.ps()).ok_or(Problem::Long)
 }
 
-/// `1/2/3/0`: the source of each destination.
+/// Reads a configuration such as `1/2/3/0`: the source of each destination.
 fn configuration(
     word: &str,
-    at: &impl Fn(&str, Problem) -> TextError,
-) -> Result<Matching, TextError> {
+    at: &impl Fn(&str, Problem) -> EtalonFormatError,
+) -> Result<Matching, EtalonFormatError> {
     let source = |part: &str| match part {
         "-1" => Ok(None),
         _ => part.parse().map(Some).map_err(|_| at(part, Problem::Source(part.into()))),
@@ -255,7 +263,8 @@ fn configuration(
     Matching::new(&sources).map_err(|error| at(word, Problem::Matching(error)))
 }
 
-/// The weeks of parallel switches as a text that says its unit: the longest one in which all lengths are whole.
+/// Writes the weeks of parallel switches with their unit. It is the longest unit in which all lengths are
+/// whole numbers.
 pub fn emit(weeks: &[Week]) -> String {
     let whole = |unit: &Unit| weeks.iter().all(|week| fits(week, *unit));
     let unit = Unit::ALL.into_iter().find(whole).unwrap_or(Unit::Ps);
@@ -267,7 +276,8 @@ pub fn emit(weeks: &[Week]) -> String {
     out
 }
 
-/// One week as Etalon has it, in one line; nothing where a length is not whole in this unit.
+/// Writes one week as Etalon does, without naming the unit. Returns `None` if a length is not a whole number
+/// of units.
 pub fn emit_in(week: &Week, unit: Unit) -> Option<String> {
     let mut out = String::new();
     fits(week, unit).then(|| write_week(week, unit, &mut out))?;
@@ -281,7 +291,7 @@ fn fits(week: &Week, unit: Unit) -> bool {
 fn write_week(week: &Week, unit: Unit, out: &mut String) {
     out.push_str(&week.len().to_string());
     for slice in week.slices() {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(out, " {} ", slice.length / unit.ps());
         write_circuits(slice.circuits, out);
     }

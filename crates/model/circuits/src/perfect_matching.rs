@@ -1,12 +1,12 @@
-//! Perfect matchings in graphs kept as bits, from where an earlier one was.
+//! Perfect matchings in dense bipartite graphs held as bits, warm-started from an earlier matching.
 //!
-//! A free row takes a free neighbour if it has one. Else the shortest augmenting path is searched breadth
-//! first, 64 columns at a time; each column is seen once, so a search takes `rows * rows / 64` words at most.
-//! The first row from which no path leads anywhere shows that there is no perfect matching.
+//! An unmatched row takes a free neighbour if there is one. Otherwise a breadth-first search looks for the
+//! shortest augmenting path, 64 columns at a time. It visits each column once and so takes at most `rows *
+//! rows / 64` words. If a row has no augmenting path, there is no perfect matching (Berge, 1957).
 
-use crate::wants::NONE;
+use crate::residual_graph::NONE;
 
-/// A bipartite graph: by row, the columns it may have.
+/// A bipartite graph: the set of columns of each row, as bits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     size: usize,
@@ -15,14 +15,14 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// All cells that are at least this high.
+    /// Loads the graph of all cells that are at least `least`.
     pub fn at_least(&mut self, size: usize, cells: &[i32], least: i32) {
         self.size = size;
         self.words = size.div_ceil(64);
         self.bits.clear();
         for row in cells.chunks_exact(size) {
-            for part in row.chunks(64) {
-                self.bits.push(bits(part, least));
+            for remove_row in row.chunks(64) {
+                self.bits.push(bits(remove_row, least));
             }
         }
     }
@@ -37,7 +37,8 @@ impl Graph {
     }
 }
 
-/// Which of up to 64 cells are high enough. Eight at a time, so that the compiler makes vectors of it.
+/// The bits of up to 64 cells that are at least `least`. It works on eight at a time so that the compiler
+/// vectorises it.
 fn bits(cells: &[i32], least: i32) -> u64 {
     let byte = |cells: &[i32]| {
         let high = cells.iter().zip(0..).map(|(&cell, at)| u32::from(cell >= least) << at);
@@ -47,27 +48,28 @@ fn bits(cells: &[i32], least: i32) -> u64 {
     bytes.fold(0, |all, (at, cells)| all | byte(cells) << (8 * at))
 }
 
-/// A matching, and the memory of the search.
+/// A matching, and working memory for the search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matcher {
-    /// By row.
+    /// The column of each row.
     columns: Vec<u16>,
-    /// By column.
+    /// The row of each column.
     rows: Vec<u16>,
-    /// The columns without a row.
+    /// The unmatched columns.
     free: Vec<u64>,
-    /// By row, where to look first: behind its last column, so that equal rows go round.
+    /// The column at which each row begins to look. It is the one behind the row's last column, so that equal
+    /// rows rotate.
     hints: Vec<u16>,
-    /// Rows without a column.
-    loose: Vec<u16>,
-    unseen: Vec<u64>,
+    /// The unmatched rows.
+    unmatched: Vec<u16>,
+    unvisited: Vec<u64>,
     queue: Vec<u16>,
-    /// By column, the row from which it was seen.
+    /// The row from which the search reached each column.
     from: Vec<u16>,
 }
 
 impl Matcher {
-    /// Nobody is matched.
+    /// Removes all pairs.
     pub fn begin(&mut self, size: usize) {
         for side in [&mut self.columns, &mut self.rows, &mut self.from] {
             side.clear();
@@ -75,50 +77,51 @@ impl Matcher {
         }
         self.hints.clear();
         self.hints.extend((0..size).map(|row| ((row + 1) % size) as u16));
-        self.loose.clear();
-        self.loose.extend((0..size as u16).rev());
+        self.unmatched.clear();
+        self.unmatched.extend((0..size as u16).rev());
         self.free.clear();
         self.free.resize(size.div_ceil(64), u64::MAX);
         if !size.is_multiple_of(64) {
             self.free[size / 64] = (1 << (size % 64)) - 1;
         }
     }
-    /// By row, its column.
+    /// The column of each row.
     pub fn columns(&self) -> &[u16] {
         &self.columns
     }
-    /// Parts a row from its column.
-    pub fn part(&mut self, row: usize) {
+    /// Removes a row and its column from the matching.
+    pub fn remove_row(&mut self, row: usize) {
         let column = usize::from(std::mem::replace(&mut self.columns[row], NONE));
         self.rows[column] = NONE;
         self.free[column / 64] |= 1 << (column % 64);
-        self.loose.push(row as u16);
+        self.unmatched.push(row as u16);
     }
-    /// Parts all pairs that are not in the graph.
-    pub fn part_all_outside(&mut self, graph: &Graph) {
+    /// Removes all pairs that are not in the graph.
+    pub fn remove_outside(&mut self, graph: &Graph) {
         for row in 0..graph.size {
             let column = self.columns[row];
             if column != NONE && !graph.has(row, column.into()) {
-                self.part(row);
+                self.remove_row(row);
             }
         }
     }
-    /// Matches all rows, or shows that it cannot be. All pairs must be in the graph.
+    /// Matches all rows. Returns false if there is no perfect matching. All current pairs must be in the
+    /// graph.
     pub fn perfect(&mut self, graph: &Graph) -> bool {
-        while let Some(&row) = self.loose.last() {
+        while let Some(&row) = self.unmatched.last() {
             if !self.take_free(row.into(), graph) && !self.augment(row, graph) {
                 return false;
             }
-            self.loose.pop();
+            self.unmatched.pop();
         }
         true
     }
-    fn marry(&mut self, row: usize, column: usize) {
+    fn add_pair(&mut self, row: usize, column: usize) {
         self.columns[row] = column as u16;
         self.rows[column] = row as u16;
         self.hints[row] = if column + 1 < self.rows.len() { column as u16 + 1 } else { 0 };
     }
-    /// A free neighbour, the first one from the row's hint on.
+    /// Matches a row to a free neighbour, if there is one. It begins at the row's hint.
     fn take_free(&mut self, row: usize, graph: &Graph) -> bool {
         let open = |word: usize| graph.bits[row * graph.words + word] & self.free[word];
         let hint = usize::from(self.hints[row]);
@@ -131,16 +134,17 @@ impl Matcher {
         let Some((word, bits)) = all.find(|(_, bits)| *bits != 0) else { return false };
         let column = word * 64 + bits.trailing_zeros() as usize;
         self.free[word] &= !(1 << (column % 64));
-        self.marry(row, column);
+        self.add_pair(row, column);
         true
     }
-    /// The shortest path from a row to a free column; matches along it.
+    /// Finds the shortest augmenting path from a row and applies it.
     fn augment(&mut self, root: u16, graph: &Graph) -> bool {
-        self.unseen.clear();
-        self.unseen.resize(graph.words, u64::MAX);
+        self.unvisited.clear();
+        self.unvisited.resize(graph.words, u64::MAX);
         self.search(root, graph)
     }
-    /// The same, but through columns that were not seen yet; after a success those seen on the way are unseen again.
+    /// Searches through the columns not visited yet. After a success it marks the columns of this search as
+    /// unvisited again.
     fn search(&mut self, root: u16, graph: &Graph) -> bool {
         self.queue.clear();
         self.queue.push(root);
@@ -148,28 +152,29 @@ impl Matcher {
         while at < self.queue.len() {
             let row = self.queue[at];
             at += 1;
-            if let Some(column) = self.look(row, graph) {
+            if let Some(column) = self.expand(row, graph) {
                 self.free[column / 64] &= !(1 << (column % 64));
                 for &row in &self.queue[1..] {
                     let seen = usize::from(self.columns[usize::from(row)]);
-                    self.unseen[seen / 64] |= 1 << (seen % 64);
+                    self.unvisited[seen / 64] |= 1 << (seen % 64);
                 }
-                self.flip(root, row, column);
+                self.augment_along(root, row, column);
                 return true;
             }
         }
         false
     }
-    /// A free neighbour; else all neighbours not seen yet are, and the rows they belong to come next.
-    fn look(&mut self, row: u16, graph: &Graph) -> Option<usize> {
+    /// Returns a free neighbour of a row. If there is none, it visits all other neighbours and queues their
+    /// rows.
+    fn expand(&mut self, row: u16, graph: &Graph) -> Option<usize> {
         let cells = graph.row(row.into());
         let free = cells.iter().zip(&self.free).position(|(cells, free)| cells & free != 0);
         if let Some(word) = free {
             return Some(word * 64 + (cells[word] & self.free[word]).trailing_zeros() as usize);
         }
         for (word, &cells) in cells.iter().enumerate() {
-            let mut new = cells & self.unseen[word];
-            self.unseen[word] &= !new;
+            let mut new = cells & self.unvisited[word];
+            self.unvisited[word] &= !new;
             while new != 0 {
                 let column = word * 64 + new.trailing_zeros() as usize;
                 new &= new - 1;
@@ -179,10 +184,10 @@ impl Matcher {
         }
         None
     }
-    fn flip(&mut self, root: u16, mut row: u16, mut column: usize) {
+    fn augment_along(&mut self, root: u16, mut row: u16, mut column: usize) {
         loop {
             let before = self.columns[usize::from(row)];
-            self.marry(row.into(), column);
+            self.add_pair(row.into(), column);
             if row == root {
                 return;
             }
@@ -197,11 +202,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Whether rows from `row` on can be matched.
-    fn brute(size: usize, cells: &[i32], row: usize, taken: u32) -> bool {
+    /// Whether the rows from `row` on have a perfect matching.
+    fn brute_force(size: usize, cells: &[i32], row: usize, taken: u32) -> bool {
         let open = |&column: &usize| taken >> column & 1 == 0 && cells[row * size + column] > 0;
         row == size
-            || (0..size).filter(open).any(|column| brute(size, cells, row + 1, taken | 1 << column))
+            || (0..size)
+                .filter(open)
+                .any(|column| brute_force(size, cells, row + 1, taken | 1 << column))
     }
 
     fn valid(matcher: &Matcher, graph: &Graph) -> bool {
@@ -223,11 +230,11 @@ mod tests {
             graph.at_least(size, &cells, 1);
             matcher.begin(size);
             let found = matcher.perfect(&graph);
-            prop_assert_eq!(found, brute(size, &cells, 0, 0));
+            prop_assert_eq!(found, brute_force(size, &cells, 0, 0));
             prop_assert!(!found || valid(&matcher, &graph));
         }
 
-        /// A sum of so many permutations has at least as many perfect matchings one after another.
+        /// A sum of permutations has at least that number of disjoint perfect matchings.
         #[test]
         fn a_regular_graph_is_taken_apart(size in 1_usize..150, degree in 1_usize..9) {
             let mut cells = vec![0; size * size];
@@ -243,7 +250,7 @@ mod tests {
                     for row in 0..size {
                         graph.remove(row, matcher.columns()[row].into());
                     }
-                    matcher.part_all_outside(&graph);
+                    matcher.remove_outside(&graph);
                 }
                 prop_assert!(!matcher.perfect(&graph));
             }

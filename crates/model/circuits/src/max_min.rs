@@ -1,31 +1,32 @@
-//! Max-min fair shares of rows and columns that can carry only so much.
+//! Max-min fair allocation to the cells of a matrix whose rows and columns have a limited sum.
 
-/// Clips matrices to budgets of rows and columns; keeps its memory.
+/// Clips matrices max-min fair to a budget of each row and column. It reuses its memory.
 ///
-/// All open cells rise alike. A cell stops when it has all it wants, or when its row or column is full. Instead
-/// of many small rises: the line that is full at the lowest level is found, and its cells stop there. A
-/// line's level only rises while others stop, so one that was found earlier is a bound.
+/// The algorithm is progressive filling (Bertsekas and Gallager, Data Networks, 1992, §6.5.2): all cells rise
+/// together, and a cell stops when it reaches its demand or when its row or column is full. It does not rise
+/// in small steps. It finds the line that is full at the lowest level and stops the cells of that line. The
+/// level of a line can only rise while other lines are filled, so that an earlier level is a lower bound.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fair {
+pub(crate) struct MaxMinFair {
     lines: Vec<Line>,
     /// The overloaded lines that are not full yet.
     open: Vec<usize>,
-    /// What the line at hand still has open.
-    wanted: Vec<u64>,
+    /// The demands of the current line's open cells.
+    demands: Vec<u64>,
 }
 
-/// Rows first, then columns.
+/// A row or column. Rows come first, then columns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     full: bool,
-    /// What its stopped cells have.
+    /// The sum of the cells that have stopped.
     used: u64,
-    /// It is full at this level or at a higher one.
+    /// A lower bound of the level at which the line is full.
     level: u64,
 }
 
-impl Fair {
-    /// Clips cells, by row and column, so that no row and no column sums to more than the budget.
+impl MaxMinFair {
+    /// Clips the cells so that no row and no column has a sum above the budget.
     pub fn clip(&mut self, size: usize, cells: &mut [u64], budget: u64) {
         self.find_overloaded(size, cells, budget);
         while let Some(place) = self.lowest() {
@@ -42,7 +43,7 @@ impl Fair {
     fn find_overloaded(&mut self, size: usize, cells: &[u64], budget: u64) {
         self.lines.clear();
         self.lines.resize(2 * size, Line::default());
-        // `used` holds the sums for a moment.
+        // `used` temporarily has the sum of all cells.
         for (row, cells) in cells.chunks_exact(size).enumerate() {
             for (column, &cell) in cells.iter().enumerate() {
                 self.lines[row].used = self.lines[row].used.saturating_add(cell);
@@ -54,23 +55,23 @@ impl Fair {
         self.open.extend((0..2 * size).filter(|&line| self.lines[line].used > budget));
         self.lines.iter_mut().for_each(|line| line.used = 0);
     }
-    /// The place in `open` of the line with the lowest level known.
+    /// The place in `open` of the line with the lowest known level.
     fn lowest(&self) -> Option<usize> {
         (0..self.open.len()).min_by_key(|&place| self.lines[self.open[place]].level)
     }
-    /// The level at which a line is full; the highest one where it never is.
+    /// The level at which a line is full, or the maximum if it is never full.
     fn level(&mut self, line: usize, size: usize, cells: &[u64], budget: u64) -> u64 {
         let lines = &self.lines;
         let open = cells_of(line, size).filter(|&(_, across)| !lines[across].full);
-        self.wanted.clear();
-        self.wanted.extend(open.map(|(cell, _)| cells[cell]));
+        self.demands.clear();
+        self.demands.extend(open.map(|(cell, _)| cells[cell]));
         let rest = budget.saturating_sub(self.lines[line].used);
         let mut level = 0;
         loop {
             let (mut small, mut large) = (0_u64, 0);
-            for &wanted in &self.wanted {
-                if wanted <= level {
-                    small += wanted;
+            for &demand in &self.demands {
+                if demand <= level {
+                    small += demand;
                 } else {
                     large += 1;
                 }
@@ -98,7 +99,7 @@ impl Fair {
     }
 }
 
-/// A line's cells, each with the line that crosses there.
+/// The cells of a line, each with the line that crosses it.
 fn cells_of(line: usize, size: usize) -> impl Iterator<Item = (usize, usize)> {
     let (first, step, across) =
         if line < size { (line * size, 1, size) } else { (line - size, size, 0) };
@@ -122,14 +123,14 @@ mod tests {
     }
 
     proptest! {
-        /// Max-min fair: who has less than it wants is in a full line, in which nobody has more.
+        /// Max-min fairness: a cell below its demand is in a full line in which no cell has more.
         #[test]
         fn nobody_can_have_more_without_one_who_has_less((size, cells, budget) in matrices()) {
             let cells: Vec<u64> = cells.iter().map(|cell| cell * 1_000).collect();
             let budget = budget * 1_000;
             let mut clipped = cells.clone();
-            Fair::default().clip(size, &mut clipped, budget);
-            // A line wastes less than a unit per cell by rounding, and passes it on to others.
+            MaxMinFair::default().clip(size, &mut clipped, budget);
+            // Rounding wastes less than a unit per cell in a line, and other lines can gain it.
             let slack = (size * size) as u64;
             prop_assert!((0..2 * size).all(|line| sum(size, &clipped, line) <= budget));
             for at in 0..size * size {
