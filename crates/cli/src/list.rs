@@ -94,6 +94,12 @@ fn parameters(all: &[Parameter], indent: usize, out: &mut String) {
         if let Some(source) = &parameter.source {
             out.push_str(&wrapped(&format!("Source: {source}"), indent + 4));
         }
+        for choice in &parameter.choices {
+            let source = choice.source.iter().map(|source| format!(" Source: {source}"));
+            let about = choice.about.clone() + &source.collect::<String>();
+            let line = format!("\"{}\": {about}", choice.name);
+            out.push_str(&wrapped(&line, indent + 6));
+        }
         parameters(&parameter.parameters, indent + 4, out);
     }
 }

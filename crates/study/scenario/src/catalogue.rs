@@ -71,9 +71,24 @@ pub struct Parameter {
     /// Where it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Where its value is one of many names: these, with what each means.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<Choice>,
     /// Where its value is a table, or a list of them: the keys of that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
+}
+
+/// A name that a key may have as its value.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Choice {
+    /// As a scenario has it.
+    pub name: String,
+    /// What it means.
+    pub about: String,
+    /// Where it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 impl Kind {
@@ -255,8 +270,27 @@ fn parameter(key: &str, schema: &Value, required: bool) -> Parameter {
         default,
         about,
         source,
+        choices: if own_kind { vec![] } else { choices(inner) },
         parameters: if own_kind { vec![] } else { parameters(inner) },
     }
+}
+
+/// The most names of a value that are written out in place of "name".
+const FEW: usize = 4;
+
+/// The names of a value that has more than a few.
+fn choices(schema: &Value) -> Vec<Choice> {
+    let variants = variants(schema);
+    let tables = variants.first().is_some_and(|(_, variant)| variant["type"] == "object");
+    if tables || variants.len() <= FEW {
+        return vec![];
+    }
+    let choice = |(name, schema)| {
+        let Comment { about, more, source } = comment(schema);
+        let about = std::iter::once(about).chain(more).collect::<Vec<_>>().join(" ");
+        Choice { name, about, source }
+    };
+    variants.into_iter().map(choice).collect()
 }
 
 /// A default as a scenario would have it; of a table, its `kind`, or a table that says nothing.
@@ -285,7 +319,7 @@ fn value(schema: &Value) -> String {
     }
     match variants.len() {
         0 => plain(schema),
-        1..=4 => {
+        1..=FEW => {
             let names = variants.iter().map(|(name, _)| format!("\"{name}\""));
             names.collect::<Vec<_>>().join(" or ")
         }
@@ -322,6 +356,16 @@ mod tests {
 
     fn parameter_of(kind: Kind, name: &str, key: &str) -> Parameter {
         find(kind, name).parameters.into_iter().find(|p| p.key == key).expect(key)
+    }
+
+    /// Every name that a value may be is listed, however many there are.
+    #[test]
+    fn a_value_of_many_names_lists_them() {
+        let scheduler = parameter_of(Kind::Control, "circuits", "scheduler");
+        let names: Vec<&str> = scheduler.choices.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(scheduler.value, "name");
+        assert!(names.len() >= 12 && names.contains(&"rotor") && names.contains(&"portfolio"));
+        assert!(scheduler.choices.iter().all(|one| !one.about.is_empty()), "{names:?}");
     }
 
     #[test]

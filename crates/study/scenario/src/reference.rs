@@ -1,6 +1,6 @@
 //! The reference: a page in Markdown for each kind of thing, generated from the types.
 
-use crate::catalogue::{Entry, Kind, Parameter};
+use crate::catalogue::{Choice, Entry, Kind, Parameter};
 use std::fmt::Write;
 
 /// The first line of each page.
@@ -107,7 +107,8 @@ fn rows(parameters: &[Parameter], before: &str, out: &mut String) {
             None => "none".into(),
         };
         let source = parameter.source.iter().map(|source| format!(" Source: {source}"));
-        let about = parameter.about.clone() + &source.collect::<String>();
+        let choices = parameter.choices.iter().map(choice);
+        let about = parameter.about.clone() + &source.chain(choices).collect::<String>();
         let _ = writeln!(
             out,
             "| `{key}` | {} | {} | {} |",
@@ -117,6 +118,12 @@ fn rows(parameters: &[Parameter], before: &str, out: &mut String) {
         );
         rows(&parameter.parameters, &format!("{key}."), out);
     }
+}
+
+/// One of the names that a value may be.
+fn choice(choice: &Choice) -> String {
+    let source = choice.source.iter().map(|source| format!(" Source: {source}"));
+    format!(" `{}`: {}{}", choice.name, choice.about, source.collect::<String>())
 }
 
 /// What may stand between two bars.
