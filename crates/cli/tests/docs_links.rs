@@ -193,6 +193,7 @@ fn faults_are_named_with_file_and_line() {
 
 #[test]
 fn headings_have_the_usual_anchors() {
-    let page = Page::read("# The `end`, now\n\n<a name=\"x\"></a>\n\n## A\n\n## xco-2: TCP\n\n## A\n");
+    let page =
+        Page::read("# The `end`, now\n\n<a name=\"x\"></a>\n\n## A\n\n## xco-2: TCP\n\n## A\n");
     assert_eq!(page.anchors, ["the-end-now", "x", "a", "xco-2-tcp", "a-1"]);
 }

@@ -97,7 +97,9 @@ fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
 #[test]
 fn traces_are_written_exactly() {
     let folder = Folder::new("exact");
-    folder.bring("study/lab/tests/data/hpcc/flow.txt").bring("study/lab/tests/data/hpcc/topology.txt");
+    folder
+        .bring("study/lab/tests/data/hpcc/flow.txt")
+        .bring("study/lab/tests/data/hpcc/topology.txt");
     let import = "hpcc-flows flow.txt --topology topology.txt --priorities -o part.toml";
     let (code, _, said) = folder.import(import);
     assert_eq!(code, 0, "{said}");
