@@ -111,7 +111,7 @@ impl Faults {
     pub fn judge(&mut self, now: Time, out: &mut Vec<Component>) {
         while let Some(worst) = self.worst() {
             let since = *self.suspected.get_or_insert(now);
-            if now.since(since) < self.settles() {
+            if now.since(since) < self.confirmation_time() {
                 return;
             }
             self.named[worst as usize] = true;
@@ -120,7 +120,7 @@ impl Faults {
         }
         self.suspected = None;
     }
-    fn settles(&self) -> Time {
+    fn confirmation_time(&self) -> Time {
         Time::ps(self.thresholds.window.as_ps() / 4)
     }
     /// The component that explains the most.

@@ -6,41 +6,26 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod active;
-pub mod allocate;
-mod bits;
-mod colouring;
-pub mod fabric;
+pub mod allocation;
 pub mod faults;
 pub mod fcp;
-mod keys;
-pub mod lanes;
 pub mod node;
 pub mod paths;
-pub mod routes;
 pub mod schedule;
-pub mod select;
-mod served;
 pub mod spec;
-pub mod split;
 mod system;
-mod tenants;
-pub mod tiers;
 pub mod timing;
-mod visit;
 pub mod watchdog;
-pub mod way;
 pub mod wire;
 
-pub use allocate::{Allocator, Demand, DemandError, Grant, Policy};
-pub use lanes::Lanes;
-pub use paths::{Choice, PathError, PathSelector, by_slot};
-pub use routes::{RouteError, RouteSelector};
+pub use allocation::{
+    Allocator, Demand, DemandError, Grant, Lanes, Partition, Partitions, Policy, Tenant,
+    partition_of,
+};
+pub use paths::{
+    Choice, FatTree, PathError, PathGrant, PathSelector, RouteError, RouteSelector, SelectError,
+    Selector, TierChoice, Tiers, Topology, by_slot,
+};
 pub use schedule::Schedule;
-pub use select::{Network, Part, SelectError, Selector};
 pub use spec::{Fastpass, FastpassSpec, LEAST_RESERVE, MOST_RESERVE, Messages, SCHEDULED_CLASS};
-pub use split::{Ways, way_of};
-pub use tenants::Tenant;
-pub use tiers::{FatTree, TierChoice, Tiers};
 pub use timing::Timing;
-pub use way::Way;

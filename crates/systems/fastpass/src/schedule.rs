@@ -1,12 +1,9 @@
 //! Demand in, timeslots with paths out: the allocator and path selection together.
 
-use super::allocate::{Allocator, DemandError, Grant};
-use super::fabric::Fabric;
+use super::allocation::{Allocator, DemandError, Grant, Lanes, Tenant};
 use super::faults::Component;
-use super::lanes::Lanes;
-use super::select::{Part, Selector};
+use super::paths::{Fabric, PathGrant, Selector};
 use super::spec::Fastpass;
-use super::tenants::Tenant;
 use slotline_net::error::SpecError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -88,7 +85,7 @@ pub struct Schedule {
     /// already when they name it again.
     before: BTreeMap<(u16, u16), u64>,
     grants: Vec<Grant>,
-    parts: Vec<Part>,
+    parts: Vec<PathGrant>,
     rest: Vec<Grant>,
     placed: Vec<Placed>,
     counters: Counters,
@@ -192,7 +189,7 @@ impl Schedule {
         parts.clear();
         rest.clear();
         selector.select(grants, parts, rest).expect("hosts, racks and links are the fabric's");
-        let place = |part: &Part| {
+        let place = |part: &PathGrant| {
             let Grant { src, dst, .. } = part.grant;
             placed(&part.grant, fabric.entropy(src, dst, part.path, turn))
         };

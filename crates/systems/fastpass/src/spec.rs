@@ -1,6 +1,6 @@
 //! Fastpass' options.
 
-use super::allocate::{BATCH, Policy};
+use super::allocation::{BATCH, Policy};
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
 use slotline_net::scheme::CONTROL_CLASS;

@@ -1,6 +1,6 @@
 //! Fastpass in a network: an arbiter or two, and an endpoint in every host.
 
-use super::fabric::Fabric;
+use super::paths::Fabric;
 use super::schedule::Schedule;
 use super::spec::Fastpass;
 use super::timing::{Timing, lanes};

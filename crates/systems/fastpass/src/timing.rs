@@ -1,9 +1,8 @@
 //! Timeslots in the units of time and bytes.
 
-use super::allocate::BATCH;
+use super::allocation::BATCH;
 use super::spec::{Fastpass, LEAST_RESERVE, MOST_RESERVE, Messages};
-use crate::node::OVERHEAD;
-use crate::wire::fcp;
+use crate::wire::{OVERHEAD, fcp};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::scheme::Surroundings;
@@ -22,7 +21,7 @@ pub struct Timing {
     /// How long before it begins a batch of timeslots is allocated.
     pub lead: Time,
     /// Over how long hosts are told one after the other.
-    pub telling: Time,
+    pub grant_span: Time,
     /// The slowest host's rate.
     pub slowest: Rate,
     /// The longest message, in bytes of FCP.
@@ -40,7 +39,7 @@ impl Timing {
         let spec = options.spec();
         let slowest = host_rates(around)?.into_iter().min();
         let slowest = slowest.ok_or_else(|| SpecError::new("control", "no hosts"))?;
-        let packet = largest(around);
+        let packet = largest_packet(around);
         let message = longest_message(options, around, packet);
         let reserve = match spec.messages {
             Messages::First => spec.reserve.unwrap_or(LEAST_RESERVE),
@@ -76,8 +75,8 @@ impl Timing {
         let capacity = slowest.pace().bytes_in(share).max(packet).min(u32::MAX.into()) as u32;
         // Half of the time that there is before the batch begins, and before the next one is allocated.
         let room = spec.lead.min(slot.times(BATCH.into())).since(spec.processing);
-        let telling = Time::ps(room.as_ps() / 2);
-        Ok(Timing { slot, capacity, lead: spec.lead, telling, slowest, message, reserve })
+        let grant_span = Time::ps(room.as_ps() / 2);
+        Ok(Timing { slot, capacity, lead: spec.lead, grant_span, slowest, message, reserve })
     }
     /// When a timeslot begins.
     #[inline]
@@ -101,7 +100,7 @@ fn longest_message(options: &Fastpass, around: &Surroundings<'_>, packet: u64) -
     match options.spec().messages {
         Messages::First => fcp::LONGEST as u16,
         Messages::Reserved => {
-            let share = packet / u64::from(longest_way(around.graph).max(1));
+            let share = packet / u64::from(longest_path(around.graph).max(1));
             let most = share.saturating_sub(OVERHEAD.into()) as usize;
             most.clamp(fcp::SHORTEST, fcp::LONGEST) as u16
         }
@@ -128,7 +127,7 @@ fn needed_reserve(around: &Surroundings<'_>, message: u16, packet: u64) -> f64 {
 }
 
 /// Links on the longest of the shortest ways from the first host to others.
-fn longest_way(graph: &Graph) -> u32 {
+fn longest_path(graph: &Graph) -> u32 {
     let mut away = vec![u32::MAX; graph.nodes.len()];
     let mut next: VecDeque<NodeId> = graph.hosts.first().copied().into_iter().collect();
     next.iter().for_each(|first| away[first.at()] = 0);
@@ -151,7 +150,7 @@ fn longest_way(graph: &Graph) -> u32 {
 }
 
 /// Bytes of the largest packet on the wire.
-fn largest(around: &Surroundings<'_>) -> u64 {
+fn largest_packet(around: &Surroundings<'_>) -> u64 {
     let transport = &around.plan.transport;
     u64::from(transport.data_len(transport.mss()))
 }

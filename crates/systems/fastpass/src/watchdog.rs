@@ -9,7 +9,7 @@ use slotline_net::time::Time;
 
 /// What to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Turn {
+pub enum Transition {
     /// Go on as before.
     Stay,
     /// The other arbiter is silent: begin to serve.
@@ -54,26 +54,26 @@ impl Watchdog {
         Some(self.term)
     }
     /// The other arbiter, of the other rank, said at `sent` that it was active.
-    pub fn hear(&mut self, term: u64, sent: Time) -> Turn {
+    pub fn hear(&mut self, term: u64, sent: Time) -> Transition {
         self.alive = self.alive.max(sent);
         let yields = term > self.term || (term == self.term && self.rank > 0);
         self.term = self.term.max(term);
         if self.active && yields {
             self.active = false;
-            return Turn::StepBack;
+            return Transition::StepBack;
         }
-        Turn::Stay
+        Transition::Stay
     }
     /// Looks whether the other one is silent for too long.
-    pub fn check(&mut self, now: Time) -> Turn {
+    pub fn check(&mut self, now: Time) -> Transition {
         let silence = now.since(self.alive);
         if self.active || silence < self.timeout {
-            return Turn::Stay;
+            return Transition::Stay;
         }
         self.active = true;
         self.term += 1;
         self.beat = now;
-        Turn::TakeOver { silence }
+        Transition::TakeOver { silence }
     }
     /// When to ask again, for [`Watchdog::beat`] or [`Watchdog::check`].
     pub fn deadline(&self) -> Time {
@@ -108,7 +108,7 @@ mod tests {
                 let Some(dog) = &mut self.dogs[at] else { continue };
                 let due = dog.deadline() <= self.now;
                 let turn = dog.check(self.now);
-                assert!(due || turn == Turn::Stay);
+                assert!(due || turn == Transition::Stay);
                 let said = dog.beat(self.now);
                 if let (Some(term), true, Some(other)) = (said, hears, &mut self.dogs[1 - at]) {
                     other.hear(term, self.now);

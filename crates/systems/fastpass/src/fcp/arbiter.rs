@@ -1,14 +1,14 @@
 //! The arbiter's end towards one endpoint: demand comes in, granted slots go out.
 
 use super::flows::Flows;
+use super::grant_queue::GrantQueue;
 use super::session::{Accepted, Role, Session};
-use super::waiting::Waiting;
-use super::{Config, MOST_WANTED, Refused};
+use super::{Config, MAX_PENDING, Refused};
 use crate::wire::fcp::{Grant, Record, Total, Writer};
 use slotline_net::time::Time;
 
 /// After so many time-outs in silence the endpoint counts as gone: reports wait until it is heard.
-const PATIENCE: u32 = 10;
+const MAX_SILENT_TIMEOUTS: u32 = 10;
 
 /// What an arbiter gets to know of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,14 +28,14 @@ pub enum ArbiterEvent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Denied {
     /// More than the endpoint waits for in this epoch.
-    #[error("{slots} slots to node {dst}, where {wanted} are wanted")]
-    Unwanted {
+    #[error("cannot grant {slots} slots to node {dst}: {pending} are pending")]
+    NotDemanded {
         /// Where to.
         dst: u32,
         /// How many.
         slots: u32,
         /// How many would have been right.
-        wanted: u32,
+        pending: u32,
     },
     /// Slots beyond the last that 64 bits can name.
     #[error("the last slot of {slots:#x} from {base} on needs more than 64 bits")]
@@ -53,14 +53,14 @@ pub struct ArbiterSession {
     session: Session,
     flows: Flows,
     /// Granted and not sent yet.
-    queue: Waiting,
+    queue: GrantQueue,
 }
 
 impl ArbiterSession {
     /// An arbiter that has just started, or has not heard of this endpoint.
     pub fn new(config: Config) -> ArbiterSession {
         let (session, flows) = (Session::new(config, Role::Arbiter), Flows::new(config.nodes));
-        ArbiterSession { session, flows, queue: Waiting::default() }
+        ArbiterSession { session, flows, queue: GrantQueue::default() }
     }
     /// Epoch and counters.
     pub const fn session(&self) -> &Session {
@@ -75,8 +75,8 @@ impl ArbiterSession {
         self.flows.get(dst).granted
     }
     /// Slots to `dst` demanded and not granted yet; none without an epoch.
-    pub fn wanted(&self, dst: u32) -> u32 {
-        if self.session.is_open() { self.flows.get(dst).wanted() } else { 0 }
+    pub fn pending(&self, dst: u32) -> u32 {
+        if self.session.is_open() { self.flows.get(dst).pending() } else { 0 }
     }
     /// Grants slots to `dst` over one of the paths there: bit `i` of `slots` is timeslot `base + i`.
     /// They go out with the next packet; those granted with one base in a row take the least room.
@@ -98,13 +98,13 @@ impl ArbiterSession {
             return Err(Denied::TooLate { base, slots });
         }
         let count = slots.count_ones();
-        let wanted = |wanted| Denied::Unwanted { dst, slots: count, wanted };
+        let pending = |pending| Denied::NotDemanded { dst, slots: count, pending };
         if !self.session.is_open() || dst >= self.session.config().nodes {
-            return Err(wanted(0));
+            return Err(pending(0));
         }
         let flow = self.flows.entry(dst);
-        if count > flow.wanted() {
-            return Err(wanted(flow.wanted()));
+        if count > flow.pending() {
+            return Err(pending(flow.pending()));
         }
         flow.granted = flow.granted.wrapping_add(count);
         Ok(())
@@ -114,14 +114,15 @@ impl ArbiterSession {
     /// `written` after each message.
     pub(super) fn grant_all(
         &mut self,
-        (base, grants): (u64, &[Grant]),
+        base: u64,
+        grants: &[Grant],
         now: Time,
         mut denied: impl FnMut(Denied),
         mut written: impl FnMut(&mut Vec<u8>),
         out: &mut Vec<u8>,
     ) {
         self.session.expire(now, |dst| self.flows.report(dst));
-        if grants.is_empty() && self.is_silent(now) {
+        if grants.is_empty() && self.has_nothing_to_send(now) {
             return;
         }
         let right =
@@ -148,7 +149,7 @@ impl ArbiterSession {
         }
     }
     /// Whether there is nothing to be sent at `now`.
-    fn is_silent(&self, now: Time) -> bool {
+    fn has_nothing_to_send(&self, now: Time) -> bool {
         !self.has_records() && !self.session.must_ack(now) && !self.session.owes_reset()
     }
     /// As many grants as fit; once there are none left, reports. Returns those that are left.
@@ -186,11 +187,11 @@ impl ArbiterSession {
         now: Time,
         events: &mut Vec<ArbiterEvent>,
     ) -> Result<(), Refused> {
-        self.take_in(bytes, now, None, |event| events.push(event))
+        self.receive_with_code(bytes, now, None, |event| events.push(event))
     }
     /// The same, where the code has been computed already.
     #[inline]
-    pub(super) fn take_in(
+    pub(super) fn receive_with_code(
         &mut self,
         bytes: &[u8],
         now: Time,
@@ -207,18 +208,18 @@ impl ArbiterSession {
         self.session.window.acknowledge(&message.header.acks, |dst| self.flows.report(dst));
         for record in message.records() {
             if let Record::Demand(totals) = record {
-                totals.iter().filter_map(|total| self.hear(total)).for_each(&mut events);
+                totals.iter().filter_map(|total| self.note_demand(total)).for_each(&mut events);
             }
         }
         Ok(())
     }
     /// A total that is not higher than the known one is an old one.
     #[inline]
-    fn hear(&mut self, Total { dst, slots }: Total) -> Option<ArbiterEvent> {
+    fn note_demand(&mut self, Total { dst, slots }: Total) -> Option<ArbiterEvent> {
         let flow = self.flows.entry(dst);
         let more = slots.wrapping_sub(flow.demanded);
-        let wanted = slots.wrapping_sub(flow.granted);
-        if more == 0 || more > MOST_WANTED || wanted > MOST_WANTED {
+        let pending = slots.wrapping_sub(flow.granted);
+        if more == 0 || more > MAX_PENDING || pending > MAX_PENDING {
             return None;
         }
         flow.demanded = slots;
@@ -245,7 +246,7 @@ impl ArbiterSession {
             return false;
         }
         let Some(mut writer) = self.session.begin_packet(out) else { return false };
-        if self.session.gate().is_some() {
+        if self.session.next_send().is_some() {
             self.write(&mut writer);
         }
         self.session.send(writer, now);
@@ -255,7 +256,7 @@ impl ArbiterSession {
         !self.queue.is_empty() || self.may_report()
     }
     fn may_report(&self) -> bool {
-        self.flows.is_due() && self.session.unheard() < PATIENCE
+        self.flows.is_due() && self.session.silent_timeouts() < MAX_SILENT_TIMEOUTS
     }
     /// As many waiting slots as fit; once there are none left, reports.
     fn write(&mut self, writer: &mut Writer) {
@@ -282,7 +283,7 @@ impl ArbiterSession {
     }
     /// When [`ArbiterSession::poll_message`] has to be called at the latest.
     pub fn deadline(&self) -> Option<Time> {
-        let more = if self.has_records() { self.session.gate() } else { None };
+        let more = if self.has_records() { self.session.next_send() } else { None };
         self.session.deadline(false, more)
     }
     /// As if `slots` had been granted and had arrived.

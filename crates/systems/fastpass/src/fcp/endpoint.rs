@@ -3,7 +3,7 @@
 use super::arrivals::Arrivals;
 use super::flows::Flows;
 use super::session::{Accepted, Role, Session};
-use super::{Config, DemandError, MOST_WANTED, Refused};
+use super::{Config, DemandError, MAX_PENDING, Refused};
 use crate::wire::fcp::{Grant, Message, Record, Total, Writer};
 use slotline_net::time::Time;
 
@@ -40,9 +40,9 @@ pub struct EndpointSession {
     flows: Flows,
     arrivals: Arrivals,
     /// Slots wanted and not granted yet, over all destinations.
-    wanted: u64,
+    pending: u64,
     /// When the arbiter was last heard or asked.
-    in_touch: Time,
+    last_contact: Time,
 }
 
 impl EndpointSession {
@@ -52,8 +52,8 @@ impl EndpointSession {
             session: Session::new(config, Role::Endpoint),
             flows: Flows::new(config.nodes),
             arrivals: Arrivals::default(),
-            wanted: 0,
-            in_touch: Time::ZERO,
+            pending: 0,
+            last_contact: Time::ZERO,
         }
     }
     /// Epoch and counters.
@@ -72,17 +72,17 @@ impl EndpointSession {
             return Ok(());
         }
         let flow = self.flows.entry(dst);
-        if MOST_WANTED - flow.wanted() < slots {
+        if MAX_PENDING - flow.pending() < slots {
             return Err(DemandError::TooMuch(dst));
         }
         flow.demanded = flow.demanded.wrapping_add(slots);
         self.flows.report(dst);
-        self.wanted += u64::from(slots);
+        self.pending += u64::from(slots);
         Ok(())
     }
     /// Slots wanted to `dst` and not granted yet.
-    pub fn wanted(&self, dst: u32) -> u32 {
-        self.flows.get(dst).wanted()
+    pub fn pending(&self, dst: u32) -> u32 {
+        self.flows.get(dst).pending()
     }
     /// Slots demanded to `dst` since the epoch began, modulo 2³²: what the arbiter knows or will be told.
     pub fn demanded(&self, dst: u32) -> u32 {
@@ -104,7 +104,7 @@ impl EndpointSession {
         events: &mut Vec<EndpointEvent>,
     ) -> Result<(), Refused> {
         let Accepted { began, message } = self.session.receive(bytes, now, None)?;
-        self.in_touch = now;
+        self.last_contact = now;
         if began {
             self.flows.restart();
             self.arrivals.clear();
@@ -115,7 +115,9 @@ impl EndpointSession {
         self.take_grants(&message, events);
         for record in message.records() {
             if let Record::Report(totals) = record {
-                totals.iter().for_each(|total| self.compare(total, message.header.number, events));
+                totals
+                    .iter()
+                    .for_each(|total| self.compare_report(total, message.header.number, events));
             }
         }
         Ok(())
@@ -137,17 +139,17 @@ impl EndpointSession {
     #[inline]
     fn take(&mut self, dst: u32, slots: u32, number: u64) -> bool {
         let flow = self.flows.entry(dst);
-        if slots > flow.wanted() || self.arrivals.is_reported(dst, number) {
+        if slots > flow.pending() || self.arrivals.is_reported(dst, number) {
             return false;
         }
         flow.granted = flow.granted.wrapping_add(slots);
-        self.wanted -= u64::from(slots);
+        self.pending -= u64::from(slots);
         self.arrivals.note(number, dst, slots);
         true
     }
     /// Slots that a report knows of and that have not arrived are given up and wanted again. Those of
     /// packets after the report are not in its total.
-    fn compare(&mut self, total: Total, number: u64, events: &mut Vec<EndpointEvent>) {
+    fn compare_report(&mut self, total: Total, number: u64, events: &mut Vec<EndpointEvent>) {
         let dst = total.dst;
         if self.arrivals.is_reported(dst, number) {
             return;
@@ -158,7 +160,7 @@ impl EndpointSession {
         let had = flow.granted.wrapping_sub(later);
         let missing = total.slots.wrapping_sub(had);
         // No more than is wanted can have been granted.
-        let slots = if missing > MOST_WANTED { 0 } else { missing.min(flow.wanted()) };
+        let slots = if missing > MAX_PENDING { 0 } else { missing.min(flow.pending()) };
         if slots > 0 {
             flow.granted = flow.granted.wrapping_add(slots);
             flow.demanded = flow.demanded.wrapping_add(slots);
@@ -179,7 +181,7 @@ impl EndpointSession {
     /// The same behind what is in `out`, without the code.
     fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         self.session.expire(now, |dst| self.flows.report(dst));
-        if self.session.poll_reset(self.wanted > 0, now, out) {
+        if self.session.poll_reset(self.pending > 0, now, out) {
             return true;
         }
         let may_send = self.session.may_send(now);
@@ -191,11 +193,11 @@ impl EndpointSession {
             return false;
         }
         let Some(mut writer) = self.session.begin_packet(out) else { return false };
-        if self.session.gate().is_some() {
+        if self.session.next_send().is_some() {
             self.write(ask, &mut writer);
         }
         if !writer.is_empty() {
-            self.in_touch = now;
+            self.last_contact = now;
         }
         self.session.send(writer, now);
         true
@@ -216,32 +218,32 @@ impl EndpointSession {
     }
     /// When totals that are due may leave, as far as time goes.
     fn demand_at(&self) -> Option<Time> {
-        let lull = match self.session.window.is_empty() {
+        let quiet_time = match self.session.window.is_empty() {
             true => Time::ZERO,
-            false => self.session.config().lull,
+            false => self.session.config().quiet_time,
         };
-        let quiet = self.session.last_sent().map_or(Time::ZERO, |at| at.after(lull));
-        Some(self.session.gate()?.max(quiet))
+        let quiet = self.session.last_sent().map_or(Time::ZERO, |at| at.after(quiet_time));
+        Some(self.session.next_send()?.max(quiet))
     }
     /// When to ask whether the arbiter is there: while slots are wanted and nothing else is on the way.
     fn ask_at(&self) -> Option<Time> {
-        let idle = self.session.is_open() && self.wanted > 0 && self.session.window.is_empty();
-        idle.then(|| self.in_touch.after(self.session.config().alive))
+        let idle = self.session.is_open() && self.pending > 0 && self.session.window.is_empty();
+        idle.then(|| self.last_contact.after(self.session.config().alive))
     }
     /// When [`EndpointSession::poll_message`] has to be called at the latest.
     pub fn deadline(&self) -> Option<Time> {
         let more = if self.flows.is_due() {
             self.demand_at()
         } else {
-            self.ask_at().max(self.ask_at().and(self.session.gate()))
+            self.ask_at().max(self.ask_at().and(self.session.next_send()))
         };
-        self.session.deadline(self.wanted > 0, more)
+        self.session.deadline(self.pending > 0, more)
     }
     /// As if `slots` had been granted and had arrived.
     #[cfg(test)]
     pub(super) fn skip(&mut self, dst: u32, slots: u32) {
         let flow = self.flows.entry(dst);
         flow.granted = flow.granted.wrapping_add(slots);
-        self.wanted -= u64::from(slots);
+        self.pending -= u64::from(slots);
     }
 }

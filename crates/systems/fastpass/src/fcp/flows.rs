@@ -16,7 +16,7 @@ pub(super) struct Flow {
 
 impl Flow {
     /// Slots demanded and not granted.
-    pub(super) const fn wanted(&self) -> u32 {
+    pub(super) const fn pending(&self) -> u32 {
         self.demanded.wrapping_sub(self.granted)
     }
 }
@@ -143,12 +143,12 @@ impl Flows {
     /// A new epoch: what is wanted becomes the demand, all of it due.
     pub(super) fn restart(&mut self) {
         let owner = |at| self.owners.get(at).copied().unwrap_or(at as u32);
-        let flows = self.flows.iter().enumerate().filter(|(_, flow)| flow.wanted() > 0);
-        let mut wanted: Vec<_> = flows.map(|(at, flow)| (owner(at), flow.wanted())).collect();
+        let flows = self.flows.iter().enumerate().filter(|(_, flow)| flow.pending() > 0);
+        let mut pending: Vec<_> = flows.map(|(at, flow)| (owner(at), flow.pending())).collect();
         // Not in the order of the table.
-        wanted.sort_unstable();
+        pending.sort_unstable();
         self.clear();
-        for (dst, slots) in wanted {
+        for (dst, slots) in pending {
             self.entry(dst).demanded = slots;
             self.report(dst);
         }
@@ -182,7 +182,7 @@ mod tests {
             }
             let mut other = flows.clone();
             other.restart();
-            let all: Vec<_> = std::iter::from_fn(|| other.take()).map(|(dst, f)| (dst, f.wanted())).collect();
+            let all: Vec<_> = std::iter::from_fn(|| other.take()).map(|(dst, f)| (dst, f.pending())).collect();
             prop_assert_eq!(all, map.into_iter().collect::<Vec<_>>());
             let queue: Vec<_> = std::iter::from_fn(|| flows.take()).map(|(dst, _)| dst).collect();
             prop_assert_eq!(queue, due);

@@ -7,18 +7,18 @@
 
 mod arbiter;
 mod arrivals;
+mod batch;
 mod endpoint;
-mod exchange;
 mod flows;
+mod grant_queue;
 mod session;
 #[cfg(test)]
 mod tests;
-mod waiting;
 mod window;
 
 pub use arbiter::{ArbiterEvent, ArbiterSession, Denied};
+pub use batch::{MessageBatch, SessionGrants, receive_all, send_grants};
 pub use endpoint::{EndpointEvent, EndpointSession};
-pub use exchange::{Awards, Mail, hand_out, take_in};
 pub use session::{Counters, Session};
 
 use crate::wire::fcp::{Invalid, Key, LONGEST};
@@ -44,7 +44,7 @@ pub struct Config {
     pub gap: Time,
     /// An endpoint whose last demand is not acknowledged yet waits for so long before it says what more it
     /// wants. Zero: as long as `gap` says.
-    pub lull: Time,
+    pub quiet_time: Time,
     /// An endpoint that waits for slots and hears nothing asks for an answer this often.
     pub alive: Time,
     /// The longest message that this end sends, in bytes: from [`SHORTEST`](crate::wire::fcp::SHORTEST) to
@@ -56,10 +56,10 @@ pub struct Config {
 
 impl Config {
     /// With Fastpass' time-out (200 µs) and gap (20 µs), and 1 ms of silence before an endpoint asks.
-    pub const fn usual(key: Key, me: u32, peer: u32, nodes: u32, seed: u64) -> Config {
+    pub const fn with_defaults(key: Key, me: u32, peer: u32, nodes: u32, seed: u64) -> Config {
         let (timeout, gap, alive) = (Time::us(200), Time::us(20), Time::ms(1));
         let longest = LONGEST as u16;
-        Config { key, me, peer, nodes, timeout, gap, lull: Time::ZERO, alive, longest, seed }
+        Config { key, me, peer, nodes, timeout, gap, quiet_time: Time::ZERO, alive, longest, seed }
     }
     /// How long an acknowledgement may wait for a packet that goes the same way.
     const fn ack_delay(&self) -> Time {
@@ -101,7 +101,7 @@ pub enum Refused {
 }
 
 /// The most slots that an endpoint can wait for to one destination.
-pub const MOST_WANTED: u32 = i32::MAX as u32;
+pub const MAX_PENDING: u32 = i32::MAX as u32;
 
 /// A demand that is not taken; nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -109,7 +109,7 @@ pub enum DemandError {
     /// A destination that the network does not have.
     #[error("the network has no node {0}")]
     NoSuchNode(u32),
-    /// More than [`MOST_WANTED`] slots.
-    #[error("more than {MOST_WANTED} slots wanted to node {0}")]
+    /// More than [`MAX_PENDING`] slots.
+    #[error("more than {MAX_PENDING} slots would be pending to node {0}")]
     TooMuch(u32),
 }

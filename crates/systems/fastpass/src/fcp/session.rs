@@ -8,7 +8,7 @@ use crate::wire::fcp::{
 use slotline_net::time::Time;
 
 /// Packets of another epoch in a row after which this end begins a new one.
-const STRANGE: u32 = 3;
+const STRAY_LIMIT: u32 = 3;
 
 /// Which end of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,8 +43,8 @@ pub struct Counters {
 /// A nonce for whoever proves to be at `theirs`.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
-    mine: u64,
-    theirs: u64,
+    own_nonce: u64,
+    peer_nonce: u64,
 }
 
 /// What an accepted message means for an end, besides its records.
@@ -64,14 +64,14 @@ pub(super) struct Accepted<'a> {
 pub struct Session {
     config: Config,
     role: Role,
-    drawn: u64,
-    mine: u64,
+    nonces_drawn: u64,
+    own_nonce: u64,
     /// The other end's nonce; `None`: no epoch yet, this end's nonce is offered to anybody.
-    theirs: Option<u64>,
+    peer_nonce: Option<u64>,
     /// What a restarted peer was offered while the present epoch goes on.
     offer: Option<Offer>,
     /// Packets of another epoch since the last one of this.
-    strange: u32,
+    stray: u32,
     /// A reset to be sent: its two nonces.
     reset: Option<(u64, u64)>,
     next_reset: Time,
@@ -83,7 +83,7 @@ pub struct Session {
     received: Acks,
     pub(super) window: Window,
     /// Time-outs since the other end was last heard.
-    unheard: u32,
+    silent_timeouts: u32,
     counters: Counters,
 }
 
@@ -92,11 +92,11 @@ impl Session {
         let mut session = Session {
             config,
             role,
-            drawn: 0,
-            mine: 0,
-            theirs: None,
+            nonces_drawn: 0,
+            own_nonce: 0,
+            peer_nonce: None,
             offer: None,
-            strange: 0,
+            stray: 0,
             reset: None,
             next_reset: Time::ps(0),
             ack_by: None,
@@ -104,10 +104,10 @@ impl Session {
             last_sent: None,
             received: Acks::default(),
             window: Window::default(),
-            unheard: 0,
+            silent_timeouts: 0,
             counters: Counters::default(),
         };
-        session.mine = session.draw();
+        session.own_nonce = session.draw_nonce();
         session
     }
     /// What was counted since this end started.
@@ -116,11 +116,11 @@ impl Session {
     }
     /// Whether both ends are known to be in one epoch.
     pub const fn is_open(&self) -> bool {
-        self.theirs.is_some()
+        self.peer_nonce.is_some()
     }
     /// Both nonces of the epoch, this end's first.
     pub fn epoch(&self) -> Option<(u64, u64)> {
-        self.theirs.map(|theirs| (self.mine, theirs))
+        self.peer_nonce.map(|peer_nonce| (self.own_nonce, peer_nonce))
     }
     pub(super) const fn key(&self) -> &Key {
         &self.config.key
@@ -132,12 +132,12 @@ impl Session {
     pub(super) const fn highest(&self) -> u64 {
         self.received.highest
     }
-    pub(super) const fn unheard(&self) -> u32 {
-        self.unheard
+    pub(super) const fn silent_timeouts(&self) -> u32 {
+        self.silent_timeouts
     }
     /// When a packet with records may leave, as far as time goes: all of a burst leaves at one time,
     /// the next a gap later. `None`: not before something arrives or its time is over.
-    pub(super) fn gate(&self) -> Option<Time> {
+    pub(super) fn next_send(&self) -> Option<Time> {
         let open = self.is_open() && !self.window.is_full();
         open.then(|| self.last_sent.map_or(Time::ZERO, |at| at.after(self.config.gap)))
     }
@@ -146,19 +146,19 @@ impl Session {
         self.last_sent
     }
     pub(super) fn may_send(&self, now: Time) -> bool {
-        self.gate().is_some_and(|at| at <= now || self.last_sent == Some(now))
+        self.next_send().is_some_and(|at| at <= now || self.last_sent == Some(now))
     }
     pub(super) fn must_ack(&self, now: Time) -> bool {
         self.is_open() && self.ack_by.is_some_and(|at| at <= now)
     }
 
     /// A nonce that nobody can guess and that no other start of this end has used.
-    fn draw(&mut self) -> u64 {
-        self.drawn += 1;
-        let text = [self.config.seed, self.drawn, self.config.me.into()];
+    fn draw_nonce(&mut self) -> u64 {
+        self.nonces_drawn += 1;
+        let text = [self.config.seed, self.nonces_drawn, self.config.me.into()];
         let bytes: Vec<u8> = text.iter().flat_map(|word| word.to_be_bytes()).collect();
         match siphash(&self.config.key, &bytes) {
-            0 => self.draw(),
+            0 => self.draw_nonce(),
             nonce => nonce,
         }
     }
@@ -171,7 +171,7 @@ impl Session {
         now: Time,
         code: Option<u64>,
     ) -> Result<Accepted<'a>, Refused> {
-        let result = self.judge(bytes, now, code);
+        let result = self.validate(bytes, now, code);
         let counters = &mut self.counters;
         *match &result {
             Ok(_) => &mut counters.accepted,
@@ -183,7 +183,7 @@ impl Session {
         } += 1;
         result
     }
-    fn judge<'a>(
+    fn validate<'a>(
         &mut self,
         bytes: &'a [u8],
         now: Time,
@@ -197,8 +197,8 @@ impl Session {
         }
         message.records().try_for_each(|record| self.check(&record))?;
         let began = match message.is_reset() {
-            true => self.hear_reset(&message.header, now).map(|()| true),
-            false => self.hear(&message, now),
+            true => self.on_reset(&message.header, now).map(|()| true),
+            false => self.on_packet(&message, now),
         }?;
         Ok(Accepted { began, message })
     }
@@ -219,53 +219,56 @@ impl Session {
     }
 
     /// The other end has no epoch, or has left it.
-    fn hear_reset(&mut self, header: &Header, now: Time) -> Result<(), Refused> {
+    fn on_reset(&mut self, header: &Header, now: Time) -> Result<(), Refused> {
         let (from, to) = (header.from, header.to);
-        let offered = self.offer.filter(|offer| offer.theirs == from);
-        let mine = match self.theirs {
-            None if to == self.mine => self.mine,
+        let offered = self.offer.filter(|offer| offer.peer_nonce == from);
+        let own_nonce = match self.peer_nonce {
+            None if to == self.own_nonce => self.own_nonce,
             None => {
-                self.reset = Some((self.mine, from));
+                self.reset = Some((self.own_nonce, from));
                 return Err(Refused::Epoch);
             }
             // It does not know yet that the epoch has begun: any packet tells.
-            Some(theirs) if theirs == from => {
+            Some(peer_nonce) if peer_nonce == from => {
                 self.ack_by = Some(now);
                 return Err(Refused::Repeated(0));
             }
-            Some(_) if to == self.mine => offered.map_or_else(|| self.draw(), |offer| offer.mine),
+            Some(_) if to == self.own_nonce => {
+                offered.map_or_else(|| self.draw_nonce(), |offer| offer.own_nonce)
+            }
             Some(_) => match offered {
-                Some(offer) if offer.mine == to => offer.mine,
+                Some(offer) if offer.own_nonce == to => offer.own_nonce,
                 // An answer to an old packet: answering it in turn would never end.
                 _ if to != 0 => return Err(Refused::Epoch),
-                _ => return Err(self.make_offer(from, offered)),
+                _ => return Err(self.offer_nonce(from, offered)),
             },
         };
-        self.begin(mine, from);
+        self.begin(own_nonce, from);
         self.ack_by = Some(now);
         Ok(())
     }
     /// A reset that proves nothing may be an old one: the epoch goes on until the peer has answered.
-    fn make_offer(&mut self, theirs: u64, offered: Option<Offer>) -> Refused {
-        let mine = offered.map_or_else(|| self.draw(), |offer| offer.mine);
-        self.offer = Some(Offer { mine, theirs });
-        self.reset = Some((mine, theirs));
+    fn offer_nonce(&mut self, peer_nonce: u64, offered: Option<Offer>) -> Refused {
+        let own_nonce = offered.map_or_else(|| self.draw_nonce(), |offer| offer.own_nonce);
+        self.offer = Some(Offer { own_nonce, peer_nonce });
+        self.reset = Some((own_nonce, peer_nonce));
         Refused::Epoch
     }
 
     /// A packet of an epoch; whether it begins it.
-    fn hear(&mut self, message: &Message, now: Time) -> Result<bool, Refused> {
+    fn on_packet(&mut self, message: &Message, now: Time) -> Result<bool, Refused> {
         let Header { from, to, number, .. } = message.header;
-        let known = self.theirs == Some(from) && self.mine == to;
-        let new = self.theirs.is_none() && self.mine == to;
-        let offered = self.offer.is_some_and(|offer| (offer.mine, offer.theirs) == (to, from));
+        let known = self.peer_nonce == Some(from) && self.own_nonce == to;
+        let new = self.peer_nonce.is_none() && self.own_nonce == to;
+        let offered =
+            self.offer.is_some_and(|offer| (offer.own_nonce, offer.peer_nonce) == (to, from));
         if !known && !new && !offered {
-            return Err(self.wonder(from));
+            return Err(self.on_stray(from));
         }
         if !known {
             self.begin(to, from);
         }
-        (self.strange, self.unheard) = (0, 0);
+        (self.stray, self.silent_timeouts) = (0, 0);
         if message.wants_ack() {
             let by = now.after(self.config.ack_delay());
             self.ack_by = Some(self.ack_by.map_or(by, |earlier| earlier.min(by)));
@@ -276,23 +279,23 @@ impl Session {
         Ok(!known)
     }
     /// A packet of another epoch: an old one, or one end has lost its counts.
-    fn wonder(&mut self, from: u64) -> Refused {
-        self.strange += 1;
-        if self.theirs.is_some() && self.strange < STRANGE {
+    fn on_stray(&mut self, from: u64) -> Refused {
+        self.stray += 1;
+        if self.peer_nonce.is_some() && self.stray < STRAY_LIMIT {
             return Refused::Epoch;
         }
-        if self.theirs.take().is_some() {
-            self.mine = self.draw();
+        if self.peer_nonce.take().is_some() {
+            self.own_nonce = self.draw_nonce();
             self.offer = None;
         }
-        self.strange = 0;
-        self.reset = Some((self.mine, from));
+        self.stray = 0;
+        self.reset = Some((self.own_nonce, from));
         Refused::Epoch
     }
-    fn begin(&mut self, mine: u64, theirs: u64) {
-        (self.mine, self.theirs) = (mine, Some(theirs));
+    fn begin(&mut self, own_nonce: u64, peer_nonce: u64) {
+        (self.own_nonce, self.peer_nonce) = (own_nonce, Some(peer_nonce));
         (self.offer, self.reset, self.ack_by) = (None, None, None);
-        (self.strange, self.unheard) = (0, 0);
+        (self.stray, self.silent_timeouts) = (0, 0);
         (self.last_number, self.last_sent) = (0, None);
         self.received = Acks::default();
         self.window.clear();
@@ -306,16 +309,16 @@ impl Session {
         }
         let by = now.since(self.config.timeout);
         self.counters.timeouts += self.window.expire(by, lost);
-        self.unheard = self.unheard.saturating_add(1);
+        self.silent_timeouts = self.silent_timeouts.saturating_add(1);
     }
     /// Whether a reset is owed.
     pub(super) const fn owes_reset(&self) -> bool {
         self.reset.is_some()
     }
     /// A reset, if one is owed, or if there is no epoch and this end is `eager` for one.
-    pub(super) fn poll_reset(&mut self, eager: bool, now: Time, out: &mut Vec<u8>) -> bool {
-        let again = !self.is_open() && eager && self.next_reset <= now;
-        let nonces = self.reset.take().or(again.then_some((self.mine, 0)));
+    pub(super) fn poll_reset(&mut self, needs_epoch: bool, now: Time, out: &mut Vec<u8>) -> bool {
+        let again = !self.is_open() && needs_epoch && self.next_reset <= now;
+        let nonces = self.reset.take().or(again.then_some((self.own_nonce, 0)));
         let Some((from, to)) = nonces else { return false };
         self.next_reset = now.after(self.config.timeout);
         let header = self.header(from, to, 0, Acks::default());
@@ -326,18 +329,18 @@ impl Session {
     }
     /// Offers this end's nonce to the other one, unasked.
     pub(super) const fn announce(&mut self) {
-        if self.theirs.is_none() {
-            self.reset = Some((self.mine, 0));
+        if self.peer_nonce.is_none() {
+            self.reset = Some((self.own_nonce, 0));
         }
     }
     /// When there is something to send or to give up at the latest, where `more` is when this end has
     /// records to send.
-    pub(super) fn deadline(&self, eager: bool, more: Option<Time>) -> Option<Time> {
+    pub(super) fn deadline(&self, needs_epoch: bool, more: Option<Time>) -> Option<Time> {
         if self.reset.is_some() {
             return Some(Time::ZERO);
         }
         if !self.is_open() {
-            return eager.then_some(self.next_reset);
+            return needs_epoch.then_some(self.next_reset);
         }
         let over = self.window.oldest().map(|at| at.after(self.config.timeout));
         [over, self.ack_by, more].into_iter().flatten().min()
@@ -345,7 +348,7 @@ impl Session {
     /// The next packet of the epoch, behind what is in `out`; none without one.
     pub(super) fn begin_packet<'a>(&self, out: &'a mut Vec<u8>) -> Option<Writer<'a>> {
         let number = self.last_number + 1;
-        let header = self.header(self.mine, self.theirs?, number, self.received);
+        let header = self.header(self.own_nonce, self.peer_nonce?, number, self.received);
         Some(Writer::behind(out, &header, self.config.longest.into()))
     }
     /// Ends a packet, but for its code, and counts it as sent, about what was noted in the window.

@@ -9,17 +9,17 @@ const NODES: u32 = 6;
 const DELAY: Time = Time::us(20);
 const TIMEOUT: Time = Time::us(200);
 const GAP: Time = Time::us(10);
-const LULL: Time = Time::us(35);
+const QUIET_TIME: Time = Time::us(35);
 const ALIVE: Time = Time::ms(1);
 
 const KEY: Key = Key(*b"a shared secret!");
 
 fn config(me: u32, seed: u64) -> Config {
     let peer = 1 - me;
-    let usual = Config::usual(KEY, me, peer, NODES, seed);
+    let usual = Config::with_defaults(KEY, me, peer, NODES, seed);
     // Endpoints that have started again, every other time.
-    let lull = LULL.times(if me == 0 && seed > 1 { seed % 2 } else { 0 });
-    Config { timeout: TIMEOUT, gap: GAP, lull, alive: ALIVE, ..usual }
+    let quiet_time = QUIET_TIME.times(if me == 0 && seed > 1 { seed % 2 } else { 0 });
+    Config { timeout: TIMEOUT, gap: GAP, quiet_time, alive: ALIVE, ..usual }
 }
 
 /// What the channel does to one packet.
@@ -99,9 +99,9 @@ impl Pair {
     }
     /// Grants at most so many slots, in masks of up to eight.
     fn grant(&mut self, most: usize) {
-        let wanted = |dst: u32| (0..self.arbiter.wanted(dst)).map(move |_| dst);
-        let wanted: Vec<u32> = (0..NODES).flat_map(wanted).take(most).collect();
-        for same in wanted.chunk_by(|a, b| a == b).flat_map(|same| same.chunks(8)) {
+        let pending = |dst: u32| (0..self.arbiter.pending(dst)).map(move |_| dst);
+        let pending: Vec<u32> = (0..NODES).flat_map(pending).take(most).collect();
+        for same in pending.chunk_by(|a, b| a == b).flat_map(|same| same.chunks(8)) {
             let (dst, first) = (same[0], self.next_slot);
             // Every other slot, and sometimes in the middle of a mask.
             let mask = (0..same.len()).fold(0, |mask, at| mask | 1 << (2 * at));
@@ -223,7 +223,7 @@ impl Pair {
     }
     fn check_user(&self) -> Result<(), TestCaseError> {
         for (dst, &open) in self.open.iter().enumerate() {
-            prop_assert_eq!(self.endpoint.wanted(dst as u32), open, "wanted to node {}", dst);
+            prop_assert_eq!(self.endpoint.pending(dst as u32), open, "wanted to node {}", dst);
         }
         Ok(())
     }
@@ -328,7 +328,7 @@ proptest! {
         }
         pair.fates.clear();
         pair.wait(BRIEF);
-        pair.wait(TIMEOUT.after(DELAY.times(2)).after(LULL.times(2)));
+        pair.wait(TIMEOUT.after(DELAY.times(2)).after(QUIET_TIME.times(2)));
         prop_assert!(pair.agrees(), "{:?} {:?}", pair.endpoint, pair.arbiter);
         pair.check_user()?;
     }
@@ -368,8 +368,8 @@ proptest! {
         pair.wait(Time::ms(3));
         if restart_arbiter { pair.restart_arbiter() } else { pair.restart_endpoint() }
         pair.demand(dst, 1);
-        // A question under way makes the demand wait for a lull.
-        pair.wait(DELAY.times(3).after(GAP).after(LULL));
+        // A question under way makes the demand wait for a quiet_time.
+        pair.wait(DELAY.times(3).after(GAP).after(QUIET_TIME));
         prop_assert!(pair.endpoint.session().is_open() && pair.arbiter.session().is_open());
         prop_assert!(pair.agrees(), "{:?} {:?}", pair.endpoint, pair.arbiter);
     }
@@ -458,7 +458,7 @@ fn an_arbiter_that_takes_over_announces_itself() {
     pair.restart_arbiter();
     pair.arbiter.announce();
     pair.wait(DELAY.times(4));
-    assert_eq!((pair.arbiter.demanded(3), pair.arbiter.wanted(3)), (3, 3));
+    assert_eq!((pair.arbiter.demanded(3), pair.arbiter.pending(3)), (3, 3));
     assert!(pair.agrees());
     // It changes nothing that goes on.
     let epoch = pair.endpoint.session().epoch();
@@ -507,7 +507,7 @@ fn unknown_nodes_are_refused_on_both_sides() {
 #[test]
 fn what_is_not_wanted_cannot_be_granted() {
     let mut pair = Pair::opened();
-    let denied = |dst, slots, wanted| Err(Denied::Unwanted { dst, slots, wanted });
+    let denied = |dst, slots, pending| Err(Denied::NotDemanded { dst, slots, pending });
     assert_eq!(pair.arbiter.grant(3, 1, 0, 1), denied(3, 1, 0));
     pair.demand(3, 2);
     pair.wait(DELAY);
@@ -515,17 +515,17 @@ fn what_is_not_wanted_cannot_be_granted() {
     let late = Denied::TooLate { base: u64::MAX, slots: 2 };
     assert_eq!(pair.arbiter.grant(3, 1, u64::MAX, 2), Err(late));
     assert_eq!(pair.arbiter.grant(3, 1, u64::MAX, 1), Ok(()));
-    assert_eq!((pair.arbiter.wanted(3), pair.arbiter.granted(3)), (1, 1));
+    assert_eq!((pair.arbiter.pending(3), pair.arbiter.granted(3)), (1, 1));
 }
 
 #[test]
 fn no_more_is_wanted_than_can_be_counted() {
     let mut pair = Pair::opened();
-    pair.demand(3, MOST_WANTED - 1);
+    pair.demand(3, MAX_PENDING - 1);
     assert_eq!(pair.endpoint.demand(3, 2), Err(DemandError::TooMuch(3)));
     pair.demand(3, 1);
     pair.wait(DELAY.after(GAP));
-    assert_eq!(pair.arbiter.wanted(3), MOST_WANTED);
+    assert_eq!(pair.arbiter.pending(3), MAX_PENDING);
 }
 
 /// Totals wrap around in 32 bits, and nothing is noticed of it.
@@ -534,21 +534,21 @@ fn totals_wrap_around() {
     let mut pair = Pair::opened();
     let mut all = 0u64;
     while all < 3 << 32 {
-        pair.endpoint.demand(3, MOST_WANTED).unwrap();
-        all += u64::from(MOST_WANTED);
+        pair.endpoint.demand(3, MAX_PENDING).unwrap();
+        all += u64::from(MAX_PENDING);
         pair.wait(DELAY.after(GAP));
         let given = |pair: &mut Pair, slots: u32| {
             // Far too many to grant them one by one.
             pair.arbiter.skip(3, slots);
             pair.endpoint.skip(3, slots);
         };
-        given(&mut pair, MOST_WANTED - 7);
+        given(&mut pair, MAX_PENDING - 7);
         pair.arbiter.grant(3, 30_000, all, 0x7f).unwrap();
         pair.given.extend((all..all + 7).map(|slot| (3, slot)));
         pair.open[3] = 7;
         pair.wait(DELAY.after(GAP));
         assert!(pair.agrees());
-        assert_eq!((pair.endpoint.wanted(3), pair.open[3]), (0, 0));
+        assert_eq!((pair.endpoint.pending(3), pair.open[3]), (0, 0));
     }
 }
 
@@ -565,10 +565,10 @@ fn an_arbiter_without_an_answer_falls_silent() {
     assert!((5..=12).contains(&sent), "{sent} packets to nobody");
     pair.fates.clear();
     pair.wait(ALIVE.after(TIMEOUT));
-    assert_eq!(pair.arbiter.wanted(3), 5, "lost slots are wanted again");
+    assert_eq!(pair.arbiter.pending(3), 5, "lost slots are wanted again");
 }
 
-/// More demand waits for the acknowledgement of what was said before, but not longer than the lull.
+/// More demand waits for the acknowledgement of what was said before, but not longer than the quiet_time.
 #[test]
 fn demand_gathers() {
     let mut pair = Pair::opened();
@@ -586,7 +586,7 @@ fn demand_gathers() {
         pair.wait(GAP);
     }
     assert_eq!(sent(&pair), first + 1, "more of the same");
-    pair.wait(LULL);
+    pair.wait(QUIET_TIME);
     assert_eq!(sent(&pair), first + 2, "all of it after the lull");
     pair.wait(Time::ms(1));
     pair.demand(4, 1);

@@ -9,11 +9,11 @@
 
 use super::Common;
 use super::clock::Clock;
+use super::granted_slots::{Granted, GrantedSlots};
 use super::losses::LossTrace;
 use super::outbox::Outbox;
 use super::peers::Peers;
 use super::queues::Queues;
-use super::slots::{Granted, Slots};
 use super::timer::Timer;
 use crate::Messages;
 use crate::fcp::EndpointEvent;
@@ -27,8 +27,8 @@ use slotline_net::time::Time;
 use slotline_net::units::{Pace, Rate};
 use std::collections::VecDeque;
 
-const TALK: u32 = AGENT_TOKENS;
-const SLOT: u32 = AGENT_TOKENS + 1;
+const MESSAGE_TIMER: u32 = AGENT_TOKENS;
+const SLOT_TIMER: u32 = AGENT_TOKENS + 1;
 
 /// Timeslots far ahead of the next that an endpoint can keep, beyond those of the lead.
 const AHEAD: u64 = 512;
@@ -50,7 +50,7 @@ struct Counters {
     lost: u64,
     refused: u64,
     reports: u64,
-    turns: u64,
+    switches: u64,
 }
 
 /// The agent of a host under Fastpass.
@@ -69,21 +69,21 @@ pub struct Endpoint {
     /// How long before a timeslot is too late it has to be known.
     notice: Time,
     /// How long no arbiter may say anything before another one is tried.
-    patience: Time,
+    silence_limit: Time,
     peers: Peers,
     queues: Queues,
-    slots: Slots,
+    slots: GrantedSlots,
     /// Timeslots that have begun, in order.
     open: VecDeque<Open>,
     losses: LossTrace,
     next_report: Time,
     messages: VecDeque<Packet>,
     outbox: Outbox,
-    talk: Timer,
-    wait: Timer,
+    message_timer: Timer,
+    slot_timer: Timer,
     events: Vec<EndpointEvent>,
     /// Destinations of timeslots that could not be kept.
-    again: Vec<HostId>,
+    retry: Vec<HostId>,
     buffer: Vec<u8>,
     counters: Counters,
 }
@@ -104,19 +104,19 @@ impl Endpoint {
             lanes: lanes.into(),
             late: spec.late.unwrap_or(timing.slot.times(slots)),
             notice: if reserved { timing.slot } else { Time::ZERO },
-            patience: spec.watchdog_timeout.times(2),
+            silence_limit: spec.watchdog_timeout.times(2),
             peers: Peers::new(&common, host),
             queues: Queues::new(timing.capacity),
-            slots: Slots::new((2 * ahead + AHEAD) * u64::from(lanes)),
+            slots: GrantedSlots::new((2 * ahead + AHEAD) * u64::from(lanes)),
             open: VecDeque::new(),
             losses: LossTrace::new(spec.fault_window),
             next_report: Time::ZERO,
             messages: VecDeque::new(),
             outbox: Outbox::new(&common, host),
-            talk: Timer::new(TALK),
-            wait: Timer::new(SLOT),
+            message_timer: Timer::new(MESSAGE_TIMER),
+            slot_timer: Timer::new(SLOT_TIMER),
             events: Vec::new(),
-            again: Vec::new(),
+            retry: Vec::new(),
             buffer: Vec::new(),
             counters: Counters::default(),
             common,
@@ -127,7 +127,7 @@ impl Endpoint {
     fn request(&mut self, dst: HostId) {
         let Some(queue) = self.queues.get(dst) else { return };
         let session = &mut self.peers.current().session;
-        let have = queue.granted.saturating_add(session.wanted(dst.0));
+        let have = queue.granted.saturating_add(session.pending(dst.0));
         let more = queue.needed.saturating_sub(have);
         if session.demand(dst.0, more).is_err() {
             self.counters.refused += u64::from(more);
@@ -139,7 +139,7 @@ impl Endpoint {
         all.into_iter().for_each(|dst| self.request(dst));
     }
     /// Sends what there is to say, and asks to be woken for what comes next.
-    fn talk(&mut self, cx: &mut Cx<'_>) {
+    fn send_messages(&mut self, cx: &mut Cx<'_>) {
         self.report(cx);
         for peer in self.peers.all() {
             while peer.session.poll_message(cx.now, &mut self.buffer) {
@@ -150,10 +150,10 @@ impl Endpoint {
         if !self.messages.is_empty() {
             cx.kick(PortId(0));
         }
-        let turn = self.is_waiting().then(|| self.peers.heard.after(self.patience));
-        let report = self.losses.any().then_some(self.next_report);
-        if let Some(at) = [self.peers.deadline(), turn, report].into_iter().flatten().min() {
-            self.talk.set(at, cx);
+        let switch = self.is_waiting().then(|| self.peers.heard.after(self.silence_limit));
+        let report = self.losses.has_losses().then_some(self.next_report);
+        if let Some(at) = [self.peers.deadline(), switch, report].into_iter().flatten().min() {
+            self.message_timer.set(at, cx);
         }
     }
     /// Whether there is something that only an arbiter can help with, and another one to ask.
@@ -162,20 +162,20 @@ impl Endpoint {
     }
     /// Reports lost packets, not too often.
     fn report(&mut self, cx: &mut Cx<'_>) {
-        if !self.losses.any() || cx.now < self.next_report {
+        if !self.losses.has_losses() || cx.now < self.next_report {
             return;
         }
         self.next_report = cx.now.after(self.common.options.spec().gap);
         self.counters.reports += 1;
         let body = Body::Losses(self.losses.take());
         let (arbiter, path) = (self.peers.current().host, self.peers.current().path());
-        let packet = self.outbox.say(arbiter, path, body, &self.common, cx);
+        let packet = self.outbox.message(arbiter, path, body, &self.common, cx);
         self.messages.push_back(packet);
     }
     /// Turns to another arbiter if that in use is silent, or to one that has announced itself.
-    fn turn_to(&mut self, at: usize, now: Time) {
-        self.counters.turns += u64::from(!self.peers.is_current(at));
-        self.peers.turn_to(at, &self.common, now);
+    fn switch_to(&mut self, at: usize, now: Time) {
+        self.counters.switches += u64::from(!self.peers.is_current(at));
+        self.peers.switch_to(at, &self.common, now);
         self.request_all();
     }
 
@@ -185,30 +185,30 @@ impl Endpoint {
         if heard && self.peers.is_current(at) {
             self.peers.heard = now;
         }
-        events.drain(..).for_each(|event| self.obey(at, event, now));
+        events.drain(..).for_each(|event| self.on_event(at, event, now));
         self.events = events;
         // Not before all timeslots of a message are kept.
-        while let Some(dst) = self.again.pop() {
+        while let Some(dst) = self.retry.pop() {
             self.request(dst);
         }
     }
-    fn obey(&mut self, at: usize, event: EndpointEvent, now: Time) {
+    fn on_event(&mut self, at: usize, event: EndpointEvent, now: Time) {
         match event {
-            EndpointEvent::Began => self.turn_to(at, now),
+            EndpointEvent::Began => self.switch_to(at, now),
             EndpointEvent::Granted { .. } if !self.peers.is_current(at) => {}
             EndpointEvent::Granted { dst, path, first, slots } => {
                 let mut rest = slots;
                 while rest != 0 {
                     let slot = first + u64::from(rest.trailing_zeros());
                     rest &= rest - 1;
-                    self.keep(Granted { slot, dst: HostId(dst), path }, now);
+                    self.store(Granted { slot, dst: HostId(dst), path }, now);
                 }
             }
             EndpointEvent::Lost { slots, .. } => self.counters.lost += u64::from(slots),
         }
     }
     /// Keeps a timeslot, unless it is over, or there is one at that time already.
-    fn keep(&mut self, granted: Granted, now: Time) {
+    fn store(&mut self, granted: Granted, now: Time) {
         let over = self.is_late(granted.slot, now.after(self.notice));
         let Endpoint { queues, slots, lanes, .. } = self;
         let mut places = (granted.slot * *lanes..).take(*lanes as usize);
@@ -218,7 +218,7 @@ impl Endpoint {
             }
             _ => {
                 self.counters.late += 1;
-                self.again.push(granted.dst);
+                self.retry.push(granted.dst);
             }
         }
     }
@@ -231,7 +231,7 @@ impl Endpoint {
             let next = Granted { slot: next.slot / self.lanes, ..next };
             let fire = self.clock.fire(next.slot);
             if fire > cx.now {
-                return self.wait.set_exactly(fire, cx);
+                return self.slot_timer.set_exactly(fire, cx);
             }
             self.slots.pop();
             self.open.push_back(Open {
@@ -265,11 +265,11 @@ impl Endpoint {
         }
         open.begun = true;
         open.room = open.room.saturating_sub(packet.len.into());
-        self.losses.leaves(&packet, path, cx.now);
+        self.losses.on_send(&packet, path, cx.now);
         Packet { entropy: path, class: self.class.unwrap_or(packet.class), ..packet }
     }
     /// The next message leaves.
-    fn message(&mut self, now: Time) -> Option<Packet> {
+    fn next_message(&mut self, now: Time) -> Option<Packet> {
         let message = self.messages.pop_front()?;
         self.reserve.leaves(now, self.pace.time_for(message.len.into()));
         Some(message)
@@ -299,7 +299,7 @@ impl Endpoint {
             && destination == self.host.0
         {
             let echo = Body::Echo { token, path };
-            let packet = self.outbox.say(HostId(source), path, echo, &self.common, cx);
+            let packet = self.outbox.message(HostId(source), path, echo, &self.common, cx);
             self.messages.push_back(packet);
             cx.kick(PortId(0));
         }
@@ -312,22 +312,22 @@ impl Agent for Endpoint {
         if self.queues.packets() == 0 {
             self.peers.heard = cx.now;
         }
-        self.losses.comes(&packet, cx.now);
+        self.losses.on_enqueue(&packet, cx.now);
         if self.queues.push(packet) {
             self.request(packet.dst);
-            self.talk(cx);
+            self.send_messages(cx);
         }
     }
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         if self.class.is_none() || self.reserve.goes_first(cx.now) {
-            let message = self.message(cx.now);
+            let message = self.next_message(cx.now);
             if message.is_some() {
                 return message;
             }
         }
         let packet = self.release(cx);
-        self.talk(cx);
-        packet.or_else(|| self.message(cx.now))
+        self.send_messages(cx);
+        packet.or_else(|| self.next_message(cx.now))
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         match self.peers.sender(message) {
@@ -335,18 +335,18 @@ impl Agent for Endpoint {
             None => self.on_other(message, cx),
         }
         self.advance(cx);
-        self.talk(cx);
+        self.send_messages(cx);
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        if token == SLOT {
-            if self.wait.ring(cx.now) {
+        if token == SLOT_TIMER {
+            if self.slot_timer.ring(cx.now) {
                 self.advance(cx);
             }
-        } else if self.talk.ring(cx.now) {
-            if self.is_waiting() && cx.now >= self.peers.heard.after(self.patience) {
-                self.turn_to(self.peers.other(), cx.now);
+        } else if self.message_timer.ring(cx.now) {
+            if self.is_waiting() && cx.now >= self.peers.heard.after(self.silence_limit) {
+                self.switch_to(self.peers.other(), cx.now);
             }
-            self.talk(cx);
+            self.send_messages(cx);
         }
     }
     fn queued(&self, dst: HostId) -> u64 {
@@ -357,14 +357,14 @@ impl Agent for Endpoint {
         Census { created: self.outbox.messages, consumed: 0, held: held as u64 }
     }
     fn tally(&self, tally: &mut Tally) {
-        let Counters { used, unused, late, lost, refused, reports, turns } = self.counters;
+        let Counters { used, unused, late, lost, refused, reports, switches } = self.counters;
         tally.add("slots_used", used);
         tally.add("slots_unused", unused);
         tally.add("slots_late", late);
         tally.add("slots_lost", lost);
         tally.add("slots_refused", refused);
         tally.add("loss_reports", reports);
-        tally.add("arbiter_changes", turns);
+        tally.add("arbiter_changes", switches);
         tally.add("endpoint_messages", self.outbox.messages);
         tally.add("endpoint_message_bytes", self.outbox.bytes);
     }

@@ -2,8 +2,8 @@
 //! tried again.
 
 use crate::FastpassSpec;
-use crate::fabric::Fabric;
 use crate::faults::{Component, Faults, Thresholds};
+use crate::paths::Fabric;
 use crate::schedule::Placed;
 use crate::schedule::Schedule;
 use crate::wire::fastpass::Losses;
@@ -32,9 +32,9 @@ pub(super) struct Isolation {
     /// All that were ever found, in order.
     pub found: Vec<Fault>,
     /// Losses reported before this may be of packets on paths that are others now.
-    settled: Time,
+    valid_from: Time,
     window: Time,
-    way: Vec<Component>,
+    components: Vec<Component>,
     named: Vec<Component>,
 }
 
@@ -50,9 +50,9 @@ impl Isolation {
             fabric,
             excluded: Vec::new(),
             found: Vec::new(),
-            settled: Time::ZERO,
+            valid_from: Time::ZERO,
             window: spec.fault_window,
-            way: Vec::new(),
+            components: Vec::new(),
             named: Vec::new(),
         }
     }
@@ -61,12 +61,17 @@ impl Isolation {
     pub fn reroute(&mut self, fabric: &Arc<Fabric>, now: Time) {
         self.fabric = Arc::clone(fabric);
         self.faults.forget();
-        self.settled = now.after(self.window).after(self.window);
+        self.valid_from = now.after(self.window).after(self.window);
     }
     /// Timeslots are given out.
     pub fn sent(&mut self, placed: &Placed) {
-        self.fabric.on_path(placed.src.into(), placed.dst.into(), placed.path, &mut self.way);
-        self.faults.count(&self.way, placed.slots.count_ones());
+        self.fabric.on_path(
+            placed.src.into(),
+            placed.dst.into(),
+            placed.path,
+            &mut self.components,
+        );
+        self.faults.count(&self.components, placed.slots.count_ones());
     }
     /// Time passes.
     pub fn pass(&mut self, now: Time) {
@@ -74,12 +79,12 @@ impl Isolation {
     }
     /// `src` has lost packets. What is found to be faulty, the schedule avoids from now on.
     pub fn lost(&mut self, src: u32, losses: &[Losses], schedule: &mut Schedule, now: Time) {
-        if now < self.settled {
+        if now < self.valid_from {
             return;
         }
         for loss in losses.iter().filter(|loss| (loss.dst as usize) < self.fabric.hosts()) {
-            self.fabric.on_path(src, loss.dst, loss.path, &mut self.way);
-            self.faults.lost(&self.way, loss.packets.into());
+            self.fabric.on_path(src, loss.dst, loss.path, &mut self.components);
+            self.faults.lost(&self.components, loss.packets.into());
         }
         self.named.clear();
         self.faults.judge(now, &mut self.named);
@@ -95,7 +100,7 @@ impl Isolation {
         self.found.iter_mut().filter(open).for_each(|fault| fault.avoided = Some(at));
     }
     /// Whether something is out of use.
-    pub fn any(&self) -> bool {
+    pub fn has_exclusions(&self) -> bool {
         !self.excluded.is_empty()
     }
     /// A path from `from` to a host, beginning the search with path `first`, that avoids all faults;
@@ -103,14 +108,14 @@ impl Isolation {
     pub fn path(&mut self, from: HostId, to: HostId, first: u64) -> u16 {
         let paths = self.fabric.paths();
         let first = (first % u64::from(paths)) as u16;
-        let Isolation { fabric, faults, way, excluded, .. } = self;
+        let Isolation { fabric, faults, components, excluded, .. } = self;
         if excluded.is_empty() {
             return first;
         }
         let mut all = (first..paths).chain(0..first);
         let whole = all.find(|&path| {
-            fabric.on_path(from.0, to.0, path, way);
-            !way.iter().any(|&at| faults.is_named(at))
+            fabric.on_path(from.0, to.0, path, components);
+            !components.iter().any(|&at| faults.is_named(at))
         });
         whole.unwrap_or(first)
     }
@@ -120,8 +125,8 @@ impl Isolation {
         let probe = |out: &mut Excluded| {
             out.echoes = if out.answered { out.echoes } else { 0 };
             out.answered = false;
-            let way = fabric.over(from.0, out.component, |at| faults.is_named(at));
-            way.map(|(host, path)| (host, path, out.component))
+            let components = fabric.path_over(from.0, out.component, |at| faults.is_named(at));
+            components.map(|(host, path)| (host, path, out.component))
         };
         excluded.iter_mut().filter_map(probe).collect()
     }

@@ -36,7 +36,7 @@ impl LossTrace {
     }
     /// A packet leaves over a path.
     #[inline]
-    pub fn leaves(&mut self, packet: &Packet, path: u16, at: Time) {
+    pub fn on_send(&mut self, packet: &Packet, path: u16, at: Time) {
         if packet.kind != Kind::Data {
             return;
         }
@@ -48,7 +48,7 @@ impl LossTrace {
     }
     /// A transport hands over a packet: one that acknowledgements of later ones have shown to be lost
     /// tells of its path. A timer's retransmission does not: the acknowledgement may have been lost.
-    pub fn comes(&mut self, packet: &Packet, now: Time) {
+    pub fn on_enqueue(&mut self, packet: &Packet, now: Time) {
         let again = packet.kind == Kind::Data && packet.has(RETRANSMITTED);
         if !again || packet.has(TIMED_OUT) || self.sent.is_empty() {
             return;
@@ -71,7 +71,7 @@ impl LossTrace {
         }
     }
     /// Whether there is something to report.
-    pub fn any(&self) -> bool {
+    pub fn has_losses(&self) -> bool {
         !self.losses.is_empty()
     }
     /// Losses since the last call.
@@ -90,14 +90,14 @@ mod tests {
         let packet =
             |seq, flags| Packet { dst: HostId(4), flow: 9, seq, flags, ..Packet::default() };
         let mut trace = LossTrace::new(Time::ms(1));
-        trace.comes(&packet(1, RETRANSMITTED), Time::ZERO);
-        (1..5).for_each(|seq| trace.leaves(&packet(seq, 0), seq as u16, Time::ZERO));
+        trace.on_enqueue(&packet(1, RETRANSMITTED), Time::ZERO);
+        (1..5).for_each(|seq| trace.on_send(&packet(seq, 0), seq as u16, Time::ZERO));
         for _ in 0..2 {
-            trace.comes(&packet(2, RETRANSMITTED), Time::us(900));
-            trace.comes(&packet(3, RETRANSMITTED | TIMED_OUT), Time::us(900));
-            trace.comes(&packet(4, RETRANSMITTED), Time::us(1_100));
+            trace.on_enqueue(&packet(2, RETRANSMITTED), Time::us(900));
+            trace.on_enqueue(&packet(3, RETRANSMITTED | TIMED_OUT), Time::us(900));
+            trace.on_enqueue(&packet(4, RETRANSMITTED), Time::us(1_100));
         }
         assert_eq!(trace.take(), [Losses { dst: 4, path: 2, packets: 1 }], "once, for number 2");
-        assert!(!trace.any());
+        assert!(!trace.has_losses());
     }
 }

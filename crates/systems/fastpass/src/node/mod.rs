@@ -2,30 +2,28 @@
 
 mod arbiter;
 mod clock;
-mod due;
+mod deadlines;
 mod endpoint;
+mod granted_slots;
 mod isolation;
 mod losses;
 mod outbox;
 mod peers;
 mod queues;
 mod service;
-mod slots;
 mod timer;
 
 pub use arbiter::Arbiter;
 pub use endpoint::Endpoint;
 
-use crate::allocate::BATCH;
+use crate::allocation::BATCH;
 use crate::fcp::Config;
+use crate::spec::Fastpass;
+use crate::timing::Timing;
 use crate::wire::fcp::Key;
-use crate::{Fastpass, Timing};
 use slotline_net::id::HostId;
 use slotline_net::node::reserve::Reserve;
 use slotline_net::rng::{Stream, mix64};
-
-/// What Ethernet, IPv6 and UDP add to a message.
-pub const OVERHEAD: u16 = 38 + 40 + 8;
 
 /// What all of Fastpass' nodes in a network have in common.
 #[derive(Clone, Debug)]
@@ -63,10 +61,10 @@ impl Common {
         Config {
             timeout: spec.timeout,
             gap: spec.gap,
-            lull: self.timing.slot.times(BATCH.into()),
+            quiet_time: self.timing.slot.times(BATCH.into()),
             longest: self.timing.message,
             alive: slotline_net::time::Time::ps(spec.watchdog_timeout.as_ps() / 2),
-            ..Config::usual(self.key(me, peer), me, peer, self.hosts, seed)
+            ..Config::with_defaults(self.key(me, peer), me, peer, self.hosts, seed)
         }
     }
 }

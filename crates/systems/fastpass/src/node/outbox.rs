@@ -1,6 +1,7 @@
 //! Messages that are on their way to the wire.
 
-use super::{Common, OVERHEAD};
+use super::Common;
+use crate::wire::OVERHEAD;
 use crate::wire::fastpass::{Body, Message};
 use slotline_net::frame::Packet;
 use slotline_net::id::HostId;
@@ -26,7 +27,7 @@ impl Outbox {
         Packet { entropy: path, ..packet }
     }
     /// The same for what is not FCP.
-    pub fn say(
+    pub fn message(
         &mut self,
         to: HostId,
         path: u16,

@@ -72,7 +72,7 @@ impl Peers {
         (self.current + 1) % self.peers.len()
     }
     /// Turns to another arbiter; the session with the one before is over.
-    pub fn turn_to(&mut self, at: usize, common: &Common, now: Time) {
+    pub fn switch_to(&mut self, at: usize, common: &Common, now: Time) {
         self.heard = now;
         if at == self.current {
             return;

@@ -1,12 +1,12 @@
 //! What an active arbiter does: it hears demand, allocates batches of timeslots, and gives them out.
 
 use super::Common;
-use super::due::Due;
+use super::deadlines::Deadlines;
 use super::isolation::Isolation;
 use super::outbox::Outbox;
-use crate::allocate::BATCH;
-use crate::fabric::Fabric;
+use crate::allocation::BATCH;
 use crate::fcp::{ArbiterEvent, ArbiterSession};
+use crate::paths::Fabric;
 use crate::schedule::{Placed, Schedule};
 use crate::wire::fastpass::Body;
 use slotline_net::id::{HostId, PortId};
@@ -28,7 +28,7 @@ pub(super) struct Service {
     common: Common,
     host: HostId,
     sessions: Vec<ArbiterSession>,
-    due: Due,
+    due: Deadlines,
     pub schedule: Schedule,
     pub isolation: Isolation,
     /// The batch to be allocated next, if there is demand.
@@ -38,11 +38,11 @@ pub(super) struct Service {
     /// Allocated, and the first timeslot; how many of these are given out.
     pending: Vec<Placed>,
     base: u64,
-    given: usize,
+    sent: usize,
     /// When the next host is told, and how long after it another one.
-    tell_at: Time,
+    grant_at: Time,
     step: Time,
-    pub given_at: Option<Time>,
+    pub first_grant_at: Option<Time>,
     pub counters: Counters,
     events: Vec<ArbiterEvent>,
     buffer: Vec<u8>,
@@ -60,17 +60,17 @@ impl Service {
         let session = |peer| ArbiterSession::new(common.session(host.0, peer, now.as_ps()));
         Service {
             sessions: (0..common.hosts).map(session).collect(),
-            due: Due::new(common.hosts as usize),
+            due: Deadlines::new(common.hosts as usize),
             schedule,
             isolation: Isolation::new(Arc::clone(fabric), common.options.spec()),
             batch: None,
             first: 0,
             pending: Vec::new(),
             base: 0,
-            given: 0,
-            tell_at: Time::ZERO,
+            sent: 0,
+            grant_at: Time::ZERO,
             step: Time::ZERO,
-            given_at: None,
+            first_grant_at: None,
             counters: Counters::default(),
             events: Vec::new(),
             buffer: Vec::new(),
@@ -103,7 +103,7 @@ impl Service {
         }
     }
     /// An FCP message, of the source that it names.
-    pub fn hear(&mut self, bytes: &[u8], out: &mut Outbox, cx: &mut Cx<'_>) {
+    pub fn on_message(&mut self, bytes: &[u8], out: &mut Outbox, cx: &mut Cx<'_>) {
         let source =
             bytes.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
         let Some(peer) = source.filter(|&peer| peer < self.common.hosts) else { return };
@@ -149,32 +149,32 @@ impl Service {
         self.pending.extend_from_slice(self.schedule.batch());
         self.isolation.avoids(timing.start(self.base));
         let sources = self.pending.chunk_by(|a, b| a.src == b.src).count();
-        (self.given, self.tell_at) = (0, now.after(self.common.options.spec().processing));
-        self.step = Time::ps(timing.telling.as_ps() / sources.max(1) as u64);
-        Some(self.tell_at)
+        (self.sent, self.grant_at) = (0, now.after(self.common.options.spec().processing));
+        self.step = Time::ps(timing.grant_span.as_ps() / sources.max(1) as u64);
+        Some(self.grant_at)
     }
     /// Gives out what was allocated, host by host: messages that left all at once would hold up packets of
     /// the arbiter's rack for longer than a timeslot. When to go on.
-    pub fn give_out(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) -> Option<Time> {
+    pub fn send_grants(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) -> Option<Time> {
         let pending = std::mem::take(&mut self.pending);
-        while let Some(first) = pending.get(self.given).filter(|_| self.tell_at <= cx.now) {
-            let of_one = pending[self.given..].iter().take_while(|placed| placed.src == first.src);
-            self.given += of_one.map(|placed| self.grant(placed, cx.now)).count();
+        while let Some(first) = pending.get(self.sent).filter(|_| self.grant_at <= cx.now) {
+            let of_one = pending[self.sent..].iter().take_while(|placed| placed.src == first.src);
+            self.sent += of_one.map(|placed| self.grant(placed, cx.now)).count();
             self.poll(first.src.into(), out, cx);
-            self.tell_at = self.tell_at.after(self.step);
+            self.grant_at = self.grant_at.after(self.step);
         }
         self.pending = pending;
-        (self.given < self.pending.len()).then_some(self.tell_at)
+        (self.sent < self.pending.len()).then_some(self.grant_at)
     }
     fn grant(&mut self, placed: &Placed, now: Time) {
         let Placed { src, dst, path, slots } = *placed;
         let session = &mut self.sessions[usize::from(src)];
         // Fewer are wanted where the endpoint has begun again since.
-        let wanted = session.wanted(dst.into());
-        let slots = lowest(slots, wanted.min(64));
+        let pending = session.pending(dst.into());
+        let slots = lowest(slots, pending.min(64));
         self.counters.denied += u64::from(placed.slots.count_ones() - slots.count_ones());
         if slots != 0 && session.grant(dst.into(), path, self.base, slots).is_ok() {
-            self.given_at.get_or_insert(now);
+            self.first_grant_at.get_or_insert(now);
             if self.common.options.spec().isolate_faults {
                 self.isolation.sent(&Placed { slots, ..*placed });
             }
@@ -189,7 +189,7 @@ impl Service {
     /// Asks endpoints for echoes over what is out of use.
     pub fn probe(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
         for (host, path, token) in self.isolation.probes(self.host) {
-            let packet = out.say(host, path, Body::Probe { token, path }, &self.common, cx);
+            let packet = out.message(host, path, Body::Probe { token, path }, &self.common, cx);
             cx.send(PortId(0), packet);
         }
     }

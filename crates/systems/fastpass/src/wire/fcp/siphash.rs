@@ -107,12 +107,12 @@ fn finish(v: &[Wide; 4]) -> Wide {
 /// worked on together, and messages of about the same length take the least time; else one by one.
 pub fn siphash_lanes(keys: [&Key; LANES], messages: [&[u8]; LANES]) -> [u64; LANES] {
     if cfg!(target_feature = "avx2") {
-        return together(keys, messages);
+        return siphash_vectors(keys, messages);
     }
     std::array::from_fn(|lane| siphash(keys[lane], messages[lane]))
 }
 
-fn together(keys: [&Key; LANES], messages: [&[u8]; LANES]) -> [u64; LANES] {
+fn siphash_vectors(keys: [&Key; LANES], messages: [&[u8]; LANES]) -> [u64; LANES] {
     let starts = keys.map(start);
     let mut v: [Wide; 4] = std::array::from_fn(|i| std::array::from_fn(|lane| starts[lane][i]));
     let words = messages.map(|bytes| bytes.as_chunks::<8>().0);
@@ -231,7 +231,7 @@ mod tests {
         fn lanes_do_not_mix(keys: [[u8; 16]; LANES], messages in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), LANES)) {
             let keys = keys.map(Key);
             let messages = std::array::from_fn(|lane| messages[lane].as_slice());
-            let codes = together(keys.each_ref(), messages);
+            let codes = siphash_vectors(keys.each_ref(), messages);
             prop_assert_eq!(codes, siphash_lanes(keys.each_ref(), messages));
             for (lane, code) in codes.into_iter().enumerate() {
                 prop_assert_eq!(code, siphash(&keys[lane], messages[lane]));

@@ -1,6 +1,6 @@
 //! Which pairs of endpoints have demand, in memory that grows with their number alone.
 
-use super::visit::Head;
+use super::entry::Entry;
 
 /// Up to so many endpoints there are two bits for each pair: 4 MiB at most, and only what was touched.
 const DENSE: usize = 4_096;
@@ -27,14 +27,14 @@ impl ActivePairs {
     /// Adds demand to an active pair, or makes the pair active. Returns whether it is new; `None`, and
     /// nothing changed, where the pair waits for more slots than can be counted.
     #[inline]
-    pub(super) fn ask(&mut self, pair: u32, slots: u32) -> Option<bool> {
+    pub(super) fn request(&mut self, pair: u32, slots: u32) -> Option<bool> {
         let (at, bit) = self.place(pair);
         let new = match self.dense.get_mut(at) {
             Some(row) if row[0] & bit == 0 => {
                 row[0] |= bit;
                 true
             }
-            _ => self.ask_table(pair, slots, at, bit)?,
+            _ => self.request_in_table(pair, slots, at, bit)?,
         };
         self.active += usize::from(new);
         Some(new)
@@ -48,22 +48,22 @@ impl ActivePairs {
         }
     }
     /// Makes pairs active that are not: these are moved to `to`, in order, the others stay.
-    pub(super) fn enter(&mut self, heads: &mut Vec<Head>, to: &mut Vec<Head>) {
+    pub(super) fn activate_all(&mut self, entries: &mut Vec<Entry>, to: &mut Vec<Entry>) {
         let old = to.len();
-        to.resize(old + heads.len(), Head::default());
+        to.resize(old + entries.len(), Entry::default());
         let mut new = 0;
-        for at in 0..heads.len() {
-            let head = heads[at];
-            to[old + new] = head;
-            heads[at - new] = head;
-            new += usize::from(self.begin(head.key()));
+        for at in 0..entries.len() {
+            let entry = entries[at];
+            to[old + new] = entry;
+            entries[at - new] = entry;
+            new += usize::from(self.activate(entry.key()));
         }
         to.truncate(old + new);
-        heads.truncate(heads.len() - new);
+        entries.truncate(entries.len() - new);
     }
     /// A pair becomes active. Returns whether it was not.
     #[inline(always)]
-    pub(super) fn begin(&mut self, pair: u32) -> bool {
+    pub(super) fn activate(&mut self, pair: u32) -> bool {
         let (at, bit) = self.place(pair);
         let new = match self.dense.get_mut(at) {
             Some(row) => {
@@ -76,7 +76,7 @@ impl ActivePairs {
         self.active += usize::from(new);
         new
     }
-    fn ask_table(&mut self, pair: u32, slots: u32, at: usize, bit: u64) -> Option<bool> {
+    fn request_in_table(&mut self, pair: u32, slots: u32, at: usize, bit: u64) -> Option<bool> {
         let row = self.dense.get_mut(at);
         let since = self.table.get(pair);
         let new = since.is_none() && row.is_none();
@@ -108,19 +108,19 @@ impl ActivePairs {
     }
     /// The slots that an active pair asked for since: it stays active if there are any.
     #[inline]
-    pub(super) fn done(&mut self, pair: u32) -> u32 {
+    pub(super) fn finish_pair(&mut self, pair: u32) -> u32 {
         let (at, bit) = self.place(pair);
         let more = match self.dense.get_mut(at) {
             Some(row) if row[1] & bit == 0 => {
                 row[0] ^= bit;
                 0
             }
-            _ => self.done_table(pair, at, bit),
+            _ => self.finish_in_table(pair, at, bit),
         };
         self.active -= usize::from(more == 0);
         more
     }
-    fn done_table(&mut self, pair: u32, at: usize, bit: u64) -> u32 {
+    fn finish_in_table(&mut self, pair: u32, at: usize, bit: u64) -> u32 {
         let more = self.table.take(pair).unwrap_or(0);
         match self.dense.get_mut(at) {
             Some(row) => row[1] ^= bit,
@@ -130,8 +130,8 @@ impl ActivePairs {
         more
     }
     /// Takes the slots that an active pair asked for since; none of them if there are more than `most`.
-    pub(super) fn join(&mut self, pair: u32, most: u32) -> u32 {
-        let more = self.asked_since(pair);
+    pub(super) fn take_requested(&mut self, pair: u32, most: u32) -> u32 {
+        let more = self.requested_since(pair);
         if more == 0 || more > most {
             return 0;
         }
@@ -148,8 +148,8 @@ impl ActivePairs {
     pub(super) fn len(&self) -> usize {
         self.active
     }
-    /// What [`ActivePairs::done`] would return.
-    pub(super) fn asked_since(&self, pair: u32) -> u32 {
+    /// What [`ActivePairs::finish_pair`] would return.
+    pub(super) fn requested_since(&self, pair: u32) -> u32 {
         self.table.get(pair).unwrap_or(0)
     }
     /// Memory in bytes.
@@ -270,12 +270,12 @@ mod tests {
                 let pair = (pair << 16) | ((pair * 7 + 1) % 256);
                 if slots == 3 && let Some(more) = map.get_mut(&pair) {
                     let joins = if *more <= 5 { std::mem::take(more) } else { 0 };
-                    prop_assert_eq!(active.join(pair, 5), joins);
+                    prop_assert_eq!(active.take_requested(pair, 5), joins);
                 } else if slots > 0 {
-                    prop_assert_eq!(active.ask(pair, slots), Some(!map.contains_key(&pair)));
+                    prop_assert_eq!(active.request(pair, slots), Some(!map.contains_key(&pair)));
                     map.entry(pair).and_modify(|more| *more += slots).or_insert(0);
                 } else if let Some(more) = map.remove(&pair) {
-                    prop_assert_eq!(active.done(pair), more);
+                    prop_assert_eq!(active.finish_pair(pair), more);
                     if more > 0 {
                         map.insert(pair, 0);
                     }
@@ -283,7 +283,7 @@ mod tests {
                 prop_assert_eq!(active.len(), map.len());
             }
             for (pair, more) in map {
-                prop_assert_eq!(active.asked_since(pair), more);
+                prop_assert_eq!(active.requested_since(pair), more);
             }
         }
     }

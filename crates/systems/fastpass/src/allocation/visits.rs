@@ -4,9 +4,10 @@
 //! may leave is written to the end of each list it may belong to, and then the lists that it does belong
 //! to become longer. Where many pairs get nothing, these are found first, 64 pairs at a time.
 
+use super::Grant;
 use super::active::ActivePairs;
-use super::allocate::Grant;
-use super::visit::{Ends, Head, join, key};
+use super::ends::{Ends, join};
+use super::entry::{Entry, key};
 
 /// Pairs visited at a time.
 const CHUNK: usize = 64;
@@ -21,13 +22,13 @@ const MANY_LATER: usize = 30;
 /// A pair that got something, and what.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
-    head: Head,
+    entry: Entry,
     granted: u64,
 }
 
-impl From<Pair> for Head {
-    fn from(pair: Pair) -> Head {
-        pair.head
+impl From<Pair> for Entry {
+    fn from(pair: Pair) -> Entry {
+        pair.entry
     }
 }
 
@@ -40,7 +41,7 @@ pub(super) struct Served {
     /// Those that may get more.
     live: Vec<Pair>,
     /// Those that cannot and wait on, in the order of last visits.
-    wait: Vec<Head>,
+    wait: Vec<Entry>,
     /// Those that are done later.
     late: Vec<u32>,
     ends: Lengths,
@@ -59,34 +60,34 @@ struct Lengths {
 }
 
 /// The first visits of a batch, or of a class in it.
-pub(super) struct First<'a> {
+pub(super) struct FirstVisits<'a> {
     /// Active pairs.
-    pub(super) waiting: &'a mut Vec<Head>,
+    pub(super) waiting: &'a mut Vec<Entry>,
     /// Where those begin that are to be visited.
     pub(super) from: usize,
     /// What was asked for since the last batch.
-    pub(super) asked: &'a mut Vec<Head>,
+    pub(super) requests: &'a mut Vec<Entry>,
     pub(super) ends: &'a mut Ends,
     pub(super) active: &'a mut ActivePairs,
     pub(super) served: &'a mut Served,
 }
 
-impl First<'_> {
+impl FirstVisits<'_> {
     /// Visits all of them. A visit takes what `take` chooses of the free slots, and says how many that is.
-    pub(super) fn visits(self, mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32)) {
-        let First { waiting, from, asked, ends, active, served } = self;
-        served.begin(waiting.len() - from + asked.len());
-        served.first(waiting, from, ends, &mut take);
-        served.asked(asked, waiting, ends, active, &mut take);
+    pub(super) fn visits(self, mut take: impl FnMut(u64, Entry, &Ends) -> (u64, u32)) {
+        let FirstVisits { waiting, from, requests, ends, active, served } = self;
+        served.begin(waiting.len() - from + requests.len());
+        served.visit_waiting(waiting, from, ends, &mut take);
+        served.visit_requests(requests, waiting, ends, active, &mut take);
     }
 }
 
 /// The lists while first visits to a chunk of pairs write to them. All are as long as a chunk, so that no
 /// place needs a check.
-struct Lists<'a> {
+struct FirstLists<'a> {
     grants: &'a mut [Grant; CHUNK],
     live: &'a mut [Pair; CHUNK],
-    nothing: &'a mut [Head; CHUNK],
+    nothing: &'a mut [Entry; CHUNK],
     /// Pairs that were visited.
     visits: usize,
     /// Those of them that got something.
@@ -95,62 +96,62 @@ struct Lists<'a> {
     ended: usize,
 }
 
-impl Lists<'_> {
+impl FirstLists<'_> {
     /// A visit to a pair.
     #[inline(always)]
     fn visit(
         &mut self,
-        head: Head,
+        entry: Entry,
         ends: &mut Ends,
-        take: &mut impl FnMut(u64, Head, &Ends) -> (u64, u32),
+        take: &mut impl FnMut(u64, Entry, &Ends) -> (u64, u32),
     ) -> u32 {
-        let (slots, count) = take(ends.free(head), head, ends);
-        ends.take(head, slots);
-        self.nothing[(self.visits - self.served) % CHUNK] = head;
-        self.grants[self.ended % CHUNK] = head.grant(slots);
+        let (slots, count) = take(ends.free(entry), entry, ends);
+        ends.take(entry, slots);
+        self.nothing[(self.visits - self.served) % CHUNK] = entry;
+        self.grants[self.ended % CHUNK] = entry.grant(slots);
         // Who got something, but not all, wants more.
-        let after = head.less(count);
-        self.live[(self.served - self.ended) % CHUNK] = Pair { head: after, granted: slots };
+        let after = entry.less(count);
+        self.live[(self.served - self.ended) % CHUNK] = Pair { entry: after, granted: slots };
         self.visits += 1;
         self.served += usize::from(slots != 0);
         self.ended += usize::from(after.left() == 0);
         after.left()
     }
     /// Who got nothing, in order.
-    fn nothing(&self) -> &[Head] {
+    fn nothing(&self) -> &[Entry] {
         &self.nothing[..self.visits - self.served]
     }
 }
 
 /// The lists while later visits to a chunk of pairs write to them.
-struct Later<'a> {
+struct LaterLists<'a> {
     live: &'a mut [Pair; CHUNK],
     grants: &'a mut [Grant; CHUNK],
-    wait: &'a mut [Head; CHUNK],
+    wait: &'a mut [Entry; CHUNK],
     late: &'a mut [u32; CHUNK],
     /// Pairs that may get still more.
-    kept: usize,
+    still_live: usize,
     /// Pairs that wait on.
     waiting: usize,
     /// Pairs that got all.
     done: usize,
 }
 
-impl Later<'_> {
+impl LaterLists<'_> {
     #[inline(always)]
     fn visit(
         &mut self,
         pair: Pair,
         ends: &mut Ends,
-        take: &mut impl FnMut(u64, Head) -> (u64, u32),
+        take: &mut impl FnMut(u64, Entry) -> (u64, u32),
     ) {
-        let (slots, count) = take(ends.free(pair.head), pair.head);
-        ends.take(pair.head, slots);
-        let pair = Pair { head: pair.head.less(count), granted: pair.granted | slots };
-        let done = usize::from(pair.head.left() == 0);
-        self.live[self.kept % CHUNK] = pair;
-        self.kept += usize::from(slots != 0) - done;
-        self.late[self.done % CHUNK] = pair.head.key();
+        let (slots, count) = take(ends.free(pair.entry), pair.entry);
+        ends.take(pair.entry, slots);
+        let pair = Pair { entry: pair.entry.less(count), granted: pair.granted | slots };
+        let done = usize::from(pair.entry.left() == 0);
+        self.live[self.still_live % CHUNK] = pair;
+        self.still_live += usize::from(slots != 0) - done;
+        self.late[self.done % CHUNK] = pair.entry.key();
         self.leave(pair);
         self.waiting += usize::from(slots == 0);
         self.done += done;
@@ -164,8 +165,8 @@ impl Later<'_> {
     /// What a pair leaves if it gets no more.
     #[inline(always)]
     fn leave(&mut self, pair: Pair) {
-        self.grants[(self.waiting + self.done) % CHUNK] = pair.head.grant(pair.granted);
-        self.wait[self.waiting % CHUNK] = pair.head;
+        self.grants[(self.waiting + self.done) % CHUNK] = pair.entry.grant(pair.granted);
+        self.wait[self.waiting % CHUNK] = pair.entry;
     }
 }
 
@@ -181,29 +182,29 @@ impl Served {
     }
     /// The lists from where they are free.
     #[inline(always)]
-    fn lists<'a>(&'a mut self, nothing: &'a mut [Head; CHUNK]) -> Lists<'a> {
+    fn lists<'a>(&'a mut self, nothing: &'a mut [Entry; CHUNK]) -> FirstLists<'a> {
         let Lengths { grants, live, .. } = self.ends;
         let grants = self.grants[grants..].first_chunk_mut().expect(ROOM);
         let live = self.live[live..].first_chunk_mut().expect(ROOM);
-        Lists { grants, live, nothing, visits: 0, served: 0, ended: 0 }
+        FirstLists { grants, live, nothing, visits: 0, served: 0, ended: 0 }
     }
     /// Visits the pairs behind place `from`. Those that get nothing stay there, in order.
     #[inline(never)]
-    fn first(
+    fn visit_waiting(
         &mut self,
-        waiting: &mut Vec<Head>,
+        waiting: &mut Vec<Entry>,
         from: usize,
         ends: &mut Ends,
-        mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
+        mut take: impl FnMut(u64, Entry, &Ends) -> (u64, u32),
     ) {
         let pairs = &mut waiting[from..];
-        let mut nothing = [Head::default(); CHUNK];
+        let mut nothing = [Entry::default(); CHUNK];
         let (mut few, mut all) = (false, 0);
         for from in (0..pairs.len()).step_by(CHUNK) {
             let (to, room) = (pairs.len().min(from + CHUNK), from - all);
             let mut lists = self.lists(&mut nothing);
             if few {
-                let mut cannot = hopeless(&pairs[from..to], ends);
+                let mut cannot = blocked(&pairs[from..to], ends);
                 for i in ones(!cannot & (!0 >> (CHUNK - (to - from)))) {
                     let before = lists.served;
                     lists.visit(pairs[from + i], ends, &mut take);
@@ -211,13 +212,13 @@ impl Served {
                 }
                 (room..).zip(ones(cannot)).for_each(|(to, i)| pairs[to] = pairs[from + i]);
             } else {
-                for &head in &pairs[from..to] {
-                    lists.visit(head, ends, &mut take);
+                for &entry in &pairs[from..to] {
+                    lists.visit(entry, ends, &mut take);
                 }
                 let nothing = lists.nothing();
                 pairs[room..][..nothing.len()].copy_from_slice(nothing);
             }
-            let Lists { served, ended, .. } = lists;
+            let FirstLists { served, ended, .. } = lists;
             few = served < MANY;
             all += served;
             self.ends.grants += ended;
@@ -230,65 +231,65 @@ impl Served {
     /// that get all at once never become active, the others do after their chunk. Where a pair asked
     /// twice in one, the rest joins the first.
     #[inline(never)]
-    fn asked(
+    fn visit_requests(
         &mut self,
-        asked: &mut Vec<Head>,
-        waiting: &mut Vec<Head>,
+        requests: &mut Vec<Entry>,
+        waiting: &mut Vec<Entry>,
         ends: &mut Ends,
         active: &mut ActivePairs,
-        mut take: impl FnMut(u64, Head, &Ends) -> (u64, u32),
+        mut take: impl FnMut(u64, Entry, &Ends) -> (u64, u32),
     ) {
-        let mut nothing = [Head::default(); CHUNK];
+        let mut nothing = [Entry::default(); CHUNK];
         let mut again = Vec::new();
-        for heads in asked.chunks(CHUNK) {
+        for entries in requests.chunks(CHUNK) {
             let mut lists = self.lists(&mut nothing);
-            for &head in heads {
-                if active.is_active(head.key()) {
-                    again.extend((!join(head, active, ends)).then_some(head));
+            for &entry in entries {
+                if active.is_active(entry.key()) {
+                    again.extend((!join(entry, active, ends)).then_some(entry));
                 } else {
-                    let left = lists.visit(head, ends, &mut take);
-                    ends.leave_if(left == 0, head);
+                    let left = lists.visit(entry, ends, &mut take);
+                    ends.leave_if(left == 0, entry);
                 }
             }
-            let mut begins = |head: Head| {
-                let new = active.begin(head.key());
-                if !new && !join(head, active, ends) {
-                    again.push(head);
+            let mut begins = |entry: Entry| {
+                let new = active.activate(entry.key());
+                if !new && !join(entry, active, ends) {
+                    again.push(entry);
                 }
                 new
             };
-            waiting.extend(lists.nothing().iter().copied().filter(|&head| begins(head)));
-            let Lists { grants, live, served, mut ended, .. } = lists;
-            let mut kept = 0;
+            waiting.extend(lists.nothing().iter().copied().filter(|&entry| begins(entry)));
+            let FirstLists { grants, live, served, mut ended, .. } = lists;
+            let mut still_live = 0;
             for at in 0..served - ended {
                 let pair = live[at];
-                if begins(pair.head) {
-                    live[kept] = pair;
-                    kept += 1;
+                if begins(pair.entry) {
+                    live[still_live] = pair;
+                    still_live += 1;
                 } else {
-                    grants[ended] = pair.head.grant(pair.granted);
+                    grants[ended] = pair.entry.grant(pair.granted);
                     ended += 1;
                 }
             }
             self.ends.grants += ended;
-            self.ends.live += kept;
+            self.ends.live += still_live;
         }
-        asked.clear();
-        asked.append(&mut again);
+        requests.clear();
+        requests.append(&mut again);
     }
     /// Visits those that may get more, again and again, until nobody can.
     #[inline(never)]
     pub(super) fn rounds(
         &mut self,
         ends: &mut Ends,
-        mut take: impl FnMut(u64, Head) -> (u64, u32),
+        mut take: impl FnMut(u64, Entry) -> (u64, u32),
     ) {
         while self.ends.live > 0 {
             self.round(ends, &mut take);
         }
     }
     #[inline(always)]
-    fn round(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Head) -> (u64, u32)) {
+    fn round(&mut self, ends: &mut Ends, take: &mut impl FnMut(u64, Entry) -> (u64, u32)) {
         let pairs = std::mem::take(&mut self.ends.live);
         let mut few = true;
         for from in (0..pairs).step_by(CHUNK) {
@@ -296,16 +297,16 @@ impl Served {
             let length = CHUNK.min(pairs - from);
             let mut later = self.later();
             if few {
-                let cannot = hopeless(&chunk[..length], ends);
+                let cannot = blocked(&chunk[..length], ends);
                 let can = !cannot & (!0 >> (CHUNK - length));
                 ones(cannot).for_each(|i| later.give_up(chunk[i % CHUNK]));
                 ones(can).for_each(|i| later.visit(chunk[i % CHUNK], ends, take));
             } else {
                 chunk[..length].iter().for_each(|&pair| later.visit(pair, ends, take));
             }
-            let Later { kept, waiting, done, .. } = later;
+            let LaterLists { still_live, waiting, done, .. } = later;
             few = waiting + done > CHUNK - MANY_LATER;
-            self.ends.live += kept;
+            self.ends.live += still_live;
             self.ends.grants += waiting + done;
             self.ends.wait += waiting;
             self.ends.late += done;
@@ -313,28 +314,28 @@ impl Served {
     }
     /// The lists from where they are free.
     #[inline(always)]
-    fn later(&mut self) -> Later<'_> {
+    fn later(&mut self) -> LaterLists<'_> {
         let Lengths { grants, live, wait, late, .. } = self.ends;
-        Later {
+        LaterLists {
             live: self.live[live..].first_chunk_mut().expect(ROOM),
             grants: self.grants[grants..].first_chunk_mut().expect(ROOM),
             wait: self.wait[wait..].first_chunk_mut().expect(ROOM),
             late: self.late[late..].first_chunk_mut().expect(ROOM),
-            kept: 0,
+            still_live: 0,
             waiting: 0,
             done: 0,
         }
     }
     /// Grants what those got that may get more. Who waits on does so behind `waiting`, in the order of service.
     #[inline(never)]
-    pub(super) fn settle(&mut self, waiting: &mut Vec<Head>) {
+    pub(super) fn finish_visits(&mut self, waiting: &mut Vec<Entry>) {
         let Served { grants, live, wait, ends, .. } = self;
         let live = &live[..ends.live];
         let places = grants[ends.grants..].iter_mut().zip(live);
-        places.for_each(|(place, pair)| *place = pair.head.grant(pair.granted));
+        places.for_each(|(place, pair)| *place = pair.entry.grant(pair.granted));
         ends.grants += live.len();
         waiting.extend_from_slice(&wait[..ends.wait]);
-        waiting.extend(live.iter().map(|pair| pair.head));
+        waiting.extend(live.iter().map(|pair| pair.entry));
     }
     /// All that was granted since the last call.
     pub(super) fn granted(&mut self) -> &[Grant] {
@@ -353,7 +354,7 @@ impl Served {
     pub(super) fn bytes(&self) -> usize {
         self.grants.capacity() * size_of::<Grant>()
             + self.live.capacity() * size_of::<Pair>()
-            + self.wait.capacity() * size_of::<Head>()
+            + self.wait.capacity() * size_of::<Entry>()
             + self.late.capacity() * 4
     }
 }
@@ -367,7 +368,7 @@ fn grow<T: Clone + Default>(list: &mut Vec<T>, used: usize) {
 
 /// Bit `i`: pair `i` cannot get anything.
 #[inline(always)]
-fn hopeless<T: Copy + Into<Head>>(pairs: &[T], ends: &Ends) -> u64 {
+fn blocked<T: Copy + Into<Entry>>(pairs: &[T], ends: &Ends) -> u64 {
     let free = pairs.iter().rev().map(|&pair| ends.free(pair.into()));
     free.fold(0, |cannot: u64, free| cannot.wrapping_add(cannot).wrapping_add((free == 0).into()))
 }

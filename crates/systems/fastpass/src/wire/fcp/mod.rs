@@ -144,10 +144,10 @@ impl<'a> Message<'a> {
         let (from, to, number) = (reader.u64()?, reader.u64()?, reader.u64()?);
         let acks = Acks { highest: reader.u64()?, before: reader.u64()? };
         let header = Header { source, destination, from, to, number, acks };
-        Message { header, records: reader.0 }.sense()
+        Message { header, records: reader.0 }.check_consistency()
     }
     /// A reset stands alone and has no number; all else has one and knows both nonces.
-    fn sense(self) -> Result<Message<'a>, ParseError> {
+    fn check_consistency(self) -> Result<Message<'a>, ParseError> {
         let field = |field, value| Err(ParseError::Field { field, value });
         let (count, resets) = records::count(self.records)?;
         let Header { from, to, number, .. } = self.header;

@@ -1,9 +1,9 @@
 //! Tenants of different rights: strict classes, and weights within a class.
 
 use super::active::PairTable;
-use super::allocate::{BATCH, DemandError, MOST_ENDPOINTS};
 use super::bits::lowest;
-use super::visit::Head;
+use super::entry::Entry;
+use super::{BATCH, DemandError, MOST_ENDPOINTS};
 
 /// What a tenant has a right to. A pair belongs to the tenant of its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,21 +49,21 @@ impl Tenants {
     }
     /// What a visit takes: as many slots as the weight of the source's tenant, or what the last visit was
     /// short of.
-    pub(super) fn take(&mut self, free: u64, head: Head) -> (u64, u32) {
+    pub(super) fn take(&mut self, free: u64, entry: Entry) -> (u64, u32) {
         if free == 0 {
             return (0, 0);
         }
-        let weight = u32::from(self.weight[usize::from(head.src())]);
-        let most = self.credit.take(head.key()).unwrap_or(weight);
-        let (taken, count) = lowest(free, most.min(head.left()));
-        if count < most.min(head.left()) {
-            self.credit.set(head.key(), most - count);
+        let weight = u32::from(self.weight[usize::from(entry.src())]);
+        let most = self.credit.take(entry.key()).unwrap_or(weight);
+        let (taken, count) = lowest(free, most.min(entry.left()));
+        if count < most.min(entry.left()) {
+            self.credit.set(entry.key(), most - count);
         }
         (taken, count)
     }
     /// Whether a visit is to be made good: then the pair comes first.
-    pub(super) fn was_cut_short(&self, head: Head) -> bool {
-        self.credit.get(head.key()).is_some()
+    pub(super) fn was_cut_short(&self, entry: Entry) -> bool {
+        self.credit.get(entry.key()).is_some()
     }
     /// No pair waits any longer.
     pub(super) fn forget(&mut self) {

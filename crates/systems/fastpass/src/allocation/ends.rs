@@ -1,49 +1,8 @@
 //! What a visit to a waiting pair looks at: the pair in one word, and a word for each endpoint.
 
 use super::active::ActivePairs;
-use super::allocate::{BATCH, Grant, MOST_ENDPOINTS};
-
-/// A waiting pair in one word, from the top: 16 bits of source, 16 of destination, 32 of slots left.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Head(pub(super) u64);
-
-/// A pair in one number: the source above, the destination below.
-pub(super) const fn key(src: u16, dst: u16) -> u32 {
-    (src as u32) << 16 | dst as u32
-}
-
-impl Head {
-    pub(super) const fn new(key: u32, left: u32) -> Head {
-        Head((key as u64) << 32 | left as u64)
-    }
-    pub(super) const fn key(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-    pub(super) const fn src(self) -> u16 {
-        (self.0 >> 48) as u16
-    }
-    pub(super) const fn dst(self) -> u16 {
-        (self.0 >> 32) as u16
-    }
-    pub(super) const fn left(self) -> u32 {
-        self.0 as u32
-    }
-    /// The places of both ends in lists that begin there.
-    #[inline(always)]
-    const fn places(self, [src, dst]: [usize; 2]) -> [usize; 2] {
-        [src + self.src() as usize, dst + self.dst() as usize]
-    }
-    /// What comes first where short demands do: fewer slots, then lower numbers.
-    pub(super) const fn size(self) -> u64 {
-        self.0.rotate_left(32)
-    }
-    pub(super) const fn less(self, count: u32) -> Head {
-        Head(self.0 - count as u64)
-    }
-    pub(super) const fn grant(self, slots: u64) -> Grant {
-        Grant { src: self.src(), dst: self.dst(), slots }
-    }
-}
+use super::entry::Entry;
+use super::{BATCH, MOST_ENDPOINTS};
 
 /// A word per endpoint for each of four things, as long as there are numbers, and a table: no access needs a
 /// check, and all are found from one place. What no endpoint uses is never touched and takes no memory.
@@ -75,49 +34,49 @@ impl Ends {
         Ends { words, counts: least.is_some() }
     }
     /// All slots of the batch are free, at so many endpoints.
-    pub(super) fn renew(&mut self, endpoints: usize) {
+    pub(super) fn reset(&mut self, endpoints: usize) {
         FREE.iter().for_each(|&from| self.words[from..][..endpoints].fill(!0));
     }
     /// Slots that are free at both ends.
     #[inline(always)]
-    pub(super) fn free(&self, head: Head) -> u64 {
-        let [src, dst] = head.places(FREE);
+    pub(super) fn free(&self, entry: Entry) -> u64 {
+        let [src, dst] = entry.places(FREE);
         self.words[src] & self.words[dst]
     }
     #[inline(always)]
-    pub(super) fn take(&mut self, head: Head, slots: u64) {
-        let [src, dst] = head.places(FREE);
+    pub(super) fn take(&mut self, entry: Entry, slots: u64) {
+        let [src, dst] = entry.places(FREE);
         self.words[src] ^= slots;
         self.words[dst] ^= slots;
     }
     #[inline(always)]
-    pub(super) fn join(&mut self, head: Head) {
+    pub(super) fn join(&mut self, entry: Entry) {
         if self.counts {
-            head.places(PAIRS).into_iter().for_each(|at| self.words[at] += 1);
+            entry.places(PAIRS).into_iter().for_each(|at| self.words[at] += 1);
         }
     }
     #[inline(always)]
-    pub(super) fn leave(&mut self, head: Head) {
-        self.leave_if(true, head);
+    pub(super) fn leave(&mut self, entry: Entry) {
+        self.leave_if(true, entry);
     }
     #[inline(always)]
-    pub(super) fn leave_if(&mut self, leaves: bool, head: Head) {
+    pub(super) fn leave_if(&mut self, leaves: bool, entry: Entry) {
         if self.counts {
-            head.places(PAIRS).into_iter().for_each(|at| self.words[at] -= u64::from(leaves));
+            entry.places(PAIRS).into_iter().for_each(|at| self.words[at] -= u64::from(leaves));
         }
     }
     /// Whether each end's pairs are counted.
     pub(super) const fn counts(&self) -> bool {
         self.counts
     }
-    pub(super) fn count_no_more(&mut self) {
+    pub(super) fn stop_counting(&mut self) {
         self.counts = false;
     }
     /// Counts these pairs, and from now on those that come and go.
-    pub(super) fn count(&mut self, endpoints: usize, pairs: impl Iterator<Item = Head>) {
+    pub(super) fn count(&mut self, endpoints: usize, pairs: impl Iterator<Item = Entry>) {
         PAIRS.iter().for_each(|&from| self.words[from..][..endpoints].fill(0));
         self.counts = true;
-        pairs.for_each(|head| self.join(head));
+        pairs.for_each(|entry| self.join(entry));
     }
     /// The active pairs of each endpoint: as a source (upper half), as a destination.
     pub(super) fn loads(&self, endpoints: usize) -> impl Iterator<Item = u64> {
@@ -137,17 +96,17 @@ impl Ends {
 /// What a first visit takes: what max-min fairness gives a pair of a batch at least, which is an equal share of the
 /// end that has more pairs, or the quantum.
 #[inline(always)]
-pub(super) fn fair_share(head: Head, ends: &Ends) -> u32 {
-    let [src, dst] = head.places(PAIRS).map(|at| ends.words[at]);
+pub(super) fn fair_share(entry: Entry, ends: &Ends) -> u32 {
+    let [src, dst] = entry.places(PAIRS).map(|at| ends.words[at]);
     ends.words[SHARES + src.max(dst).min(63) as usize] as u32
 }
 
 /// Demand joins that of its pair, which is active. Returns whether there was room for it.
 #[cold]
-pub(super) fn join(head: Head, active: &mut ActivePairs, ends: &mut Ends) -> bool {
-    let joins = active.ask(head.key(), head.left()).is_some();
+pub(super) fn join(entry: Entry, active: &mut ActivePairs, ends: &mut Ends) -> bool {
+    let joins = active.request(entry.key(), entry.left()).is_some();
     if joins {
-        ends.leave(head);
+        ends.leave(entry);
     }
     joins
 }

@@ -2,11 +2,8 @@
 //!
 //! A path is named by the entropy that packets carry on it, see [`slotline_net::route::Routes::build`].
 
-use super::faults::Component;
-use super::paths::PathSelector;
-use super::routes::RouteSelector;
-use super::select::{Network, Selector};
-use super::tiers::{FatTree, Tiers};
+use super::{FatTree, PathSelector, RouteSelector, Selector, Tiers, Topology};
+use crate::faults::Component;
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::Part;
@@ -19,7 +16,7 @@ use std::sync::Arc;
 /// Entropies that are looked at between two racks.
 const MOST_PATHS: u16 = 256;
 
-/// Racks and how they are joined. Links and nodes are components: links by their number, nodes by theirs
+/// Racks and how they are layout. Links and nodes are components: links by their number, nodes by theirs
 /// after all links.
 #[derive(Clone, Debug)]
 pub struct Fabric {
@@ -38,12 +35,12 @@ pub struct Fabric {
     hosts: usize,
     /// Entropies between those racks that have the most paths.
     paths: u16,
-    joined: Joined,
+    layout: Layout,
 }
 
-/// How racks are joined.
+/// How racks are layout.
 #[derive(Clone, Debug)]
-enum Joined {
+enum Layout {
     /// Not at all: there is one.
     One,
     /// By one switch on each path: links by rack and path.
@@ -83,19 +80,19 @@ impl Fabric {
             racks: switches.len() as u16,
             hosts: around.hosts(),
             paths: 1,
-            joined: Joined::One,
+            layout: Layout::One,
         };
-        fabric.measure(around);
-        let ways = fabric.all_ways();
-        fabric.refuse_slow(&ways)?;
-        fabric.join(&ways);
+        fabric.measure_links(around);
+        let rack_paths = fabric.all_rack_paths();
+        fabric.refuse_slow(&rack_paths)?;
+        fabric.set_layout(&rack_paths);
         Ok(fabric)
     }
     /// The same network when switches have other `routes`. Links that have become too slow are not used, nor
     /// is a detour over one.
     pub fn rerouted(&self, routes: &Arc<Routes>) -> Fabric {
         let mut fabric = Fabric { routes: Arc::clone(routes), ..self.clone() };
-        fabric.find_again();
+        fabric.recompute_paths();
         fabric
     }
     /// The same network when the link that leaves by `end` has another `rate`. What hosts send in a timeslot
@@ -104,19 +101,21 @@ impl Fabric {
         let mut fabric = self.clone();
         let directed = fabric.directed(end);
         fabric.rooms[directed as usize] = fabric.room(rate);
-        fabric.find_again();
+        fabric.recompute_paths();
         fabric
     }
-    fn find_again(&mut self) {
-        let mut ways = self.all_ways();
+    fn recompute_paths(&mut self) {
+        let mut rack_paths = self.all_rack_paths();
         let fits = |end: &End| self.rooms[self.directed(*end) as usize] > 0;
-        ways.iter_mut().for_each(|ways| ways.retain(|(_, hops)| hops.iter().all(fits)));
-        self.join(&ways);
+        rack_paths
+            .iter_mut()
+            .for_each(|rack_paths| rack_paths.retain(|(_, hops)| hops.iter().all(fits)));
+        self.set_layout(&rack_paths);
     }
     fn room(&self, rate: Rate) -> u16 {
         (rate.0 / self.slowest.0.max(1)).min(u16::MAX.into()) as u16
     }
-    fn measure(&mut self, around: &Surroundings<'_>) {
+    fn measure_links(&mut self, around: &Surroundings<'_>) {
         self.rooms.resize(2 * self.links, 0);
         for (at, link) in around.graph.links.iter().enumerate() {
             for (end, lane) in [(link.a, link.ab), (link.b, link.ba)] {
@@ -134,17 +133,17 @@ impl Fabric {
         let first = (end.node, end.port) < (wire.far.node, wire.far.port);
         2 * wire.link as u32 + u32::from(!first)
     }
-    fn way(&self, src: HostId, dst: HostId, path: u16) -> Vec<End> {
+    fn hops(&self, src: HostId, dst: HostId, path: u16) -> Vec<End> {
         self.routes.path(&self.wiring, src, dst, path).unwrap_or_default()
     }
     /// Between two racks, each path once: its lowest entropy, and its hops between switches.
-    fn ways(&self, src: HostId, dst: HostId) -> Ways {
-        let mut found = Ways::new();
+    fn rack_paths(&self, src: HostId, dst: HostId) -> RackPaths {
+        let mut found = RackPaths::new();
         for path in 0..MOST_PATHS {
             if usize::from(path) > 4 * found.len() + 16 {
                 break; // nothing new for a long time: numbers of paths repeat
             }
-            let mut hops = self.way(src, dst, path);
+            let mut hops = self.hops(src, dst, path);
             hops.pop();
             let hops: Vec<End> = hops.into_iter().skip(1).collect();
             if found.iter().all(|(_, other)| *other != hops) {
@@ -154,7 +153,7 @@ impl Fabric {
         found
     }
     /// One host of each rack, one that can be reached unless none can.
-    fn firsts(&self) -> Vec<HostId> {
+    fn first_hosts(&self) -> Vec<HostId> {
         let of_rack = |rack: u16| {
             let hosts = (0..).map(HostId).zip(&self.rack).filter(move |(_, of)| **of == rack);
             hosts.map(|(host, _)| host)
@@ -167,13 +166,13 @@ impl Fabric {
         (0..self.racks).filter_map(first).collect()
     }
     /// By pair of racks, the paths between them.
-    fn all_ways(&self) -> Vec<Ways> {
-        let firsts = self.firsts();
-        let pairs = firsts.iter().flat_map(|&a| firsts.iter().map(move |&b| (a, b)));
-        pairs.map(|(a, b)| if a == b { Vec::new() } else { self.ways(a, b) }).collect()
+    fn all_rack_paths(&self) -> Vec<RackPaths> {
+        let first_hosts = self.first_hosts();
+        let pairs = first_hosts.iter().flat_map(|&a| first_hosts.iter().map(move |&b| (a, b)));
+        pairs.map(|(a, b)| if a == b { Vec::new() } else { self.rack_paths(a, b) }).collect()
     }
-    fn refuse_slow(&self, ways: &[Ways]) -> Result<(), SpecError> {
-        let mut ends = ways.iter().flatten().flat_map(|(_, hops)| hops);
+    fn refuse_slow(&self, rack_paths: &[RackPaths]) -> Result<(), SpecError> {
+        let mut ends = rack_paths.iter().flatten().flat_map(|(_, hops)| hops);
         let Some(slow) = ends.find(|&&end| self.rooms[self.directed(end) as usize] == 0) else {
             return Ok(());
         };
@@ -185,29 +184,33 @@ impl Fabric {
         Err(SpecError::new("control", message))
     }
     /// Finds out how these ways join racks.
-    fn join(&mut self, ways: &[Ways]) {
+    fn set_layout(&mut self, rack_paths: &[RackPaths]) {
         if self.racks <= 1 {
             return;
         }
-        self.paths = ways.iter().flatten().map(|(path, _)| path + 1).max().unwrap_or(1);
-        self.joined = self.by_spines(ways).or_else(|| self.by_pods(ways)).unwrap_or_else(|| {
-            let links = |hops: &Vec<End>| hops.iter().map(|&end| self.directed(end)).collect();
-            let of_pair =
-                |ways: &Ways| ways.iter().map(|(path, hops)| (*path, links(hops))).collect();
-            Joined::Any(ways.iter().map(of_pair).collect())
-        });
+        self.paths = rack_paths.iter().flatten().map(|(path, _)| path + 1).max().unwrap_or(1);
+        self.layout = self
+            .spine_layout(rack_paths)
+            .or_else(|| self.pod_layout(rack_paths))
+            .unwrap_or_else(|| {
+                let links = |hops: &Vec<End>| hops.iter().map(|&end| self.directed(end)).collect();
+                let of_pair = |rack_paths: &RackPaths| {
+                    rack_paths.iter().map(|(path, hops)| (*path, links(hops))).collect()
+                };
+                Layout::Any(rack_paths.iter().map(of_pair).collect())
+            });
     }
     /// The same where each path is a switch that all racks have a link to.
-    fn by_spines(&self, ways: &[Ways]) -> Option<Joined> {
+    fn spine_layout(&self, rack_paths: &[RackPaths]) -> Option<Layout> {
         let (racks, paths) = (usize::from(self.racks), usize::from(self.paths));
         let mut uplinks = Links::new(racks * paths);
         let mut spines = Links::new(paths);
-        for (pair, ways) in ways.iter().enumerate() {
+        for (pair, rack_paths) in rack_paths.iter().enumerate() {
             let (a, b) = (pair / racks, pair % racks);
-            if a != b && ways.len() != paths {
+            if a != b && rack_paths.len() != paths {
                 return None;
             }
-            for (path, hops) in ways {
+            for (path, hops) in rack_paths {
                 let [up, down] = hops[..] else { return None };
                 let path = usize::from(*path);
                 uplinks.fix(a * paths + path, self, up)?;
@@ -215,28 +218,28 @@ impl Fabric {
                 spines.set(path, down.node.0)?;
             }
         }
-        Some(Joined::Spines { uplinks: uplinks.links, room: uplinks.room })
+        Some(Layout::Spines { uplinks: uplinks.links, room: uplinks.room })
     }
     /// The same in a fat-tree. The lower digit of a path is that of the aggregation switch.
-    fn by_pods(&self, ways: &[Ways]) -> Option<Joined> {
+    fn pod_layout(&self, rack_paths: &[RackPaths]) -> Option<Layout> {
         let racks = usize::from(self.racks);
-        let near = |way: &&Ways| way.first().is_none_or(|(_, hops)| hops.len() == 2);
-        let size = ways[..racks].iter().take_while(near).count();
+        let near = |paths: &&RackPaths| paths.first().is_none_or(|(_, hops)| hops.len() == 2);
+        let size = rack_paths[..racks].iter().take_while(near).count();
         if size < 2 || size == racks || !racks.is_multiple_of(size) {
             return None;
         }
-        let aggregations = ways[1].len();
-        let above = ways[size].len().checked_div(aggregations)?;
+        let aggregations = rack_paths[1].len();
+        let above = rack_paths[size].len().checked_div(aggregations)?;
         let mut edges = Links::new(racks * aggregations);
         let mut cores = Links::new(racks / size * aggregations * above);
-        for (pair, ways) in ways.iter().enumerate() {
+        for (pair, rack_paths) in rack_paths.iter().enumerate() {
             let (a, b) = (pair / racks, pair % racks);
             let (from, to) = (a / size, b / size);
             let paths = if from == to { aggregations } else { aggregations * above };
-            if a != b && ways.len() != paths {
+            if a != b && rack_paths.len() != paths {
                 return None;
             }
-            for (path, hops) in ways {
+            for (path, hops) in rack_paths {
                 let (index, core) = (*path as usize % aggregations, *path as usize / aggregations);
                 let link = |pod: usize| (pod * aggregations + index) * above + core;
                 let (up, down) = match (hops[..].as_ref(), from == to) {
@@ -260,7 +263,7 @@ impl Fabric {
             edge_room: edges.room,
             core_room: cores.room,
         };
-        Some(Joined::Pods { tiers, edges: edges.links, cores: cores.links })
+        Some(Layout::Pods { tiers, edges: edges.links, cores: cores.links })
     }
 
     /// Hosts that are not stations.
@@ -286,25 +289,25 @@ impl Fabric {
     /// More paths than a selector can have.
     pub fn selector(&self) -> Result<Option<Selector>, SpecError> {
         let wrong = |error: String| SpecError::new("control", error);
-        let network = match &self.joined {
-            Joined::One => return Ok(None),
-            Joined::Spines { room, .. } => Network::TwoTiers(
+        let network = match &self.layout {
+            Layout::One => return Ok(None),
+            Layout::Spines { room, .. } => Topology::TwoTiers(
                 PathSelector::new(self.racks, self.paths, *room)
                     .map_err(|error| wrong(error.to_string()))?,
             ),
-            Joined::Pods { tiers, .. } => Network::FatTree(
+            Layout::Pods { tiers, .. } => Topology::FatTree(
                 FatTree::new(*tiers).map_err(|error| wrong(error.to_string()))?,
                 tiers.cores,
             ),
-            Joined::Any(candidates) => {
+            Layout::Any(candidates) => {
                 // Links that no path uses may have any room.
                 let rooms: Vec<u16> = self.rooms.iter().map(|&room| room.max(1)).collect();
                 let links = RouteSelector::new(&rooms).map_err(|error| wrong(error.to_string()))?;
-                let links_of = |ways: &Vec<(u16, Vec<u32>)>| {
-                    ways.iter().map(|(_, links)| links.clone()).collect()
+                let links_of = |rack_paths: &Vec<(u16, Vec<u32>)>| {
+                    rack_paths.iter().map(|(_, links)| links.clone()).collect()
                 };
                 let candidates = candidates.iter().map(links_of).collect();
-                Network::Any { links, racks: self.racks, candidates }
+                Topology::Any { links, racks: self.racks, candidates }
             }
         };
         Ok(Some(Selector::new(network, self.rack[..self.hosts].to_vec())))
@@ -314,10 +317,10 @@ impl Fabric {
     pub fn entropy(&self, src: u16, dst: u16, path: Option<u32>, turn: u32) -> u16 {
         let Some(path) = path else { return 0 };
         let rack = |host: u16| self.rack[usize::from(host)];
-        match &self.joined {
-            Joined::One => 0,
-            Joined::Spines { .. } => ((path + turn) % u32::from(self.paths)) as u16,
-            Joined::Pods { tiers, .. } => {
+        match &self.layout {
+            Layout::One => 0,
+            Layout::Spines { .. } => ((path + turn) % u32::from(self.paths)) as u16,
+            Layout::Pods { tiers, .. } => {
                 let [edges, aggregations, cores] =
                     [tiers.edges, tiers.aggregations, tiers.cores].map(u32::from);
                 let inside = u32::from(rack(src)) / edges == u32::from(rack(dst)) / edges;
@@ -325,7 +328,7 @@ impl Fabric {
                 let core = if inside { 0 } else { (core + turn) % cores };
                 ((index + turn) % aggregations + aggregations * core) as u16
             }
-            Joined::Any(candidates) => {
+            Layout::Any(candidates) => {
                 let pair =
                     usize::from(rack(src)) * usize::from(self.racks) + usize::from(rack(dst));
                 candidates[pair][path as usize].0
@@ -340,15 +343,15 @@ impl Fabric {
             let is = |(_, link): &(usize, &Component)| directed.contains(&(2 * **link));
             links.iter().enumerate().filter(is).map(|(at, _)| at).collect::<Vec<usize>>()
         };
-        match (selector.network(), &self.joined) {
-            (Network::TwoTiers(selector), Joined::Spines { uplinks, .. }) => {
+        match (selector.topology(), &self.layout) {
+            (Topology::TwoTiers(selector), Layout::Spines { uplinks, .. }) => {
                 let paths = usize::from(self.paths);
                 for at in among(uplinks) {
                     let (rack, path) = ((at / paths) as u16, (at % paths) as u16);
                     selector.set_link(rack, path, works).expect(KNOWN);
                 }
             }
-            (Network::FatTree(selector, _), Joined::Pods { tiers, edges, cores }) => {
+            (Topology::FatTree(selector, _), Layout::Pods { tiers, edges, cores }) => {
                 let (indices, above) = (usize::from(tiers.aggregations), usize::from(tiers.cores));
                 for at in among(edges) {
                     let (rack, index) = ((at / indices) as u16, (at % indices) as u16);
@@ -360,7 +363,7 @@ impl Fabric {
                     selector.set_core_link(pod, index, core, works).expect(KNOWN);
                 }
             }
-            (Network::Any { links, .. }, Joined::Any(_)) => {
+            (Topology::Any { links, .. }, Layout::Any(_)) => {
                 directed.iter().for_each(|&link| links.set_link(link, works).expect(KNOWN));
             }
             _ => {}
@@ -369,7 +372,7 @@ impl Fabric {
     /// Replaces `out` with what lies on the path from one host to another: links and switches.
     pub fn on_path(&self, src: u32, dst: u32, path: u16, out: &mut Vec<Component>) {
         out.clear();
-        for end in self.way(HostId(src), HostId(dst), path) {
+        for end in self.hops(HostId(src), HostId(dst), path) {
             let wire = self.wiring.of(end.node)[end.port.at()];
             out.push(wire.link as Component);
             out.push((self.links + wire.far.node.at()) as Component);
@@ -379,24 +382,25 @@ impl Fabric {
     }
     /// A host and a path by which packets from `from` go over `component` and over nothing else that
     /// `avoid` says.
-    pub fn over(
+    pub fn path_over(
         &self,
         from: u32,
         component: Component,
         avoid: impl Fn(Component) -> bool,
     ) -> Option<(HostId, u16)> {
-        let mut way = Vec::new();
+        let mut components = Vec::new();
         let hosts = (0..self.hosts as u32).map(HostId);
         let mut all = hosts.flat_map(|host| (0..self.paths).map(move |path| (host, path)));
         all.find(|&(host, path)| {
-            self.on_path(from, host.0, path, &mut way);
-            way.contains(&component) && way.iter().all(|&at| at == component || !avoid(at))
+            self.on_path(from, host.0, path, &mut components);
+            components.contains(&component)
+                && components.iter().all(|&at| at == component || !avoid(at))
         })
     }
 }
 
 /// Paths from rack to rack: their lowest entropies, and their hops between switches.
-type Ways = Vec<(u16, Vec<End>)>;
+type RackPaths = Vec<(u16, Vec<End>)>;
 
 /// The links of places that paths go through, and the room of the narrowest.
 struct Links {

@@ -1,13 +1,11 @@
-//! Paths for the grants of a batch, in whatever network: two tiers, three, or any topology.
+//! Paths for the grants of a batch, in whatever topology: two tiers, three, or any topology.
 
-use super::allocate::{BATCH, Grant};
-use super::paths::{Choice, PathError, PathSelector};
-use super::routes::{RouteError, RouteSelector};
-use super::tiers::{FatTree, TierChoice};
+use super::{Choice, FatTree, PathError, PathSelector, RouteError, RouteSelector, TierChoice};
+use crate::allocation::{BATCH, Grant};
 
-/// The network that paths lead through, as its selector.
+/// The topology that paths lead through, as its selector.
 #[derive(Clone, Debug)]
-pub enum Network {
+pub enum Topology {
     /// Racks joined by spines. A path is the number of a spine.
     TwoTiers(PathSelector),
     /// Pods of edge switches. A path is the index of the aggregation switch, within a pod, or that index
@@ -27,7 +25,7 @@ pub enum Network {
 
 /// Slots of a pair that go over one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct PathGrant {
     /// The pair and the slots.
     pub grant: Grant,
     /// The path; `None` where both ends are in one rack.
@@ -65,7 +63,7 @@ type Packets = (Vec<(u16, u16)>, Vec<u32>);
 /// Chooses paths for whole batches.
 #[derive(Clone, Debug)]
 pub struct Selector {
-    network: Network,
+    topology: Topology,
     rack_of: Vec<u16>,
     /// By slot.
     slots: Vec<Packets>,
@@ -76,10 +74,10 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// A selector for a network and endpoints in these racks (edge switches).
-    pub fn new(network: Network, rack_of: Vec<u16>) -> Selector {
+    /// A selector for a topology and endpoints in these racks (edge switches).
+    pub fn new(topology: Topology, rack_of: Vec<u16>) -> Selector {
         Selector {
-            network,
+            topology,
             rack_of,
             slots: vec![Default::default(); BATCH as usize],
             placed: Vec::new(),
@@ -88,9 +86,9 @@ impl Selector {
             routed: Vec::new(),
         }
     }
-    /// The network, to say what fails and what works again.
-    pub fn network(&mut self) -> &mut Network {
-        &mut self.network
+    /// The topology, to say what fails and what works again.
+    pub fn topology(&mut self) -> &mut Topology {
+        &mut self.topology
     }
     /// Chooses paths for the grants of a batch. Appends to `parts` what is placed, the parts of a grant one
     /// after another, and to `rest` what no path has room for: it is to be asked for again.
@@ -100,12 +98,12 @@ impl Selector {
     pub fn select(
         &mut self,
         grants: &[Grant],
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<PathGrant>,
         rest: &mut Vec<Grant>,
     ) -> Result<(), SelectError> {
         let (places, left) = (parts.len(), rest.len());
-        let chosen = match self.network {
-            Network::Any { .. } => self.by_grant(grants, parts, rest),
+        let chosen = match self.topology {
+            Topology::Any { .. } => self.by_grant(grants, parts, rest),
             _ => self.by_slot(grants, parts, rest),
         };
         if chosen.is_err() {
@@ -125,30 +123,28 @@ impl Selector {
     fn by_grant(
         &mut self,
         grants: &[Grant],
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<PathGrant>,
         rest: &mut Vec<Grant>,
     ) -> Result<(), SelectError> {
-        if let Network::Any { links, .. } = &mut self.network {
+        if let Topology::Any { links, .. } = &mut self.topology {
             links.begin_batch();
         }
         for &grant in grants {
             let (src, dst) = self.racks(&grant)?;
             if src == dst {
-                parts.push(Part { grant, path: None });
+                parts.push(PathGrant { grant, path: None });
                 continue;
             }
-            let Network::Any { links, racks, candidates } = &mut self.network else { break };
+            let Topology::Any { links, racks, candidates } = &mut self.topology else { break };
             let at = usize::from(src) * usize::from(*racks) + usize::from(dst);
             let routes = candidates.get(at).filter(|_| dst < *racks);
             let routes = routes.ok_or(SelectError::NoCandidates(src, dst))?;
             self.routed.clear();
             let unplaced = links.place(routes, grant.slots, &mut self.routed)?;
-            parts.extend(
-                self.routed.iter().map(|&(path, slots)| Part {
-                    grant: Grant { slots, ..grant },
-                    path: Some(path),
-                }),
-            );
+            parts.extend(self.routed.iter().map(|&(path, slots)| PathGrant {
+                grant: Grant { slots, ..grant },
+                path: Some(path),
+            }));
             if unplaced != 0 {
                 rest.push(Grant { slots: unplaced, ..grant });
             }
@@ -158,7 +154,7 @@ impl Selector {
     fn by_slot(
         &mut self,
         grants: &[Grant],
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<PathGrant>,
         rest: &mut Vec<Grant>,
     ) -> Result<(), SelectError> {
         for (packets, numbers) in &mut self.slots {
@@ -183,8 +179,8 @@ impl Selector {
     /// Chooses for the packets of one slot, and notes for which grant.
     fn select_slot(&mut self, slot: u32) -> Result<(), SelectError> {
         let (packets, numbers) = &self.slots[slot as usize];
-        match &mut self.network {
-            Network::TwoTiers(selector) => {
+        match &mut self.topology {
+            Topology::TwoTiers(selector) => {
                 selector.select(packets, &mut self.choices)?;
                 let paths = self.choices.iter().map(|choice| match *choice {
                     Choice::Local => Some(None),
@@ -193,7 +189,7 @@ impl Selector {
                 });
                 note(&mut self.placed, slot, numbers, paths);
             }
-            Network::FatTree(selector, cores) => {
+            Topology::FatTree(selector, cores) => {
                 selector.select(packets, &mut self.tier_choices)?;
                 let paths = self.tier_choices.iter().map(|choice| match *choice {
                     TierChoice::Local => Some(None),
@@ -205,19 +201,19 @@ impl Selector {
                 });
                 note(&mut self.placed, slot, numbers, paths);
             }
-            Network::Any { .. } => {}
+            Topology::Any { .. } => {}
         }
         Ok(())
     }
     /// Joins what was placed slot by slot: one part per grant and path.
-    fn gather(&mut self, grants: &[Grant], parts: &mut Vec<Part>, rest: &mut Vec<Grant>) {
+    fn gather(&mut self, grants: &[Grant], parts: &mut Vec<PathGrant>, rest: &mut Vec<Grant>) {
         self.placed.sort_unstable();
         let mut groups = self.placed.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).peekable();
         for (number, grant) in (0..).zip(grants) {
             let mut left = grant.slots;
             while let Some(group) = groups.next_if(|group| group[0].0 == number) {
                 let slots = group.iter().fold(0, |slots, &(_, _, slot)| slots | 1u64 << slot);
-                parts.push(Part { grant: Grant { slots, ..*grant }, path: group[0].1 });
+                parts.push(PathGrant { grant: Grant { slots, ..*grant }, path: group[0].1 });
                 left ^= slots;
             }
             if left != 0 {
@@ -239,5 +235,5 @@ fn note(
 }
 
 #[cfg(test)]
-#[path = "select_tests.rs"]
+#[path = "batch_tests.rs"]
 mod tests;

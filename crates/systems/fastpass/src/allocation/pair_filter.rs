@@ -5,21 +5,21 @@ const WORDS: usize = 1 << 10;
 
 /// The set. Asking it costs a multiplication and a look.
 #[derive(Clone, Debug)]
-pub(super) struct Keys {
+pub(super) struct PairFilter {
     bits: Box<[u64; WORDS]>,
 }
 
-impl Keys {
-    pub(super) fn new() -> Keys {
-        Keys { bits: Box::new([0; WORDS]) }
+impl PairFilter {
+    pub(super) fn new() -> PairFilter {
+        PairFilter { bits: Box::new([0; WORDS]) }
     }
     pub(super) fn insert(&mut self, key: u32) {
-        let (word, bit) = Keys::place(key);
+        let (word, bit) = PairFilter::place(key);
         self.bits[word] |= bit;
     }
     /// True for every key that is in the set, and for some that are not.
-    pub(super) fn may_hold(&self, key: u32) -> bool {
-        let (word, bit) = Keys::place(key);
+    pub(super) fn may_contain(&self, key: u32) -> bool {
+        let (word, bit) = PairFilter::place(key);
         self.bits[word] & bit != 0
     }
     pub(super) fn clear(&mut self) {
@@ -37,13 +37,14 @@ mod tests {
 
     #[test]
     fn what_is_in_it_is_found_and_little_else() {
-        let mut keys = Keys::new();
+        let mut keys = PairFilter::new();
         let in_it = |i: u32| i * 0x0001_0003;
         (0..1_000).for_each(|i| keys.insert(in_it(i)));
-        assert!((0..1_000).all(|i| keys.may_hold(in_it(i))));
-        let wrong = (0..10_000).filter(|&i| keys.may_hold(0x00a0_0007 + i * 0x0001_0002)).count();
+        assert!((0..1_000).all(|i| keys.may_contain(in_it(i))));
+        let wrong =
+            (0..10_000).filter(|&i| keys.may_contain(0x00a0_0007 + i * 0x0001_0002)).count();
         assert!(wrong < 400, "{wrong} of 10,000");
         keys.clear();
-        assert!(!(0..1_000).any(|i| keys.may_hold(in_it(i))));
+        assert!(!(0..1_000).any(|i| keys.may_contain(in_it(i))));
     }
 }

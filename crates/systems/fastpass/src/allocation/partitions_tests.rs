@@ -46,13 +46,13 @@ fn check_maximal(grants: &[Grant], left: &Book) {
     }
 }
 
-fn backlog(ways: &Ways) -> Book {
-    ways.backlog().map(|(s, d, k)| ((s, d), k)).collect()
+fn backlog(partitions: &Partitions) -> Book {
+    partitions.backlog().map(|(s, d, k)| ((s, d), k)).collect()
 }
 
-fn add(ways: &mut Ways, book: &mut Book, demands: &Demands) {
+fn add(partitions: &mut Partitions, book: &mut Book, demands: &Demands) {
     for &(src, dst, slots) in demands.iter().filter(|demand| demand.2 > 0) {
-        ways.add_demand(src, dst, slots).unwrap();
+        partitions.add_demand(src, dst, slots).unwrap();
         *book.entry((src, dst)).or_default() += u64::from(slots);
     }
 }
@@ -64,51 +64,51 @@ proptest! {
     fn rounds_are_valid_maximal_and_conserve_demand(
         policy in policies(), count in 1usize..6, (n, rounds) in demands()
     ) {
-        let mut ways = Ways::new(count, n.into(), policy).unwrap();
+        let mut partitions = Partitions::new(count, n.into(), policy).unwrap();
         let mut book = Book::new();
         for demands in rounds {
-            add(&mut ways, &mut book, &demands);
-            let batches = ways.allocate_round();
+            add(&mut partitions, &mut book, &demands);
+            let batches = partitions.allocate_round();
             prop_assert_eq!(batches.len(), count);
             batches.iter().for_each(|grants| check(grants, &mut book));
             batches.iter().for_each(|grants| check_maximal(grants, &book));
-            prop_assert_eq!(&backlog(&ways), &book);
+            prop_assert_eq!(&backlog(&partitions), &book);
         }
         // All of it is granted in the end.
         while !book.is_empty() {
             let before = book.values().sum::<u64>();
-            ways.allocate_round().iter().for_each(|grants| check(grants, &mut book));
+            partitions.allocate_round().iter().for_each(|grants| check(grants, &mut book));
             prop_assert!(book.values().sum::<u64>() < before);
         }
-        prop_assert!(backlog(&ways).is_empty());
+        prop_assert!(backlog(&partitions).is_empty());
     }
 
     /// One way is the allocator alone.
     #[test]
-    fn one_way_is_an_allocator(policy in policies(), (n, rounds) in demands()) {
-        let mut ways = Ways::new(1, n.into(), policy).unwrap();
+    fn one_partition_is_an_allocator(policy in policies(), (n, rounds) in demands()) {
+        let mut partitions = Partitions::new(1, n.into(), policy).unwrap();
         let mut alone = Allocator::new(n.into(), policy).unwrap();
         for demands in rounds {
             for (src, dst, slots) in demands {
-                ways.add_demand(src, dst, slots).unwrap();
+                partitions.add_demand(src, dst, slots).unwrap();
                 alone.add_demand(src, dst, slots).unwrap();
             }
             let mut grants = Vec::new();
             alone.allocate_batch(&mut grants);
-            prop_assert_eq!(ways.allocate_round(), [grants]);
+            prop_assert_eq!(partitions.allocate_round(), [grants]);
         }
     }
 
     #[test]
-    fn a_pair_has_one_way(src: u16, dst: u16, ways in 1usize..20) {
-        prop_assert!(way_of(src, dst, ways) < ways);
+    fn a_pair_has_one_partition(src: u16, dst: u16, partitions in 1usize..20) {
+        prop_assert!(partition_of(src, dst, partitions) < partitions);
     }
 }
 
 /// Pairs are spread evenly, whatever their pattern.
 #[test]
-fn ways_have_equal_shares() {
-    for ways in [2, 3, 4, 8] {
+fn partitions_have_equal_shares() {
+    for partitions in [2, 3, 4, 8] {
         let patterns: [Vec<(u16, u16)>; 5] = [
             (0..64).flat_map(|s| (0..64).map(move |d| (s, d))).collect(),
             (0..4_096).map(|s| (s, s + 1)).collect(),
@@ -117,10 +117,10 @@ fn ways_have_equal_shares() {
             (0..4_096).map(|d| (7, d)).collect(),
         ];
         for pairs in patterns {
-            let mut shares = vec![0.0; ways];
-            pairs.iter().for_each(|&(s, d)| shares[way_of(s, d, ways)] += 1.0);
-            let even = pairs.len() as f64 / ways as f64;
-            assert!(shares.iter().all(|s| (s / even - 1.0f64).abs() < 0.1), "{shares:?} of {ways}");
+            let mut shares = vec![0.0; partitions];
+            pairs.iter().for_each(|&(s, d)| shares[partition_of(s, d, partitions)] += 1.0);
+            let even = pairs.len() as f64 / partitions as f64;
+            assert!(shares.iter().all(|s| (s / even - 1.0f64).abs() < 0.1), "{shares:?} of {partitions}");
         }
     }
 }
@@ -130,14 +130,14 @@ fn ways_have_equal_shares() {
 fn nobody_starves() {
     for (n, quantum, count) in [(20u16, 1, 2), (60, 1, 3), (40, 4, 2), (24, 64, 4)] {
         let policy = Policy::MaxMin { quantum };
-        let mut ways = Ways::new(count, n.into(), policy).unwrap();
+        let mut partitions = Partitions::new(count, n.into(), policy).unwrap();
         for (src, dst) in (0..n).flat_map(|s| (0..n).map(move |d| (s, d))).filter(|(s, d)| s != d) {
-            ways.add_demand(src, dst, 1_000_000).unwrap();
+            partitions.add_demand(src, dst, 1_000_000).unwrap();
         }
         let bound = ((2 * u32::from(n) - 4) * quantum).div_ceil(64) + 1;
         let (mut last, mut got) = (Book::new(), Book::new());
         for round in 1..=200u64 {
-            for grant in ways.allocate_round().iter().flatten() {
+            for grant in partitions.allocate_round().iter().flatten() {
                 let waited = round - last.insert((grant.src, grant.dst), round).unwrap_or(0);
                 assert!(waited <= bound.into(), "{grant:?} of {n} waited {waited} rounds");
                 *got.entry((grant.src, grant.dst)).or_default() +=
@@ -154,9 +154,11 @@ fn nobody_starves() {
 /// phase leaves each its share.
 #[test]
 fn sets_of_different_sizes_get_equal_shares() {
-    for (ways, in_first, others) in [(2, 1, 9), (2, 3, 7), (2, 2, 30), (3, 3, 7)] {
-        let mut all = Ways::new(ways, 400, Policy::MaxMin { quantum: 1 }).unwrap();
-        let of = |first: bool| (1..400).filter(move |&src| (way_of(src, 0, ways) == 0) == first);
+    for (partitions, in_first, others) in [(2, 1, 9), (2, 3, 7), (2, 2, 30), (3, 3, 7)] {
+        let mut all = Partitions::new(partitions, 400, Policy::MaxMin { quantum: 1 }).unwrap();
+        let of = |first: bool| {
+            (1..400).filter(move |&src| (partition_of(src, 0, partitions) == 0) == first)
+        };
         let senders: Vec<u16> = of(true).take(in_first).chain(of(false).take(others)).collect();
         senders.iter().for_each(|&src| all.add_demand(src, 0, 1_000_000).unwrap());
         let mut got = BTreeMap::new();
@@ -164,7 +166,7 @@ fn sets_of_different_sizes_get_equal_shares() {
             *got.entry(grant.src).or_default() += u64::from(grant.slots.count_ones());
         }
         let (least, most) = (*got.values().min().unwrap(), *got.values().max().unwrap());
-        assert_eq!(got.values().sum::<u64>(), 60 * 64 * ways as u64);
-        assert!(most * 2 <= least * 3, "{ways} ways, {in_first} and {others}: {least} to {most}");
+        assert_eq!(got.values().sum::<u64>(), 60 * 64 * partitions as u64);
+        assert!(most * 2 <= least * 3, "{partitions} partitions, {in_first} and {others}: {least} to {most}");
     }
 }

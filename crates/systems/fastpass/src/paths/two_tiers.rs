@@ -1,67 +1,9 @@
-//! Path selection (§4): the packets of one timeslot get paths so that no link carries more than it can.
-//!
-//! Racks, seen from above, form a bipartite multigraph: one edge per packet, from its rack's up-links to
-//! the other rack's down-links. A path (a spine) with room for `r` packets per rack and slot is `r`
-//! colours, and a colouring of the edges with no colour twice at a rack is a choice of paths. Kőnig's
-//! theorem says that as many colours suffice as packets at the busiest rack.
-//!
-//! Most packets get the lowest colour that is free at both ends. Where there is none, one other packet at
-//! either rack gives up its colour for another one, if it can; else two colours are exchanged along an
-//! alternating chain, which is how the theorem is proved.
+//! Paths between racks that are joined by spines: one path for each spine.
 
 use super::colouring::Colouring;
+use super::{Choice, PathError};
+use crate::allocation::{BATCH, Grant};
 
-/// Where a packet goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Choice {
-    /// Both ends are in one rack: no path is needed.
-    #[default]
-    Local,
-    /// Over this path.
-    Over(u16),
-    /// No path has room for it: too many packets, or too many failures.
-    Unplaced,
-}
-
-/// Why a selector cannot be made, or a link not be found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum PathError {
-    /// No path, no room on a path, or more than colours can be counted.
-    #[error("{paths} paths with room for {room} packets each; the product is from 1 to 4,096")]
-    Paths {
-        /// Paths.
-        paths: u16,
-        /// Packets per slot.
-        room: u16,
-    },
-    /// More edge switches than have numbers.
-    #[error("{pods} pods of {edges} edge switches; 65,535 switches have numbers")]
-    Racks {
-        /// Pods.
-        pods: u16,
-        /// Edge switches in each.
-        edges: u16,
-    },
-    /// A path that does not exist.
-    #[error("path {path} does not exist; there are {paths}, counted from 0")]
-    Path {
-        /// Its number.
-        path: u16,
-        /// How many there are.
-        paths: u16,
-    },
-    /// A rack that does not exist.
-    #[error("rack {rack} does not exist; there are {racks}, counted from 0")]
-    Rack {
-        /// Its number.
-        rack: u16,
-        /// How many there are.
-        racks: u16,
-    },
-}
-
-/// Timeslots in a batch.
-const WORD: usize = 64;
 const MOST_COLOURS: u32 = 4_096;
 
 /// Chooses paths, one timeslot at a time: slots do not depend on one another.
@@ -99,7 +41,7 @@ impl PathSelector {
         }
         for part in 0..self.room {
             let colour = usize::from(part * self.paths + path);
-            self.colouring.repair(rack.into(), colour, works);
+            self.colouring.set_works(rack.into(), colour, works);
         }
         Ok(())
     }
@@ -131,7 +73,7 @@ impl PathSelector {
 
 /// Sorts grants by slot: `out[i]` has the source and destination of each packet of slot `i`. Replaces
 /// what was there.
-pub fn by_slot(grants: &[super::Grant], out: &mut [Vec<(u16, u16)>; WORD]) {
+pub fn by_slot(grants: &[Grant], out: &mut [Vec<(u16, u16)>; BATCH as usize]) {
     out.iter_mut().for_each(Vec::clear);
     for grant in grants {
         let mut slots = grant.slots;
@@ -143,5 +85,5 @@ pub fn by_slot(grants: &[super::Grant], out: &mut [Vec<(u16, u16)>; WORD]) {
 }
 
 #[cfg(test)]
-#[path = "paths_tests.rs"]
+#[path = "two_tiers_tests.rs"]
 mod tests;

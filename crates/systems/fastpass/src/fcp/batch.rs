@@ -10,13 +10,13 @@ use std::ops::Range;
 
 /// Messages, one behind the other, each of or for one session.
 #[derive(Clone, Default, Debug)]
-pub struct Mail {
+pub struct MessageBatch {
     bytes: Vec<u8>,
     /// Which session's, and where it ends.
     messages: Vec<(u32, u32)>,
 }
 
-impl Mail {
+impl MessageBatch {
     /// Throws all messages away.
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -63,13 +63,13 @@ impl Mail {
 
 /// What is granted to many endpoints at one time, in the order of their sessions.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Awards {
+pub struct SessionGrants {
     grants: Vec<Grant>,
     /// Where those of each session begin, up to the last one that has any.
     starts: Vec<u32>,
 }
 
-impl Awards {
+impl SessionGrants {
     /// Throws all away.
     pub fn clear(&mut self) {
         self.grants.clear();
@@ -115,32 +115,33 @@ fn codes<'a>(
 ///
 /// # Panics
 /// If a message is for a session that is not among these.
-pub fn take_in(
+pub fn receive_all(
     sessions: &mut [ArbiterSession],
-    mail: &Mail,
+    messages_out: &MessageBatch,
     now: Time,
     events: &mut Vec<(u32, ArbiterEvent)>,
 ) {
-    for first in (0..mail.len()).step_by(LANES) {
+    for first in (0..messages_out.len()).step_by(LANES) {
         let group = || {
-            (first..mail.len().min(first + LANES))
-                .map(|at| (mail.messages[at].0, &mail.bytes[mail.range(at)]))
+            (first..messages_out.len().min(first + LANES)).map(|at| {
+                (messages_out.messages[at].0, &messages_out.bytes[messages_out.range(at)])
+            })
         };
         black_box(
-            group().fold(0, |all, (at, bytes)| all ^ look_into(&sessions[at as usize], bytes)),
+            group().fold(0, |all, (at, bytes)| all ^ prefetch(&sessions[at as usize], bytes)),
         );
         let codes = codes(group(), sessions);
         for ((at, bytes), code) in group().zip(codes) {
             let session = &mut sessions[at as usize];
             // Counted by the session, which also says what has to be answered.
             let _refused =
-                session.take_in(bytes, now, Some(code), |event| events.push((at, event)));
+                session.receive_with_code(bytes, now, Some(code), |event| events.push((at, event)));
         }
     }
 }
 
 /// Reads what the demands of a message are compared with.
-fn look_into(session: &ArbiterSession, bytes: &[u8]) -> u32 {
+fn prefetch(session: &ArbiterSession, bytes: &[u8]) -> u32 {
     Message::peek(bytes).fold(0, |all, record| match record {
         Record::Demand(totals) => {
             totals.iter().fold(all, |all, total| all ^ session.read_ahead(total.dst))
@@ -155,31 +156,37 @@ fn look_into(session: &ArbiterSession, bytes: &[u8]) -> u32 {
 /// # Panics
 /// If any are for a session that is not among these.
 #[must_use]
-pub fn hand_out(
+pub fn send_grants(
     sessions: &mut [ArbiterSession],
-    awards: &Awards,
+    session_grants: &SessionGrants,
     base: u64,
     now: Time,
-    mail: &mut Mail,
+    messages_out: &mut MessageBatch,
 ) -> Vec<(u32, Denied)> {
-    assert!(awards.starts.len() <= sessions.len(), "awards are for sessions that there are");
+    assert!(
+        session_grants.starts.len() <= sessions.len(),
+        "awards are for sessions that there are"
+    );
     let mut all_denied = Vec::new();
     for first in (0..sessions.len()).step_by(LANES) {
-        let from = mail.len();
+        let from = messages_out.len();
         let group = first..sessions.len().min(first + LANES);
         let read = |at: usize| {
-            awards.of(at).iter().fold(0, |all, grant| all ^ sessions[at].read_ahead(grant.dst))
+            session_grants
+                .of(at)
+                .iter()
+                .fold(0, |all, grant| all ^ sessions[at].read_ahead(grant.dst))
         };
         black_box(group.clone().fold(0, |all, at| all ^ sessions[at].read_ahead(0)));
         black_box(group.clone().fold(0, |all, at| all ^ read(at)));
         for at in group {
-            let grants = (base, awards.of(at));
-            let Mail { bytes, messages } = mail;
+            let grants = session_grants.of(at);
+            let MessageBatch { bytes, messages } = messages_out;
             let written = |bytes: &mut Vec<u8>| messages.push((at as u32, bytes.len() as u32));
             let denied = |why| all_denied.push((at as u32, why));
-            sessions[at].grant_all(grants, now, denied, written, bytes);
+            sessions[at].grant_all(base, grants, now, denied, written, bytes);
         }
-        mail.seal(from, sessions);
+        messages_out.seal(from, sessions);
     }
     all_denied
 }
@@ -195,7 +202,7 @@ mod tests {
 
     fn config(me: u32, peer: u32) -> Config {
         let key = Key(std::array::from_fn(|i| (i as u32 * 7 + me.min(peer)) as u8));
-        Config { longest: 200, ..Config::usual(key, me, peer, NODES, u64::from(me)) }
+        Config { longest: 200, ..Config::with_defaults(key, me, peer, NODES, u64::from(me)) }
     }
 
     /// What happens in a step: demand, grants (some of them more than is wanted), how long until the
@@ -217,13 +224,13 @@ mod tests {
             let mut ends: Vec<_> = (0..NODES).map(|me| EndpointSession::new(config(me, NODES))).collect();
             let mut one: Vec<_> = (0..NODES).map(|peer| ArbiterSession::new(config(NODES, peer))).collect();
             let mut all = one.clone();
-            let (mut now, mut down, mut out) = (Time::ZERO, Mail::default(), Vec::new());
+            let (mut now, mut down, mut out) = (Time::ZERO, MessageBatch::default(), Vec::new());
             for (demand, mut grants, wait, damaged) in steps {
                 now = now.after(Time::us(wait));
                 for (src, dst, slots) in demand {
                     ends[src as usize].demand(dst, slots).unwrap();
                 }
-                let mut up = Mail::default();
+                let mut up = MessageBatch::default();
                 for (to, bytes) in down.iter() {
                     ends[to as usize].on_message(bytes, now, &mut Vec::new()).ok();
                 }
@@ -236,7 +243,7 @@ mod tests {
                     *byte ^= 4;
                 }
                 let (mut events, mut expected) = (Vec::new(), Vec::new());
-                take_in(&mut all, &up, now, &mut events);
+                receive_all(&mut all, &up, now, &mut events);
                 for (at, bytes) in up.iter() {
                     let mut own = Vec::new();
                     one[at as usize].on_message(bytes, now, &mut own).ok();
@@ -244,25 +251,25 @@ mod tests {
                 }
                 prop_assert_eq!(events, expected);
                 grants.sort_unstable();
-                let mut awards = Awards::default();
+                let mut session_grants = SessionGrants::default();
                 for &(session, dst, path, slots) in &grants {
-                    awards.push(session, Grant { dst, path, slots });
+                    session_grants.push(session, Grant { dst, path, slots });
                 }
                 down.clear();
-                let denied = hand_out(&mut all, &awards, 1_000, now, &mut down);
-                let (mut expected, mut mail) = (Vec::new(), Mail::default());
+                let denied = send_grants(&mut all, &session_grants, 1_000, now, &mut down);
+                let (mut expected, mut messages_out) = (Vec::new(), MessageBatch::default());
                 for (at, session) in (0..).zip(&mut one) {
                     for &(_, dst, path, slots) in grants.iter().filter(|grant| grant.0 == at) {
                         let granted = session.grant(dst, path, 1_000, slots);
                         expected.extend(granted.err().map(|why| (at, why)));
                     }
                     while session.poll_message(now, &mut out) {
-                        mail.push(at, &out);
+                        messages_out.push(at, &out);
                     }
                 }
                 prop_assert_eq!(denied, expected);
-                prop_assert_eq!(&down.messages, &mail.messages);
-                prop_assert_eq!(&down.bytes, &mail.bytes);
+                prop_assert_eq!(&down.messages, &messages_out.messages);
+                prop_assert_eq!(&down.bytes, &messages_out.bytes);
                 for (one, all) in one.iter().zip(&all) {
                     prop_assert_eq!(one.session().counters(), all.session().counters());
                     prop_assert_eq!(one.deadline(), all.deadline());

@@ -5,14 +5,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A deadline for each of some numbers. What was replaced stays in the heap until its time comes.
-pub(super) struct Due {
+pub(super) struct Deadlines {
     deadlines: Vec<Time>,
     heap: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
-impl Due {
-    pub fn new(numbers: usize) -> Due {
-        Due { deadlines: vec![Time::MAX; numbers], heap: BinaryHeap::new() }
+impl Deadlines {
+    pub fn new(numbers: usize) -> Deadlines {
+        Deadlines { deadlines: vec![Time::MAX; numbers], heap: BinaryHeap::new() }
     }
     /// Replaces a deadline; `None`: there is none.
     pub fn set(&mut self, number: u32, deadline: Option<Time>) {
@@ -49,7 +49,7 @@ mod tests {
     proptest! {
         #[test]
         fn as_a_search_of_all(steps in prop::collection::vec((0u32..8, prop::option::of(0u64..50), any::<bool>()), 1..200)) {
-            let mut due = Due::new(8);
+            let mut due = Deadlines::new(8);
             let mut plain = [None; 8];
             for (number, at, pops) in steps {
                 let at = at.map(Time::us);

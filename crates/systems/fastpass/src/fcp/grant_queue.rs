@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 
 /// Grants in their order, in runs with one base.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Waiting {
+pub(super) struct GrantQueue {
     grants: VecDeque<Grant>,
     /// The base, and how many grants have it.
     runs: VecDeque<(u64, usize)>,
 }
 
-impl Waiting {
+impl GrantQueue {
     pub(super) fn clear(&mut self) {
         self.grants.clear();
         self.runs.clear();
@@ -33,7 +33,7 @@ impl Waiting {
         let grants = self.grants.as_slices().0;
         Some((base, &grants[..count.min(grants.len())]))
     }
-    /// Removes so many of [`Waiting::front`].
+    /// Removes so many of [`GrantQueue::front`].
     pub(super) fn take(&mut self, count: usize) {
         self.grants.drain(..count);
         if self.grants.is_empty() {

@@ -3,7 +3,7 @@
 //! In `n` *ways*, each pair belongs to one of `n` sets, and way `i` has batches `i`, `i + n`, `i + 2n`,
 //! ... A *round* allocates the `n` batches of all ways, in phases. First each way serves its own set, but
 //! only once: with what max-min fairness gives a pair among those of all sets at least, an equal share of
-//! its busier end ([`Way::begin`]). In phase `p`, way `i` serves set `(i + p) mod n`, which way `i + 1` has just
+//! its busier end ([`Partition::begin`]). In phase `p`, way `i` serves set `(i + p) mod n`, which way `i + 1` has just
 //! served, with all that is free in its batch; so each way always hands sets on to way `i - 1`. After `n`
 //! phases each set is at home again, and gets what is left there. Within a phase the ways have nothing in
 //! common: they can be served in any order, or at once.
@@ -18,77 +18,82 @@
 //! there the argument of [`super::allocate`] holds. Pairs in a set keep their order, the least recently
 //! served first, wherever the set is. So the bound is that of one way, in rounds instead of batches.
 
-use super::{DemandError, Grant, Policy, Way};
+use super::{DemandError, Grant, Partition, Policy};
 
 /// The way that a pair belongs to. Each endpoint's pairs with any run of others are spread evenly, in
 /// both directions, and so are those that have a constant distance.
 #[must_use]
-pub fn way_of(src: u16, dst: u16, ways: usize) -> usize {
+pub fn partition_of(src: u16, dst: u16, partitions: usize) -> usize {
     let (src, dst) = (usize::from(src), usize::from(dst));
-    (src + dst + dst / ways) % ways
+    (src + dst + dst / partitions) % partitions
 }
 
 /// All ways of an allocation, executed one after another. What the ways do on cores of their own is the
 /// same, slot by slot.
 #[derive(Clone, Debug)]
-pub struct Ways {
-    ways: Vec<Way>,
+pub struct Partitions {
+    partitions: Vec<Partition>,
 }
 
-impl Ways {
+impl Partitions {
     /// So many ways for so many endpoints.
     ///
     /// # Errors
     /// As [`super::Allocator::new`].
-    pub fn new(ways: usize, endpoints: usize, policy: Policy) -> Result<Ways, DemandError> {
-        let ways = (0..ways.max(1)).map(|_| Way::new(endpoints, policy));
-        Ok(Ways { ways: ways.collect::<Result<_, _>>()? })
+    pub fn new(
+        partitions: usize,
+        endpoints: usize,
+        policy: Policy,
+    ) -> Result<Partitions, DemandError> {
+        let partitions = (0..partitions.max(1)).map(|_| Partition::new(endpoints, policy));
+        Ok(Partitions { partitions: partitions.collect::<Result<_, _>>()? })
     }
     /// `src` wants to send to `dst` in so many slots more, from the next round on.
     ///
     /// # Errors
     /// As [`super::Allocator::add_demand`].
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
-        let way = way_of(src, dst, self.ways.len());
-        self.ways[way].add_demand(src, dst, slots)
+        let partition = partition_of(src, dst, self.partitions.len());
+        self.partitions[partition].add_demand(src, dst, slots)
     }
     /// What each active pair waits for: source, destination, slots.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
-        self.ways.iter().flat_map(Way::backlog)
+        self.partitions.iter().flat_map(Partition::backlog)
     }
     /// Allocates the next round: as many batches as ways, in order.
     pub fn allocate_round(&mut self) -> Vec<Vec<Grant>> {
-        let count = self.ways.len();
+        let count = self.partitions.len();
         let mut batches = vec![Vec::new(); count];
         let mut sets = vec![Vec::new(); count];
-        if let [way] = &mut self.ways[..] {
-            way.allocate_alone(&mut batches[0]);
+        if let [partition] = &mut self.partitions[..] {
+            partition.allocate_alone(&mut batches[0]);
             return batches;
         }
-        let loads: Vec<Vec<u64>> = self.ways.iter().map(loads_of).collect();
-        for (i, way) in self.ways.iter_mut().enumerate() {
+        let loads: Vec<Vec<u64>> = self.partitions.iter().map(loads_of).collect();
+        for (i, partition) in self.partitions.iter_mut().enumerate() {
             let mut others = vec![0; loads[i].len()];
             (0..count)
                 .filter(|&other| other != i)
                 .for_each(|other| add(&mut others, &loads[other]));
-            way.begin(&others, &mut batches[i], &mut sets[i]);
+            partition.begin(&others, &mut batches[i], &mut sets[i]);
         }
         for phase in 1..count {
-            for (i, (way, batch)) in self.ways.iter_mut().zip(&mut batches).enumerate() {
+            for (i, (partition, batch)) in self.partitions.iter_mut().zip(&mut batches).enumerate()
+            {
                 let set = &mut sets[(i + phase) % count];
-                way.serve(&std::mem::take(set), set, batch);
+                partition.serve(&std::mem::take(set), set, batch);
             }
         }
-        for ((way, batch), set) in self.ways.iter_mut().zip(&mut batches).zip(&sets) {
-            way.finish(set, batch);
+        for ((partition, batch), set) in self.partitions.iter_mut().zip(&mut batches).zip(&sets) {
+            partition.finish(set, batch);
         }
         batches
     }
 }
 
-fn loads_of(way: &Way) -> Vec<u64> {
+fn loads_of(partition: &Partition) -> Vec<u64> {
     let mut loads = Vec::new();
-    way.loads(&mut loads);
+    partition.loads(&mut loads);
     loads
 }
 
@@ -97,5 +102,5 @@ fn add(sums: &mut [u64], loads: &[u64]) {
 }
 
 #[cfg(test)]
-#[path = "split_tests.rs"]
+#[path = "partitions_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 //! Colours for the packets of one timeslot: no colour twice at a rack, as few packets as possible without.
 
-use super::paths::Choice;
+use super::Choice;
 
 /// Bits of a word.
 const WORD: usize = 64;
@@ -58,7 +58,7 @@ impl Side {
         Side { words, works, rows: vec![0; racks * words * ROW] }
     }
     /// All colours that work are free.
-    fn renew(&mut self) {
+    fn reset(&mut self) {
         let rows = self.rows.chunks_exact_mut(self.words * ROW);
         for (row, works) in rows.zip(self.works.chunks_exact(self.words)) {
             row.iter_mut().zip(works).for_each(|(free, &works)| *free = works);
@@ -108,7 +108,7 @@ impl Side {
         self.free(rack).iter().enumerate().flat_map(|(at, &word)| colours(at, word))
     }
     /// Returns whether this is new.
-    fn repair(&mut self, rack: usize, colour: usize, works: bool) -> bool {
+    fn set_works(&mut self, rack: usize, colour: usize, works: bool) -> bool {
         let changes = self.works(rack, colour) != works;
         self.works[rack * self.words + colour / WORD] ^= u64::from(changes) << (colour % WORD);
         changes
@@ -145,9 +145,9 @@ impl Colouring {
         Colouring { down: up.clone(), up, choices, broken: 0, rest: Vec::new() }
     }
     /// Says whether a colour works at a rack.
-    pub(super) fn repair(&mut self, rack: usize, colour: usize, works: bool) {
+    pub(super) fn set_works(&mut self, rack: usize, colour: usize, works: bool) {
         for side in [&mut self.up, &mut self.down] {
-            match (side.repair(rack, colour, works), works) {
+            match (side.set_works(rack, colour, works), works) {
                 (true, true) => self.broken -= 1,
                 (true, false) => self.broken += 1,
                 (false, _) => {}
@@ -160,22 +160,22 @@ impl Colouring {
         packets: &[(u16, u16)],
         out: &mut Vec<Choice>,
     ) -> Result<(), u16> {
-        self.up.renew();
-        self.down.renew();
+        self.up.reset();
+        self.down.reset();
         self.rest.clear();
         out.resize(packets.len(), Choice::Unplaced);
         let mut from = 0;
         loop {
             let pass = match self.up.words {
-                1 => self.word(from, packets, out),
-                _ => self.words(from, packets, out),
+                1 => self.first_pass_one_word(from, packets, out),
+                _ => self.first_pass_many_words(from, packets, out),
             };
             match pass {
                 Pass::Done => break,
                 Pass::NoRack(rack) => return Err(rack),
                 Pass::Stuck(number) => {
                     from = number + 1;
-                    if !self.exchange(Packet::new(number, packets[number]), out) {
+                    if !self.recolour(Packet::new(number, packets[number]), out) {
                         out[number] = Choice::Unplaced;
                         self.rest.push(number as u32);
                     }
@@ -188,7 +188,12 @@ impl Colouring {
     /// The first pass from packet `from` on, with up to 64 colours: the lowest colour that is free at both
     /// ends.
     #[inline(never)]
-    fn word(&mut self, from: usize, packets: &[(u16, u16)], out: &mut [Choice]) -> Pass {
+    fn first_pass_one_word(
+        &mut self,
+        from: usize,
+        packets: &[(u16, u16)],
+        out: &mut [Choice],
+    ) -> Pass {
         let Colouring { up, down, choices, .. } = self;
         let (ups, downs) = (up.single(), down.single());
         for (i, (&(src, dst), choice)) in packets[from..].iter().zip(&mut out[from..]).enumerate() {
@@ -214,7 +219,12 @@ impl Colouring {
         Pass::Done
     }
     /// The same with any number of colours.
-    fn words(&mut self, from: usize, packets: &[(u16, u16)], out: &mut [Choice]) -> Pass {
+    fn first_pass_many_words(
+        &mut self,
+        from: usize,
+        packets: &[(u16, u16)],
+        out: &mut [Choice],
+    ) -> Pass {
         let racks = self.up.works.len() / self.up.words;
         for (number, &(src, dst)) in packets.iter().enumerate().skip(from) {
             if usize::from(src.max(dst)) >= racks {
@@ -223,8 +233,8 @@ impl Colouring {
             let packet = Packet::new(number, (src, dst));
             if src == dst {
                 out[number] = Choice::Local;
-            } else if let Some(colour) = self.common(packet) {
-                self.paint(packet, colour, out);
+            } else if let Some(colour) = self.common_colour(packet) {
+                self.assign(packet, colour, out);
             } else {
                 return Pass::Stuck(number);
             }
@@ -232,13 +242,13 @@ impl Colouring {
         Pass::Done
     }
     /// The lowest colour that is free at both ends.
-    fn common(&self, packet: Packet) -> Option<usize> {
+    fn common_colour(&self, packet: Packet) -> Option<usize> {
         let rows = self.up.free(packet.src()).iter().zip(self.down.free(packet.dst()));
         rows.enumerate().filter_map(|(at, (up, down))| colours(at, up & down).next()).next()
     }
     /// Gives a packet a colour that is free at both ends.
     #[inline]
-    fn paint(&mut self, packet: Packet, colour: usize, out: &mut [Choice]) {
+    fn assign(&mut self, packet: Packet, colour: usize, out: &mut [Choice]) {
         self.up.take(packet.src(), colour, packet);
         self.down.take(packet.dst(), colour, packet);
         out[packet.number()] = self.choices[colour];
@@ -251,35 +261,35 @@ impl Colouring {
             before = rest.len();
             rest.retain(|&number| {
                 let packet = Packet::new(number as usize, packets[number as usize]);
-                let common = self.common(packet);
-                if let Some(colour) = common {
-                    self.paint(packet, colour, out);
+                let common_colour = self.common_colour(packet);
+                if let Some(colour) = common_colour {
+                    self.assign(packet, colour, out);
                 }
-                common.is_none() && !self.exchange(packet, out)
+                common_colour.is_none() && !self.recolour(packet, out)
             });
         }
         self.rest = rest;
     }
     /// Gives a packet a colour that other packets give up. Returns whether there is one.
     #[inline(never)]
-    fn exchange(&mut self, packet: Packet, out: &mut [Choice]) -> bool {
-        let found = if self.up.words == 1 { self.nearby(packet, out) } else { None };
-        let found = found.or_else(|| self.along(packet, out));
+    fn recolour(&mut self, packet: Packet, out: &mut [Choice]) -> bool {
+        let found = if self.up.words == 1 { self.recolour_neighbour(packet, out) } else { None };
+        let found = found.or_else(|| self.recolour_chain(packet, out));
         if let Some(colour) = found {
-            self.paint(packet, colour, out);
+            self.assign(packet, colour, out);
         }
         found.is_some()
     }
     /// One packet at either rack gets another colour, of up to 64. Returns the one that it had.
     #[inline(never)]
-    fn nearby(&mut self, packet: Packet, out: &mut [Choice]) -> Option<usize> {
+    fn recolour_neighbour(&mut self, packet: Packet, out: &mut [Choice]) -> Option<usize> {
         let (src, dst) = (packet.src(), packet.dst());
         let (above, below) = (self.up.free(src)[0], self.down.free(dst)[0]);
         for colour in colours(0, above & self.down.works[dst]) {
             let other = self.down.packet(dst, colour);
             let free = self.up.free(other.src())[0] & below;
             if free != 0 {
-                self.repaint(other, colour, free.trailing_zeros() as usize, out);
+                self.reassign(other, colour, free.trailing_zeros() as usize, out);
                 return Some(colour);
             }
         }
@@ -287,7 +297,7 @@ impl Colouring {
             let other = self.up.packet(src, colour);
             let free = self.down.free(other.dst())[0] & above;
             if free != 0 {
-                self.repaint(other, colour, free.trailing_zeros() as usize, out);
+                self.reassign(other, colour, free.trailing_zeros() as usize, out);
                 return Some(colour);
             }
         }
@@ -295,29 +305,29 @@ impl Colouring {
     }
     /// Gives a packet another colour that is free at both ends.
     #[inline]
-    fn repaint(&mut self, packet: Packet, old: usize, new: usize, out: &mut [Choice]) {
+    fn reassign(&mut self, packet: Packet, old: usize, new: usize, out: &mut [Choice]) {
         self.up.toggle(packet.src(), old);
         self.down.toggle(packet.dst(), old);
-        self.paint(packet, new, out);
+        self.assign(packet, new, out);
     }
     /// Two colours are exchanged along a chain. Returns the one that is free at both ends then.
     #[inline(never)]
-    fn along(&mut self, packet: Packet, out: &mut [Choice]) -> Option<usize> {
+    fn recolour_chain(&mut self, packet: Packet, out: &mut [Choice]) -> Option<usize> {
         let (src, dst) = (packet.src(), packet.dst());
         let free = |dst| self.down.free_colours(dst);
         let (wanted, given) = match self.broken {
             0 => (self.up.free_colours(src).next()?, free(dst).next()?),
             _ => (self.up.free_colours(src))
                 .flat_map(|wanted| free(dst).map(move |given| (wanted, given)))
-                .find(|&(wanted, given)| self.ends(dst, wanted, given))?,
+                .find(|&(wanted, given)| self.chain_ends_free(dst, wanted, given))?,
         };
-        self.flip(dst, wanted, given, out);
+        self.swap_chain(dst, wanted, given, out);
         Some(wanted)
     }
     /// Whether the chain of `wanted` and `given` that begins with `wanted` at the down-links of rack `dst`
     /// ends where the other colour is free, and not where it is out of order. It cannot come to a rack
     /// where `wanted` is free at the up-links.
-    fn ends(&self, dst: usize, wanted: usize, given: usize) -> bool {
+    fn chain_ends_free(&self, dst: usize, wanted: usize, given: usize) -> bool {
         let mut rack = dst;
         loop {
             if self.down.is_free(rack, wanted) || !self.down.works(rack, wanted) {
@@ -331,7 +341,7 @@ impl Colouring {
         }
     }
     /// Exchanges the colours along that chain: `wanted` is free at its beginning then.
-    fn flip(&mut self, dst: usize, wanted: usize, given: usize, out: &mut [Choice]) {
+    fn swap_chain(&mut self, dst: usize, wanted: usize, given: usize, out: &mut [Choice]) {
         let Colouring { up, down, choices, .. } = self;
         if down.is_free(dst, wanted) {
             return;

@@ -2,38 +2,39 @@
 //! own. The steps of [`super::split`].
 
 use super::active::ActivePairs;
-use super::allocate::{Allocator, DemandError, Grant, Policy, leave, resume};
-use super::keys::Keys;
-use super::visit::{Head, key};
+use super::allocator::{Allocator, leave, resume};
+use super::entry::{Entry, key};
+use super::pair_filter::PairFilter;
+use super::{DemandError, Grant, Policy};
 
 /// So much less are pairs a crowd where their sets must not harm each other.
-const EQUAL: usize = 2;
+const SHARE_FACTOR: usize = 2;
 
 /// A way.
 #[derive(Clone, Debug)]
-pub struct Way {
+pub struct Partition {
     allocator: Allocator,
     /// Pairs that demand joined since they were last lent.
-    joined: Keys,
+    joined: PairFilter,
     /// What other ways' pairs ask for in this batch.
     others: Vec<u64>,
     /// Pairs of all ways when it began.
     all: usize,
     /// Other ways' pairs, while they are served.
-    guests: Vec<Head>,
+    borrowed: Vec<Entry>,
 }
 
-impl Way {
+impl Partition {
     /// A way for so many endpoints.
     ///
     /// # Errors
     /// As [`Allocator::new`].
-    pub fn new(endpoints: usize, policy: Policy) -> Result<Way, DemandError> {
+    pub fn new(endpoints: usize, policy: Policy) -> Result<Partition, DemandError> {
         let allocator = Allocator::new(endpoints, policy)?;
-        let (joined, others, guests) = (Keys::new(), Vec::new(), Vec::new());
-        Ok(Way { allocator, joined, others, all: 0, guests })
+        let (joined, others, borrowed) = (PairFilter::new(), Vec::new(), Vec::new());
+        Ok(Partition { allocator, joined, others, all: 0, borrowed })
     }
-    /// As [`Allocator::add_demand`]; not between [`Way::begin`] and [`Way::finish`].
+    /// As [`Allocator::add_demand`]; not between [`Partition::begin`] and [`Partition::finish`].
     ///
     /// # Errors
     /// As there.
@@ -59,50 +60,52 @@ impl Way {
         out.extend(ends.loads(*endpoints));
     }
     /// Begins a batch: each pair gets an equal share of its busier end, or one visit's worth. `others` is
-    /// the loads of all other ways ([`Way::loads`]).
+    /// the loads of all other ways ([`Partition::loads`]).
     ///
     /// All pairs that still wait are lent to `lent`, in order, each as a word: from the top 16 bits of
-    /// source, 16 of destination, 32 of slots. They have to come back ([`Way::finish`]) before the next batch.
+    /// source, 16 of destination, 32 of slots. They have to come back ([`Partition::finish`]) before the next batch.
     pub fn begin(&mut self, others: &[u64], out: &mut Vec<Grant>, lent: &mut Vec<u64>) {
         self.others.extend_from_slice(others);
         self.allocator.ends.change(others, |pairs, more| *pairs += more);
-        let Way { allocator, joined, .. } = self;
+        let Partition { allocator, joined, .. } = self;
         allocator.admit(|pair| joined.insert(pair));
         let theirs = others.iter().map(|load| (load >> 32) as usize);
         self.all = self.allocator.active_pairs() + theirs.sum::<usize>();
-        let Way { allocator, joined, all, .. } = self;
-        allocator.open();
+        let Partition { allocator, joined, all, .. } = self;
+        allocator.free_all_slots();
         let mut waiting = std::mem::take(&mut allocator.waiting[0]);
         if allocator.policy == Policy::ShortestFirst {
-            waiting.sort_unstable_by_key(|head| head.size());
+            waiting.sort_unstable_by_key(|entry| entry.size());
         }
         // An equal share is what keeps sets from harming each other: looked for as long as it is two slots.
         // No second visit now, not even where there is more to get. Who goes on with what joined comes last.
-        allocator.first(&mut waiting, 0, &mut Vec::new(), *all / EQUAL);
-        allocator.settle(&mut waiting);
+        allocator.visit_first(&mut waiting, 0, &mut Vec::new(), *all / SHARE_FACTOR);
+        allocator.finish_visits(&mut waiting);
         out.extend_from_slice(allocator.served.granted());
-        lent.extend(waiting.drain(..).map(|head| with_joined(head, joined, &mut allocator.active)));
+        lent.extend(
+            waiting.drain(..).map(|entry| with_joined(entry, joined, &mut allocator.active)),
+        );
         joined.clear();
         allocator.waiting[0] = waiting;
     }
     /// Serves pairs of another way with what is free in this one's batch, and appends all of them to `rest`:
     /// those with all slots granted come first, with none left; the others stay in the order of service.
     pub fn serve(&mut self, pairs: &[u64], rest: &mut Vec<u64>, out: &mut Vec<Grant>) {
-        let Way { allocator, guests, all, .. } = self;
+        let Partition { allocator, borrowed, all, .. } = self;
         let (done, left) = pairs.split_at(granted(pairs));
-        guests.clear();
-        guests.extend(left.iter().map(|&head| Head(head)));
+        borrowed.clear();
+        borrowed.extend(left.iter().map(|&entry| Entry(entry)));
         if allocator.policy == Policy::ShortestFirst {
-            guests.sort_unstable_by_key(|head| head.size());
+            borrowed.sort_unstable_by_key(|entry| entry.size());
         }
-        allocator.first(guests, 0, &mut Vec::new(), *all);
+        allocator.visit_first(borrowed, 0, &mut Vec::new(), *all);
         allocator.rounds();
-        allocator.served.settle(guests);
+        allocator.served.finish_visits(borrowed);
         rest.extend_from_slice(done);
         let done = allocator.served.at_once().chain(allocator.served.late());
-        rest.extend(done.map(|key| Head::new(key, 0).0));
+        rest.extend(done.map(|key| Entry::new(key, 0).0));
         out.extend_from_slice(allocator.served.granted());
-        rest.extend(guests.iter().map(|head| head.0));
+        rest.extend(borrowed.iter().map(|entry| entry.0));
     }
     /// Takes back what was lent, and serves it with what is left of the batch. Pairs that go on with
     /// demand that joined them come last.
@@ -113,11 +116,11 @@ impl Way {
         let (done, left) = pairs.split_at(granted(pairs));
         let mut waiting = std::mem::take(&mut allocator.waiting[0]);
         debug_assert!(waiting.is_empty(), "demand was added in the middle of a batch");
-        waiting.extend(left.iter().map(|&head| Head(head)));
-        let Allocator { active, ends, since, .. } = allocator;
-        let done = done.iter().map(|&head| Head(head).key());
-        leave(done, active, ends, since);
-        resume(active, ends, &mut waiting, since);
+        waiting.extend(left.iter().map(|&entry| Entry(entry)));
+        let Allocator { active, ends, resumed, .. } = allocator;
+        let done = done.iter().map(|&entry| Entry(entry).key());
+        leave(done, active, ends, resumed);
+        resume(active, ends, &mut waiting, resumed);
         allocator.serve(&mut waiting, &mut Vec::new());
         out.extend_from_slice(allocator.served.granted());
         allocator.waiting[0] = waiting;
@@ -125,13 +128,13 @@ impl Way {
 }
 
 /// The pair's word, with the demand that joined it.
-fn with_joined(head: Head, joined: &Keys, active: &mut ActivePairs) -> u64 {
-    let joins = joined.may_hold(head.key());
-    let more = if joins { active.join(head.key(), u32::MAX - head.left()) } else { 0 };
-    head.0 + u64::from(more)
+fn with_joined(entry: Entry, joined: &PairFilter, active: &mut ActivePairs) -> u64 {
+    let joins = joined.may_contain(entry.key());
+    let more = if joins { active.take_requested(entry.key(), u32::MAX - entry.left()) } else { 0 };
+    entry.0 + u64::from(more)
 }
 
 /// How many of the lent pairs have all slots granted: the first ones.
 fn granted(pairs: &[u64]) -> usize {
-    pairs.partition_point(|&head| Head(head).left() == 0)
+    pairs.partition_point(|&entry| Entry(entry).left() == 0)
 }

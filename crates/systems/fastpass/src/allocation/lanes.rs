@@ -5,7 +5,7 @@
 //! schedule in which no link carries more than it can. The demand of a pair is dealt out to pairs of lanes
 //! in turn, so that a pair can use as many lanes in one slot as the slower end has.
 
-use super::allocate::{Allocator, DemandError, Grant, MOST_ENDPOINTS, Policy};
+use super::{Allocator, DemandError, Grant, MOST_ENDPOINTS, Policy};
 
 /// An allocator for endpoints of different rates.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl Lanes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::allocate::BATCH;
+    use super::super::BATCH;
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;

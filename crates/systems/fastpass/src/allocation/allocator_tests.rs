@@ -114,11 +114,11 @@ proptest! {
 
 /// One batch by the rules, with no list but that of the pairs: (what each has, what it still wants).
 fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
-    let crowd = pairs.len() / usize::from(n);
+    let crowded = pairs.len() / usize::from(n);
     let mut at = BTreeMap::<(bool, u16), u32>::new();
     let ends = |&(src, dst, _): &(u16, u16, u32)| [(true, src), (false, dst)];
     pairs.iter().flat_map(ends).for_each(|end| *at.entry(end).or_default() += 1);
-    let first = |at: &BTreeMap<(bool, u16), u32>, pair| match (quantum, crowd) {
+    let first = |at: &BTreeMap<(bool, u16), u32>, pair| match (quantum, crowded) {
         (BATCH, _) => BATCH,
         (_, ..16) => {
             let [src, dst] = ends(pair).map(|end| at[&end].min(63));
@@ -311,16 +311,16 @@ impl Allocator {
     /// Whether the pairs counted at each end, if they are, are those that wait.
     fn counts_are_right(&self) -> bool {
         let mut loads = vec![0; self.endpoints];
-        for head in self.waiting.iter().flatten().chain(&self.asked) {
-            loads[usize::from(head.src())] += 1 << 32;
-            loads[usize::from(head.dst())] += 1;
+        for entry in self.waiting.iter().flatten().chain(&self.requests) {
+            loads[usize::from(entry.src())] += 1 << 32;
+            loads[usize::from(entry.dst())] += 1;
         }
         !self.ends.counts() || self.ends.loads(self.endpoints).eq(loads)
     }
     /// Memory in bytes.
     fn bytes(&self) -> usize {
-        let heads: usize = self.waiting.iter().map(Vec::capacity).sum();
+        let entries: usize = self.waiting.iter().map(Vec::capacity).sum();
         let words = 2 * MOST_ENDPOINTS * (8 + 4);
-        words + self.active.bytes() + heads * size_of::<Head>() + self.served.bytes()
+        words + self.active.bytes() + entries * size_of::<Entry>() + self.served.bytes()
     }
 }

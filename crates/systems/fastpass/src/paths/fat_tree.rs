@@ -6,7 +6,7 @@
 //! indices the paths. Among the packets of one index, pods are the racks and its cores the paths. In a
 //! fat-tree of full bandwidth both levels place every matching (Kőnig).
 
-use super::paths::{Choice, PathError, PathSelector};
+use super::{Choice, PathError, PathSelector};
 
 /// Switches of a fat-tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,22 +1,22 @@
 use super::*;
-use crate::tiers::Tiers;
-use crate::{Allocator, Policy};
+use crate::allocation::{Allocator, Policy};
+use crate::paths::Tiers;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A network and the links of a path: from rack, to rack, path.
+/// A topology and the links of a path: from rack, to rack, path.
 type Links = Box<dyn Fn(u16, u16, u32) -> Vec<u32>>;
 
 /// 4 spines above 4 racks: the link up from rack `r` to spine `s` is `2 (4 r + s)`, the one down follows.
-fn two_tiers() -> (Network, Links) {
+fn two_tiers() -> (Topology, Links) {
     let links: Links = Box::new(|src, dst, path| {
         vec![2 * (4 * u32::from(src) + path), 2 * (4 * u32::from(dst) + path) + 1]
     });
-    (Network::TwoTiers(PathSelector::new(4, 4, 1).unwrap()), links)
+    (Topology::TwoTiers(PathSelector::new(4, 4, 1).unwrap()), links)
 }
 
 /// Two pods of two edge switches with four hosts, four aggregation switches, and two cores above each.
-fn fat_tree() -> (Network, Links) {
+fn fat_tree() -> (Topology, Links) {
     let tiers = Tiers { pods: 2, edges: 2, aggregations: 4, cores: 2, edge_room: 1, core_room: 1 };
     let links: Links = Box::new(|src, dst, path| {
         let edge = |edge: u16, index: u32| 2 * (4 * u32::from(edge) + index);
@@ -26,11 +26,11 @@ fn fat_tree() -> (Network, Links) {
         let core = |pod: u16| 100 + 2 * (8 * u32::from(pod) + path);
         vec![edge(src, path / 2), core(src / 2), core(dst / 2) + 1, edge(dst, path / 2) + 1]
     });
-    (Network::FatTree(FatTree::new(tiers).unwrap(), 2), links)
+    (Topology::FatTree(FatTree::new(tiers).unwrap(), 2), links)
 }
 
 /// A ring of four racks with two parallel links in each direction; both ways round are candidates.
-fn ring() -> (Network, Links) {
+fn ring() -> (Topology, Links) {
     let route = |src: u32, dst: u32, path: u32| -> Vec<u32> {
         let (clockwise, parallel) = (path < 2, path % 2);
         let hops = if clockwise { (dst + 4 - src) % 4 } else { (src + 4 - dst) % 4 };
@@ -40,8 +40,8 @@ fn ring() -> (Network, Links) {
     let pairs = (0..4).flat_map(|src| (0..4).map(move |dst| (src, dst)));
     let candidates = pairs.map(|(s, d)| (0..4).map(|path| route(s, d, path)).collect()).collect();
     let links = RouteSelector::new(&[1; 16]).unwrap();
-    let network = Network::Any { links, racks: 4, candidates };
-    (network, Box::new(move |src, dst, path| route(src.into(), dst.into(), path)))
+    let topology = Topology::Any { links, racks: 4, candidates };
+    (topology, Box::new(move |src, dst, path| route(src.into(), dst.into(), path)))
 }
 
 proptest! {
@@ -52,8 +52,8 @@ proptest! {
         which in 0usize..3,
         demands in prop::collection::vec((0u16..16, 1u16..16, 1u32..100), 0..120),
     ) {
-        let (network, links) = [two_tiers, fat_tree, ring][which]();
-        let mut selector = Selector::new(network, (0..16).map(|host| host / 4).collect());
+        let (topology, links) = [two_tiers, fat_tree, ring][which]();
+        let mut selector = Selector::new(topology, (0..16).map(|host| host / 4).collect());
         let mut allocator = Allocator::new(16, Policy::MaxMin { quantum: 1 }).unwrap();
         for (src, step, slots) in demands {
             allocator.add_demand(src, (src + step) % 16, slots).unwrap();
@@ -68,7 +68,7 @@ proptest! {
                 *left.get_mut(&(grant.src, grant.dst)).unwrap() |= grant.slots;
             }
             let mut used = BTreeSet::new();
-            for Part { grant, path } in parts {
+            for PathGrant { grant, path } in parts {
                 prop_assert_eq!(grant.src / 4 == grant.dst / 4, path.is_none());
                 for slot in (0..BATCH).filter(|slot| grant.slots >> slot & 1 == 1) {
                     let over = path.map(|path| links(grant.src / 4, grant.dst / 4, path));
@@ -93,15 +93,15 @@ proptest! {
 
 #[test]
 fn what_cannot_be_placed_is_left_over_or_refused() {
-    let (network, _) = two_tiers();
-    let mut selector = Selector::new(network, vec![0, 0, 1, 1]);
-    if let Network::TwoTiers(paths) = selector.network() {
+    let (topology, _) = two_tiers();
+    let mut selector = Selector::new(topology, vec![0, 0, 1, 1]);
+    if let Topology::TwoTiers(paths) = selector.topology() {
         (0..4).for_each(|path| paths.set_path(path, path == 2).unwrap());
     }
     let (mut parts, mut rest) = (Vec::new(), Vec::new());
     let grants = [(0, 2), (1, 3)].map(|(src, dst)| Grant { src, dst, slots: 0b11 });
     selector.select(&grants, &mut parts, &mut rest).unwrap();
-    assert_eq!(parts, [Part { grant: grants[0], path: Some(2) }]);
+    assert_eq!(parts, [PathGrant { grant: grants[0], path: Some(2) }]);
     assert_eq!(rest, [grants[1]]);
     let missing = Grant { src: 0, dst: 4, slots: 1 };
     let error = SelectError::Endpoint { endpoint: 4, endpoints: 4 };

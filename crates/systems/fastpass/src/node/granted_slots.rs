@@ -14,7 +14,7 @@ pub(super) struct Granted {
 const WORD: u64 = 64;
 
 /// A ring of timeslots: one bit for each that is granted, and what for.
-pub(super) struct Slots {
+pub(super) struct GrantedSlots {
     words: Vec<u64>,
     what: Vec<(HostId, u16)>,
     /// No timeslot before this is kept.
@@ -23,12 +23,12 @@ pub(super) struct Slots {
     end: u64,
 }
 
-impl Slots {
+impl GrantedSlots {
     /// Room for timeslots that are up to `ahead` away from the next.
-    pub fn new(ahead: u64) -> Slots {
+    pub fn new(ahead: u64) -> GrantedSlots {
         let words = ahead.div_ceil(WORD).next_power_of_two().max(2) as usize;
         let what = vec![(HostId(0), 0); words * WORD as usize];
-        Slots { words: vec![0; words], what, first: 0, end: 0 }
+        GrantedSlots { words: vec![0; words], what, first: 0, end: 0 }
     }
     const fn len(&self) -> u64 {
         self.what.len() as u64
@@ -90,7 +90,7 @@ mod tests {
     proptest! {
         #[test]
         fn as_an_ordered_map(steps in prop::collection::vec((0u64..600, 0u32..9, 0u8..4), 1..300), start: u32) {
-            let mut slots = Slots::new(256);
+            let mut slots = GrantedSlots::new(256);
             let mut map = BTreeMap::new();
             let mut base = u64::from(start);
             for (ahead, dst, what) in steps {

@@ -1,0 +1,72 @@
+//! Path selection (§4): the packets of one timeslot get paths so that no link carries more than it can.
+//!
+//! Racks, seen from above, form a bipartite multigraph: one edge per packet, from its rack's up-links to
+//! the other rack's down-links. A path (a spine) with room for `r` packets per rack and slot is `r`
+//! colours, and a colouring of the edges with no colour twice at a rack is a choice of paths. Kőnig's
+//! theorem says that as many colours suffice as packets at the busiest rack.
+//!
+//! Most packets get the lowest colour that is free at both ends. Where there is none, one other packet at
+//! either rack gives up its colour for another one, if it can; else two colours are exchanged along an
+//! alternating chain, which is how the theorem is proved.
+
+mod batch;
+mod colouring;
+mod fabric;
+mod fat_tree;
+mod routes;
+mod two_tiers;
+
+pub use batch::{PathGrant, SelectError, Selector, Topology};
+pub use fabric::Fabric;
+pub use fat_tree::{FatTree, TierChoice, Tiers};
+pub use routes::{RouteError, RouteSelector};
+pub use two_tiers::{PathSelector, by_slot};
+
+/// Where a packet goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Choice {
+    /// Both ends are in one rack: no path is needed.
+    #[default]
+    Local,
+    /// Over this path.
+    Over(u16),
+    /// No path has room for it: too many packets, or too many failures.
+    Unplaced,
+}
+
+/// Why a selector cannot be made, or a link not be found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PathError {
+    /// No path, no room on a path, or more than colours can be counted.
+    #[error("{paths} paths with room for {room} packets each; the product is from 1 to 4,096")]
+    Paths {
+        /// Paths.
+        paths: u16,
+        /// Packets per slot.
+        room: u16,
+    },
+    /// More edge switches than have numbers.
+    #[error("{pods} pods of {edges} edge switches; 65,535 switches have numbers")]
+    Racks {
+        /// Pods.
+        pods: u16,
+        /// Edge switches in each.
+        edges: u16,
+    },
+    /// A path that does not exist.
+    #[error("path {path} does not exist; there are {paths}, counted from 0")]
+    Path {
+        /// Its number.
+        path: u16,
+        /// How many there are.
+        paths: u16,
+    },
+    /// A rack that does not exist.
+    #[error("rack {rack} does not exist; there are {racks}, counted from 0")]
+    Rack {
+        /// Its number.
+        rack: u16,
+        /// How many there are.
+        racks: u16,
+    },
+}
