@@ -15,13 +15,13 @@ const PARTS: u32 = 16;
 #[derive(Clone, Copy, Default, Debug)]
 struct Share {
     /// V2V flows that wait.
-    wants: u32,
+    waiting: u32,
     /// What it may use.
     granted: u32,
     /// What it may still be using: at least what it may.
     used: u32,
     /// Since it said that it uses no more than granted: when older timeslices are over.
-    falls: Option<Time>,
+    drained_at: Option<Time>,
     heard: Time,
 }
 
@@ -30,38 +30,38 @@ struct Share {
 pub struct Lending {
     shares: Vec<Share>,
     /// How long timeslices given before a change can last.
-    settle: Time,
+    drain_time: Time,
     timeout: Time,
     /// Not before this does anything grow: a controller that has started does not know yet what others
     /// use.
-    begin: Time,
+    grow_from: Time,
 }
 
 impl Lending {
     /// An owner that starts at `now` below so many other controllers, which speak every `beat`.
-    pub fn new(above: usize, settle: Time, beat: Time, timeout: Time, now: Time) -> Lending {
+    pub fn new(above: usize, drain_time: Time, beat: Time, timeout: Time, now: Time) -> Lending {
         let shares = vec![Share { heard: now, ..Share::default() }; above + 1];
-        Lending { shares, settle, timeout, begin: now.after(beat.times(2)) }
+        Lending { shares, drain_time, timeout, grow_from: now.after(beat.times(2)) }
     }
     /// The share of controller number `at`; zero is the owner.
     pub fn granted(&self, at: usize) -> u32 {
         self.shares[at].granted
     }
     /// Controller number `at` has so many V2V flows waiting and uses that share.
-    pub fn wants(&mut self, at: usize, flows: u32, uses: u32, now: Time) {
+    pub fn report(&mut self, at: usize, flows: u32, uses: u32, now: Time) {
         let share = &mut self.shares[at];
-        (share.wants, share.heard) = (flows, now);
+        (share.waiting, share.heard) = (flows, now);
         share.used = share.used.max(uses);
         if uses > share.granted {
-            share.falls = None;
-        } else if share.falls.is_none() {
-            share.falls = Some(now.after(self.settle));
+            share.drained_at = None;
+        } else if share.drained_at.is_none() {
+            share.drained_at = Some(now.after(self.drain_time));
         }
     }
     /// Divides anew; `own`: the owner's waiting V2V flows.
     pub fn divide(&mut self, own: u32, now: Time) {
         let granted = self.shares[0].granted;
-        self.wants(0, own, granted, now);
+        self.report(0, own, granted, now);
         let timeout = self.timeout;
         for share in &mut self.shares {
             share.expire(now, timeout);
@@ -69,12 +69,12 @@ impl Lending {
         let targets = self.targets();
         for (share, &target) in self.shares.iter_mut().zip(&targets) {
             if target < share.granted {
-                (share.granted, share.falls) = (target, None);
+                (share.granted, share.drained_at) = (target, None);
             }
         }
         let granted = self.shares[0].granted;
-        self.wants(0, own, granted, now);
-        if now < self.begin {
+        self.report(0, own, granted, now);
+        if now < self.grow_from {
             return;
         }
         for (at, target) in targets.into_iter().enumerate() {
@@ -89,13 +89,13 @@ impl Lending {
     }
     /// What everybody should have: as it is where nobody wants anything.
     fn targets(&self) -> Vec<u32> {
-        let all: u64 = self.shares.iter().map(|share| u64::from(share.wants)).sum();
+        let all: u64 = self.shares.iter().map(|share| u64::from(share.waiting)).sum();
         let Some(parts) = std::num::NonZeroU64::new(all) else {
             return self.shares.iter().map(|share| share.granted).collect();
         };
         let part = |share: &Share| {
-            let fair = u64::from(share.wants) * u64::from(PARTS) / parts;
-            (fair as u32).max(u32::from(share.wants > 0))
+            let fair = u64::from(share.waiting) * u64::from(PARTS) / parts;
+            (fair as u32).max(u32::from(share.waiting > 0))
         };
         let mut targets: Vec<u32> = self.shares.iter().map(part).collect();
         let sum: u32 = targets.iter().sum();
@@ -109,11 +109,11 @@ impl Lending {
 
 impl Share {
     fn expire(&mut self, now: Time, timeout: Time) {
-        if self.falls.is_some_and(|falls| falls <= now) {
+        if self.drained_at.is_some_and(|drained_at| drained_at <= now) {
             self.used = self.granted;
         }
         if now.since(self.heard) > timeout {
-            (self.wants, self.granted) = (0, 0);
+            (self.waiting, self.granted) = (0, 0);
         }
         if now.since(self.heard) > timeout.times(2) {
             self.used = 0;
@@ -159,7 +159,7 @@ mod tests {
             let now = Time::ms(ms);
             for (at, flows) in (1..).zip(wants) {
                 let uses = lending.granted(at);
-                lending.wants(at, flows, uses, now);
+                lending.report(at, flows, uses, now);
             }
             lending.divide(own, now);
             [0, 1, 2].map(|at| lending.granted(at) * 16 / WHOLE)
@@ -197,7 +197,7 @@ mod tests {
                     if fate < loss / 2.0 {
                         continue;
                     }
-                    lending.wants(at, wants[at - 1], borrower.share, now);
+                    lending.report(at, wants[at - 1], borrower.share, now);
                     if fate >= loss {
                         borrower.has(lending.granted(at), now);
                         borrower.heard = now;

@@ -1,11 +1,12 @@
 //! XCo's options.
 
-use super::Xco;
+use crate::levels::Levels;
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
+use slotline_net::topology::Graph;
 use slotline_net::units::Bytes;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What a directive says.
 #[derive(
@@ -121,6 +122,30 @@ pub struct XcoSpec {
     pub on_demand: Option<OnDemandSpec>,
 }
 
+/// Checked options, from which XCo's parts are made.
+#[derive(Clone, Debug)]
+pub struct Xco {
+    spec: XcoSpec,
+    /// The levels of the network that was asked about first, which all its hosts share.
+    levels: OnceLock<Arc<Levels>>,
+}
+
+impl Xco {
+    /// The options, defaults filled in.
+    pub fn spec(&self) -> &XcoSpec {
+        &self.spec
+    }
+    /// The levels of a network; those of the first one are kept, since all its hosts share them.
+    pub(crate) fn levels(&self, graph: &Graph, hosts: usize) -> Result<Arc<Levels>, SpecError> {
+        if let Some(levels) = self.levels.get().filter(|levels| levels.are_of(graph, hosts)) {
+            return Ok(Arc::clone(levels));
+        }
+        let levels = Arc::new(Levels::new(graph, hosts)?);
+        Ok(Arc::clone(self.levels.get_or_init(|| Arc::clone(&levels))))
+            .map(|kept| if kept.are_of(graph, hosts) { kept } else { levels })
+    }
+}
+
 impl Default for XcoSpec {
     fn default() -> XcoSpec {
         XcoSpec {
@@ -188,7 +213,7 @@ impl XcoSpec {
             report_interval: Some(interval),
             ..self.clone()
         };
-        Ok(Xco(spec, OnceLock::new()))
+        Ok(Xco { spec, levels: OnceLock::new() })
     }
     /// What is said about timeslices has an effect.
     fn check_rates(&self) -> Result<(), SpecError> {

@@ -110,14 +110,14 @@ pub enum Body {
     /// To the other controller: this one is in control.
     Alive,
     /// To the controller below: what a controller needs of the links that both use.
-    Want {
+    ShareRequest {
         /// V2V flows that wait there.
         flows: u32,
         /// The share of the links that it uses now, in 65,536ths.
         share: u32,
     },
     /// To the controller above: the share of links that it may use, in 65,536ths.
-    Share(u32),
+    ShareGrant(u32),
 }
 
 impl Body {
@@ -132,8 +132,8 @@ impl Body {
             Body::Load { .. } => 7,
             Body::Controlled(_) => 8,
             Body::Alive => 9,
-            Body::Want { .. } => 10,
-            Body::Share(_) => 11,
+            Body::ShareRequest { .. } => 10,
+            Body::ShareGrant(_) => 11,
         }
     }
     fn emit(&self, out: &mut Vec<u8>) {
@@ -164,11 +164,11 @@ impl Body {
             Body::Controlled(destinations) => {
                 emit_all(destinations, out, |dst, out| out.extend(dst.0.to_be_bytes()));
             }
-            Body::Want { flows, share } => {
+            Body::ShareRequest { flows, share } => {
                 out.extend(flows.to_be_bytes());
                 out.extend(share.to_be_bytes());
             }
-            Body::Share(share) => out.extend(share.to_be_bytes()),
+            Body::ShareGrant(share) => out.extend(share.to_be_bytes()),
         }
     }
     fn parse(kind: u8, reader: &mut Reader<'_>) -> Result<Body, ParseError> {
@@ -191,8 +191,8 @@ impl Body {
             },
             8 => Body::Controlled(list(reader, |reader| reader.u32().map(HostId))?),
             9 => Body::Alive,
-            10 => Body::Want { flows: reader.u32()?, share: reader.u32()? },
-            11 => Body::Share(reader.u32()?),
+            10 => Body::ShareRequest { flows: reader.u32()?, share: reader.u32()? },
+            11 => Body::ShareGrant(reader.u32()?),
             _ => {
                 return Err(ParseError::Field { field: "type", value: kind.into() });
             }
@@ -269,8 +269,9 @@ mod tests {
         prop_oneof![
             Just(Body::Hello),
             Just(Body::Alive),
-            (any::<u32>(), any::<u32>()).prop_map(|(flows, share)| Body::Want { flows, share }),
-            any::<u32>().prop_map(Body::Share),
+            (any::<u32>(), any::<u32>())
+                .prop_map(|(flows, share)| Body::ShareRequest { flows, share }),
+            any::<u32>().prop_map(Body::ShareGrant),
             (ns, loads).prop_map(|(ns, loads)| Body::Load { span: Time::ns(ns), loads }),
             prop::collection::vec(host(), 0..=MAX_DESTINATIONS).prop_map(Body::Controlled),
             Just(Body::Leave),

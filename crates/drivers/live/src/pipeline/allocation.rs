@@ -3,7 +3,7 @@
 use super::Demand;
 use super::message::{Inlet, Outlet};
 use super::stage::{Stage, Step};
-use slotline_fastpass::{Grant, Way};
+use slotline_fastpass::{Grant, Partition};
 
 /// The places of a round at which a way may have to wait.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ enum At {
 /// One way.
 pub(super) struct Allocation {
     index: usize,
-    way: Way,
+    way: Partition,
     /// From each port.
     demands: Vec<Inlet>,
     /// Loads and sets, from the next way and to the one before; none where this is the only one.
@@ -62,7 +62,7 @@ impl Stage for Allocation {
 impl Allocation {
     pub(super) fn new(
         (index, ways): (usize, usize),
-        way: Way,
+        way: Partition,
         demands: Vec<Inlet>,
         circle: Option<(Inlet, Outlet)>,
         selections: Vec<Outlet>,
@@ -179,7 +179,7 @@ impl Allocation {
 }
 
 /// Ports have checked the endpoints: what is refused waits for more slots than can be counted.
-fn add(way: &mut Way, demand: Demand, excess: &mut Vec<Demand>) {
+fn add(way: &mut Partition, demand: Demand, excess: &mut Vec<Demand>) {
     if way.add_demand(demand.src, demand.dst, demand.slots).is_err() {
         excess.push(demand);
     }

@@ -4,7 +4,7 @@
 use super::message::{Inlet, Outlet};
 use super::stage::{Stage, Step};
 use super::{Demand, Intake, Permits, Port, Refusal};
-use slotline_fastpass::{Choice, way_of};
+use slotline_fastpass::{Choice, partition_of};
 
 /// One port and its place in the pipeline.
 pub(super) struct Communication<'a, P> {
@@ -99,7 +99,7 @@ impl<'a, P: Port> Communication<'a, P> {
         for demand in asked.drain(..) {
             match self.check(demand) {
                 Ok(()) => {
-                    let way = way_of(demand.src, demand.dst, ways);
+                    let way = partition_of(demand.src, demand.dst, ways);
                     self.demands[way].message().push(super::to_word(demand));
                 }
                 Err(refusal) => self.port.refused(demand, refusal),

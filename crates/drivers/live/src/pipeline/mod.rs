@@ -11,12 +11,12 @@
 //! A *port* speaks with some of the endpoints, over FCP or whatever its implementation does. Time goes
 //! in *rounds*: the demand of a round is everything that ports handed in for it, and a round is one
 //! batch of 64 timeslots for each way of the allocation
-//! ([`slotline_fastpass::split`]). Each stage is a state machine that never waits; rings
+//! ([`slotline_fastpass::allocation::partitions`]). Each stage is a state machine that never waits; rings
 //! without locks lie between them; a thread runs some of the stages in turn.
 //!
 //! **Deterministic.** A stage reads its rings in an order that does not depend on when something
 //! comes. So the same demand gives the same permits, byte by byte, on any number of threads, and the
-//! allocation is that of [`slotline_fastpass::Ways`].
+//! allocation is that of [`slotline_fastpass::Partitions`].
 //!
 //! **Bounded.** A port is asked for a round when all but [`Setup::depth`] - 1 of those before it have been
 //! delivered: a slow port slows demand down, and what is under way is never more than `depth` rounds. Within
@@ -37,7 +37,7 @@ use endpoints::Communication;
 use message::{Inlet, Outlet, channel};
 use selection::Selection;
 pub use slotline_fastpass::Demand;
-use slotline_fastpass::{Choice, DemandError, PathError, PathSelector, Policy, Way};
+use slotline_fastpass::{Choice, DemandError, PathError, PathSelector, Policy, Partition};
 use stage::{Stage, Worked, work};
 use std::time::Duration;
 
@@ -165,7 +165,7 @@ pub struct Setup {
     pub port_of: Vec<u16>,
     /// The paths between racks. Failures are to be in it.
     pub paths: PathSelector,
-    /// Ways of the allocation: a part of the result, as it decides who is served when.
+    /// Partitions of the allocation: a part of the result, as it decides who is served when.
     pub ways: usize,
     /// Path selections.
     pub selections: usize,
@@ -294,7 +294,7 @@ fn stages<'a, P: Port>(
     words: usize,
 ) -> Result<Vec<Box<dyn Stage + 'a>>, PipelineError> {
     let Setup { ways, selections, .. } = *setup;
-    let way = Way::new(setup.racks.len(), setup.policy)?;
+    let way = Partition::new(setup.racks.len(), setup.policy)?;
     let (demand_out, demand_in) = mesh(ports.len(), ways, words);
     let (grants_out, grants_in) = mesh(ways, selections, words);
     let (permits_out, permits_in) = mesh(selections, ports.len(), words);

@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use slotline_fastpass::{Ways, by_slot};
+use slotline_fastpass::{Partitions, by_slot};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HOSTS: u16 = 4;
@@ -71,7 +71,7 @@ fn ports(count: u16, rounds: &[Vec<Demand>]) -> Vec<Listed> {
 
 /// The same, step by step, without stages or rings. Only where no packet stays without a path.
 fn plain(setup: &Setup, ports: &[Listed], rounds: usize) -> Vec<Vec<Vec<u64>>> {
-    let mut ways = Ways::new(setup.ways, setup.racks.len(), setup.policy).unwrap();
+    let mut ways = Partitions::new(setup.ways, setup.racks.len(), setup.policy).unwrap();
     let (mut selector, mut out) = (setup.paths.clone(), vec![Vec::new(); ports.len()]);
     for round in 0..rounds {
         for demand in ports.iter().flat_map(|port| &port.rounds[round]) {

@@ -71,6 +71,6 @@ impl Map {
             return network;
         }
         let Map { wiring, routes, .. } = self.clone();
-        network.with_ways(move |src, dst| routes.numbers(&wiring, src, dst), numbered)
+        network.with_numbered_paths(move |src, dst| routes.numbers(&wiring, src, dst), numbered)
     }
 }

@@ -130,7 +130,7 @@ pub enum Decision {
         conn: ConnId,
         /// Where its packets go.
         dst: HostId,
-        /// Number of the path, as [`Network::way`] has it: what packets carry as their entropy.
+        /// Number of the path, as [`Network::numbered_path`] has it: what packets carry as their entropy.
         path: u16,
     },
 }

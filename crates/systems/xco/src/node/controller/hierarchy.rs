@@ -25,6 +25,17 @@ impl Below {
     }
 }
 
+/// A request for a share of the links of a controller below.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShareRequest {
+    /// The station of the controller that owns the links.
+    pub owner: HostId,
+    /// The number of V2V flows that wait for these links.
+    pub flows: u32,
+    /// The share that is in use, in 65,536ths.
+    pub share: u32,
+}
+
 /// The place of a controller among the others.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
@@ -36,8 +47,10 @@ pub struct Hierarchy {
     pub links: Vec<u32>,
     /// How often controllers speak to each other.
     pub beat: Time,
-    /// Time-out and length of a timeslice.
-    pub limits: (Time, Time),
+    /// A share is lost when its owner is silent for this long.
+    pub timeout: Time,
+    /// The length of a timeslice.
+    pub slice: Time,
     lending: Option<Lending>,
 }
 
@@ -48,15 +61,15 @@ impl Hierarchy {
         below: Vec<Below>,
         links: Vec<u32>,
         beat: Time,
-        limits: (Time, Time),
+        timeout: Time,
+        slice: Time,
     ) -> Hierarchy {
-        Hierarchy { above, below, links, beat, limits, lending: None }
+        Hierarchy { above, below, links, beat, timeout, slice, lending: None }
     }
     /// It starts: it may use nothing before it knows what others use.
     pub fn start(&mut self, now: Time) {
-        let (timeout, slice) = self.limits;
-        let settle = slice + self.beat;
-        self.lending = Some(Lending::new(self.above.len(), settle, self.beat, timeout, now));
+        let (timeout, drain_time) = (self.timeout, self.slice + self.beat);
+        self.lending = Some(Lending::new(self.above.len(), drain_time, self.beat, timeout, now));
         self.below.iter_mut().for_each(|below| (below.share, below.heard) = (0, now));
     }
     fn waiting(control: &dyn Control, links: &[u32]) -> u32 {
@@ -68,20 +81,20 @@ impl Hierarchy {
     }
     /// A beat: divides its links anew and forgets shares whose owners are silent; whether anything that it
     /// may use has changed, and whom to ask for what: station, V2V flows that wait, share in use.
-    pub fn beat(&mut self, control: &dyn Control, now: Time) -> (bool, Vec<(HostId, u32, u32)>) {
+    pub fn beat(&mut self, control: &dyn Control, now: Time) -> (bool, Vec<ShareRequest>) {
         let mut changed = self.divide(control, now);
-        let mut wants = Vec::new();
+        let mut requests = Vec::new();
         for below in &mut self.below {
-            if below.share > 0 && now.since(below.heard) > self.limits.0 {
+            if below.share > 0 && now.since(below.heard) > self.timeout {
                 below.share = 0;
                 changed = true;
             }
             let flows = Hierarchy::waiting(control, &below.links);
             if flows > 0 || below.share > 0 {
-                wants.push((below.station, flows, below.share));
+                requests.push(ShareRequest { owner: below.station, flows, share: below.share });
             }
         }
-        (changed, wants)
+        (changed, requests)
     }
     fn divide(&mut self, control: &dyn Control, now: Time) -> bool {
         let before = self.own();
@@ -93,20 +106,21 @@ impl Hierarchy {
     }
     /// A controller above wants something: the share that it gets, if it is one of these, and whether this
     /// one's own has changed.
-    pub fn wanted(
+    pub fn on_share_request(
         &mut self,
         by: HostId,
-        (flows, share): (u32, u32),
+        flows: u32,
+        share: u32,
         control: &dyn Control,
         now: Time,
     ) -> Option<(u32, bool)> {
         let at = self.above.iter().position(|above| *above == by)? + 1;
-        self.lending.as_mut()?.wants(at, flows, share, now);
+        self.lending.as_mut()?.report(at, flows, share, now);
         let changed = self.divide(control, now);
         Some((self.lending.as_ref()?.granted(at), changed))
     }
     /// A controller below grants a share of its links; whether that is another than before.
-    pub fn granted(&mut self, by: HostId, share: u32, now: Time) -> Option<bool> {
+    pub fn on_share_grant(&mut self, by: HostId, share: u32, now: Time) -> Option<bool> {
         let below = self.below.iter_mut().find(|below| below.station == by)?;
         below.heard = now;
         Some(std::mem::replace(&mut below.share, share.min(WHOLE)) != share)

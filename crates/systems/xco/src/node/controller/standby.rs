@@ -27,7 +27,7 @@ pub struct Standby {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beat {
     /// Say that this one is in control.
-    Tell,
+    Announce,
     /// Begin to control, and say so.
     TakeOver,
     /// Nothing.
@@ -46,7 +46,7 @@ impl Standby {
     /// A beat is due.
     pub fn beat(&mut self, now: Time) -> Beat {
         if self.active {
-            return Beat::Tell;
+            return Beat::Announce;
         }
         if now.since(self.heard) < self.silence {
             return Beat::Wait;
@@ -56,7 +56,7 @@ impl Standby {
         Beat::TakeOver
     }
     /// The peer says that it is in control; whether this one has to step down.
-    pub fn hears_peer(&mut self, term: u16, now: Time) -> bool {
+    pub fn on_peer_message(&mut self, term: u16, now: Time) -> bool {
         if term < self.term || (self.active && term == self.term) {
             return false;
         }
@@ -65,7 +65,7 @@ impl Standby {
         std::mem::take(&mut self.active)
     }
     /// A host obeys a later term; whether this one has to step down.
-    pub fn hears_host(&mut self, term: u16, now: Time) -> bool {
+    pub fn on_host_message(&mut self, term: u16, now: Time) -> bool {
         if term <= self.term {
             return false;
         }
@@ -101,7 +101,7 @@ mod tests {
         for at in 0..2 {
             if pair[at].beat(now) != Beat::Wait && arrives {
                 let term = pair[at].term;
-                pair[1 - at].hears_peer(term, now);
+                pair[1 - at].on_peer_message(term, now);
             }
         }
     }
@@ -150,7 +150,7 @@ mod tests {
                 beat(&mut pair, now, true);
                 // Hosts obey the latest term.
                 let latest = pair.map(|one| one.term).into_iter().max().unwrap_or(0);
-                pair.iter_mut().for_each(|one| { one.hears_host(latest, now); });
+                pair.iter_mut().for_each(|one| { one.on_host_message(latest, now); });
             }
             prop_assert_eq!(pair.iter().filter(|one| one.active).count(), 1, "{:?}", pair);
         }

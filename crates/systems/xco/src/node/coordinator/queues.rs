@@ -62,13 +62,13 @@ pub(super) struct Queues {
     /// What the network card sends at, if that is known: packets have to be over when a timeslice is.
     pub line: Option<Pace>,
     /// Timeslices are at least this far apart: an end that moves by less is the same one, told later.
-    apart: Time,
+    min_spacing: Time,
 }
 
 impl Queues {
     /// No queues yet; successive timeslices end at least `apart` from each other.
-    pub fn new(apart: Time) -> Queues {
-        Queues { apart, ..Queues::default() }
+    pub fn new(min_spacing: Time) -> Queues {
+        Queues { min_spacing, ..Queues::default() }
     }
     fn get(&self, dst: HostId) -> Option<&Queue> {
         let slot = self.slots.get(dst.at()).copied().unwrap_or(0);
@@ -150,25 +150,25 @@ impl Queues {
         let group: Vec<V2v> =
             self.permitted(level).chain(waiting).flat_map(flows).take(max).collect();
         if group.len() == max {
-            let told = |dst: &HostId| group.iter().any(|flow| flow.dst == *dst);
-            let told = self.waiting.iter().take_while(|&dst| told(dst)).count();
-            self.waiting.rotate_left(told);
+            let reported = |dst: &HostId| group.iter().any(|flow| flow.dst == *dst);
+            let reported = self.waiting.iter().take_while(|&dst| reported(dst)).count();
+            self.waiting.rotate_left(reported);
         }
         group
     }
 
     /// Whether `packet` is part of a small flow: `allowance` bytes per slice.
-    pub fn small(&mut self, packet: &Packet, now: Time, slice: Time, allowance: u64) -> bool {
+    pub fn is_small(&mut self, packet: &Packet, now: Time, slice: Time, allowance: u64) -> bool {
         let queue = self.make(packet.dst);
         if now >= queue.renewal {
             (queue.spent, queue.renewal) = (0, now.after(slice));
         }
         let spent = queue.spent + u64::from(packet.len);
-        let small = spent <= allowance && queue.flows.packets() == 0 && queue.permit.is_none();
-        if small {
+        let is_small = spent <= allowance && queue.flows.packets() == 0 && queue.permit.is_none();
+        if is_small {
             queue.spent = spent;
         }
-        small
+        is_small
     }
     /// An exempt packet waits for the port.
     pub fn count(&mut self, packet: &Packet) {
@@ -261,7 +261,7 @@ impl Queues {
         self.earliest(now).filter(|&(next, _)| next <= now).map(|(_, dst)| dst)
     }
     /// When the next packet is due, if none is yet.
-    pub fn wait(&self, now: Time) -> Option<Time> {
+    pub fn next_due(&self, now: Time) -> Option<Time> {
         self.earliest(now).map(|(next, _)| next).filter(|&next| next > now)
     }
     fn earliest(&self, now: Time) -> Option<(Time, HostId)> {
@@ -282,14 +282,14 @@ impl Queues {
     /// Permits packets for `dst`, if there ever were any, and says when that ends: a repeated permission goes
     /// on, and ends no later because it took longer to come.
     pub fn permit(&mut self, dst: HostId, until: Time, rate: Option<Rate>, now: Time) -> Time {
-        let apart = self.apart;
+        let min_spacing = self.min_spacing;
         let Some(queue) = self.get_mut(dst) else {
             return until;
         };
         let pace = rate.map(Rate::pace);
         queue.returned = None;
         if let Some(permit) = &mut queue.permit {
-            let same = until < permit.until.after(apart);
+            let same = until < permit.until.after(min_spacing);
             permit.until = if same { permit.until.min(until) } else { until };
             permit.begun &= same;
             permit.pace = pace;

@@ -4,7 +4,7 @@
 //! and calm again when its load has stayed below a lower one for three intervals. Pairs with a hot link on
 //! their path are coordinated by the scheduler inside; all others are free.
 
-use super::spec::OnDemandSpec;
+use crate::spec::OnDemandSpec;
 use crate::wire::MAX_DESTINATIONS;
 use slotline_net::id::HostId;
 use slotline_net::scheme::network::Network;
@@ -46,10 +46,10 @@ pub struct OnDemand {
     /// By host: until when its list is repeated, so that one that got lost does not matter for long.
     repeat: Vec<Time>,
     /// Hosts that have to be told their list.
-    stale: Vec<HostId>,
+    outdated: Vec<HostId>,
     /// Whether loads were reported since links were last looked at.
     fresh: bool,
-    look: Time,
+    next_update: Time,
 }
 
 impl OnDemand {
@@ -61,9 +61,9 @@ impl OnDemand {
             flows: BTreeMap::new(),
             links: vec![Link::default(); network.capacity().len()],
             repeat: vec![Time::ZERO; network.hosts()],
-            stale: Vec::new(),
+            outdated: Vec::new(),
             fresh: false,
-            look: Time::ZERO,
+            next_update: Time::ZERO,
             network,
         }
     }
@@ -95,7 +95,7 @@ impl OnDemand {
         }
         self.fresh = true;
         if now < self.repeat[src.at()] || self.of(src).any(|(_, flow)| flow.controlled) {
-            self.stale.push(src);
+            self.outdated.push(src);
         }
     }
     /// Forgets what a host does.
@@ -108,7 +108,7 @@ impl OnDemand {
     }
 
     /// Loads of links, and which of them are hot.
-    fn look(&mut self, now: Time) {
+    fn update_links(&mut self, now: Time) {
         let old = self.options.interval.times(CALM + 1);
         self.flows.retain(|_, flow| now.since(flow.seen) <= old || flow.controlled);
         for link in &mut self.links {
@@ -123,19 +123,19 @@ impl OnDemand {
             }
         }
         for (link, capacity) in self.links.iter_mut().zip(self.network.capacity()) {
-            link.judge(&self.options, capacity.0 as f64, now);
+            link.update_hot(&self.options, capacity.0 as f64, now);
         }
         let regular = now.after(self.options.interval);
-        (self.fresh, self.look) = (false, regular);
+        (self.fresh, self.next_update) = (false, regular);
     }
     /// Takes pairs with hot links under control and sets others free.
-    fn sort(&mut self, now: Time) {
+    fn update_controlled(&mut self, now: Time) {
         let (links, mut freed) = (&self.links, Vec::new());
         for (&(src, dst), flow) in &mut self.flows {
             let hot = flow.links.iter().any(|&link| links[link as usize].hot);
             if flow.controlled != hot {
                 flow.controlled = hot;
-                self.stale.push(src);
+                self.outdated.push(src);
                 self.repeat[src.at()] = now.after(self.options.interval.times(CALM));
                 freed.extend((!hot).then_some((src, dst)));
             }
@@ -145,11 +145,11 @@ impl OnDemand {
         }
     }
     /// Tells hosts for whom they need permission.
-    fn tell(&mut self, plan: &mut Plan) {
-        let mut stale = std::mem::take(&mut self.stale);
-        stale.sort_unstable();
-        stale.dedup();
-        for src in stale.drain(..) {
+    fn send_lists(&mut self, plan: &mut Plan) {
+        let mut outdated = std::mem::take(&mut self.outdated);
+        outdated.sort_unstable();
+        outdated.dedup();
+        for src in outdated.drain(..) {
             let controlled = self.of(src).filter(|(_, flow)| flow.controlled);
             let list = controlled.map(|(dst, _)| Decision::Controlled { src, dst: Some(dst) });
             let before = plan.len();
@@ -158,12 +158,12 @@ impl OnDemand {
                 plan.push(Decision::Controlled { src, dst: None });
             }
         }
-        self.stale = stale;
+        self.outdated = outdated;
     }
 }
 
 impl Link {
-    fn judge(&mut self, options: &OnDemandSpec, capacity: f64, now: Time) {
+    fn update_hot(&mut self, options: &OnDemandSpec, capacity: f64, now: Time) {
         let load = self.load as f64;
         if self.shared && load >= options.threshold * capacity {
             (self.hot, self.calm) = (true, None);
@@ -188,7 +188,7 @@ impl Control for OnDemand {
             News::Backlog { destinations, flows, .. } => {
                 // It waits for the permission of an earlier controller, or has not heard that it is free.
                 if destinations.iter().any(|&dst| !self.is_controlled(host, dst)) {
-                    self.stale.push(host);
+                    self.outdated.push(host);
                 }
                 if !self.of(host).any(|(_, flow)| flow.controlled) {
                     return;
@@ -209,15 +209,18 @@ impl Control for OnDemand {
     }
 
     fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time> {
-        if now >= self.look || (self.fresh && self.look.since(now) <= self.soon()) {
-            self.look(now);
-            self.sort(now);
+        if now >= self.next_update || (self.fresh && self.next_update.since(now) <= self.soon()) {
+            self.update_links(now);
+            self.update_controlled(now);
         }
-        self.tell(plan);
+        self.send_lists(plan);
         let inner = self.inner.decide(now, plan);
         let busy = self.fresh || self.links.iter().any(|link| link.hot);
-        let again =
-            if self.fresh { now.after(self.look.since(now).since(self.soon())) } else { self.look };
+        let again = if self.fresh {
+            now.after(self.next_update.since(now).since(self.soon()))
+        } else {
+            self.next_update
+        };
         inner.into_iter().chain(busy.then_some(again)).filter(|&at| at > now).min()
     }
 

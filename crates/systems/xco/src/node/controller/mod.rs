@@ -4,7 +4,7 @@ pub mod hierarchy;
 pub mod standby;
 
 use crate::wire::{Body, MAX_DESTINATIONS, MAX_RATES, Message, V2v};
-use hierarchy::Hierarchy;
+use hierarchy::{Hierarchy, ShareRequest};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::{Census, Change, Cx, DropReason, Node, Tally};
@@ -19,7 +19,7 @@ use std::any::Any;
 const DECIDE: u32 = 0;
 const SWEEP: u32 = 1;
 const BEAT: u32 = 2;
-const SPEAK: u32 = 3;
+const HIERARCHY_BEAT: u32 = 3;
 
 /// What a controller has done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,7 +59,7 @@ struct Peer {
 
 impl Peer {
     /// Takes note of what it says about its packets.
-    fn says(&mut self, body: &Body) {
+    fn note_demand(&mut self, body: &Body) {
         match body {
             Body::Backlog(flows) => {
                 self.waiting.clear();
@@ -71,7 +71,7 @@ impl Peer {
         }
     }
     /// Needs permission for these destinations alone.
-    fn is_controlled(&mut self, decisions: &[Decision]) {
+    fn keep_controlled(&mut self, decisions: &[Decision]) {
         let named = |dst: HostId| move |decision: &Decision| matches!(decision, Decision::Controlled { dst: Some(other), .. } if *other == dst);
         self.waiting.retain(|&dst| decisions.iter().any(named(dst)));
     }
@@ -154,14 +154,14 @@ impl Controller {
     }
 
     /// Asks the scheduler `decision_time` after an event at `event`.
-    fn ask(&mut self, event: Time, cx: &mut Cx<'_>) {
+    fn schedule_decision(&mut self, event: Time, cx: &mut Cx<'_>) {
         let at = event.after(self.decision_time);
         if at < self.due && self.is_active() {
             self.due = at;
             cx.wake(at, DECIDE);
         }
     }
-    fn hear(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
+    fn on_message(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
         self.counters.reports += 1;
         let message = Message::parse(bytes).ok();
         if message.and_then(|message| self.accept(message, cx)).is_none() {
@@ -171,15 +171,17 @@ impl Controller {
     fn accept(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
         let Message { host, seq, level, term, ref body, .. } = message;
         match *body {
-            Body::Want { flows, share } => return self.lend(host, (flows, share), cx),
-            Body::Share(share) => return self.borrow(host, share, cx),
+            Body::ShareRequest { flows, share } => {
+                return self.on_share_request(host, flows, share, cx);
+            }
+            Body::ShareGrant(share) => return self.on_share_grant(host, share, cx),
             _ if level != self.level => return None,
             _ => {}
         }
         if *body == Body::Alive {
             let standby = self.standby.as_mut().filter(|standby| standby.peer == host)?;
-            let retires = standby.hears_peer(term, cx.now);
-            self.retire(retires, cx);
+            let steps_down = standby.on_peer_message(term, cx.now);
+            self.step_down(steps_down, cx);
             return Some(());
         }
         let peer = self.peers.get_mut(host.at())?;
@@ -195,14 +197,14 @@ impl Controller {
         }
         peer.heard = Some(seq);
         peer.at = cx.now;
-        peer.says(body);
-        let retires = self.standby.as_mut().is_some_and(|s| s.hears_host(term, cx.now));
-        self.retire(retires, cx);
+        peer.note_demand(body);
+        let steps_down = self.standby.as_mut().is_some_and(|s| s.on_host_message(term, cx.now));
+        self.step_down(steps_down, cx);
         if self.is_active() {
             self.report(host, body, cx.now);
-            self.ask(cx.now, cx);
+            self.schedule_decision(cx.now, cx);
         }
-        self.watch(cx);
+        self.schedule_sweep(cx);
         Some(())
     }
     /// Tells the scheduler what a host says.
@@ -221,7 +223,7 @@ impl Controller {
         }
     }
     /// Looks for silent hosts from time to time, while there are busy ones.
-    fn watch(&mut self, cx: &mut Cx<'_>) {
+    fn schedule_sweep(&mut self, cx: &mut Cx<'_>) {
         if !self.sweeping && self.peers.iter().any(|peer| !peer.waiting.is_empty()) {
             self.sweeping = true;
             cx.wake(cx.now.after(self.timeout), SWEEP);
@@ -236,8 +238,8 @@ impl Controller {
                 self.control.observe(&News::Left(HostId(at as u32)), cx.now);
             }
         }
-        self.ask(cx.now, cx);
-        self.watch(cx);
+        self.schedule_decision(cx.now, cx);
+        self.schedule_sweep(cx);
     }
     fn decide(&mut self, cx: &mut Cx<'_>) {
         self.due = Time::MAX;
@@ -247,24 +249,26 @@ impl Controller {
         let all = plan.len();
         plan.retain(|decision| !matches!(decision, Decision::Path { .. }));
         self.counters.ignored += (all - plan.len()) as u64;
-        for directive in plan.chunk_by(joined) {
-            self.follow(directive);
-            directive.chunks(most(&directive[0])).for_each(|part| self.direct(part, cx));
+        for directive in plan.chunk_by(share_message) {
+            self.note_controlled(directive);
+            directive
+                .chunks(max_per_message(&directive[0]))
+                .for_each(|part| self.send_directive(part, cx));
         }
         plan.clear();
         self.plan = plan;
         if let Some(at) = again {
-            self.ask(at, cx);
+            self.schedule_decision(at, cx);
         }
     }
     /// What a host may do without permission it does not wait for.
-    fn follow(&mut self, directive: &[Decision]) {
+    fn note_controlled(&mut self, directive: &[Decision]) {
         let controlled = matches!(directive[0], Decision::Controlled { .. });
         let peer = self.peers.get_mut(directive[0].host().at()).filter(|_| controlled);
-        peer.into_iter().for_each(|peer| peer.is_controlled(directive));
+        peer.into_iter().for_each(|peer| peer.keep_controlled(directive));
     }
     /// Sends one message: a window, or the rates of one host.
-    fn direct(&mut self, decisions: &[Decision], cx: &mut Cx<'_>) {
+    fn send_directive(&mut self, decisions: &[Decision], cx: &mut Cx<'_>) {
         let host = decisions[0].host();
         let Some(peer) = self.peers.get_mut(host.at()) else {
             return;
@@ -272,13 +276,14 @@ impl Controller {
         let (seq, heard) = (peer.next, peer.heard.unwrap_or(0));
         peer.next = seq.wrapping_add(1);
         self.counters.directives += 1;
-        self.send(host, host, (seq, heard), body(decisions, cx.now), cx);
+        self.send(host, host, seq, heard, body(decisions, cx.now), cx);
     }
     fn send(
         &mut self,
         to: HostId,
         about: HostId,
-        (seq, heard): (u32, u32),
+        seq: u32,
+        heard: u32,
         body: Body,
         cx: &mut Cx<'_>,
     ) {
@@ -298,47 +303,54 @@ impl Controller {
             self.counters.takeovers += 1;
         }
         if beat != Beat::Wait {
-            self.send(peer, self.host, (0, 0), Body::Alive, cx);
+            self.send(peer, self.host, 0, 0, Body::Alive, cx);
         }
         cx.wake(cx.now.after(every), BEAT);
     }
     /// A controller above wants a share of this one's links.
-    fn lend(&mut self, by: HostId, wants: (u32, u32), cx: &mut Cx<'_>) -> Option<()> {
+    fn on_share_request(
+        &mut self,
+        by: HostId,
+        flows: u32,
+        share: u32,
+        cx: &mut Cx<'_>,
+    ) -> Option<()> {
         let (hierarchy, _) = self.hierarchy.as_mut()?;
-        let (share, changed) = hierarchy.wanted(by, wants, &*self.control, cx.now)?;
-        self.send(by, self.host, (0, 0), Body::Share(share), cx);
+        let (granted, changed) =
+            hierarchy.on_share_request(by, flows, share, &*self.control, cx.now)?;
+        self.send(by, self.host, 0, 0, Body::ShareGrant(granted), cx);
         self.rescale(changed, cx);
         Some(())
     }
     /// A controller below grants a share of its links.
-    fn borrow(&mut self, by: HostId, share: u32, cx: &mut Cx<'_>) -> Option<()> {
+    fn on_share_grant(&mut self, by: HostId, share: u32, cx: &mut Cx<'_>) -> Option<()> {
         let (hierarchy, _) = self.hierarchy.as_mut()?;
-        let changed = hierarchy.granted(by, share, cx.now)?;
+        let changed = hierarchy.on_share_grant(by, share, cx.now)?;
         self.rescale(changed, cx);
         Some(())
     }
     /// A beat of several controllers.
-    fn speak(&mut self, cx: &mut Cx<'_>) {
+    fn hierarchy_beat(&mut self, cx: &mut Cx<'_>) {
         let Some((hierarchy, _)) = &mut self.hierarchy else { return };
         let every = hierarchy.beat;
-        let (changed, wants) = hierarchy.beat(&*self.control, cx.now);
-        for (station, flows, share) in wants {
-            self.send(station, self.host, (0, 0), Body::Want { flows, share }, cx);
+        let (changed, requests) = hierarchy.beat(&*self.control, cx.now);
+        for ShareRequest { owner, flows, share } in requests {
+            self.send(owner, self.host, 0, 0, Body::ShareRequest { flows, share }, cx);
         }
         self.rescale(changed, cx);
-        cx.wake(cx.now.after(every), SPEAK);
+        cx.wake(cx.now.after(every), HIERARCHY_BEAT);
     }
     /// Its shares of links are others now.
     fn rescale(&mut self, changed: bool, cx: &mut Cx<'_>) {
         if let Some((hierarchy, network)) = self.hierarchy.as_ref().filter(|_| changed) {
             let network = hierarchy.scale(network);
             self.control.rewire(&network, cx.now);
-            self.ask(cx.now, cx);
+            self.schedule_decision(cx.now, cx);
         }
     }
     /// Another controller has taken over: this one forgets what hosts wanted.
-    fn retire(&mut self, retires: bool, cx: &mut Cx<'_>) {
-        if retires {
+    fn step_down(&mut self, steps_down: bool, cx: &mut Cx<'_>) {
+        if steps_down {
             self.due = Time::MAX;
             for host in (0..self.peers.len() as u32).map(HostId) {
                 self.control.observe(&News::Left(host), cx.now);
@@ -354,13 +366,13 @@ fn by_destination(flows: &[V2v]) -> (Vec<HostId>, Vec<u32>) {
 }
 
 /// Whether two decisions go into one message.
-fn joined(a: &Decision, b: &Decision) -> bool {
+fn share_message(a: &Decision, b: &Decision) -> bool {
     let kind = std::mem::discriminant::<Decision>;
     kind(a) == kind(b) && a.host() == b.host() && !matches!(a, Decision::Window { .. })
 }
 
 /// How many decisions of this kind fit into one message.
-fn most(decision: &Decision) -> usize {
+fn max_per_message(decision: &Decision) -> usize {
     match decision {
         Decision::Window { .. } | Decision::Rate { .. } => MAX_RATES,
         Decision::Controlled { .. } | Decision::Path { .. } => MAX_DESTINATIONS,
@@ -396,7 +408,7 @@ impl Node for Controller {
         if let Some((hierarchy, _)) = &mut self.hierarchy {
             hierarchy.start(cx.now);
             self.rescale(true, cx);
-            self.speak(cx);
+            self.hierarchy_beat(cx);
         }
     }
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
@@ -408,7 +420,7 @@ impl Node for Controller {
         if packet.kind == Kind::Control {
             self.counters.bytes_received += u64::from(packet.len);
             let bytes = cx.detach(&packet);
-            self.hear(&bytes, cx);
+            self.on_message(&bytes, cx);
         }
     }
     fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
@@ -418,7 +430,7 @@ impl Node for Controller {
         match token {
             SWEEP => self.sweep(cx),
             BEAT => self.beat(cx),
-            SPEAK => self.speak(cx),
+            HIERARCHY_BEAT => self.hierarchy_beat(cx),
             _ if cx.now >= self.due => self.decide(cx),
             _ => {}
         }
@@ -437,7 +449,7 @@ impl Node for Controller {
             return self.rescale(true, cx);
         }
         self.control.rewire(&network, cx.now);
-        self.ask(cx.now, cx);
+        self.schedule_decision(cx.now, cx);
     }
     fn census(&self) -> Census {
         self.census

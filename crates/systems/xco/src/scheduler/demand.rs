@@ -23,7 +23,7 @@ pub(super) struct Pair {
 
 impl Pair {
     /// Its path from now on.
-    fn walk(&mut self, path: &[u32]) {
+    fn set_path(&mut self, path: &[u32]) {
         self.steps.clear();
         self.steps.extend(path.iter().map(|&link| Step { link, slot: 0 }));
     }
@@ -48,7 +48,7 @@ pub(super) struct Link {
     /// Bits per second.
     pub capacity: u64,
     /// Sum of the rates of its contenders, as if all sent at once.
-    pub wanted: u64,
+    pub offered: u64,
     /// Sum of the V2V flows of its contenders.
     pub flows: u64,
     /// Its contention group: the pairs whose path it is on.
@@ -59,7 +59,7 @@ pub(super) struct Link {
 impl Link {
     /// Whether its contenders cannot all send at once. One that is not contended blocks nobody.
     pub fn is_contended(&self) -> bool {
-        self.wanted > self.capacity
+        self.offered > self.capacity
     }
 }
 
@@ -129,7 +129,7 @@ impl Demand {
     pub fn new(network: Network, affects: Affects) -> Demand {
         let link = |rate: &slotline_net::units::Rate| Link {
             capacity: rate.0,
-            wanted: 0,
+            offered: 0,
             flows: 0,
             contenders: Vec::new(),
             touched: false,
@@ -205,7 +205,7 @@ impl Demand {
             let dst = self.pair(id).dst;
             match std::mem::take(&mut self.marked[dst.at()]) {
                 0 => changes.gone.push(id),
-                mark => self.weigh(id, flows_of(mark)),
+                mark => self.set_flows(id, flows_of(mark)),
             }
         }
         for dst in destinations.iter().filter(|dst| dst.at() < hosts) {
@@ -215,7 +215,7 @@ impl Demand {
         changes
     }
     /// A pair has another number of V2V flows.
-    fn weigh(&mut self, id: u32, flows: u32) {
+    fn set_flows(&mut self, id: u32, flows: u32) {
         let old = std::mem::replace(&mut self.pairs[id as usize].flows, flows);
         if old == flows {
             return;
@@ -229,7 +229,7 @@ impl Demand {
     }
     /// Enters a pair that was not there, with its place in turn, and touches its path; nothing where
     /// there is no path.
-    pub fn add(&mut self, src: HostId, (dst, flows): (HostId, u32), ticket: u64, now: Time) {
+    pub fn add(&mut self, src: HostId, dst: HostId, flows: u32, ticket: u64, now: Time) {
         let Some(id) = self.slot(src, dst) else { return };
         let pair = &mut self.pairs[id as usize];
         (pair.flows, pair.ticket, pair.since) = (flows, ticket, now);
@@ -267,7 +267,7 @@ impl Demand {
         }
         let pair = &mut self.pairs[id as usize];
         (pair.src, pair.dst) = (src, dst);
-        pair.walk(&self.path);
+        pair.set_path(&self.path);
         Some(id)
     }
     /// Makes a pair a contender for the links of its path.
@@ -281,7 +281,7 @@ impl Demand {
             let link = &mut links[step.link as usize];
             step.slot = link.contenders.len() as u32;
             link.contenders.push(Contender { id, src: pair.src });
-            link.wanted += pair.rate;
+            link.offered += pair.rate;
             link.flows += u64::from(pair.flows);
             pair.share = pair.share.min(link.capacity / link.flows * u64::from(pair.flows));
         }
@@ -292,7 +292,7 @@ impl Demand {
         let steps = std::mem::take(&mut self.pairs[id as usize].steps);
         for &Step { link, slot } in &steps {
             let contention = &mut self.links[link as usize];
-            contention.wanted -= rate;
+            contention.offered -= rate;
             contention.flows -= u64::from(flows);
             contention.contenders.swap_remove(slot as usize);
             if let Some(moved) = contention.contenders.get(slot as usize) {
@@ -398,7 +398,7 @@ impl Demand {
         for id in ids {
             let Pair { src, dst, .. } = self.pairs[id as usize];
             self.network.path(src, dst, &mut self.path);
-            self.pairs[id as usize].walk(&self.path);
+            self.pairs[id as usize].set_path(&self.path);
             self.link(id);
             if self.path.is_empty() {
                 self.remove(id);

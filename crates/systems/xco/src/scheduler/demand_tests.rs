@@ -52,7 +52,7 @@ proptest! {
                 }
                 want.sort();
                 prop_assert_eq!(&got, &want);
-                prop_assert_eq!(demand.links[link as usize].wanted, want.len() as u64 * capacity);
+                prop_assert_eq!(demand.links[link as usize].offered, want.len() as u64 * capacity);
                 prop_assert_eq!(demand.links[link as usize].flows, flows);
             }
         }
@@ -65,7 +65,7 @@ fn report(demand: &mut Demand, model: &mut [Vec<(HostId, u32)>], (src, said): Sa
     let flows: Vec<u32> = said.values().copied().collect();
     let Changes { gone, new } = demand.compare(src, &destinations, &flows);
     gone.into_iter().for_each(|id| demand.remove(id));
-    new.into_iter().for_each(|new| demand.add(src, new, 0, Time::ZERO));
+    new.into_iter().for_each(|(dst, flows)| demand.add(src, dst, flows, 0, Time::ZERO));
     let own = destinations.into_iter().zip(flows);
     model[src.at()] = own.filter(|(d, _)| *d != src && d.0 < 6).collect();
 }

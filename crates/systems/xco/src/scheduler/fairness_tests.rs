@@ -2,9 +2,9 @@
 
 use super::affected::Affected;
 use super::demand::{Affects, Demand};
-use super::fair::MaxMin;
-use super::spec::{Fairness, XcoSpec};
+use super::max_min::MaxMin;
 use super::timeslice::Timeslice;
+use crate::spec::{Fairness, XcoSpec};
 use proptest::prelude::*;
 use slotline_net::id::HostId;
 use slotline_net::rng::{Stream, mix64};
@@ -69,7 +69,7 @@ fn served(fairness: Fairness, network: &Network, flows: &Flows) -> BTreeMap<(u32
 fn fair(network: &Network, flows: &Flows) -> BTreeMap<(u32, u32), f64> {
     let mut demand = Demand::new(network.clone(), Affects::All);
     for (&(src, dst), &flows) in flows {
-        demand.add(HostId(src), (HostId(dst), flows), 0, Time::ZERO);
+        demand.add(HostId(src), HostId(dst), flows, 0, Time::ZERO);
     }
     MaxMin::default().share(&mut demand);
     let share = |&(src, dst): &(u32, u32)| {

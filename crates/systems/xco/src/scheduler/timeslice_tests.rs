@@ -249,8 +249,9 @@ impl Checker {
             idle.flat_map(|src| self.backlog[src as usize].iter().map(move |d| (src, *d)))
         {
             let rate = self.rate(src, dst);
-            let room =
-                |link: usize| loads[link] + control.links[link].kept + rate <= self.capacity[link];
+            let room = |link: usize| {
+                loads[link] + control.links[link].reserved + rate <= self.capacity[link]
+            };
             assert!(!self.path(src, dst).into_iter().all(room), "{src} could send to {dst}");
         }
     }

@@ -5,10 +5,9 @@
 //! of all its V2V flows. As in the paper the shares are not max-min fair, what a pair limited elsewhere
 //! leaves over is not given to others, unless max-min fairness is asked for: then it is, exactly.
 
-use super::Xco;
 use super::demand::{Affects, Demand};
-use super::fair::MaxMin;
-use super::spec::Fairness;
+use super::max_min::MaxMin;
+use crate::spec::{Fairness, Xco};
 use slotline_net::id::HostId;
 use slotline_net::scheme::network::Network;
 use slotline_net::scheme::{Control, Decision, News, Plan};
@@ -19,7 +18,7 @@ use slotline_net::units::Rate;
 pub struct RateLimit {
     demand: Demand,
     /// What each pair was last told, in bits per second.
-    told: Vec<u64>,
+    announced: Vec<u64>,
     /// Pairs whose rate may have to be told.
     stale: Vec<u32>,
     unanswered: Vec<HostId>,
@@ -33,7 +32,7 @@ impl RateLimit {
         let fair = options.spec().fairness == Fairness::MaxMin;
         RateLimit {
             demand: Demand::new(network, Affects::All),
-            told: Vec::new(),
+            announced: Vec::new(),
             stale: Vec::new(),
             unanswered: Vec::new(),
             fair: fair.then(|| (MaxMin::default(), 0)),
@@ -43,7 +42,7 @@ impl RateLimit {
     fn report(&mut self, host: HostId, destinations: &[HostId], flows: &[u32], now: Time) {
         let changes = self.demand.compare(host, destinations, flows);
         changes.gone.into_iter().for_each(|id| self.remove(id));
-        changes.new.into_iter().for_each(|new| self.demand.add(host, new, 0, now));
+        changes.new.into_iter().for_each(|(dst, flows)| self.demand.add(host, dst, flows, 0, now));
     }
     fn remove(&mut self, id: u32) {
         self.forget(id);
@@ -51,8 +50,8 @@ impl RateLimit {
     }
     /// Makes sure that a pair's rate is told.
     fn forget(&mut self, id: u32) {
-        if let Some(told) = self.told.get_mut(id as usize) {
-            *told = 0;
+        if let Some(announced) = self.announced.get_mut(id as usize) {
+            *announced = 0;
         }
     }
     fn rate(&self, id: u32) -> u64 {
@@ -114,8 +113,8 @@ impl Control for RateLimit {
         let mut stale = std::mem::take(&mut self.stale);
         for id in stale.drain(..) {
             let rate = self.rate(id);
-            self.told.resize(self.told.len().max(id as usize + 1), 0);
-            if std::mem::replace(&mut self.told[id as usize], rate) != rate {
+            self.announced.resize(self.announced.len().max(id as usize + 1), 0);
+            if std::mem::replace(&mut self.announced[id as usize], rate) != rate {
                 let pair = self.demand.pair(id);
                 plan.push(Decision::Rate { src: pair.src, dst: pair.dst, rate: Rate(rate) });
             }
@@ -148,7 +147,7 @@ mod tests {
     fn options(fairness: Fairness) -> Xco {
         XcoSpec { fairness, ..XcoSpec::default() }.build().unwrap()
     }
-    fn told(control: &mut RateLimit) -> Vec<(u32, u32, u64)> {
+    fn announced(control: &mut RateLimit) -> Vec<(u32, u32, u64)> {
         let mut plan = Plan::new();
         assert_eq!(control.decide(Time::ZERO, &mut plan), None);
         let rate = |decision: &Decision| match *decision {
@@ -166,27 +165,30 @@ mod tests {
     fn the_bottleneck_is_shared_evenly() {
         let mut control = RateLimit::new(&options(Fairness::RoundRobin), network());
         (0..5).for_each(|src| report(&mut control, src, &[5]));
-        assert_eq!(told(&mut control), (0..5).map(|src| (src, 5, 200_000_000)).collect::<Vec<_>>());
+        assert_eq!(
+            announced(&mut control),
+            (0..5).map(|src| (src, 5, 200_000_000)).collect::<Vec<_>>()
+        );
         let mut control = RateLimit::new(&options(Fairness::RoundRobin), network());
         (0..13).for_each(|src| report(&mut control, src, &[13 + src]));
         let share = 10_000_000_000 / 13;
         let expected: Vec<_> = (0..13).map(|src| (src, 13 + src, share)).collect();
-        assert_eq!(told(&mut control), expected);
+        assert_eq!(announced(&mut control), expected);
     }
 
     #[test]
     fn only_changes_and_answers_are_told() {
         let mut control = RateLimit::new(&options(Fairness::RoundRobin), network());
         (0..2).for_each(|src| report(&mut control, src, &[5]));
-        told(&mut control);
+        announced(&mut control);
         report(&mut control, 3, &[6]);
-        assert_eq!(told(&mut control), [(3, 6, 1_000_000_000)]);
+        assert_eq!(announced(&mut control), [(3, 6, 1_000_000_000)]);
         report(&mut control, 0, &[5]);
-        assert_eq!(told(&mut control), [(0, 5, 500_000_000)], "an answer");
+        assert_eq!(announced(&mut control), [(0, 5, 500_000_000)], "an answer");
         control.observe(&News::Released { host: HostId(0), dst: HostId(5) }, Time::ZERO);
-        assert_eq!(told(&mut control), [(1, 5, 1_000_000_000)]);
+        assert_eq!(announced(&mut control), [(1, 5, 1_000_000_000)]);
         control.observe(&News::Left(HostId(1)), Time::ZERO);
-        assert!(told(&mut control).is_empty());
+        assert!(announced(&mut control).is_empty());
     }
 
     /// Host 0 has two flows of virtual machines for 5, host 1 one, which is held up at 20, too, by five
@@ -209,8 +211,8 @@ mod tests {
             report(&mut control, 1, &[5]);
             let alone = fairness == Fairness::RoundRobin;
             (2..7).filter(|_| !alone).for_each(|src| report(&mut control, src, &[9]));
-            let told = told(&mut control);
-            assert_eq!([told[0].2, told[1].2], rates, "{told:?}");
+            let announced = announced(&mut control);
+            assert_eq!([announced[0].2, announced[1].2], rates, "{announced:?}");
         }
     }
 
@@ -228,7 +230,7 @@ mod tests {
                 dsts.remove(&src);
                 report(&mut control, src, &dsts.iter().copied().collect::<Vec<_>>());
                 rates.retain(|(from, to), _| *from != src || dsts.contains(to));
-                rates.extend(told(&mut control).into_iter().map(|(src, dst, rate)| ((src, dst), rate)));
+                rates.extend(announced(&mut control).into_iter().map(|(src, dst, rate)| ((src, dst), rate)));
                 let mut load = [0; 61];
                 for (&(src, dst), rate) in &rates {
                     let mut path = Vec::new();

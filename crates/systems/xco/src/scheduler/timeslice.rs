@@ -17,11 +17,10 @@
 //! names that rate where it is below the node's own link (the hybrid of §7), so that a fast host
 //! behind a slow link can be scheduled at all.
 
-use super::Xco;
 use super::affected::Affected;
 use super::demand::{Affects, Demand};
-use super::fair::MaxMin;
-use super::spec::Fairness;
+use super::max_min::MaxMin;
+use crate::spec::{Fairness, Xco};
 use slotline_net::id::HostId;
 use slotline_net::scheme::network::Network;
 use slotline_net::scheme::{Control, Decision, News, Plan};
@@ -38,9 +37,9 @@ struct Node {
     /// End of the timeslice.
     ends: Time,
     /// The decision in which it was last told something.
-    told: u64,
+    notified: u64,
     /// Whether its report has to be answered.
-    asks: bool,
+    needs_answer: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -51,7 +50,7 @@ struct Link {
     /// Sum of the rates of its active contention group.
     load: u64,
     /// What the claim keeps free.
-    kept: u64,
+    reserved: u64,
 }
 
 impl Link {
@@ -59,7 +58,7 @@ impl Link {
     fn all(network: &Network) -> Vec<Link> {
         let rates = network.lines().iter().zip(network.capacity());
         rates
-            .map(|(line, rate)| Link { line: line.0, capacity: rate.0, load: 0, kept: 0 })
+            .map(|(line, rate)| Link { line: line.0, capacity: rate.0, load: 0, reserved: 0 })
             .collect()
     }
 }
@@ -74,7 +73,7 @@ pub struct Timeslice {
     links: Vec<Link>,
     claim: Option<u32>,
     /// When to look for somebody who needs a claim.
-    look: Time,
+    next_search: Time,
     /// Hosts whose report has to be answered.
     unanswered: Vec<HostId>,
     /// Ends of timeslices, in order, and whose; some are out of date.
@@ -104,7 +103,7 @@ impl Timeslice {
             nodes: vec![Node::default(); network.hosts()],
             links: Link::all(&network),
             claim: None,
-            look: Time::ZERO,
+            next_search: Time::ZERO,
             unanswered: Vec::new(),
             ends: VecDeque::new(),
             affected: Affected::new(network.hosts()),
@@ -122,9 +121,9 @@ impl Timeslice {
     fn report(&mut self, host: HostId, destinations: &[HostId], flows: &[u32], now: Time) {
         let changes = self.demand.compare(host, destinations, flows);
         changes.gone.into_iter().for_each(|id| self.remove(id));
-        for new in changes.new {
+        for (dst, flows) in changes.new {
             let ticket = self.turns.first(now);
-            self.demand.add(host, new, ticket, now);
+            self.demand.add(host, dst, flows, ticket, now);
         }
     }
     /// Forgets a pair; if it was active, its node's event is that of a slice given back.
@@ -132,20 +131,20 @@ impl Timeslice {
         let src = self.demand.pair(id).src;
         if self.nodes[src.at()].active == Some(id) {
             self.demand.touch_all(src);
-            self.lift(src.at());
+            self.remove_load(src.at());
             self.nodes[src.at()].active = None;
         }
-        self.settle(id);
+        self.release_claim(id);
         self.demand.remove(id);
     }
     /// Takes the load of a node's active pair off its path.
-    fn lift(&mut self, node: usize) {
+    fn remove_load(&mut self, node: usize) {
         if let Some(id) = self.nodes[node].active {
             let rate = self.demand.pair(id).rate;
             self.demand.path(id).for_each(|link| self.links[link].load -= rate);
         }
     }
-    fn place(&mut self, id: u32) {
+    fn add_load(&mut self, id: u32) {
         let rate = self.demand.pair(id).rate;
         self.demand.path(id).for_each(|link| self.links[link].load += rate);
     }
@@ -156,9 +155,9 @@ impl Timeslice {
         // A link that may not be used at all has no rate.
         rate > 0
             && self.demand.path(id).all(|at| {
-                let Link { capacity, load, kept, .. } = self.links[at];
-                let kept = if claimant { 0 } else { kept };
-                load + kept + rate <= capacity
+                let Link { capacity, load, reserved, .. } = self.links[at];
+                let reserved = if claimant { 0 } else { reserved };
+                load + reserved + rate <= capacity
             })
     }
 
@@ -166,8 +165,8 @@ impl Timeslice {
     fn is_stuck(&mut self, host: HostId) -> bool {
         let common = self.demand.common(host);
         let full = |&link: &u32| {
-            let Link { capacity, load, kept, .. } = self.links[link as usize];
-            load + kept + common.least > capacity
+            let Link { capacity, load, reserved, .. } = self.links[link as usize];
+            load + reserved + common.least > capacity
         };
         let claims = self.claim.is_some_and(|id| self.demand.pair(id).src == host);
         !claims && common.links().iter().any(full)
@@ -204,7 +203,7 @@ impl Timeslice {
             let src = self.demand.pair(id).src;
             self.demand.touch_all(src);
             self.finish(id, now);
-            self.lift(src.at());
+            self.remove_load(src.at());
             self.nodes[src.at()].active = None;
         }
     }
@@ -246,7 +245,7 @@ impl Timeslice {
     /// Tries to find an affected node a destination.
     fn schedule(&mut self, host: HostId, now: Time, plan: &mut Plan) {
         let old = self.nodes[host.at()].active;
-        self.lift(host.at());
+        self.remove_load(host.at());
         let stuck = self.is_stuck(host);
         debug_assert!(!stuck || !self.demand.backlog(host).iter().any(|&id| self.fits(id)));
         let backlog = if stuck { &[] } else { self.demand.backlog(host) };
@@ -255,7 +254,7 @@ impl Timeslice {
             self.affected.allow(host);
             return;
         };
-        self.place(id);
+        self.add_load(id);
         if old == Some(id) {
             return;
         }
@@ -264,7 +263,7 @@ impl Timeslice {
             self.finish(old, now);
         }
         self.permit(host, id, now, old.is_some());
-        self.tell(host, now, plan);
+        self.notify(host, now, plan);
     }
     /// A node starts to send for another pair; one that is pre-empted does so within its timeslice.
     fn permit(&mut self, host: HostId, id: u32, now: Time, preempted: bool) {
@@ -275,10 +274,10 @@ impl Timeslice {
             node.ends = now.after(self.slice);
             self.ends.push_back((node.ends, host));
         }
-        self.settle(id);
+        self.release_claim(id);
     }
-    fn tell(&mut self, host: HostId, now: Time, plan: &mut Plan) {
-        self.nodes[host.at()].told = self.decision;
+    fn notify(&mut self, host: HostId, now: Time, plan: &mut Plan) {
+        self.nodes[host.at()].notified = self.decision;
         plan.push(self.window(host, now));
     }
     /// What a node may do now.
@@ -301,15 +300,15 @@ impl Timeslice {
     fn answer(&mut self, now: Time, plan: &mut Plan) {
         let mut unanswered = std::mem::take(&mut self.unanswered);
         for host in unanswered.drain(..) {
-            self.nodes[host.at()].asks = false;
-            if self.nodes[host.at()].told != self.decision {
-                self.tell(host, now, plan);
+            self.nodes[host.at()].needs_answer = false;
+            if self.nodes[host.at()].notified != self.decision {
+                self.notify(host, now, plan);
             }
         }
         self.unanswered = unanswered;
     }
-    fn ask(&mut self, host: HostId) {
-        if !std::mem::replace(&mut self.nodes[host.at()].asks, true) {
+    fn request_answer(&mut self, host: HostId) {
+        if !std::mem::replace(&mut self.nodes[host.at()].needs_answer, true) {
             self.unanswered.push(host);
         }
     }
@@ -317,17 +316,17 @@ impl Timeslice {
     /// Lays claim for the pair that is first in turn among those that have waited for more than twice as
     /// long as taking turns on their busiest link would take. Looks for them at most once a slice.
     fn claim(&mut self, now: Time) {
-        if self.claim.is_some() || now < self.look {
+        if self.claim.is_some() || now < self.next_search {
             return;
         }
-        self.look = now.after(self.slice);
+        self.next_search = now.after(self.slice);
         let hosts = (0..self.nodes.len()).map(|at| HostId(at as u32));
         let starving =
             hosts.filter_map(|host| self.first(host)).filter(|&id| self.starves(id, now));
         self.claim = starving.min_by_key(|&id| self.demand.pair(id).ticket);
         if let Some(id) = self.claim {
             let rate = self.demand.pair(id).rate;
-            self.demand.path(id).for_each(|link| self.links[link].kept += rate);
+            self.demand.path(id).for_each(|link| self.links[link].reserved += rate);
         }
     }
     fn starves(&self, id: u32, now: Time) -> bool {
@@ -338,15 +337,15 @@ impl Timeslice {
     }
     fn patience(&self, id: u32) -> Time {
         let links = self.demand.path(id).map(|link| &self.demand.links()[link]);
-        let turns = links.map(|link| link.wanted.div_ceil(link.capacity.max(1))).max();
+        let turns = links.map(|link| link.offered.div_ceil(link.capacity.max(1))).max();
         self.slice.times(2 * turns.unwrap_or(0))
     }
     /// A pair is served or gone: it needs no claim any more.
-    fn settle(&mut self, id: u32) {
+    fn release_claim(&mut self, id: u32) {
         if self.claim == Some(id) {
             self.claim = None;
             let rate = self.demand.pair(id).rate;
-            self.demand.path(id).for_each(|link| self.links[link].kept -= rate);
+            self.demand.path(id).for_each(|link| self.links[link].reserved -= rate);
         }
     }
 }
@@ -383,7 +382,7 @@ impl Control for Timeslice {
             News::Joined(_) | News::Left(_) => self.report(host, &[], &[], now),
             News::Backlog { destinations, flows, .. } => {
                 self.report(host, destinations, flows, now);
-                self.ask(host);
+                self.request_answer(host);
             }
             News::Released { dst, .. } => {
                 self.demand.find(host, dst).into_iter().for_each(|id| self.remove(id));
@@ -423,7 +422,7 @@ impl Control for Timeslice {
                 ((pair.src, pair.dst), self.limit(id), path(&self.demand, id))
             })
             .collect();
-        self.claim.into_iter().for_each(|id| self.settle(id));
+        self.claim.into_iter().for_each(|id| self.release_claim(id));
         self.demand.rewire(network);
         self.links = Link::all(network);
         for ((src, dst), limit, path) in before {
@@ -431,9 +430,9 @@ impl Control for Timeslice {
             let same = |&id: &u32| self.demand.path(id).eq(path.iter().copied()) && self.fits(id);
             let still = found.filter(same);
             self.nodes[src.at()].active = still;
-            still.into_iter().for_each(|id| self.place(id));
+            still.into_iter().for_each(|id| self.add_load(id));
             if still.is_none_or(|id| self.limit(id) != limit) {
-                self.ask(src);
+                self.request_answer(src);
             }
         }
     }

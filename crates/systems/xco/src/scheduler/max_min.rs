@@ -14,7 +14,7 @@ pub(super) struct MaxMin {
     room: Vec<(u64, u64)>,
     /// Links by what they could give each waiting flow; that may have grown meanwhile.
     fullest: BinaryHeap<Reverse<(u64, u32)>>,
-    settled: Vec<bool>,
+    assigned: Vec<bool>,
 }
 
 impl MaxMin {
@@ -23,8 +23,8 @@ impl MaxMin {
     pub fn share(&mut self, demand: &mut Demand) {
         self.room.clear();
         self.room.extend(demand.links().iter().map(|link| (link.capacity, link.flows)));
-        self.settled.clear();
-        self.settled.resize(demand.slots(), false);
+        self.assigned.clear();
+        self.assigned.resize(demand.slots(), false);
         self.fullest.clear();
         let busy = (0..).zip(&self.room).filter(|(_, (_, flows))| *flows > 0);
         self.fullest.extend(busy.map(|(link, (room, flows))| Reverse((room / flows, link))));
@@ -33,15 +33,15 @@ impl MaxMin {
             match room.checked_div(flows) {
                 None => {}
                 Some(now) if now > least => self.fullest.push(Reverse((now, link))),
-                Some(_) => self.settle(link as usize, least, demand),
+                Some(_) => self.assign(link as usize, least, demand),
             }
         }
     }
     /// All that wait at `link` get `each` per flow.
-    fn settle(&mut self, link: usize, each: u64, demand: &mut Demand) {
+    fn assign(&mut self, link: usize, each: u64, demand: &mut Demand) {
         for at in 0..demand.links()[link].contenders.len() {
             let id = demand.links()[link].contenders[at].id;
-            if std::mem::replace(&mut self.settled[id as usize], true) {
+            if std::mem::replace(&mut self.assigned[id as usize], true) {
                 continue;
             }
             let flows = u64::from(demand.pair(id).flows);
@@ -58,7 +58,7 @@ impl MaxMin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demand::Affects;
+    use crate::scheduler::demand::Affects;
     use proptest::prelude::*;
     use slotline_net::id::HostId;
     use slotline_net::rng::mix64;
@@ -118,7 +118,7 @@ mod tests {
             let network = Network::new(12, rates, move |src, dst, out| out.extend(path(seed, src.0, dst.0)));
             let mut demand = Demand::new(network, Affects::All);
             for (&(src, dst), &flows) in &pairs {
-                demand.add(HostId(src), (HostId(dst), flows), 0, Time::ZERO);
+                demand.add(HostId(src), HostId(dst), flows, 0, Time::ZERO);
             }
             MaxMin::default().share(&mut demand);
             let paths: Vec<_> = pairs.iter().map(|(&(s, d), &w)| (path(seed, s, d), f64::from(w))).collect();

@@ -6,7 +6,7 @@ use slotline_net::time::Time;
 use slotline_net::wire::newer;
 
 /// A controller that decides about some destinations of a host.
-pub(super) struct Superior {
+pub(super) struct ControllerState {
     /// The stations: the controller, and its standby if there is one. Both are told everything.
     pub stations: Vec<HostId>,
     /// Whether it is silent, so that everything may leave.
@@ -26,9 +26,9 @@ pub(super) struct Superior {
     term: u16,
 }
 
-impl Superior {
-    pub fn new(stations: Vec<HostId>) -> Superior {
-        Superior {
+impl ControllerState {
+    pub fn new(stations: Vec<HostId>) -> ControllerState {
+        ControllerState {
             stations,
             uncontrolled: false,
             joined: false,
@@ -41,7 +41,7 @@ impl Superior {
         }
     }
     /// The host leaves: nothing is due any more. Whether the controller has to be told.
-    pub fn leaves(&mut self) -> bool {
+    pub fn leave(&mut self) -> bool {
         (self.report, self.uncontrolled, self.beat) = (false, false, Time::MAX);
         std::mem::take(&mut self.joined)
     }
@@ -53,7 +53,7 @@ impl Superior {
     }
     /// Takes note of a directive; whether it counts: it is the latest of the latest term. After a silence
     /// any is.
-    pub fn hears(&mut self, message: &Message, now: Time) -> bool {
+    pub fn accepts(&mut self, message: &Message, now: Time) -> bool {
         let latest = || self.directive.is_none_or(|last| newer(message.seq, last));
         let counts = self.uncontrolled
             || message.term > self.term
@@ -73,17 +73,17 @@ mod tests {
 
     #[test]
     fn later_terms_and_numbers_count() {
-        let mut superior = Superior::new(vec![HostId(1)]);
-        let mut hears = |term, seq, silent: bool| {
-            superior.uncontrolled |= silent;
+        let mut controller = ControllerState::new(vec![HostId(1)]);
+        let mut accepts = |term, seq, silent: bool| {
+            controller.uncontrolled |= silent;
             let message =
                 Message { host: HostId(0), seq, heard: 0, level: 0, term, body: Body::Alive };
-            superior.hears(&message, Time::ZERO)
+            controller.accepts(&message, Time::ZERO)
         };
-        assert!(hears(0, 5, false) && !hears(0, 5, false) && !hears(0, 4, false));
-        assert!(hears(1, 0, false), "the standby has taken over");
-        assert!(!hears(0, 6, false), "the old one does not know yet");
-        assert!(hears(1, 1, false));
-        assert!(hears(0, 0, true), "after a silence");
+        assert!(accepts(0, 5, false) && !accepts(0, 5, false) && !accepts(0, 4, false));
+        assert!(accepts(1, 0, false), "the standby has taken over");
+        assert!(!accepts(0, 6, false), "the old one does not know yet");
+        assert!(accepts(1, 1, false));
+        assert!(accepts(0, 0, true), "after a silence");
     }
 }

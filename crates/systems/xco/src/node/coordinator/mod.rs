@@ -8,14 +8,14 @@
 //! On demand (§7) destinations are free at first: the host reports what it sends, and holds back what
 //! the controller names.
 
+mod controller_state;
 mod flows;
 mod queues;
-mod superior;
 
-use crate::Xco;
 use crate::levels::Levels;
-use crate::spec::{Mode, XcoSpec};
+use crate::spec::{Mode, Xco, XcoSpec};
 use crate::wire::{Body, MAX_FLOWS, MAX_RATES, Message};
+use controller_state::ControllerState;
 use flows::Arrival;
 use queues::Queues;
 use slotline_net::frame::{Kind, Packet};
@@ -31,7 +31,6 @@ use slotline_net::wire::ETHERNET_OVERHEAD;
 use slotline_net::workload::Machines;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use superior::Superior;
 
 /// The agent of a host under XCo.
 pub struct Coordinator {
@@ -55,7 +54,7 @@ pub struct Coordinator {
     levels: Option<Arc<Levels>>,
     /// Which virtual machines a connection has, where there are several.
     plan: Option<Arc<Plan>>,
-    superiors: Vec<Superior>,
+    controllers: Vec<ControllerState>,
     queues: Queues,
     /// Messages to the controllers, except reports.
     messages: VecDeque<Packet>,
@@ -103,7 +102,7 @@ impl Coordinator {
             measure: spec.on_demand.as_ref().map(|demand| demand.interval),
             levels: None,
             plan: None,
-            superiors: controllers.into_iter().map(Superior::new).collect(),
+            controllers: controllers.into_iter().map(ControllerState::new).collect(),
             queues: Queues::new(Time::ps(spec.slice.as_ps() / 2)),
             messages: VecDeque::new(),
             exempt: VecDeque::new(),
@@ -136,10 +135,10 @@ impl Coordinator {
     }
     /// Whether a controller has been silent for too long, so that packets leave uncontrolled.
     pub fn uncontrolled(&self) -> bool {
-        self.superiors.iter().any(|superior| superior.uncontrolled)
+        self.controllers.iter().any(|controller| controller.uncontrolled)
     }
-    fn superior(&mut self, level: u8) -> &mut Superior {
-        &mut self.superiors[usize::from(level)]
+    fn controller(&mut self, level: u8) -> &mut ControllerState {
+        &mut self.controllers[usize::from(level)]
     }
     fn level(&self, dst: HostId) -> u8 {
         self.levels.as_ref().map_or(0, |levels| levels.of(self.host, dst))
@@ -152,10 +151,10 @@ impl Coordinator {
     }
 
     /// Queues a message for the controller of a level, and for its standby.
-    fn tell(&mut self, level: u8, body: Body, cx: &mut Cx<'_>) {
-        let (seq, heard, term) = self.superior(level).number();
+    fn send(&mut self, level: u8, body: Body, cx: &mut Cx<'_>) {
+        let (seq, heard, term) = self.controller(level).number();
         let bytes = Message { host: self.host, seq, heard, level, term, body }.emit();
-        for station in self.superiors[usize::from(level)].stations.clone() {
+        for station in self.controllers[usize::from(level)].stations.clone() {
             self.created += 1;
             let packet =
                 cx.attach((self.host, station), bytes.clone(), ETHERNET_OVERHEAD, CONTROL_CLASS);
@@ -164,29 +163,29 @@ impl Coordinator {
     }
     /// Makes sure that a controller knows of this host: it joins with its first message (§3.5).
     fn register(&mut self, level: u8, cx: &mut Cx<'_>) {
-        if !std::mem::replace(&mut self.superior(level).joined, true) {
-            self.tell(level, Body::Hello, cx);
+        if !std::mem::replace(&mut self.controller(level).joined, true) {
+            self.send(level, Body::Hello, cx);
         }
     }
     /// Writes a report that is due.
     fn write_report(&mut self, cx: &mut Cx<'_>) {
-        let due = self.superiors.iter().position(|superior| superior.report);
+        let due = self.controllers.iter().position(|controller| controller.report);
         let Some(level) = due.map(|level| level as u8) else { return };
-        self.superior(level).report = false;
+        self.controller(level).report = false;
         self.register(level, cx);
         let backlog = self.queues.backlog(level, MAX_FLOWS);
-        self.tell(level, Body::Backlog(backlog), cx);
+        self.send(level, Body::Backlog(backlog), cx);
     }
     /// Has reports sent from time to time, while there is something to report.
-    fn begin(&mut self, level: u8, cx: &mut Cx<'_>) {
-        if self.superior(level).beat == Time::MAX {
-            self.superior(level).heard = cx.now;
+    fn start_reports(&mut self, level: u8, cx: &mut Cx<'_>) {
+        if self.controller(level).beat == Time::MAX {
+            self.controller(level).heard = cx.now;
             self.set_beat(level, cx);
         }
     }
     fn set_beat(&mut self, level: u8, cx: &mut Cx<'_>) {
         let beat = self.next_beat(cx.now);
-        self.superior(level).beat = beat;
+        self.controller(level).beat = beat;
         cx.wake(beat, AGENT_TOKENS);
     }
     /// The first time of its own after `now`.
@@ -195,19 +194,19 @@ impl Coordinator {
         now.after(Time::ps(self.report_interval.as_ps() - into % self.report_interval.as_ps()))
     }
     fn beat(&mut self, level: u8, cx: &mut Cx<'_>) {
-        if cx.now < self.superior(level).beat {
+        if cx.now < self.controller(level).beat {
             return;
         }
         if self.queues.idle(level) {
-            self.superior(level).beat = Time::MAX;
+            self.controller(level).beat = Time::MAX;
             return;
         }
-        if cx.now.since(self.superior(level).heard) >= self.timeout {
-            let silent = std::mem::replace(&mut self.superior(level).uncontrolled, true);
+        if cx.now.since(self.controller(level).heard) >= self.timeout {
+            let silent = std::mem::replace(&mut self.controller(level).uncontrolled, true);
             self.counters.silences += u64::from(!silent);
             self.revoke_others(level, None, cx);
         }
-        self.superior(level).report = true;
+        self.controller(level).report = true;
         self.set_beat(level, cx);
     }
 
@@ -219,7 +218,7 @@ impl Coordinator {
             Kind::Control | Kind::Pause => true,
             Kind::Data | Kind::Datagram => {
                 let (slice, allowance) = (self.slice, self.small_flow);
-                self.queues.small(packet, now, slice, allowance)
+                self.queues.is_small(packet, now, slice, allowance)
             }
         }
     }
@@ -227,7 +226,7 @@ impl Coordinator {
     fn hold(&mut self, packet: Packet, cx: &mut Cx<'_>) {
         let machines = self.machines(&packet);
         match self.queues.push(packet, machines, self.setup == Time::ZERO) {
-            Arrival::First => self.wait(packet.dst, cx),
+            Arrival::First => self.flow_waits(packet.dst, cx),
             Arrival::Further => {}
             Arrival::Unknown => {
                 let at = cx.now.after(self.setup);
@@ -237,12 +236,12 @@ impl Coordinator {
         }
     }
     /// A V2V flow for `dst` waits from now on.
-    fn wait(&mut self, dst: HostId, cx: &mut Cx<'_>) {
+    fn flow_waits(&mut self, dst: HostId, cx: &mut Cx<'_>) {
         let level = self.queues.level(dst);
         if !self.away && !self.queues.is_permitted(dst) {
-            let superior = self.superior(level);
-            superior.report |= !superior.uncontrolled;
-            self.begin(level, cx);
+            let controller = self.controller(level);
+            controller.report |= !controller.uncontrolled;
+            self.start_reports(level, cx);
         }
     }
     /// V2V flows whose queues are set up now.
@@ -252,27 +251,27 @@ impl Coordinator {
         {
             self.counters.flows += 1;
             if self.queues.set_up(dst, machines) {
-                self.wait(dst, cx);
+                self.flow_waits(dst, cx);
             }
         }
     }
     /// A packet that waits for the port alone.
-    fn pass(&mut self, packet: Packet) {
+    fn send_freely(&mut self, packet: Packet) {
         self.queues.count(&packet);
         self.exempt.push_back(packet);
     }
     /// Takes the next permitted packet.
     fn release(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         if self.uncontrolled() {
-            let superiors = &self.superiors;
-            let open = |level: u8| superiors[usize::from(level)].uncontrolled;
+            let controllers = &self.controllers;
+            let open = |level: u8| controllers[usize::from(level)].uncontrolled;
             let packet = self.queues.pop_any(open);
-            if packet.is_some() || self.superiors.len() == 1 {
+            if packet.is_some() || self.controllers.len() == 1 {
                 return packet;
             }
         }
         let Some(dst) = self.queues.next(cx.now) else {
-            if let Some(at) = self.queues.wait(cx.now) {
+            if let Some(at) = self.queues.next_due(cx.now) {
                 cx.wake(at, AGENT_TOKENS);
             }
             return None;
@@ -289,29 +288,28 @@ impl Coordinator {
     /// Work conservation (§3.1): gives back what has been unused for the hysteresis delay.
     fn give_back(&mut self, cx: &mut Cx<'_>) {
         loop {
-            let superiors = &self.superiors;
-            let next = |level: u8| superiors[usize::from(level)].next;
+            let controllers = &self.controllers;
+            let next = |level: u8| controllers[usize::from(level)].next;
             let Some(dst) = self.queues.revoke_unused(cx.now, self.hysteresis, next) else {
                 return;
             };
             cx.note(Note::Withdrawn { host: self.host, dst });
-            self.tell(self.queues.level(dst), Body::Release(dst), cx);
+            self.send(self.queues.level(dst), Body::Release(dst), cx);
         }
     }
     /// Permissions that have ended: a controller learns of those that were of no use.
-    fn end(&mut self, now: Time) {
+    fn end_permissions(&mut self, now: Time) {
         loop {
-            let superiors = &self.superiors;
-            let next = |level: u8| superiors[usize::from(level)].next;
+            let controllers = &self.controllers;
+            let next = |level: u8| controllers[usize::from(level)].next;
             let Some((level, unused)) = self.queues.revoke_ended(now, next) else { return };
-            self.superior(level).report |= unused;
+            self.controller(level).report |= unused;
         }
     }
 
     /// A permission that has crossed its own return is void: the controller counts on nothing being
     /// sent, and may have permitted others instead.
-    fn open(&mut self, to: (HostId, Option<Rate>), until: Time, heard: u32, cx: &mut Cx<'_>) {
-        let (dst, rate) = to;
+    fn open(&mut self, dst: HostId, rate: Option<Rate>, until: Time, heard: u32, cx: &mut Cx<'_>) {
         if self.queues.returned_since(dst, heard) || self.queues.is_free(dst) {
             return;
         }
@@ -329,39 +327,42 @@ impl Coordinator {
         let others: Vec<HostId> =
             self.queues.permitted(level).filter(|other| Some(*other) != dst).collect();
         self.queues.revoke_these(&others);
-        if self.superiors.len() == 1 {
+        if self.controllers.len() == 1 {
             return cx.note(Note::AllWithdrawn { host: self.host, except: dst });
         }
         for dst in others {
             cx.note(Note::Withdrawn { host: self.host, dst });
         }
     }
-    fn obey(&mut self, level: u8, body: Body, heard: u32, cx: &mut Cx<'_>) {
+    fn apply(&mut self, level: u8, body: Body, heard: u32, cx: &mut Cx<'_>) {
         match body {
             Body::Window { dst, duration, rate } => {
                 self.revoke_others(level, dst, cx);
                 if let Some(dst) = dst {
-                    self.open((dst, rate), cx.now.after(duration), heard, cx);
+                    self.open(dst, rate, cx.now.after(duration), heard, cx);
                 }
             }
             Body::Rates(rates) => {
                 rates
                     .into_iter()
-                    .for_each(|(dst, rate)| self.open((dst, Some(rate)), Time::MAX, heard, cx));
+                    .for_each(|(dst, rate)| self.open(dst, Some(rate), Time::MAX, heard, cx));
             }
             Body::Controlled(destinations) if self.measure.is_some() => {
-                self.queues.control(&destinations).into_iter().for_each(|packet| self.pass(packet));
+                self.queues
+                    .control(&destinations)
+                    .into_iter()
+                    .for_each(|packet| self.send_freely(packet));
                 self.controlled = destinations;
             }
             _ => {}
         }
     }
     fn kick(&self, cx: &mut Cx<'_>) {
-        let report = self.superiors.iter().any(|superior| superior.report);
+        let report = self.controllers.iter().any(|controller| controller.report);
         let waiting = report || !self.messages.is_empty() || !self.exempt.is_empty();
         let open =
-            |level: usize| self.superiors[level].uncontrolled && !self.queues.idle(level as u8);
-        let open = (0..self.superiors.len()).any(open);
+            |level: usize| self.controllers[level].uncontrolled && !self.queues.idle(level as u8);
+        let open = (0..self.controllers.len()).any(open);
         if waiting || open || self.queues.next(cx.now).is_some() {
             cx.kick(PortId(0));
         }
@@ -385,7 +386,7 @@ impl Coordinator {
         loads.sort_by_key(|&(_, bytes)| std::cmp::Reverse(bytes));
         loads.truncate(MAX_RATES);
         self.register(0, cx);
-        self.tell(0, Body::Load { span, loads }, cx);
+        self.send(0, Body::Load { span, loads }, cx);
         self.measure(cx);
     }
 }
@@ -408,7 +409,7 @@ impl Agent for Coordinator {
             self.queues.introduce(packet.dst, self.level(packet.dst), free);
         }
         if self.queues.is_free(packet.dst) || self.is_exempt(&packet, cx.now) {
-            self.pass(packet);
+            self.send_freely(packet);
         } else {
             self.hold(packet, cx);
         }
@@ -436,18 +437,18 @@ impl Agent for Coordinator {
             return;
         };
         let own = message.host == self.host && !self.away;
-        let superior = self.superiors.get_mut(usize::from(message.level)).filter(|_| own);
-        if !superior.is_some_and(|superior| superior.hears(&message, cx.now)) {
+        let controller = self.controllers.get_mut(usize::from(message.level)).filter(|_| own);
+        if !controller.is_some_and(|controller| controller.accepts(&message, cx.now)) {
             return;
         }
-        self.obey(message.level, message.body, message.heard, cx);
+        self.apply(message.level, message.body, message.heard, cx);
         self.kick(cx);
     }
     fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
         self.set_up(cx);
-        self.end(cx.now);
+        self.end_permissions(cx.now);
         self.give_back(cx);
-        (0..self.superiors.len() as u8).for_each(|level| self.beat(level, cx));
+        (0..self.controllers.len() as u8).for_each(|level| self.beat(level, cx));
         self.report_load(cx);
         self.kick(cx);
     }
@@ -455,10 +456,10 @@ impl Agent for Coordinator {
     fn leave(&mut self, cx: &mut Cx<'_>) {
         self.away = true;
         self.load_due = Time::MAX;
-        for level in 0..self.superiors.len() as u8 {
+        for level in 0..self.controllers.len() as u8 {
             self.revoke_others(level, None, cx);
-            if self.superior(level).leaves() {
-                self.tell(level, Body::Leave, cx);
+            if self.controller(level).leave() {
+                self.send(level, Body::Leave, cx);
             }
         }
         self.kick(cx);
@@ -466,11 +467,11 @@ impl Agent for Coordinator {
     /// Dynamic join (§3.5): the host registers, and reports what waits.
     fn join(&mut self, cx: &mut Cx<'_>) {
         self.away = false;
-        for level in 0..self.superiors.len() as u8 {
+        for level in 0..self.controllers.len() as u8 {
             self.register(level, cx);
             if !self.queues.idle(level) {
-                self.superior(level).report = true;
-                self.begin(level, cx);
+                self.controller(level).report = true;
+                self.start_reports(level, cx);
             }
         }
         self.measure(cx);
