@@ -1,8 +1,15 @@
-//! Fastpass (Perry, Ousterhout, Balakrishnan, Shah, Fugal, 2014): an arbiter decides which packet leaves
-//! in which timeslot (§3), and over which path (§4).
+//! Fastpass (Perry, Ousterhout, Balakrishnan, Shah, Fugal, SIGCOMM 2014): an arbiter decides in which
+//! timeslot each packet leaves (§3) and which path it takes (§4).
 //!
-//! Here is what knows neither clock nor wire nor node: demands go in, timeslots and paths come out, the
-//! same ones on every machine. [`crate::node`] has the nodes.
+//! Data flows through the modules as follows. Endpoints in the hosts ([`node`]) send their demand to the
+//! arbiter over the protocol FCP ([`fcp`], bytes in [`wire`]). The arbiter gives the demand to a
+//! [`schedule`]: [`allocation`] assigns timeslots, 64 at a time, and [`paths`] selects a path for each
+//! timeslot. The arbiter sends the grants back over FCP. [`faults`] finds links and switches that lose
+//! packets, and [`watchdog`] decides which of two arbiters is active (§5).
+//!
+//! [`spec`] has the options, [`timing`] converts timeslots to time and bytes, and the module `system` puts
+//! all parts into a network. No module reads a clock: time is an argument, and the same input gives the same
+//! output on every machine.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

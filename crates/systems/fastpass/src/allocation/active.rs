@@ -1,18 +1,20 @@
-//! Which pairs of endpoints have demand, in memory that grows with their number alone.
+//! The pairs of endpoints that have demand. The memory grows with their number alone.
 
 use super::entry::Entry;
 
-/// Up to so many endpoints there are two bits for each pair: 4 MiB at most, and only what was touched.
+/// Up to this number of endpoints there are two bits for each pair: 4 MiB at most, and only the touched
+/// pages.
 const DENSE: usize = 4_096;
 
-/// The pairs that are active, and what they asked for since. It is looked at when a pair asks and when it
-/// is done, never for a single slot.
+/// The active pairs, and what they requested since they became active. This is read when a pair requests
+/// slots and when it is done, never for a single slot.
 #[derive(Clone, Debug)]
 pub(super) struct ActivePairs {
-    /// With few endpoints, for 64 destinations of a source each: which are active, and which asked for
-    /// more since; the table has how much. Empty with many: then all active pairs are in the table.
+    /// With few endpoints, two words for 64 destinations of a source each: which pairs are active, and which
+    /// have requested more since. The table has the amounts. With many endpoints this is empty, and all
+    /// active pairs are in the table.
     dense: Vec<[u64; 2]>,
-    /// Words per source.
+    /// The number of words per source.
     words: usize,
     table: PairTable,
     active: usize,
@@ -24,8 +26,8 @@ impl ActivePairs {
         let dense = vec![[0; 2]; words * endpoints];
         ActivePairs { dense, words, table: PairTable::new(), active: 0 }
     }
-    /// Adds demand to an active pair, or makes the pair active. Returns whether it is new; `None`, and
-    /// nothing changed, where the pair waits for more slots than can be counted.
+    /// Adds demand to an active pair, or makes the pair active. Returns whether it is new. Returns `None`,
+    /// with nothing changed, where the pair would wait for more slots than can be counted.
     #[inline]
     pub(super) fn request(&mut self, pair: u32, slots: u32) -> Option<bool> {
         let (at, bit) = self.place(pair);
@@ -47,7 +49,7 @@ impl ActivePairs {
             None => self.table.get(pair).is_some(),
         }
     }
-    /// Makes pairs active that are not: these are moved to `to`, in order, the others stay.
+    /// Activates pairs. Those that were not active are moved to `to`, in order; the others stay.
     pub(super) fn activate_all(&mut self, entries: &mut Vec<Entry>, to: &mut Vec<Entry>) {
         let old = to.len();
         to.resize(old + entries.len(), Entry::default());
@@ -61,7 +63,7 @@ impl ActivePairs {
         to.truncate(old + new);
         entries.truncate(entries.len() - new);
     }
-    /// A pair becomes active. Returns whether it was not.
+    /// Activates a pair. Returns whether it was not active before.
     #[inline(always)]
     pub(super) fn activate(&mut self, pair: u32) -> bool {
         let (at, bit) = self.place(pair);
@@ -86,7 +88,8 @@ impl ActivePairs {
         }
         Some(new)
     }
-    /// These pairs are done. Those that asked for more since are left active, and go to `since`.
+    /// Deactivates pairs that are done. Those that have requested more meanwhile stay active and go to
+    /// `resumed`.
     #[inline(always)]
     pub(super) fn finish(&mut self, pairs: impl Iterator<Item = u32>, since: &mut Vec<u32>) {
         let mut finished = 0;
@@ -106,7 +109,7 @@ impl ActivePairs {
         });
         self.active -= finished;
     }
-    /// The slots that an active pair asked for since: it stays active if there are any.
+    /// Ends a pair. Returns the slots that it requested meanwhile; it stays active if there are any.
     #[inline]
     pub(super) fn finish_pair(&mut self, pair: u32) -> u32 {
         let (at, bit) = self.place(pair);
@@ -129,7 +132,7 @@ impl ActivePairs {
         }
         more
     }
-    /// Takes the slots that an active pair asked for since; none of them if there are more than `most`.
+    /// Takes the slots that an active pair requested meanwhile. Takes none if there are more than `most`.
     pub(super) fn take_requested(&mut self, pair: u32, most: u32) -> u32 {
         let more = self.requested_since(pair);
         if more == 0 || more > most {
@@ -144,11 +147,11 @@ impl ActivePairs {
         }
         more
     }
-    /// Pairs that are active.
+    /// The number of active pairs.
     pub(super) fn len(&self) -> usize {
         self.active
     }
-    /// What [`ActivePairs::finish_pair`] would return.
+    /// The number that [`ActivePairs::finish_pair`] would return.
     pub(super) fn requested_since(&self, pair: u32) -> u32 {
         self.table.get(pair).unwrap_or(0)
     }
@@ -162,18 +165,18 @@ impl ActivePairs {
     }
 }
 
-/// The word of a pair, beyond the end where there are none, and its bit.
+/// The index of a pair's word and its bit. The index is beyond the end where there are no words.
 #[inline(always)]
 fn place(words: usize, pair: u32) -> (usize, u64) {
     let (src, dst) = ((pair >> 16) as usize, (pair & 0xffff) as usize);
     (src * words + dst / 64, 1 << (dst % 64))
 }
 
-/// No pair: an endpoint never asks for itself.
+/// This is no pair: an endpoint never sends to itself.
 const FREE: u64 = u64::MAX;
 
-/// Numbers by pair: open addressing with linear probing, at most a quarter full. An entry is the pair
-/// (upper half) and its number.
+/// A table of numbers by pair, with open addressing and linear probing, at most a quarter full. An entry is
+/// the pair (upper half) and its number.
 #[derive(Clone, Debug)]
 pub(super) struct PairTable {
     entries: Vec<u64>,
@@ -188,7 +191,7 @@ impl PairTable {
     pub(super) fn get(&self, pair: u32) -> Option<u32> {
         Some(self.entries[self.find(pair)]).filter(|&e| e != FREE).map(|entry| entry as u32)
     }
-    /// Enters a pair with 0, unless it is there. Returns whether it was not.
+    /// Adds a pair with 0 unless it is there. Returns whether it was not.
     fn insert(&mut self, pair: u32) -> bool {
         let new = self.get(pair).is_none();
         if new {
@@ -216,7 +219,7 @@ impl PairTable {
     fn next(&self, at: usize) -> usize {
         (at + 1) & (self.entries.len() - 1)
     }
-    /// Where the pair is, or would be.
+    /// The index where the pair is or would be.
     fn find(&self, pair: u32) -> usize {
         let mut at = self.home(pair);
         while self.entries[at] != FREE && (self.entries[at] >> 32) as u32 != pair {
@@ -224,7 +227,7 @@ impl PairTable {
         }
         at
     }
-    /// Frees an entry and moves those behind it up, so that no search ends too early (Knuth, volume 3,
+    /// Frees an entry and moves later entries up, so that no search ends too early (Knuth, volume 3,
     /// algorithm 6.4 R).
     fn remove(&mut self, mut hole: usize) {
         let mask = self.entries.len() - 1;

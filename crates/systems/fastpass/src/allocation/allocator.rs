@@ -8,11 +8,12 @@ use super::tenants::{Tenant, Tenants};
 use super::visits::{FirstVisits, Served};
 use super::{BATCH, Demand, DemandError, Grant, MOST_ENDPOINTS, Policy};
 
-/// Once a demand is larger, all demand joins what its pair waits for at once, so that too much is refused.
+/// A demand above this size makes all demand join its pair at once, so that a sum that cannot be counted is
+/// refused.
 const LARGE: u32 = 1 << 16;
-/// So many pairs per endpoint are a crowd.
+/// From this number of pairs per endpoint on, visits do not look at shares.
 const MANY_PAIRS: usize = 16;
-/// So many cannot have two slots of a batch each.
+/// From this number of pairs per endpoint on, not every pair can have two slots of a batch.
 const VERY_MANY_PAIRS: usize = BATCH as usize / 2;
 
 /// The timeslot allocator. It takes no memory for pairs without demand.
@@ -22,26 +23,26 @@ pub struct Allocator {
     pub(super) policy: Policy,
     pub(super) ends: Ends,
     pub(super) active: ActivePairs,
-    /// Active pairs, waiting for the next batch, in order, by class.
+    /// The active pairs that wait for the next batch, in order, by class.
     pub(super) waiting: Vec<Vec<Entry>>,
-    /// What was asked for since the last batch, in order.
+    /// The requests since the last batch, in order.
     pub(super) requests: Vec<Entry>,
-    /// Some demand was large, and not all has been granted since.
+    /// Whether a large demand was added that has not been granted completely since.
     pub(super) is_large: bool,
     tenants: Option<Tenants>,
-    /// Pairs that became active.
+    /// Working memory: the pairs that became active.
     entered: Vec<Entry>,
-    /// Pairs that are done and asked for more since.
+    /// Working memory: pairs that are done but have requested more meanwhile.
     pub(super) resumed: Vec<u32>,
-    /// What visits left in this batch.
+    /// The results of the visits in this batch.
     pub(super) served: Served,
 }
 
 impl Allocator {
-    /// An allocator for so many endpoints.
+    /// Makes an allocator for a number of endpoints.
     ///
     /// # Errors
-    /// A number of endpoints or a quantum out of range.
+    /// The number of endpoints or the quantum is out of range.
     pub fn new(endpoints: usize, policy: Policy) -> Result<Allocator, DemandError> {
         if !(2..=MOST_ENDPOINTS).contains(&endpoints) {
             return Err(DemandError::Endpoints(endpoints));
@@ -65,22 +66,23 @@ impl Allocator {
             served: Served::default(),
         })
     }
-    /// An allocator whose sources belong to tenants: `of_endpoint[i]` is the number of endpoint `i`'s.
-    /// Classes are served strictly one after another, 0 first; within a class, a visit takes as many
-    /// slots as the tenant's weight, so that pairs that compete share in proportion.
+    /// Makes an allocator whose sources belong to tenants: `of_endpoint[i]` is the number of the tenant of
+    /// endpoint `i`. Classes are served strictly one after another, class 0 first. Within a class, a visit
+    /// takes as many slots as the tenant's weight, so that competing pairs share in proportion to their
+    /// weights.
     ///
     /// # Errors
-    /// A number of endpoints or a weight out of range; a tenant that does not exist.
+    /// The number of endpoints or a weight is out of range, or a tenant does not exist.
     pub fn with_tenants(tenants: &[Tenant], of_endpoint: &[u16]) -> Result<Allocator, DemandError> {
         let plain = Allocator::new(of_endpoint.len(), Policy::MaxMin { quantum: 1 })?;
         let tenants = Tenants::new(tenants, of_endpoint)?;
         let waiting = vec![Vec::new(); tenants.classes()];
         Ok(Allocator { waiting, tenants: Some(tenants), ..plain })
     }
-    /// `src` wants to send to `dst` in so many slots more.
+    /// Adds `slots` slots to the demand from `src` to `dst`.
     ///
     /// # Errors
-    /// Endpoints that do not exist or are the same; more slots than can be counted.
+    /// The endpoints do not exist or are the same, or the sum cannot be counted.
     #[inline]
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
         self.check(src, dst)?;
@@ -95,7 +97,7 @@ impl Allocator {
         self.ends.join(entry);
         Ok(())
     }
-    /// Whether there are such endpoints.
+    /// Checks that both endpoints exist and differ.
     #[inline]
     fn check(&self, src: u16, dst: u16) -> Result<(), DemandError> {
         let (endpoint, endpoints) = (src.max(dst), self.endpoints);
@@ -107,7 +109,7 @@ impl Allocator {
         }
         Ok(())
     }
-    /// Demand joins that of its pair, if that is active, which becomes so otherwise.
+    /// Adds a demand to its pair, which becomes active if it is not.
     #[cold]
     fn add_large(&mut self, entry: Entry) -> Result<(), DemandError> {
         self.is_large = true;
@@ -120,8 +122,8 @@ impl Allocator {
         }
         Ok(())
     }
-    /// All pairs that asked since the last batch become active; demand of those that are joins theirs.
-    /// Tells of the latter.
+    /// Makes all pairs active that requested slots since the last batch. Requests of active pairs join their
+    /// demand, and `joined` is called for each of these.
     pub(super) fn admit(&mut self, mut joined: impl FnMut(u32)) {
         let Allocator { requests, active, ends, tenants, waiting, entered, .. } = self;
         match tenants {
@@ -137,12 +139,12 @@ impl Allocator {
             !join(entry, active, ends)
         });
     }
-    /// Pairs that wait for slots. What was asked for since the last batch counts as a pair each time.
+    /// The number of pairs that wait for slots. Every request since the last batch counts as a pair.
     pub fn active_pairs(&self) -> usize {
         self.active.len() + self.requests.len()
     }
-    /// What pairs wait for: source, destination, slots. A pair that asked since the last batch may come
-    /// several times.
+    /// What pairs wait for: source, destination, slots. A pair that requested slots since the last batch may
+    /// occur several times.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
         let waiting = self.waiting.iter().flatten().map(|entry| {
             let since = self.active.requested_since(entry.key());
@@ -166,7 +168,7 @@ impl Allocator {
         self.count_pairs(!crowded);
         let mut requests = std::mem::take(&mut self.requests);
         for class in 0..self.waiting.len() {
-            // Taken out for the time of its service.
+            // The list is taken out while it is served.
             let mut waiting = std::mem::take(&mut self.waiting[class]);
             self.serve(&mut waiting, &mut requests);
             self.waiting[class] = waiting;
@@ -174,7 +176,7 @@ impl Allocator {
         self.requests = requests;
         self.served.granted()
     }
-    /// Each end's pairs are counted where visits look at shares, but not in a crowd, where they do not.
+    /// Counts the pairs at each end where visits look at shares. With many pairs they do not.
     fn count_pairs(&mut self, shares: bool) {
         let Allocator { endpoints, policy, ends, waiting, requests, .. } = self;
         if !shares {
@@ -184,11 +186,11 @@ impl Allocator {
             ends.count(*endpoints, pairs.copied());
         }
     }
-    /// All slots of the batch are free.
+    /// Marks all slots of the batch as free.
     pub(super) fn free_all_slots(&mut self) {
         self.ends.reset(self.endpoints);
     }
-    /// Serves pairs that wait, then those that asked, with what is free.
+    /// Serves waiting pairs, then requests, with the slots that are free.
     pub(super) fn serve(&mut self, waiting: &mut Vec<Entry>, requests: &mut Vec<Entry>) {
         if self.policy == Policy::ShortestFirst {
             waiting.sort_unstable_by_key(|entry| entry.size());
@@ -201,7 +203,8 @@ impl Allocator {
             waiting.sort_by_key(|&entry| !tenants.was_cut_short(entry));
         }
     }
-    /// Serves the waiting pairs behind place `from`. Returns where those are that became active again.
+    /// Serves the waiting pairs from index `from` on. Returns the index of the pairs that became active
+    /// again.
     fn serve_from(
         &mut self,
         from: usize,
@@ -213,8 +216,8 @@ impl Allocator {
         self.rounds();
         self.finish_visits(waiting)
     }
-    /// The first visit to the waiting pairs behind place `from` and to those that asked, where so many
-    /// compete for slots.
+    /// Visits the waiting pairs from index `from` on and the requests for the first time. `competing` is the
+    /// number of pairs that compete for slots.
     pub(super) fn visit_first(
         &mut self,
         waiting: &mut Vec<Entry>,
@@ -228,7 +231,8 @@ impl Allocator {
         if let Some(tenants) = tenants {
             return first.visits(|free, entry, _| tenants.take(free, entry));
         }
-        // Where most endpoints have many pairs, an equal share is a slot or two: not worth a search.
+        // Where most endpoints have many pairs, an equal share is one or two slots, which is not worth the
+        // search.
         let crowded = competing / *endpoints >= MANY_PAIRS || !counts;
         match self.policy {
             Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH } => {
@@ -249,14 +253,14 @@ impl Allocator {
             }
         }
     }
-    /// Visits pairs that want more until nobody can get more.
+    /// Visits pairs that want more slots until no pair can get more.
     pub(super) fn rounds(&mut self) {
         let Allocator { ends, tenants, served, .. } = self;
         if let Some(tenants) = tenants {
             return served.rounds(ends, |free, entry| tenants.take(free, entry));
         }
         match self.policy {
-            // All that there is has been taken.
+            // The first visit has taken all that is free.
             Policy::ShortestFirst | Policy::MaxMin { quantum: BATCH } => {}
             Policy::MaxMin { quantum: 1 } => served.rounds(ends, |free, _| lowest_one(free)),
             Policy::MaxMin { quantum: 4 } => {
@@ -267,9 +271,9 @@ impl Allocator {
             }
         }
     }
-    /// Grants what visits gave; who waits on does so behind `waiting`, in the order of service. Pairs
-    /// that are done stop being active, or wait on, in this batch, for what they asked for since. Returns
-    /// where these are.
+    /// Grants what the visits took. Pairs that still wait are appended to `waiting`, in the order of service.
+    /// Pairs that are done stop being active, or wait again, in this batch, for what they requested
+    /// meanwhile. Returns the index of the latter.
     pub(super) fn finish_visits(&mut self, waiting: &mut Vec<Entry>) -> usize {
         let Allocator { ends, active, served, resumed, .. } = self;
         served.finish_visits(waiting);
@@ -277,7 +281,7 @@ impl Allocator {
         leave(served.late(), active, ends, resumed);
         resume(active, ends, waiting, resumed)
     }
-    /// Takes all that waits out, in the order of service, and appends it to `out`: for another allocator.
+    /// Removes all waiting demand, in the order of service, and appends it to `out`, for another allocator.
     pub fn take_waiting(&mut self, out: &mut Vec<Demand>) {
         self.admit(|_| ());
         for entry in self.waiting.iter_mut().flat_map(|class| class.drain(..)) {
@@ -292,11 +296,11 @@ impl Allocator {
         }
         self.tenants.iter_mut().for_each(Tenants::forget);
     }
-    /// Puts demand that waited elsewhere before all that waits here, in its order. Demand of a pair that
-    /// waits here joins it.
+    /// Puts demand that waited elsewhere before all demand that waits here, in its order. Demand of a pair
+    /// that waits here joins it.
     ///
     /// # Errors
-    /// As [`Allocator::add_demand`]; what comes before the refused one is taken.
+    /// The errors of [`Allocator::add_demand`]. Demand before the refused one is added.
     pub fn put_first(&mut self, demands: &[Demand]) -> Result<(), DemandError> {
         self.admit(|_| ());
         let before: Vec<usize> = self.waiting.iter().map(Vec::len).collect();
@@ -307,7 +311,7 @@ impl Allocator {
     }
 }
 
-/// Pairs that are done stop being active. Those that asked for more since go to `since`.
+/// Deactivates pairs that are done. Pairs that have requested more meanwhile go to `resumed`.
 #[inline(always)]
 pub(super) fn leave(
     done: impl Iterator<Item = u32>,
@@ -318,7 +322,7 @@ pub(super) fn leave(
     active.finish(done.inspect(|&key| ends.leave(Entry::new(key, 0))), resumed);
 }
 
-/// Pairs wait on for what they asked for since. Returns where these are.
+/// Lets pairs wait again for what they requested meanwhile. Returns the index of the first of them.
 pub(super) fn resume(
     active: &mut ActivePairs,
     ends: &mut Ends,

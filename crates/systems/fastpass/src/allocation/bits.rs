@@ -1,11 +1,11 @@
-//! Picking free slots out of a word, several at once and without a branch.
+//! Functions that pick several free slots out of a word at once, without a branch.
 
 /// Ones in the lowest bit of each byte.
 #[cfg(not(target_feature = "bmi2"))]
 const EACH: u64 = 0x0101_0101_0101_0101;
 
-/// The lowest so many ones of a byte: `LOWEST[count][byte]`. No byte has more than 8; with 16 rows no
-/// access needs a check.
+/// The lowest `count` set bits of a byte: `LOWEST[count][byte]`. No byte has more than 8; with 16 rows no
+/// index needs a check.
 #[cfg(not(target_feature = "bmi2"))]
 static LOWEST: [[u8; 256]; 16] = lowest_of_bytes();
 
@@ -26,13 +26,13 @@ const fn lowest_of_bytes() -> [[u8; 256]; 16] {
     table
 }
 
-/// The lowest free slot, and how many that is.
+/// The lowest free slot, and the number of slots.
 #[inline]
 pub(super) const fn lowest_one(free: u64) -> (u64, u32) {
     (free & free.wrapping_neg(), (free != 0) as u32)
 }
 
-/// The lowest free slot, or the lowest two, and how many these are.
+/// The lowest free slot or the lowest two, and their number.
 #[inline]
 pub(super) const fn lowest_two(free: u64, two: bool) -> (u64, u32) {
     let without = free & free.wrapping_sub(1);
@@ -40,8 +40,8 @@ pub(super) const fn lowest_two(free: u64, two: bool) -> (u64, u32) {
     (free ^ without | second, (free != 0) as u32 + (second != 0) as u32)
 }
 
-/// The lowest free slots, at most `most`, and how many these are: one instruction where the processor has
-/// it. `most` is below 256.
+/// The lowest free slots, at most `most` (below 256), and their number. This takes one instruction where the
+/// processor has it.
 #[cfg(target_feature = "bmi2")]
 #[inline(always)]
 pub(super) fn lowest(free: u64, most: u32) -> (u64, u32) {
@@ -51,14 +51,14 @@ pub(super) fn lowest(free: u64, most: u32) -> (u64, u32) {
     (slots, slots.count_ones())
 }
 
-/// The lowest four free slots, at most `most`, and how many these are.
+/// The lowest four free slots, at most `most`, and their number.
 #[cfg(target_feature = "bmi2")]
 #[inline(always)]
 pub(super) fn lowest_four(free: u64, most: u32) -> (u64, u32) {
     lowest(free, most.min(4))
 }
 
-/// The lowest four free slots, at most `most`, and how many these are.
+/// The lowest four free slots, at most `most`, and their number.
 #[cfg(not(target_feature = "bmi2"))]
 #[inline]
 pub(super) fn lowest_four(free: u64, most: u32) -> (u64, u32) {
@@ -71,8 +71,8 @@ pub(super) fn lowest_four(free: u64, most: u32) -> (u64, u32) {
     (free ^ rest, count)
 }
 
-/// The lowest free slots, at most `most` (below 256), and how many these are. All bytes are counted at once: those
-/// that lie below the last slot to be taken are taken whole, the byte of the last slot is looked up.
+/// The lowest free slots, at most `most` (below 256), and their number. The bits of all bytes are counted at
+/// once. Bytes below the last slot are taken as a whole; the byte of the last slot is looked up.
 #[cfg(not(target_feature = "bmi2"))]
 #[inline]
 pub(super) fn lowest(free: u64, most: u32) -> (u64, u32) {

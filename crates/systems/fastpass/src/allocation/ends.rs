@@ -1,30 +1,31 @@
-//! What a visit to a waiting pair looks at: the pair in one word, and a word for each endpoint.
+//! The state of both ends of a pair: one word for each endpoint.
 
 use super::active::ActivePairs;
 use super::entry::Entry;
 use super::{BATCH, MOST_ENDPOINTS};
 
-/// A word per endpoint for each of four things, as long as there are numbers, and a table: no access needs a
-/// check, and all are found from one place. What no endpoint uses is never touched and takes no memory.
+/// Four words for each possible endpoint number, and a table. The fixed size makes index checks unnecessary,
+/// and all words are found from one address. Pages that no endpoint uses are never touched and take no
+/// memory.
 type Words = Box<[u64; SHARES + 64]>;
 
-/// Where slots of the batch begin in which a source is free, and a destination.
+/// Where the free slots of sources and of destinations begin.
 const FREE: [usize; 2] = [0, MOST_ENDPOINTS];
-/// Where the active pairs of a source are counted, and of a destination.
+/// Where the counts of active pairs of sources and of destinations begin.
 const PAIRS: [usize; 2] = [2 * MOST_ENDPOINTS, 3 * MOST_ENDPOINTS];
-/// Where the table begins of what 1, 2, ... pairs at one end can have of a batch each.
+/// Where the table of shares begins: what each of 1, 2, ... pairs at one end can have of a batch.
 const SHARES: usize = 4 * MOST_ENDPOINTS;
 
-/// Sources and destinations.
+/// The free slots and pair counts of all sources and destinations.
 #[derive(Clone, Debug)]
 pub(super) struct Ends {
     words: Words,
-    /// Whether each end's pairs are counted: where anybody asks for an equal share of it.
+    /// Whether the pairs at each end are counted, which equal shares need.
     counts: bool,
 }
 
 impl Ends {
-    /// `least` is the smallest share, where anybody asks for one.
+    /// Makes the state of all ends. `least` is the smallest share, where shares are used.
     pub(super) fn new(least: Option<u32>) -> Ends {
         let mut words = vec![0; SHARES + 64];
         for (pairs, share) in (1..).zip(&mut words[SHARES + 1..]) {
@@ -33,11 +34,11 @@ impl Ends {
         let words = words.into_boxed_slice().try_into().expect("it has that length");
         Ends { words, counts: least.is_some() }
     }
-    /// All slots of the batch are free, at so many endpoints.
+    /// Frees all slots of the batch at this number of endpoints.
     pub(super) fn reset(&mut self, endpoints: usize) {
         FREE.iter().for_each(|&from| self.words[from..][..endpoints].fill(!0));
     }
-    /// Slots that are free at both ends.
+    /// The slots that are free at both ends.
     #[inline(always)]
     pub(super) fn free(&self, entry: Entry) -> u64 {
         let [src, dst] = entry.places(FREE);
@@ -65,7 +66,7 @@ impl Ends {
             entry.places(PAIRS).into_iter().for_each(|at| self.words[at] -= u64::from(leaves));
         }
     }
-    /// Whether each end's pairs are counted.
+    /// Whether the pairs at each end are counted.
     pub(super) const fn counts(&self) -> bool {
         self.counts
     }
@@ -78,12 +79,12 @@ impl Ends {
         self.counts = true;
         pairs.for_each(|entry| self.join(entry));
     }
-    /// The active pairs of each endpoint: as a source (upper half), as a destination.
+    /// The active pairs of each endpoint: as a source (upper half) and as a destination.
     pub(super) fn loads(&self, endpoints: usize) -> impl Iterator<Item = u64> {
         let [src, dst] = PAIRS.map(|from| &self.words[from..][..endpoints]);
         src.iter().zip(dst).map(|(src, dst)| src << 32 | dst)
     }
-    /// Changes them by others' loads.
+    /// Changes the counts by the loads of other partitions.
     pub(super) fn change(&mut self, loads: &[u64], change: impl Fn(&mut u64, u64)) {
         let (src, dst) = self.words[PAIRS[0]..].split_at_mut(MOST_ENDPOINTS);
         for ((src, dst), &load) in src.iter_mut().zip(dst).zip(loads) {
@@ -93,15 +94,15 @@ impl Ends {
     }
 }
 
-/// What a first visit takes: what max-min fairness gives a pair of a batch at least, which is an equal share of the
-/// end that has more pairs, or the quantum.
+/// What a first visit takes: the least that max-min fairness gives the pair, which is an equal share of the
+/// end with more pairs, or the quantum.
 #[inline(always)]
 pub(super) fn fair_share(entry: Entry, ends: &Ends) -> u32 {
     let [src, dst] = entry.places(PAIRS).map(|at| ends.words[at]);
     ends.words[SHARES + src.max(dst).min(63) as usize] as u32
 }
 
-/// Demand joins that of its pair, which is active. Returns whether there was room for it.
+/// Adds a request to its active pair. Returns whether the sum can be counted.
 #[cold]
 pub(super) fn join(entry: Entry, active: &mut ActivePairs, ends: &mut Ends) -> bool {
     let joins = active.request(entry.key(), entry.left()).is_some();

@@ -2,11 +2,12 @@
 
 use super::Grant;
 
-/// A waiting pair in one word, from the top: 16 bits of source, 16 of destination, 32 of slots left.
+/// A waiting pair in one word: from the top 16 bits of source, 16 of destination, and 32 of slots that are
+/// left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Entry(pub(super) u64);
 
-/// A pair in one number: the source above, the destination below.
+/// A pair in one number: the source in the upper half, the destination in the lower.
 pub(super) const fn key(src: u16, dst: u16) -> u32 {
     (src as u32) << 16 | dst as u32
 }
@@ -27,12 +28,12 @@ impl Entry {
     pub(super) const fn left(self) -> u32 {
         self.0 as u32
     }
-    /// The places of both ends in lists that begin there.
+    /// The indices of both ends in lists that begin at these indices.
     #[inline(always)]
     pub(super) const fn places(self, [src, dst]: [usize; 2]) -> [usize; 2] {
         [src + self.src() as usize, dst + self.dst() as usize]
     }
-    /// What comes first where short demands do: fewer slots, then lower numbers.
+    /// The order of short demands: fewer slots first, then lower numbers.
     pub(super) const fn size(self) -> u64 {
         self.0.rotate_left(32)
     }

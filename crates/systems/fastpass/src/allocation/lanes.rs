@@ -1,9 +1,9 @@
-//! Mixed link rates: an endpoint whose link is `k` times as fast as the slowest sends and receives `k`
-//! packets per timeslot.
+//! Links of different rates. An endpoint whose link is `k` times as fast as the slowest sends and receives
+//! `k` packets per timeslot.
 //!
-//! Such an endpoint is `k` *lanes*, endpoints of an [`Allocator`] of their own; a matching of lanes is a
-//! schedule in which no link carries more than it can. The demand of a pair is dealt out to pairs of lanes
-//! in turn, so that a pair can use as many lanes in one slot as the slower end has.
+//! Such an endpoint is split into `k` *lanes*, which are endpoints of an [`Allocator`]. A matching of lanes
+//! is a schedule in which no link carries more than it can. The demand of a pair is divided among pairs of
+//! lanes in turn, so that in one slot a pair can use as many lanes as the slower end has.
 
 use super::{Allocator, DemandError, Grant, MOST_ENDPOINTS, Policy};
 
@@ -11,19 +11,19 @@ use super::{Allocator, DemandError, Grant, MOST_ENDPOINTS, Policy};
 #[derive(Clone, Debug)]
 pub struct Lanes {
     allocator: Allocator,
-    /// The first lane of each endpoint; behind the last, the number of all.
+    /// The first lane of each endpoint; the last element is the number of lanes.
     first: Vec<u32>,
     /// The endpoint of each lane.
     owner: Vec<u16>,
-    /// The lanes that come next: as source, as destination.
+    /// The next lane of each endpoint: as a source and as a destination.
     next: Vec<[u16; 2]>,
 }
 
 impl Lanes {
-    /// An allocator for endpoints that can send and receive so many packets per timeslot.
+    /// Makes an allocator for endpoints that send and receive these numbers of packets per timeslot.
     ///
     /// # Errors
-    /// An endpoint without a lane, too few or too many lanes, a quantum out of range.
+    /// An endpoint has no lane, there are too few or too many lanes, or the quantum is out of range.
     pub fn new(rates: &[u16], policy: Policy) -> Result<Lanes, DemandError> {
         if let Some(endpoint) = rates.iter().position(|&lanes| lanes == 0) {
             return Err(DemandError::NoLane(endpoint));
@@ -45,12 +45,12 @@ impl Lanes {
     fn rate(&self, endpoint: u16) -> u32 {
         self.first[usize::from(endpoint) + 1] - self.first[usize::from(endpoint)]
     }
-    /// `src` wants to send so many packets more to `dst`. It is dealt out to as many pairs of lanes as
-    /// the faster end has lanes.
+    /// Adds `packets` packets to the demand from `src` to `dst`. They are divided among as many pairs of
+    /// lanes as the faster end has lanes.
     ///
     /// # Errors
-    /// Endpoints that do not exist or are the same; more slots than can be counted, of which a part may
-    /// be taken then.
+    /// The endpoints do not exist or are the same, or the sum cannot be counted; then a part may have been
+    /// added.
     pub fn add_demand(&mut self, src: u16, dst: u16, packets: u32) -> Result<(), DemandError> {
         let endpoints = self.next.len();
         if let Some(&endpoint) = [src, dst].iter().find(|&&e| usize::from(e) >= endpoints) {
@@ -75,13 +75,13 @@ impl Lanes {
         *next = (*next + 1) % rate;
         lane
     }
-    /// What pairs of endpoints wait for: source, destination, packets. A pair may come several times.
+    /// What pairs of endpoints wait for: source, destination, packets. A pair may occur several times.
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
         let owner = |lane: u16| self.owner[usize::from(lane)];
         self.allocator.backlog().map(move |(src, dst, slots)| (owner(src), owner(dst), slots))
     }
-    /// Allocates the next 64 timeslots and appends them to `out`: grants to pairs of endpoints, of which
-    /// one may have the same slot several times.
+    /// Allocates the next 64 timeslots and appends grants to pairs of endpoints to `out`. A pair may have the
+    /// same slot several times.
     pub fn allocate_batch(&mut self, out: &mut Vec<Grant>) {
         let Lanes { allocator, owner, .. } = self;
         let owner = |lane: u16| owner[usize::from(lane)];

@@ -1,9 +1,10 @@
-//! A set of pairs that may say yes to a few too many: a filter of one hash, small enough for a cache.
+//! A set of pairs that may contain a few more than were inserted: a Bloom filter with one hash, small enough
+//! for a cache.
 
-/// Words of 64 bits: 8 KiB.
+/// The number of words of 64 bits: 8 KiB.
 const WORDS: usize = 1 << 10;
 
-/// The set. Asking it costs a multiplication and a look.
+/// The set. A query costs a multiplication and one memory access.
 #[derive(Clone, Debug)]
 pub(super) struct PairFilter {
     bits: Box<[u64; WORDS]>,
@@ -17,7 +18,7 @@ impl PairFilter {
         let (word, bit) = PairFilter::place(key);
         self.bits[word] |= bit;
     }
-    /// True for every key that is in the set, and for some that are not.
+    /// Whether the set may contain `key`: true for every key that was inserted, and for some others.
     pub(super) fn may_contain(&self, key: u32) -> bool {
         let (word, bit) = PairFilter::place(key);
         self.bits[word] & bit != 0

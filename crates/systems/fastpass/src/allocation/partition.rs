@@ -1,5 +1,5 @@
-//! One way of an allocation by several: an allocator that also serves other ways' pairs, and lends its
-//! own. The steps of [`super::split`].
+//! One partition of an allocation: an allocator that also serves the pairs of other partitions and lends its
+//! own. The module [`super::partitions`] describes the steps.
 
 use super::active::ActivePairs;
 use super::allocator::{Allocator, leave, resume};
@@ -16,28 +16,29 @@ pub struct Partition {
     allocator: Allocator,
     /// Pairs that demand joined since they were last lent.
     joined: PairFilter,
-    /// What other ways' pairs ask for in this batch.
+    /// The loads of the other partitions in this batch.
     others: Vec<u64>,
     /// Pairs of all ways when it began.
     all: usize,
-    /// Other ways' pairs, while they are served.
+    /// The pairs of another partition, while they are served.
     borrowed: Vec<Entry>,
 }
 
 impl Partition {
-    /// A way for so many endpoints.
+    /// Makes a partition for a number of endpoints.
     ///
     /// # Errors
-    /// As [`Allocator::new`].
+    /// The errors of [`Allocator::new`].
     pub fn new(endpoints: usize, policy: Policy) -> Result<Partition, DemandError> {
         let allocator = Allocator::new(endpoints, policy)?;
         let (joined, others, borrowed) = (PairFilter::new(), Vec::new(), Vec::new());
         Ok(Partition { allocator, joined, others, all: 0, borrowed })
     }
-    /// As [`Allocator::add_demand`]; not between [`Partition::begin`] and [`Partition::finish`].
+    /// Adds demand as [`Allocator::add_demand`] does. This is not allowed between [`Partition::begin`] and
+    /// [`Partition::finish`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Allocator::add_demand`].
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
         self.allocator.add_demand(src, dst, slots)?;
         if self.allocator.is_large {
@@ -53,17 +54,18 @@ impl Partition {
     pub fn allocate_alone(&mut self, out: &mut Vec<Grant>) {
         self.allocator.allocate_batch(out);
     }
-    /// Appends how many pairs this way has at each endpoint: as a source (upper half), as a destination.
-    /// The loads of several ways may be added up, word by word.
+    /// Appends the number of pairs that this partition has at each endpoint: as a source (upper half) and as
+    /// a destination. The loads of several partitions may be added word by word.
     pub fn loads(&self, out: &mut Vec<u64>) {
         let Allocator { ends, endpoints, .. } = &self.allocator;
         out.extend(ends.loads(*endpoints));
     }
-    /// Begins a batch: each pair gets an equal share of its busier end, or one visit's worth. `others` is
-    /// the loads of all other ways ([`Partition::loads`]).
+    /// Begins a batch: each pair gets an equal share of its busier end, or the slots of one visit. `others`
+    /// is the sum of the loads of all other partitions ([`Partition::loads`]).
     ///
-    /// All pairs that still wait are lent to `lent`, in order, each as a word: from the top 16 bits of
-    /// source, 16 of destination, 32 of slots. They have to come back ([`Partition::finish`]) before the next batch.
+    /// All pairs that still wait are appended to `lent`, in order, each as one word: from the top 16 bits of
+    /// source, 16 of destination, 32 of slots. They have to come back ([`Partition::finish`]) before the next
+    /// batch.
     pub fn begin(&mut self, others: &[u64], out: &mut Vec<Grant>, lent: &mut Vec<u64>) {
         self.others.extend_from_slice(others);
         self.allocator.ends.change(others, |pairs, more| *pairs += more);
@@ -77,8 +79,9 @@ impl Partition {
         if allocator.policy == Policy::ShortestFirst {
             waiting.sort_unstable_by_key(|entry| entry.size());
         }
-        // An equal share is what keeps sets from harming each other: looked for as long as it is two slots.
-        // No second visit now, not even where there is more to get. Who goes on with what joined comes last.
+        // Equal shares keep partitions from harming each other, so they are used as long as they are two
+        // slots. There is no second visit now, even where more is free. Pairs that wait again for joined
+        // demand come last.
         allocator.visit_first(&mut waiting, 0, &mut Vec::new(), *all / SHARE_FACTOR);
         allocator.finish_visits(&mut waiting);
         out.extend_from_slice(allocator.served.granted());
@@ -88,8 +91,8 @@ impl Partition {
         joined.clear();
         allocator.waiting[0] = waiting;
     }
-    /// Serves pairs of another way with what is free in this one's batch, and appends all of them to `rest`:
-    /// those with all slots granted come first, with none left; the others stay in the order of service.
+    /// Serves pairs of another partition with the free slots of this batch and appends all of them to `rest`.
+    /// Pairs with all slots granted come first, with none left; the others follow in the order of service.
     pub fn serve(&mut self, pairs: &[u64], rest: &mut Vec<u64>, out: &mut Vec<Grant>) {
         let Partition { allocator, borrowed, all, .. } = self;
         let (done, left) = pairs.split_at(granted(pairs));
@@ -107,8 +110,8 @@ impl Partition {
         out.extend_from_slice(allocator.served.granted());
         rest.extend(borrowed.iter().map(|entry| entry.0));
     }
-    /// Takes back what was lent, and serves it with what is left of the batch. Pairs that go on with
-    /// demand that joined them come last.
+    /// Takes the lent pairs back and serves them with the free slots of the batch. Pairs that wait again for
+    /// joined demand come last.
     pub fn finish(&mut self, pairs: &[u64], out: &mut Vec<Grant>) {
         self.allocator.ends.change(&self.others, |pairs, less| *pairs -= less);
         self.others.clear();
@@ -127,14 +130,14 @@ impl Partition {
     }
 }
 
-/// The pair's word, with the demand that joined it.
+/// The word of a pair, with the demand that joined it.
 fn with_joined(entry: Entry, joined: &PairFilter, active: &mut ActivePairs) -> u64 {
     let joins = joined.may_contain(entry.key());
     let more = if joins { active.take_requested(entry.key(), u32::MAX - entry.left()) } else { 0 };
     entry.0 + u64::from(more)
 }
 
-/// How many of the lent pairs have all slots granted: the first ones.
+/// The number of lent pairs with all slots granted, which come first.
 fn granted(pairs: &[u64]) -> usize {
     pairs.partition_point(|&entry| Entry(entry).left() == 0)
 }

@@ -1,45 +1,47 @@
 //! Timeslot allocation by several allocators side by side, so that several cores can share it.
 //!
-//! In `n` *ways*, each pair belongs to one of `n` sets, and way `i` has batches `i`, `i + n`, `i + 2n`,
-//! ... A *round* allocates the `n` batches of all ways, in phases. First each way serves its own set, but
-//! only once: with what max-min fairness gives a pair among those of all sets at least, an equal share of
-//! its busier end ([`Partition::begin`]). In phase `p`, way `i` serves set `(i + p) mod n`, which way `i + 1` has just
-//! served, with all that is free in its batch; so each way always hands sets on to way `i - 1`. After `n`
-//! phases each set is at home again, and gets what is left there. Within a phase the ways have nothing in
-//! common: they can be served in any order, or at once.
+//! With `n` *partitions*, each pair belongs to one of `n` sets, and partition `i` owns the batches `i`, `i +
+//! n`, `i + 2n`, ... A *round* allocates the `n` batches of all partitions, in phases. First each partition
+//! serves its own set once: each pair gets what max-min fairness gives it at least among the pairs of all
+//! sets, an equal share of its busier end ([`Partition::begin`]). In phase `p`, partition `i` serves set `(i
+//! + p) mod n`, which partition `i + 1` has just served, with all that is free in its batch. So each
+//! partition always sends sets to partition `i - 1`. After `n` phases each set is back at its own partition
+//! and gets what is left there. Within a phase the partitions share no state: they can run in any order, or
+//! at once.
 //!
-//! This is the pipeline of Fastpass (§3: what one core could not serve passes on to the next, which
-//! has the next batch) turned into a circle: no way waits for another one to finish its batch.
+//! This is the pipeline of Fastpass (§3), closed to a circle. In the paper, what one core could not serve
+//! goes to the next core, which has the next batch. Here no partition waits for another one to finish its
+//! batch.
 //!
-//! **Maximal:** in each slot of each batch, each pair that still waits when the round is over has a busy
-//! end.
+//! **The result is maximal:** in each slot of each batch, each pair that still waits after the round has a
+//! busy end.
 //!
-//! **Nobody starves** under [`super::Policy::MaxMin`]: a set comes first in one batch of each round, and
-//! there the argument of [`super::allocate`] holds. Pairs in a set keep their order, the least recently
-//! served first, wherever the set is. So the bound is that of one way, in rounds instead of batches.
+//! **No pair starves** under [`super::Policy::MaxMin`]. A set comes first in one batch of each round, and
+//! there the argument of [`super`] holds. Pairs in a set keep their order, the least recently served first,
+//! wherever the set is. So the bound is that of one allocator, in rounds instead of batches.
 
 use super::{DemandError, Grant, Partition, Policy};
 
-/// The way that a pair belongs to. Each endpoint's pairs with any run of others are spread evenly, in
-/// both directions, and so are those that have a constant distance.
+/// The partition of a pair. The pairs of each endpoint with any range of others are spread evenly, in both
+/// directions, and so are pairs that have a constant distance.
 #[must_use]
 pub fn partition_of(src: u16, dst: u16, partitions: usize) -> usize {
     let (src, dst) = (usize::from(src), usize::from(dst));
     (src + dst + dst / partitions) % partitions
 }
 
-/// All ways of an allocation, executed one after another. What the ways do on cores of their own is the
-/// same, slot by slot.
+/// All partitions of an allocation, executed one after another. Partitions on cores of their own give the
+/// same result, slot by slot.
 #[derive(Clone, Debug)]
 pub struct Partitions {
     partitions: Vec<Partition>,
 }
 
 impl Partitions {
-    /// So many ways for so many endpoints.
+    /// Makes a number of partitions for a number of endpoints.
     ///
     /// # Errors
-    /// As [`super::Allocator::new`].
+    /// The errors of [`super::Allocator::new`].
     pub fn new(
         partitions: usize,
         endpoints: usize,
@@ -48,10 +50,10 @@ impl Partitions {
         let partitions = (0..partitions.max(1)).map(|_| Partition::new(endpoints, policy));
         Ok(Partitions { partitions: partitions.collect::<Result<_, _>>()? })
     }
-    /// `src` wants to send to `dst` in so many slots more, from the next round on.
+    /// Adds `slots` slots to the demand from `src` to `dst`, from the next round on.
     ///
     /// # Errors
-    /// As [`super::Allocator::add_demand`].
+    /// The errors of [`super::Allocator::add_demand`].
     pub fn add_demand(&mut self, src: u16, dst: u16, slots: u32) -> Result<(), DemandError> {
         let partition = partition_of(src, dst, self.partitions.len());
         self.partitions[partition].add_demand(src, dst, slots)
@@ -60,7 +62,7 @@ impl Partitions {
     pub fn backlog(&self) -> impl Iterator<Item = (u16, u16, u64)> {
         self.partitions.iter().flat_map(Partition::backlog)
     }
-    /// Allocates the next round: as many batches as ways, in order.
+    /// Allocates the next round: one batch for each partition, in order.
     pub fn allocate_round(&mut self) -> Vec<Vec<Grant>> {
         let count = self.partitions.len();
         let mut batches = vec![Vec::new(); count];

@@ -120,7 +120,10 @@ fn partitions_have_equal_shares() {
             let mut shares = vec![0.0; partitions];
             pairs.iter().for_each(|&(s, d)| shares[partition_of(s, d, partitions)] += 1.0);
             let even = pairs.len() as f64 / partitions as f64;
-            assert!(shares.iter().all(|s| (s / even - 1.0f64).abs() < 0.1), "{shares:?} of {partitions}");
+            assert!(
+                shares.iter().all(|s| (s / even - 1.0f64).abs() < 0.1),
+                "{shares:?} of {partitions}"
+            );
         }
     }
 }
@@ -167,6 +170,9 @@ fn sets_of_different_sizes_get_equal_shares() {
         }
         let (least, most) = (*got.values().min().unwrap(), *got.values().max().unwrap());
         assert_eq!(got.values().sum::<u64>(), 60 * 64 * partitions as u64);
-        assert!(most * 2 <= least * 3, "{partitions} partitions, {in_first} and {others}: {least} to {most}");
+        assert!(
+            most * 2 <= least * 3,
+            "{partitions} partitions, {in_first} and {others}: {least} to {most}"
+        );
     }
 }

@@ -1,26 +1,28 @@
-//! Tenants of different rights: strict classes, and weights within a class.
+//! Tenants with strict classes, and with weights within a class.
 
 use super::active::PairTable;
 use super::bits::lowest;
 use super::entry::Entry;
 use super::{BATCH, DemandError, MOST_ENDPOINTS};
 
-/// What a tenant has a right to. A pair belongs to the tenant of its source.
+/// The rights of a tenant. A pair belongs to the tenant of its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tenant {
-    /// Slots per visit, 1 to 64: pairs that compete within a class share in this proportion.
+    /// The number of slots per visit, from 1 to 64. Pairs that compete within a class share in this
+    /// proportion.
     pub weight: u32,
-    /// 0 is served before 1, 1 before 2, and so on: a class gets what the ones before it leave free.
+    /// Class 0 is served before class 1, class 1 before class 2, and so on. A class gets what the classes
+    /// before it leave free.
     pub class: u8,
 }
 
 /// The tenants of all sources.
 #[derive(Clone, Debug)]
 pub(super) struct Tenants {
-    /// By source, for all numbers that there are.
+    /// The weight by source, for all possible numbers.
     weight: Vec<u8>,
     class: Vec<u8>,
-    /// What pairs may take at the next visit instead of their weight, as the last one was cut short.
+    /// What pairs may take at the next visit instead of their weight, where the last visit was cut short.
     credit: PairTable,
 }
 
@@ -39,7 +41,7 @@ impl Tenants {
         let class = all.iter().map(|tenant| tenant.class).collect();
         Ok(Tenants { weight, class, credit: PairTable::new() })
     }
-    /// Classes that there are, with those that nobody is in.
+    /// The number of classes, including empty ones.
     pub(super) fn classes(&self) -> usize {
         self.class.iter().max().map_or(1, |&last| usize::from(last) + 1)
     }
@@ -47,8 +49,8 @@ impl Tenants {
     pub(super) fn class(&self, src: u16) -> usize {
         self.class[usize::from(src)].into()
     }
-    /// What a visit takes: as many slots as the weight of the source's tenant, or what the last visit was
-    /// short of.
+    /// Takes the slots of a visit: as many as the weight of the source's tenant, or what was missing at the
+    /// last visit.
     pub(super) fn take(&mut self, free: u64, entry: Entry) -> (u64, u32) {
         if free == 0 {
             return (0, 0);
@@ -61,7 +63,7 @@ impl Tenants {
         }
         (taken, count)
     }
-    /// Whether a visit is to be made good: then the pair comes first.
+    /// Whether the last visit was cut short. Such a pair comes first.
     pub(super) fn was_cut_short(&self, entry: Entry) -> bool {
         self.credit.get(entry.key()).is_some()
     }

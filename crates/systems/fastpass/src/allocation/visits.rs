@@ -1,8 +1,8 @@
-//! A batch's visits to waiting pairs: what the time of an allocator goes into.
+//! The visits of a batch to waiting pairs. An allocator spends most of its time here.
 //!
-//! There is hardly a branch that depends on the data, as half of them would be mispredicted: what a visit
-//! may leave is written to the end of each list it may belong to, and then the lists that it does belong
-//! to become longer. Where many pairs get nothing, these are found first, 64 pairs at a time.
+//! Hardly any branch depends on the data, as half of such branches would be mispredicted. The code writes a
+//! result to the end of each list that it may belong to, and then lengthens the lists that it does belong to.
+//! Where many pairs get nothing, these pairs are found first, 64 at a time.
 
 use super::Grant;
 use super::active::ActivePairs;
@@ -13,13 +13,12 @@ use super::entry::{Entry, key};
 const CHUNK: usize = 64;
 /// Behind what is used of a list.
 const ROOM: &str = "there is room for a chunk";
-/// As long as so many of 64 pairs get something, it does not pay to find those that do not: at first
-/// visits.
+/// As long as this many of 64 pairs get something at first visits, it does not pay to find the others.
 const MANY: usize = 24;
-/// The same at later visits, which cost less.
+/// The same number for later visits, which cost less.
 const MANY_LATER: usize = 30;
 
-/// A pair that got something, and what.
+/// A pair that got slots, and which.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     entry: Entry,
@@ -32,15 +31,15 @@ impl From<Pair> for Entry {
     }
 }
 
-/// What visits leave. The lists stay as long as they ever were, so that they are filled once.
+/// The results of visits. The lists never become shorter, so that their memory is initialized once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Served {
-    /// What was granted: first to active pairs that are done at once, then to pairs that asked since the last
-    /// batch and are, then to the others in the order of last visits.
+    /// The grants: first those of active pairs that got all at their first visit, then those of requests that
+    /// did, then the others in the order of last visits.
     grants: Vec<Grant>,
     /// Those that may get more.
     live: Vec<Pair>,
-    /// Those that cannot and wait on, in the order of last visits.
+    /// The pairs that cannot get more and still wait, in the order of last visits.
     wait: Vec<Entry>,
     /// Those that are done later.
     late: Vec<u32>,
@@ -51,7 +50,7 @@ pub(super) struct Served {
 #[derive(Clone, Copy, Debug, Default)]
 struct Lengths {
     grants: usize,
-    /// Where the grants of these visits begin, and where those end that went to active pairs at once.
+    /// Where the grants of these visits begin, and where the grants of active pairs that got all at once end.
     before: usize,
     done: usize,
     live: usize,
@@ -73,7 +72,7 @@ pub(super) struct FirstVisits<'a> {
 }
 
 impl FirstVisits<'_> {
-    /// Visits all of them. A visit takes what `take` chooses of the free slots, and says how many that is.
+    /// Visits all of them. `take` chooses slots among the free ones and returns them with their number.
     pub(super) fn visits(self, mut take: impl FnMut(u64, Entry, &Ends) -> (u64, u32)) {
         let FirstVisits { waiting, from, requests, ends, active, served } = self;
         served.begin(waiting.len() - from + requests.len());
@@ -82,8 +81,8 @@ impl FirstVisits<'_> {
     }
 }
 
-/// The lists while first visits to a chunk of pairs write to them. All are as long as a chunk, so that no
-/// place needs a check.
+/// The lists to which first visits to a chunk of pairs write. All are as long as a chunk, so that no index
+/// needs a check.
 struct FirstLists<'a> {
     grants: &'a mut [Grant; CHUNK],
     live: &'a mut [Pair; CHUNK],
@@ -109,7 +108,7 @@ impl FirstLists<'_> {
         ends.take(entry, slots);
         self.nothing[(self.visits - self.served) % CHUNK] = entry;
         self.grants[self.ended % CHUNK] = entry.grant(slots);
-        // Who got something, but not all, wants more.
+        // A pair that got some slots, but not all, wants more.
         let after = entry.less(count);
         self.live[(self.served - self.ended) % CHUNK] = Pair { entry: after, granted: slots };
         self.visits += 1;
@@ -117,7 +116,7 @@ impl FirstLists<'_> {
         self.ended += usize::from(after.left() == 0);
         after.left()
     }
-    /// Who got nothing, in order.
+    /// The pairs that got nothing, in order.
     fn nothing(&self) -> &[Entry] {
         &self.nothing[..self.visits - self.served]
     }
@@ -171,7 +170,7 @@ impl LaterLists<'_> {
 }
 
 impl Served {
-    /// Visits to so many pairs begin. What was granted to others before them stays.
+    /// Begins visits to this number of pairs. Earlier grants stay.
     fn begin(&mut self, pairs: usize) {
         let Lengths { grants, .. } = self.ends;
         grow(&mut self.grants, grants + pairs);
@@ -188,7 +187,7 @@ impl Served {
         let live = self.live[live..].first_chunk_mut().expect(ROOM);
         FirstLists { grants, live, nothing, visits: 0, served: 0, ended: 0 }
     }
-    /// Visits the pairs behind place `from`. Those that get nothing stay there, in order.
+    /// Visits the pairs from index `from` on. Those that get nothing stay there, in order.
     #[inline(never)]
     fn visit_waiting(
         &mut self,
@@ -227,9 +226,9 @@ impl Served {
         waiting.truncate(waiting.len() - all);
         self.ends.done = self.ends.grants;
     }
-    /// Visits pairs that asked since the last batch. Those that get nothing are appended to `waiting`; those
-    /// that get all at once never become active, the others do after their chunk. Where a pair asked
-    /// twice in one, the rest joins the first.
+    /// Visits the requests since the last batch. Pairs that get nothing are appended to `waiting`. Pairs that
+    /// get all at once never become active; the others do after their chunk. Where a pair requested twice in
+    /// one chunk, the rest joins the first request.
     #[inline(never)]
     fn visit_requests(
         &mut self,
@@ -277,7 +276,7 @@ impl Served {
         requests.clear();
         requests.append(&mut again);
     }
-    /// Visits those that may get more, again and again, until nobody can.
+    /// Visits the pairs that may get more, again and again, until none can.
     #[inline(never)]
     pub(super) fn rounds(
         &mut self,
@@ -326,7 +325,8 @@ impl Served {
             done: 0,
         }
     }
-    /// Grants what those got that may get more. Who waits on does so behind `waiting`, in the order of service.
+    /// Grants what the pairs got that may get more. Pairs that still wait are appended to `waiting`, in the
+    /// order of service.
     #[inline(never)]
     pub(super) fn finish_visits(&mut self, waiting: &mut Vec<Entry>) {
         let Served { grants, live, wait, ends, .. } = self;
@@ -359,21 +359,21 @@ impl Served {
     }
 }
 
-/// There is room for so many, and a chunk.
+/// Makes room for `used` elements and a chunk.
 fn grow<T: Clone + Default>(list: &mut Vec<T>, used: usize) {
     if list.len() < used + CHUNK {
         list.resize(used + used / 2 + CHUNK, T::default());
     }
 }
 
-/// Bit `i`: pair `i` cannot get anything.
+/// Bit `i` is set where pair `i` cannot get anything.
 #[inline(always)]
 fn blocked<T: Copy + Into<Entry>>(pairs: &[T], ends: &Ends) -> u64 {
     let free = pairs.iter().rev().map(|&pair| ends.free(pair.into()));
     free.fold(0, |cannot: u64, free| cannot.wrapping_add(cannot).wrapping_add((free == 0).into()))
 }
 
-/// The places of ones, the lowest first.
+/// The positions of the set bits, the lowest first.
 #[inline(always)]
 fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

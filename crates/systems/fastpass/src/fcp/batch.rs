@@ -1,6 +1,6 @@
-//! All endpoints of an arbiter at once: what the next messages need is read together, so that the
-//! processor waits for the memory of all of them at the same time, and several codes are computed in
-//! step. What comes out is what the sessions say one by one.
+//! The exchange of messages with all endpoints of an arbiter at once. What the next messages need is read
+//! together, so that the processor waits for several memory accesses at the same time, and several
+//! authentication codes are computed in parallel. The result is that of the sessions one by one.
 
 use super::{ArbiterEvent, ArbiterSession, Denied};
 use crate::wire::fcp::{Grant, LANES, Message, Record, seal, siphash_lanes};
@@ -8,11 +8,11 @@ use slotline_net::time::Time;
 use std::hint::black_box;
 use std::ops::Range;
 
-/// Messages, one behind the other, each of or for one session.
+/// Several messages in one buffer, each from or for one session.
 #[derive(Clone, Default, Debug)]
 pub struct MessageBatch {
     bytes: Vec<u8>,
-    /// Which session's, and where it ends.
+    /// The session of each message, and where the message ends.
     messages: Vec<(u32, u32)>,
 }
 
@@ -22,7 +22,7 @@ impl MessageBatch {
         self.bytes.clear();
         self.messages.clear();
     }
-    /// One more message.
+    /// Adds a message.
     pub fn push(&mut self, session: u32, message: &[u8]) {
         self.bytes.extend_from_slice(message);
         self.messages.push((session, self.bytes.len() as u32));
@@ -39,7 +39,7 @@ impl MessageBatch {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-    /// The messages, each with its session's number.
+    /// The messages, each with the number of its session.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
         (0..self.len()).map(|at| (self.messages[at].0, &self.bytes[self.range(at)]))
     }
@@ -47,7 +47,7 @@ impl MessageBatch {
         let start = at.checked_sub(1).map_or(0, |before| self.messages[before].1);
         start as usize..self.messages[at].1 as usize
     }
-    /// Puts in the codes of messages from this one on.
+    /// Writes the codes of messages from index `from` on.
     fn seal(&mut self, from: usize, sessions: &[ArbiterSession]) {
         for first in (from..self.len()).step_by(LANES) {
             let group = first..self.len().min(first + LANES);
@@ -61,11 +61,11 @@ impl MessageBatch {
     }
 }
 
-/// What is granted to many endpoints at one time, in the order of their sessions.
+/// The grants of many endpoints at one time, in the order of their sessions.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct SessionGrants {
     grants: Vec<Grant>,
-    /// Where those of each session begin, up to the last one that has any.
+    /// Where the grants of each session begin, up to the last session that has any.
     starts: Vec<u32>,
 }
 
@@ -75,10 +75,10 @@ impl SessionGrants {
         self.grants.clear();
         self.starts.clear();
     }
-    /// One more, for the session named last or a later one.
+    /// Adds a grant for the last session or a later one.
     ///
     /// # Panics
-    /// If it is for an earlier one.
+    /// Panics if it is for an earlier session.
     pub fn push(&mut self, session: u32, grant: Grant) {
         let next = session as usize + 1;
         assert!(next >= self.starts.len(), "session {session} comes late");
@@ -110,11 +110,11 @@ fn codes<'a>(
     siphash_lanes(lanes.map(|lane| lane.0), lanes.map(|lane| lane.1))
 }
 
-/// Has each message taken in by its session, in their order; appends what that means, with the session's
-/// number. What is refused is counted by the session.
+/// Lets each session receive its messages, in their order. Appends their meaning to `events`, with the number
+/// of the session. Sessions count refused messages.
 ///
 /// # Panics
-/// If a message is for a session that is not among these.
+/// Panics if a message is for a session that is not among these.
 pub fn receive_all(
     sessions: &mut [ArbiterSession],
     messages_out: &MessageBatch,
@@ -133,14 +133,14 @@ pub fn receive_all(
         let codes = codes(group(), sessions);
         for ((at, bytes), code) in group().zip(codes) {
             let session = &mut sessions[at as usize];
-            // Counted by the session, which also says what has to be answered.
+            // The session counts refused messages, and knows which answers are due.
             let _refused =
                 session.receive_with_code(bytes, now, Some(code), |event| events.push((at, event)));
         }
     }
 }
 
-/// Reads what the demands of a message are compared with.
+/// Reads the counts with which the demands of a message are compared.
 fn prefetch(session: &ArbiterSession, bytes: &[u8]) -> u32 {
     Message::peek(bytes).fold(0, |all, record| match record {
         Record::Demand(totals) => {
@@ -150,11 +150,11 @@ fn prefetch(session: &ArbiterSession, bytes: &[u8]) -> u32 {
     })
 }
 
-/// Grants slots and has every session write what may leave at `now`, in the order of the sessions. Bit 0
-/// of a grant's slots is `base`. Returns why any were denied, with the session's number.
+/// Grants slots and lets every session write what may leave at `now`, in the order of the sessions. Bit 0 of
+/// a grant's slots is `base`. Returns the reasons for denied grants, with the number of the session.
 ///
 /// # Panics
-/// If any are for a session that is not among these.
+/// Panics if grants are for a session that is not among these.
 #[must_use]
 pub fn send_grants(
     sessions: &mut [ArbiterSession],

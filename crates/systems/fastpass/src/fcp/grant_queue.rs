@@ -3,11 +3,11 @@
 use crate::wire::fcp::Grant;
 use std::collections::VecDeque;
 
-/// Grants in their order, in runs with one base.
+/// Grants in their order, grouped into runs with one base.
 #[derive(Clone, Default, Debug)]
 pub(super) struct GrantQueue {
     grants: VecDeque<Grant>,
-    /// The base, and how many grants have it.
+    /// The base and the number of grants of each run.
     runs: VecDeque<(u64, usize)>,
 }
 
@@ -33,11 +33,11 @@ impl GrantQueue {
         let grants = self.grants.as_slices().0;
         Some((base, &grants[..count.min(grants.len())]))
     }
-    /// Removes so many of [`GrantQueue::front`].
+    /// Removes `count` of the grants of [`GrantQueue::front`].
     pub(super) fn take(&mut self, count: usize) {
         self.grants.drain(..count);
         if self.grants.is_empty() {
-            // From the start again: the same few cache lines serve each packet.
+            // The buffer is used from its start again, so that the same few cache lines serve each packet.
             self.clear();
             return;
         }

@@ -1,4 +1,4 @@
-//! What both ends have in common: epochs, packet numbers, acknowledgements.
+//! The state that both ends have in common: epochs, packet numbers and acknowledgements.
 
 use super::window::Window;
 use super::{Config, Refused};
@@ -7,17 +7,17 @@ use crate::wire::fcp::{
 };
 use slotline_net::time::Time;
 
-/// Packets of another epoch in a row after which this end begins a new one.
+/// After this number of successive packets of another epoch, this end begins a new one.
 const STRAY_LIMIT: u32 = 3;
 
-/// Which end of a pair.
+/// The role of an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     Endpoint,
     Arbiter,
 }
 
-/// What was received and sent, and why messages were refused.
+/// Counters of messages sent and accepted, and of the reasons for refusals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Messages sent.
@@ -32,7 +32,7 @@ pub struct Counters {
     pub malformed: u64,
     /// Refused: wrong authentication code.
     pub forged: u64,
-    /// Refused: not between these two ends, an unknown node, or a record that goes the other way.
+    /// Refused: not between these two ends, with an unknown node, or with a record of the wrong direction.
     pub misdirected: u64,
     /// Refused: another epoch.
     pub epoch: u64,
@@ -40,49 +40,49 @@ pub struct Counters {
     pub repeated: u64,
 }
 
-/// A nonce for whoever proves to be at `theirs`.
+/// A nonce that is offered to a peer that proves to have `peer_nonce`.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
     own_nonce: u64,
     peer_nonce: u64,
 }
 
-/// What an accepted message means for an end, besides its records.
+/// The effect of an accepted message, besides its records.
 #[derive(Debug)]
 pub(super) struct Accepted<'a> {
-    /// It began an epoch: all counts start again, before its records count.
+    /// Whether it began an epoch. Then all counts start again before its records count.
     pub(super) began: bool,
     pub(super) message: Message<'a>,
 }
 
-/// The part of an end that knows about epochs and packets, and nothing of what they say.
+/// The part of an end that handles epochs and packets, but not what they say.
 ///
-/// An epoch is a pair of nonces, one of each end, both drawn for it. Each packet carries both, so a
-/// packet with this end's nonce was sent after that nonce was drawn, by who has the key. No nonce is
-/// used for a second epoch: an epoch once left never comes back, whatever arrives late.
+/// An epoch is a pair of nonces, one of each end, both drawn for it. Each packet carries both. So a packet
+/// with this end's nonce was sent after that nonce was drawn, by an owner of the key. No nonce is used for a
+/// second epoch: an epoch that was left never comes back, whatever arrives late.
 #[derive(Clone, Debug)]
 pub struct Session {
     config: Config,
     role: Role,
     nonces_drawn: u64,
     own_nonce: u64,
-    /// The other end's nonce; `None`: no epoch yet, this end's nonce is offered to anybody.
+    /// The other end's nonce. `None`: there is no epoch yet, and this end's nonce is offered to any peer.
     peer_nonce: Option<u64>,
-    /// What a restarted peer was offered while the present epoch goes on.
+    /// The offer to a restarted peer, while the present epoch goes on.
     offer: Option<Offer>,
-    /// Packets of another epoch since the last one of this.
+    /// The number of packets of another epoch since the last one of this epoch.
     stray: u32,
-    /// A reset to be sent: its two nonces.
+    /// The two nonces of a reset that has to be sent.
     reset: Option<(u64, u64)>,
     next_reset: Time,
-    /// When an acknowledgement is owed at the latest.
+    /// The latest time for an acknowledgement that is due.
     ack_by: Option<Time>,
     last_number: u64,
     /// When the last packet of the epoch left.
     last_sent: Option<Time>,
     received: Acks,
     pub(super) window: Window,
-    /// Time-outs since the other end was last heard.
+    /// The number of time-outs since the other end was last heard.
     silent_timeouts: u32,
     counters: Counters,
 }
@@ -110,7 +110,7 @@ impl Session {
         session.own_nonce = session.draw_nonce();
         session
     }
-    /// What was counted since this end started.
+    /// The counters since this end started.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -135,8 +135,8 @@ impl Session {
     pub(super) const fn silent_timeouts(&self) -> u32 {
         self.silent_timeouts
     }
-    /// When a packet with records may leave, as far as time goes: all of a burst leaves at one time,
-    /// the next a gap later. `None`: not before something arrives or its time is over.
+    /// The earliest time for a packet with records. All packets of a burst leave at one time, the next burst
+    /// a gap later. `None`: no packet may leave before something arrives or times out.
     pub(super) fn next_send(&self) -> Option<Time> {
         let open = self.is_open() && !self.window.is_full();
         open.then(|| self.last_sent.map_or(Time::ZERO, |at| at.after(self.config.gap)))
@@ -152,7 +152,7 @@ impl Session {
         self.is_open() && self.ack_by.is_some_and(|at| at <= now)
     }
 
-    /// A nonce that nobody can guess and that no other start of this end has used.
+    /// Draws a nonce that nobody can guess and that no other start of this end has used.
     fn draw_nonce(&mut self) -> u64 {
         self.nonces_drawn += 1;
         let text = [self.config.seed, self.nonces_drawn, self.config.me.into()];
@@ -163,8 +163,8 @@ impl Session {
         }
     }
 
-    /// Takes a packet in, apart from its acknowledgements and records. Its code has to be this one, if it is
-    /// known already.
+    /// Accepts or refuses a packet, apart from its acknowledgements and records. `code` is its authentication
+    /// code, if that is known already.
     pub(super) fn receive<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -218,7 +218,7 @@ impl Session {
         }
     }
 
-    /// The other end has no epoch, or has left it.
+    /// Handles a reset: the other end has no epoch, or has left it.
     fn on_reset(&mut self, header: &Header, now: Time) -> Result<(), Refused> {
         let (from, to) = (header.from, header.to);
         let offered = self.offer.filter(|offer| offer.peer_nonce == from);
@@ -228,7 +228,7 @@ impl Session {
                 self.reset = Some((self.own_nonce, from));
                 return Err(Refused::Epoch);
             }
-            // It does not know yet that the epoch has begun: any packet tells.
+            // The peer does not know yet that the epoch has begun. Any packet tells it.
             Some(peer_nonce) if peer_nonce == from => {
                 self.ack_by = Some(now);
                 return Err(Refused::Repeated(0));
@@ -238,7 +238,7 @@ impl Session {
             }
             Some(_) => match offered {
                 Some(offer) if offer.own_nonce == to => offer.own_nonce,
-                // An answer to an old packet: answering it in turn would never end.
+                // This answers an old packet. A further answer would never end.
                 _ if to != 0 => return Err(Refused::Epoch),
                 _ => return Err(self.offer_nonce(from, offered)),
             },
@@ -247,7 +247,8 @@ impl Session {
         self.ack_by = Some(now);
         Ok(())
     }
-    /// A reset that proves nothing may be an old one: the epoch goes on until the peer has answered.
+    /// Offers a nonce. A reset that proves nothing may be an old one, so the epoch goes on until the peer has
+    /// answered.
     fn offer_nonce(&mut self, peer_nonce: u64, offered: Option<Offer>) -> Refused {
         let own_nonce = offered.map_or_else(|| self.draw_nonce(), |offer| offer.own_nonce);
         self.offer = Some(Offer { own_nonce, peer_nonce });
@@ -255,7 +256,7 @@ impl Session {
         Refused::Epoch
     }
 
-    /// A packet of an epoch; whether it begins it.
+    /// Handles a packet of an epoch. Returns whether it begins the epoch.
     fn on_packet(&mut self, message: &Message, now: Time) -> Result<bool, Refused> {
         let Header { from, to, number, .. } = message.header;
         let known = self.peer_nonce == Some(from) && self.own_nonce == to;
@@ -278,7 +279,7 @@ impl Session {
         }
         Ok(!known)
     }
-    /// A packet of another epoch: an old one, or one end has lost its counts.
+    /// Handles a packet of another epoch. It is an old one, or one end has lost its counts.
     fn on_stray(&mut self, from: u64) -> Refused {
         self.stray += 1;
         if self.peer_nonce.is_some() && self.stray < STRAY_LIMIT {
@@ -302,7 +303,7 @@ impl Session {
         self.counters.epochs += 1;
     }
 
-    /// Calls `lost` with the destinations of packets whose time is over.
+    /// Calls `lost` with the destinations of packets that have timed out.
     pub(super) fn expire(&mut self, now: Time, lost: impl FnMut(u32)) {
         if self.window.oldest().is_none_or(|at| at.after(self.config.timeout) > now) {
             return;
@@ -311,11 +312,11 @@ impl Session {
         self.counters.timeouts += self.window.expire(by, lost);
         self.silent_timeouts = self.silent_timeouts.saturating_add(1);
     }
-    /// Whether a reset is owed.
+    /// Whether a reset has to be sent.
     pub(super) const fn owes_reset(&self) -> bool {
         self.reset.is_some()
     }
-    /// A reset, if one is owed, or if there is no epoch and this end is `eager` for one.
+    /// Writes a reset, if one has to be sent, or if there is no epoch and this end `needs_epoch`.
     pub(super) fn poll_reset(&mut self, needs_epoch: bool, now: Time, out: &mut Vec<u8>) -> bool {
         let again = !self.is_open() && needs_epoch && self.next_reset <= now;
         let nonces = self.reset.take().or(again.then_some((self.own_nonce, 0)));
@@ -327,14 +328,14 @@ impl Session {
         self.finish(writer);
         true
     }
-    /// Offers this end's nonce to the other one, unasked.
+    /// Offers this end's nonce to the other one without being asked.
     pub(super) const fn announce(&mut self) {
         if self.peer_nonce.is_none() {
             self.reset = Some((self.own_nonce, 0));
         }
     }
-    /// When there is something to send or to give up at the latest, where `more` is when this end has
-    /// records to send.
+    /// The latest time at which something has to be sent or times out. `more` is when this end has records to
+    /// send.
     pub(super) fn deadline(&self, needs_epoch: bool, more: Option<Time>) -> Option<Time> {
         if self.reset.is_some() {
             return Some(Time::ZERO);
@@ -345,13 +346,14 @@ impl Session {
         let over = self.window.oldest().map(|at| at.after(self.config.timeout));
         [over, self.ack_by, more].into_iter().flatten().min()
     }
-    /// The next packet of the epoch, behind what is in `out`; none without one.
+    /// Begins the next packet of the epoch behind what is in `out`. `None`: there is no epoch.
     pub(super) fn begin_packet<'a>(&self, out: &'a mut Vec<u8>) -> Option<Writer<'a>> {
         let number = self.last_number + 1;
         let header = self.header(self.own_nonce, self.peer_nonce?, number, self.received);
         Some(Writer::behind(out, &header, self.config.longest.into()))
     }
-    /// Ends a packet, but for its code, and counts it as sent, about what was noted in the window.
+    /// Ends a packet, except for its code, and counts it as sent. It is about the destinations noted in the
+    /// window.
     pub(super) fn send(&mut self, writer: Writer, now: Time) {
         self.last_number += 1;
         (self.ack_by, self.last_sent) = (None, Some(now));
@@ -364,7 +366,7 @@ impl Session {
         self.counters.sent += 1;
         writer.finish_open();
     }
-    /// Puts the code at the end of a message, if there is one.
+    /// Writes the code at the end of a message, if there is one.
     pub(super) fn seal(&self, message: &mut [u8]) {
         if let Some(end) = message.len().checked_sub(CODE) {
             let code = siphash(&self.config.key, &message[..end]);

@@ -368,7 +368,7 @@ proptest! {
         pair.wait(Time::ms(3));
         if restart_arbiter { pair.restart_arbiter() } else { pair.restart_endpoint() }
         pair.demand(dst, 1);
-        // A question under way makes the demand wait for a quiet_time.
+        // A question under way makes the demand wait for a quiet time.
         pair.wait(DELAY.times(3).after(GAP).after(QUIET_TIME));
         prop_assert!(pair.endpoint.session().is_open() && pair.arbiter.session().is_open());
         prop_assert!(pair.agrees(), "{:?} {:?}", pair.endpoint, pair.arbiter);
@@ -568,7 +568,7 @@ fn an_arbiter_without_an_answer_falls_silent() {
     assert_eq!(pair.arbiter.pending(3), 5, "lost slots are wanted again");
 }
 
-/// More demand waits for the acknowledgement of what was said before, but not longer than the quiet_time.
+/// More demand waits for the acknowledgement of what was said before, but not longer than the quiet time.
 #[test]
 fn demand_gathers() {
     let mut pair = Pair::opened();

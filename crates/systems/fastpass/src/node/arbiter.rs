@@ -24,25 +24,25 @@ const MESSAGE_TIMER: u32 = 2;
 const WATCHDOG_TIMER: u32 = 3;
 const PROBE_TIMER: u32 = 4;
 
-/// When a take-over happened and when it had its first effect.
+/// A take-over, and when it had its first effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TakeOver {
-    /// When it happened.
+    /// When this arbiter took over.
     pub at: Time,
     /// How long the other arbiter had been silent.
     pub silence: Time,
-    /// When the first timeslot was given out after it.
+    /// When the first timeslot was granted after it.
     pub first_grant: Option<Time>,
 }
 
-/// What was counted by the services of an arbiter that are over.
+/// The counters of services that have ended.
 #[derive(Clone, Copy, Default)]
 struct Past {
     schedule: schedule::Counters,
     counters: Counters,
 }
 
-/// An arbiter. Sends by its FIFO port 0.
+/// An arbiter. It sends by its FIFO port 0.
 pub struct Arbiter {
     common: Common,
     host: HostId,
@@ -58,7 +58,7 @@ pub struct Arbiter {
     probe: Timer,
     take_overs: Vec<TakeOver>,
     step_backs: u64,
-    /// What was found faulty, by services that are over.
+    /// The faults found by services that have ended.
     found: Vec<Fault>,
     past: Past,
     received: u64,
@@ -67,7 +67,7 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// The arbiter of rank `rank`: 0 is the primary. `empty` is a schedule without demand.
+    /// Makes the arbiter of rank `rank`; rank 0 is the primary. `empty` is a schedule without demand.
     pub fn new(common: Common, rank: u8, fabric: Arc<Fabric>, empty: Schedule) -> Arbiter {
         let host = common.arbiters[usize::from(rank)];
         Arbiter {
@@ -129,7 +129,7 @@ impl Arbiter {
             self.found.extend(service.isolation.found);
         }
     }
-    /// Says that it is there, or looks whether the other one is.
+    /// Sends a watchdog message if one is due, or checks the other arbiter.
     fn check_watchdog(&mut self, cx: &mut Cx<'_>) {
         let Some(watchdog) = &mut self.watchdog else { return };
         let transition = watchdog.check(cx.now);
@@ -138,7 +138,7 @@ impl Arbiter {
         self.apply_transition(transition, cx);
         if let Some(term) = term {
             let other = self.common.arbiters[1 - usize::from(self.rank)];
-            // Over all paths in turn: one that does not work is no reason to take over.
+            // The messages use all paths in turn. A broken path is no reason to take over.
             let path =
                 (cx.now.as_ps() / self.common.options.spec().watchdog_interval.as_ps()) as u16;
             let body = Body::Watchdog { term, sent: Time::ns(cx.now.as_ns()) };
@@ -194,7 +194,7 @@ impl Arbiter {
             self.probe.set(cx.now.after(spec.probe_interval), cx);
         }
     }
-    /// Asks to be woken for what comes next.
+    /// Sets the timers for the next events.
     fn arm(&mut self, cx: &mut Cx<'_>) {
         let Some(service) = &mut self.service else { return };
         if let Some(at) = service.next_batch(cx.now) {
@@ -219,7 +219,7 @@ impl Arbiter {
             None => {}
         }
     }
-    /// The network has told of other routes or rates: timeslots follow from the next batch on.
+    /// Uses other routes or rates from the next batch on.
     fn reroute(&mut self, fabric: Arc<Fabric>, now: Time) {
         if self.empty.reroute(&fabric).is_err() {
             return; // more paths than a selector can have: those of before are as good as any

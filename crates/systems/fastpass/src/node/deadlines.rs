@@ -1,10 +1,10 @@
-//! Which of many sessions has something to do next.
+//! The deadlines of many sessions, to find the one that is due next.
 
 use slotline_net::time::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A deadline for each of some numbers. What was replaced stays in the heap until its time comes.
+/// A deadline for each number. A replaced deadline stays in the heap until its time comes.
 pub(super) struct Deadlines {
     deadlines: Vec<Time>,
     heap: BinaryHeap<Reverse<(Time, u32)>>,
@@ -14,7 +14,7 @@ impl Deadlines {
     pub fn new(numbers: usize) -> Deadlines {
         Deadlines { deadlines: vec![Time::MAX; numbers], heap: BinaryHeap::new() }
     }
-    /// Replaces a deadline; `None`: there is none.
+    /// Replaces a deadline. `None`: there is none.
     pub fn set(&mut self, number: u32, deadline: Option<Time>) {
         let deadline = deadline.unwrap_or(Time::MAX);
         let known = std::mem::replace(&mut self.deadlines[number as usize], deadline);
@@ -32,7 +32,7 @@ impl Deadlines {
         }
         None
     }
-    /// Takes out a number whose deadline has come.
+    /// Removes a number whose deadline has come.
     pub fn pop(&mut self, now: Time) -> Option<u32> {
         self.next().filter(|&at| at <= now)?;
         let Reverse((_, number)) = self.heap.pop()?;

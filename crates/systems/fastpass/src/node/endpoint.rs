@@ -1,11 +1,11 @@
-//! The endpoint (§6.1): holds a host's packets by destination, asks the arbiter for timeslots, and sends
-//! in its timeslots and over their paths.
+//! The endpoint (§6.1). It holds a host's packets by destination, demands timeslots from the arbiter, and
+//! sends in its timeslots over their paths.
 //!
-//! A destination needs as many timeslots as its packets fill greedily, in order. What it needs, less what
-//! it was granted and what it has asked for already, is asked for: so whatever happens to timeslots, to
-//! messages or to an arbiter, what is left in the queues is asked for again. A timeslot that comes too
-//! late is not used. Messages to the arbiter are not scheduled; as long as they take no more than
-//! their share they leave first.
+//! A destination needs as many timeslots as its packets fill greedily, in order. The endpoint demands what
+//! the destination needs, minus what was granted and what was demanded already. So whatever happens to
+//! timeslots, to messages or to an arbiter, packets that are left in the queues are demanded again. A
+//! timeslot that comes too late is not used. Messages to the arbiter are not scheduled. They leave first as
+//! long as they take no more than their share.
 
 use super::Common;
 use super::clock::Clock;
@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 const MESSAGE_TIMER: u32 = AGENT_TOKENS;
 const SLOT_TIMER: u32 = AGENT_TOKENS + 1;
 
-/// Timeslots far ahead of the next that an endpoint can keep, beyond those of the lead.
+/// The number of timeslots ahead of the next that an endpoint can store, in addition to those of the lead.
 const AHEAD: u64 = 512;
 
 /// A timeslot that has begun.
@@ -41,7 +41,7 @@ struct Open {
     begun: bool,
 }
 
-/// What an endpoint has counted.
+/// The counters of an endpoint.
 #[derive(Clone, Copy, Default)]
 struct Counters {
     used: u64,
@@ -58,17 +58,17 @@ pub struct Endpoint {
     common: Common,
     host: HostId,
     clock: Clock,
-    /// The class of packets in their timeslots, unless it is their own: then messages leave first.
+    /// The class of packets in their timeslots. `None`: they have their own class, and messages leave first.
     class: Option<u8>,
-    /// What messages may take of the link before packets.
+    /// The share of the link that messages may take before packets.
     reserve: Reserve,
     pace: Pace,
-    /// Packets per timeslot.
+    /// The number of packets per timeslot.
     lanes: u64,
     late: Time,
-    /// How long before a timeslot is too late it has to be known.
+    /// A timeslot has to be known this long before it is too late.
     notice: Time,
-    /// How long no arbiter may say anything before another one is tried.
+    /// After this time without a message from the arbiter, another one is tried.
     silence_limit: Time,
     peers: Peers,
     queues: Queues,
@@ -82,14 +82,14 @@ pub struct Endpoint {
     message_timer: Timer,
     slot_timer: Timer,
     events: Vec<EndpointEvent>,
-    /// Destinations of timeslots that could not be kept.
+    /// The destinations of timeslots that could not be stored.
     retry: Vec<HostId>,
     buffer: Vec<u8>,
     counters: Counters,
 }
 
 impl Endpoint {
-    /// The endpoint of `host`, which can send `lanes` packets per timeslot.
+    /// Makes the endpoint of `host`, which sends `lanes` packets per timeslot.
     pub fn new(common: Common, host: HostId, lanes: u16) -> Endpoint {
         let (spec, timing) = (common.options.spec(), common.timing);
         let reserved = spec.messages == Messages::Reserved;
@@ -123,7 +123,7 @@ impl Endpoint {
         }
     }
 
-    /// Asks for the timeslots that packets for `dst` need, beyond those granted or asked for.
+    /// Demands the timeslots that packets for `dst` need, in addition to those granted or demanded already.
     fn request(&mut self, dst: HostId) {
         let Some(queue) = self.queues.get(dst) else { return };
         let session = &mut self.peers.current().session;
@@ -138,7 +138,7 @@ impl Endpoint {
             self.queues.iter().filter(|queue| queue.needed > 0).map(|queue| queue.dst).collect();
         all.into_iter().for_each(|dst| self.request(dst));
     }
-    /// Sends what there is to say, and asks to be woken for what comes next.
+    /// Sends all messages that are due, and sets the timer for the next one.
     fn send_messages(&mut self, cx: &mut Cx<'_>) {
         self.report(cx);
         for peer in self.peers.all() {
@@ -156,11 +156,11 @@ impl Endpoint {
             self.message_timer.set(at, cx);
         }
     }
-    /// Whether there is something that only an arbiter can help with, and another one to ask.
+    /// Whether packets wait and there is another arbiter to switch to.
     fn is_waiting(&self) -> bool {
         self.queues.packets() > 0 && self.peers.has_other()
     }
-    /// Reports lost packets, not too often.
+    /// Reports lost packets, but not too often.
     fn report(&mut self, cx: &mut Cx<'_>) {
         if !self.losses.has_losses() || cx.now < self.next_report {
             return;
@@ -172,7 +172,7 @@ impl Endpoint {
         let packet = self.outbox.message(arbiter, path, body, &self.common, cx);
         self.messages.push_back(packet);
     }
-    /// Turns to another arbiter if that in use is silent, or to one that has announced itself.
+    /// Switches to an arbiter that has announced itself, or from one that is silent.
     fn switch_to(&mut self, at: usize, now: Time) {
         self.counters.switches += u64::from(!self.peers.is_current(at));
         self.peers.switch_to(at, &self.common, now);
@@ -187,7 +187,7 @@ impl Endpoint {
         }
         events.drain(..).for_each(|event| self.on_event(at, event, now));
         self.events = events;
-        // Not before all timeslots of a message are kept.
+        // This is done after all timeslots of a message are stored.
         while let Some(dst) = self.retry.pop() {
             self.request(dst);
         }
@@ -207,7 +207,7 @@ impl Endpoint {
             EndpointEvent::Lost { slots, .. } => self.counters.lost += u64::from(slots),
         }
     }
-    /// Keeps a timeslot, unless it is over, or there is one at that time already.
+    /// Stores a timeslot, unless it is over or its time is taken.
     fn store(&mut self, granted: Granted, now: Time) {
         let over = self.is_late(granted.slot, now.after(self.notice));
         let Endpoint { queues, slots, lanes, .. } = self;
@@ -290,7 +290,7 @@ impl Endpoint {
         }
         self.request(granted.dst);
     }
-    /// Something that is not FCP.
+    /// Receives a message that is not FCP.
     fn on_other(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
         let Some(source) = Message::source(bytes) else { return };
         let key = self.common.key(self.host.0, source);

@@ -13,18 +13,18 @@ pub(super) struct Granted {
 
 const WORD: u64 = 64;
 
-/// A ring of timeslots: one bit for each that is granted, and what for.
+/// A ring of timeslots, with one bit for each granted timeslot, its destination and its path.
 pub(super) struct GrantedSlots {
     words: Vec<u64>,
     what: Vec<(HostId, u16)>,
-    /// No timeslot before this is kept.
+    /// The first timeslot that may be stored.
     first: u64,
-    /// None from this on.
+    /// The end of the stored timeslots.
     end: u64,
 }
 
 impl GrantedSlots {
-    /// Room for timeslots that are up to `ahead` away from the next.
+    /// Makes room for timeslots up to `ahead` after the next.
     pub fn new(ahead: u64) -> GrantedSlots {
         let words = ahead.div_ceil(WORD).next_power_of_two().max(2) as usize;
         let what = vec![(HostId(0), 0); words * WORD as usize];
@@ -39,11 +39,11 @@ impl GrantedSlots {
     fn at(&self, slot: u64) -> usize {
         (slot & (self.len() - 1)) as usize
     }
-    /// Keeps a timeslot. False: it is taken, over, or too far ahead.
+    /// Stores a timeslot. Returns false if its place is taken, or it is over or too far ahead.
     pub fn put(&mut self, granted: Granted) -> bool {
         let Granted { slot, dst, path } = granted;
         if self.next().is_none() {
-            // Nothing is kept, so everything can move.
+            // Nothing is stored, so the ring can begin anywhere.
             (self.first, self.end) = (slot, slot);
         }
         let (word, bit) = self.bit(slot);
@@ -57,7 +57,7 @@ impl GrantedSlots {
         self.what[at] = (dst, path);
         true
     }
-    /// The earliest timeslot kept.
+    /// The earliest timeslot stored.
     pub fn next(&mut self) -> Option<Granted> {
         while self.first < self.end {
             let (word, _) = self.bit(self.first);
@@ -71,7 +71,7 @@ impl GrantedSlots {
         }
         None
     }
-    /// Takes the earliest timeslot out.
+    /// Removes the earliest timeslot.
     pub fn pop(&mut self) -> Option<Granted> {
         let granted = self.next()?;
         let (word, bit) = self.bit(granted.slot);

@@ -1,4 +1,4 @@
-//! Messages that are on their way to the wire.
+//! The outbox makes packets of messages and counts them.
 
 use super::Common;
 use crate::wire::OVERHEAD;
@@ -26,7 +26,7 @@ impl Outbox {
         self.bytes += u64::from(packet.len);
         Packet { entropy: path, ..packet }
     }
-    /// The same for what is not FCP.
+    /// Makes a packet of a message that is not FCP.
     pub fn message(
         &mut self,
         to: HostId,

@@ -1,18 +1,19 @@
-//! Paths for the grants of a batch, in whatever topology: two tiers, three, or any topology.
+//! Path selection for the grants of a batch, in two tiers, in a fat-tree or in any topology.
 
 use super::{Choice, FatTree, PathError, PathSelector, RouteError, RouteSelector, TierChoice};
 use crate::allocation::{BATCH, Grant};
 
-/// The topology that paths lead through, as its selector.
+/// The topology, with its selector.
 #[derive(Clone, Debug)]
 pub enum Topology {
-    /// Racks joined by spines. A path is the number of a spine.
+    /// Racks are joined by spines. A path is the number of a spine.
     TwoTiers(PathSelector),
-    /// Pods of edge switches. A path is the index of the aggregation switch, within a pod, or that index
-    /// times the cores above a switch plus the core's number, between pods.
+    /// Pods of edge switches with their selector, and the number of cores above an aggregation switch. Within
+    /// a pod, a path is the index of the aggregation switch. Between pods it is that index times the number
+    /// of cores, plus the number of the core.
     FatTree(FatTree, u16),
-    /// Any topology. A path is the number of a candidate: `candidates[src * racks + dst]` are routes, each
-    /// a list of links, from rack to rack.
+    /// Any topology. A path is the number of a candidate: `candidates[src * racks + dst]` has routes from
+    /// rack to rack, each a list of links.
     Any {
         /// The links.
         links: RouteSelector,
@@ -54,10 +55,10 @@ pub enum SelectError {
     NoCandidates(u16, u16),
 }
 
-/// A place in a batch and its choice: the number of the grant, the path (no path: local), the slot.
+/// A placed packet: the number of its grant, its path (`None` where it is local), and its slot.
 type Placed = (u32, Option<u32>, u32);
 
-/// Packets of a slot: racks of source and destination, and the number of the grant.
+/// The packets of a slot: the racks of source and destination, and the number of the grant.
 type Packets = (Vec<(u16, u16)>, Vec<u32>);
 
 /// Chooses paths for whole batches.
@@ -74,7 +75,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// A selector for a topology and endpoints in these racks (edge switches).
+    /// Makes a selector for a topology and endpoints in these racks (edge switches).
     pub fn new(topology: Topology, rack_of: Vec<u16>) -> Selector {
         Selector {
             topology,
@@ -86,15 +87,15 @@ impl Selector {
             routed: Vec::new(),
         }
     }
-    /// The topology, to say what fails and what works again.
+    /// The topology. The caller can report failures and repairs to its selector.
     pub fn topology(&mut self) -> &mut Topology {
         &mut self.topology
     }
     /// Chooses paths for the grants of a batch. Appends to `parts` what is placed, the parts of a grant one
-    /// after another, and to `rest` what no path has room for: it is to be asked for again.
+    /// after another. Appends to `rest` what no path has room for and has to be demanded again.
     ///
     /// # Errors
-    /// Endpoints, racks or links that do not exist; nothing is appended then.
+    /// Endpoints, racks or links do not exist; nothing is appended then.
     pub fn select(
         &mut self,
         grants: &[Grant],
@@ -176,7 +177,7 @@ impl Selector {
         self.gather(grants, parts, rest);
         Ok(())
     }
-    /// Chooses for the packets of one slot, and notes for which grant.
+    /// Chooses paths for the packets of one slot and notes them by grant.
     fn select_slot(&mut self, slot: u32) -> Result<(), SelectError> {
         let (packets, numbers) = &self.slots[slot as usize];
         match &mut self.topology {
@@ -205,7 +206,7 @@ impl Selector {
         }
         Ok(())
     }
-    /// Joins what was placed slot by slot: one part per grant and path.
+    /// Joins the packets that were placed slot by slot: one part per grant and path.
     fn gather(&mut self, grants: &[Grant], parts: &mut Vec<PathGrant>, rest: &mut Vec<Grant>) {
         self.placed.sort_unstable();
         let mut groups = self.placed.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).peekable();
@@ -223,7 +224,7 @@ impl Selector {
     }
 }
 
-/// Notes the packets of a slot that have a path, or need none.
+/// Notes the packets of a slot that have a path or need none.
 fn note(
     placed: &mut Vec<Placed>,
     slot: u32,

@@ -1,13 +1,14 @@
-//! Colours for the packets of one timeslot: no colour twice at a rack, as few packets as possible without.
+//! A colouring of the packets of one timeslot: no colour occurs twice at a rack, and as few packets as
+//! possible stay without a colour.
 
 use super::Choice;
 
 /// Bits of a word.
 const WORD: usize = 64;
-/// Words of a rack with up to 64 colours: those that are free, and the packet with each colour.
+/// The words of a rack with up to 64 colours: its free colours, and the packet with each colour.
 const ROW: usize = 1 + WORD;
 
-/// A packet in one word: its number (32 bits), its racks of source and destination (16 bits each).
+/// A packet in one word: its number (32 bits) and its racks of source and destination (16 bits each).
 #[derive(Clone, Copy)]
 struct Packet(u64);
 
@@ -35,15 +36,15 @@ fn colours(at: usize, mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// One side of the graph: the links from racks to paths, or those from paths to racks.
+/// One side of the graph: the links from racks to paths, or the links from paths to racks.
 #[derive(Clone, Debug)]
 struct Side {
-    /// Words of colours per rack.
+    /// The number of words of colours per rack.
     words: usize,
-    /// Colours that work, by rack.
+    /// The colours that work, by rack.
     works: Vec<u64>,
-    /// By rack: words of the colours that work and are free, then the packet with each colour. It means
-    /// something only where the colour is in use.
+    /// By rack: words of the colours that work and are free, then the packet with each colour. The packet is
+    /// valid only where the colour is in use.
     rows: Vec<u64>,
 }
 
@@ -57,7 +58,7 @@ impl Side {
         let works = std::iter::repeat_n(row, racks).flatten().collect();
         Side { words, works, rows: vec![0; racks * words * ROW] }
     }
-    /// All colours that work are free.
+    /// Marks all colours that work as free.
     fn reset(&mut self) {
         let rows = self.rows.chunks_exact_mut(self.words * ROW);
         for (row, works) in rows.zip(self.works.chunks_exact(self.words)) {
@@ -82,14 +83,15 @@ impl Side {
         let (word, bit) = self.bit(rack, colour);
         self.rows[word] ^= bit;
     }
-    /// Where the packet with a colour is.
+    /// The index of the packet with a colour.
     fn place(&self, rack: usize, colour: usize) -> usize {
         rack * self.words * ROW + self.words + colour
     }
     fn packet(&self, rack: usize, colour: usize) -> Packet {
         Packet(self.rows[self.place(rack, colour)])
     }
-    /// The packets with two colours at a rack exchange these. Returns the one that had the second.
+    /// Exchanges the colours of the packets with two colours at a rack. Returns the packet that had the
+    /// second.
     fn swap(&mut self, rack: usize, one: usize, two: usize) -> Packet {
         let (one, two) = (self.place(rack, one), self.place(rack, two));
         self.rows.swap(one, two);
@@ -107,7 +109,7 @@ impl Side {
     fn free_colours(&self, rack: usize) -> impl Iterator<Item = usize> {
         self.free(rack).iter().enumerate().flat_map(|(at, &word)| colours(at, word))
     }
-    /// Returns whether this is new.
+    /// Marks a colour as working or broken. Returns whether this is a change.
     fn set_works(&mut self, rack: usize, colour: usize, works: bool) -> bool {
         let changes = self.works(rack, colour) != works;
         self.works[rack * self.words + colour / WORD] ^= u64::from(changes) << (colour % WORD);
@@ -115,31 +117,31 @@ impl Side {
     }
 }
 
-/// What the first pass came to.
+/// The result of the first pass.
 enum Pass {
-    /// The end.
+    /// All packets are visited.
     Done,
-    /// A packet for which no colour is free at both ends.
+    /// No colour is free at both ends of this packet.
     Stuck(usize),
-    /// A rack that does not exist.
+    /// This rack does not exist.
     NoRack(u16),
 }
 
-/// A colouring, used again for each timeslot.
+/// A colouring, reused for each timeslot.
 #[derive(Clone, Debug)]
 pub(super) struct Colouring {
     up: Side,
     down: Side,
-    /// What a colour means.
+    /// The choice that each colour stands for.
     choices: Vec<Choice>,
-    /// Colours that do not work: at up-links, and at down-links.
+    /// The number of colours that do not work, at up-links and at down-links.
     broken: usize,
-    /// Packets for which there was no colour yet.
+    /// The packets that have no colour yet.
     rest: Vec<u32>,
 }
 
 impl Colouring {
-    /// With so many racks, and one colour for each choice.
+    /// Makes a colouring for a number of racks, with one colour for each choice.
     pub(super) fn new(racks: usize, choices: Vec<Choice>) -> Colouring {
         let up = Side::new(racks, choices.len());
         Colouring { down: up.clone(), up, choices, broken: 0, rest: Vec::new() }
@@ -154,7 +156,7 @@ impl Colouring {
             }
         }
     }
-    /// Chooses for packets, given by their racks; or says which rack does not exist.
+    /// Chooses colours for packets, given by their racks. The error is a rack that does not exist.
     pub(super) fn choose(
         &mut self,
         packets: &[(u16, u16)],
@@ -185,8 +187,8 @@ impl Colouring {
         self.place_rest(packets, out);
         Ok(())
     }
-    /// The first pass from packet `from` on, with up to 64 colours: the lowest colour that is free at both
-    /// ends.
+    /// Runs the first pass from packet `from` on, with up to 64 colours: each packet gets the lowest colour
+    /// that is free at both ends.
     #[inline(never)]
     fn first_pass_one_word(
         &mut self,
@@ -218,7 +220,7 @@ impl Colouring {
         }
         Pass::Done
     }
-    /// The same with any number of colours.
+    /// Runs the first pass with any number of colours.
     fn first_pass_many_words(
         &mut self,
         from: usize,
@@ -253,7 +255,7 @@ impl Colouring {
         self.down.take(packet.dst(), colour, packet);
         out[packet.number()] = self.choices[colour];
     }
-    /// Places what is left, if anything. An exchange may make room for one that found none before.
+    /// Places the packets that are left. An exchange may have made room for a packet that found none before.
     fn place_rest(&mut self, packets: &[(u16, u16)], out: &mut [Choice]) {
         let mut rest = std::mem::take(&mut self.rest);
         let mut before = usize::MAX;
@@ -280,7 +282,7 @@ impl Colouring {
         }
         found.is_some()
     }
-    /// One packet at either rack gets another colour, of up to 64. Returns the one that it had.
+    /// Gives one packet at either rack another colour, of up to 64. Returns the colour that it had.
     #[inline(never)]
     fn recolour_neighbour(&mut self, packet: Packet, out: &mut [Choice]) -> Option<usize> {
         let (src, dst) = (packet.src(), packet.dst());
@@ -310,7 +312,7 @@ impl Colouring {
         self.down.toggle(packet.dst(), old);
         self.assign(packet, new, out);
     }
-    /// Two colours are exchanged along a chain. Returns the one that is free at both ends then.
+    /// Exchanges two colours along a chain. Returns the colour that is free at both ends afterwards.
     #[inline(never)]
     fn recolour_chain(&mut self, packet: Packet, out: &mut [Choice]) -> Option<usize> {
         let (src, dst) = (packet.src(), packet.dst());
@@ -324,9 +326,9 @@ impl Colouring {
         self.swap_chain(dst, wanted, given, out);
         Some(wanted)
     }
-    /// Whether the chain of `wanted` and `given` that begins with `wanted` at the down-links of rack `dst`
-    /// ends where the other colour is free, and not where it is out of order. It cannot come to a rack
-    /// where `wanted` is free at the up-links.
+    /// Follows the chain of `wanted` and `given` that begins with `wanted` at the down-links of rack `dst`.
+    /// Returns whether it ends where the other colour is free, and not where it is broken. The chain cannot
+    /// reach a rack where `wanted` is free at the up-links.
     fn chain_ends_free(&self, dst: usize, wanted: usize, given: usize) -> bool {
         let mut rack = dst;
         loop {
@@ -340,7 +342,7 @@ impl Colouring {
             rack = self.up.packet(rack, given).dst();
         }
     }
-    /// Exchanges the colours along that chain: `wanted` is free at its beginning then.
+    /// Exchanges the colours along that chain, so that `wanted` is free at its beginning.
     fn swap_chain(&mut self, dst: usize, wanted: usize, given: usize, out: &mut [Choice]) {
         let Colouring { up, down, choices, .. } = self;
         if down.is_free(dst, wanted) {

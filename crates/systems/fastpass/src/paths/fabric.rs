@@ -1,6 +1,7 @@
-//! The network as the arbiter sees it: racks, the paths between them, and what lies on a path.
+//! The network as the arbiter sees it: racks, the paths between them, and the links and switches on a path.
 //!
-//! A path is named by the entropy that packets carry on it, see [`slotline_net::route::Routes::build`].
+//! A path is identified by the entropy value that its packets carry, see
+//! [`slotline_net::route::Routes::build`].
 
 use super::{FatTree, PathSelector, RouteSelector, Selector, Tiers, Topology};
 use crate::faults::Component;
@@ -16,8 +17,8 @@ use std::sync::Arc;
 /// Entropies that are looked at between two racks.
 const MOST_PATHS: u16 = 256;
 
-/// Racks and how they are layout. Links and nodes are components: links by their number, nodes by theirs
-/// after all links.
+/// The racks and how they are joined. Links and nodes are components: a link has its own number, and nodes
+/// are numbered after all links.
 #[derive(Clone, Debug)]
 pub struct Fabric {
     routes: Arc<Routes>,
@@ -25,11 +26,11 @@ pub struct Fabric {
     links: usize,
     /// The rate at which a packet takes a timeslot.
     slowest: Rate,
-    /// By component, the directed links that go with it: a link's two, a node's all.
+    /// The directed links of each component: two for a link, all that are attached for a node.
     directed: Vec<Vec<u32>>,
-    /// By directed link, packets per timeslot.
+    /// Packets per timeslot, by directed link.
     rooms: Vec<u16>,
-    /// By host, stations included.
+    /// The rack of each host, stations included.
     rack: Vec<u16>,
     racks: u16,
     hosts: usize,
@@ -38,24 +39,26 @@ pub struct Fabric {
     layout: Layout,
 }
 
-/// How racks are layout.
+/// How the racks are joined.
 #[derive(Clone, Debug)]
 enum Layout {
-    /// Not at all: there is one.
+    /// There is one rack.
     One,
-    /// By one switch on each path: links by rack and path.
+    /// Each path leads over one switch. The links are listed by rack and path.
     Spines { uplinks: Vec<Component>, room: u16 },
-    /// As in a fat-tree: links by rack and aggregation switch; by pod, aggregation switch and core.
+    /// A fat-tree. Lower links are listed by rack and aggregation switch, upper links by pod, aggregation
+    /// switch and core.
     Pods { tiers: Tiers, edges: Vec<Component>, cores: Vec<Component> },
-    /// In any other way: by pair of racks, the entropies of its paths and their links.
+    /// Any other layout: for each pair of racks, the entropy values of the paths and their links.
     Any(Vec<Vec<(u16, Vec<u32>)>>),
 }
 
 impl Fabric {
-    /// Racks and paths of a network with pinned routes, in which a timeslot is one packet at `slowest`.
+    /// Finds the racks and paths of a network with pinned routes, in which a packet at rate `slowest` takes
+    /// one timeslot.
     ///
     /// # Errors
-    /// Links between switches that are slower than the slowest host's.
+    /// A link between switches is slower than the slowest host's.
     pub fn new(around: &Surroundings<'_>, slowest: Rate) -> Result<Fabric, SpecError> {
         let graph = around.graph;
         let mut switches: Vec<NodeId> = Vec::new();
@@ -88,15 +91,15 @@ impl Fabric {
         fabric.set_layout(&rack_paths);
         Ok(fabric)
     }
-    /// The same network when switches have other `routes`. Links that have become too slow are not used, nor
-    /// is a detour over one.
+    /// The same network after switches have got other `routes`. Links that have become too slow, and detours
+    /// over such links, are not used.
     pub fn rerouted(&self, routes: &Arc<Routes>) -> Fabric {
         let mut fabric = Fabric { routes: Arc::clone(routes), ..self.clone() };
         fabric.recompute_paths();
         fabric
     }
-    /// The same network when the link that leaves by `end` has another `rate`. What hosts send in a timeslot
-    /// stays as it is.
+    /// The same network after the link that leaves by `end` has got another `rate`. The number of packets
+    /// that hosts send in a timeslot does not change.
     pub fn with_rate(&self, end: End, rate: Rate) -> Fabric {
         let mut fabric = self.clone();
         let directed = fabric.directed(end);
@@ -136,7 +139,7 @@ impl Fabric {
     fn hops(&self, src: HostId, dst: HostId, path: u16) -> Vec<End> {
         self.routes.path(&self.wiring, src, dst, path).unwrap_or_default()
     }
-    /// Between two racks, each path once: its lowest entropy, and its hops between switches.
+    /// All paths between two racks, each once: its lowest entropy value and its hops between switches.
     fn rack_paths(&self, src: HostId, dst: HostId) -> RackPaths {
         let mut found = RackPaths::new();
         for path in 0..MOST_PATHS {
@@ -152,7 +155,7 @@ impl Fabric {
         }
         found
     }
-    /// One host of each rack, one that can be reached unless none can.
+    /// One host of each rack, which can be reached if any can.
     fn first_hosts(&self) -> Vec<HostId> {
         let of_rack = |rack: u16| {
             let hosts = (0..).map(HostId).zip(&self.rack).filter(move |(_, of)| **of == rack);
@@ -165,7 +168,7 @@ impl Fabric {
         let first = |rack| of_rack(rack).find(connected).or_else(|| of_rack(rack).next());
         (0..self.racks).filter_map(first).collect()
     }
-    /// By pair of racks, the paths between them.
+    /// The paths between racks, by pair of racks.
     fn all_rack_paths(&self) -> Vec<RackPaths> {
         let first_hosts = self.first_hosts();
         let pairs = first_hosts.iter().flat_map(|&a| first_hosts.iter().map(move |&b| (a, b)));
@@ -183,7 +186,7 @@ impl Fabric {
         );
         Err(SpecError::new("control", message))
     }
-    /// Finds out how these ways join racks.
+    /// Finds out how these paths join the racks.
     fn set_layout(&mut self, rack_paths: &[RackPaths]) {
         if self.racks <= 1 {
             return;
@@ -200,7 +203,7 @@ impl Fabric {
                 Layout::Any(rack_paths.iter().map(of_pair).collect())
             });
     }
-    /// The same where each path is a switch that all racks have a link to.
+    /// The layout where each path leads over one switch to which all racks have a link.
     fn spine_layout(&self, rack_paths: &[RackPaths]) -> Option<Layout> {
         let (racks, paths) = (usize::from(self.racks), usize::from(self.paths));
         let mut uplinks = Links::new(racks * paths);
@@ -220,7 +223,7 @@ impl Fabric {
         }
         Some(Layout::Spines { uplinks: uplinks.links, room: uplinks.room })
     }
-    /// The same in a fat-tree. The lower digit of a path is that of the aggregation switch.
+    /// The layout of a fat-tree. The lower digit of a path is the aggregation switch.
     fn pod_layout(&self, rack_paths: &[RackPaths]) -> Option<Layout> {
         let racks = usize::from(self.racks);
         let near = |paths: &&RackPaths| paths.first().is_none_or(|(_, hops)| hops.len() == 2);
@@ -283,10 +286,10 @@ impl Fabric {
         let node = (component as usize).checked_sub(self.links);
         node.map_or(Part::Link(component), |node| Part::Switch(NodeId(node as u32)))
     }
-    /// A selector for its paths; `None` where there is nothing to select.
+    /// A selector for the paths of this fabric; `None` where there is nothing to select.
     ///
     /// # Errors
-    /// More paths than a selector can have.
+    /// There are more paths than a selector can have.
     pub fn selector(&self) -> Result<Option<Selector>, SpecError> {
         let wrong = |error: String| SpecError::new("control", error);
         let network = match &self.layout {
@@ -312,8 +315,8 @@ impl Fabric {
         };
         Ok(Some(Selector::new(network, self.rack[..self.hosts].to_vec())))
     }
-    /// The entropy of what a selector of this fabric calls a path. Where all paths are alike, `turn` of
-    /// them are skipped: selectors prefer the lowest, and packets should not always go there.
+    /// The entropy value of a path of this fabric's selector. Where all paths are alike, the numbers are
+    /// rotated by `turn`, because selectors prefer the lowest path and packets should not always go there.
     pub fn entropy(&self, src: u16, dst: u16, path: Option<u32>, turn: u32) -> u16 {
         let Some(path) = path else { return 0 };
         let rack = |host: u16| self.rack[usize::from(host)];
@@ -335,7 +338,7 @@ impl Fabric {
             }
         }
     }
-    /// Has a selector of this fabric avoid a link or switch, or use it again.
+    /// Makes a selector of this fabric avoid a component, or use it again.
     pub fn set_works(&self, selector: &mut Selector, component: Component, works: bool) {
         const KNOWN: &str = "a link of this fabric";
         let directed = &self.directed[component as usize];
@@ -369,7 +372,7 @@ impl Fabric {
             _ => {}
         }
     }
-    /// Replaces `out` with what lies on the path from one host to another: links and switches.
+    /// Replaces `out` with the components on the path from one host to another.
     pub fn on_path(&self, src: u32, dst: u32, path: u16, out: &mut Vec<Component>) {
         out.clear();
         for end in self.hops(HostId(src), HostId(dst), path) {
@@ -380,8 +383,8 @@ impl Fabric {
         // Neither of the two ends is a switch.
         out.pop();
     }
-    /// A host and a path by which packets from `from` go over `component` and over nothing else that
-    /// `avoid` says.
+    /// Finds a host and a path by which packets from `from` cross `component` and no other component for
+    /// which `avoid` holds.
     pub fn path_over(
         &self,
         from: u32,
@@ -399,10 +402,10 @@ impl Fabric {
     }
 }
 
-/// Paths from rack to rack: their lowest entropies, and their hops between switches.
+/// The paths between two racks: their lowest entropy values and their hops between switches.
 type RackPaths = Vec<(u16, Vec<End>)>;
 
-/// The links of places that paths go through, and the room of the narrowest.
+/// The links at numbered places of a layout, and the room of the narrowest link.
 struct Links {
     links: Vec<Component>,
     room: u16,
@@ -412,7 +415,7 @@ impl Links {
     fn new(places: usize) -> Links {
         Links { links: vec![Component::MAX; places], room: u16::MAX }
     }
-    /// Notes what a place is; `None`: there is no such place, or it is something else already.
+    /// Notes the component at a place. `None`: there is no such place, or another component is there already.
     fn set(&mut self, place: usize, is: Component) -> Option<()> {
         let known = self.links.get_mut(place)?;
         if *known != Component::MAX && *known != is {
@@ -421,7 +424,7 @@ impl Links {
         *known = is;
         Some(())
     }
-    /// The same for the link by which packets leave a port.
+    /// Notes the link by which packets leave a port.
     fn fix(&mut self, place: usize, fabric: &Fabric, end: End) -> Option<()> {
         self.room = self.room.min(fabric.rooms[fabric.directed(end) as usize]);
         self.set(place, fabric.wiring.of(end.node)[end.port.at()].link as Component)

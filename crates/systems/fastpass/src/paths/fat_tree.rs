@@ -1,25 +1,26 @@
-//! Path selection in a fat-tree of three tiers (edge, aggregation, core): two levels of the selector
-//! for two tiers.
+//! Path selection in a fat-tree of three tiers (edge, aggregation, core). It uses the selector for two tiers
+//! on two levels.
 //!
 //! Aggregation switch `a` of each pod reaches the same cores. So a packet that goes up over aggregation
-//! switch `a` comes down over switch `a`, and the choice is one of an index: edge switches are the racks,
-//! indices the paths. Among the packets of one index, pods are the racks and its cores the paths. In a
-//! fat-tree of full bandwidth both levels place every matching (Kőnig).
+//! switch `a` comes down over aggregation switch `a`, and the choice is an index. On the lower level, edge
+//! switches are the racks and indices are the paths. On the upper level, among the packets of one index, pods
+//! are the racks and its cores are the paths. In a fat-tree of full bandwidth both levels place every
+//! matching (Kőnig).
 
 use super::{Choice, PathError, PathSelector};
 
-/// Switches of a fat-tree.
+/// The numbers of switches of a fat-tree, and the room on its links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tiers {
     /// Pods.
     pub pods: u16,
-    /// Edge switches in a pod. Those of pod `p` have the numbers `p * edges` to `p * edges + edges - 1`.
+    /// Edge switches in a pod. Pod `p` has the numbers `p * edges` to `p * edges + edges - 1`.
     pub edges: u16,
     /// Aggregation switches in a pod.
     pub aggregations: u16,
     /// Cores above each aggregation switch.
     pub cores: u16,
-    /// Packets per slot on a link between edge and aggregation: its rate over that of a host.
+    /// Packets per slot on a link between edge and aggregation: its rate divided by that of a host.
     pub edge_room: u16,
     /// Packets per slot on a link between aggregation and core.
     pub core_room: u16,
@@ -32,18 +33,18 @@ pub enum TierChoice {
     Local,
     /// Over this aggregation switch of the pod that both ends are in.
     Pod(u16),
-    /// Over the aggregation switches of this index in both pods, and this one of their cores.
+    /// The packet goes over the aggregation switches of this index in both pods, and over this core.
     Core {
         /// The index.
         aggregation: u16,
         /// The core above it.
         core: u16,
     },
-    /// No room: too many packets, or too many failures.
+    /// No path has room: there are too many packets or too many failures.
     Unplaced,
 }
 
-/// Packets between pods: these, and the packets' numbers.
+/// The packets between pods: their pods, and their numbers.
 type Between = (Vec<(u16, u16)>, Vec<u32>);
 
 /// Chooses paths in a fat-tree, one timeslot at a time.
@@ -59,10 +60,11 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// A selector for such a fat-tree.
+    /// Makes a selector for a fat-tree.
     ///
     /// # Errors
-    /// No path, no room, more than 4,096 packets per switch and slot, more than 65,535 edge switches.
+    /// There is no path or no room, more than 4,096 packets per switch and slot, or more than 65,535 edge
+    /// switches.
     pub fn new(tiers: Tiers) -> Result<FatTree, PathError> {
         let Tiers { pods, edges, aggregations, cores, edge_room, core_room } = tiers;
         let all = pods.checked_mul(edges).ok_or(PathError::Racks { pods, edges })?;
@@ -77,17 +79,18 @@ impl FatTree {
             choices: Vec::new(),
         })
     }
-    /// Says whether the links between an edge and an aggregation switch work, from the next slot on.
+    /// Sets whether the links between an edge and an aggregation switch work, from the next slot on.
     ///
     /// # Errors
-    /// A switch that does not exist.
+    /// The switch does not exist.
     pub fn set_edge_link(&mut self, edge: u16, index: u16, works: bool) -> Result<(), PathError> {
         self.lower.set_link(edge, index, works)
     }
-    /// Says whether the links between a pod's aggregation switch and a core above it work.
+    /// Sets whether the links between a pod's aggregation switch and a core above it work, from the next slot
+    /// on.
     ///
     /// # Errors
-    /// A pod or switch that does not exist.
+    /// The pod or switch does not exist.
     pub fn set_core_link(
         &mut self,
         pod: u16,
@@ -99,11 +102,11 @@ impl FatTree {
         let upper = self.upper.get_mut(usize::from(index));
         upper.ok_or(PathError::Path { path: index, paths })?.set_link(pod, core, works)
     }
-    /// Chooses for the packets of one slot, given as edge switches of source and destination. Replaces
-    /// `out`, which is in the packets' order.
+    /// Chooses paths for the packets of one slot, given as edge switches of source and destination. Replaces
+    /// `out`, which has the order of the packets.
     ///
     /// # Errors
-    /// An edge switch that does not exist; `out` is of no use then.
+    /// An edge switch does not exist; `out` is not valid then.
     pub fn select(
         &mut self,
         packets: &[(u16, u16)],

@@ -1,13 +1,16 @@
 //! Path selection (§4): the packets of one timeslot get paths so that no link carries more than it can.
 //!
-//! Racks, seen from above, form a bipartite multigraph: one edge per packet, from its rack's up-links to
-//! the other rack's down-links. A path (a spine) with room for `r` packets per rack and slot is `r`
-//! colours, and a colouring of the edges with no colour twice at a rack is a choice of paths. Kőnig's
-//! theorem says that as many colours suffice as packets at the busiest rack.
+//! Racks form a bipartite multigraph with one edge per packet, from the up-links of its source's rack to the
+//! down-links of its destination's rack. A path (a spine) with room for `r` packets per rack and slot is `r`
+//! colours. A colouring of the edges with no colour twice at a rack is a choice of paths. By Kőnig's theorem,
+//! as many colours suffice as there are packets at the busiest rack.
 //!
 //! Most packets get the lowest colour that is free at both ends. Where there is none, one other packet at
-//! either rack gives up its colour for another one, if it can; else two colours are exchanged along an
-//! alternating chain, which is how the theorem is proved.
+//! either rack changes its colour, if it can. Otherwise two colours are exchanged along an alternating chain,
+//! as in the proof of the theorem.
+//!
+//! [`Fabric`] finds out which racks and paths a network has, and makes the [`Selector`] that fits: for two
+//! tiers, for a fat-tree, or for any topology.
 
 mod batch;
 mod colouring;
@@ -25,19 +28,19 @@ pub use two_tiers::{PathSelector, by_slot};
 /// Where a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Choice {
-    /// Both ends are in one rack: no path is needed.
+    /// Both ends are in one rack, and the packet needs no path.
     #[default]
     Local,
     /// Over this path.
     Over(u16),
-    /// No path has room for it: too many packets, or too many failures.
+    /// No path has room for the packet: there are too many packets or too many failures.
     Unplaced,
 }
 
-/// Why a selector cannot be made, or a link not be found.
+/// The reason why a selector cannot be made or a link is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PathError {
-    /// No path, no room on a path, or more than colours can be counted.
+    /// There is no path, no room on a path, or more colours than can be counted.
     #[error("{paths} paths with room for {room} packets each; the product is from 1 to 4,096")]
     Paths {
         /// Paths.

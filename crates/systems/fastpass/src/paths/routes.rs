@@ -1,11 +1,11 @@
-//! Path selection in any topology: greedy, over the candidate routes of each pair.
+//! Path selection in any topology: a greedy choice among the candidate routes of each pair.
 //!
-//! One word per directed link, and per packet that it can carry in a slot, says in which slots of the
-//! batch it is free. A grant takes the route that is free in most of its slots, then the next, until
-//! all slots are placed or no route is free in any. What is not placed goes back to demand. Unlike the
-//! selectors for trees of full bandwidth it may leave slots unplaced that another choice could place.
+//! Each directed link has one word per packet that it carries in a slot. The word says in which slots of the
+//! batch this place is free. A grant takes the route that is free in most of its slots, then the next, until
+//! all slots are placed or no route is free. What is not placed becomes demand again. Unlike the selectors
+//! for trees of full bandwidth, this selector may leave slots unplaced that another choice could place.
 
-/// Why a selector cannot be made, or a grant not be placed.
+/// The reason why a selector cannot be made or a grant cannot be placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RouteError {
     /// A link without room.
@@ -27,17 +27,17 @@ pub enum RouteError {
 /// Chooses routes, a batch of 64 timeslots at a time.
 #[derive(Clone, Debug)]
 pub struct RouteSelector {
-    /// The first word of each link; behind the last, the number of all.
+    /// The first word of each link; the last element is the number of all words.
     first: Vec<u32>,
     free: Vec<u64>,
     works: Vec<bool>,
 }
 
 impl RouteSelector {
-    /// A selector for directed links that carry so many packets per slot each.
+    /// Makes a selector for directed links with these numbers of packets per slot.
     ///
     /// # Errors
-    /// A link without room.
+    /// A link has no room.
     pub fn new(rooms: &[u16]) -> Result<RouteSelector, RouteError> {
         if let Some(link) = rooms.iter().position(|&room| room == 0) {
             return Err(RouteError::Room(link));
@@ -56,27 +56,27 @@ impl RouteSelector {
     fn words(&self, link: u32) -> std::ops::Range<usize> {
         self.first[link as usize] as usize..self.first[link as usize + 1] as usize
     }
-    /// Says whether a link works, from the next batch on.
+    /// Sets whether a link works, from the next batch on.
     ///
     /// # Errors
-    /// A link that does not exist.
+    /// The link does not exist.
     pub fn set_link(&mut self, link: u32, works: bool) -> Result<(), RouteError> {
         let links = self.links();
         *self.works.get_mut(link as usize).ok_or(RouteError::Link { link, links })? = works;
         Ok(())
     }
-    /// A new batch: all slots are free on all links that work.
+    /// Begins a batch: all slots are free on all links that work.
     pub fn begin_batch(&mut self) {
         for link in 0..self.links() {
             let words = self.words(link as u32);
             self.free[words].fill(if self.works[link] { !0 } else { 0 });
         }
     }
-    /// Places the slots of one grant on these routes, given as links. Appends to `parts` the route and the
-    /// slots that it got, and returns the slots that no route has room for. An empty route has always.
+    /// Places the slots of one grant on these routes, given as links. Appends to `parts` each used route with
+    /// its slots. Returns the slots that no route has room for. An empty route always has room.
     ///
     /// # Errors
-    /// A link that does not exist, or twice on a route; nothing is placed then.
+    /// A link does not exist or occurs twice on a route; nothing is placed then.
     pub fn place<R: AsRef<[u32]>>(
         &mut self,
         routes: &[R],
@@ -87,7 +87,7 @@ impl RouteSelector {
         let mut rest = slots;
         while rest != 0 {
             let free = |(at, route): (usize, &R)| (at, self.free_on(route.as_ref()) & rest);
-            // Of those that are equally free, the first.
+            // The first of several routes that are equally free is chosen.
             let all = routes.iter().enumerate().rev();
             let best = all.map(free).max_by_key(|(_, free)| free.count_ones());
             let Some((at, placed)) = best.filter(|&(_, free)| free != 0) else { break };

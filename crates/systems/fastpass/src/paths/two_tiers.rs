@@ -1,4 +1,4 @@
-//! Paths between racks that are joined by spines: one path for each spine.
+//! Path selection between racks that are joined by spines. Each spine is one path.
 
 use super::colouring::Colouring;
 use super::{Choice, PathError};
@@ -6,7 +6,7 @@ use crate::allocation::{BATCH, Grant};
 
 const MOST_COLOURS: u32 = 4_096;
 
-/// Chooses paths, one timeslot at a time: slots do not depend on one another.
+/// Chooses paths, one timeslot at a time. Slots do not depend on one another.
 #[derive(Clone, Debug)]
 pub struct PathSelector {
     racks: u16,
@@ -16,11 +16,11 @@ pub struct PathSelector {
 }
 
 impl PathSelector {
-    /// A selector for racks that are joined by `paths`, each with room for so many packets per slot from
-    /// each rack and to each rack (the rate of a rack's link to a spine over that of a host).
+    /// Makes a selector for racks that are joined by `paths` paths. `room` is the number of packets per slot
+    /// from each rack to a path and back: the rate of a rack's link to a spine divided by that of a host.
     ///
     /// # Errors
-    /// No path, no room, or more than 4,096 packets per rack and slot.
+    /// There is no path, no room, or more than 4,096 packets per rack and slot.
     pub fn new(racks: u16, paths: u16, room: u16) -> Result<PathSelector, PathError> {
         let colours = u32::from(paths) * u32::from(room);
         if !(1..=MOST_COLOURS).contains(&colours) {
@@ -30,10 +30,10 @@ impl PathSelector {
         let colouring = Colouring::new(racks.into(), meaning.collect());
         Ok(PathSelector { racks, paths, room, colouring })
     }
-    /// Says whether the links between a rack and a path work, from the next slot on.
+    /// Sets whether the links between a rack and a path work, from the next slot on.
     ///
     /// # Errors
-    /// A rack or path that does not exist.
+    /// The rack or path does not exist.
     pub fn set_link(&mut self, rack: u16, path: u16, works: bool) -> Result<(), PathError> {
         self.check(rack)?;
         if path >= self.paths {
@@ -45,18 +45,18 @@ impl PathSelector {
         }
         Ok(())
     }
-    /// Says whether a path as a whole works, from the next slot on.
+    /// Sets whether a path works as a whole, from the next slot on.
     ///
     /// # Errors
-    /// A path that does not exist.
+    /// The path does not exist.
     pub fn set_path(&mut self, path: u16, works: bool) -> Result<(), PathError> {
         (0..self.racks).try_for_each(|rack| self.set_link(rack, path, works))
     }
-    /// Chooses for the packets of one slot, given as racks of source and destination. Replaces `out`,
-    /// which is in the packets' order.
+    /// Chooses paths for the packets of one slot, given as racks of source and destination. Replaces `out`,
+    /// which has the order of the packets.
     ///
     /// # Errors
-    /// A rack that does not exist; `out` is of no use then.
+    /// A rack does not exist; `out` is not valid then.
     pub fn select(
         &mut self,
         packets: &[(u16, u16)],
@@ -71,8 +71,8 @@ impl PathSelector {
     }
 }
 
-/// Sorts grants by slot: `out[i]` has the source and destination of each packet of slot `i`. Replaces
-/// what was there.
+/// Sorts grants by slot: `out[i]` has the source and destination of each packet of slot `i`. The old content
+/// is replaced.
 pub fn by_slot(grants: &[Grant], out: &mut [Vec<(u16, u16)>; BATCH as usize]) {
     out.iter_mut().for_each(Vec::clear);
     for grant in grants {

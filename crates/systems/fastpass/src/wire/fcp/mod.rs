@@ -52,11 +52,12 @@ pub const VERSION: u8 = 1;
 pub const HEADER: usize = 52;
 /// Bytes of the authentication code.
 pub const CODE: usize = 8;
-/// The longest message that a session sends: fits into a 1500-byte frame below IPv6 and UDP.
+/// The longest message that a session sends. It fits into a 1500-byte frame below IPv6 and UDP.
 pub const LONGEST: usize = 1_400;
-/// The shortest limit of a session's messages: a record of one grant fits in, and so does any other of one entry.
+/// The smallest limit of a session's messages. A record of one grant fits in, and so does any other record of
+/// one entry.
 pub const SHORTEST: usize = HEADER + RECORD + 8 + GRANT + CODE;
-/// Bytes of a record before its entries; grants have 8 more.
+/// Bytes of a record before its entries. Grants have 8 more.
 pub const RECORD: usize = 4;
 /// Bytes of a [`Total`].
 pub const TOTAL: usize = 8;
@@ -69,7 +70,7 @@ pub enum Invalid {
     /// Not a message of this format.
     #[error(transparent)]
     Malformed(#[from] ParseError),
-    /// The authentication code is wrong: another key, or damaged bytes.
+    /// The authentication code is wrong: another key was used, or bytes are damaged.
     #[error("the authentication code is wrong")]
     Forged,
 }
@@ -81,7 +82,7 @@ pub struct Header {
     pub source: u32,
     /// The node it is for.
     pub destination: u32,
-    /// Nonce of the sending end. Both nonces together are the epoch.
+    /// Nonce of the sending end. Both nonces together identify the epoch.
     pub from: u64,
     /// Nonce of the receiving end, as far as the sender knows; 0: not known.
     pub to: u64,
@@ -91,24 +92,24 @@ pub struct Header {
     pub acks: Acks,
 }
 
-/// A message between an endpoint and an arbiter, in the bytes in which it came.
+/// A message between an endpoint and an arbiter, in the bytes in which it arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message<'a> {
-    /// Who, to whom, in which epoch.
+    /// The header: source, destination, epoch, number and acknowledgements.
     pub header: Header,
     records: &'a [u8],
 }
 
 impl<'a> Message<'a> {
-    /// From bytes; padding after the message is ignored. Nothing behind the length is looked at before
-    /// the code has been found right.
+    /// Reads a message from bytes. Padding after the message is ignored. Nothing behind the length is read
+    /// before the code has been found right.
     ///
     /// # Errors
-    /// Not a message of this format, or not by who has the key.
+    /// The bytes are not a message of this format, or not by an owner of the key.
     pub fn parse(bytes: &'a [u8], key: &Key) -> Result<Message<'a>, Invalid> {
         Message::parse_with(bytes, |signed| siphash(key, signed))
     }
-    /// The same, where `code_of` says what the code of these bytes has to be.
+    /// Reads a message, where `code_of` computes the code of the signed bytes.
     pub(crate) fn parse_with(
         bytes: &'a [u8],
         code_of: impl FnOnce(&'a [u8]) -> u64,
@@ -119,7 +120,7 @@ impl<'a> Message<'a> {
         }
         Ok(Message::fields(&mut Reader(&signed[4..]))?)
     }
-    /// What the code is of, and the code.
+    /// The signed bytes, and the code.
     pub(crate) fn signed(bytes: &'a [u8]) -> Result<(&'a [u8], u64), ParseError> {
         let mut reader = Reader(bytes);
         let (version, reserved, length) = (reader.u8()?, reader.u8()?, reader.u16()?);
@@ -134,7 +135,8 @@ impl<'a> Message<'a> {
         let mut whole = Reader(Reader(bytes).bytes(length)?);
         Ok((whole.bytes(length - CODE)?, whole.u64()?))
     }
-    /// What a message would say if it were right: only to read ahead what it will need.
+    /// The records of a message that has not been checked. They only serve to read ahead what the message
+    /// will need.
     pub(crate) fn peek(bytes: &'a [u8]) -> Records<'a> {
         let end = bytes.len().saturating_sub(CODE);
         Records::new(bytes.get(HEADER..end).unwrap_or_default())
@@ -146,7 +148,8 @@ impl<'a> Message<'a> {
         let header = Header { source, destination, from, to, number, acks };
         Message { header, records: reader.0 }.check_consistency()
     }
-    /// A reset stands alone and has no number; all else has one and knows both nonces.
+    /// Checks that a reset stands alone and has no number, and that any other message has a number and both
+    /// nonces.
     fn check_consistency(self) -> Result<Message<'a>, ParseError> {
         let field = |field, value| Err(ParseError::Field { field, value });
         let (count, resets) = records::count(self.records)?;
@@ -173,7 +176,7 @@ impl<'a> Message<'a> {
     pub const fn is_reset(&self) -> bool {
         self.header.number == 0
     }
-    /// Whether the other end has to acknowledge it: all but resets and mere acknowledgements.
+    /// Whether the other end has to acknowledge it: all messages except resets and mere acknowledgements.
     pub const fn wants_ack(&self) -> bool {
         !self.is_reset() && !self.records.is_empty()
     }
