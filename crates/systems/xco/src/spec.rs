@@ -126,16 +126,16 @@ pub struct XcoSpec {
 #[derive(Clone, Debug)]
 pub struct Xco {
     spec: XcoSpec,
-    /// The levels of the network that was asked about first, which all its hosts share.
+    /// The levels of the first network that was asked about. All its hosts share them.
     levels: OnceLock<Arc<Levels>>,
 }
 
 impl Xco {
-    /// The options, defaults filled in.
+    /// The options, with defaults filled in.
     pub fn spec(&self) -> &XcoSpec {
         &self.spec
     }
-    /// The levels of a network; those of the first one are kept, since all its hosts share them.
+    /// The levels of a network. Those of the first network are stored.
     pub(crate) fn levels(&self, graph: &Graph, hosts: usize) -> Result<Arc<Levels>, SpecError> {
         if let Some(levels) = self.levels.get().filter(|levels| levels.are_of(graph, hosts)) {
             return Ok(Arc::clone(levels));
@@ -187,11 +187,14 @@ impl XcoSpec {
     pub fn takeover(&self) -> Time {
         self.takeover.unwrap_or_else(|| self.slice + self.beat().times(2))
     }
-    /// How often a controller says that it is alive: four times a slice.
+    /// The time between two messages in which a controller says that it is alive: a quarter of a slice.
     pub fn beat(&self) -> Time {
         Time::ps(self.slice.as_ps() / 4)
     }
     /// Checks the options and fills the defaults in.
+    ///
+    /// # Errors
+    /// An option has a value that is not valid, or no effect.
     pub fn build(&self) -> Result<Xco, SpecError> {
         let (slice, interval) = (self.slice, self.report_interval());
         check("slice", slice, slice >= Time::us(1), || "at least 1us".into())?;
@@ -215,7 +218,7 @@ impl XcoSpec {
         };
         Ok(Xco { spec, levels: OnceLock::new() })
     }
-    /// What is said about timeslices has an effect.
+    /// Checks that options about timeslices have an effect.
     fn check_rates(&self) -> Result<(), SpecError> {
         let usual = XcoSpec::default();
         let idle = [

@@ -74,7 +74,7 @@ impl System for Xco {
 }
 
 impl Xco {
-    /// The scheduler alone.
+    /// Makes the scheduler alone.
     pub fn control(&self, network: Network) -> Box<dyn Control> {
         let all: Box<dyn Control> = match self.spec().mode {
             Mode::Timeslice => Box::new(Timeslice::new(self, network.clone())),
@@ -85,12 +85,12 @@ impl Xco {
             Some(options) => Box::new(OnDemand::new(options, network, all)),
         }
     }
-    /// The node that runs the scheduler on `host`, a host of its own in `network`.
+    /// Makes the node that runs the scheduler on `host`, a host of its own in `network`.
     pub fn controller(&self, host: HostId, network: Network) -> Controller {
         let hosts = network.hosts();
         self.controller_of(host, hosts, self.control(network))
     }
-    /// The same with another scheduler than XCo's, for `hosts` hosts; its decisions take the same time.
+    /// Makes the node for another scheduler than XCo's, for `hosts` hosts. Its decisions take the same time.
     pub fn controller_of(
         &self,
         host: HostId,
@@ -99,17 +99,17 @@ impl Xco {
     ) -> Controller {
         Controller::new(host, hosts, self.spec().decision_time, self.spec().timeout(), control)
     }
-    /// One of two controllers, beside `peer`; `active`: the one that begins.
+    /// Makes the standby state of one of two controllers, beside `peer`. The one that is `active` begins.
     pub fn standby(&self, peer: HostId, active: bool) -> Standby {
         Standby::new(peer, self.spec().beat(), self.spec().takeover(), active)
     }
-    /// The agent of `host`, whose controller sits on `controller`.
+    /// Makes the agent of `host`, whose controller runs on `controller`.
     pub fn coordinator(&self, host: HostId, controller: HostId) -> Coordinator {
         Coordinator::new(self, host, controller)
     }
 }
 
-/// What a controller is among the others.
+/// The role of a controller among the others.
 #[derive(Clone)]
 enum Place {
     Alone,
@@ -162,7 +162,7 @@ impl Xco {
     }
 }
 
-/// The station attached to a switch: there is one at each.
+/// The station attached to a switch. Each switch of a hierarchy has one.
 fn station_at(switch: NodeId, around: &Surroundings<'_>) -> HostId {
     let at = |host: &&HostId| {
         let node = around.graph.hosts[host.at()];

@@ -1,19 +1,19 @@
-//! The affected set of a decision: nodes whose schedule may change, by ticket (Algorithm 1).
+//! The affected set of a decision: the nodes whose schedule may change, by ticket (Algorithm 1).
 
 use slotline_net::id::HostId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Nodes in order of tickets. Most are there from the beginning and are sorted once; those that come
-/// later, because somebody was pre-empted, are merged in.
+/// Nodes in the order of their tickets. Most are known from the beginning and are sorted once. Nodes that
+/// come later, after a pre-emption, are merged in.
 pub(super) struct Affected {
-    /// The last is next.
+    /// The nodes in descending order: the last one is next.
     sorted: Vec<Reverse<(u64, HostId)>>,
     later: BinaryHeap<Reverse<(u64, HostId)>>,
     begun: bool,
-    /// By host: the round in which it was considered.
+    /// By host, the round in which it was considered.
     considered: Vec<u64>,
-    /// How many were.
+    /// The number of considered nodes.
     count: usize,
     round: u64,
 }
@@ -29,13 +29,13 @@ impl Affected {
             round: 0,
         }
     }
-    /// Begins a decision. All nodes of the one before were taken out.
+    /// Begins a decision. The set is empty then.
     pub fn clear(&mut self) {
         self.round += 1;
         self.count = 0;
         self.begun = false;
     }
-    /// Whether a node has not been considered in this decision; from now on it has.
+    /// Marks a node as considered. Returns whether it was not considered in this decision yet.
     #[inline]
     pub fn begin(&mut self, host: HostId) -> bool {
         let new = std::mem::replace(&mut self.considered[host.at()], self.round) != self.round;
@@ -46,7 +46,7 @@ impl Affected {
     pub fn considered(&self) -> usize {
         self.count
     }
-    /// A node may be considered again.
+    /// Allows a node to be considered again.
     pub fn allow(&mut self, host: HostId) {
         self.considered[host.at()] = 0;
         self.count -= 1;

@@ -1,20 +1,21 @@
-//! Who wants to send to whom, through which links: backlog groups and contention groups (§3.2.1).
+//! The demand of all hosts and the links that it needs: backlog groups and contention groups (§3.2.1).
 
 use slotline_net::id::HostId;
 use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
 
-/// A pair of hosts with packets waiting, kept in a slab; ids are reused.
+/// A pair of hosts with packets waiting, stored in a slab. Ids are reused.
 pub(super) struct Pair {
     pub src: HostId,
     pub dst: HostId,
-    /// V2V flows that wait: its weight where something is shared among V2V flows.
+    /// The number of V2V flows that wait: the weight of the pair where V2V flows share a resource.
     pub flows: u32,
-    /// Bits per second it loads its links with while it sends: the narrowest link of its path.
+    /// The load on its links while it sends, in bits per second: the capacity of the narrowest link of its
+    /// path.
     pub rate: u64,
-    /// What it should get in the long run, in bits per second; at first a guess.
+    /// The rate that it should get in the long run, in bits per second. At first this is a guess.
     pub share: u64,
-    /// Its place in turn: low tickets go first.
+    /// Its place in turn: low tickets come first.
     pub ticket: u64,
     /// Since when it waits, if it does.
     pub since: Time,
@@ -22,7 +23,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Its path from now on.
+    /// Replaces the pair's path.
     fn set_path(&mut self, path: &[u32]) {
         self.steps.clear();
         self.steps.extend(path.iter().map(|&link| Step { link, slot: 0 }));
@@ -36,7 +37,7 @@ struct Step {
     slot: u32,
 }
 
-/// A pair, as a link knows it.
+/// A pair in the list of a link.
 #[derive(Clone, Copy)]
 pub(super) struct Contender {
     pub id: u32,
@@ -47,17 +48,17 @@ pub(super) struct Contender {
 pub(super) struct Link {
     /// Bits per second.
     pub capacity: u64,
-    /// Sum of the rates of its contenders, as if all sent at once.
+    /// The sum of the rates of its contenders, as if all sent at once.
     pub offered: u64,
     /// Sum of the V2V flows of its contenders.
     pub flows: u64,
-    /// Its contention group: the pairs whose path it is on.
+    /// Its contention group: the pairs whose path contains it.
     pub contenders: Vec<Contender>,
     touched: bool,
 }
 
 impl Link {
-    /// Whether its contenders cannot all send at once. One that is not contended blocks nobody.
+    /// Whether its contenders cannot all send at once. A link that is not contended blocks no pair.
     pub fn is_contended(&self) -> bool {
         self.offered > self.capacity
     }
@@ -66,7 +67,7 @@ impl Link {
 /// What all pairs of a host have in common.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Common {
-    /// The first links of all their paths, and how many these are.
+    /// The first links of all their paths, and the number of these links.
     links: [u32; 4],
     count: u8,
     /// The least of their rates.
@@ -81,45 +82,45 @@ impl Common {
     }
 }
 
-/// Pairs of a host that have nothing waiting and whose paths are remembered: most come back soon.
+/// The number of pairs of a host whose paths are stored while nothing waits. Most of them come back soon.
 const REMEMBERED: usize = 16;
 
-/// What a report changes.
+/// The changes that a report makes.
 #[derive(Default)]
 pub(super) struct Changes {
-    /// Pairs that are gone.
+    /// The pairs that are gone.
     pub gone: Vec<u32>,
-    /// Destinations that are new, with their V2V flows.
+    /// The destinations that are new, with their V2V flows.
     pub new: Vec<(HostId, u32)>,
 }
 
-/// Which links matter for whom an event affects.
+/// The links that decide whom an event affects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Affects {
-    /// Those whose contenders cannot all send at once: the others block nobody.
+    /// Links whose contenders cannot all send at once. Other links block no pair.
     Contended,
-    /// All.
+    /// All links.
     All,
 }
 
-/// All that wants to be sent.
+/// The demand of all hosts.
 pub(super) struct Demand {
     network: Network,
     affects: Affects,
     pairs: Vec<Pair>,
     free: Vec<u32>,
-    /// By host, pairs that have nothing waiting, the oldest first.
+    /// By host, the pairs that have nothing waiting, the oldest first.
     idle: Vec<Vec<u32>>,
-    /// Backlog group of each host, by ticket.
+    /// The backlog group of each host, by ticket.
     of: Vec<Vec<u32>>,
-    /// By host.
+    /// The common links and rates, by host.
     common: Vec<Common>,
     links: Vec<Link>,
     touched: Vec<u32>,
     touched_hosts: Vec<HostId>,
     /// Hosts with a backlog.
     busy: usize,
-    /// By destination of the report being read: its place there plus one, until it is found.
+    /// By destination of the report being read: its index there plus one, until it is found.
     marked: Vec<u32>,
     path: Vec<u32>,
     version: u64,
@@ -164,11 +165,11 @@ impl Demand {
     pub fn pair(&self, id: u32) -> &Pair {
         &self.pairs[id as usize]
     }
-    /// Changes whenever pairs come, go or change their number of flows.
+    /// A number that changes whenever pairs come, go or change their number of flows.
     pub fn version(&self) -> u64 {
         self.version
     }
-    /// Length of the slab: ids are below it.
+    /// The length of the slab. Ids are below it.
     pub fn slots(&self) -> usize {
         self.pairs.len()
     }
@@ -183,7 +184,7 @@ impl Demand {
     pub fn path(&self, id: u32) -> impl Iterator<Item = usize> + '_ {
         self.pair(id).steps.iter().map(|step| step.link as usize)
     }
-    /// The backlog group of `host`, first in turn first; empty for an unknown host.
+    /// The backlog group of `host` in the order of turns. It is empty for an unknown host.
     pub fn backlog(&self, host: HostId) -> &[u32] {
         self.of.get(host.at()).map_or(&[], Vec::as_slice)
     }
@@ -191,7 +192,8 @@ impl Demand {
         self.backlog(src).iter().copied().find(|&id| self.pair(id).dst == dst)
     }
 
-    /// What a report changes. Numbers of V2V flows are taken over; `flows` may be empty: one each.
+    /// Compares a report with the known pairs. Updates the numbers of V2V flows; `flows` may be empty for one
+    /// flow each.
     pub fn compare(&mut self, src: HostId, destinations: &[HostId], flows: &[u32]) -> Changes {
         let hosts = self.of.len();
         for (at, dst) in (1..).zip(destinations).filter(|(_, dst)| dst.at() < hosts && **dst != src)
@@ -214,7 +216,7 @@ impl Demand {
         }
         changes
     }
-    /// A pair has another number of V2V flows.
+    /// Changes the number of V2V flows of a pair.
     fn set_flows(&mut self, id: u32, flows: u32) {
         let old = std::mem::replace(&mut self.pairs[id as usize].flows, flows);
         if old == flows {
@@ -227,8 +229,7 @@ impl Demand {
         }
         self.touch(id);
     }
-    /// Enters a pair that was not there, with its place in turn, and touches its path; nothing where
-    /// there is no path.
+    /// Adds a pair with its place in turn and touches its path. Does nothing where there is no path.
     pub fn add(&mut self, src: HostId, dst: HostId, flows: u32, ticket: u64, now: Time) {
         let Some(id) = self.slot(src, dst) else { return };
         let pair = &mut self.pairs[id as usize];
@@ -240,7 +241,7 @@ impl Demand {
         self.touch(id);
         self.version += 1;
     }
-    /// A place for a pair, which knows its path; none where there is no path.
+    /// A place in the slab for a pair, with its path. `None`: there is no path.
     fn slot(&mut self, src: HostId, dst: HostId) -> Option<u32> {
         let idle = &self.idle[src.at()];
         let known = idle.iter().position(|&id| self.pairs[id as usize].dst == dst);
@@ -302,7 +303,7 @@ impl Demand {
         }
         self.pairs[id as usize].steps = steps;
     }
-    /// Puts a pair into its host's backlog group, behind all with the same ticket.
+    /// Puts a pair into its host's backlog group, behind all pairs with the same ticket.
     fn enqueue(&mut self, id: u32) {
         let Demand { of, pairs, .. } = self;
         let Pair { src, ticket, .. } = pairs[id as usize];
@@ -310,7 +311,7 @@ impl Demand {
         let at = group.iter().rposition(|&other| pairs[other as usize].ticket <= ticket);
         group.insert(at.map_or(0, |at| at + 1), id);
     }
-    /// A pair has nothing waiting any more; touches its path, which is remembered for a while.
+    /// Removes a pair that has nothing waiting and touches its path, which is stored for a while.
     pub fn remove(&mut self, id: u32) {
         self.touch(id);
         self.unlink(id);
@@ -346,7 +347,7 @@ impl Demand {
         }
         common
     }
-    /// A pair has had its turn: it waits from now on, with another ticket.
+    /// Lets a pair wait from now on with another ticket, after it has had its turn.
     pub fn waits(&mut self, id: u32, ticket: u64, now: Time) {
         let pair = &mut self.pairs[id as usize];
         (pair.ticket, pair.since) = (ticket, now);
@@ -354,7 +355,7 @@ impl Demand {
         self.enqueue(id);
     }
 
-    /// Remembers the host of a pair and the links of its path that matter: who contends for them is
+    /// Marks the host of a pair and those links of its path that matter. The contenders for these links are
     /// affected by an event.
     pub fn touch(&mut self, id: u32) {
         let pair = &self.pairs[id as usize];
@@ -373,18 +374,18 @@ impl Demand {
             self.touch(self.of[host.at()][at]);
         }
     }
-    /// Takes the next touched link out.
+    /// Takes the next marked link out.
     pub fn untouch(&mut self) -> Option<usize> {
         let link = self.touched.pop()? as usize;
         self.links[link].touched = false;
         Some(link)
     }
-    /// Takes the next touched host out.
+    /// Takes the next marked host out.
     pub fn untouch_host(&mut self) -> Option<HostId> {
         self.touched_hosts.pop()
     }
 
-    /// All paths anew: pairs that have none any more are forgotten, and everything is touched.
+    /// Finds all paths anew. Pairs that have no path any more are removed, and all others are touched.
     pub fn rewire(&mut self, network: &Network) {
         let ids: Vec<u32> = self.ids().collect();
         ids.iter().for_each(|&id| self.unlink(id));

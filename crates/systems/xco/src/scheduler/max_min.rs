@@ -1,7 +1,8 @@
-//! Max-min fair shares: progressive filling over V2V flows, for any network.
+//! Max-min fair shares by progressive filling over V2V flows, for any network.
 //!
-//! All V2V flows of a pair of hosts take the same path: a pair counts for as many as it has, and its
-//! share is theirs together. Shares are whole bits per second: no link is promised more than it carries.
+//! All V2V flows of a pair of hosts take the same path. A pair counts for as many flows as it has, and its
+//! share is the sum of their shares. Shares are whole bits per second, so no link is promised more than it
+//! carries.
 
 use super::demand::Demand;
 use std::cmp::Reverse;
@@ -10,16 +11,16 @@ use std::collections::BinaryHeap;
 /// Working memory of [`MaxMin::share`].
 #[derive(Default)]
 pub(super) struct MaxMin {
-    /// By link: what is not given away yet, and the flows that wait for a share.
+    /// By link, the rate that is left and the flows that wait for a share.
     room: Vec<(u64, u64)>,
-    /// Links by what they could give each waiting flow; that may have grown meanwhile.
+    /// Links by the rate that they could give each waiting flow. That rate may have grown meanwhile.
     fullest: BinaryHeap<Reverse<(u64, u32)>>,
     assigned: Vec<bool>,
 }
 
 impl MaxMin {
-    /// Gives each pair its share: the flows of the link that can give least are settled with that, which
-    /// leaves the rest to others, and so on. A share is at least one bit per second.
+    /// Gives each pair its share. The flows of the link that can give least get that rate, which leaves the
+    /// rest to others, and so on. A share is at least one bit per second.
     pub fn share(&mut self, demand: &mut Demand) {
         self.room.clear();
         self.room.extend(demand.links().iter().map(|link| (link.capacity, link.flows)));
@@ -37,7 +38,7 @@ impl MaxMin {
             }
         }
     }
-    /// All that wait at `link` get `each` per flow.
+    /// Gives all flows that wait at `link` the rate `each`.
     fn assign(&mut self, link: usize, each: u64, demand: &mut Demand) {
         for at in 0..demand.links()[link].contenders.len() {
             let id = demand.links()[link].contenders[at].id;

@@ -1,8 +1,8 @@
 //! Coordination on demand (§7): only pairs of hosts whose path has a link near saturation need permission.
 //!
-//! Hosts report what they send. A link that several hosts load with more than a threshold becomes *hot*,
-//! and calm again when its load has stayed below a lower one for three intervals. Pairs with a hot link on
-//! their path are coordinated by the scheduler inside; all others are free.
+//! Hosts report what they send. A link that several hosts load with more than a threshold becomes *hot*. It
+//! becomes calm again when its load has stayed below a lower threshold for three intervals. Pairs with a hot
+//! link on their path are coordinated by the inner scheduler; all other pairs are free.
 
 use crate::spec::OnDemandSpec;
 use crate::wire::MAX_DESTINATIONS;
@@ -12,10 +12,10 @@ use slotline_net::scheme::{Control, Decision, News, Plan};
 use slotline_net::time::Time;
 use std::collections::BTreeMap;
 
-/// Intervals without much load until a link is calm.
+/// The number of intervals with a low load until a link is calm.
 const CALM: u64 = 3;
 
-/// What one host sends to another.
+/// The load from one host to another.
 struct Flow {
     /// Bits per second.
     rate: u64,
@@ -28,32 +28,32 @@ struct Flow {
 #[derive(Clone, Default)]
 struct Link {
     load: u64,
-    /// A host that sends through it, and whether there is another.
+    /// A host that sends through this link, and whether there is another.
     source: Option<HostId>,
     shared: bool,
     hot: bool,
-    /// Since when it has little load, if it has.
+    /// Since when the load is low.
     calm: Option<Time>,
 }
 
-/// A scheduler that is asked only where it is needed.
+/// A scheduler that coordinates hot links only.
 pub struct OnDemand {
     inner: Box<dyn Control>,
     network: Network,
     options: OnDemandSpec,
     flows: BTreeMap<(HostId, HostId), Flow>,
     links: Vec<Link>,
-    /// By host: until when its list is repeated, so that one that got lost does not matter for long.
+    /// By host, until when its list is repeated, so that a lost message does not matter for long.
     repeat: Vec<Time>,
-    /// Hosts that have to be told their list.
+    /// Hosts whose list has to be sent.
     outdated: Vec<HostId>,
-    /// Whether loads were reported since links were last looked at.
+    /// Whether loads were reported since the last update of links.
     fresh: bool,
     next_update: Time,
 }
 
 impl OnDemand {
-    /// `inner` coordinates where links of `network` near saturation.
+    /// Makes a scheduler that asks `inner` about links of `network` near saturation.
     pub fn new(options: &OnDemandSpec, network: Network, inner: Box<dyn Control>) -> OnDemand {
         OnDemand {
             inner,
@@ -98,7 +98,7 @@ impl OnDemand {
             self.outdated.push(src);
         }
     }
-    /// Forgets what a host does.
+    /// Forgets the loads of a host.
     fn forget(&mut self, src: HostId) {
         let own: Vec<HostId> = self.of(src).map(|(dst, _)| dst).collect();
         own.into_iter().for_each(|dst| {
@@ -107,7 +107,7 @@ impl OnDemand {
         self.fresh = true;
     }
 
-    /// Loads of links, and which of them are hot.
+    /// Computes the loads of links and finds hot ones.
     fn update_links(&mut self, now: Time) {
         let old = self.options.interval.times(CALM + 1);
         self.flows.retain(|_, flow| now.since(flow.seen) <= old || flow.controlled);
@@ -128,7 +128,7 @@ impl OnDemand {
         let regular = now.after(self.options.interval);
         (self.fresh, self.next_update) = (false, regular);
     }
-    /// Takes pairs with hot links under control and sets others free.
+    /// Puts pairs with hot links under control and frees the others.
     fn update_controlled(&mut self, now: Time) {
         let (links, mut freed) = (&self.links, Vec::new());
         for (&(src, dst), flow) in &mut self.flows {
@@ -144,7 +144,7 @@ impl OnDemand {
             self.inner.observe(&News::Released { host, dst }, now);
         }
     }
-    /// Tells hosts for whom they need permission.
+    /// Sends hosts the list of destinations that need permission.
     fn send_lists(&mut self, plan: &mut Plan) {
         let mut outdated = std::mem::take(&mut self.outdated);
         outdated.sort_unstable();
@@ -186,7 +186,8 @@ impl Control for OnDemand {
             News::Load { span, loads, .. } => return self.measure(host, span, loads, now),
             News::Joined(_) | News::Left(_) => self.forget(host),
             News::Backlog { destinations, flows, .. } => {
-                // It waits for the permission of an earlier controller, or has not heard that it is free.
+                // The host waits for the permission of an earlier controller, or has not heard that it is
+                // free.
                 if destinations.iter().any(|&dst| !self.is_controlled(host, dst)) {
                     self.outdated.push(host);
                 }
@@ -239,8 +240,8 @@ impl Control for OnDemand {
 }
 
 impl OnDemand {
-    /// How long before a regular look a report has links looked at: they are not looked at more often than
-    /// four times an interval.
+    /// How long before a regular update a report causes one. Links are updated at most four times an
+    /// interval.
     fn soon(&self) -> Time {
         Time::ps(self.options.interval.as_ps() / 4 * 3)
     }

@@ -1,9 +1,9 @@
-//! Rate limiting (§3.3): each pair of hosts may send at any time, at the capacity of its bottleneck
-//! link divided by the number of senders through it.
+//! Rate limiting (§3.3): each pair of hosts may send at any time, at the capacity of its bottleneck link
+//! divided by the number of senders through it.
 //!
-//! A sender is a V2V flow, so that a host's own link is not promised twice either; a pair's rate is that
-//! of all its V2V flows. As in the paper the shares are not max-min fair, what a pair limited elsewhere
-//! leaves over is not given to others, unless max-min fairness is asked for: then it is, exactly.
+//! A sender is a V2V flow, so that a host's own link is not promised twice either. A pair's rate is that of
+//! all its V2V flows. As in the paper, the shares are not max-min fair: what a pair that is limited elsewhere
+//! leaves over is not given to others. With the option for max-min fairness it is.
 
 use super::demand::{Affects, Demand};
 use super::max_min::MaxMin;
@@ -17,17 +17,17 @@ use slotline_net::units::Rate;
 /// XCo's rate limiter.
 pub struct RateLimit {
     demand: Demand,
-    /// What each pair was last told, in bits per second.
+    /// The rate that each pair was last sent, in bits per second.
     announced: Vec<u64>,
-    /// Pairs whose rate may have to be told.
+    /// Pairs whose rate may have to be sent.
     stale: Vec<u32>,
     unanswered: Vec<HostId>,
-    /// Fair shares, and the demand for which they were computed.
+    /// The fair shares, and the version of the demand for which they were computed.
     fair: Option<(MaxMin, u64)>,
 }
 
 impl RateLimit {
-    /// A rate limiter for `network`.
+    /// Makes a rate limiter for `network`.
     pub fn new(options: &Xco, network: Network) -> RateLimit {
         let fair = options.spec().fairness == Fairness::MaxMin;
         RateLimit {
@@ -48,7 +48,7 @@ impl RateLimit {
         self.forget(id);
         self.demand.remove(id);
     }
-    /// Makes sure that a pair's rate is told.
+    /// Makes sure that a pair's rate is sent.
     fn forget(&mut self, id: u32) {
         if let Some(announced) = self.announced.get_mut(id as usize) {
             *announced = 0;
@@ -63,7 +63,7 @@ impl RateLimit {
         let shares = links.map(|link| link.capacity / link.flows * flows);
         shares.min().unwrap_or(0).max(1)
     }
-    /// Collects the pairs whose rate may have changed and those of hosts that want an answer, by host.
+    /// Collects the pairs whose rate may have changed and those of hosts that need an answer, by host.
     fn collect(&mut self) {
         while let Some(link) = self.demand.untouch() {
             self.stale.extend(self.demand.links()[link].contenders.iter().map(|c| c.id));

@@ -1,21 +1,21 @@
 //! Timeslice scheduling: Algorithm 1 (§3.2.1) for any topology.
 //!
-//! Events that arrive between two decisions are handled together: the affected set is the union of
-//! theirs. Nodes are tried by how long they wait since their last turn, and so are each node's
-//! destinations: successive schedules differ, and long flows take turns. Where that alone would
-//! starve a pair (its links never are free at the same time), the pair that waits longest lays claim
-//! to its path: links take on nothing new that leaves no room for it, until it has had its turn.
+//! Events that arrive between two decisions are handled together: the affected set is the union of theirs.
+//! Nodes are tried in the order of their waiting time since their last turn, and so are each node's
+//! destinations. So successive schedules differ, and long flows take turns. That alone would starve a pair
+//! whose links are never free at the same time. Therefore the pair that waits longest claims its path: links
+//! take on no new pair that leaves no room for it, until it has had its turn.
 //!
-//! With max-min fairness turns are not equal: a pair's next turn is due when what it has sent would have
-//! been sent at its max-min fair share, all V2V flows counted, and who is due first goes first (virtual
-//! clocks). Who is behind may catch up with a few turns, not more.
+//! With max-min fairness turns are not equal. A pair's next turn is due when what it has sent would have been
+//! sent at its max-min fair share, all V2V flows counted, and the pair that is due first comes first (virtual
+//! clocks). A pair that is behind may catch up with a few turns, not more.
 //!
-//! An event affects those who contend for a link that cannot carry all of them at once, and the host
-//! it is about: no other can be blocked by anybody, so nothing changes for them.
+//! An event affects the pairs that contend for a link that cannot carry all of them at once, and the host
+//! that it is about. No other pair can be blocked, so nothing changes for others.
 //!
-//! A node never loads a link with more than the narrowest link of its path can carry: a window
-//! names that rate where it is below the node's own link (the hybrid of §7), so that a fast host
-//! behind a slow link can be scheduled at all.
+//! A node never loads a link with more than the narrowest link of its path can carry. A window contains that
+//! rate where it is below the rate of the node's own link (the hybrid of §7), so that a fast host behind a
+//! slow link can be scheduled at all.
 
 use super::affected::Affected;
 use super::demand::{Affects, Demand};
@@ -30,13 +30,13 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Default)]
 struct Node {
-    /// The pair it sends for, if it is in a timeslice.
+    /// The pair that it sends for, if it has a timeslice.
     active: Option<u32>,
-    /// Start of sending to this destination.
+    /// When it began to send to this destination.
     since: Time,
     /// End of the timeslice.
     ends: Time,
-    /// The decision in which it was last told something.
+    /// The decision in which it was last sent a directive.
     notified: u64,
     /// Whether its report has to be answered.
     needs_answer: bool,
@@ -44,12 +44,12 @@ struct Node {
 
 #[derive(Clone, Copy)]
 struct Link {
-    /// What it sends at.
+    /// The rate of the line, in bits per second.
     line: u64,
     capacity: u64,
-    /// Sum of the rates of its active contention group.
+    /// The sum of the rates of its active contention group.
     load: u64,
-    /// What the claim keeps free.
+    /// The rate that the claim reserves.
     reserved: u64,
 }
 
@@ -72,28 +72,29 @@ pub struct Timeslice {
     nodes: Vec<Node>,
     links: Vec<Link>,
     claim: Option<u32>,
-    /// When to look for somebody who needs a claim.
+    /// When to search for a pair that needs a claim.
     next_search: Time,
     /// Hosts whose report has to be answered.
     unanswered: Vec<HostId>,
-    /// Ends of timeslices, in order, and whose; some are out of date.
+    /// The ends of timeslices in order, with their hosts. Some are outdated.
     ends: VecDeque<(Time, HostId)>,
-    /// Affected set of the decision being made, by ticket.
+    /// The affected set of the present decision, by ticket.
     affected: Affected,
     decision: u64,
     turns: Turns,
 }
 
-/// Who goes first.
+/// The order of turns.
 enum Turns {
-    /// Who waits longest: the number of tickets drawn so far.
+    /// The pair that waits longest comes first. The number counts the tickets drawn so far.
     Waiting(u64),
-    /// Who is furthest behind its fair share; of which demand that was computed, and when again.
+    /// The pair that is furthest behind its fair share comes first. The fields are the shares, the version of
+    /// the demand for which they were computed, and the time of the next computation.
     Fair { shares: MaxMin, version: u64, again: Time },
 }
 
 impl Timeslice {
-    /// A scheduler for `network`.
+    /// Makes a scheduler for `network`.
     pub fn new(options: &Xco, network: Network) -> Timeslice {
         let spec = options.spec();
         Timeslice {
@@ -126,7 +127,7 @@ impl Timeslice {
             self.demand.add(host, dst, flows, ticket, now);
         }
     }
-    /// Forgets a pair; if it was active, its node's event is that of a slice given back.
+    /// Removes a pair. If it was active, this counts as a slice given back.
     fn remove(&mut self, id: u32) {
         let src = self.demand.pair(id).src;
         if self.nodes[src.at()].active == Some(id) {
@@ -161,7 +162,7 @@ impl Timeslice {
             })
     }
 
-    /// Whether no pair of a host fits, for want of room on links that all of them need.
+    /// Whether no pair of a host fits, because there is no room on links that all of them need.
     fn is_stuck(&mut self, host: HostId) -> bool {
         let common = self.demand.common(host);
         let full = |&link: &u32| {
@@ -172,7 +173,7 @@ impl Timeslice {
         !claims && common.links().iter().any(full)
     }
 
-    /// A pair has sent since its node's `since`: its next turn.
+    /// Sets the next turn of a pair, which has sent since its node's `since`.
     fn finish(&mut self, id: u32, now: Time) {
         let pair = self.demand.pair(id);
         let held = now.since(self.nodes[pair.src.at()].since);
@@ -190,7 +191,7 @@ impl Timeslice {
         };
         self.demand.waits(id, ticket, now);
     }
-    /// Scheduling event 1: timeslices that are over.
+    /// Handles scheduling event 1: timeslices that are over.
     fn expire(&mut self, now: Time) {
         let mut over = Vec::new();
         while let Some((_, host)) = self.ends.pop_front_if(|(ends, _)| *ends <= now) {
@@ -212,17 +213,17 @@ impl Timeslice {
         let active = self.nodes[host.at()].active;
         self.demand.backlog(host).iter().copied().find(|&id| active != Some(id))
     }
-    /// Adds touched hosts and the contention groups of touched links to the affected set: without nodes
-    /// that are scheduled already, and those that are active since too short a time.
+    /// Adds touched hosts and the contention groups of touched links to the affected set. Nodes that are
+    /// scheduled already, and those that have been active for too short a time, are left out.
     fn affect(&mut self, now: Time) {
         while let Some(host) = self.demand.untouch_host() {
-            // A host may have been touched for what it does not want any more.
+            // A host may have been touched for demand that is gone.
             if !self.demand.backlog(host).is_empty() {
                 self.consider(host, now);
             }
         }
         while let Some(link) = self.demand.untouch() {
-            // Often the first of many links has everybody.
+            // Often the first of many links has all hosts.
             if self.affected.considered() == self.demand.busy() {
                 continue;
             }
@@ -242,7 +243,7 @@ impl Timeslice {
             self.affected.add(self.demand.pair(first).ticket, src);
         }
     }
-    /// Tries to find an affected node a destination.
+    /// Tries to find a destination for an affected node.
     fn schedule(&mut self, host: HostId, now: Time, plan: &mut Plan) {
         let old = self.nodes[host.at()].active;
         self.remove_load(host.at());
@@ -265,7 +266,7 @@ impl Timeslice {
         self.permit(host, id, now, old.is_some());
         self.notify(host, now, plan);
     }
-    /// A node starts to send for another pair; one that is pre-empted does so within its timeslice.
+    /// Lets a node send for another pair. A node that is pre-empted does so within its timeslice.
     fn permit(&mut self, host: HostId, id: u32, now: Time, preempted: bool) {
         let node = &mut self.nodes[host.at()];
         node.active = Some(id);
@@ -280,7 +281,7 @@ impl Timeslice {
         self.nodes[host.at()].notified = self.decision;
         plan.push(self.window(host, now));
     }
-    /// What a node may do now.
+    /// The window of a node now.
     fn window(&self, src: HostId, now: Time) -> Decision {
         let node = &self.nodes[src.at()];
         let Some(id) = node.active else {
@@ -290,7 +291,7 @@ impl Timeslice {
         let dst = Some(self.demand.pair(id).dst);
         Decision::Window { src, dst, until, rate: self.limit(id) }
     }
-    /// What has to be said of a pair's rate: nothing, where it is that of its host's link.
+    /// The rate limit of a pair. `None`: it may use the full rate of its host's link.
     fn limit(&self, id: u32) -> Option<Rate> {
         let rate = self.demand.pair(id).rate;
         let uplink = self.demand.path(id).next().map(|link| self.links[link].line);
@@ -313,8 +314,8 @@ impl Timeslice {
         }
     }
 
-    /// Lays claim for the pair that is first in turn among those that have waited for more than twice as
-    /// long as taking turns on their busiest link would take. Looks for them at most once a slice.
+    /// Makes a claim for the pair that is first in turn among those that starve: they have waited for more
+    /// than twice as long as taking turns on their busiest link would take. Searches at most once a slice.
     fn claim(&mut self, now: Time) {
         if self.claim.is_some() || now < self.next_search {
             return;
@@ -330,7 +331,7 @@ impl Timeslice {
         }
     }
     fn starves(&self, id: u32, now: Time) -> bool {
-        // Those who have not waited for two slices need no division.
+        // Pairs that have not waited for two slices need no division.
         let waited = now.since(self.demand.pair(id).since);
         let pair = self.demand.pair(id);
         pair.rate > 0 && waited > self.slice.times(2) && waited > self.patience(id)
@@ -340,7 +341,7 @@ impl Timeslice {
         let turns = links.map(|link| link.offered.div_ceil(link.capacity.max(1))).max();
         self.slice.times(2 * turns.unwrap_or(0))
     }
-    /// A pair is served or gone: it needs no claim any more.
+    /// Ends the claim of a pair that is served or gone.
     fn release_claim(&mut self, id: u32) {
         if self.claim == Some(id) {
             self.claim = None;
@@ -351,7 +352,7 @@ impl Timeslice {
 }
 
 impl Turns {
-    /// The ticket of who has just come.
+    /// The ticket of a new pair.
     fn first(&mut self, now: Time) -> u64 {
         match self {
             Turns::Fair { .. } => now.as_ps(),
@@ -361,7 +362,7 @@ impl Turns {
             }
         }
     }
-    /// Computes fair shares where demand has changed, at most once in `interval`.
+    /// Computes the fair shares again if demand has changed, at most once in `interval`.
     fn refresh(&mut self, demand: &mut Demand, interval: Time, now: Time) {
         let Turns::Fair { shares, version, again } = self else { return };
         if *version != demand.version() && now >= *again {
@@ -411,7 +412,7 @@ impl Control for Timeslice {
         self.ends.front().map(|(ends, _)| *ends)
     }
 
-    /// Whoever sends on a path that is not the same any more, or has no room, stops and is told so.
+    /// A pair whose path has changed or has no room stops sending, and its host is informed.
     fn rewire(&mut self, network: &Network, _now: Time) {
         let active: Vec<u32> = self.nodes.iter().filter_map(|node| node.active).collect();
         let path = |demand: &Demand, id: u32| demand.path(id).collect::<Vec<_>>();

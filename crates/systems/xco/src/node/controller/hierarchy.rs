@@ -1,4 +1,4 @@
-//! What a controller at a switch of a tree knows of those above and below it.
+//! The state of a controller at a switch of a tree about the controllers above and below it.
 
 use crate::lending::{Lending, WHOLE};
 use slotline_net::id::HostId;
@@ -6,20 +6,20 @@ use slotline_net::scheme::{Control, Network};
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 
-/// A controller below, and what this one may use of its links.
+/// A controller below, and the share of its links that this one may use.
 #[derive(Clone, Debug)]
 pub struct Below {
     /// Its station.
     pub station: HostId,
     /// Its directed links.
     pub links: Vec<u32>,
-    /// The share of these.
+    /// The share of these links that this controller may use, in 65,536ths.
     pub share: u32,
     heard: Time,
 }
 
 impl Below {
-    /// The owner of `links`, which this controller may not use yet.
+    /// The owner of `links`, of which this controller has no share yet.
     pub fn new(station: HostId, links: Vec<u32>) -> Below {
         Below { station, links, share: 0, heard: Time::ZERO }
     }
@@ -39,13 +39,13 @@ pub struct ShareRequest {
 /// The place of a controller among the others.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
-    /// Stations above, from below.
+    /// The stations above, from below.
     pub above: Vec<HostId>,
     /// Controllers below.
     pub below: Vec<Below>,
     /// Its own directed links.
     pub links: Vec<u32>,
-    /// How often controllers speak to each other.
+    /// How often controllers send messages to each other.
     pub beat: Time,
     /// A share is lost when its owner is silent for this long.
     pub timeout: Time,
@@ -55,7 +55,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Speaks every `beat`; `limits`: the time-out, and the length of a timeslice.
+    /// Makes the place of a controller that sends messages every `beat`.
     pub fn new(
         above: Vec<HostId>,
         below: Vec<Below>,
@@ -66,7 +66,7 @@ impl Hierarchy {
     ) -> Hierarchy {
         Hierarchy { above, below, links, beat, timeout, slice, lending: None }
     }
-    /// It starts: it may use nothing before it knows what others use.
+    /// Starts. The controller may use nothing before it knows what others use.
     pub fn start(&mut self, now: Time) {
         let (timeout, drain_time) = (self.timeout, self.slice + self.beat);
         self.lending = Some(Lending::new(self.above.len(), drain_time, self.beat, timeout, now));
@@ -79,8 +79,8 @@ impl Hierarchy {
     fn own(&self) -> u32 {
         self.lending.as_ref().map_or(0, |lending| lending.granted(0))
     }
-    /// A beat: divides its links anew and forgets shares whose owners are silent; whether anything that it
-    /// may use has changed, and whom to ask for what: station, V2V flows that wait, share in use.
+    /// Handles a beat: divides the own links anew and drops shares whose owners are silent. Returns whether
+    /// the controller's shares have changed, and the requests to send.
     pub fn beat(&mut self, control: &dyn Control, now: Time) -> (bool, Vec<ShareRequest>) {
         let mut changed = self.divide(control, now);
         let mut requests = Vec::new();
@@ -104,8 +104,8 @@ impl Hierarchy {
         }
         self.own() != before
     }
-    /// A controller above wants something: the share that it gets, if it is one of these, and whether this
-    /// one's own has changed.
+    /// Handles the request of a controller above. Returns the share that it gets, and whether the own share
+    /// has changed. `None`: the sender is not above.
     pub fn on_share_request(
         &mut self,
         by: HostId,
@@ -119,13 +119,14 @@ impl Hierarchy {
         let changed = self.divide(control, now);
         Some((self.lending.as_ref()?.granted(at), changed))
     }
-    /// A controller below grants a share of its links; whether that is another than before.
+    /// Handles the share that a controller below grants. Returns whether it has changed. `None`: the sender
+    /// is not below.
     pub fn on_share_grant(&mut self, by: HostId, share: u32, now: Time) -> Option<bool> {
         let below = self.below.iter_mut().find(|below| below.station == by)?;
         below.heard = now;
         Some(std::mem::replace(&mut below.share, share.min(WHOLE)) != share)
     }
-    /// The network, with what this controller may use of each link.
+    /// The network with the part of each link that this controller may use.
     pub fn scale(&self, network: &Network) -> Network {
         let mut capacity = vec![Rate(0); network.capacity().len()];
         let shares = self.below.iter().map(|below| (&below.links, below.share));

@@ -1,4 +1,4 @@
-//! The host on which a central scheduler runs.
+//! The controller: the host on which a central scheduler runs.
 
 pub mod hierarchy;
 pub mod standby;
@@ -21,10 +21,10 @@ const SWEEP: u32 = 1;
 const BEAT: u32 = 2;
 const HIERARCHY_BEAT: u32 = 3;
 
-/// What a controller has done so far.
+/// The counters of a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Times the scheduler was asked.
+    /// Decisions of the scheduler.
     pub decisions: u64,
     /// Directives sent.
     pub directives: u64,
@@ -32,16 +32,15 @@ pub struct Counters {
     pub bytes_sent: u64,
     /// Messages from coordinators.
     pub reports: u64,
-    /// Bytes of these on the wire.
+    /// Bytes of messages from coordinators on the wire.
     pub bytes_received: u64,
-    /// Messages that could not be understood, or came late; decisions about paths, which coordinators
-    /// do not choose.
+    /// Messages that were invalid or late, and decisions about paths, which coordinators do not choose.
     pub ignored: u64,
-    /// Hosts that were taken to be gone because they were silent although they had something to send.
+    /// Hosts that counted as gone, because they were silent although they had something to send.
     pub silent: u64,
-    /// Times that it took over from another controller.
+    /// Take-overs from another controller.
     pub takeovers: u64,
-    /// Changes of the network that it has heard of.
+    /// Changes of the network.
     pub rewirings: u64,
 }
 
@@ -53,12 +52,12 @@ struct Peer {
     next: u32,
     /// When it was last heard.
     at: Time,
-    /// The destinations for which it has something waiting, as far as it has said.
+    /// The destinations for which it has reported waiting packets.
     waiting: Vec<HostId>,
 }
 
 impl Peer {
-    /// Takes note of what it says about its packets.
+    /// Notes the destinations for which the host has packets.
     fn note_demand(&mut self, body: &Body) {
         match body {
             Body::Backlog(flows) => {
@@ -70,15 +69,15 @@ impl Peer {
             _ => self.waiting.clear(),
         }
     }
-    /// Needs permission for these destinations alone.
+    /// Drops waiting destinations that need no permission any more.
     fn keep_controlled(&mut self, decisions: &[Decision]) {
         let named = |dst: HostId| move |decision: &Decision| matches!(decision, Decision::Controlled { dst: Some(other), .. } if *other == dst);
         self.waiting.retain(|&dst| decisions.iter().any(named(dst)));
     }
 }
 
-/// Translates messages into news for a [`Control`], and its decisions into directives. Sends by its
-/// FIFO port 0.
+/// A node that translates messages into news for a [`Control`], and its decisions into directives. It sends
+/// by its FIFO port 0.
 pub struct Controller {
     host: HostId,
     decision_time: Time,
@@ -86,14 +85,14 @@ pub struct Controller {
     control: Box<dyn Control>,
     peers: Vec<Peer>,
     plan: Plan,
-    /// Which of several controllers it is, from below.
+    /// Its level among several controllers. Level 0 is the lowest.
     level: u8,
     standby: Option<Standby>,
     /// Its place among controllers of other levels, and the network of which it uses a part.
     hierarchy: Option<(Hierarchy, Network)>,
-    /// From routes to what a scheduler knows.
+    /// The network from which the scheduler's view is made.
     map: Option<Map>,
-    /// When the scheduler is asked next; [`Time::MAX`]: when there are news.
+    /// When the scheduler decides next. [`Time::MAX`]: after the next news.
     due: Time,
     sweeping: bool,
     census: Census,
@@ -101,8 +100,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A controller on `host`, one of `hosts` hosts. Directives leave `decision_time` after the event
-    /// that they answer; busy hosts that are silent for `timeout` are taken to be gone.
+    /// Makes a controller on `host`, one of `hosts` hosts. Directives leave `decision_time` after the event
+    /// that they answer. Busy hosts that are silent for `timeout` count as gone.
     pub fn new(
         host: HostId,
         hosts: usize,
@@ -127,25 +126,26 @@ impl Controller {
             counters: Counters::default(),
         }
     }
-    /// One of two controllers.
+    /// Makes it one of two controllers.
     pub fn with_standby(self, standby: Standby) -> Controller {
         Controller { standby: Some(standby), ..self }
     }
-    /// One of several controllers in a tree, that of `level` from below; after [`Controller::with_map`].
-    /// Each decides about other pairs of hosts, with its share of the links.
+    /// Makes it one of several controllers in a tree, with `level` counted from below. This comes after
+    /// [`Controller::with_map`]. Each controller decides about other pairs of hosts, with its share of the
+    /// links.
     pub fn in_tree(self, level: u8, hierarchy: Hierarchy) -> Controller {
         let network = self.map.as_ref().map(Map::network);
         Controller { level, hierarchy: network.map(|network| (hierarchy, network)), ..self }
     }
-    /// Has the scheduler know when routes and rates change.
+    /// Informs the scheduler when routes and rates change.
     pub fn with_map(self, map: Map) -> Controller {
         Controller { map: Some(map), ..self }
     }
-    /// What it has done so far.
+    /// The counters so far.
     pub fn counters(&self) -> Counters {
         self.counters
     }
-    /// Whether it is the one that hosts obey.
+    /// Whether hosts follow this controller.
     pub fn is_active(&self) -> bool {
         self.standby.is_none_or(|standby| standby.active)
     }
@@ -153,7 +153,7 @@ impl Controller {
         self.standby.map_or(0, |standby| standby.term)
     }
 
-    /// Asks the scheduler `decision_time` after an event at `event`.
+    /// Lets the scheduler decide `decision_time` after an event at `event`.
     fn schedule_decision(&mut self, event: Time, cx: &mut Cx<'_>) {
         let at = event.after(self.decision_time);
         if at < self.due && self.is_active() {
@@ -207,7 +207,7 @@ impl Controller {
         self.schedule_sweep(cx);
         Some(())
     }
-    /// Tells the scheduler what a host says.
+    /// Passes a host's message to the scheduler.
     fn report(&mut self, host: HostId, body: &Body, now: Time) {
         let mut see = |news: News<'_>| self.control.observe(&news, now);
         match body {
@@ -222,7 +222,7 @@ impl Controller {
             _ => {}
         }
     }
-    /// Looks for silent hosts from time to time, while there are busy ones.
+    /// Schedules the next search for silent hosts, while there are busy ones.
     fn schedule_sweep(&mut self, cx: &mut Cx<'_>) {
         if !self.sweeping && self.peers.iter().any(|peer| !peer.waiting.is_empty()) {
             self.sweeping = true;
@@ -261,13 +261,13 @@ impl Controller {
             self.schedule_decision(at, cx);
         }
     }
-    /// What a host may do without permission it does not wait for.
+    /// Notes that a host does not wait for destinations that need no permission.
     fn note_controlled(&mut self, directive: &[Decision]) {
         let controlled = matches!(directive[0], Decision::Controlled { .. });
         let peer = self.peers.get_mut(directive[0].host().at()).filter(|_| controlled);
         peer.into_iter().for_each(|peer| peer.keep_controlled(directive));
     }
-    /// Sends one message: a window, or the rates of one host.
+    /// Sends one message with decisions about one host.
     fn send_directive(&mut self, decisions: &[Decision], cx: &mut Cx<'_>) {
         let host = decisions[0].host();
         let Some(peer) = self.peers.get_mut(host.at()) else {
@@ -295,7 +295,7 @@ impl Controller {
         cx.send(PortId(0), packet);
     }
 
-    /// A beat of two controllers.
+    /// Handles a beat of two controllers.
     fn beat(&mut self, cx: &mut Cx<'_>) {
         let Some(standby) = &mut self.standby else { return };
         let (beat, peer, every) = (standby.beat(cx.now), standby.peer, standby.beat);
@@ -307,7 +307,7 @@ impl Controller {
         }
         cx.wake(cx.now.after(every), BEAT);
     }
-    /// A controller above wants a share of this one's links.
+    /// A controller above requests a share of this one's links.
     fn on_share_request(
         &mut self,
         by: HostId,
@@ -329,7 +329,7 @@ impl Controller {
         self.rescale(changed, cx);
         Some(())
     }
-    /// A beat of several controllers.
+    /// Handles a beat of several controllers.
     fn hierarchy_beat(&mut self, cx: &mut Cx<'_>) {
         let Some((hierarchy, _)) = &mut self.hierarchy else { return };
         let every = hierarchy.beat;
@@ -340,7 +340,7 @@ impl Controller {
         self.rescale(changed, cx);
         cx.wake(cx.now.after(every), HIERARCHY_BEAT);
     }
-    /// Its shares of links are others now.
+    /// Passes changed shares of links to the scheduler.
     fn rescale(&mut self, changed: bool, cx: &mut Cx<'_>) {
         if let Some((hierarchy, network)) = self.hierarchy.as_ref().filter(|_| changed) {
             let network = hierarchy.scale(network);
@@ -348,7 +348,7 @@ impl Controller {
             self.schedule_decision(cx.now, cx);
         }
     }
-    /// Another controller has taken over: this one forgets what hosts wanted.
+    /// Forgets the demand of hosts after another controller has taken over.
     fn step_down(&mut self, steps_down: bool, cx: &mut Cx<'_>) {
         if steps_down {
             self.due = Time::MAX;
@@ -359,7 +359,7 @@ impl Controller {
     }
 }
 
-/// V2V flows counted by destination. Those for one destination follow each other.
+/// The number of V2V flows by destination. Flows for one destination follow each other.
 fn by_destination(flows: &[V2v]) -> (Vec<HostId>, Vec<u32>) {
     let groups = flows.chunk_by(|a, b| a.dst == b.dst);
     groups.map(|group| (group[0].dst, group.len() as u32)).unzip()

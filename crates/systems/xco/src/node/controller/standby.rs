@@ -1,8 +1,9 @@
-//! Two controllers of which one is in control: when it goes silent the other takes over (§7).
+//! Two controllers, one of which is in control. When it is silent the other takes over (§7).
 //!
-//! The one in control says so at every beat. Terms count how often control was taken over; hosts obey the
-//! latest term they have heard of, and the controller of an earlier one steps down when it hears of a
-//! later. The silence before a take-over is longer than a timeslice: what the other permitted is over.
+//! The controller in control sends a message at every beat. Terms count how often control was taken over.
+//! Hosts follow the latest term that they know, and the controller of an earlier term steps down when it
+//! hears of a later one. The silence before a take-over is longer than a timeslice, so that all permissions
+//! of the other controller are over.
 
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
@@ -10,40 +11,40 @@ use slotline_net::time::Time;
 /// One of two controllers.
 #[derive(Clone, Copy, Debug)]
 pub struct Standby {
-    /// The other.
+    /// The host of the other controller.
     pub peer: HostId,
-    /// How often the one in control says so.
+    /// The time between two messages of the controller in control.
     pub beat: Time,
-    /// After how much silence the other takes over.
+    /// The other controller takes over after this much silence.
     pub silence: Time,
     /// Whether this one is in control.
     pub active: bool,
-    /// How often control was taken over, as far as it knows.
+    /// How often control was taken over, as far as this controller knows.
     pub term: u16,
     heard: Time,
 }
 
-/// What is to be done at a beat.
+/// The action at a beat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beat {
-    /// Say that this one is in control.
+    /// Announce that this controller is in control.
     Announce,
-    /// Begin to control, and say so.
+    /// Take control, and announce it.
     TakeOver,
     /// Nothing.
     Wait,
 }
 
 impl Standby {
-    /// A controller beside `peer`; `active`: the one that begins.
+    /// Makes a controller beside `peer`. The one that is `active` begins.
     pub fn new(peer: HostId, beat: Time, silence: Time, active: bool) -> Standby {
         Standby { peer, beat, silence, active, term: 0, heard: Time::ZERO }
     }
-    /// It starts: silence counts from now on.
+    /// Starts. Silence counts from now on.
     pub fn start(&mut self, now: Time) {
         self.heard = now;
     }
-    /// A beat is due.
+    /// Handles a beat.
     pub fn beat(&mut self, now: Time) -> Beat {
         if self.active {
             return Beat::Announce;
@@ -55,7 +56,8 @@ impl Standby {
         self.term = self.term.saturating_add(1);
         Beat::TakeOver
     }
-    /// The peer says that it is in control; whether this one has to step down.
+    /// Handles a message in which the peer says that it is in control. Returns whether this one has to step
+    /// down.
     pub fn on_peer_message(&mut self, term: u16, now: Time) -> bool {
         if term < self.term || (self.active && term == self.term) {
             return false;
@@ -64,7 +66,7 @@ impl Standby {
         self.term = term;
         std::mem::take(&mut self.active)
     }
-    /// A host obeys a later term; whether this one has to step down.
+    /// Handles the term in a host's message. Returns whether this one has to step down.
     pub fn on_host_message(&mut self, term: u16, now: Time) -> bool {
         if term <= self.term {
             return false;

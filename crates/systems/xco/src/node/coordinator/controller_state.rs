@@ -1,4 +1,4 @@
-//! What a host knows of a controller, and of its standby.
+//! A host's state about a controller and its standby.
 
 use crate::wire::Message;
 use slotline_net::id::HostId;
@@ -7,17 +7,17 @@ use slotline_net::wire::newer;
 
 /// A controller that decides about some destinations of a host.
 pub(super) struct ControllerState {
-    /// The stations: the controller, and its standby if there is one. Both are told everything.
+    /// The stations: the controller, and its standby if there is one. Both get all messages.
     pub stations: Vec<HostId>,
-    /// Whether it is silent, so that everything may leave.
+    /// Whether it is silent, so that packets leave uncontrolled.
     pub uncontrolled: bool,
-    /// Whether it knows that this host is there.
+    /// Whether it knows this host.
     pub joined: bool,
-    /// Whether a report has to be sent. It is written when it leaves: always up to date.
+    /// Whether a report has to be sent. It is written when it leaves, so it is always up to date.
     pub report: bool,
     /// When the next report is due even if nothing changes; [`Time::MAX`] while there is nothing to do.
     pub beat: Time,
-    /// When it was last heard, or from when on it had something to answer.
+    /// When it was last heard, or when it first had something to answer.
     pub heard: Time,
     /// Number of the next message to it.
     pub next: u32,
@@ -40,19 +40,19 @@ impl ControllerState {
             term: 0,
         }
     }
-    /// The host leaves: nothing is due any more. Whether the controller has to be told.
+    /// Handles the host's leave: nothing is due any more. Returns whether the controller has to be informed.
     pub fn leave(&mut self) -> bool {
         (self.report, self.uncontrolled, self.beat) = (false, false, Time::MAX);
         std::mem::take(&mut self.joined)
     }
-    /// Numbers a message: its number, and what it has to say of the other side's.
+    /// The number of the next message, the number of the last directive, and the term.
     pub fn number(&mut self) -> (u32, u32, u16) {
         let seq = self.next;
         self.next = seq.wrapping_add(1);
         (seq, self.directive.unwrap_or(0), self.term)
     }
-    /// Takes note of a directive; whether it counts: it is the latest of the latest term. After a silence
-    /// any is.
+    /// Notes a directive. Returns whether it counts: it has to be the latest of the latest term. After a
+    /// silence any directive counts.
     pub fn accepts(&mut self, message: &Message, now: Time) -> bool {
         let latest = || self.directive.is_none_or(|last| newer(message.seq, last));
         let counts = self.uncontrolled

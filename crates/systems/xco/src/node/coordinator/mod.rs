@@ -1,12 +1,12 @@
-//! XCo's local coordinator (§3.1): holds a host's packets back until the controller permits them.
+//! XCo's local coordinator (§3.1). It holds a host's packets back until the controller permits them.
 //!
-//! Packets wait in one FIFO per V2V flow. A queue that fills is reported; a directive opens the queues of
-//! a destination for a while, or at a rate, and its V2V flows take turns; one that stays empty is given
-//! back. Acknowledgements and small flows are exempt. Whoever hears nothing from the controller for too
-//! long sends uncontrolled until it is back (§7).
+//! Packets wait in one FIFO per V2V flow. The coordinator reports a queue that fills. A directive opens the
+//! queues of a destination for a while, or at a rate, and its V2V flows take turns. A permission that stays
+//! unused is given back. Acknowledgements and small flows are exempt. A host that hears nothing from the
+//! controller for too long sends uncontrolled until the controller is back (§7).
 //!
-//! On demand (§7) destinations are free at first: the host reports what it sends, and holds back what
-//! the controller names.
+//! On demand (§7) destinations are free at first. The host reports what it sends, and holds back packets for
+//! the destinations that the controller lists.
 
 mod controller_state;
 mod flows;
@@ -36,23 +36,23 @@ use std::sync::Arc;
 pub struct Coordinator {
     host: HostId,
     slice: Time,
-    /// After how long an unused permission is given back.
+    /// After this time an unused permission is given back.
     hysteresis: Time,
     small_flow: u64,
     exempt_acks: bool,
     timeout: Time,
     report_interval: Time,
-    /// When its reports are due within an interval that begins with the clock's zero: hosts that begin to
-    /// wait at the same time do not all report at the same times for ever.
+    /// When its reports are due within an interval that begins at time zero, so that hosts that begin to wait
+    /// at the same time do not always report at the same time.
     phase: Time,
-    /// How long it takes to set up a V2V flow's queue.
+    /// The time to set up a V2V flow's queue.
     setup: Time,
-    /// How often the load is measured, on demand.
+    /// The interval of load measurements, on demand.
     measure: Option<Time>,
 
-    /// Which of the controllers decides about a destination.
+    /// The levels that say which controller decides about a destination.
     levels: Option<Arc<Levels>>,
-    /// Which virtual machines a connection has, where there are several.
+    /// The virtual machines of connections, where there are several.
     plan: Option<Arc<Plan>>,
     controllers: Vec<ControllerState>,
     queues: Queues,
@@ -62,31 +62,32 @@ pub struct Coordinator {
     exempt: VecDeque<Packet>,
     /// Destinations that need permission, where others do not.
     controlled: Vec<HostId>,
-    /// V2V flows that are being set up, and when they will be.
+    /// V2V flows that are being set up, and when they will be ready.
     setting_up: VecDeque<(Time, HostId, Machines)>,
-    /// When the load is to be reported; [`Time::MAX`] while there is none.
+    /// When the load has to be reported. [`Time::MAX`]: there is none.
     load_due: Time,
-    /// Whether the host has left: nothing leaves but the message that says so.
+    /// Whether the host has left. Then only the message about this leaves.
     away: bool,
     created: u64,
     counters: Counters,
 }
 
-/// What a coordinator has counted.
+/// The counters of a coordinator.
 #[derive(Clone, Copy, Default)]
 struct Counters {
     /// V2V flows for which a queue was set up.
     flows: u64,
-    /// Times that a controller was given up.
+    /// Times that a controller was silent for too long.
     silences: u64,
 }
 
 impl Coordinator {
-    /// The coordinator of `host`, whose controller sits on `controller`.
+    /// Makes the coordinator of `host`, whose controller runs on `controller`.
     pub fn new(options: &Xco, host: HostId, controller: HostId) -> Coordinator {
         Coordinator::below(options, host, vec![vec![controller]])
     }
-    /// The same below several controllers, one for each level, each with its standby, if it has one.
+    /// Makes a coordinator below several controllers, one for each level, each with its standby, if it has
+    /// one.
     pub fn below(options: &Xco, host: HostId, controllers: Vec<Vec<HostId>>) -> Coordinator {
         let spec = options.spec();
         Coordinator {
@@ -114,7 +115,7 @@ impl Coordinator {
             counters: Counters::default(),
         }
     }
-    /// Tells V2V flows apart: those of the connections of `plan`.
+    /// Distinguishes the V2V flows of the connections of `plan`.
     pub fn with_machines(self, plan: &Arc<Plan>) -> Coordinator {
         let several = plan.traffic.conns.iter().any(|conn| conn.machines != Machines::default());
         Coordinator { plan: several.then(|| Arc::clone(plan)), ..self }
@@ -124,12 +125,12 @@ impl Coordinator {
         let phase = Time::ps(stream.below(self.report_interval.as_ps()));
         Coordinator { phase, ..self }
     }
-    /// Sends at `line`: a packet has to be over when its timeslice is.
+    /// Sets the rate of its link. A packet has to be over when its timeslice is.
     pub fn with_line(mut self, line: Rate) -> Coordinator {
         self.queues.line = Some(line.pace());
         self
     }
-    /// Has the controllers of several levels decide, each about its destinations.
+    /// Lets the controllers of several levels decide, each about its destinations.
     pub fn with_levels(self, levels: Arc<Levels>) -> Coordinator {
         Coordinator { levels: Some(levels), ..self }
     }
@@ -143,7 +144,7 @@ impl Coordinator {
     fn level(&self, dst: HostId) -> u8 {
         self.levels.as_ref().map_or(0, |levels| levels.of(self.host, dst))
     }
-    /// The V2V flow that `packet` is part of. Acknowledgements go back.
+    /// The V2V flow of `packet`. Acknowledgements go back.
     fn machines(&self, packet: &Packet) -> Machines {
         let conn = self.plan.as_ref().and_then(|plan| plan.traffic.conns.get(packet.flow as usize));
         let machines = conn.map_or(Machines::default(), |conn| conn.machines);
@@ -161,7 +162,7 @@ impl Coordinator {
             self.messages.push_back(packet);
         }
     }
-    /// Makes sure that a controller knows of this host: it joins with its first message (§3.5).
+    /// Makes sure that a controller knows this host, which joins with its first message (§3.5).
     fn register(&mut self, level: u8, cx: &mut Cx<'_>) {
         if !std::mem::replace(&mut self.controller(level).joined, true) {
             self.send(level, Body::Hello, cx);
@@ -176,7 +177,7 @@ impl Coordinator {
         let backlog = self.queues.backlog(level, MAX_FLOWS);
         self.send(level, Body::Backlog(backlog), cx);
     }
-    /// Has reports sent from time to time, while there is something to report.
+    /// Starts regular reports, while there is something to report.
     fn start_reports(&mut self, level: u8, cx: &mut Cx<'_>) {
         if self.controller(level).beat == Time::MAX {
             self.controller(level).heard = cx.now;
@@ -188,7 +189,7 @@ impl Coordinator {
         self.controller(level).beat = beat;
         cx.wake(beat, AGENT_TOKENS);
     }
-    /// The first time of its own after `now`.
+    /// The next report time of this host after `now`.
     fn next_beat(&self, now: Time) -> Time {
         let into = now.after(self.report_interval).since(self.phase).as_ps();
         now.after(Time::ps(self.report_interval.as_ps() - into % self.report_interval.as_ps()))
@@ -210,8 +211,8 @@ impl Coordinator {
         self.set_beat(level, cx);
     }
 
-    /// Small flows (§4.4): acknowledgements, and a few bytes per slice to each destination. Never
-    /// overtakes what waits for the same destination.
+    /// Whether a packet belongs to a small flow (§4.4): acknowledgements, and a few bytes per slice to each
+    /// destination. It never overtakes packets that wait for the same destination.
     fn is_exempt(&mut self, packet: &Packet, now: Time) -> bool {
         match packet.kind {
             Kind::Ack => self.exempt_acks,
@@ -235,7 +236,7 @@ impl Coordinator {
             }
         }
     }
-    /// A V2V flow for `dst` waits from now on.
+    /// Handles a V2V flow for `dst` that waits from now on.
     fn flow_waits(&mut self, dst: HostId, cx: &mut Cx<'_>) {
         let level = self.queues.level(dst);
         if !self.away && !self.queues.is_permitted(dst) {
@@ -244,7 +245,7 @@ impl Coordinator {
             self.start_reports(level, cx);
         }
     }
-    /// V2V flows whose queues are set up now.
+    /// Handles V2V flows whose queues are ready now.
     fn set_up(&mut self, cx: &mut Cx<'_>) {
         while let Some((_, dst, machines)) =
             self.setting_up.pop_front_if(|(at, _, _)| *at <= cx.now)
@@ -255,7 +256,7 @@ impl Coordinator {
             }
         }
     }
-    /// A packet that waits for the port alone.
+    /// Sends a packet that waits for the port alone.
     fn send_freely(&mut self, packet: Packet) {
         self.queues.count(&packet);
         self.exempt.push_back(packet);
@@ -297,7 +298,7 @@ impl Coordinator {
             self.send(self.queues.level(dst), Body::Release(dst), cx);
         }
     }
-    /// Permissions that have ended: a controller learns of those that were of no use.
+    /// Ends permissions whose time is over. A controller is informed of those that were not used.
     fn end_permissions(&mut self, now: Time) {
         loop {
             let controllers = &self.controllers;
@@ -307,8 +308,8 @@ impl Coordinator {
         }
     }
 
-    /// A permission that has crossed its own return is void: the controller counts on nothing being
-    /// sent, and may have permitted others instead.
+    /// Opens a destination. A permission that has crossed its own return is void: the controller expects that
+    /// nothing is sent, and may have permitted others instead.
     fn open(&mut self, dst: HostId, rate: Option<Rate>, until: Time, heard: u32, cx: &mut Cx<'_>) {
         if self.queues.returned_since(dst, heard) || self.queues.is_free(dst) {
             return;
@@ -322,7 +323,7 @@ impl Coordinator {
             self.give_back_later(cx);
         }
     }
-    /// Withdraws what the controller of `level` has permitted, but for `dst`.
+    /// Withdraws all permissions of the controller of `level`, except for `dst`.
     fn revoke_others(&mut self, level: u8, dst: Option<HostId>, cx: &mut Cx<'_>) {
         let others: Vec<HostId> =
             self.queues.permitted(level).filter(|other| Some(*other) != dst).collect();
@@ -368,14 +369,14 @@ impl Coordinator {
         }
     }
 
-    /// Has the load reported soon, on demand.
+    /// Schedules a load report, on demand.
     fn measure(&mut self, cx: &mut Cx<'_>) {
         if let Some(interval) = self.measure.filter(|_| self.load_due == Time::MAX && !self.away) {
             self.load_due = cx.now.after(interval);
             cx.wake(self.load_due, AGENT_TOKENS);
         }
     }
-    /// Reports the load, the largest first where there are too many, and again later unless there is none.
+    /// Reports the largest loads, and again later unless there is no load.
     fn report_load(&mut self, cx: &mut Cx<'_>) {
         let Some(span) = self.measure.filter(|_| cx.now >= self.load_due) else { return };
         self.load_due = Time::MAX;
@@ -391,8 +392,8 @@ impl Coordinator {
     }
 }
 
-/// Without work conservation a slice is kept to its end, and a rate, on which everybody's rates depend,
-/// is kept for a while in any case.
+/// Without work conservation a slice lasts to its end. A rate always lasts for a while, because the rates of
+/// all hosts depend on it.
 fn hysteresis(spec: &XcoSpec) -> Time {
     match spec.mode {
         Mode::Timeslice if spec.work_conserving => spec.hysteresis,
@@ -452,7 +453,7 @@ impl Agent for Coordinator {
         self.report_load(cx);
         self.kick(cx);
     }
-    /// Dynamic leave (§3.5): the controllers hear of it, and schedule the host no more.
+    /// Dynamic leave (§3.5): the controllers are informed and do not schedule the host any more.
     fn leave(&mut self, cx: &mut Cx<'_>) {
         self.away = true;
         self.load_due = Time::MAX;
