@@ -5,7 +5,8 @@
 use crate::benchmark::Row;
 use crate::usage;
 use slotline_fastpass::fcp::{
-    ArbiterEvent, ArbiterSession, SessionGrants, Config, EndpointSession, MessageBatch, send_grants, receive_all,
+    ArbiterEvent, ArbiterSession, Config, EndpointSession, MessageBatch, SessionGrants,
+    receive_all, send_grants,
 };
 use slotline_fastpass::wire::fcp::{self, Key};
 use slotline_fastpass::{Allocator, Choice, Grant, PathSelector, Policy, by_slot};
@@ -185,7 +186,13 @@ impl Measured {
 }
 
 /// What was decided since the last burst is granted and sent.
-fn grant(arbiters: &mut [ArbiterSession], session_grants: &SessionGrants, base: u64, now: Time, messages: &mut MessageBatch) {
+fn grant(
+    arbiters: &mut [ArbiterSession],
+    session_grants: &SessionGrants,
+    base: u64,
+    now: Time,
+    messages: &mut MessageBatch,
+) {
     let denied = send_grants(arbiters, session_grants, base, now, messages);
     assert_eq!(denied, [], "only what is wanted is allocated");
 }
@@ -210,7 +217,8 @@ impl Bench {
         let nodes = u32::from(case.endpoints);
         let key = Key(*b"no secret at all");
         let gap = Time::ps(BATCH.as_ps() / u64::from(case.bursts));
-        let config = |me, peer, seed| Config { gap, ..Config::with_defaults(key, me, peer, nodes, seed) };
+        let config =
+            |me, peer, seed| Config { gap, ..Config::with_defaults(key, me, peer, nodes, seed) };
         let endpoint = |me| EndpointSession::new(config(me, nodes, me.into()));
         let arbiter = |peer| ArbiterSession::new(config(nodes, peer, 1 << 32));
         let policy = Policy::MaxMin { quantum: 1 };
@@ -337,7 +345,11 @@ mod tests {
             let mut bench = Bench::new(&Case { endpoints: 64, load: 0.7, paths, bursts });
             let steps: Vec<Step> = (0..100).flat_map(|_| bench.batch()).collect();
             let slots = |step: &Step| {
-                step.session_grants.grants().iter().map(|grant| grant.slots.count_ones()).sum::<u32>()
+                step.session_grants
+                    .grants()
+                    .iter()
+                    .map(|grant| grant.slots.count_ones())
+                    .sum::<u32>()
             };
             let share = f64::from(steps.iter().map(slots).sum::<u32>()) / (64.0 * 64.0 * 100.0);
             assert!((share - 0.7).abs() < 0.05, "{share}");

@@ -261,16 +261,21 @@ impl OnDemandSpec {
         if !(threshold > 0.0 && threshold <= 1.0) {
             return wrong(
                 "threshold",
-                format!("`threshold` is {threshold}: a share above 0, at most 1"),
+                format!(
+                    "`threshold` is {threshold}, but it has to be a share above 0 and at most 1"
+                ),
             );
         }
         if !(0.0..threshold).contains(&release) {
             let message =
-                format!("`release` is {release}: it has to be below `threshold`, {threshold}");
+                format!("`release` is {release}, but it has to be below `threshold`, {threshold}");
             return wrong("release", message);
         }
         if interval < Time::us(10) {
-            return wrong("interval", format!("`interval` is {interval}: at least 10us"));
+            return wrong(
+                "interval",
+                format!("`interval` is {interval}, but it has to be at least 10us"),
+            );
         }
         if controllers == Controllers::Hierarchical {
             let message = "coordination on demand needs one controller that hears of all loads: leave \

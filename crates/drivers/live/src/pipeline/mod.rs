@@ -37,7 +37,7 @@ use endpoints::Communication;
 use message::{Inlet, Outlet, channel};
 use selection::Selection;
 pub use slotline_fastpass::Demand;
-use slotline_fastpass::{Choice, DemandError, PathError, PathSelector, Policy, Partition};
+use slotline_fastpass::{Choice, DemandError, Partition, PathError, PathSelector, Policy};
 use stage::{Stage, Worked, work};
 use std::time::Duration;
 

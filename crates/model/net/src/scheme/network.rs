@@ -16,7 +16,7 @@ pub struct Network {
     /// What links send at, of which a scheduler may use `capacity`.
     lines: Arc<[Rate]>,
     paths: Paths,
-    /// How many paths have numbers, and which these are; where routes are pinned.
+    /// The number of numbered paths and their links, where routes are pinned.
     numbered: Option<(Count, Numbered)>,
 }
 
@@ -45,7 +45,7 @@ impl Network {
     pub fn hosts(&self) -> usize {
         self.hosts
     }
-    /// The same links with the first `hosts` hosts alone.
+    /// The same network with the first `hosts` hosts alone.
     pub fn first(mut self, hosts: usize) -> Network {
         self.hosts = self.hosts.min(hosts);
         self
@@ -58,7 +58,7 @@ impl Network {
     pub fn capacity(&self) -> &[Rate] {
         &self.capacity
     }
-    /// The same for a scheduler that may use this much of each link.
+    /// The same network for a scheduler that may use `capacity` of each link.
     pub fn with_capacity(&self, capacity: Vec<Rate>) -> Network {
         Network { capacity, ..self.clone() }
     }

@@ -104,13 +104,13 @@ pub struct Demand {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DemandError {
     /// There are too few or too many endpoints.
-    #[error("{0} endpoints; from 2 to 65,536 can be served")]
+    #[error("there are {0} endpoints, but an allocator serves from 2 to 65,536")]
     Endpoints(usize),
     /// The quantum is outside the batch.
-    #[error("a quantum of {0} slots; it is from 1 to 64")]
+    #[error("the quantum is {0} slots, but it has to be from 1 to 64")]
     Quantum(u32),
     /// The weight is outside the batch.
-    #[error("a weight of {0}; it is from 1 to 64 slots per visit")]
+    #[error("a weight is {0} slots per visit, but it has to be from 1 to 64")]
     Weight(u32),
     /// An endpoint belongs to a tenant that does not exist.
     #[error(
@@ -125,7 +125,7 @@ pub enum DemandError {
         tenants: usize,
     },
     /// An endpoint can neither send nor receive.
-    #[error("endpoint {0} has a rate of 0; it is one packet per slot at least")]
+    #[error("endpoint {0} has a rate of 0, but it has to be at least one packet per slot")]
     NoLane(usize),
     /// No endpoint has this number.
     #[error("endpoint {endpoint} does not exist; there are {endpoints}, counted from 0")]
@@ -136,10 +136,10 @@ pub enum DemandError {
         endpoints: usize,
     },
     /// An endpoint demands slots to itself.
-    #[error("endpoint {0} wants slots to itself; traffic within an endpoint needs none")]
+    #[error("endpoint {0} demands slots to itself, but traffic within an endpoint needs none")]
     Itself(u16),
     /// The pair would wait for more slots than can be counted.
-    #[error("{src} to {dst} waits for more slots than 32 bits can count")]
+    #[error("the pair {src} to {dst} would wait for more slots than 32 bits can count")]
     TooMuch {
         /// The source.
         src: u16,

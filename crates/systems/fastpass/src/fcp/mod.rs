@@ -81,7 +81,7 @@ pub enum Refused {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// The message is not from the other end to this one.
-    #[error("from node {sender} to node {receiver}, which are not the two ends")]
+    #[error("the message is from node {sender} to node {receiver}, which are not the two ends")]
     Stranger {
         /// The sender.
         sender: u32,
@@ -89,7 +89,7 @@ pub enum Refused {
         receiver: u32,
     },
     /// The message names a node that the network does not have.
-    #[error("names node {node} of {nodes}")]
+    #[error("the message names node {node}, but the network has {nodes} nodes")]
     Node {
         /// The number of the node.
         node: u32,
@@ -97,10 +97,10 @@ pub enum Refused {
         nodes: u32,
     },
     /// The message has a record that only this end sends.
-    #[error("has a record that only goes the other way")]
+    #[error("the message has a record of the wrong direction")]
     Direction,
     /// The message is of another epoch.
-    #[error("of another epoch")]
+    #[error("the message is of another epoch")]
     Epoch,
     /// The packet number was received before, or is too old to tell.
     #[error("packet {0} was received before, or is too old to tell")]

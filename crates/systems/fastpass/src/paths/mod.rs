@@ -41,7 +41,9 @@ pub enum Choice {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PathError {
     /// There is no path, no room on a path, or more colours than can be counted.
-    #[error("{paths} paths with room for {room} packets each; the product is from 1 to 4,096")]
+    #[error(
+        "there are {paths} paths with room for {room} packets each, but the product has to be from 1 to 4,096"
+    )]
     Paths {
         /// Paths.
         paths: u16,
@@ -49,7 +51,9 @@ pub enum PathError {
         room: u16,
     },
     /// More edge switches than have numbers.
-    #[error("{pods} pods of {edges} edge switches; 65,535 switches have numbers")]
+    #[error(
+        "there are {pods} pods of {edges} edge switches, but only 65,535 switches can have numbers"
+    )]
     Racks {
         /// Pods.
         pods: u16,

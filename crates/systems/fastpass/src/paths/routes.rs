@@ -9,7 +9,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RouteError {
     /// A link without room.
-    #[error("link {0} has room for no packet; a link carries one per slot at least")]
+    #[error("link {0} has room for no packet, but a link has to carry at least one per slot")]
     Room(usize),
     /// A link that does not exist.
     #[error("link {link} does not exist; there are {links}, counted from 0")]
