@@ -38,7 +38,7 @@ impl Levels {
             Some(other) => Err(no_tree(graph, *other)),
         }
     }
-    /// Whether these are the levels of `graph`, as far as can be told from its hosts and switches.
+    /// Whether these are the levels of `graph`, as far as its hosts and switches show.
     pub fn are_of(&self, graph: &Graph, hosts: usize) -> bool {
         self.hosts == graph.hosts[..hosts] && self.switches == switches(graph)
     }

@@ -142,7 +142,7 @@ impl Xco {
         }
         let levels = Arc::new(Levels::new(graph, hosts)?);
         Ok(Arc::clone(self.levels.get_or_init(|| Arc::clone(&levels))))
-            .map(|kept| if kept.are_of(graph, hosts) { kept } else { levels })
+            .map(|stored| if stored.are_of(graph, hosts) { stored } else { levels })
     }
 }
 
@@ -182,6 +182,15 @@ impl XcoSpec {
     /// [`XcoSpec::report_interval`] or its default.
     pub fn report_interval(&self) -> Time {
         self.report_interval.unwrap_or(self.slice)
+    }
+    /// How long a permission stays unused before it is given back. Without work conservation a slice lasts to its
+    /// end. A rate always lasts for a while, because the rates of all hosts depend on it.
+    pub(crate) fn release_delay(&self) -> Time {
+        match self.mode {
+            Mode::Timeslice if self.work_conserving => self.hysteresis,
+            Mode::Timeslice => self.slice,
+            Mode::RateLimit => self.report_interval(),
+        }
     }
     /// [`XcoSpec::takeover`] or its default: a slice and two beats.
     pub fn takeover(&self) -> Time {
@@ -238,7 +247,8 @@ impl XcoSpec {
     fn check_controllers(&self) -> Result<(), SpecError> {
         let two = self.controllers == Controllers::Standby;
         if self.takeover.is_some() && !two {
-            let message = "`takeover` needs controllers = \"standby\": nobody else takes over";
+            let message =
+                "`takeover` needs controllers = \"standby\": no other controller takes over";
             return Err(SpecError::new("takeover", message));
         }
         let (silence, least, most) = (self.takeover(), self.slice + self.beat(), self.timeout());

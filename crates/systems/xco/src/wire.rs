@@ -3,7 +3,7 @@
 //! ```text
 //! 0         1         2         3         4
 //! | version |  type   |      length       |   of the whole message
-//! |              host                     |   whose coordinator sends or is told; the sender of alive, ...
+//! |              host                     |   whose coordinator sends or receives; the sender of alive, ...
 //! |            sequence                   |   of the sender's messages with this host
 //! |             heard                     |   last sequence from the other side; 0 before the first
 //! |  level  |    0    |       term        |   which controller; how often control of its was taken over

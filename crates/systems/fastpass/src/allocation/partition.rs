@@ -18,7 +18,7 @@ pub struct Partition {
     joined: PairFilter,
     /// The loads of the other partitions in this batch.
     others: Vec<u64>,
-    /// Pairs of all ways when it began.
+    /// The number of pairs of all partitions when the batch began.
     all: usize,
     /// The pairs of another partition, while they are served.
     borrowed: Vec<Entry>,

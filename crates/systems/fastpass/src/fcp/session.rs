@@ -152,7 +152,7 @@ impl Session {
         self.is_open() && self.ack_by.is_some_and(|at| at <= now)
     }
 
-    /// Draws a nonce that nobody can guess and that no other start of this end has used.
+    /// Draws a nonce that cannot be guessed and that no other start of this end has used.
     fn draw_nonce(&mut self) -> u64 {
         self.nonces_drawn += 1;
         let text = [self.config.seed, self.nonces_drawn, self.config.me.into()];

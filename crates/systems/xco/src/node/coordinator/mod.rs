@@ -13,7 +13,7 @@ mod flows;
 mod queues;
 
 use crate::levels::Levels;
-use crate::spec::{Mode, Xco, XcoSpec};
+use crate::spec::Xco;
 use crate::wire::{Body, MAX_FLOWS, MAX_RATES, Message};
 use controller_state::ControllerState;
 use flows::Arrival;
@@ -93,7 +93,7 @@ impl Coordinator {
         Coordinator {
             host,
             slice: spec.slice,
-            hysteresis: hysteresis(spec),
+            hysteresis: spec.release_delay(),
             small_flow: spec.small_flow.0,
             exempt_acks: spec.exempt_acks,
             timeout: spec.timeout(),
@@ -389,16 +389,6 @@ impl Coordinator {
         self.register(0, cx);
         self.send(0, Body::Load { span, loads }, cx);
         self.measure(cx);
-    }
-}
-
-/// Without work conservation a slice lasts to its end. A rate always lasts for a while, because the rates of
-/// all hosts depend on it.
-fn hysteresis(spec: &XcoSpec) -> Time {
-    match spec.mode {
-        Mode::Timeslice if spec.work_conserving => spec.hysteresis,
-        Mode::Timeslice => spec.slice,
-        Mode::RateLimit => spec.report_interval(),
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::spec::OnDemandSpec;
+use crate::spec::{Mode, OnDemandSpec, XcoSpec};
 use slotline_net::node::Effects;
 use slotline_net::node::host::Spread;
 use slotline_net::topology::{TopologySpec, TreeSpec};
