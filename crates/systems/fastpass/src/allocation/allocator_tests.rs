@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What pairs ask for before one batch.
+/// The demands of pairs before one batch.
 type Demands = Vec<(u16, u16, u32)>;
 type Book = BTreeMap<(u16, u16), u64>;
 
@@ -22,7 +22,7 @@ fn demands() -> impl Strategy<Value = (u16, Vec<Demands>)> {
     })
 }
 
-/// The naive checker: takes the grants slot by slot off the book, fails on anything taken twice.
+/// The reference check: takes the grants off the book, slot by slot, and fails if anything is taken twice.
 fn check(grants: &[Grant], book: &mut Book) {
     for slot in 0..BATCH {
         let (mut sources, mut destinations) = (BTreeSet::new(), BTreeSet::new());
@@ -72,7 +72,8 @@ proptest! {
 }
 
 proptest! {
-    /// Two allocators with alternating batches that exchange what is left: valid, nothing lost.
+    /// Two allocators with alternating batches exchange what is left. The grants are valid, and nothing is
+    /// lost.
     #[test]
     fn two_allocators_exchange_what_is_left(
         policy in policies(), (n, batches) in demands()
@@ -112,7 +113,7 @@ proptest! {
     }
 }
 
-/// One batch by the rules, with no list but that of the pairs: (what each has, what it still wants).
+/// One batch by the rules, with no list but that of the pairs.
 fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
     let crowded = pairs.len() / usize::from(n);
     let mut at = BTreeMap::<(bool, u16), u32>::new();
@@ -141,7 +142,7 @@ fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
                 *busy.entry((true, src)).or_default() |= slot;
                 *busy.entry((false, dst)).or_default() |= slot;
             }
-            // Who gets all at once does not count for those that come later.
+            // A pair that gets all at once does not count for later pairs.
             if round == 0 && got.count_ones() == wants {
                 ends(pair).into_iter().for_each(|end| *at.entry(end).or_default() -= 1);
             }
@@ -152,8 +153,8 @@ fn one_after_another(n: u16, pairs: &Demands, quantum: u32) -> Vec<Grant> {
 }
 
 proptest! {
-    /// Lists, blocks of 64 and what is left out of them change nothing: each pair gets the very slots
-    /// that it gets where all are visited one after another.
+    /// Lists and chunks of 64 pairs change nothing: each pair gets the same slots as in plain visits one
+    /// after another.
     #[test]
     fn a_batch_is_that_of_plain_visits(
         n in 2u16..40, quantum in prop_oneof![Just(1), Just(4), Just(64), 1u32..=64],
@@ -177,7 +178,7 @@ proptest! {
     }
 }
 
-/// Pairs are not counted in a crowd, and are again when it is gone.
+/// Pairs are not counted while there are many, and are counted again afterwards.
 #[test]
 fn pairs_are_counted_again_after_a_crowd() {
     let mut allocator = Allocator::new(20, Policy::MaxMin { quantum: 4 }).unwrap();
@@ -193,7 +194,7 @@ fn pairs_are_counted_again_after_a_crowd() {
     assert_eq!((counted[0], counted.last()), (false, Some(&true)), "{counted:?}");
 }
 
-/// All pairs want everything, for ever: each gets a slot within the bound, and long shares are equal.
+/// All pairs always have demand: each gets a slot within the bound, and long-term shares are equal.
 #[test]
 fn nobody_starves() {
     for (n, quantum) in [(20u16, 1), (100, 1), (40, 4), (24, 64)] {
@@ -219,7 +220,7 @@ fn nobody_starves() {
     }
 }
 
-/// Ninety senders to one receiver: each within one slot of its share.
+/// Ninety senders to one receiver are each within one slot of their share.
 #[test]
 fn senders_to_one_receiver_share_it_equally() {
     let mut allocator = Allocator::new(91, Policy::MaxMin { quantum: 1 }).unwrap();
@@ -244,7 +245,7 @@ fn the_shortest_comes_first() {
     assert_eq!(grants[1], Grant { src: 1, dst: 0, slots: !0b111 });
 }
 
-/// 65,536 endpoints: memory grows with the pairs that wait, not with the pairs that there could be.
+/// With 65,536 endpoints, memory grows with the pairs that wait, not with all possible pairs.
 #[test]
 fn memory_grows_with_active_pairs() {
     let bytes = |endpoints: usize, pairs: u32| {
@@ -270,7 +271,7 @@ fn memory_grows_with_active_pairs() {
     assert!(bytes(4_096, 0) < 8 << 20);
 }
 
-/// Twice the same demands: the same slots. A pair between the outermost of 65,536 endpoints works.
+/// The same demands give the same slots. A pair between the outermost of 65,536 endpoints works.
 #[test]
 fn the_largest_network_is_served() {
     let run = || {
@@ -308,7 +309,7 @@ fn what_cannot_be_served_is_refused() {
 }
 
 impl Allocator {
-    /// Whether the pairs counted at each end, if they are, are those that wait.
+    /// Whether the counts at each end, if they are used, are those of the waiting pairs.
     fn counts_are_right(&self) -> bool {
         let mut loads = vec![0; self.endpoints];
         for entry in self.waiting.iter().flatten().chain(&self.requests) {

@@ -1,13 +1,12 @@
 //! Timeslot allocation by several allocators side by side, so that several cores can share it.
 //!
-//! With `n` *partitions*, each pair belongs to one of `n` sets, and partition `i` owns the batches `i`, `i +
-//! n`, `i + 2n`, ... A *round* allocates the `n` batches of all partitions, in phases. First each partition
-//! serves its own set once: each pair gets what max-min fairness gives it at least among the pairs of all
-//! sets, an equal share of its busier end ([`Partition::begin`]). In phase `p`, partition `i` serves set `(i
-//! + p) mod n`, which partition `i + 1` has just served, with all that is free in its batch. So each
-//! partition always sends sets to partition `i - 1`. After `n` phases each set is back at its own partition
-//! and gets what is left there. Within a phase the partitions share no state: they can run in any order, or
-//! at once.
+//! With `n` *partitions*, each pair belongs to one of `n` sets, and partition `i` owns the batches
+//! `i`, `i + n`, `i + 2n`, ... A *round* allocates the `n` batches of all partitions, in phases. First each
+//! partition serves its own set once: each pair gets what max-min fairness gives it at least among the pairs of
+//! all sets, an equal share of its busier end ([`Partition::begin`]). In phase `p`, partition `i` serves set
+//! `(i + p) mod n`, which partition `i + 1` has just served, with all that is free in its batch. So partition `i`
+//! always sends sets to partition `i - 1`. After `n` phases each set is back at its own partition and gets what
+//! is left there. Within a phase the partitions share no state: they can run in any order, or at once.
 //!
 //! This is the pipeline of Fastpass (§3), closed to a circle. In the paper, what one core could not serve
 //! goes to the next core, which has the next batch. Here no partition waits for another one to finish its

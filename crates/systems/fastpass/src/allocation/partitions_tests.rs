@@ -3,7 +3,7 @@ use crate::Allocator;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What pairs ask for before one round.
+/// The demands of pairs before one round.
 type Demands = Vec<(u16, u16, u32)>;
 type Book = BTreeMap<(u16, u16), u64>;
 
@@ -23,7 +23,7 @@ fn demands() -> impl Strategy<Value = (u16, Vec<Demands>)> {
     })
 }
 
-/// The naive checker: takes the grants slot by slot off the book, fails on anything taken twice.
+/// The reference check: takes the grants off the book, slot by slot, and fails if anything is taken twice.
 fn check(grants: &[Grant], book: &mut Book) {
     for slot in 0..64 {
         let (mut sources, mut destinations) = (BTreeSet::new(), BTreeSet::new());
@@ -58,8 +58,8 @@ fn add(partitions: &mut Partitions, book: &mut Book, demands: &Demands) {
 }
 
 proptest! {
-    /// Who waits when a round is over waited in each of its batches, and could have had none of their
-    /// free slots.
+    /// A pair that waits after a round waited in each of its batches, and could have had none of their free
+    /// slots.
     #[test]
     fn rounds_are_valid_maximal_and_conserve_demand(
         policy in policies(), count in 1usize..6, (n, rounds) in demands()
@@ -83,7 +83,7 @@ proptest! {
         prop_assert!(backlog(&partitions).is_empty());
     }
 
-    /// One way is the allocator alone.
+    /// One partition is the allocator alone.
     #[test]
     fn one_partition_is_an_allocator(policy in policies(), (n, rounds) in demands()) {
         let mut partitions = Partitions::new(1, n.into(), policy).unwrap();
@@ -128,7 +128,7 @@ fn partitions_have_equal_shares() {
     }
 }
 
-/// All pairs want everything, for ever: each gets a slot within the bound, and long shares are alike.
+/// All pairs always have demand: each gets a slot within the bound, and long-term shares are similar.
 #[test]
 fn nobody_starves() {
     for (n, quantum, count) in [(20u16, 1, 2), (60, 1, 3), (40, 4, 2), (24, 64, 4)] {
@@ -153,7 +153,7 @@ fn nobody_starves() {
     }
 }
 
-/// Senders to one receiver, most of them in one set: nobody gets much more than another, as the first
+/// Senders to one receiver, most of them in one set: no sender gets much more than another, because the first
 /// phase leaves each its share.
 #[test]
 fn sets_of_different_sizes_get_equal_shares() {

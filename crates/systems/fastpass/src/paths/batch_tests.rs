@@ -4,7 +4,7 @@ use crate::paths::Tiers;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A topology and the links of a path: from rack, to rack, path.
+/// A topology, and a function from source rack, destination rack and path to the links of the path.
 type Links = Box<dyn Fn(u16, u16, u32) -> Vec<u32>>;
 
 /// 4 spines above 4 racks: the link up from rack `r` to spine `s` is `2 (4 r + s)`, the one down follows.
@@ -29,7 +29,7 @@ fn fat_tree() -> (Topology, Links) {
     (Topology::FatTree(FatTree::new(tiers).unwrap(), 2), links)
 }
 
-/// A ring of four racks with two parallel links in each direction; both ways round are candidates.
+/// A ring of four racks with two parallel links in each direction. Both directions are candidates.
 fn ring() -> (Topology, Links) {
     let route = |src: u32, dst: u32, path: u32| -> Vec<u32> {
         let (clockwise, parallel) = (path < 2, path % 2);
@@ -45,8 +45,8 @@ fn ring() -> (Topology, Links) {
 }
 
 proptest! {
-    /// From demand to paths: each granted slot is placed once or left over, and no link is used twice in a
-    /// slot. Trees of full bandwidth leave nothing over.
+    /// Each granted slot is placed once or left over, and no link is used twice in a slot. Trees of full
+    /// bandwidth leave nothing over.
     #[test]
     fn each_slot_is_placed_once_or_left_over(
         which in 0usize..3,

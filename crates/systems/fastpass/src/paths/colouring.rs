@@ -156,7 +156,7 @@ impl Colouring {
             }
         }
     }
-    /// Chooses colours for packets, given by their racks. The error is a rack that does not exist.
+    /// Chooses colours for packets, second by their racks. The error is a rack that does not exist.
     pub(super) fn choose(
         &mut self,
         packets: &[(u16, u16)],
@@ -317,58 +317,58 @@ impl Colouring {
     fn recolour_chain(&mut self, packet: Packet, out: &mut [Choice]) -> Option<usize> {
         let (src, dst) = (packet.src(), packet.dst());
         let free = |dst| self.down.free_colours(dst);
-        let (wanted, given) = match self.broken {
+        let (first, second) = match self.broken {
             0 => (self.up.free_colours(src).next()?, free(dst).next()?),
             _ => (self.up.free_colours(src))
-                .flat_map(|wanted| free(dst).map(move |given| (wanted, given)))
-                .find(|&(wanted, given)| self.chain_ends_free(dst, wanted, given))?,
+                .flat_map(|first| free(dst).map(move |second| (first, second)))
+                .find(|&(first, second)| self.chain_ends_free(dst, first, second))?,
         };
-        self.swap_chain(dst, wanted, given, out);
-        Some(wanted)
+        self.swap_chain(dst, first, second, out);
+        Some(first)
     }
-    /// Follows the chain of `wanted` and `given` that begins with `wanted` at the down-links of rack `dst`.
+    /// Follows the chain of `first` and `second` that begins with `first` at the down-links of rack `dst`.
     /// Returns whether it ends where the other colour is free, and not where it is broken. The chain cannot
-    /// reach a rack where `wanted` is free at the up-links.
-    fn chain_ends_free(&self, dst: usize, wanted: usize, given: usize) -> bool {
+    /// reach a rack where `first` is free at the up-links.
+    fn chain_ends_free(&self, dst: usize, first: usize, second: usize) -> bool {
         let mut rack = dst;
         loop {
-            if self.down.is_free(rack, wanted) || !self.down.works(rack, wanted) {
-                return self.down.is_free(rack, wanted);
+            if self.down.is_free(rack, first) || !self.down.works(rack, first) {
+                return self.down.is_free(rack, first);
             }
-            rack = self.down.packet(rack, wanted).src();
-            if self.up.is_free(rack, given) || !self.up.works(rack, given) {
-                return self.up.is_free(rack, given);
+            rack = self.down.packet(rack, first).src();
+            if self.up.is_free(rack, second) || !self.up.works(rack, second) {
+                return self.up.is_free(rack, second);
             }
-            rack = self.up.packet(rack, given).dst();
+            rack = self.up.packet(rack, second).dst();
         }
     }
-    /// Exchanges the colours along that chain, so that `wanted` is free at its beginning.
-    fn swap_chain(&mut self, dst: usize, wanted: usize, given: usize, out: &mut [Choice]) {
+    /// Exchanges the colours along that chain, so that `first` is free at its beginning.
+    fn swap_chain(&mut self, dst: usize, first: usize, second: usize, out: &mut [Choice]) {
         let Colouring { up, down, choices, .. } = self;
-        if down.is_free(dst, wanted) {
+        if down.is_free(dst, first) {
             return;
         }
-        let mut over = down.packet(dst, wanted);
-        down.swap(dst, wanted, given);
-        down.toggle(dst, wanted);
-        down.toggle(dst, given);
+        let mut over = down.packet(dst, first);
+        down.swap(dst, first, second);
+        down.toggle(dst, first);
+        down.toggle(dst, second);
         loop {
-            out[over.number()] = choices[given];
+            out[over.number()] = choices[second];
             let rack = over.src();
-            let last = up.is_free(rack, given);
-            let back = up.swap(rack, wanted, given);
+            let last = up.is_free(rack, second);
+            let back = up.swap(rack, first, second);
             if last {
-                up.toggle(rack, wanted);
-                up.toggle(rack, given);
+                up.toggle(rack, first);
+                up.toggle(rack, second);
                 return;
             }
-            out[back.number()] = choices[wanted];
+            out[back.number()] = choices[first];
             let rack = back.dst();
-            let last = down.is_free(rack, wanted);
-            over = down.swap(rack, given, wanted);
+            let last = down.is_free(rack, first);
+            over = down.swap(rack, second, first);
             if last {
-                down.toggle(rack, wanted);
-                down.toggle(rack, given);
+                down.toggle(rack, first);
+                down.toggle(rack, second);
                 return;
             }
         }

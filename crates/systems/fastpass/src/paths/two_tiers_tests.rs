@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use slotline_net::rng::Stream;
 use std::collections::BTreeMap;
 
-/// A random matching of hosts, as racks; each host sends with this probability.
+/// A random matching of hosts, given as racks. Each host sends with this probability.
 fn matching(seed: u64, racks: u16, hosts: u16, load: f64) -> Vec<(u16, u16)> {
     let mut stream = Stream::named(seed, "matching", 0);
     let mut to: Vec<u16> = (0..racks * hosts).collect();
@@ -13,8 +13,8 @@ fn matching(seed: u64, racks: u16, hosts: u16, load: f64) -> Vec<(u16, u16)> {
     pairs.map(|(src, dst)| (src / hosts, dst / hosts)).collect()
 }
 
-/// The naive checker: no link carries more than `room`, none of those in `failed` anything. Returns how
-/// many packets are not placed.
+/// The reference check: no link carries more than `room`, and no link in `failed` carries anything. Returns
+/// the number of packets that are not placed.
 fn check(packets: &[(u16, u16)], out: &[Choice], room: u16, failed: &[(u16, u16)]) -> usize {
     assert_eq!(packets.len(), out.len());
     let mut links: BTreeMap<(&str, u16, u16), u16> = BTreeMap::new();
@@ -36,7 +36,7 @@ fn check(packets: &[(u16, u16)], out: &[Choice], room: u16, failed: &[(u16, u16)
 }
 
 proptest! {
-    /// 32 racks of 32 hosts, full to nearly empty: everything is placed, always.
+    /// In 32 racks of 32 hosts, at any load, every packet is placed.
     #[test]
     fn every_matching_fits(seed: u64, load in 0.05f64..1.1, which in 0usize..5) {
         let (paths, room) = [(4, 8), (32, 1), (64, 1), (8, 4), (100, 1)][which];
@@ -45,14 +45,14 @@ proptest! {
         let mut out = Vec::new();
         selector.select(&packets, &mut out).unwrap();
         prop_assert_eq!(check(&packets, &out, room, &[]), 0);
-        // What was before does not matter.
+        // Earlier selections do not matter.
         let first = out.clone();
         selector.select(&matching(seed ^ 1, 32, 32, 1.0), &mut out).unwrap();
         selector.select(&packets, &mut out).unwrap();
         prop_assert_eq!(first, out);
     }
 
-    /// Failed paths carry nothing; what is left suffices as long as no rack has more packets.
+    /// Failed paths carry nothing. The others suffice as long as no rack has more packets.
     #[test]
     fn failed_paths_are_left_out(seed: u64, load in 0.3f64..1.0, dead in 1u16..8) {
         let packets = matching(seed, 8, 16, load);
@@ -76,7 +76,7 @@ proptest! {
         prop_assert_eq!(check(&packets, &out, 1, &[]), 0);
     }
 
-    /// Single links fail: what is placed is valid, and no unplaced packet has a free path.
+    /// When single links fail, what is placed is valid, and no unplaced packet has a free path.
     #[test]
     fn failed_links_are_left_out(seed: u64, failed in prop::collection::vec((0u16..8, 0u16..8), 0..20)) {
         let packets = matching(seed, 8, 8, 0.9);
@@ -97,7 +97,7 @@ proptest! {
     }
 }
 
-/// Nothing is made up when there is no room: as many packets as fit are placed.
+/// Without enough room, as many packets as fit are placed.
 #[test]
 fn too_many_packets_are_not_placed() {
     let mut selector = PathSelector::new(2, 4, 1).unwrap();
@@ -119,7 +119,7 @@ fn what_does_not_exist_is_refused() {
     assert_eq!(selector.set_path(4, false), Err(PathError::Path { path: 4, paths: 4 }));
 }
 
-/// From demand to paths: what the allocator grants, the selector can place.
+/// The selector can place what the allocator grants.
 #[test]
 fn grants_of_a_batch_get_paths() {
     let mut allocator = Allocator::new(64, Policy::MaxMin { quantum: 1 }).unwrap();

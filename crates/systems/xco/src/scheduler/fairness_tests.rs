@@ -1,4 +1,4 @@
-//! Who gets how much in the long run, and what happens when the network changes.
+//! Tests of long-term fairness, and of changes of the network.
 
 use super::affected::Affected;
 use super::demand::{Affects, Demand};
@@ -34,7 +34,8 @@ fn report(control: &mut Timeslice, flows: &Flows, hosts: u32, now: Time) {
     }
 }
 
-/// The rate at which each pair was permitted, over many slices in which all always have something to send.
+/// The rate at which each pair was permitted, over many slices in which all pairs always have something to
+/// send.
 fn served(fairness: Fairness, network: &Network, flows: &Flows) -> BTreeMap<(u32, u32), f64> {
     let hosts = network.hosts();
     let mut control = scheduler(fairness, network.clone());
@@ -93,8 +94,8 @@ fn turns_follow_the_flows() {
     close(rates(Fairness::RoundRobin), [1.0 / 3.0; 3]);
 }
 
-/// A parking lot: a long path over two links, a short one over the first, two over the second. The second
-/// gives a third each, and the short path gets what is left of the first.
+/// A parking lot: a long path over two links, a short path over the first, and two over the second. The
+/// second link gives a third to each, and the short path gets what is left of the first.
 #[test]
 fn several_bottlenecks_are_shared_fairly() {
     let lot = Network::new(8, vec![Rate(G); 18], |src, dst, out| {
@@ -132,7 +133,7 @@ fn random_network(seed: u64, fastest: u64) -> Network {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Slices at full rate cannot always give what rates could; but nobody falls far behind, and never
+    /// Slices at full rate cannot always give what rates could. But no pair falls far behind, and never
     /// further than a small part of the share.
     #[test]
     fn nobody_is_far_below_the_fair_share(
@@ -149,8 +150,8 @@ proptest! {
         }
     }
 
-    /// After a change of paths and capacities schedules are feasible for the new network at once, and the hosts
-    /// know.
+    /// After a change of paths and capacities, schedules are feasible for the new network at once, and the
+    /// hosts are informed.
     #[test]
     fn schedules_follow_the_network(
         seeds: [u64; 2],
@@ -187,14 +188,14 @@ proptest! {
     }
 }
 
-/// Of the fair share, where all hosts have links of one rate: some sets of paths can never all be in use at
-/// their shares. The least that random networks have shown is 0.47.
+/// The least part of the fair share where all hosts have links of one rate. Some sets of paths can never all
+/// be in use at their shares. The least in random networks was 0.47.
 const LEAST: f64 = 0.4;
-/// The same where hosts have different rates: one that could send to three at once sends to one, and slices at
-/// different rates do not fill a link side by side.
+/// The least part where hosts have different rates. A host that could send to three at once sends to one, and
+/// slices at different rates do not fill a link side by side.
 const LEAST_MIXED: f64 = 0.1;
 
-/// What hosts believe after `plan`.
+/// What hosts do after `plan`.
 fn obey(active: &mut [Option<(u32, Option<Rate>, Time)>], plan: &mut Plan) {
     for decision in plan.drain(..) {
         let Decision::Window { src, dst, until, rate } = decision else { panic!("a rate") };

@@ -104,7 +104,7 @@ fn a_fast_host_is_slowed_down_to_its_path() {
     assert!(matches!(plan[..], [Decision::Window { rate: Some(Rate(G)), .. }]), "{plan:?}");
 }
 
-/// Host 0 sends to 2; when 3 is reported, too, it changes over, but not before `protect` has passed.
+/// Host 0 sends to 2. When 3 is reported as well, it changes over, but not before `protect` has passed.
 #[test]
 fn a_destination_is_protected_for_a_while() {
     for (at, switches) in [(Time::ms(4), false), (Time::ms(6), true)] {
@@ -121,7 +121,7 @@ fn a_destination_is_protected_for_a_while() {
     }
 }
 
-/// Host 4 needs both links 8 and 9, of which 0 and 1 share one and 2 and 3 the other, at times that
+/// Host 4 needs both links 8 and 9. Hosts 0 and 1 share one of them, hosts 2 and 3 the other, at times that
 /// never coincide.
 #[test]
 fn who_needs_two_links_at_once_gets_a_turn() {
@@ -176,13 +176,13 @@ fn path(seed: u64, src: u32, dst: u32, out: &mut Vec<u32>) {
     out.push(HOSTS + dst);
 }
 
-/// What a scheduler should be doing, kept in the most naive way.
+/// The state of a simple reference scheduler.
 struct Checker {
     seed: u64,
     capacity: Vec<u64>,
     backlog: Vec<BTreeSet<u32>>,
     active: Vec<Option<(u32, Time)>>,
-    /// Until when which pair was last permitted, or since when it waits.
+    /// By pair: until when it was last permitted, or since when it waits.
     served: Vec<Vec<Time>>,
     worst_wait: Time,
 }
@@ -237,7 +237,7 @@ impl Checker {
         }
         loads
     }
-    /// No link is overloaded, and nobody idle could be permitted besides, except where a claim says so.
+    /// No link is overloaded, and no idle host could be permitted as well, except where a claim forbids it.
     fn check(&self, control: &Timeslice) {
         let loads = self.loads();
         for (link, load) in loads.iter().enumerate() {
@@ -258,7 +258,7 @@ impl Checker {
 }
 
 proptest! {
-    /// Whatever is reported and given back: schedules are feasible and maximal.
+    /// Schedules are feasible and maximal, whatever is reported and given back.
     #[test]
     fn schedules_are_feasible_and_maximal(
         seed: u64,
@@ -299,7 +299,7 @@ proptest! {
         }
     }
 
-    /// Whoever always has something to send is permitted again and again.
+    /// A pair that always has something to send is permitted again and again.
     #[test]
     fn nobody_starves(
         seed: u64,
@@ -335,14 +335,14 @@ proptest! {
                 checker.worst_wait = checker.worst_wait.max(wait);
             }
         }
-        // Twice everybody's turn before a claim, then at most one slice per older claim.
+        // A claim comes after twice the turns of all pairs; each older claim takes at most one slice.
         let bound = SLICE.times(3 * pairs + 2);
         prop_assert!(checker.worst_wait <= bound, "{} > {bound} for {pairs} pairs", checker.worst_wait);
     }
 }
 
-/// 4,800 hosts in the tree of §5.2, half of which send to the other half: what is scheduled fills the
-/// core's links and does not exceed them.
+/// 4,800 hosts in the tree of §5.2, half of which send to the other half: the schedule fills the core's links
+/// and does not exceed them.
 #[test]
 fn a_large_tree_is_scheduled_in_full() {
     let (hosts, racks, rows) = (4_800u32, 240u32, 24u32);
