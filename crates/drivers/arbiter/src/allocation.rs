@@ -2,7 +2,7 @@
 
 use super::message::{Receiver, Sender, demand_from_word};
 use super::stage::{Stage, Step};
-use slotline_fastpass::{Demand, Grant, Way as Partition};
+use slotline_fastpass::{Demand, Grant, Partition};
 
 /// The message that a partition waits for.
 #[derive(Clone, Copy)]

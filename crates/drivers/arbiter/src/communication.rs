@@ -4,7 +4,7 @@
 use super::message::{Receiver, Sender, demand_to_word};
 use super::stage::{Stage, Step};
 use super::{Demand, Intake, Permits, Port, Refusal};
-use slotline_fastpass::{Choice, way_of as partition_of};
+use slotline_fastpass::{Choice, partition_of};
 
 /// One port in the pipeline.
 pub(super) struct Communication<'a, P> {

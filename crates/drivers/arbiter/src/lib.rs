@@ -10,13 +10,13 @@
 //!
 //! A *port* communicates with some of the endpoints, over FCP or another protocol. Time is divided into
 //! *rounds*. The demand of a round is all demand that the ports supply for it. A round is one batch of 64
-//! timeslots for each *partition* of the pairs ([`slotline_fastpass::split`]). Each stage is
+//! timeslots for each *partition* of the pairs ([`slotline_fastpass::allocation::partitions`]). Each stage is
 //! a state machine that never blocks. Stages are connected by lock-free rings, and a thread runs some of
 //! the stages in turn.
 //!
 //! **Deterministic.** The order in which a stage reads its rings does not depend on the time at which a
 //! message arrives. Therefore the same demand gives the same permits, byte by byte, on any number of
-//! threads, and the allocation is that of [`slotline_fastpass::Ways`].
+//! threads, and the allocation is that of [`slotline_fastpass::Partitions`].
 //!
 //! **Bounded.** The pipeline requests a round from a port when it has delivered all but
 //! [`Setup::depth`] - 1 of the earlier rounds. A slow port thus slows demand down, and at most `depth`

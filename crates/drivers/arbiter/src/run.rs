@@ -7,7 +7,7 @@ use crate::port::Port;
 use crate::selection::Selection;
 use crate::setup::{PipelineError, Setup, check};
 use crate::stage::{Stage, Work, work};
-use slotline_fastpass::Way as Partition;
+use slotline_fastpass::Partition;
 use std::time::Duration;
 
 /// The result of a pipeline.

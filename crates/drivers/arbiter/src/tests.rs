@@ -2,7 +2,7 @@ use super::run::run_with;
 use super::*;
 use proptest::prelude::*;
 use slotline_fastpass::{Choice, DemandError, PathError, PathSelector, Policy};
-use slotline_fastpass::{Ways as Partitions, by_slot};
+use slotline_fastpass::{Partitions, by_slot};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HOSTS: u16 = 4;

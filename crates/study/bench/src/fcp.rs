@@ -4,7 +4,8 @@
 
 use crate::Row;
 use slotline_fastpass::fcp::{
-    ArbiterEvent, ArbiterSession, Awards, Config, EndpointSession, Mail, hand_out, take_in,
+    ArbiterEvent, ArbiterSession, Config, EndpointSession, MessageBatch, SessionGrants,
+    receive_all, send_grants,
 };
 use slotline_fastpass::wire::fcp::{self, Key};
 use slotline_fastpass::{Allocator, Choice, Grant, PathSelector, Policy, by_slot};
@@ -138,8 +139,8 @@ type Over = (u16, u16, u16, u64);
 struct Step {
     now: Time,
     base: u64,
-    awards: Awards,
-    up: Mail,
+    session_grants: SessionGrants,
+    up: MessageBatch,
     /// What the endpoints took, in ns of CPU time.
     endpoint: f64,
 }
@@ -150,7 +151,7 @@ struct Step {
 struct Measured {
     arbiters: Vec<ArbiterSession>,
     demands: Vec<(u32, ArbiterEvent)>,
-    down: Mail,
+    down: MessageBatch,
 }
 
 impl Measured {
@@ -163,16 +164,16 @@ impl Measured {
         self.demands.clear();
         self.down.clear();
         let began = usage::thread_cpu_s();
-        take_in(&mut self.arbiters, &step.up, step.now, &mut self.demands);
+        receive_all(&mut self.arbiters, &step.up, step.now, &mut self.demands);
         let taken = usage::thread_cpu_s();
-        grant(&mut self.arbiters, &step.awards, step.base, step.now, &mut self.down);
+        grant(&mut self.arbiters, &step.session_grants, step.base, step.now, &mut self.down);
         spent.answer += (usage::thread_cpu_s() - taken) * 1e9;
         spent.intake += (taken - began) * 1e9;
         spent.endpoint += step.endpoint;
         spent.requests += self.demands.len() as f64;
-        spent.grants += step.awards.grants().len() as f64;
+        spent.grants += step.session_grants.grants().len() as f64;
         spent.slots += step
-            .awards
+            .session_grants
             .grants()
             .iter()
             .map(|grant| f64::from(grant.slots.count_ones()))
@@ -185,8 +186,14 @@ impl Measured {
 }
 
 /// What was decided since the last burst is granted and sent.
-fn grant(arbiters: &mut [ArbiterSession], awards: &Awards, base: u64, now: Time, mail: &mut Mail) {
-    let denied = hand_out(arbiters, awards, base, now, mail);
+fn grant(
+    arbiters: &mut [ArbiterSession],
+    session_grants: &SessionGrants,
+    base: u64,
+    now: Time,
+    messages: &mut MessageBatch,
+) {
+    let denied = send_grants(arbiters, session_grants, base, now, messages);
     assert_eq!(denied, [], "only what is wanted is allocated");
 }
 
@@ -202,7 +209,7 @@ struct Bench {
     next: f64,
     now: Time,
     base: u64,
-    down: Mail,
+    down: MessageBatch,
 }
 
 impl Bench {
@@ -210,7 +217,8 @@ impl Bench {
         let nodes = u32::from(case.endpoints);
         let key = Key(*b"no secret at all");
         let gap = Time::ps(BATCH.as_ps() / u64::from(case.bursts));
-        let config = |me, peer, seed| Config { gap, ..Config::usual(key, me, peer, nodes, seed) };
+        let config =
+            |me, peer, seed| Config { gap, ..Config::with_defaults(key, me, peer, nodes, seed) };
         let endpoint = |me| EndpointSession::new(config(me, nodes, me.into()));
         let arbiter = |peer| ArbiterSession::new(config(nodes, peer, 1 << 32));
         let policy = Policy::MaxMin { quantum: 1 };
@@ -228,7 +236,7 @@ impl Bench {
             next: 0.0,
             now: Time::ZERO,
             base: 0,
-            down: Mail::default(),
+            down: MessageBatch::default(),
         }
     }
     /// 64 timeslots.
@@ -236,17 +244,17 @@ impl Bench {
         let mut grants = Vec::new();
         self.allocator.allocate_batch(&mut grants);
         self.base += SLOTS;
-        let mut awards = self.select(&grants);
-        (0..self.case.bursts).map(|_| self.step(std::mem::take(&mut awards))).collect()
+        let mut session_grants = self.select(&grants);
+        (0..self.case.bursts).map(|_| self.step(std::mem::take(&mut session_grants))).collect()
     }
     /// A part of it: what was sent before arrives, and both sides send.
-    fn step(&mut self, awards: Awards) -> Step {
+    fn step(&mut self, session_grants: SessionGrants) -> Step {
         self.now = self.now.after(Time::ps(BATCH.as_ps() / u64::from(self.case.bursts)));
         let (now, base) = (self.now, self.base);
         self.arrivals();
         let (up, endpoint) = self.endpoints();
         let mut demands = Vec::new();
-        take_in(&mut self.arbiters, &up, now, &mut demands);
+        receive_all(&mut self.arbiters, &up, now, &mut demands);
         for (src, event) in demands {
             if let ArbiterEvent::Demand { dst, slots } = event {
                 self.allocator
@@ -255,12 +263,12 @@ impl Bench {
             }
         }
         self.down.clear();
-        grant(&mut self.arbiters, &awards, base, now, &mut self.down);
-        Step { now, base, awards, up, endpoint }
+        grant(&mut self.arbiters, &session_grants, base, now, &mut self.down);
+        Step { now, base, session_grants, up, endpoint }
     }
     /// What the endpoints do with what has arrived: what they send, and what it takes.
-    fn endpoints(&mut self) -> (Mail, f64) {
-        let (now, mut events, mut up) = (self.now, Vec::new(), Mail::default());
+    fn endpoints(&mut self) -> (MessageBatch, f64) {
+        let (now, mut events, mut up) = (self.now, Vec::new(), MessageBatch::default());
         let Bench { endpoints, down, .. } = self;
         let began = usage::thread_cpu_s();
         for (to, bytes) in down.iter() {
@@ -277,19 +285,19 @@ impl Bench {
         (up, (usage::thread_cpu_s() - began) * 1e9)
     }
     /// Grants by source, destination and path.
-    fn select(&mut self, grants: &[Grant]) -> Awards {
+    fn select(&mut self, grants: &[Grant]) -> SessionGrants {
         let mut all: Vec<Over> = match &mut self.paths {
             None => grants.iter().map(|grant| (grant.src, grant.dst, 0, grant.slots)).collect(),
             Some(paths) => over(paths, grants),
         };
         all.sort_unstable();
-        let mut awards = Awards::default();
+        let mut session_grants = SessionGrants::default();
         for same in all.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
             let (src, dst, path, _) = same[0];
             let slots = same.iter().fold(0, |slots, grant| slots | grant.3);
-            awards.push(src.into(), fcp::Grant { dst: dst.into(), path, slots });
+            session_grants.push(src.into(), fcp::Grant { dst: dst.into(), path, slots });
         }
-        awards
+        session_grants
     }
     /// The flows that begin in a step.
     fn arrivals(&mut self) {
@@ -342,7 +350,11 @@ mod tests {
             let mut bench = Bench::new(&Case { endpoints: 64, load: 0.7, paths, bursts });
             let steps: Vec<Step> = (0..100).flat_map(|_| bench.batch()).collect();
             let slots = |step: &Step| {
-                step.awards.grants().iter().map(|grant| grant.slots.count_ones()).sum::<u32>()
+                step.session_grants
+                    .grants()
+                    .iter()
+                    .map(|grant| grant.slots.count_ones())
+                    .sum::<u32>()
             };
             let share = f64::from(steps.iter().map(slots).sum::<u32>()) / (64.0 * 64.0 * 100.0);
             assert!((share - 0.7).abs() < 0.05, "{share}");

@@ -1,17 +1,17 @@
-//! Fault isolation (§5.2): which link or switch loses packets, from reports of lost packets with their
-//! paths.
+//! Fault isolation (§5.2): finds links and switches that lose packets, from reports of lost packets with
+//! their paths.
 //!
-//! The arbiter knows how many timeslots it has allocated over each link and switch, endpoints say which
-//! packets were lost. Both are counted in windows; the last and the present one count. A component that
-//! loses more than a share of what is sent over it, and some packets at least, is faulty: sporadic
-//! losses never come to such a share. One fault makes its neighbours look bad, too; so the component
-//! with the largest share is named first, and the losses on paths through it are then explained and do
-//! not count against others. If it is part of another one (a link, of its switch) that loses much of
-//! what goes past it as well, that one is named instead. As reports come one by one, a suspicion has to
-//! last for a quarter of a window.
+//! The arbiter knows how many timeslots it has allocated over each link and switch, and endpoints report
+//! which packets were lost. Both are counted in windows; the last and the present window count. A component
+//! is faulty if it loses more than a share of what is sent over it, and at least some packets. Sporadic
+//! losses never reach such a share.
 //!
-//! Two components that no traffic tells apart cannot be told apart here either: with two racks, a spine
-//! and its two links.
+//! One fault also raises the loss shares of its neighbours. So the component with the largest share is named
+//! first. The losses on paths through it are then explained and do not count against others. If the component
+//! is a part of another one (as a link is of its switch) which also loses much of its other traffic, that one
+//! is named instead. As reports come one by one, a suspicion has to last for a quarter of a window.
+//!
+//! Two components with the same traffic cannot be distinguished: with two racks, a spine and its two links.
 
 use slotline_net::time::Time;
 
@@ -21,15 +21,15 @@ pub type Component = u32;
 /// When to call a component faulty.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Thresholds {
-    /// Share of packets lost, from 0 to 1: above it.
+    /// A component is faulty above this share of lost packets, from 0 to 1.
     pub share: f64,
-    /// Packets lost: at least.
+    /// A component is faulty from this number of lost packets on.
     pub losses: u32,
     /// Length of a window.
     pub window: Time,
 }
 
-/// Packets lost on one path, in the present window or the one before.
+/// The packets lost on one path, in the present window or the one before.
 #[derive(Clone, Debug)]
 struct Loss {
     path: Vec<Component>,
@@ -38,23 +38,24 @@ struct Loss {
     fresh: bool,
 }
 
-/// The service. It has neither clock nor wire: what is sent and what is lost goes in, names come out.
+/// The state of fault isolation. It has neither clock nor wire: sent and lost packets come in, names of
+/// components go out.
 #[derive(Clone, Debug)]
 pub struct Faults {
     thresholds: Thresholds,
-    /// Sent over each component, in the present window and the one before.
+    /// The packets sent over each component, in the present window and the one before.
     sent: [Vec<u32>; 2],
     losses: Vec<Loss>,
     window_ends: Time,
     /// Since when something has been suspected.
     suspected: Option<Time>,
-    /// Scratch, by component.
+    /// Working memory: lost packets by component.
     lost: Vec<u32>,
     named: Vec<bool>,
 }
 
 impl Faults {
-    /// For so many components, numbered from 0.
+    /// Makes the state for a number of components, numbered from 0.
     pub fn new(components: usize, thresholds: Thresholds) -> Faults {
         Faults {
             thresholds,
@@ -86,7 +87,7 @@ impl Faults {
             None => self.losses.push(Loss { path: path.to_vec(), packets, fresh: true }),
         }
     }
-    /// Begins a new window, if it is time to.
+    /// Begins a new window if the present one is over.
     pub fn pass(&mut self, now: Time) {
         if now < self.window_ends {
             return;
@@ -96,7 +97,7 @@ impl Faults {
         self.sent[0].fill(0);
         self.losses.retain_mut(|loss| std::mem::replace(&mut loss.fresh, false));
     }
-    /// Forgets what was sent and lost: paths were others.
+    /// Forgets what was sent and lost, because the paths have changed.
     pub fn forget(&mut self) {
         self.sent.iter_mut().for_each(|sent| sent.fill(0));
         self.losses.clear();
@@ -106,12 +107,11 @@ impl Faults {
     pub fn clear(&mut self, component: Component) {
         self.named[component as usize] = false;
     }
-    /// Appends the components that are found to be faulty at `now`; each is named once until it is
-    /// cleared.
+    /// Appends the components that are found to be faulty at `now`. Each is named once until it is cleared.
     pub fn judge(&mut self, now: Time, out: &mut Vec<Component>) {
         while let Some(worst) = self.worst() {
             let since = *self.suspected.get_or_insert(now);
-            if now.since(since) < self.settles() {
+            if now.since(since) < self.confirmation_time() {
                 return;
             }
             self.named[worst as usize] = true;
@@ -120,7 +120,7 @@ impl Faults {
         }
         self.suspected = None;
     }
-    fn settles(&self) -> Time {
+    fn confirmation_time(&self) -> Time {
         Time::ps(self.thresholds.window.as_ps() / 4)
     }
     /// The component that explains the most.
@@ -147,7 +147,7 @@ impl Faults {
     fn sent(&self, at: usize) -> u32 {
         self.sent[0][at] + self.sent[1][at]
     }
-    /// Whether all losses of `part` are losses of `whole`, too, which has many more.
+    /// Whether all losses of `part` are also losses of `whole`, which has many more.
     fn goes_beyond(&self, whole: usize, part: usize) -> bool {
         let more = self.lost[whole].saturating_sub(self.lost[part]);
         let rest = self.sent(whole).saturating_sub(self.sent(part));
@@ -159,7 +159,7 @@ impl Faults {
     }
 }
 
-/// Of what was sent; what is reported lost was sent.
+/// The share of sent packets that were lost. A packet that is reported lost was sent.
 fn share(lost: u32, sent: u32) -> f64 {
     f64::from(lost) / f64::from(sent.max(lost).max(1))
 }

@@ -1,46 +1,38 @@
-//! Fastpass (Perry, Ousterhout, Balakrishnan, Shah, Fugal, 2014): an arbiter decides which packet leaves
-//! in which timeslot (§3), and over which path (§4).
+//! Fastpass (Perry, Ousterhout, Balakrishnan, Shah, Fugal, SIGCOMM 2014): an arbiter decides in which
+//! timeslot each packet leaves (§3) and which path it takes (§4).
 //!
-//! Here is what knows neither clock nor wire nor node: demands go in, timeslots and paths come out, the
-//! same ones on every machine. [`crate::node`] has the nodes.
+//! Data flows through the modules as follows. Endpoints in the hosts ([`node`]) send their demand to the
+//! arbiter over the protocol FCP ([`fcp`], bytes in [`wire`]). The arbiter gives the demand to a
+//! [`schedule`]: [`allocation`] assigns timeslots, 64 at a time, and [`paths`] selects a path for each
+//! timeslot. The arbiter sends the grants back over FCP. [`faults`] finds links and switches that lose
+//! packets, and [`watchdog`] decides which of two arbiters is active (§5).
+//!
+//! [`spec`] has the options, [`timing`] converts timeslots to time and bytes, and the module `system` puts
+//! all parts into a network. No module reads a clock: time is an argument, and the same input gives the same
+//! output on every machine.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod active;
-pub mod allocate;
-mod bits;
-mod colouring;
-pub mod fabric;
+pub mod allocation;
 pub mod faults;
 pub mod fcp;
-mod keys;
-pub mod lanes;
 pub mod node;
 pub mod paths;
-pub mod routes;
 pub mod schedule;
-pub mod select;
-mod served;
 pub mod spec;
-pub mod split;
 mod system;
-mod tenants;
-pub mod tiers;
 pub mod timing;
-mod visit;
 pub mod watchdog;
-pub mod way;
 pub mod wire;
 
-pub use allocate::{Allocator, Demand, DemandError, Grant, Policy};
-pub use lanes::Lanes;
-pub use paths::{Choice, PathError, PathSelector, by_slot};
-pub use routes::{RouteError, RouteSelector};
+pub use allocation::{
+    Allocator, Demand, DemandError, Grant, Lanes, Partition, Partitions, Policy, Tenant,
+    partition_of,
+};
+pub use paths::{
+    Choice, FatTree, PathError, PathGrant, PathSelector, RouteError, RouteSelector, SelectError,
+    Selector, TierChoice, Tiers, Topology, by_slot,
+};
 pub use schedule::Schedule;
-pub use select::{Network, Part, SelectError, Selector};
 pub use spec::{Fastpass, FastpassSpec, LEAST_RESERVE, MOST_RESERVE, Messages, SCHEDULED_CLASS};
-pub use split::{Ways, way_of};
-pub use tenants::Tenant;
-pub use tiers::{FatTree, TierChoice, Tiers};
 pub use timing::Timing;
-pub use way::Way;

@@ -1,12 +1,10 @@
-//! Demand in, timeslots with paths out: the allocator and path selection together.
+//! The arbiter's schedule: demand goes in, and timeslots with paths come out. It joins the allocator and path
+//! selection.
 
-use super::allocate::{Allocator, DemandError, Grant};
-use super::fabric::Fabric;
+use super::allocation::{Allocator, DemandError, Grant, Lanes, Tenant};
 use super::faults::Component;
-use super::lanes::Lanes;
-use super::select::{Part, Selector};
+use super::paths::{Fabric, PathGrant, Selector};
 use super::spec::Fastpass;
-use super::tenants::Tenant;
 use slotline_net::error::SpecError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +18,7 @@ pub struct Placed {
     pub dst: u16,
     /// The path.
     pub path: u16,
-    /// Bit `i`: timeslot `i` of the batch.
+    /// Bit `i` is timeslot `i` of the batch.
     pub slots: u64,
 }
 
@@ -35,7 +33,7 @@ pub struct Counters {
     pub unplaced: u64,
 }
 
-/// Timeslots without paths: for hosts that are alike, or of different rates.
+/// The allocator: for hosts of one rate or of different rates.
 #[derive(Clone, Debug)]
 enum Slots {
     Alike(Allocator),
@@ -76,7 +74,8 @@ impl Slots {
     }
 }
 
-/// Decides for batch after batch who sends when, and over which path.
+/// The schedule. It decides for one batch after another which host sends in which timeslot, and over which
+/// path.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     slots: Slots,
@@ -84,21 +83,21 @@ pub struct Schedule {
     fabric: Arc<Fabric>,
     /// Out of use.
     broken: BTreeSet<Component>,
-    /// What hosts demanded before they began again and the allocator still knows: such demand is there
-    /// already when they name it again.
+    /// The demand that the allocator still knows from hosts that have restarted since. A host that names such
+    /// demand again does not add to it.
     before: BTreeMap<(u16, u16), u64>,
     grants: Vec<Grant>,
-    parts: Vec<Part>,
+    parts: Vec<PathGrant>,
     rest: Vec<Grant>,
     placed: Vec<Placed>,
     counters: Counters,
 }
 
 impl Schedule {
-    /// For hosts that can send and receive so many packets per timeslot each.
+    /// Makes a schedule for hosts that send and receive these numbers of packets per timeslot.
     ///
     /// # Errors
-    /// More hosts or paths than there can be; tenants that are not in the network.
+    /// There are more hosts or paths than possible, or tenants have hosts that are not in the network.
     pub fn new(
         options: &Fastpass,
         fabric: &Arc<Fabric>,
@@ -125,7 +124,8 @@ impl Schedule {
     pub fn is_idle(&self) -> bool {
         self.slots.is_idle()
     }
-    /// `src` wants so many timeslots more. A demand that makes no sense is left out: false.
+    /// Adds `slots` timeslots to the demand from `src` to `dst`. Returns false for a demand that cannot be
+    /// valid, which is ignored.
     pub fn demand(&mut self, src: u16, dst: u16, slots: u32) -> bool {
         let mut slots = slots;
         if let Some(known) = self.before.get_mut(&(src, dst)) {
@@ -135,13 +135,13 @@ impl Schedule {
         }
         self.slots.add_demand(src, dst, slots).is_ok()
     }
-    /// `src` has begun again: what it wants it will name anew.
+    /// Notes that `src` has restarted and will name its demand anew.
     pub fn restart(&mut self, src: u16) {
         self.before.retain(|pair, _| pair.0 != src);
         self.before.extend(self.slots.backlog_of(src));
     }
-    /// Has timeslots avoid a link or switch from the next batch on, as far as there is a way around it,
-    /// or use it again.
+    /// Makes timeslots avoid a component from the next batch on, as far as there is a path around it, or use
+    /// it again.
     pub fn set_works(&mut self, component: Component, works: bool) {
         match works {
             true => self.broken.remove(&component),
@@ -154,10 +154,10 @@ impl Schedule {
             self.fabric.set_works(selector, other, false);
         }
     }
-    /// Paths are those of `fabric` from the next batch on: the same network, with other routes or rates.
+    /// Uses the paths of `fabric` from the next batch on. It is the same network with other routes or rates.
     ///
     /// # Errors
-    /// More paths than there can be; all stays as it was.
+    /// There are more paths than possible; nothing has changed then.
     pub fn reroute(&mut self, fabric: &Arc<Fabric>) -> Result<(), SpecError> {
         self.selector = fabric.selector()?;
         self.fabric = Arc::clone(fabric);
@@ -183,7 +183,7 @@ impl Schedule {
         self.counters.granted += self.placed.iter().map(count).sum::<u64>();
         &self.placed
     }
-    /// Chooses paths; what finds none is demanded again.
+    /// Chooses paths. Slots that find none are demanded again.
     fn place(&mut self) {
         let Schedule { selector, parts, rest, fabric, grants, .. } = self;
         let Some(selector) = selector else { return };
@@ -192,19 +192,19 @@ impl Schedule {
         parts.clear();
         rest.clear();
         selector.select(grants, parts, rest).expect("hosts, racks and links are the fabric's");
-        let place = |part: &Part| {
+        let place = |part: &PathGrant| {
             let Grant { src, dst, .. } = part.grant;
             placed(&part.grant, fabric.entropy(src, dst, part.path, turn))
         };
         self.placed.extend(parts.iter().map(place));
         for &Grant { src, dst, slots } in &self.rest {
             self.counters.unplaced += u64::from(slots.count_ones());
-            // It was granted, so it can be demanded.
+            // The demand was granted, so it is valid.
             let _same = self.slots.add_demand(src, dst, slots.count_ones());
         }
     }
-    /// One entry per source, destination and path, in this order; several where one slot comes several
-    /// times.
+    /// Makes one entry per source, destination and path, in this order. There are several where one slot
+    /// occurs several times.
     fn merge(&mut self) {
         self.placed.sort_unstable();
         self.placed.dedup_by(|next, first| {

@@ -14,7 +14,7 @@ use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
 use slotline_net::workload::Traffic;
 
-/// A network, its fabric, and by host the packets that it can send per timeslot.
+/// A network, its fabric, and the number of packets per timeslot of each host.
 struct Bench {
     fabric: Arc<Fabric>,
     rates: Vec<u16>,
@@ -47,13 +47,13 @@ impl Bench {
     fn schedule(&self, spec: &FastpassSpec) -> Schedule {
         Schedule::new(&spec.build().unwrap(), &self.fabric, &self.rates).unwrap()
     }
-    /// By slot and directed link (a host's links as well), how much is sent there.
+    /// Checks what is sent by slot and directed link, including the links of hosts.
     fn check(&self, placed: &[Placed], broken: &[Component]) {
         let wiring = self.graph.wiring();
         let mut used: BTreeMap<(u32, u32, u16), u64> = BTreeMap::new();
         for placed in placed {
             let (src, dst) = (HostId(placed.src.into()), HostId(placed.dst.into()));
-            // Where there is no way, nothing is carried.
+            // Where there is no path, nothing is carried.
             let hops = self.routes.path(&wiring, src, dst, placed.path).unwrap_or_default();
             for slot in (0..64).filter(|slot| placed.slots >> slot & 1 != 0) {
                 for end in &hops {
@@ -72,7 +72,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// The link fails, and switches have found other routes.
+    /// Breaks a link; switches have found other routes.
     fn fail(&mut self, link: usize, schedule: &mut Schedule) {
         let down = Down { links: BTreeSet::from([link]), ..Down::default() };
         self.routes = Arc::new(Routes::build(&self.graph, RoutingSpec::Pinned, &down, 1));
@@ -86,7 +86,7 @@ impl Bench {
         self.fabric = Arc::new(fabric);
         schedule.reroute(&self.fabric).unwrap();
     }
-    /// The number of a link between switches, by chance.
+    /// The number of a random link between switches.
     fn inner_link(&self, chance: usize) -> Option<usize> {
         let is_host = |end: End| self.graph.hosts.contains(&end.node);
         let all = self.graph.links.iter().enumerate();
@@ -98,7 +98,7 @@ impl Bench {
     }
 }
 
-/// Any network: switches in a tree of any shape, more links between any two, hosts of three rates.
+/// A random network: a tree of switches, more links between any two, and hosts of three rates.
 fn any_network(seed: u64) -> String {
     let mut stream = Stream::named(seed, "network", 0);
     let mut below = |most: u64| stream.below(most);
@@ -141,15 +141,15 @@ const FABRICS: [&str; 8] = [
      overrides = [{ link = 'h0-leaf0', rate = '40Gbps' }, { link = 'h4-leaf1', rate = '20Gbps' }]",
     "kind = 'fat-tree'\nk = 4",
     "kind = 'fat-tree'\nk = 6",
-    // Neither racks under spines nor a fat-tree.
+    // These are neither racks under spines nor a fat-tree.
     "kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts-per-leaf = 3\nuplinks-per-spine = 2",
     "kind = 'star'\nhosts = 5\noverrides = [{ link = 'h1-s0', rate = '100Gbps' }]",
 ];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
-    /// No link twice in a slot (or more often than it is faster), none that is broken, and in the end all
-    /// that was demanded, and no more.
+    /// No link is used twice in a slot, or more often than its rate allows, and no broken link is used. In
+    /// the end all demand was granted, and no more.
     #[test]
     fn schedules_are_valid_and_complete(
         which in 0usize..8, shortest: bool, break_one: bool,
@@ -160,7 +160,7 @@ proptest! {
         let mut schedule = bench.schedule(&FastpassSpec { policy, ..FastpassSpec::default() });
         let mut broken = Vec::new();
         if break_one && bench.fabric.paths() > 1 {
-            // A link between switches: there is another way.
+            // There is another path around a link between switches.
             let name = if (4..6).contains(&which) { "edge0.0-agg0.1" } else { "leaf0-spine1" };
             broken.extend(bench.graph.link_named(name).map(|link| link as Component));
         }
@@ -192,8 +192,8 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
-    /// In any network, and in those of racks: while a link fails and switches go around it, and another one
-    /// changes its rate, no link is given more than it carries then, as packets go then.
+    /// While a link fails and switches route around it, and another link changes its rate, no link is given
+    /// more than it carries at that time, in any network.
     #[test]
     fn schedules_follow_other_routes_and_rates(
         any: bool, which in 0usize..8, seed: u64, (fails, changes) in (any::<usize>(), any::<usize>()),
@@ -242,7 +242,7 @@ fn a_whole_fat_tree_places_everything() {
     }
 }
 
-/// A host that begins again and names the same demand, or less, is not served twice for it.
+/// A host that restarts and names the same demand, or less, is not served twice for it.
 #[test]
 fn demand_named_again_counts_once() {
     let bench = Bench::new(FABRICS[0]);

@@ -1,6 +1,6 @@
 //! Fastpass' options.
 
-use super::allocate::{BATCH, Policy};
+use super::allocation::{BATCH, Policy};
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
 use slotline_net::scheme::CONTROL_CLASS;
@@ -304,7 +304,7 @@ impl FastpassSpec {
             (
                 "watchdog-interval",
                 self.watchdog_interval != usual.watchdog_interval && !self.secondary,
-                "there is nobody to be told: set secondary = true",
+                "only a secondary arbiter needs it: set secondary = true",
             ),
             ("fault-share", blind && self.fault_share != usual.fault_share, UNSEEN),
             ("fault-losses", blind && self.fault_losses != usual.fault_losses, UNSEEN),

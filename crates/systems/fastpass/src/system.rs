@@ -1,6 +1,6 @@
-//! Fastpass in a network: an arbiter or two, and an endpoint in every host.
+//! Fastpass in a network: one or two arbiters, and an endpoint in every host.
 
-use super::fabric::Fabric;
+use super::paths::Fabric;
 use super::schedule::Schedule;
 use super::spec::Fastpass;
 use super::timing::{Timing, lanes};
@@ -27,7 +27,7 @@ impl Fastpass {
 }
 
 impl System for Fastpass {
-    /// Arbiters are hosts among hosts: one in the first rack, one in the last.
+    /// The arbiters are attached like hosts: one to the first rack, one to the last.
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let leaf = |(_, node): &(usize, &slotline_net::topology::NodeInfo)| {
             node.kind == NodeKind::Switch && node.tier == 1

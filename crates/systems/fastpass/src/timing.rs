@@ -1,9 +1,8 @@
-//! Timeslots in the units of time and bytes.
+//! Timeslots in units of time and bytes.
 
-use super::allocate::BATCH;
+use super::allocation::BATCH;
 use super::spec::{Fastpass, LEAST_RESERVE, MOST_RESERVE, Messages};
-use crate::node::OVERHEAD;
-use crate::wire::fcp;
+use crate::wire::{OVERHEAD, fcp};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::scheme::Surroundings;
@@ -12,7 +11,7 @@ use slotline_net::topology::{Graph, NodeKind, Wire};
 use slotline_net::units::Rate;
 use std::collections::VecDeque;
 
-/// What all parts agree on: timeslot `n` begins at `n` times its length.
+/// The timing that all nodes share: timeslot `n` begins at `n` times its length.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Timing {
     /// Length of a timeslot.
@@ -21,8 +20,8 @@ pub struct Timing {
     pub capacity: u32,
     /// How long before it begins a batch of timeslots is allocated.
     pub lead: Time,
-    /// Over how long hosts are told one after the other.
-    pub telling: Time,
+    /// The time over which hosts get their grants one after another.
+    pub grant_span: Time,
     /// The slowest host's rate.
     pub slowest: Rate,
     /// The longest message, in bytes of FCP.
@@ -32,15 +31,16 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// For a network and its largest packet.
+    /// Computes the timing for a network and its largest packet.
     ///
     /// # Errors
-    /// Hosts with several network cards, or that receive faster than they send; a timeslot too short for a packet.
+    /// A host has several network cards or receives faster than it sends, or a timeslot is too short for a
+    /// packet.
     pub fn new(options: &Fastpass, around: &Surroundings<'_>) -> Result<Timing, SpecError> {
         let spec = options.spec();
         let slowest = host_rates(around)?.into_iter().min();
         let slowest = slowest.ok_or_else(|| SpecError::new("control", "no hosts"))?;
-        let packet = largest(around);
+        let packet = largest_packet(around);
         let message = longest_message(options, around, packet);
         let reserve = match spec.messages {
             Messages::First => spec.reserve.unwrap_or(LEAST_RESERVE),
@@ -74,10 +74,10 @@ impl Timing {
         }
         let share = Time::ps((slot.as_ps() as f64 * shares) as u64);
         let capacity = slowest.pace().bytes_in(share).max(packet).min(u32::MAX.into()) as u32;
-        // Half of the time that there is before the batch begins, and before the next one is allocated.
+        // This is half of the time before the batch begins and before the next one is allocated.
         let room = spec.lead.min(slot.times(BATCH.into())).since(spec.processing);
-        let telling = Time::ps(room.as_ps() / 2);
-        Ok(Timing { slot, capacity, lead: spec.lead, telling, slowest, message, reserve })
+        let grant_span = Time::ps(room.as_ps() / 2);
+        Ok(Timing { slot, capacity, lead: spec.lead, grant_span, slowest, message, reserve })
     }
     /// When a timeslot begins.
     #[inline]
@@ -95,21 +95,21 @@ impl Timing {
     }
 }
 
-/// The longest message. Where one at each port on the way holds a packet up, all of them together do so for no
-/// longer than a timeslot.
+/// The longest message. If a packet waits for one message at each port of its path, it waits for at most one
+/// timeslot in total.
 fn longest_message(options: &Fastpass, around: &Surroundings<'_>, packet: u64) -> u16 {
     match options.spec().messages {
         Messages::First => fcp::LONGEST as u16,
         Messages::Reserved => {
-            let share = packet / u64::from(longest_way(around.graph).max(1));
+            let share = packet / u64::from(longest_path(around.graph).max(1));
             let most = share.saturating_sub(OVERHEAD.into()) as usize;
             most.clamp(fcp::SHORTEST, fcp::LONGEST) as u16
         }
     }
 }
 
-/// The share of the links between an arbiter's switch and others that messages of each host beyond take in every
-/// batch: one of the longest or two of the shortest, and a quarter more.
+/// The share that messages need of the links between an arbiter's switch and other switches. Each host beyond
+/// these links needs, in every batch, one of the longest messages or two of the shortest. A quarter is added.
 fn needed_reserve(around: &Surroundings<'_>, message: u16, packet: u64) -> f64 {
     let switch_of = |host: HostId| around.wiring.of(around.graph.hosts[host.at()])[0].far.node;
     let share = |&arbiter: &HostId| {
@@ -127,8 +127,8 @@ fn needed_reserve(around: &Surroundings<'_>, message: u16, packet: u64) -> f64 {
     most.min(MOST_RESERVE)
 }
 
-/// Links on the longest of the shortest ways from the first host to others.
-fn longest_way(graph: &Graph) -> u32 {
+/// The number of links on the longest of the shortest paths from the first host to others.
+fn longest_path(graph: &Graph) -> u32 {
     let mut away = vec![u32::MAX; graph.nodes.len()];
     let mut next: VecDeque<NodeId> = graph.hosts.first().copied().into_iter().collect();
     next.iter().for_each(|first| away[first.at()] = 0);
@@ -151,12 +151,12 @@ fn longest_way(graph: &Graph) -> u32 {
 }
 
 /// Bytes of the largest packet on the wire.
-fn largest(around: &Surroundings<'_>) -> u64 {
+fn largest_packet(around: &Surroundings<'_>) -> u64 {
     let transport = &around.plan.transport;
     u64::from(transport.data_len(transport.mss()))
 }
 
-/// The rate of each host's link, which is the same both ways.
+/// The rate of each host's link, which is the same in both directions.
 fn host_rates(around: &Surroundings<'_>) -> Result<Vec<Rate>, SpecError> {
     let rate = |host: usize| {
         let node = around.graph.hosts[host];
@@ -183,10 +183,10 @@ fn host_rates(around: &Surroundings<'_>) -> Result<Vec<Rate>, SpecError> {
     (0..around.hosts()).map(rate).collect()
 }
 
-/// By host, packets per timeslot: how often the slowest host's rate goes into its own.
+/// The number of packets per timeslot of each host: its rate divided by the slowest host's rate.
 ///
 /// # Errors
-/// As [`Timing::new`]; a host that is more than 65,535 times as fast.
+/// The errors of [`Timing::new`]; or a host is more than 65,535 times as fast as the slowest.
 pub fn lanes(around: &Surroundings<'_>) -> Result<Vec<u16>, SpecError> {
     let rates = host_rates(around)?;
     let slowest = rates.iter().min().map_or(1, |rate| rate.0.max(1));

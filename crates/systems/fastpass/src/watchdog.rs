@@ -1,27 +1,27 @@
-//! Which of two arbiters is active (§5.1). They share no state: the passive one only knows when the
-//! active one was last there.
+//! The choice between two arbiters (§5.1). They share no state: the passive one only knows when the active
+//! one was last heard.
 //!
-//! Each take-over has a term, higher than all before. Whoever is active says so all the time, with its
-//! term; who is active and hears a higher one steps back. So two arbiters are active at once for no
-//! longer than such a message takes to arrive.
+//! Each take-over has a term, higher than all before. The active arbiter sends its term regularly. An active
+//! arbiter that hears of a higher term becomes passive. So two arbiters are active at once for no longer than
+//! such a message takes to arrive.
 
 use slotline_net::time::Time;
 
-/// What to do.
+/// A change of an arbiter's role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Turn {
+pub enum Transition {
     /// Go on as before.
     Stay,
-    /// The other arbiter is silent: begin to serve.
+    /// The other arbiter is silent: this one begins to serve.
     TakeOver {
         /// How long it has been silent.
         silence: Time,
     },
-    /// The other arbiter has taken over: stop to serve.
+    /// The other arbiter has taken over: this one stops serving.
     StepBack,
 }
 
-/// One arbiter's view.
+/// The watchdog state of one arbiter.
 #[derive(Clone, Debug)]
 pub struct Watchdog {
     rank: u8,
@@ -29,15 +29,15 @@ pub struct Watchdog {
     timeout: Time,
     active: bool,
     term: u64,
-    /// When the other one was last active, by its own clock.
+    /// When the other arbiter was last active, by its own clock.
     alive: Time,
-    /// When to say that this one is.
+    /// When this arbiter has to send its term next.
     beat: Time,
 }
 
 impl Watchdog {
-    /// An arbiter that starts at `now`. That of rank 0, the primary, is active at once: a secondary that
-    /// has taken over from it makes it step back.
+    /// The state of an arbiter that starts at `now`. Rank 0, the primary, is active at once; a secondary that
+    /// has taken over makes it passive again.
     pub fn new(rank: u8, interval: Time, timeout: Time, now: Time) -> Watchdog {
         Watchdog { rank, interval, timeout, active: rank == 0, term: 0, alive: now, beat: now }
     }
@@ -45,7 +45,7 @@ impl Watchdog {
     pub const fn is_active(&self) -> bool {
         self.active
     }
-    /// The term to say now, if it is time to say that this arbiter is active.
+    /// The term to send now, if this arbiter is active and a message is due.
     pub fn beat(&mut self, now: Time) -> Option<u64> {
         if !self.active || now < self.beat {
             return None;
@@ -53,29 +53,29 @@ impl Watchdog {
         self.beat = now.after(self.interval);
         Some(self.term)
     }
-    /// The other arbiter, of the other rank, said at `sent` that it was active.
-    pub fn hear(&mut self, term: u64, sent: Time) -> Turn {
+    /// Notes that the other arbiter was active at `sent`.
+    pub fn hear(&mut self, term: u64, sent: Time) -> Transition {
         self.alive = self.alive.max(sent);
         let yields = term > self.term || (term == self.term && self.rank > 0);
         self.term = self.term.max(term);
         if self.active && yields {
             self.active = false;
-            return Turn::StepBack;
+            return Transition::StepBack;
         }
-        Turn::Stay
+        Transition::Stay
     }
-    /// Looks whether the other one is silent for too long.
-    pub fn check(&mut self, now: Time) -> Turn {
+    /// Checks whether the other arbiter has been silent for too long.
+    pub fn check(&mut self, now: Time) -> Transition {
         let silence = now.since(self.alive);
         if self.active || silence < self.timeout {
-            return Turn::Stay;
+            return Transition::Stay;
         }
         self.active = true;
         self.term += 1;
         self.beat = now;
-        Turn::TakeOver { silence }
+        Transition::TakeOver { silence }
     }
-    /// When to ask again, for [`Watchdog::beat`] or [`Watchdog::check`].
+    /// When to call [`Watchdog::beat`] or [`Watchdog::check`] again.
     pub fn deadline(&self) -> Time {
         if self.active { self.beat } else { self.alive.after(self.timeout) }
     }
@@ -108,7 +108,7 @@ mod tests {
                 let Some(dog) = &mut self.dogs[at] else { continue };
                 let due = dog.deadline() <= self.now;
                 let turn = dog.check(self.now);
-                assert!(due || turn == Turn::Stay);
+                assert!(due || turn == Transition::Stay);
                 let said = dog.beat(self.now);
                 if let (Some(term), true, Some(other)) = (said, hears, &mut self.dogs[1 - at]) {
                     other.hear(term, self.now);

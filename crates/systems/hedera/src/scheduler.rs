@@ -190,7 +190,7 @@ mod tests {
     fn fullest(network: &Network, paths: &BTreeMap<u32, (u32, u32, u16)>) -> usize {
         let (mut load, mut way) = (BTreeMap::new(), Vec::new());
         for &(src, dst, path) in paths.values() {
-            network.way(HostId(src), HostId(dst), path, &mut way);
+            network.numbered_path(HostId(src), HostId(dst), path, &mut way);
             way.iter().for_each(|&link| *load.entry(link).or_insert(0) += 1);
         }
         load.into_values().max().unwrap()

@@ -1,27 +1,28 @@
-//! How controllers of several levels share links, so that none is promised twice.
+//! The division of links among controllers of several levels, so that no part of a link is promised twice.
 //!
-//! The links below a switch belong to its controller. Those above ask for a share of them, as large as
-//! what waits with them for these links, and use none before they have it. The owner divides in
-//! proportion to the V2V flows that wait with each, in sixteenths; nobody who wants something gets
-//! nothing. What is to grow waits until what shrinks is no longer used: its user has said so, and
-//! the timeslices that it gave before are over. Who is not heard of for two time-outs uses nothing.
+//! The links below a switch belong to its controller. The controllers above request a share of them, in
+//! proportion to the V2V flows that wait with them for these links, and use no link before they have a share.
+//! The owner divides in proportion to the V2V flows that wait with each controller, in sixteenths. A
+//! controller with waiting flows always gets a part. A share that is to grow waits until another share that
+//! shrinks is no longer used: its user has reported this, and the timeslices that it gave before are over. A
+//! controller that is silent for two time-outs uses nothing.
 
 use slotline_net::time::Time;
 
-/// All of a link.
+/// A whole link, in 65,536ths.
 pub const WHOLE: u32 = 1 << 16;
 const PARTS: u32 = 16;
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Share {
-    /// V2V flows that wait.
-    wants: u32,
-    /// What it may use.
+    /// The number of V2V flows that wait.
+    waiting: u32,
+    /// The share that the controller may use.
     granted: u32,
-    /// What it may still be using: at least what it may.
+    /// The share that it may still be using, which is at least what it may use.
     used: u32,
-    /// Since it said that it uses no more than granted: when older timeslices are over.
-    falls: Option<Time>,
+    /// When older timeslices are over, since it reported that it uses no more than granted.
+    drained_at: Option<Time>,
     heard: Time,
 }
 
@@ -30,38 +31,38 @@ struct Share {
 pub struct Lending {
     shares: Vec<Share>,
     /// How long timeslices given before a change can last.
-    settle: Time,
+    drain_time: Time,
     timeout: Time,
-    /// Not before this does anything grow: a controller that has started does not know yet what others
-    /// use.
-    begin: Time,
+    /// No share grows before this time: a controller that has started does not know yet what others use.
+    grow_from: Time,
 }
 
 impl Lending {
-    /// An owner that starts at `now` below so many other controllers, which speak every `beat`.
-    pub fn new(above: usize, settle: Time, beat: Time, timeout: Time, now: Time) -> Lending {
+    /// Makes the shares of an owner that starts at `now` below `above` other controllers, which send messages
+    /// every `beat`.
+    pub fn new(above: usize, drain_time: Time, beat: Time, timeout: Time, now: Time) -> Lending {
         let shares = vec![Share { heard: now, ..Share::default() }; above + 1];
-        Lending { shares, settle, timeout, begin: now.after(beat.times(2)) }
+        Lending { shares, drain_time, timeout, grow_from: now.after(beat.times(2)) }
     }
-    /// The share of controller number `at`; zero is the owner.
+    /// The share of controller number `at`. Number zero is the owner.
     pub fn granted(&self, at: usize) -> u32 {
         self.shares[at].granted
     }
-    /// Controller number `at` has so many V2V flows waiting and uses that share.
-    pub fn wants(&mut self, at: usize, flows: u32, uses: u32, now: Time) {
+    /// Notes that controller number `at` has `flows` waiting V2V flows and uses the share `uses`.
+    pub fn report(&mut self, at: usize, flows: u32, uses: u32, now: Time) {
         let share = &mut self.shares[at];
-        (share.wants, share.heard) = (flows, now);
+        (share.waiting, share.heard) = (flows, now);
         share.used = share.used.max(uses);
         if uses > share.granted {
-            share.falls = None;
-        } else if share.falls.is_none() {
-            share.falls = Some(now.after(self.settle));
+            share.drained_at = None;
+        } else if share.drained_at.is_none() {
+            share.drained_at = Some(now.after(self.drain_time));
         }
     }
-    /// Divides anew; `own`: the owner's waiting V2V flows.
+    /// Divides the links anew. `own` is the number of the owner's waiting V2V flows.
     pub fn divide(&mut self, own: u32, now: Time) {
         let granted = self.shares[0].granted;
-        self.wants(0, own, granted, now);
+        self.report(0, own, granted, now);
         let timeout = self.timeout;
         for share in &mut self.shares {
             share.expire(now, timeout);
@@ -69,12 +70,12 @@ impl Lending {
         let targets = self.targets();
         for (share, &target) in self.shares.iter_mut().zip(&targets) {
             if target < share.granted {
-                (share.granted, share.falls) = (target, None);
+                (share.granted, share.drained_at) = (target, None);
             }
         }
         let granted = self.shares[0].granted;
-        self.wants(0, own, granted, now);
-        if now < self.begin {
+        self.report(0, own, granted, now);
+        if now < self.grow_from {
             return;
         }
         for (at, target) in targets.into_iter().enumerate() {
@@ -87,19 +88,19 @@ impl Lending {
             }
         }
     }
-    /// What everybody should have: as it is where nobody wants anything.
+    /// The share that each controller should have. Shares stay as they are where no flow waits.
     fn targets(&self) -> Vec<u32> {
-        let all: u64 = self.shares.iter().map(|share| u64::from(share.wants)).sum();
+        let all: u64 = self.shares.iter().map(|share| u64::from(share.waiting)).sum();
         let Some(parts) = std::num::NonZeroU64::new(all) else {
             return self.shares.iter().map(|share| share.granted).collect();
         };
         let part = |share: &Share| {
-            let fair = u64::from(share.wants) * u64::from(PARTS) / parts;
-            (fair as u32).max(u32::from(share.wants > 0))
+            let fair = u64::from(share.waiting) * u64::from(PARTS) / parts;
+            (fair as u32).max(u32::from(share.waiting > 0))
         };
         let mut targets: Vec<u32> = self.shares.iter().map(part).collect();
         let sum: u32 = targets.iter().sum();
-        // The largest share takes what rounding leaves over, or gives what it takes.
+        // The largest share takes what rounding leaves over, or gives what rounding added.
         if let Some(largest) = targets.iter_mut().max() {
             *largest = (*largest + PARTS).saturating_sub(sum);
         }
@@ -109,11 +110,11 @@ impl Lending {
 
 impl Share {
     fn expire(&mut self, now: Time, timeout: Time) {
-        if self.falls.is_some_and(|falls| falls <= now) {
+        if self.drained_at.is_some_and(|drained_at| drained_at <= now) {
             self.used = self.granted;
         }
         if now.since(self.heard) > timeout {
-            (self.wants, self.granted) = (0, 0);
+            (self.waiting, self.granted) = (0, 0);
         }
         if now.since(self.heard) > timeout.times(2) {
             self.used = 0;
@@ -159,7 +160,7 @@ mod tests {
             let now = Time::ms(ms);
             for (at, flows) in (1..).zip(wants) {
                 let uses = lending.granted(at);
-                lending.wants(at, flows, uses, now);
+                lending.report(at, flows, uses, now);
             }
             lending.divide(own, now);
             [0, 1, 2].map(|at| lending.granted(at) * 16 / WHOLE)
@@ -197,7 +198,7 @@ mod tests {
                     if fate < loss / 2.0 {
                         continue;
                     }
-                    lending.wants(at, wants[at - 1], borrower.share, now);
+                    lending.report(at, wants[at - 1], borrower.share, now);
                     if fate >= loss {
                         borrower.has(lending.granted(at), now);
                         borrower.heard = now;

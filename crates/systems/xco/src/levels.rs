@@ -1,25 +1,25 @@
-//! Who decides about which pair of hosts, where there is a controller at every switch of a tree (§7):
-//! rack, row, core.
+//! The levels of controllers where there is one at every switch of a tree (§7), such as rack, row and core.
+//! They say which controller decides about which pair of hosts.
 
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::topology::{End, Graph, NodeKind};
 
-/// A tree of switches, hosts below it at one depth.
+/// The switches of a tree in which all hosts have one depth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
-    /// By level from below, by host: the switch of that level above it.
+    /// By level from below, then by host: the switch of that level above the host.
     above: Vec<Vec<NodeId>>,
-    /// The nodes of the hosts, and how many switches there were.
+    /// The nodes of the hosts, and the number of switches.
     hosts: Vec<NodeId>,
     switches: usize,
 }
 
 impl Levels {
-    /// The levels of `graph`, whose first `hosts` hosts are no stations.
+    /// Finds the levels of `graph`, whose first `hosts` hosts are no stations.
     ///
     /// # Errors
-    /// It is no tree whose hosts are all at the same depth.
+    /// The graph is not a tree in which all hosts have the same depth.
     pub fn new(graph: &Graph, hosts: usize) -> Result<Levels, SpecError> {
         let mut above: Vec<Vec<NodeId>> = Vec::new();
         let own = graph.hosts[..hosts].to_vec();
@@ -38,17 +38,17 @@ impl Levels {
             Some(other) => Err(no_tree(graph, *other)),
         }
     }
-    /// Whether these are the levels of `graph`, as far as can be told from its hosts and switches.
+    /// Whether these are the levels of `graph`, as far as its hosts and switches show.
     pub fn are_of(&self, graph: &Graph, hosts: usize) -> bool {
         self.hosts == graph.hosts[..hosts] && self.switches == switches(graph)
     }
-    /// The level of the controller that decides about what `src` sends to `dst`: the lowest switch above
-    /// both.
+    /// The level of the controller that decides about what `src` sends to `dst`: that of the lowest switch
+    /// above both.
     pub fn of(&self, src: HostId, dst: HostId) -> u8 {
         let common = self.above.iter().position(|above| above.get(src.at()) == above.get(dst.at()));
         common.unwrap_or(self.above.len().saturating_sub(1)) as u8
     }
-    /// The switches of every level, each once, and their levels, from below.
+    /// The switches of all levels with their level, each once, from below.
     pub fn switches(&self) -> Vec<(u8, NodeId)> {
         let level = |(level, above): (u8, &Vec<NodeId>)| {
             let mut switches = above.clone();
@@ -62,7 +62,7 @@ impl Levels {
     pub fn above(&self, host: HostId) -> impl Iterator<Item = NodeId> + '_ {
         self.above.iter().map(move |above| above[host.at()])
     }
-    /// The switches above a switch of `level`, from below, and those below it.
+    /// The switches above a switch of `level`, from below, and the switches below it.
     pub fn around(&self, level: u8, switch: NodeId) -> (Vec<NodeId>, Vec<NodeId>) {
         let own = usize::from(level);
         let hosts = (0..self.above[own].len()).filter(|&host| self.above[own][host] == switch);
@@ -83,7 +83,7 @@ fn switches(graph: &Graph) -> usize {
     graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count()
 }
 
-/// By node: links to switches of a higher tier, own end first.
+/// By node, the links to switches of a higher tier, with the own end first.
 fn uplinks(graph: &Graph) -> Vec<Vec<(End, End)>> {
     let mut out = vec![Vec::new(); graph.nodes.len()];
     for (near, far) in graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]) {
@@ -95,7 +95,7 @@ fn uplinks(graph: &Graph) -> Vec<Vec<(End, End)>> {
     out
 }
 
-/// Directed links between a switch and what is next below it: both their ends, sending one first.
+/// The directed links between a switch and the nodes next below it, as sending ends.
 pub fn links_below(graph: &Graph, switch: NodeId) -> Vec<End> {
     let tier = graph.nodes[switch.at()].tier;
     let below = |near: End, far: End| near.node == switch && graph.nodes[far.node.at()].tier < tier;

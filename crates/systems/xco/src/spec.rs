@@ -1,11 +1,12 @@
 //! XCo's options.
 
-use super::Xco;
+use crate::levels::Levels;
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
+use slotline_net::topology::Graph;
 use slotline_net::units::Bytes;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What a directive says.
 #[derive(
@@ -121,6 +122,30 @@ pub struct XcoSpec {
     pub on_demand: Option<OnDemandSpec>,
 }
 
+/// Checked options, from which XCo's parts are made.
+#[derive(Clone, Debug)]
+pub struct Xco {
+    spec: XcoSpec,
+    /// The levels of the first network that was asked about. All its hosts share them.
+    levels: OnceLock<Arc<Levels>>,
+}
+
+impl Xco {
+    /// The options, with defaults filled in.
+    pub fn spec(&self) -> &XcoSpec {
+        &self.spec
+    }
+    /// The levels of a network. Those of the first network are stored.
+    pub(crate) fn levels(&self, graph: &Graph, hosts: usize) -> Result<Arc<Levels>, SpecError> {
+        if let Some(levels) = self.levels.get().filter(|levels| levels.are_of(graph, hosts)) {
+            return Ok(Arc::clone(levels));
+        }
+        let levels = Arc::new(Levels::new(graph, hosts)?);
+        Ok(Arc::clone(self.levels.get_or_init(|| Arc::clone(&levels))))
+            .map(|stored| if stored.are_of(graph, hosts) { stored } else { levels })
+    }
+}
+
 impl Default for XcoSpec {
     fn default() -> XcoSpec {
         XcoSpec {
@@ -158,15 +183,27 @@ impl XcoSpec {
     pub fn report_interval(&self) -> Time {
         self.report_interval.unwrap_or(self.slice)
     }
+    /// How long a permission stays unused before it is given back. Without work conservation a slice lasts to its
+    /// end. A rate always lasts for a while, because the rates of all hosts depend on it.
+    pub(crate) fn release_delay(&self) -> Time {
+        match self.mode {
+            Mode::Timeslice if self.work_conserving => self.hysteresis,
+            Mode::Timeslice => self.slice,
+            Mode::RateLimit => self.report_interval(),
+        }
+    }
     /// [`XcoSpec::takeover`] or its default: a slice and two beats.
     pub fn takeover(&self) -> Time {
         self.takeover.unwrap_or_else(|| self.slice + self.beat().times(2))
     }
-    /// How often a controller says that it is alive: four times a slice.
+    /// The time between two messages in which a controller says that it is alive: a quarter of a slice.
     pub fn beat(&self) -> Time {
         Time::ps(self.slice.as_ps() / 4)
     }
     /// Checks the options and fills the defaults in.
+    ///
+    /// # Errors
+    /// An option has a value that is not valid, or no effect.
     pub fn build(&self) -> Result<Xco, SpecError> {
         let (slice, interval) = (self.slice, self.report_interval());
         check("slice", slice, slice >= Time::us(1), || "at least 1us".into())?;
@@ -188,9 +225,9 @@ impl XcoSpec {
             report_interval: Some(interval),
             ..self.clone()
         };
-        Ok(Xco(spec, OnceLock::new()))
+        Ok(Xco { spec, levels: OnceLock::new() })
     }
-    /// What is said about timeslices has an effect.
+    /// Checks that options about timeslices have an effect.
     fn check_rates(&self) -> Result<(), SpecError> {
         let usual = XcoSpec::default();
         let idle = [
@@ -210,7 +247,8 @@ impl XcoSpec {
     fn check_controllers(&self) -> Result<(), SpecError> {
         let two = self.controllers == Controllers::Standby;
         if self.takeover.is_some() && !two {
-            let message = "`takeover` needs controllers = \"standby\": nobody else takes over";
+            let message =
+                "`takeover` needs controllers = \"standby\": no other controller takes over";
             return Err(SpecError::new("takeover", message));
         }
         let (silence, least, most) = (self.takeover(), self.slice + self.beat(), self.timeout());
@@ -233,16 +271,21 @@ impl OnDemandSpec {
         if !(threshold > 0.0 && threshold <= 1.0) {
             return wrong(
                 "threshold",
-                format!("`threshold` is {threshold}: a share above 0, at most 1"),
+                format!(
+                    "`threshold` is {threshold}, but it has to be a share above 0 and at most 1"
+                ),
             );
         }
         if !(0.0..threshold).contains(&release) {
             let message =
-                format!("`release` is {release}: it has to be below `threshold`, {threshold}");
+                format!("`release` is {release}, but it has to be below `threshold`, {threshold}");
             return wrong("release", message);
         }
         if interval < Time::us(10) {
-            return wrong("interval", format!("`interval` is {interval}: at least 10us"));
+            return wrong(
+                "interval",
+                format!("`interval` is {interval}, but it has to be at least 10us"),
+            );
         }
         if controllers == Controllers::Hierarchical {
             let message = "coordination on demand needs one controller that hears of all loads: leave \

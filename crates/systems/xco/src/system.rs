@@ -1,18 +1,19 @@
 //! XCo in a network: its controllers, and a coordinator in every host.
 
-use super::Xco;
 use super::levels::{Levels, links_below};
-use super::spec::Controllers;
+use super::scheduler::{OnDemand, RateLimit, Timeslice};
+use super::spec::{Controllers, Mode, Xco};
 use crate::node::controller::Controller;
 use crate::node::controller::hierarchy::{Below, Hierarchy};
+use crate::node::controller::standby::Standby;
 use crate::node::coordinator::Coordinator;
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
 use slotline_net::rng::Stream;
 use slotline_net::scheme::system::{MakeNode, Station, Surroundings, System};
+use slotline_net::scheme::{Control, Network};
 use slotline_net::topology::{Graph, NodeKind};
-use std::sync::Arc;
 
 impl System for Xco {
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
@@ -72,7 +73,43 @@ impl System for Xco {
     }
 }
 
-/// What a controller is among the others.
+impl Xco {
+    /// Makes the scheduler alone.
+    pub fn control(&self, network: Network) -> Box<dyn Control> {
+        let all: Box<dyn Control> = match self.spec().mode {
+            Mode::Timeslice => Box::new(Timeslice::new(self, network.clone())),
+            Mode::RateLimit => Box::new(RateLimit::new(self, network.clone())),
+        };
+        match &self.spec().on_demand {
+            None => all,
+            Some(options) => Box::new(OnDemand::new(options, network, all)),
+        }
+    }
+    /// Makes the node that runs the scheduler on `host`, a host of its own in `network`.
+    pub fn controller(&self, host: HostId, network: Network) -> Controller {
+        let hosts = network.hosts();
+        self.controller_of(host, hosts, self.control(network))
+    }
+    /// Makes the node for another scheduler than XCo's, for `hosts` hosts. Its decisions take the same time.
+    pub fn controller_of(
+        &self,
+        host: HostId,
+        hosts: usize,
+        control: Box<dyn Control>,
+    ) -> Controller {
+        Controller::new(host, hosts, self.spec().decision_time, self.spec().timeout(), control)
+    }
+    /// Makes the standby state of one of two controllers, beside `peer`. The one that is `active` begins.
+    pub fn standby(&self, peer: HostId, active: bool) -> Standby {
+        Standby::new(peer, self.spec().beat(), self.spec().takeover(), active)
+    }
+    /// Makes the agent of `host`, whose controller runs on `controller`.
+    pub fn coordinator(&self, host: HostId, controller: HostId) -> Coordinator {
+        Coordinator::new(self, host, controller)
+    }
+}
+
+/// The role of a controller among the others.
 #[derive(Clone)]
 enum Place {
     Alone,
@@ -91,15 +128,6 @@ impl Place {
 }
 
 impl Xco {
-    /// The levels of a network; those of the first one are kept, since all its hosts share them.
-    fn levels(&self, graph: &Graph, hosts: usize) -> Result<Arc<Levels>, SpecError> {
-        if let Some(levels) = self.1.get().filter(|levels| levels.are_of(graph, hosts)) {
-            return Ok(Arc::clone(levels));
-        }
-        let levels = Arc::new(Levels::new(graph, hosts)?);
-        Ok(Arc::clone(self.1.get_or_init(|| Arc::clone(&levels))))
-            .map(|kept| if kept.are_of(graph, hosts) { kept } else { levels })
-    }
     fn place(&self, at: usize, around: &Surroundings<'_>) -> Result<Place, SpecError> {
         Ok(match self.spec().controllers {
             Controllers::Single => Place::Alone,
@@ -109,14 +137,15 @@ impl Xco {
             Controllers::Hierarchical => {
                 let levels = self.levels(around.graph, around.hosts())?;
                 let (level, switch) = levels.switches()[at];
-                Place::InTree(level, self.hierarchy(&levels, (level, switch), around))
+                Place::InTree(level, self.hierarchy(&levels, level, switch, around))
             }
         })
     }
     fn hierarchy(
         &self,
         levels: &Levels,
-        (level, switch): (u8, NodeId),
+        level: u8,
+        switch: NodeId,
         around: &Surroundings<'_>,
     ) -> Hierarchy {
         let map = around.map();
@@ -128,12 +157,12 @@ impl Xco {
         let above = up.into_iter().map(|switch| station_at(switch, around)).collect();
         let below = |switch| Below::new(station_at(switch, around), links(switch));
         let below = down.into_iter().map(below).collect();
-        let limits = (self.spec().timeout(), self.spec().slice);
-        Hierarchy::new(above, below, links(switch), self.spec().beat(), limits)
+        let spec = self.spec();
+        Hierarchy::new(above, below, links(switch), spec.beat(), spec.timeout(), spec.slice)
     }
 }
 
-/// The station attached to a switch: there is one at each.
+/// The station attached to a switch. Each switch of a hierarchy has one.
 fn station_at(switch: NodeId, around: &Surroundings<'_>) -> HostId {
     let at = |host: &&HostId| {
         let node = around.graph.hosts[host.at()];

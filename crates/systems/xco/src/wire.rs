@@ -3,7 +3,7 @@
 //! ```text
 //! 0         1         2         3         4
 //! | version |  type   |      length       |   of the whole message
-//! |              host                     |   whose coordinator sends or is told; the sender of alive, ...
+//! |              host                     |   whose coordinator sends or receives; the sender of alive, ...
 //! |            sequence                   |   of the sender's messages with this host
 //! |             heard                     |   last sequence from the other side; 0 before the first
 //! |  level  |    0    |       term        |   which controller; how often control of its was taken over
@@ -37,11 +37,11 @@ use slotline_net::workload::Machines;
 
 /// Version of the protocol.
 pub const VERSION: u8 = 2;
-/// V2V flows that fit into one [`Body::Backlog`] within a 1500-byte frame.
+/// The number of V2V flows that fit into one [`Body::Backlog`] within a 1500-byte frame.
 pub const MAX_FLOWS: usize = 184;
-/// Rates that fit into one [`Body::Rates`], or loads into one [`Body::Load`].
+/// The number of rates that fit into one [`Body::Rates`], or of loads into one [`Body::Load`].
 pub const MAX_RATES: usize = 120;
-/// Destinations that fit into one [`Body::Controlled`].
+/// The number of destinations that fit into one [`Body::Controlled`].
 pub const MAX_DESTINATIONS: usize = 360;
 
 const HEADER: usize = 20;
@@ -50,56 +50,56 @@ const NOBODY: u32 = u32::MAX;
 /// A message between a coordinator and a controller, or between controllers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The host whose coordinator sends it, or has to be told; between controllers, the sender.
+    /// The host whose coordinator sends or receives the message. Between controllers, it is the sender.
     pub host: HostId,
-    /// Counts the messages of one sender about one host, modulo 2³².
+    /// The number of this message among those of one sender about one host, modulo 2³².
     pub seq: u32,
-    /// Number of the latest message from the other side when this was sent: a directive that crosses
-    /// what would have changed it can be told apart.
+    /// The number of the latest message from the other side when this was sent. It identifies a directive
+    /// that crosses a message which would have changed it.
     pub heard: u32,
-    /// The level of the controller: 0 is the lowest, or the only one.
+    /// The level of the controller. Level 0 is the lowest, or the only one.
     pub level: u8,
-    /// How often a standby has taken over: a directive of an earlier term does not count.
+    /// How often a standby has taken over. A directive of an earlier term is ignored.
     pub term: u16,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
-/// What one virtual machine has waiting for another.
+/// A V2V flow: packets of one virtual machine wait for another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct V2v {
     /// The host of the receiving machine.
     pub dst: HostId,
-    /// The machines.
+    /// The two virtual machines.
     pub machines: Machines,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Body {
     /// To the controller: a coordinator has started.
     Hello,
     /// To the controller: a coordinator stops.
     Leave,
-    /// To the controller: all V2V flows with packets waiting, at most [`MAX_FLOWS`]; those for one
+    /// To the controller: all V2V flows with packets waiting, at most [`MAX_FLOWS`]. The flows for one
     /// destination follow each other.
     Backlog(Vec<V2v>),
     /// To the controller: the permission for this destination is given back.
     Release(HostId),
-    /// From the controller: what may be sent, and nothing else.
+    /// From the controller: the host may send to this destination, and to no other.
     Window {
-        /// The permitted destination; `None`: wait.
+        /// The permitted destination. `None`: the host has to wait.
         dst: Option<HostId>,
-        /// From the arrival of the directive; whole nanoseconds.
+        /// The duration from the arrival of the directive, in whole nanoseconds.
         duration: Time,
-        /// Upper limit within the window.
+        /// The upper limit of the rate within the window.
         rate: Option<Rate>,
     },
-    /// From the controller: new rates, at most [`MAX_RATES`]; those of other destinations stay.
+    /// From the controller: new rates, at most [`MAX_RATES`]. The rates of other destinations stay.
     Rates(Vec<(HostId, Rate)>),
     /// To the controller: bytes sent to each destination, at most [`MAX_RATES`], within `span`.
     Load {
-        /// How long was measured; whole nanoseconds.
+        /// The measured time, in whole nanoseconds.
         span: Time,
         /// Destinations and bytes on the wire.
         loads: Vec<(HostId, u64)>,
@@ -110,14 +110,14 @@ pub enum Body {
     /// To the other controller: this one is in control.
     Alive,
     /// To the controller below: what a controller needs of the links that both use.
-    Want {
-        /// V2V flows that wait there.
+    ShareRequest {
+        /// The number of V2V flows that wait for these links.
         flows: u32,
         /// The share of the links that it uses now, in 65,536ths.
         share: u32,
     },
     /// To the controller above: the share of links that it may use, in 65,536ths.
-    Share(u32),
+    ShareGrant(u32),
 }
 
 impl Body {
@@ -132,8 +132,8 @@ impl Body {
             Body::Load { .. } => 7,
             Body::Controlled(_) => 8,
             Body::Alive => 9,
-            Body::Want { .. } => 10,
-            Body::Share(_) => 11,
+            Body::ShareRequest { .. } => 10,
+            Body::ShareGrant(_) => 11,
         }
     }
     fn emit(&self, out: &mut Vec<u8>) {
@@ -164,11 +164,11 @@ impl Body {
             Body::Controlled(destinations) => {
                 emit_all(destinations, out, |dst, out| out.extend(dst.0.to_be_bytes()));
             }
-            Body::Want { flows, share } => {
+            Body::ShareRequest { flows, share } => {
                 out.extend(flows.to_be_bytes());
                 out.extend(share.to_be_bytes());
             }
-            Body::Share(share) => out.extend(share.to_be_bytes()),
+            Body::ShareGrant(share) => out.extend(share.to_be_bytes()),
         }
     }
     fn parse(kind: u8, reader: &mut Reader<'_>) -> Result<Body, ParseError> {
@@ -191,8 +191,8 @@ impl Body {
             },
             8 => Body::Controlled(list(reader, |reader| reader.u32().map(HostId))?),
             9 => Body::Alive,
-            10 => Body::Want { flows: reader.u32()?, share: reader.u32()? },
-            11 => Body::Share(reader.u32()?),
+            10 => Body::ShareRequest { flows: reader.u32()?, share: reader.u32()? },
+            11 => Body::ShareGrant(reader.u32()?),
             _ => {
                 return Err(ParseError::Field { field: "type", value: kind.into() });
             }
@@ -216,7 +216,7 @@ fn emit_all<T>(items: &[T], out: &mut Vec<u8>, each: impl Fn(&T, &mut Vec<u8>)) 
 }
 
 impl Message {
-    /// As bytes.
+    /// Writes the message as bytes.
     pub fn emit(&self) -> Vec<u8> {
         let mut out = vec![VERSION, self.body.kind(), 0, 0];
         out.extend(self.host.0.to_be_bytes());
@@ -229,7 +229,10 @@ impl Message {
         out[2..4].copy_from_slice(&length);
         out
     }
-    /// From bytes; padding after the message is ignored.
+    /// Reads a message from bytes. Padding after the message is ignored.
+    ///
+    /// # Errors
+    /// The bytes are not a message of this format.
     pub fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         let mut reader = Reader(bytes);
         let (version, kind, length) = (reader.u8()?, reader.u8()?, reader.u16()?);
@@ -269,8 +272,9 @@ mod tests {
         prop_oneof![
             Just(Body::Hello),
             Just(Body::Alive),
-            (any::<u32>(), any::<u32>()).prop_map(|(flows, share)| Body::Want { flows, share }),
-            any::<u32>().prop_map(Body::Share),
+            (any::<u32>(), any::<u32>())
+                .prop_map(|(flows, share)| Body::ShareRequest { flows, share }),
+            any::<u32>().prop_map(Body::ShareGrant),
             (ns, loads).prop_map(|(ns, loads)| Body::Load { span: Time::ns(ns), loads }),
             prop::collection::vec(host(), 0..=MAX_DESTINATIONS).prop_map(Body::Controlled),
             Just(Body::Leave),

@@ -1,4 +1,4 @@
-//! XCo's controller and coordinators together, over a channel that may lose control messages.
+//! XCo's controller and coordinators over a channel that may lose control messages.
 
 use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet};
@@ -27,14 +27,14 @@ enum Event {
     Free(usize),
     /// A control message arrives.
     Message(usize, Vec<u8>),
-    /// So many packets for a destination.
+    /// This many packets arrive for a destination.
     Burst { src: usize, dst: u32, count: u32 },
 }
 
 struct Host {
     agent: Coordinator,
     busy: bool,
-    /// Always has this many packets waiting for this host, if any.
+    /// The destination and number of packets of a host that always has this many waiting.
     greedy: Option<(u32, u64)>,
     queued: Vec<u32>,
     /// Data packets: begin and end of transmission.
@@ -163,7 +163,7 @@ impl World {
             Event::Message(who, bytes) => self.call(who, |agent, cx| agent.control(&bytes, cx)),
         }
     }
-    /// Runs until nothing is left to do; the end of time is an error.
+    /// Runs until nothing is left to do. Reaching the end of time is an error.
     fn run(&mut self, end: Time) -> bool {
         while let Some(Reverse((at, _, event))) = self.events.pop() {
             if at > end {
@@ -276,7 +276,7 @@ fn without_a_controller_everything_leaves_uncontrolled() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever is lost: all packets leave, in order, and then there is silence.
+    /// Whatever is lost, all packets leave in order, and then no more messages are sent.
     #[test]
     fn all_packets_leave(
         seed: u64, loss in 0.0f64..0.6, rates: bool, work_conserving: bool,

@@ -1,4 +1,4 @@
-//! From routes and rates to what a central scheduler knows of a network.
+//! The map of a network, from which a central scheduler's view is made whenever routes or rates change.
 
 use super::network::Network;
 use crate::id::{NodeId, PortId};
@@ -41,11 +41,11 @@ impl Map {
     pub fn link(&self, node: NodeId, port: PortId) -> u32 {
         self.first[node.at()] + u32::from(port.0)
     }
-    /// Other routes are in force.
+    /// Replaces the routes.
     pub fn reroute(&mut self, routes: &Arc<Routes>) {
         self.routes = Arc::clone(routes);
     }
-    /// The link that leaves by `end` has another rate.
+    /// Changes the rate of the link that leaves by `end`.
     pub fn set_rate(&mut self, end: End, rate: Rate) {
         let link = self.link(end.node, end.port);
         self.capacity[link as usize] = rate;
@@ -71,6 +71,6 @@ impl Map {
             return network;
         }
         let Map { wiring, routes, .. } = self.clone();
-        network.with_ways(move |src, dst| routes.numbers(&wiring, src, dst), numbered)
+        network.with_numbered_paths(move |src, dst| routes.numbers(&wiring, src, dst), numbered)
     }
 }

@@ -1,7 +1,8 @@
-//! Central schedulers: told what is known about a network, they say who may send when.
+//! The interface of central schedulers: news about a network go in, and decisions about who may send when come
+//! out.
 //!
-//! A scheduler knows neither clock nor wire: [`slotline_xco::node::controller::Controller`] brings it the
-//! news that reach its host and carries its decisions out.
+//! A scheduler knows neither clock nor wire. The controller of a scheme passes it the news that reach its host
+//! and executes its decisions.
 
 mod map;
 pub mod network;
@@ -18,10 +19,10 @@ use crate::units::Rate;
 /// The priority class of control messages: the highest.
 pub const CONTROL_CLASS: u8 = 7;
 
-/// Something a central scheduler gets to know.
+/// An event that a central scheduler is informed of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum News<'a> {
-    /// A host's coordinator has (re)started: it wants nothing and may do nothing.
+    /// A host's coordinator has started or restarted. It has no demand and no permission.
     Joined(HostId),
     /// A host is gone, or has been silent for too long.
     Left(HostId),
@@ -43,7 +44,7 @@ pub enum News<'a> {
         /// Destinations and bytes on the wire; those with none are left out.
         loads: &'a [(HostId, u64)],
     },
-    /// A host gives back what it was permitted: nothing is left for this destination.
+    /// A host gives back its permission for this destination, because nothing is left to send.
     Released {
         /// The sending host.
         host: HostId,
@@ -90,7 +91,7 @@ impl<'a> News<'a> {
     }
 }
 
-/// Something a central scheduler wants a host to do. It replaces what the host was told before.
+/// A decision of a central scheduler about a host. It replaces the earlier decision of this kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
     /// `src` may send to `dst`, and to nobody else, until `until`.
@@ -104,7 +105,7 @@ pub enum Decision {
         /// Not faster than this; `None`: as fast as the host's link is.
         rate: Option<Rate>,
     },
-    /// `src` may send to `dst` at this rate until told otherwise.
+    /// `src` may send to `dst` at this rate until the next decision.
     Rate {
         /// The sending host.
         src: HostId,
@@ -121,7 +122,7 @@ pub enum Decision {
         /// The destination.
         dst: Option<HostId>,
     },
-    /// Packets of a connection take this one of the equal paths, until told otherwise or until the
+    /// Packets of a connection take this one of the equal paths, until the next decision or until the
     /// connection is idle for so long that switches forget it.
     Path {
         /// The sending host.
@@ -130,13 +131,13 @@ pub enum Decision {
         conn: ConnId,
         /// Where its packets go.
         dst: HostId,
-        /// Number of the path, as [`Network::way`] has it: what packets carry as their entropy.
+        /// Number of the path, as [`Network::numbered_path`] has it: what packets carry as their entropy.
         path: u16,
     },
 }
 
 impl Decision {
-    /// The host that has to be told.
+    /// The host that the decision is for.
     pub const fn host(&self) -> HostId {
         match *self {
             Decision::Window { src, .. }
@@ -154,12 +155,12 @@ pub type Plan = Vec<Decision>;
 pub trait Control: Send {
     /// Takes note of `news`. Calls come in time order.
     fn observe(&mut self, news: &News<'_>, now: Time);
-    /// Appends what has to be told to `plan`. Asked for after news, and at the time returned by the
-    /// call before: always later than `now`.
+    /// Appends decisions to `plan`. This is called after news, and at the time returned by the call before,
+    /// which is always later than `now`.
     fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time>;
-    /// Paths or rates of the network have changed; links and hosts have the numbers they had. What no
-    /// longer fits has to be told in the next decision. A scheduler that does not look at paths has
-    /// nothing to do.
+    /// Paths or rates of the network have changed; links and hosts have the numbers they had. The
+    /// next decision has to withdraw what no longer fits. A scheduler that does not use paths has nothing to
+    /// do.
     fn rewire(&mut self, _network: &Network, _now: Time) {}
     /// How many flows wait at a directed link, for controllers that share links with others.
     fn flows(&self, _link: u32) -> u64 {

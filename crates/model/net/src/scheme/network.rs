@@ -16,7 +16,7 @@ pub struct Network {
     /// What links send at, of which a scheduler may use `capacity`.
     lines: Arc<[Rate]>,
     paths: Paths,
-    /// How many paths have numbers, and which these are; where routes are pinned.
+    /// The number of numbered paths and their links, where routes are pinned.
     numbered: Option<(Count, Numbered)>,
 }
 
@@ -32,20 +32,20 @@ impl Network {
         let lines = capacity.as_slice().into();
         Network { hosts, capacity, lines, paths: Arc::new(paths), numbered: None }
     }
-    /// The same where packets choose their path by its number ([`crate::route::RoutingSpec::Pinned`]).
-    /// `count` and `way` are what [`Network::ways`] and [`Network::way`] answer; `way` appends.
-    pub fn with_ways(
+    /// The same network where packets choose their path by its number ([`crate::route::RoutingSpec::Pinned`]).
+    /// `count` answers [`Network::path_count`]. `path` appends the links that [`Network::numbered_path`] returns.
+    pub fn with_numbered_paths(
         self,
         count: impl Fn(HostId, HostId) -> u32 + Send + Sync + 'static,
-        way: impl Fn(HostId, HostId, u16, &mut Vec<u32>) + Send + Sync + 'static,
+        path: impl Fn(HostId, HostId, u16, &mut Vec<u32>) + Send + Sync + 'static,
     ) -> Network {
-        Network { numbered: Some((Arc::new(count), Arc::new(way))), ..self }
+        Network { numbered: Some((Arc::new(count), Arc::new(path))), ..self }
     }
     /// Number of hosts.
     pub fn hosts(&self) -> usize {
         self.hosts
     }
-    /// The same links with the first `hosts` hosts alone.
+    /// The same network with the first `hosts` hosts alone.
     pub fn first(mut self, hosts: usize) -> Network {
         self.hosts = self.hosts.min(hosts);
         self
@@ -58,7 +58,7 @@ impl Network {
     pub fn capacity(&self) -> &[Rate] {
         &self.capacity
     }
-    /// The same for a scheduler that may use this much of each link.
+    /// The same network for a scheduler that may use `capacity` of each link.
     pub fn with_capacity(&self, capacity: Vec<Rate>) -> Network {
         Network { capacity, ..self.clone() }
     }
@@ -67,10 +67,10 @@ impl Network {
         out.clear();
         (self.paths)(src, dst, out);
     }
-    /// How many numbers of paths there are from `src` to `dst`: those below it name all equal paths
-    /// of a tree, each once where all its links work, else some of them several times. One where
-    /// paths are not chosen by number; zero where there is no way, or `src` is `dst`.
-    pub fn ways(&self, src: HostId, dst: HostId) -> u32 {
+    /// The number of path numbers from `src` to `dst`. The numbers below it name all equal paths of a tree.
+    /// Each path has one number where all its links work; otherwise some paths have several. The result is one
+    /// where paths are not chosen by number, and zero where there is no path or `src` is `dst`.
+    pub fn path_count(&self, src: HostId, dst: HostId) -> u32 {
         match &self.numbered {
             Some((count, _)) => count(src, dst),
             None => {
@@ -80,12 +80,12 @@ impl Network {
             }
         }
     }
-    /// Replaces `out` with the links of path number `path` from `src` to `dst`, the host's own link
-    /// first; nothing where there is no way. Larger numbers than [`Network::ways`] repeat paths.
-    pub fn way(&self, src: HostId, dst: HostId, path: u16, out: &mut Vec<u32>) {
+    /// Replaces `out` with the links of path number `path` from `src` to `dst`, the host's own link first. `out`
+    /// is empty where there is no path. Numbers from [`Network::path_count`] on repeat paths.
+    pub fn numbered_path(&self, src: HostId, dst: HostId, path: u16, out: &mut Vec<u32>) {
         out.clear();
         match &self.numbered {
-            Some((_, way)) => way(src, dst, path, out),
+            Some((_, paths)) => paths(src, dst, path, out),
             None => (self.paths)(src, dst, out),
         }
     }

@@ -1,43 +1,43 @@
-//! The arbiter's end towards one endpoint: demand comes in, granted slots go out.
+//! The arbiter's end towards one endpoint: demand comes in, and granted slots go out.
 
 use super::flows::Flows;
+use super::grant_queue::GrantQueue;
 use super::session::{Accepted, Role, Session};
-use super::waiting::Waiting;
-use super::{Config, MOST_WANTED, Refused};
+use super::{Config, MAX_PENDING, Refused};
 use crate::wire::fcp::{Grant, Record, Total, Writer};
 use slotline_net::time::Time;
 
-/// After so many time-outs in silence the endpoint counts as gone: reports wait until it is heard.
-const PATIENCE: u32 = 10;
+/// After this number of time-outs in silence the endpoint counts as gone. Reports wait until it is heard.
+const MAX_SILENT_TIMEOUTS: u32 = 10;
 
-/// What an arbiter gets to know of an endpoint.
+/// What an arbiter learns of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArbiterEvent {
-    /// A new epoch: whatever this endpoint wanted before is void, and will be demanded again.
+    /// A new epoch began. All earlier demand of this endpoint is void and will be sent again.
     Began,
     /// The endpoint wants more slots.
     Demand {
         /// Where to.
         dst: u32,
-        /// How many more than before; not 0.
+        /// The additional slots; not 0.
         slots: u32,
     },
 }
 
-/// Slots that cannot be granted; nothing has changed.
+/// The reason why slots cannot be granted. Nothing has changed then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Denied {
-    /// More than the endpoint waits for in this epoch.
-    #[error("{slots} slots to node {dst}, where {wanted} are wanted")]
-    Unwanted {
+    /// The endpoint has less pending demand in this epoch.
+    #[error("cannot grant {slots} slots to node {dst}: {pending} are pending")]
+    NotDemanded {
         /// Where to.
         dst: u32,
-        /// How many.
+        /// The number of slots.
         slots: u32,
-        /// How many would have been right.
-        wanted: u32,
+        /// The number of pending slots.
+        pending: u32,
     },
-    /// Slots beyond the last that 64 bits can name.
+    /// The slots are beyond the last that 64 bits can number.
     #[error("the last slot of {slots:#x} from {base} on needs more than 64 bits")]
     TooLate {
         /// Bit 0 is this slot.
@@ -53,36 +53,36 @@ pub struct ArbiterSession {
     session: Session,
     flows: Flows,
     /// Granted and not sent yet.
-    queue: Waiting,
+    queue: GrantQueue,
 }
 
 impl ArbiterSession {
-    /// An arbiter that has just started, or has not heard of this endpoint.
+    /// An arbiter that has just started, or has not heard from this endpoint.
     pub fn new(config: Config) -> ArbiterSession {
         let (session, flows) = (Session::new(config, Role::Arbiter), Flows::new(config.nodes));
-        ArbiterSession { session, flows, queue: Waiting::default() }
+        ArbiterSession { session, flows, queue: GrantQueue::default() }
     }
     /// Epoch and counters.
     pub const fn session(&self) -> &Session {
         &self.session
     }
-    /// Slots to `dst` demanded since the epoch began, as far as heard; modulo 2³².
+    /// The slots to `dst` demanded since the epoch began, as far as received, modulo 2³².
     pub fn demanded(&self, dst: u32) -> u32 {
         self.flows.get(dst).demanded
     }
-    /// Slots to `dst` granted since the epoch began; modulo 2³².
+    /// The slots to `dst` granted since the epoch began, modulo 2³².
     pub fn granted(&self, dst: u32) -> u32 {
         self.flows.get(dst).granted
     }
-    /// Slots to `dst` demanded and not granted yet; none without an epoch.
-    pub fn wanted(&self, dst: u32) -> u32 {
-        if self.session.is_open() { self.flows.get(dst).wanted() } else { 0 }
+    /// The slots to `dst` demanded and not granted yet. There are none without an epoch.
+    pub fn pending(&self, dst: u32) -> u32 {
+        if self.session.is_open() { self.flows.get(dst).pending() } else { 0 }
     }
-    /// Grants slots to `dst` over one of the paths there: bit `i` of `slots` is timeslot `base + i`.
-    /// They go out with the next packet; those granted with one base in a row take the least room.
+    /// Grants slots to `dst` over path `path`: bit `i` of `slots` is timeslot `base + i`. They leave with the
+    /// next packet. Grants with one base in a row take the least room.
     ///
     /// # Errors
-    /// The endpoint does not wait for so many, or they are beyond 64 bits.
+    /// The endpoint has less pending demand, or the slots are beyond 64 bits.
     #[inline]
     pub fn grant(&mut self, dst: u32, path: u16, base: u64, slots: u64) -> Result<(), Denied> {
         if slots > 0 {
@@ -91,44 +91,45 @@ impl ArbiterSession {
         }
         Ok(())
     }
-    /// Slots are granted, and have to be sent.
+    /// Counts slots as granted. They have to be sent.
     #[inline]
     fn count(&mut self, dst: u32, base: u64, slots: u64) -> Result<(), Denied> {
         if base.checked_add(slots.checked_ilog2().unwrap_or(0).into()).is_none() {
             return Err(Denied::TooLate { base, slots });
         }
         let count = slots.count_ones();
-        let wanted = |wanted| Denied::Unwanted { dst, slots: count, wanted };
+        let pending = |pending| Denied::NotDemanded { dst, slots: count, pending };
         if !self.session.is_open() || dst >= self.session.config().nodes {
-            return Err(wanted(0));
+            return Err(pending(0));
         }
         let flow = self.flows.entry(dst);
-        if count > flow.wanted() {
-            return Err(wanted(flow.wanted()));
+        if count > flow.pending() {
+            return Err(pending(flow.pending()));
         }
         flow.granted = flow.granted.wrapping_add(count);
         Ok(())
     }
-    /// Grants all of these, with one base, and has all messages written that may leave at `now`, behind
-    /// what is in `out`; their codes are still missing. Calls `denied` with why any are not granted, and
+    /// Grants all of these slots, with one base, and writes all messages that may leave at `now` behind what
+    /// is in `out`; their codes are still missing. Calls `denied` with the reason for each refused grant, and
     /// `written` after each message.
     pub(super) fn grant_all(
         &mut self,
-        (base, grants): (u64, &[Grant]),
+        base: u64,
+        grants: &[Grant],
         now: Time,
         mut denied: impl FnMut(Denied),
         mut written: impl FnMut(&mut Vec<u8>),
         out: &mut Vec<u8>,
     ) {
         self.session.expire(now, |dst| self.flows.report(dst));
-        if grants.is_empty() && self.is_silent(now) {
+        if grants.is_empty() && self.has_nothing_to_send(now) {
             return;
         }
         let right =
             |grant: &&Grant| grant.slots > 0 && self.count(grant.dst, base, grant.slots).is_ok();
         let counted = grants.iter().take_while(right).count();
         let mut left = &grants[..counted];
-        // Not by way of the queue, unless something is in the way.
+        // The grants bypass the queue if it is empty and no reset has to be sent.
         if counted == grants.len() && self.queue.is_empty() && !self.session.owes_reset() {
             while !left.is_empty() && self.session.may_send(now) {
                 let Some(mut writer) = self.session.begin_packet(out) else { break };
@@ -148,10 +149,10 @@ impl ArbiterSession {
         }
     }
     /// Whether there is nothing to be sent at `now`.
-    fn is_silent(&self, now: Time) -> bool {
+    fn has_nothing_to_send(&self, now: Time) -> bool {
         !self.has_records() && !self.session.must_ack(now) && !self.session.owes_reset()
     }
-    /// As many grants as fit; once there are none left, reports. Returns those that are left.
+    /// Writes as many grants as fit, and reports once no grants are left. Returns the grants that are left.
     fn write_some<'a>(
         &mut self,
         writer: &mut Writer,
@@ -165,32 +166,32 @@ impl ArbiterSession {
         }
         left
     }
-    /// Reads what a grant or a demand to `dst` will need.
+    /// Reads what a grant or a demand to `dst` will need, so that it is in the cache.
     #[inline]
     pub(super) fn read_ahead(&self, dst: u32) -> u32 {
         self.flows.get(dst).granted
     }
-    /// Invites an endpoint to begin an epoch, unless there is one: an arbiter that takes over from
-    /// another need not wait until it is asked.
+    /// Invites an endpoint to begin an epoch, unless there is one. An arbiter that takes over from another
+    /// one need not wait until it is asked.
     pub const fn announce(&mut self) {
         self.session.announce();
     }
 
-    /// Takes a packet in; appends what it means to `events`.
+    /// Receives a packet and appends its meaning to `events`.
     ///
     /// # Errors
-    /// Why it was refused; it is counted, and an answer may have to be sent all the same.
+    /// The reason for a refusal. It is counted, and an answer may have to be sent nevertheless.
     pub fn on_message(
         &mut self,
         bytes: &[u8],
         now: Time,
         events: &mut Vec<ArbiterEvent>,
     ) -> Result<(), Refused> {
-        self.take_in(bytes, now, None, |event| events.push(event))
+        self.receive_with_code(bytes, now, None, |event| events.push(event))
     }
-    /// The same, where the code has been computed already.
+    /// Receives a packet whose code may be known already.
     #[inline]
-    pub(super) fn take_in(
+    pub(super) fn receive_with_code(
         &mut self,
         bytes: &[u8],
         now: Time,
@@ -203,31 +204,30 @@ impl ArbiterSession {
             self.queue.clear();
             events(ArbiterEvent::Began);
         }
-        // Slots are not granted again: the total says that they were.
+        // Lost slots are not granted again: the report says that they were.
         self.session.window.acknowledge(&message.header.acks, |dst| self.flows.report(dst));
         for record in message.records() {
             if let Record::Demand(totals) = record {
-                totals.iter().filter_map(|total| self.hear(total)).for_each(&mut events);
+                totals.iter().filter_map(|total| self.note_demand(total)).for_each(&mut events);
             }
         }
         Ok(())
     }
-    /// A total that is not higher than the known one is an old one.
+    /// Counts a total. A total that is not higher than the known one is an old one.
     #[inline]
-    fn hear(&mut self, Total { dst, slots }: Total) -> Option<ArbiterEvent> {
+    fn note_demand(&mut self, Total { dst, slots }: Total) -> Option<ArbiterEvent> {
         let flow = self.flows.entry(dst);
         let more = slots.wrapping_sub(flow.demanded);
-        let wanted = slots.wrapping_sub(flow.granted);
-        if more == 0 || more > MOST_WANTED || wanted > MOST_WANTED {
+        let pending = slots.wrapping_sub(flow.granted);
+        if more == 0 || more > MAX_PENDING || pending > MAX_PENDING {
             return None;
         }
         flow.demanded = slots;
         Some(ArbiterEvent::Demand { dst, slots: more })
     }
 
-    /// Puts the next packet to be sent at `now` into `out`, in the place of what is there. False: there
-    /// is none. Asked for after every other call, and at [`ArbiterSession::deadline`], until there is
-    /// none.
+    /// Replaces `out` with the next packet to be sent at `now`. Returns false if there is none. Callers
+    /// repeat this after every other call, and at [`ArbiterSession::deadline`], until it returns false.
     pub fn poll_message(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         out.clear();
         self.session.expire(now, |dst| self.flows.report(dst));
@@ -235,7 +235,8 @@ impl ArbiterSession {
         self.session.seal(out);
         any
     }
-    /// The same behind what is in `out`, without the code, when all is known that is over.
+    /// Writes the next packet behind what is in `out`, without the code, after timed-out packets were
+    /// handled.
     fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         if self.session.poll_reset(false, now, out) {
             return true;
@@ -245,7 +246,7 @@ impl ArbiterSession {
             return false;
         }
         let Some(mut writer) = self.session.begin_packet(out) else { return false };
-        if self.session.gate().is_some() {
+        if self.session.next_send().is_some() {
             self.write(&mut writer);
         }
         self.session.send(writer, now);
@@ -255,9 +256,9 @@ impl ArbiterSession {
         !self.queue.is_empty() || self.may_report()
     }
     fn may_report(&self) -> bool {
-        self.flows.is_due() && self.session.unheard() < PATIENCE
+        self.flows.is_due() && self.session.silent_timeouts() < MAX_SILENT_TIMEOUTS
     }
-    /// As many waiting slots as fit; once there are none left, reports.
+    /// Writes as many waiting slots as fit, and reports once no slots are left.
     fn write(&mut self, writer: &mut Writer) {
         while let Some((base, grants)) = self.queue.front() {
             let written = writer.grants(base, grants.iter().copied());
@@ -280,12 +281,12 @@ impl ArbiterSession {
             self.session.window.note([dst].into_iter());
         }
     }
-    /// When [`ArbiterSession::poll_message`] has to be called at the latest.
+    /// The latest time for the next call of [`ArbiterSession::poll_message`].
     pub fn deadline(&self) -> Option<Time> {
-        let more = if self.has_records() { self.session.gate() } else { None };
+        let more = if self.has_records() { self.session.next_send() } else { None };
         self.session.deadline(false, more)
     }
-    /// As if `slots` had been granted and had arrived.
+    /// Counts `slots` as granted and arrived.
     #[cfg(test)]
     pub(super) fn skip(&mut self, dst: u32, slots: u32) {
         let flow = self.flows.entry(dst);

@@ -1,4 +1,5 @@
-//! Which packet brought which slots: what tells lost slots from slots that a report did not know of.
+//! Which packet carried which slots. This distinguishes lost slots from slots that a report did not count
+//! yet.
 
 use std::collections::VecDeque;
 
@@ -10,12 +11,12 @@ struct Arrival {
     slots: u32,
 }
 
-/// The slots of recent packets, and up to which packet slots have been reported.
+/// The slots of recent packets, and the packet up to which slots have been reported.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Arrivals {
     slots: VecDeque<Arrival>,
-    /// Per destination, the latest packet with a report: slots granted up to it have arrived or are
-    /// given up. Only those of recent packets, for older ones are refused. Mostly empty.
+    /// By destination, the latest packet with a report: slots granted up to it have arrived or are given up.
+    /// The list has recent packets alone, because older ones are refused. It is mostly empty.
     reports: Vec<(u32, u64)>,
 }
 
@@ -31,7 +32,7 @@ impl Arrivals {
             _ => self.slots.push_back(Arrival { number, dst, slots }),
         }
     }
-    /// Slots to `dst` that came in packets after this one.
+    /// The slots to `dst` in packets after this one.
     pub(super) fn after(&self, number: u64, dst: u32) -> u32 {
         let later = self.slots.iter().filter(|a| a.number > number && a.dst == dst);
         later.map(|a| a.slots).sum()
@@ -41,7 +42,7 @@ impl Arrivals {
     pub(super) fn is_reported(&self, dst: u32, number: u64) -> bool {
         self.reports.iter().any(|&(node, reported)| node == dst && reported >= number)
     }
-    /// A packet has a report of `dst`, the latest so far.
+    /// Notes that a packet has a report of `dst`, the latest so far.
     pub(super) fn report(&mut self, dst: u32, number: u64) {
         match self.reports.iter_mut().find(|report| report.0 == dst) {
             Some(report) => report.1 = number,

@@ -1,34 +1,34 @@
-//! The endpoint's end: demand goes out as totals, slots come in, lost ones are asked for again.
+//! The endpoint's end: demand goes out as totals, slots come in, and lost slots are demanded again.
 
 use super::arrivals::Arrivals;
 use super::flows::Flows;
 use super::session::{Accepted, Role, Session};
-use super::{Config, DemandError, MOST_WANTED, Refused};
+use super::{Config, DemandError, MAX_PENDING, Refused};
 use crate::wire::fcp::{Grant, Message, Record, Total, Writer};
 use slotline_net::time::Time;
 
-/// What an endpoint gets to know.
+/// What an endpoint learns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndpointEvent {
-    /// A new epoch: what was still wanted is wanted again, all of it.
+    /// A new epoch began. All pending demand is sent again.
     Began,
-    /// Slots in which to send; they count against the demand. Who cannot use one, because it is over,
-    /// demands another.
+    /// Slots in which the endpoint may send were granted. They count against the demand. An endpoint that
+    /// cannot use a slot, because it is over, demands another.
     Granted {
-        /// Where to.
+        /// The destination.
         dst: u32,
-        /// Which of the paths there.
+        /// The number of the path.
         path: u16,
         /// Bit 0 of `slots` is this timeslot.
         first: u64,
-        /// The slots; at least one, and none beyond 64 bits.
+        /// The slots: at least one, and none beyond 64 bits.
         slots: u64,
     },
-    /// Slots were granted that never arrived; they have been demanded again.
+    /// Granted slots never arrived. They have been demanded again.
     Lost {
-        /// Where to.
+        /// The destination.
         dst: u32,
-        /// How many.
+        /// The number of slots.
         slots: u32,
     },
 }
@@ -39,10 +39,10 @@ pub struct EndpointSession {
     session: Session,
     flows: Flows,
     arrivals: Arrivals,
-    /// Slots wanted and not granted yet, over all destinations.
-    wanted: u64,
+    /// The slots demanded and not granted yet, over all destinations.
+    pending: u64,
     /// When the arbiter was last heard or asked.
-    in_touch: Time,
+    last_contact: Time,
 }
 
 impl EndpointSession {
@@ -52,18 +52,18 @@ impl EndpointSession {
             session: Session::new(config, Role::Endpoint),
             flows: Flows::new(config.nodes),
             arrivals: Arrivals::default(),
-            wanted: 0,
-            in_touch: Time::ZERO,
+            pending: 0,
+            last_contact: Time::ZERO,
         }
     }
     /// Epoch and counters.
     pub const fn session(&self) -> &Session {
         &self.session
     }
-    /// Wants `slots` more timeslots to `dst`.
+    /// Demands `slots` more timeslots to `dst`.
     ///
     /// # Errors
-    /// The network has no such node, or too many slots would be wanted.
+    /// The network has no such node, or too many slots would be pending.
     pub fn demand(&mut self, dst: u32, slots: u32) -> Result<(), DemandError> {
         if dst >= self.session.config().nodes {
             return Err(DemandError::NoSuchNode(dst));
@@ -72,31 +72,32 @@ impl EndpointSession {
             return Ok(());
         }
         let flow = self.flows.entry(dst);
-        if MOST_WANTED - flow.wanted() < slots {
+        if MAX_PENDING - flow.pending() < slots {
             return Err(DemandError::TooMuch(dst));
         }
         flow.demanded = flow.demanded.wrapping_add(slots);
         self.flows.report(dst);
-        self.wanted += u64::from(slots);
+        self.pending += u64::from(slots);
         Ok(())
     }
-    /// Slots wanted to `dst` and not granted yet.
-    pub fn wanted(&self, dst: u32) -> u32 {
-        self.flows.get(dst).wanted()
+    /// The slots demanded to `dst` and not granted yet.
+    pub fn pending(&self, dst: u32) -> u32 {
+        self.flows.get(dst).pending()
     }
-    /// Slots demanded to `dst` since the epoch began, modulo 2³²: what the arbiter knows or will be told.
+    /// The slots demanded to `dst` since the epoch began, modulo 2³², whether the arbiter has received this
+    /// or not.
     pub fn demanded(&self, dst: u32) -> u32 {
         self.flows.get(dst).demanded
     }
-    /// Slots to `dst` that arrived or were given up since the epoch began, modulo 2³².
+    /// The slots to `dst` that arrived or were given up since the epoch began, modulo 2³².
     pub fn granted(&self, dst: u32) -> u32 {
         self.flows.get(dst).granted
     }
 
-    /// Takes a packet in; appends what it means to `events`.
+    /// Receives a packet and appends its meaning to `events`.
     ///
     /// # Errors
-    /// Why it was refused; it is counted, and an answer may have to be sent all the same.
+    /// The reason for a refusal. It is counted, and an answer may have to be sent nevertheless.
     pub fn on_message(
         &mut self,
         bytes: &[u8],
@@ -104,18 +105,20 @@ impl EndpointSession {
         events: &mut Vec<EndpointEvent>,
     ) -> Result<(), Refused> {
         let Accepted { began, message } = self.session.receive(bytes, now, None)?;
-        self.in_touch = now;
+        self.last_contact = now;
         if began {
             self.flows.restart();
             self.arrivals.clear();
             events.push(EndpointEvent::Began);
         }
         self.session.window.acknowledge(&message.header.acks, |dst| self.flows.report(dst));
-        // Grants first: a report counts those of its own packet.
+        // Grants come first: a report counts those of its own packet.
         self.take_grants(&message, events);
         for record in message.records() {
             if let Record::Report(totals) = record {
-                totals.iter().for_each(|total| self.compare(total, message.header.number, events));
+                totals
+                    .iter()
+                    .for_each(|total| self.compare_report(total, message.header.number, events));
             }
         }
         Ok(())
@@ -132,22 +135,22 @@ impl EndpointSession {
         }
         self.arrivals.forget(self.session.highest());
     }
-    /// Counts slots of packet `number`. False: they are not used, for they were given up before, or
-    /// never wanted.
+    /// Counts slots of packet `number`. Returns false for slots that are not used, because they were given up
+    /// before or never demanded.
     #[inline]
     fn take(&mut self, dst: u32, slots: u32, number: u64) -> bool {
         let flow = self.flows.entry(dst);
-        if slots > flow.wanted() || self.arrivals.is_reported(dst, number) {
+        if slots > flow.pending() || self.arrivals.is_reported(dst, number) {
             return false;
         }
         flow.granted = flow.granted.wrapping_add(slots);
-        self.wanted -= u64::from(slots);
+        self.pending -= u64::from(slots);
         self.arrivals.note(number, dst, slots);
         true
     }
-    /// Slots that a report knows of and that have not arrived are given up and wanted again. Those of
-    /// packets after the report are not in its total.
-    fn compare(&mut self, total: Total, number: u64, events: &mut Vec<EndpointEvent>) {
+    /// Gives up the slots that a report counts and that have not arrived, and demands them again. The total
+    /// does not include slots of packets after the report.
+    fn compare_report(&mut self, total: Total, number: u64, events: &mut Vec<EndpointEvent>) {
         let dst = total.dst;
         if self.arrivals.is_reported(dst, number) {
             return;
@@ -157,8 +160,8 @@ impl EndpointSession {
         let flow = self.flows.entry(dst);
         let had = flow.granted.wrapping_sub(later);
         let missing = total.slots.wrapping_sub(had);
-        // No more than is wanted can have been granted.
-        let slots = if missing > MOST_WANTED { 0 } else { missing.min(flow.wanted()) };
+        // No more than is pending can have been granted.
+        let slots = if missing > MAX_PENDING { 0 } else { missing.min(flow.pending()) };
         if slots > 0 {
             flow.granted = flow.granted.wrapping_add(slots);
             flow.demanded = flow.demanded.wrapping_add(slots);
@@ -167,19 +170,18 @@ impl EndpointSession {
         }
     }
 
-    /// Puts the next packet to be sent at `now` into `out`, in the place of what is there. False: there
-    /// is none. Asked for after every other call, and at [`EndpointSession::deadline`], until there is
-    /// none.
+    /// Replaces `out` with the next packet to be sent at `now`. Returns false if there is none. Callers
+    /// repeat this after every other call, and at [`EndpointSession::deadline`], until it returns false.
     pub fn poll_message(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         out.clear();
         let any = self.poll_open(now, out);
         self.session.seal(out);
         any
     }
-    /// The same behind what is in `out`, without the code.
+    /// Writes the next packet behind what is in `out`, without the code.
     fn poll_open(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         self.session.expire(now, |dst| self.flows.report(dst));
-        if self.session.poll_reset(self.wanted > 0, now, out) {
+        if self.session.poll_reset(self.pending > 0, now, out) {
             return true;
         }
         let may_send = self.session.may_send(now);
@@ -191,16 +193,16 @@ impl EndpointSession {
             return false;
         }
         let Some(mut writer) = self.session.begin_packet(out) else { return false };
-        if self.session.gate().is_some() {
+        if self.session.next_send().is_some() {
             self.write(ask, &mut writer);
         }
         if !writer.is_empty() {
-            self.in_touch = now;
+            self.last_contact = now;
         }
         self.session.send(writer, now);
         true
     }
-    /// The totals that are due, as many as fit; without any, a question, if there is one to `ask`.
+    /// Writes the totals that are due, as many as fit. Without any, it asks for an answer if `ask` is set.
     fn write(&mut self, ask: bool, writer: &mut Writer) {
         if !self.flows.is_due() {
             let _room = ask && writer.alive();
@@ -214,34 +216,34 @@ impl EndpointSession {
             self.session.window.note([dst].into_iter());
         }
     }
-    /// When totals that are due may leave, as far as time goes.
+    /// When the totals that are due may leave.
     fn demand_at(&self) -> Option<Time> {
-        let lull = match self.session.window.is_empty() {
+        let quiet_time = match self.session.window.is_empty() {
             true => Time::ZERO,
-            false => self.session.config().lull,
+            false => self.session.config().quiet_time,
         };
-        let quiet = self.session.last_sent().map_or(Time::ZERO, |at| at.after(lull));
-        Some(self.session.gate()?.max(quiet))
+        let quiet = self.session.last_sent().map_or(Time::ZERO, |at| at.after(quiet_time));
+        Some(self.session.next_send()?.max(quiet))
     }
-    /// When to ask whether the arbiter is there: while slots are wanted and nothing else is on the way.
+    /// When to ask whether the arbiter is there: while slots are pending and no packet is unacknowledged.
     fn ask_at(&self) -> Option<Time> {
-        let idle = self.session.is_open() && self.wanted > 0 && self.session.window.is_empty();
-        idle.then(|| self.in_touch.after(self.session.config().alive))
+        let idle = self.session.is_open() && self.pending > 0 && self.session.window.is_empty();
+        idle.then(|| self.last_contact.after(self.session.config().alive))
     }
-    /// When [`EndpointSession::poll_message`] has to be called at the latest.
+    /// The latest time for the next call of [`EndpointSession::poll_message`].
     pub fn deadline(&self) -> Option<Time> {
         let more = if self.flows.is_due() {
             self.demand_at()
         } else {
-            self.ask_at().max(self.ask_at().and(self.session.gate()))
+            self.ask_at().max(self.ask_at().and(self.session.next_send()))
         };
-        self.session.deadline(self.wanted > 0, more)
+        self.session.deadline(self.pending > 0, more)
     }
-    /// As if `slots` had been granted and had arrived.
+    /// Counts `slots` as granted and arrived.
     #[cfg(test)]
     pub(super) fn skip(&mut self, dst: u32, slots: u32) {
         let flow = self.flows.entry(dst);
         flow.granted = flow.granted.wrapping_add(slots);
-        self.wanted -= u64::from(slots);
+        self.pending -= u64::from(slots);
     }
 }

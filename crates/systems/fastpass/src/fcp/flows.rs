@@ -1,33 +1,34 @@
-//! What is counted per destination, and which destinations the other end still has to be told of.
+//! The counts by destination, and the queue of destinations that have to be reported to the other end.
 
 use std::collections::VecDeque;
 
-/// No destination: a network has fewer nodes.
+/// This is no destination: a network has fewer nodes.
 const NONE: u32 = u32::MAX;
 
-/// What is counted for a destination, modulo 2³².
+/// The counts of a destination, modulo 2³².
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Flow {
     /// Slots demanded in this epoch.
     pub(super) demanded: u32,
-    /// Slots granted in this epoch; at the endpoint, those that arrived or were given up.
+    /// Slots granted in this epoch. At the endpoint, these are the slots that arrived or were given up.
     pub(super) granted: u32,
 }
 
 impl Flow {
     /// Slots demanded and not granted.
-    pub(super) const fn wanted(&self) -> u32 {
+    pub(super) const fn pending(&self) -> u32 {
         self.demanded.wrapping_sub(self.granted)
     }
 }
 
-/// The counts, and the queue of what is due. A table with open addressing and linear probing, at most
-/// half full; as soon as it would have as many places as the network has nodes, each node has its place,
-/// eight to a cache line. So memory grows with the destinations that were ever named in an epoch.
+/// The counts, and the queue of destinations that are due. The counts are in a table with open addressing and
+/// linear probing, at most half full. As soon as the table would have as many places as the network has
+/// nodes, each node has a place of its own, eight to a cache line. So memory grows with the destinations that
+/// occurred in an epoch.
 #[derive(Clone, Debug)]
 pub(super) struct Flows {
     nodes: usize,
-    /// Whose place it is; empty where each node has its own.
+    /// The destination of each place; empty where each node has its own place.
     owners: Vec<u32>,
     flows: Vec<Flow>,
     /// Places that are in the queue.
@@ -38,7 +39,7 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// For a network of so many nodes.
+    /// Makes the counts for a network of this number of nodes.
     pub(super) fn new(nodes: u32) -> Flows {
         let mut flows = Flows {
             nodes: nodes as usize,
@@ -60,7 +61,7 @@ impl Flows {
         self.marked = vec![false; places];
         self.shift = 64 - places.trailing_zeros();
     }
-    /// Where the destination is, or would be.
+    /// The place where the destination is or would be.
     #[inline]
     fn find(&self, dst: u32) -> usize {
         if self.owners.is_empty() {
@@ -73,11 +74,11 @@ impl Flows {
         }
         at & mask
     }
-    /// What is counted for `dst`: nothing, if it was never named.
+    /// The counts of `dst`; zero if it never occurred.
     pub(super) fn get(&self, dst: u32) -> Flow {
         self.flows.get(self.find(dst)).copied().unwrap_or_default()
     }
-    /// To count something for `dst`, a node of the network.
+    /// The counts of `dst`, a node of the network, to be changed.
     #[inline]
     pub(super) fn entry(&mut self, dst: u32) -> &mut Flow {
         let at = self.place(dst);
@@ -112,7 +113,7 @@ impl Flows {
         }
         at
     }
-    /// Has this destination reported, once.
+    /// Marks a destination as due, once.
     #[inline]
     pub(super) fn report(&mut self, dst: u32) {
         let at = self.place(dst);
@@ -124,7 +125,7 @@ impl Flows {
     pub(super) fn is_due(&self) -> bool {
         !self.due.is_empty()
     }
-    /// What is due longest, no longer due.
+    /// Takes the destination that has been due for longest.
     #[inline]
     pub(super) fn take(&mut self) -> Option<(u32, Flow)> {
         let dst = self.due.pop_front()?;
@@ -140,15 +141,15 @@ impl Flows {
         self.used = 0;
         self.due.clear();
     }
-    /// A new epoch: what is wanted becomes the demand, all of it due.
+    /// Begins an epoch: all pending slots become the demand, and all of it is due.
     pub(super) fn restart(&mut self) {
         let owner = |at| self.owners.get(at).copied().unwrap_or(at as u32);
-        let flows = self.flows.iter().enumerate().filter(|(_, flow)| flow.wanted() > 0);
-        let mut wanted: Vec<_> = flows.map(|(at, flow)| (owner(at), flow.wanted())).collect();
-        // Not in the order of the table.
-        wanted.sort_unstable();
+        let flows = self.flows.iter().enumerate().filter(|(_, flow)| flow.pending() > 0);
+        let mut pending: Vec<_> = flows.map(|(at, flow)| (owner(at), flow.pending())).collect();
+        // The order of the table must not matter.
+        pending.sort_unstable();
         self.clear();
-        for (dst, slots) in wanted {
+        for (dst, slots) in pending {
             self.entry(dst).demanded = slots;
             self.report(dst);
         }
@@ -182,7 +183,7 @@ mod tests {
             }
             let mut other = flows.clone();
             other.restart();
-            let all: Vec<_> = std::iter::from_fn(|| other.take()).map(|(dst, f)| (dst, f.wanted())).collect();
+            let all: Vec<_> = std::iter::from_fn(|| other.take()).map(|(dst, f)| (dst, f.pending())).collect();
             prop_assert_eq!(all, map.into_iter().collect::<Vec<_>>());
             let queue: Vec<_> = std::iter::from_fn(|| flows.take()).map(|(dst, _)| dst).collect();
             prop_assert_eq!(queue, due);

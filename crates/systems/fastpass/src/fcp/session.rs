@@ -1,4 +1,4 @@
-//! What both ends have in common: epochs, packet numbers, acknowledgements.
+//! The state that both ends have in common: epochs, packet numbers and acknowledgements.
 
 use super::window::Window;
 use super::{Config, Refused};
@@ -7,17 +7,17 @@ use crate::wire::fcp::{
 };
 use slotline_net::time::Time;
 
-/// Packets of another epoch in a row after which this end begins a new one.
-const STRANGE: u32 = 3;
+/// After this number of successive packets of another epoch, this end begins a new one.
+const STRAY_LIMIT: u32 = 3;
 
-/// Which end of a pair.
+/// The role of an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     Endpoint,
     Arbiter,
 }
 
-/// What was received and sent, and why messages were refused.
+/// Counters of messages sent and accepted, and of the reasons for refusals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Messages sent.
@@ -32,7 +32,7 @@ pub struct Counters {
     pub malformed: u64,
     /// Refused: wrong authentication code.
     pub forged: u64,
-    /// Refused: not between these two ends, an unknown node, or a record that goes the other way.
+    /// Refused: not between these two ends, with an unknown node, or with a record of the wrong direction.
     pub misdirected: u64,
     /// Refused: another epoch.
     pub epoch: u64,
@@ -40,50 +40,50 @@ pub struct Counters {
     pub repeated: u64,
 }
 
-/// A nonce for whoever proves to be at `theirs`.
+/// A nonce that is offered to a peer that proves to have `peer_nonce`.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
-    mine: u64,
-    theirs: u64,
+    own_nonce: u64,
+    peer_nonce: u64,
 }
 
-/// What an accepted message means for an end, besides its records.
+/// The effect of an accepted message, besides its records.
 #[derive(Debug)]
 pub(super) struct Accepted<'a> {
-    /// It began an epoch: all counts start again, before its records count.
+    /// Whether it began an epoch. Then all counts start again before its records count.
     pub(super) began: bool,
     pub(super) message: Message<'a>,
 }
 
-/// The part of an end that knows about epochs and packets, and nothing of what they say.
+/// The part of an end that handles epochs and packets, but not what they say.
 ///
-/// An epoch is a pair of nonces, one of each end, both drawn for it. Each packet carries both, so a
-/// packet with this end's nonce was sent after that nonce was drawn, by who has the key. No nonce is
-/// used for a second epoch: an epoch once left never comes back, whatever arrives late.
+/// An epoch is a pair of nonces, one of each end, both drawn for it. Each packet carries both. So a packet
+/// with this end's nonce was sent after that nonce was drawn, by an owner of the key. No nonce is used for a
+/// second epoch: an epoch that was left never comes back, whatever arrives late.
 #[derive(Clone, Debug)]
 pub struct Session {
     config: Config,
     role: Role,
-    drawn: u64,
-    mine: u64,
-    /// The other end's nonce; `None`: no epoch yet, this end's nonce is offered to anybody.
-    theirs: Option<u64>,
-    /// What a restarted peer was offered while the present epoch goes on.
+    nonces_drawn: u64,
+    own_nonce: u64,
+    /// The other end's nonce. `None`: there is no epoch yet, and this end's nonce is offered to any peer.
+    peer_nonce: Option<u64>,
+    /// The offer to a restarted peer, while the present epoch goes on.
     offer: Option<Offer>,
-    /// Packets of another epoch since the last one of this.
-    strange: u32,
-    /// A reset to be sent: its two nonces.
+    /// The number of packets of another epoch since the last one of this epoch.
+    stray: u32,
+    /// The two nonces of a reset that has to be sent.
     reset: Option<(u64, u64)>,
     next_reset: Time,
-    /// When an acknowledgement is owed at the latest.
+    /// The latest time for an acknowledgement that is due.
     ack_by: Option<Time>,
     last_number: u64,
     /// When the last packet of the epoch left.
     last_sent: Option<Time>,
     received: Acks,
     pub(super) window: Window,
-    /// Time-outs since the other end was last heard.
-    unheard: u32,
+    /// The number of time-outs since the other end was last heard.
+    silent_timeouts: u32,
     counters: Counters,
 }
 
@@ -92,11 +92,11 @@ impl Session {
         let mut session = Session {
             config,
             role,
-            drawn: 0,
-            mine: 0,
-            theirs: None,
+            nonces_drawn: 0,
+            own_nonce: 0,
+            peer_nonce: None,
             offer: None,
-            strange: 0,
+            stray: 0,
             reset: None,
             next_reset: Time::ps(0),
             ack_by: None,
@@ -104,23 +104,23 @@ impl Session {
             last_sent: None,
             received: Acks::default(),
             window: Window::default(),
-            unheard: 0,
+            silent_timeouts: 0,
             counters: Counters::default(),
         };
-        session.mine = session.draw();
+        session.own_nonce = session.draw_nonce();
         session
     }
-    /// What was counted since this end started.
+    /// The counters since this end started.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
     /// Whether both ends are known to be in one epoch.
     pub const fn is_open(&self) -> bool {
-        self.theirs.is_some()
+        self.peer_nonce.is_some()
     }
     /// Both nonces of the epoch, this end's first.
     pub fn epoch(&self) -> Option<(u64, u64)> {
-        self.theirs.map(|theirs| (self.mine, theirs))
+        self.peer_nonce.map(|peer_nonce| (self.own_nonce, peer_nonce))
     }
     pub(super) const fn key(&self) -> &Key {
         &self.config.key
@@ -132,12 +132,12 @@ impl Session {
     pub(super) const fn highest(&self) -> u64 {
         self.received.highest
     }
-    pub(super) const fn unheard(&self) -> u32 {
-        self.unheard
+    pub(super) const fn silent_timeouts(&self) -> u32 {
+        self.silent_timeouts
     }
-    /// When a packet with records may leave, as far as time goes: all of a burst leaves at one time,
-    /// the next a gap later. `None`: not before something arrives or its time is over.
-    pub(super) fn gate(&self) -> Option<Time> {
+    /// The earliest time for a packet with records. All packets of a burst leave at one time, the next burst
+    /// a gap later. `None`: no packet may leave before something arrives or times out.
+    pub(super) fn next_send(&self) -> Option<Time> {
         let open = self.is_open() && !self.window.is_full();
         open.then(|| self.last_sent.map_or(Time::ZERO, |at| at.after(self.config.gap)))
     }
@@ -146,32 +146,32 @@ impl Session {
         self.last_sent
     }
     pub(super) fn may_send(&self, now: Time) -> bool {
-        self.gate().is_some_and(|at| at <= now || self.last_sent == Some(now))
+        self.next_send().is_some_and(|at| at <= now || self.last_sent == Some(now))
     }
     pub(super) fn must_ack(&self, now: Time) -> bool {
         self.is_open() && self.ack_by.is_some_and(|at| at <= now)
     }
 
-    /// A nonce that nobody can guess and that no other start of this end has used.
-    fn draw(&mut self) -> u64 {
-        self.drawn += 1;
-        let text = [self.config.seed, self.drawn, self.config.me.into()];
+    /// Draws a nonce that cannot be guessed and that no other start of this end has used.
+    fn draw_nonce(&mut self) -> u64 {
+        self.nonces_drawn += 1;
+        let text = [self.config.seed, self.nonces_drawn, self.config.me.into()];
         let bytes: Vec<u8> = text.iter().flat_map(|word| word.to_be_bytes()).collect();
         match siphash(&self.config.key, &bytes) {
-            0 => self.draw(),
+            0 => self.draw_nonce(),
             nonce => nonce,
         }
     }
 
-    /// Takes a packet in, apart from its acknowledgements and records. Its code has to be this one, if it is
-    /// known already.
+    /// Accepts or refuses a packet, apart from its acknowledgements and records. `code` is its authentication
+    /// code, if that is known already.
     pub(super) fn receive<'a>(
         &mut self,
         bytes: &'a [u8],
         now: Time,
         code: Option<u64>,
     ) -> Result<Accepted<'a>, Refused> {
-        let result = self.judge(bytes, now, code);
+        let result = self.validate(bytes, now, code);
         let counters = &mut self.counters;
         *match &result {
             Ok(_) => &mut counters.accepted,
@@ -183,7 +183,7 @@ impl Session {
         } += 1;
         result
     }
-    fn judge<'a>(
+    fn validate<'a>(
         &mut self,
         bytes: &'a [u8],
         now: Time,
@@ -197,8 +197,8 @@ impl Session {
         }
         message.records().try_for_each(|record| self.check(&record))?;
         let began = match message.is_reset() {
-            true => self.hear_reset(&message.header, now).map(|()| true),
-            false => self.hear(&message, now),
+            true => self.on_reset(&message.header, now).map(|()| true),
+            false => self.on_packet(&message, now),
         }?;
         Ok(Accepted { began, message })
     }
@@ -218,54 +218,58 @@ impl Session {
         }
     }
 
-    /// The other end has no epoch, or has left it.
-    fn hear_reset(&mut self, header: &Header, now: Time) -> Result<(), Refused> {
+    /// Handles a reset: the other end has no epoch, or has left it.
+    fn on_reset(&mut self, header: &Header, now: Time) -> Result<(), Refused> {
         let (from, to) = (header.from, header.to);
-        let offered = self.offer.filter(|offer| offer.theirs == from);
-        let mine = match self.theirs {
-            None if to == self.mine => self.mine,
+        let offered = self.offer.filter(|offer| offer.peer_nonce == from);
+        let own_nonce = match self.peer_nonce {
+            None if to == self.own_nonce => self.own_nonce,
             None => {
-                self.reset = Some((self.mine, from));
+                self.reset = Some((self.own_nonce, from));
                 return Err(Refused::Epoch);
             }
-            // It does not know yet that the epoch has begun: any packet tells.
-            Some(theirs) if theirs == from => {
+            // The peer does not know yet that the epoch has begun. Any packet tells it.
+            Some(peer_nonce) if peer_nonce == from => {
                 self.ack_by = Some(now);
                 return Err(Refused::Repeated(0));
             }
-            Some(_) if to == self.mine => offered.map_or_else(|| self.draw(), |offer| offer.mine),
+            Some(_) if to == self.own_nonce => {
+                offered.map_or_else(|| self.draw_nonce(), |offer| offer.own_nonce)
+            }
             Some(_) => match offered {
-                Some(offer) if offer.mine == to => offer.mine,
-                // An answer to an old packet: answering it in turn would never end.
+                Some(offer) if offer.own_nonce == to => offer.own_nonce,
+                // This answers an old packet. A further answer would never end.
                 _ if to != 0 => return Err(Refused::Epoch),
-                _ => return Err(self.make_offer(from, offered)),
+                _ => return Err(self.offer_nonce(from, offered)),
             },
         };
-        self.begin(mine, from);
+        self.begin(own_nonce, from);
         self.ack_by = Some(now);
         Ok(())
     }
-    /// A reset that proves nothing may be an old one: the epoch goes on until the peer has answered.
-    fn make_offer(&mut self, theirs: u64, offered: Option<Offer>) -> Refused {
-        let mine = offered.map_or_else(|| self.draw(), |offer| offer.mine);
-        self.offer = Some(Offer { mine, theirs });
-        self.reset = Some((mine, theirs));
+    /// Offers a nonce. A reset that proves nothing may be an old one, so the epoch goes on until the peer has
+    /// answered.
+    fn offer_nonce(&mut self, peer_nonce: u64, offered: Option<Offer>) -> Refused {
+        let own_nonce = offered.map_or_else(|| self.draw_nonce(), |offer| offer.own_nonce);
+        self.offer = Some(Offer { own_nonce, peer_nonce });
+        self.reset = Some((own_nonce, peer_nonce));
         Refused::Epoch
     }
 
-    /// A packet of an epoch; whether it begins it.
-    fn hear(&mut self, message: &Message, now: Time) -> Result<bool, Refused> {
+    /// Handles a packet of an epoch. Returns whether it begins the epoch.
+    fn on_packet(&mut self, message: &Message, now: Time) -> Result<bool, Refused> {
         let Header { from, to, number, .. } = message.header;
-        let known = self.theirs == Some(from) && self.mine == to;
-        let new = self.theirs.is_none() && self.mine == to;
-        let offered = self.offer.is_some_and(|offer| (offer.mine, offer.theirs) == (to, from));
+        let known = self.peer_nonce == Some(from) && self.own_nonce == to;
+        let new = self.peer_nonce.is_none() && self.own_nonce == to;
+        let offered =
+            self.offer.is_some_and(|offer| (offer.own_nonce, offer.peer_nonce) == (to, from));
         if !known && !new && !offered {
-            return Err(self.wonder(from));
+            return Err(self.on_stray(from));
         }
         if !known {
             self.begin(to, from);
         }
-        (self.strange, self.unheard) = (0, 0);
+        (self.stray, self.silent_timeouts) = (0, 0);
         if message.wants_ack() {
             let by = now.after(self.config.ack_delay());
             self.ack_by = Some(self.ack_by.map_or(by, |earlier| earlier.min(by)));
@@ -275,47 +279,47 @@ impl Session {
         }
         Ok(!known)
     }
-    /// A packet of another epoch: an old one, or one end has lost its counts.
-    fn wonder(&mut self, from: u64) -> Refused {
-        self.strange += 1;
-        if self.theirs.is_some() && self.strange < STRANGE {
+    /// Handles a packet of another epoch. It is an old one, or one end has lost its counts.
+    fn on_stray(&mut self, from: u64) -> Refused {
+        self.stray += 1;
+        if self.peer_nonce.is_some() && self.stray < STRAY_LIMIT {
             return Refused::Epoch;
         }
-        if self.theirs.take().is_some() {
-            self.mine = self.draw();
+        if self.peer_nonce.take().is_some() {
+            self.own_nonce = self.draw_nonce();
             self.offer = None;
         }
-        self.strange = 0;
-        self.reset = Some((self.mine, from));
+        self.stray = 0;
+        self.reset = Some((self.own_nonce, from));
         Refused::Epoch
     }
-    fn begin(&mut self, mine: u64, theirs: u64) {
-        (self.mine, self.theirs) = (mine, Some(theirs));
+    fn begin(&mut self, own_nonce: u64, peer_nonce: u64) {
+        (self.own_nonce, self.peer_nonce) = (own_nonce, Some(peer_nonce));
         (self.offer, self.reset, self.ack_by) = (None, None, None);
-        (self.strange, self.unheard) = (0, 0);
+        (self.stray, self.silent_timeouts) = (0, 0);
         (self.last_number, self.last_sent) = (0, None);
         self.received = Acks::default();
         self.window.clear();
         self.counters.epochs += 1;
     }
 
-    /// Calls `lost` with the destinations of packets whose time is over.
+    /// Calls `lost` with the destinations of packets that have timed out.
     pub(super) fn expire(&mut self, now: Time, lost: impl FnMut(u32)) {
         if self.window.oldest().is_none_or(|at| at.after(self.config.timeout) > now) {
             return;
         }
         let by = now.since(self.config.timeout);
         self.counters.timeouts += self.window.expire(by, lost);
-        self.unheard = self.unheard.saturating_add(1);
+        self.silent_timeouts = self.silent_timeouts.saturating_add(1);
     }
-    /// Whether a reset is owed.
+    /// Whether a reset has to be sent.
     pub(super) const fn owes_reset(&self) -> bool {
         self.reset.is_some()
     }
-    /// A reset, if one is owed, or if there is no epoch and this end is `eager` for one.
-    pub(super) fn poll_reset(&mut self, eager: bool, now: Time, out: &mut Vec<u8>) -> bool {
-        let again = !self.is_open() && eager && self.next_reset <= now;
-        let nonces = self.reset.take().or(again.then_some((self.mine, 0)));
+    /// Writes a reset, if one has to be sent, or if there is no epoch and this end `needs_epoch`.
+    pub(super) fn poll_reset(&mut self, needs_epoch: bool, now: Time, out: &mut Vec<u8>) -> bool {
+        let again = !self.is_open() && needs_epoch && self.next_reset <= now;
+        let nonces = self.reset.take().or(again.then_some((self.own_nonce, 0)));
         let Some((from, to)) = nonces else { return false };
         self.next_reset = now.after(self.config.timeout);
         let header = self.header(from, to, 0, Acks::default());
@@ -324,31 +328,32 @@ impl Session {
         self.finish(writer);
         true
     }
-    /// Offers this end's nonce to the other one, unasked.
+    /// Offers this end's nonce to the other one without being asked.
     pub(super) const fn announce(&mut self) {
-        if self.theirs.is_none() {
-            self.reset = Some((self.mine, 0));
+        if self.peer_nonce.is_none() {
+            self.reset = Some((self.own_nonce, 0));
         }
     }
-    /// When there is something to send or to give up at the latest, where `more` is when this end has
-    /// records to send.
-    pub(super) fn deadline(&self, eager: bool, more: Option<Time>) -> Option<Time> {
+    /// The latest time at which something has to be sent or times out. `more` is when this end has records to
+    /// send.
+    pub(super) fn deadline(&self, needs_epoch: bool, more: Option<Time>) -> Option<Time> {
         if self.reset.is_some() {
             return Some(Time::ZERO);
         }
         if !self.is_open() {
-            return eager.then_some(self.next_reset);
+            return needs_epoch.then_some(self.next_reset);
         }
         let over = self.window.oldest().map(|at| at.after(self.config.timeout));
         [over, self.ack_by, more].into_iter().flatten().min()
     }
-    /// The next packet of the epoch, behind what is in `out`; none without one.
+    /// Begins the next packet of the epoch behind what is in `out`. `None`: there is no epoch.
     pub(super) fn begin_packet<'a>(&self, out: &'a mut Vec<u8>) -> Option<Writer<'a>> {
         let number = self.last_number + 1;
-        let header = self.header(self.mine, self.theirs?, number, self.received);
+        let header = self.header(self.own_nonce, self.peer_nonce?, number, self.received);
         Some(Writer::behind(out, &header, self.config.longest.into()))
     }
-    /// Ends a packet, but for its code, and counts it as sent, about what was noted in the window.
+    /// Ends a packet, except for its code, and counts it as sent. It is about the destinations noted in the
+    /// window.
     pub(super) fn send(&mut self, writer: Writer, now: Time) {
         self.last_number += 1;
         (self.ack_by, self.last_sent) = (None, Some(now));
@@ -361,7 +366,7 @@ impl Session {
         self.counters.sent += 1;
         writer.finish_open();
     }
-    /// Puts the code at the end of a message, if there is one.
+    /// Writes the code at the end of a message, if there is one.
     pub(super) fn seal(&self, message: &mut [u8]) {
         if let Some(end) = message.len().checked_sub(CODE) {
             let code = siphash(&self.config.key, &message[..end]);

@@ -1,4 +1,4 @@
-//! Two peers over a channel that does everything wrong, and single faults on a good one.
+//! Tests with two ends over a channel with all kinds of faults, and of single faults on a good channel.
 
 use super::*;
 use crate::wire::fcp::{Acks, Header, LONGEST, Owned, Total, emit, owned};
@@ -9,17 +9,17 @@ const NODES: u32 = 6;
 const DELAY: Time = Time::us(20);
 const TIMEOUT: Time = Time::us(200);
 const GAP: Time = Time::us(10);
-const LULL: Time = Time::us(35);
+const QUIET_TIME: Time = Time::us(35);
 const ALIVE: Time = Time::ms(1);
 
 const KEY: Key = Key(*b"a shared secret!");
 
 fn config(me: u32, seed: u64) -> Config {
     let peer = 1 - me;
-    let usual = Config::usual(KEY, me, peer, NODES, seed);
-    // Endpoints that have started again, every other time.
-    let lull = LULL.times(if me == 0 && seed > 1 { seed % 2 } else { 0 });
-    Config { timeout: TIMEOUT, gap: GAP, lull, alive: ALIVE, ..usual }
+    let usual = Config::with_defaults(KEY, me, peer, NODES, seed);
+    // Every other restarted endpoint has a quiet time.
+    let quiet_time = QUIET_TIME.times(if me == 0 && seed > 1 { seed % 2 } else { 0 });
+    Config { timeout: TIMEOUT, gap: GAP, quiet_time, alive: ALIVE, ..usual }
 }
 
 /// What the channel does to one packet.
@@ -39,7 +39,7 @@ enum Step {
     Grant(usize),
     Wait(u64),
     RestartEndpoint,
-    /// Another arbiter takes over; whether it says so.
+    /// Another arbiter takes over; whether it announces itself.
     RestartArbiter(bool),
 }
 
@@ -48,12 +48,12 @@ fn slots_of(base: u64, mask: u64) -> impl Iterator<Item = u64> {
     (0..64).filter(move |bit| mask >> bit & 1 == 1).map(move |bit| base + bit)
 }
 
-/// The two ends, their users, and what is between them.
+/// The two ends, their users, and the channel between them.
 struct Pair {
     now: Time,
     endpoint: EndpointSession,
     arbiter: ArbiterSession,
-    /// When a packet arrives, in which order of sending, whether at the arbiter.
+    /// Packets in the order of sending: when they arrive, and whether at the arbiter.
     channel: Vec<(Time, bool, Vec<u8>)>,
     fates: Vec<Fate>,
     sent: usize,
@@ -99,9 +99,9 @@ impl Pair {
     }
     /// Grants at most so many slots, in masks of up to eight.
     fn grant(&mut self, most: usize) {
-        let wanted = |dst: u32| (0..self.arbiter.wanted(dst)).map(move |_| dst);
-        let wanted: Vec<u32> = (0..NODES).flat_map(wanted).take(most).collect();
-        for same in wanted.chunk_by(|a, b| a == b).flat_map(|same| same.chunks(8)) {
+        let pending = |dst: u32| (0..self.arbiter.pending(dst)).map(move |_| dst);
+        let pending: Vec<u32> = (0..NODES).flat_map(pending).take(most).collect();
+        for same in pending.chunk_by(|a, b| a == b).flat_map(|same| same.chunks(8)) {
             let (dst, first) = (same[0], self.next_slot);
             // Every other slot, and sometimes in the middle of a mask.
             let mask = (0..same.len()).fold(0, |mask, at| mask | 1 << (2 * at));
@@ -117,7 +117,7 @@ impl Pair {
     fn restart_endpoint(&mut self) {
         self.seed += 1;
         self.endpoint = EndpointSession::new(config(0, self.seed));
-        // What was queued is lost with it; users begin again.
+        // What was queued is lost with it, and users begin again.
         let open = std::mem::take(&mut self.open);
         self.open = vec![0; NODES as usize];
         for (dst, slots) in open.into_iter().enumerate() {
@@ -210,7 +210,7 @@ impl Pair {
                 assert!(self.given.contains(&(dst, slot)), "a slot that nobody granted");
                 assert!(self.got.insert((dst, slot)), "a slot granted twice");
                 let open = &mut self.open[dst as usize];
-                *open = open.checked_sub(1).expect("more slots than wanted");
+                *open = open.checked_sub(1).expect("more slots than pending");
             }
         }
     }
@@ -223,7 +223,7 @@ impl Pair {
     }
     fn check_user(&self) -> Result<(), TestCaseError> {
         for (dst, &open) in self.open.iter().enumerate() {
-            prop_assert_eq!(self.endpoint.wanted(dst as u32), open, "wanted to node {}", dst);
+            prop_assert_eq!(self.endpoint.pending(dst as u32), open, "pending to node {}", dst);
         }
         Ok(())
     }
@@ -300,13 +300,13 @@ proptest! {
         }
         pair.check_user()?;
         prop_assert_eq!(pair.open.iter().sum::<u32>(), 0, "demand is left");
-        // And then there is silence.
+        // Then no more packets are sent.
         let sent = pair.sent;
         pair.wait(Time::ms(20));
         prop_assert_eq!(pair.sent, sent, "satisfied ends go on sending");
     }
 
-    /// The same where an endpoint lets demand gather.
+    /// The same test where an endpoint has a quiet time.
     #[test]
     fn after_faults_counts_agree_within_a_timeout_and_a_lull(
         steps in prop::collection::vec((0..NODES, 0u32..30, 0usize..60), 1..8),
@@ -328,7 +328,7 @@ proptest! {
         }
         pair.fates.clear();
         pair.wait(BRIEF);
-        pair.wait(TIMEOUT.after(DELAY.times(2)).after(LULL.times(2)));
+        pair.wait(TIMEOUT.after(DELAY.times(2)).after(QUIET_TIME.times(2)));
         prop_assert!(pair.agrees(), "{:?} {:?}", pair.endpoint, pair.arbiter);
         pair.check_user()?;
     }
@@ -349,16 +349,17 @@ proptest! {
             pair.wait(DELAY);
         }
         pair.fates.clear();
-        // What was held back arrives.
+        // Delayed packets arrive.
         pair.wait(BRIEF);
-        // The last packet lost may just have been sent; a lost slot is asked for again: one more way.
+        // The last lost packet may just have been sent, and a lost slot is demanded again, which takes one
+        // more delay.
         pair.wait(TIMEOUT.after(DELAY.times(2)).after(GAP.times(2)));
         prop_assert!(pair.agrees(), "{:?} {:?}", pair.endpoint, pair.arbiter);
         pair.check_user()?;
     }
 
-    /// Whatever happened before: on a clean channel a restarted arbiter has the demand one round trip
-    /// after its reset, that is, three ways after the endpoint's next packet.
+    /// Whatever happened before: on a clean channel a restarted arbiter has the demand one round trip after
+    /// its reset, which is three delays after the endpoint's next packet.
     #[test]
     fn resynchronisation_takes_one_round_trip(
         steps in prop::collection::vec(step(), 0..20), dst in 0..NODES, restart_arbiter: bool
@@ -368,8 +369,8 @@ proptest! {
         pair.wait(Time::ms(3));
         if restart_arbiter { pair.restart_arbiter() } else { pair.restart_endpoint() }
         pair.demand(dst, 1);
-        // A question under way makes the demand wait for a lull.
-        pair.wait(DELAY.times(3).after(GAP).after(LULL));
+        // A question that is not acknowledged makes the demand wait for a quiet time.
+        pair.wait(DELAY.times(3).after(GAP).after(QUIET_TIME));
         prop_assert!(pair.endpoint.session().is_open() && pair.arbiter.session().is_open());
         prop_assert!(pair.agrees(), "{:?} {:?}", pair.endpoint, pair.arbiter);
     }
@@ -383,7 +384,7 @@ proptest! {
         prop_assert_eq!(counters.malformed + counters.forged, 1);
     }
 
-    /// Who has the key may still say nonsense.
+    /// An owner of the key may still send nonsense.
     #[test]
     fn no_message_makes_an_end_panic(
         messages in prop::collection::vec(nonsense(), 1..20)
@@ -446,8 +447,8 @@ fn an_endpoint_that_lost_its_state_is_in_an_epoch_after_one_round_trip() {
     assert!(pair.agrees());
 }
 
-/// An arbiter that takes over need not wait for endpoints: two round trips after it says so, it has all
-/// demand, and the endpoint waits for nothing that was granted by the other.
+/// An arbiter that takes over need not wait for endpoints. Two round trips after its announcement it has all
+/// demand, and the endpoint waits for nothing that was granted by the other arbiter.
 #[test]
 fn an_arbiter_that_takes_over_announces_itself() {
     let mut pair = Pair::opened();
@@ -458,9 +459,9 @@ fn an_arbiter_that_takes_over_announces_itself() {
     pair.restart_arbiter();
     pair.arbiter.announce();
     pair.wait(DELAY.times(4));
-    assert_eq!((pair.arbiter.demanded(3), pair.arbiter.wanted(3)), (3, 3));
+    assert_eq!((pair.arbiter.demanded(3), pair.arbiter.pending(3)), (3, 3));
     assert!(pair.agrees());
-    // It changes nothing that goes on.
+    // An open epoch goes on.
     let epoch = pair.endpoint.session().epoch();
     pair.arbiter.announce();
     pair.wait(Time::ms(1));
@@ -505,9 +506,9 @@ fn unknown_nodes_are_refused_on_both_sides() {
 }
 
 #[test]
-fn what_is_not_wanted_cannot_be_granted() {
+fn what_is_not_pending_cannot_be_granted() {
     let mut pair = Pair::opened();
-    let denied = |dst, slots, wanted| Err(Denied::Unwanted { dst, slots, wanted });
+    let denied = |dst, slots, pending| Err(Denied::NotDemanded { dst, slots, pending });
     assert_eq!(pair.arbiter.grant(3, 1, 0, 1), denied(3, 1, 0));
     pair.demand(3, 2);
     pair.wait(DELAY);
@@ -515,40 +516,40 @@ fn what_is_not_wanted_cannot_be_granted() {
     let late = Denied::TooLate { base: u64::MAX, slots: 2 };
     assert_eq!(pair.arbiter.grant(3, 1, u64::MAX, 2), Err(late));
     assert_eq!(pair.arbiter.grant(3, 1, u64::MAX, 1), Ok(()));
-    assert_eq!((pair.arbiter.wanted(3), pair.arbiter.granted(3)), (1, 1));
+    assert_eq!((pair.arbiter.pending(3), pair.arbiter.granted(3)), (1, 1));
 }
 
 #[test]
-fn no_more_is_wanted_than_can_be_counted() {
+fn no_more_is_pending_than_can_be_counted() {
     let mut pair = Pair::opened();
-    pair.demand(3, MOST_WANTED - 1);
+    pair.demand(3, MAX_PENDING - 1);
     assert_eq!(pair.endpoint.demand(3, 2), Err(DemandError::TooMuch(3)));
     pair.demand(3, 1);
     pair.wait(DELAY.after(GAP));
-    assert_eq!(pair.arbiter.wanted(3), MOST_WANTED);
+    assert_eq!(pair.arbiter.pending(3), MAX_PENDING);
 }
 
-/// Totals wrap around in 32 bits, and nothing is noticed of it.
+/// Totals wrap around in 32 bits without an effect.
 #[test]
 fn totals_wrap_around() {
     let mut pair = Pair::opened();
     let mut all = 0u64;
     while all < 3 << 32 {
-        pair.endpoint.demand(3, MOST_WANTED).unwrap();
-        all += u64::from(MOST_WANTED);
+        pair.endpoint.demand(3, MAX_PENDING).unwrap();
+        all += u64::from(MAX_PENDING);
         pair.wait(DELAY.after(GAP));
         let given = |pair: &mut Pair, slots: u32| {
             // Far too many to grant them one by one.
             pair.arbiter.skip(3, slots);
             pair.endpoint.skip(3, slots);
         };
-        given(&mut pair, MOST_WANTED - 7);
+        given(&mut pair, MAX_PENDING - 7);
         pair.arbiter.grant(3, 30_000, all, 0x7f).unwrap();
         pair.given.extend((all..all + 7).map(|slot| (3, slot)));
         pair.open[3] = 7;
         pair.wait(DELAY.after(GAP));
         assert!(pair.agrees());
-        assert_eq!((pair.endpoint.wanted(3), pair.open[3]), (0, 0));
+        assert_eq!((pair.endpoint.pending(3), pair.open[3]), (0, 0));
     }
 }
 
@@ -565,10 +566,10 @@ fn an_arbiter_without_an_answer_falls_silent() {
     assert!((5..=12).contains(&sent), "{sent} packets to nobody");
     pair.fates.clear();
     pair.wait(ALIVE.after(TIMEOUT));
-    assert_eq!(pair.arbiter.wanted(3), 5, "lost slots are wanted again");
+    assert_eq!(pair.arbiter.pending(3), 5, "lost slots are pending again");
 }
 
-/// More demand waits for the acknowledgement of what was said before, but not longer than the lull.
+/// More demand waits for the acknowledgement of earlier demand, but not longer than the quiet time.
 #[test]
 fn demand_gathers() {
     let mut pair = Pair::opened();
@@ -576,7 +577,7 @@ fn demand_gathers() {
     pair.demand(3, 1);
     pair.wait(Time::ms(3));
     let sent = |pair: &Pair| pair.endpoint.session().counters().sent;
-    // Nothing is on the way: it leaves.
+    // Nothing is unacknowledged, so the demand leaves.
     let first = sent(&pair);
     pair.demand(3, 1);
     pair.wait(GAP);
@@ -586,7 +587,7 @@ fn demand_gathers() {
         pair.wait(GAP);
     }
     assert_eq!(sent(&pair), first + 1, "more of the same");
-    pair.wait(LULL);
+    pair.wait(QUIET_TIME);
     assert_eq!(sent(&pair), first + 2, "all of it after the lull");
     pair.wait(Time::ms(1));
     pair.demand(4, 1);

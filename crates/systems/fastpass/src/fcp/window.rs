@@ -1,13 +1,13 @@
-//! Packets on their way, and which destinations each of them is about.
+//! The packets that are not acknowledged yet, and the destinations that each of them is about.
 
 use crate::wire::fcp::Acks;
 use slotline_net::time::Time;
 use std::collections::VecDeque;
 
-/// Packets on the way at most: as many as an acknowledgement can tell of.
+/// The most unacknowledged packets: as many as an acknowledgement can describe.
 const MOST: usize = 64;
 
-/// A packet on its way.
+/// A packet that is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     number: u64,
@@ -17,11 +17,11 @@ struct Sent {
     arrived: bool,
 }
 
-/// The packets on their way, the oldest first.
+/// The unacknowledged packets, the oldest first.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Window {
     sent: VecDeque<Sent>,
-    /// The destinations, packet by packet, behind those that are done with.
+    /// The destinations, packet by packet, after those of removed packets.
     about: Vec<u32>,
     done: usize,
     /// How many of them belong to the packet that leaves next.
@@ -35,7 +35,7 @@ impl Window {
     pub(super) fn is_full(&self) -> bool {
         self.sent.len() >= MOST
     }
-    /// When the oldest was sent.
+    /// The number of destinations that belong to the next packet.
     pub(super) fn oldest(&self) -> Option<Time> {
         self.sent.front().map(|packet| packet.at)
     }
@@ -44,29 +44,32 @@ impl Window {
         self.about.clear();
         (self.done, self.noted) = (0, 0);
     }
-    /// The next packet is about these destinations.
+    /// Adds destinations to the next packet.
     #[inline]
     pub(super) fn note(&mut self, dsts: impl ExactSizeIterator<Item = u32>) {
         self.noted += dsts.len() as u32;
         self.about.extend(dsts);
     }
-    /// A packet leaves, about all that was noted since the one before.
+    /// Notes that a packet leaves. It is about all destinations noted since the one before.
     pub(super) fn send(&mut self, number: u64, at: Time) {
         let about = std::mem::take(&mut self.noted);
         self.sent.push_back(Sent { number, at, about, arrived: false });
     }
-    /// Removes what has arrived; calls `lost` with the destinations of what is too old to be known.
+    /// Removes packets that have arrived. Calls `lost` with the destinations of packets that are too old to
+    /// be known.
     pub(super) fn acknowledge(&mut self, acks: &Acks, lost: impl FnMut(u32)) {
         for packet in &mut self.sent {
             packet.arrived |= acks.has(packet.number);
         }
         self.remove(|packet| acks.forgot(packet.number), lost);
     }
-    /// Removes what was sent at `by` or before, calls `lost` with the destinations, and counts packets.
+    /// Removes packets sent at `by` or before, calls `lost` with their destinations, and returns their
+    /// number.
     pub(super) fn expire(&mut self, by: Time, lost: impl FnMut(u32)) -> u64 {
         self.remove(|packet| packet.at <= by, lost)
     }
-    /// Removes from the front what has arrived or `is_lost`; the number of lost packets.
+    /// Removes packets from the front that have arrived or for which `is_lost` holds. Returns the number of
+    /// lost packets.
     fn remove(&mut self, is_lost: impl Fn(&Sent) -> bool, mut lost: impl FnMut(u32)) -> u64 {
         let mut count = 0;
         while let Some(packet) = self.sent.pop_front_if(|packet| packet.arrived || is_lost(packet))
@@ -79,7 +82,7 @@ impl Window {
             }
         }
         if self.sent.is_empty() && self.noted == 0 {
-            // From the start again: the same few cache lines serve each packet.
+            // The buffer is used from its start again, so that the same few cache lines serve each packet.
             self.clear();
         } else if self.done > self.about.len() / 2 {
             self.about.drain(..std::mem::take(&mut self.done));

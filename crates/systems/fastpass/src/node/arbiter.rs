@@ -6,9 +6,9 @@ use super::outbox::Outbox;
 use super::service::{Counters, Service};
 use super::timer::Timer;
 use crate::Schedule;
-use crate::fabric::Fabric;
+use crate::paths::Fabric;
 use crate::schedule;
-use crate::watchdog::{Turn, Watchdog};
+use crate::watchdog::{Transition, Watchdog};
 use crate::wire::fastpass::{Body, Message};
 use crate::wire::fcp;
 use slotline_net::frame::{Kind, Packet};
@@ -18,31 +18,31 @@ use slotline_net::time::Time;
 use std::any::Any;
 use std::sync::Arc;
 
-const BATCH: u32 = 0;
-const GIVE: u32 = 1;
-const TALK: u32 = 2;
-const WATCH: u32 = 3;
-const PROBE: u32 = 4;
+const ALLOCATE_TIMER: u32 = 0;
+const GRANT_TIMER: u32 = 1;
+const MESSAGE_TIMER: u32 = 2;
+const WATCHDOG_TIMER: u32 = 3;
+const PROBE_TIMER: u32 = 4;
 
-/// When a take-over happened and when it had its first effect.
+/// A take-over, and when it had its first effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TakeOver {
-    /// When it happened.
+    /// When this arbiter took over.
     pub at: Time,
     /// How long the other arbiter had been silent.
     pub silence: Time,
-    /// When the first timeslot was given out after it.
-    pub given: Option<Time>,
+    /// When the first timeslot was granted after it.
+    pub first_grant: Option<Time>,
 }
 
-/// What was counted by the services of an arbiter that are over.
+/// The counters of services that have ended.
 #[derive(Clone, Copy, Default)]
 struct Past {
     schedule: schedule::Counters,
     counters: Counters,
 }
 
-/// An arbiter. Sends by its FIFO port 0.
+/// An arbiter. It sends by its FIFO port 0.
 pub struct Arbiter {
     common: Common,
     host: HostId,
@@ -53,12 +53,12 @@ pub struct Arbiter {
     service: Option<Service>,
     outbox: Outbox,
     batch: Timer,
-    talk: Timer,
-    watch: Timer,
+    message_timer: Timer,
+    watchdog_timer: Timer,
     probe: Timer,
     take_overs: Vec<TakeOver>,
     step_backs: u64,
-    /// What was found faulty, by services that are over.
+    /// The faults found by services that have ended.
     found: Vec<Fault>,
     past: Past,
     received: u64,
@@ -67,7 +67,7 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// The arbiter of rank `rank`: 0 is the primary. `empty` is a schedule without demand.
+    /// Makes the arbiter of rank `rank`; rank 0 is the primary. `empty` is a schedule without demand.
     pub fn new(common: Common, rank: u8, fabric: Arc<Fabric>, empty: Schedule) -> Arbiter {
         let host = common.arbiters[usize::from(rank)];
         Arbiter {
@@ -79,10 +79,10 @@ impl Arbiter {
             empty,
             watchdog: None,
             service: None,
-            batch: Timer::new(BATCH),
-            talk: Timer::new(TALK),
-            watch: Timer::new(WATCH),
-            probe: Timer::new(PROBE),
+            batch: Timer::new(ALLOCATE_TIMER),
+            message_timer: Timer::new(MESSAGE_TIMER),
+            watchdog_timer: Timer::new(WATCHDOG_TIMER),
+            probe: Timer::new(PROBE_TIMER),
             take_overs: Vec::new(),
             step_backs: 0,
             found: Vec::new(),
@@ -100,12 +100,14 @@ impl Arbiter {
     pub fn take_overs(&self) -> impl Iterator<Item = TakeOver> {
         let last = self.take_overs.len().wrapping_sub(1);
         self.take_overs.iter().enumerate().map(move |(at, take_over)| TakeOver {
-            given: take_over.given.or_else(|| self.given().filter(|_| at == last)),
+            first_grant: take_over
+                .first_grant
+                .or_else(|| self.first_grant().filter(|_| at == last)),
             ..*take_over
         })
     }
-    fn given(&self) -> Option<Time> {
-        self.service.as_ref().and_then(|service| service.given_at)
+    fn first_grant(&self) -> Option<Time> {
+        self.service.as_ref().and_then(|service| service.first_grant_at)
     }
     /// The links and switches that were found to be faulty, in order.
     pub fn found(&self) -> Vec<Fault> {
@@ -118,52 +120,52 @@ impl Arbiter {
         self.service = Some(Service::new(&self.common, self.host, &self.fabric, schedule, cx.now));
     }
     fn end(&mut self) {
-        let given = self.given();
+        let first_grant = self.first_grant();
         if let Some(last) = self.take_overs.last_mut() {
-            last.given = last.given.or(given);
+            last.first_grant = last.first_grant.or(first_grant);
         }
         if let Some(service) = self.service.take() {
             add(&mut self.past, &service);
             self.found.extend(service.isolation.found);
         }
     }
-    /// Says that it is there, or looks whether the other one is.
-    fn watch(&mut self, cx: &mut Cx<'_>) {
+    /// Sends a watchdog message if one is due, or checks the other arbiter.
+    fn check_watchdog(&mut self, cx: &mut Cx<'_>) {
         let Some(watchdog) = &mut self.watchdog else { return };
-        let turn = watchdog.check(cx.now);
+        let transition = watchdog.check(cx.now);
         let term = watchdog.beat(cx.now);
-        self.watch.set(watchdog.deadline(), cx);
-        self.take_turn(turn, cx);
+        self.watchdog_timer.set(watchdog.deadline(), cx);
+        self.apply_transition(transition, cx);
         if let Some(term) = term {
             let other = self.common.arbiters[1 - usize::from(self.rank)];
-            // Over all paths in turn: one that does not work is no reason to take over.
+            // The messages use all paths in turn. A broken path is no reason to take over.
             let path =
                 (cx.now.as_ps() / self.common.options.spec().watchdog_interval.as_ps()) as u16;
             let body = Body::Watchdog { term, sent: Time::ns(cx.now.as_ns()) };
-            let packet = self.outbox.say(other, path, body, &self.common, cx);
+            let packet = self.outbox.message(other, path, body, &self.common, cx);
             cx.send(PortId(0), packet);
         }
     }
-    fn take_turn(&mut self, turn: Turn, cx: &mut Cx<'_>) {
-        match turn {
-            Turn::Stay => {}
-            Turn::TakeOver { silence } => {
-                self.take_overs.push(TakeOver { at: cx.now, silence, given: None });
+    fn apply_transition(&mut self, transition: Transition, cx: &mut Cx<'_>) {
+        match transition {
+            Transition::Stay => {}
+            Transition::TakeOver { silence } => {
+                self.take_overs.push(TakeOver { at: cx.now, silence, first_grant: None });
                 self.begin(cx);
                 if let Some(service) = &mut self.service {
                     service.announce(&mut self.outbox, cx);
                 }
             }
-            Turn::StepBack => {
+            Transition::StepBack => {
                 self.step_backs += 1;
                 self.end();
             }
         }
     }
-    fn hear(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
+    fn on_message(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
         if bytes.first() == Some(&fcp::VERSION) {
             if let Some(service) = &mut self.service {
-                service.hear(bytes, &mut self.outbox, cx);
+                service.on_message(bytes, &mut self.outbox, cx);
             }
             return;
         }
@@ -171,13 +173,13 @@ impl Arbiter {
         let key = self.common.key(self.host.0, source);
         let Ok(message) = Message::parse(bytes, &key) else { return };
         if message.destination == self.host.0 {
-            self.obey(source, message.body, cx);
+            self.on_body(source, message.body, cx);
         }
     }
-    fn obey(&mut self, source: u32, body: Body, cx: &mut Cx<'_>) {
+    fn on_body(&mut self, source: u32, body: Body, cx: &mut Cx<'_>) {
         if let Body::Watchdog { term, sent } = body {
-            let turn = self.watchdog.as_mut().map(|watchdog| watchdog.hear(term, sent));
-            return self.take_turn(turn.unwrap_or(Turn::Stay), cx);
+            let transition = self.watchdog.as_mut().map(|watchdog| watchdog.hear(term, sent));
+            return self.apply_transition(transition.unwrap_or(Transition::Stay), cx);
         }
         let Some(Service { isolation, schedule, .. }) = &mut self.service else { return };
         let spec = self.common.options.spec();
@@ -188,23 +190,23 @@ impl Arbiter {
             Body::Echo { token, .. } => isolation.echo(token, schedule, cx.now),
             _ => {}
         }
-        if isolation.any() {
+        if isolation.has_exclusions() {
             self.probe.set(cx.now.after(spec.probe_interval), cx);
         }
     }
-    /// Asks to be woken for what comes next.
+    /// Sets the timers for the next events.
     fn arm(&mut self, cx: &mut Cx<'_>) {
         let Some(service) = &mut self.service else { return };
         if let Some(at) = service.next_batch(cx.now) {
             self.batch.set_exactly(at, cx);
         }
         if let Some(at) = service.next_due() {
-            self.talk.set(at, cx);
+            self.message_timer.set(at, cx);
         }
     }
     fn probe(&mut self, cx: &mut Cx<'_>) {
         let Some(service) = &mut self.service else { return };
-        if service.isolation.any() {
+        if service.isolation.has_exclusions() {
             service.probe(&mut self.outbox, cx);
             self.probe.set(cx.now.after(self.common.options.spec().probe_interval), cx);
         }
@@ -212,12 +214,12 @@ impl Arbiter {
     fn allocate(&mut self, cx: &mut Cx<'_>) {
         let Some(service) = &mut self.service else { return };
         match service.allocate(cx.now) {
-            Some(at) if at > cx.now => cx.wake(at, GIVE),
-            Some(_) => self.give_out(cx),
+            Some(at) if at > cx.now => cx.wake(at, GRANT_TIMER),
+            Some(_) => self.send_grants(cx),
             None => {}
         }
     }
-    /// The network has told of other routes or rates: timeslots follow from the next batch on.
+    /// Uses other routes or rates from the next batch on.
     fn reroute(&mut self, fabric: Arc<Fabric>, now: Time) {
         if self.empty.reroute(&fabric).is_err() {
             return; // more paths than a selector can have: those of before are as good as any
@@ -225,10 +227,10 @@ impl Arbiter {
         self.service.iter_mut().for_each(|service| service.reroute(&fabric, now));
         self.fabric = fabric;
     }
-    fn give_out(&mut self, cx: &mut Cx<'_>) {
+    fn send_grants(&mut self, cx: &mut Cx<'_>) {
         let Some(service) = &mut self.service else { return };
-        if let Some(at) = service.give_out(&mut self.outbox, cx) {
-            cx.wake(at, GIVE);
+        if let Some(at) = service.send_grants(&mut self.outbox, cx) {
+            cx.wake(at, GRANT_TIMER);
         }
     }
 }
@@ -252,7 +254,7 @@ impl Node for Arbiter {
         if self.watchdog.as_ref().is_none_or(Watchdog::is_active) {
             self.begin(cx);
         }
-        self.watch(cx);
+        self.check_watchdog(cx);
     }
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         if packet.dst != self.host {
@@ -264,7 +266,7 @@ impl Node for Arbiter {
             self.received += 1;
             self.received_bytes += u64::from(packet.len);
             let bytes = cx.detach(&packet);
-            self.hear(&bytes, cx);
+            self.on_message(&bytes, cx);
             self.arm(cx);
         }
     }
@@ -273,15 +275,15 @@ impl Node for Arbiter {
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         match token {
-            BATCH if self.batch.ring(cx.now) => self.allocate(cx),
-            GIVE => self.give_out(cx),
-            TALK if self.talk.ring(cx.now) => {
+            ALLOCATE_TIMER if self.batch.ring(cx.now) => self.allocate(cx),
+            GRANT_TIMER => self.send_grants(cx),
+            MESSAGE_TIMER if self.message_timer.ring(cx.now) => {
                 if let Some(service) = &mut self.service {
                     service.poll_due(&mut self.outbox, cx);
                 }
             }
-            WATCH if self.watch.ring(cx.now) => self.watch(cx),
-            PROBE if self.probe.ring(cx.now) => self.probe(cx),
+            WATCHDOG_TIMER if self.watchdog_timer.ring(cx.now) => self.check_watchdog(cx),
+            PROBE_TIMER if self.probe.ring(cx.now) => self.probe(cx),
             _ => {}
         }
         self.arm(cx);
@@ -318,8 +320,8 @@ impl Node for Arbiter {
         for take_over in self.take_overs() {
             tally.most("take_over_at_ns", take_over.at.as_ns());
             tally.most("take_over_silence_ns", take_over.silence.as_ns());
-            let given = take_over.given.map(|at| at.since(take_over.at).as_ns());
-            tally.most("take_over_to_grant_ns", given.unwrap_or(0));
+            let first_grant = take_over.first_grant.map(|at| at.since(take_over.at).as_ns());
+            tally.most("take_over_to_grant_ns", first_grant.unwrap_or(0));
         }
         for fault in found {
             tally.most("last_fault_at_ns", fault.found.as_ns());

@@ -1,19 +1,19 @@
-//! A host's own idea of when a timeslot begins (§6.3).
+//! A host's clock, which says when a timeslot begins (§6.3).
 
 use super::Common;
 use slotline_net::rng::{Stream, mix64};
 use slotline_net::time::Time;
 
-/// A clock that is off by a fixed amount and by what it has gained or lost since it was set right last;
-/// and transmissions that begin late by a different amount each time.
+/// A clock with a fixed error and a drift since it was last corrected. Transmissions begin late by a
+/// different amount each time.
 #[derive(Clone, Copy)]
 pub(super) struct Clock {
     slot: Time,
-    /// By how much it is late, in picoseconds; below zero: early.
+    /// How late the clock is, in picoseconds. A negative value is early.
     offset: i64,
-    /// By how much it gets later, in picoseconds per second.
+    /// How much later it gets, in picoseconds per second.
     drift: i64,
-    /// How often it is set right, and when for the first time.
+    /// How often it is corrected, and when for the first time.
     resync: Time,
     first: Time,
     jitter: Time,
@@ -41,7 +41,7 @@ impl Clock {
     /// When a timeslot begins.
     pub fn start(&self, slot: u64) -> Time {
         let exact = self.slot.times(slot);
-        // It was right, or set right, a period before the first time, too.
+        // The clock was also corrected one period before the first time.
         let since = exact.after(self.resync).since(self.first).as_ps() % self.resync.as_ps();
         let late = self.offset + (i128::from(self.drift) * i128::from(since) / SECOND) as i64;
         let off = Time::ps(late.unsigned_abs());
@@ -55,7 +55,7 @@ impl Clock {
     }
 }
 
-/// A number from `-most` to `most`.
+/// A random number from `-most` to `most`.
 fn around_zero(most: u64, stream: &mut Stream) -> i64 {
     let most = most.min(i64::MAX as u64 / 2);
     stream.below(2 * most + 1) as i64 - most as i64

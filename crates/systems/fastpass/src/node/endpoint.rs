@@ -1,19 +1,19 @@
-//! The endpoint (§6.1): holds a host's packets by destination, asks the arbiter for timeslots, and sends
-//! in its timeslots and over their paths.
+//! The endpoint (§6.1). It holds a host's packets by destination, demands timeslots from the arbiter, and
+//! sends in its timeslots over their paths.
 //!
-//! A destination needs as many timeslots as its packets fill greedily, in order. What it needs, less what
-//! it was granted and what it has asked for already, is asked for: so whatever happens to timeslots, to
-//! messages or to an arbiter, what is left in the queues is asked for again. A timeslot that comes too
-//! late is not used. Messages to the arbiter are not scheduled; as long as they take no more than
-//! their share they leave first.
+//! A destination needs as many timeslots as its packets fill greedily, in order. The endpoint demands what
+//! the destination needs, minus what was granted and what was demanded already. So whatever happens to
+//! timeslots, to messages or to an arbiter, packets that are left in the queues are demanded again. A
+//! timeslot that comes too late is not used. Messages to the arbiter are not scheduled. They leave first as
+//! long as they take no more than their share.
 
 use super::Common;
 use super::clock::Clock;
+use super::granted_slots::{Granted, GrantedSlots};
 use super::losses::LossTrace;
 use super::outbox::Outbox;
 use super::peers::Peers;
 use super::queues::Queues;
-use super::slots::{Granted, Slots};
 use super::timer::Timer;
 use crate::Messages;
 use crate::fcp::EndpointEvent;
@@ -27,10 +27,10 @@ use slotline_net::time::Time;
 use slotline_net::units::{Pace, Rate};
 use std::collections::VecDeque;
 
-const TALK: u32 = AGENT_TOKENS;
-const SLOT: u32 = AGENT_TOKENS + 1;
+const MESSAGE_TIMER: u32 = AGENT_TOKENS;
+const SLOT_TIMER: u32 = AGENT_TOKENS + 1;
 
-/// Timeslots far ahead of the next that an endpoint can keep, beyond those of the lead.
+/// The number of timeslots ahead of the next that an endpoint can store, in addition to those of the lead.
 const AHEAD: u64 = 512;
 
 /// A timeslot that has begun.
@@ -41,7 +41,7 @@ struct Open {
     begun: bool,
 }
 
-/// What an endpoint has counted.
+/// The counters of an endpoint.
 #[derive(Clone, Copy, Default)]
 struct Counters {
     used: u64,
@@ -50,7 +50,7 @@ struct Counters {
     lost: u64,
     refused: u64,
     reports: u64,
-    turns: u64,
+    switches: u64,
 }
 
 /// The agent of a host under Fastpass.
@@ -58,38 +58,38 @@ pub struct Endpoint {
     common: Common,
     host: HostId,
     clock: Clock,
-    /// The class of packets in their timeslots, unless it is their own: then messages leave first.
+    /// The class of packets in their timeslots. `None`: they have their own class, and messages leave first.
     class: Option<u8>,
-    /// What messages may take of the link before packets.
+    /// The share of the link that messages may take before packets.
     reserve: Reserve,
     pace: Pace,
-    /// Packets per timeslot.
+    /// The number of packets per timeslot.
     lanes: u64,
     late: Time,
-    /// How long before a timeslot is too late it has to be known.
+    /// A timeslot has to be known this long before it is too late.
     notice: Time,
-    /// How long no arbiter may say anything before another one is tried.
-    patience: Time,
+    /// After this time without a message from the arbiter, another one is tried.
+    silence_limit: Time,
     peers: Peers,
     queues: Queues,
-    slots: Slots,
+    slots: GrantedSlots,
     /// Timeslots that have begun, in order.
     open: VecDeque<Open>,
     losses: LossTrace,
     next_report: Time,
     messages: VecDeque<Packet>,
     outbox: Outbox,
-    talk: Timer,
-    wait: Timer,
+    message_timer: Timer,
+    slot_timer: Timer,
     events: Vec<EndpointEvent>,
-    /// Destinations of timeslots that could not be kept.
-    again: Vec<HostId>,
+    /// The destinations of timeslots that could not be stored.
+    retry: Vec<HostId>,
     buffer: Vec<u8>,
     counters: Counters,
 }
 
 impl Endpoint {
-    /// The endpoint of `host`, which can send `lanes` packets per timeslot.
+    /// Makes the endpoint of `host`, which sends `lanes` packets per timeslot.
     pub fn new(common: Common, host: HostId, lanes: u16) -> Endpoint {
         let (spec, timing) = (common.options.spec(), common.timing);
         let reserved = spec.messages == Messages::Reserved;
@@ -104,30 +104,30 @@ impl Endpoint {
             lanes: lanes.into(),
             late: spec.late.unwrap_or(timing.slot.times(slots)),
             notice: if reserved { timing.slot } else { Time::ZERO },
-            patience: spec.watchdog_timeout.times(2),
+            silence_limit: spec.watchdog_timeout.times(2),
             peers: Peers::new(&common, host),
             queues: Queues::new(timing.capacity),
-            slots: Slots::new((2 * ahead + AHEAD) * u64::from(lanes)),
+            slots: GrantedSlots::new((2 * ahead + AHEAD) * u64::from(lanes)),
             open: VecDeque::new(),
             losses: LossTrace::new(spec.fault_window),
             next_report: Time::ZERO,
             messages: VecDeque::new(),
             outbox: Outbox::new(&common, host),
-            talk: Timer::new(TALK),
-            wait: Timer::new(SLOT),
+            message_timer: Timer::new(MESSAGE_TIMER),
+            slot_timer: Timer::new(SLOT_TIMER),
             events: Vec::new(),
-            again: Vec::new(),
+            retry: Vec::new(),
             buffer: Vec::new(),
             counters: Counters::default(),
             common,
         }
     }
 
-    /// Asks for the timeslots that packets for `dst` need, beyond those granted or asked for.
+    /// Demands the timeslots that packets for `dst` need, in addition to those granted or demanded already.
     fn request(&mut self, dst: HostId) {
         let Some(queue) = self.queues.get(dst) else { return };
         let session = &mut self.peers.current().session;
-        let have = queue.granted.saturating_add(session.wanted(dst.0));
+        let have = queue.granted.saturating_add(session.pending(dst.0));
         let more = queue.needed.saturating_sub(have);
         if session.demand(dst.0, more).is_err() {
             self.counters.refused += u64::from(more);
@@ -138,8 +138,8 @@ impl Endpoint {
             self.queues.iter().filter(|queue| queue.needed > 0).map(|queue| queue.dst).collect();
         all.into_iter().for_each(|dst| self.request(dst));
     }
-    /// Sends what there is to say, and asks to be woken for what comes next.
-    fn talk(&mut self, cx: &mut Cx<'_>) {
+    /// Sends all messages that are due, and sets the timer for the next one.
+    fn send_messages(&mut self, cx: &mut Cx<'_>) {
         self.report(cx);
         for peer in self.peers.all() {
             while peer.session.poll_message(cx.now, &mut self.buffer) {
@@ -150,32 +150,32 @@ impl Endpoint {
         if !self.messages.is_empty() {
             cx.kick(PortId(0));
         }
-        let turn = self.is_waiting().then(|| self.peers.heard.after(self.patience));
-        let report = self.losses.any().then_some(self.next_report);
-        if let Some(at) = [self.peers.deadline(), turn, report].into_iter().flatten().min() {
-            self.talk.set(at, cx);
+        let switch = self.is_waiting().then(|| self.peers.heard.after(self.silence_limit));
+        let report = self.losses.has_losses().then_some(self.next_report);
+        if let Some(at) = [self.peers.deadline(), switch, report].into_iter().flatten().min() {
+            self.message_timer.set(at, cx);
         }
     }
-    /// Whether there is something that only an arbiter can help with, and another one to ask.
+    /// Whether packets wait and there is another arbiter to switch to.
     fn is_waiting(&self) -> bool {
         self.queues.packets() > 0 && self.peers.has_other()
     }
-    /// Reports lost packets, not too often.
+    /// Reports lost packets, but not too often.
     fn report(&mut self, cx: &mut Cx<'_>) {
-        if !self.losses.any() || cx.now < self.next_report {
+        if !self.losses.has_losses() || cx.now < self.next_report {
             return;
         }
         self.next_report = cx.now.after(self.common.options.spec().gap);
         self.counters.reports += 1;
         let body = Body::Losses(self.losses.take());
         let (arbiter, path) = (self.peers.current().host, self.peers.current().path());
-        let packet = self.outbox.say(arbiter, path, body, &self.common, cx);
+        let packet = self.outbox.message(arbiter, path, body, &self.common, cx);
         self.messages.push_back(packet);
     }
-    /// Turns to another arbiter if that in use is silent, or to one that has announced itself.
-    fn turn_to(&mut self, at: usize, now: Time) {
-        self.counters.turns += u64::from(!self.peers.is_current(at));
-        self.peers.turn_to(at, &self.common, now);
+    /// Switches to an arbiter that has announced itself, or from one that is silent.
+    fn switch_to(&mut self, at: usize, now: Time) {
+        self.counters.switches += u64::from(!self.peers.is_current(at));
+        self.peers.switch_to(at, &self.common, now);
         self.request_all();
     }
 
@@ -185,30 +185,30 @@ impl Endpoint {
         if heard && self.peers.is_current(at) {
             self.peers.heard = now;
         }
-        events.drain(..).for_each(|event| self.obey(at, event, now));
+        events.drain(..).for_each(|event| self.on_event(at, event, now));
         self.events = events;
-        // Not before all timeslots of a message are kept.
-        while let Some(dst) = self.again.pop() {
+        // This is done after all timeslots of a message are stored.
+        while let Some(dst) = self.retry.pop() {
             self.request(dst);
         }
     }
-    fn obey(&mut self, at: usize, event: EndpointEvent, now: Time) {
+    fn on_event(&mut self, at: usize, event: EndpointEvent, now: Time) {
         match event {
-            EndpointEvent::Began => self.turn_to(at, now),
+            EndpointEvent::Began => self.switch_to(at, now),
             EndpointEvent::Granted { .. } if !self.peers.is_current(at) => {}
             EndpointEvent::Granted { dst, path, first, slots } => {
                 let mut rest = slots;
                 while rest != 0 {
                     let slot = first + u64::from(rest.trailing_zeros());
                     rest &= rest - 1;
-                    self.keep(Granted { slot, dst: HostId(dst), path }, now);
+                    self.store(Granted { slot, dst: HostId(dst), path }, now);
                 }
             }
             EndpointEvent::Lost { slots, .. } => self.counters.lost += u64::from(slots),
         }
     }
-    /// Keeps a timeslot, unless it is over, or there is one at that time already.
-    fn keep(&mut self, granted: Granted, now: Time) {
+    /// Stores a timeslot, unless it is over or its time is taken.
+    fn store(&mut self, granted: Granted, now: Time) {
         let over = self.is_late(granted.slot, now.after(self.notice));
         let Endpoint { queues, slots, lanes, .. } = self;
         let mut places = (granted.slot * *lanes..).take(*lanes as usize);
@@ -218,7 +218,7 @@ impl Endpoint {
             }
             _ => {
                 self.counters.late += 1;
-                self.again.push(granted.dst);
+                self.retry.push(granted.dst);
             }
         }
     }
@@ -231,7 +231,7 @@ impl Endpoint {
             let next = Granted { slot: next.slot / self.lanes, ..next };
             let fire = self.clock.fire(next.slot);
             if fire > cx.now {
-                return self.wait.set_exactly(fire, cx);
+                return self.slot_timer.set_exactly(fire, cx);
             }
             self.slots.pop();
             self.open.push_back(Open {
@@ -265,11 +265,11 @@ impl Endpoint {
         }
         open.begun = true;
         open.room = open.room.saturating_sub(packet.len.into());
-        self.losses.leaves(&packet, path, cx.now);
+        self.losses.on_send(&packet, path, cx.now);
         Packet { entropy: path, class: self.class.unwrap_or(packet.class), ..packet }
     }
     /// The next message leaves.
-    fn message(&mut self, now: Time) -> Option<Packet> {
+    fn next_message(&mut self, now: Time) -> Option<Packet> {
         let message = self.messages.pop_front()?;
         self.reserve.leaves(now, self.pace.time_for(message.len.into()));
         Some(message)
@@ -290,7 +290,7 @@ impl Endpoint {
         }
         self.request(granted.dst);
     }
-    /// Something that is not FCP.
+    /// Receives a message that is not FCP.
     fn on_other(&mut self, bytes: &[u8], cx: &mut Cx<'_>) {
         let Some(source) = Message::source(bytes) else { return };
         let key = self.common.key(self.host.0, source);
@@ -299,7 +299,7 @@ impl Endpoint {
             && destination == self.host.0
         {
             let echo = Body::Echo { token, path };
-            let packet = self.outbox.say(HostId(source), path, echo, &self.common, cx);
+            let packet = self.outbox.message(HostId(source), path, echo, &self.common, cx);
             self.messages.push_back(packet);
             cx.kick(PortId(0));
         }
@@ -312,22 +312,22 @@ impl Agent for Endpoint {
         if self.queues.packets() == 0 {
             self.peers.heard = cx.now;
         }
-        self.losses.comes(&packet, cx.now);
+        self.losses.on_enqueue(&packet, cx.now);
         if self.queues.push(packet) {
             self.request(packet.dst);
-            self.talk(cx);
+            self.send_messages(cx);
         }
     }
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         if self.class.is_none() || self.reserve.goes_first(cx.now) {
-            let message = self.message(cx.now);
+            let message = self.next_message(cx.now);
             if message.is_some() {
                 return message;
             }
         }
         let packet = self.release(cx);
-        self.talk(cx);
-        packet.or_else(|| self.message(cx.now))
+        self.send_messages(cx);
+        packet.or_else(|| self.next_message(cx.now))
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         match self.peers.sender(message) {
@@ -335,18 +335,18 @@ impl Agent for Endpoint {
             None => self.on_other(message, cx),
         }
         self.advance(cx);
-        self.talk(cx);
+        self.send_messages(cx);
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        if token == SLOT {
-            if self.wait.ring(cx.now) {
+        if token == SLOT_TIMER {
+            if self.slot_timer.ring(cx.now) {
                 self.advance(cx);
             }
-        } else if self.talk.ring(cx.now) {
-            if self.is_waiting() && cx.now >= self.peers.heard.after(self.patience) {
-                self.turn_to(self.peers.other(), cx.now);
+        } else if self.message_timer.ring(cx.now) {
+            if self.is_waiting() && cx.now >= self.peers.heard.after(self.silence_limit) {
+                self.switch_to(self.peers.other(), cx.now);
             }
-            self.talk(cx);
+            self.send_messages(cx);
         }
     }
     fn queued(&self, dst: HostId) -> u64 {
@@ -357,14 +357,14 @@ impl Agent for Endpoint {
         Census { created: self.outbox.messages, consumed: 0, held: held as u64 }
     }
     fn tally(&self, tally: &mut Tally) {
-        let Counters { used, unused, late, lost, refused, reports, turns } = self.counters;
+        let Counters { used, unused, late, lost, refused, reports, switches } = self.counters;
         tally.add("slots_used", used);
         tally.add("slots_unused", unused);
         tally.add("slots_late", late);
         tally.add("slots_lost", lost);
         tally.add("slots_refused", refused);
         tally.add("loss_reports", reports);
-        tally.add("arbiter_changes", turns);
+        tally.add("arbiter_changes", switches);
         tally.add("endpoint_messages", self.outbox.messages);
         tally.add("endpoint_message_bytes", self.outbox.bytes);
     }

@@ -1,9 +1,9 @@
-//! The arbiter's view of faults (§5.2): what is reported lost, what is avoided for that, and what is
-//! tried again.
+//! Fault isolation at the arbiter (§5.2): reports of lost packets come in, faulty components are avoided, and
+//! probes find out when they work again.
 
 use crate::FastpassSpec;
-use crate::fabric::Fabric;
 use crate::faults::{Component, Faults, Thresholds};
+use crate::paths::Fabric;
 use crate::schedule::Placed;
 use crate::schedule::Schedule;
 use crate::wire::fastpass::Losses;
@@ -12,29 +12,29 @@ use slotline_net::node::Fault;
 use slotline_net::time::Time;
 use std::sync::Arc;
 
-/// Tries in a row that must succeed.
+/// The number of successive probes that must succeed.
 const TRIES: u32 = 3;
 
-/// A component out of use.
+/// A component that is not used.
 struct Excluded {
     component: Component,
-    /// Tries that succeeded in a row.
+    /// The number of successive probes that succeeded.
     echoes: u32,
-    /// Whether the last try was answered.
+    /// Whether the last probe was answered.
     answered: bool,
 }
 
-/// Keeps account of components and avoids those that are faulty.
+/// Finds faulty components and makes the schedule avoid them.
 pub(super) struct Isolation {
     fabric: Arc<Fabric>,
     faults: Faults,
     excluded: Vec<Excluded>,
-    /// All that were ever found, in order.
+    /// All faults found so far, in order.
     pub found: Vec<Fault>,
-    /// Losses reported before this may be of packets on paths that are others now.
-    settled: Time,
+    /// Losses reported before this time may be of packets on earlier paths.
+    valid_from: Time,
     window: Time,
-    way: Vec<Component>,
+    components: Vec<Component>,
     named: Vec<Component>,
 }
 
@@ -50,36 +50,41 @@ impl Isolation {
             fabric,
             excluded: Vec::new(),
             found: Vec::new(),
-            settled: Time::ZERO,
+            valid_from: Time::ZERO,
             window: spec.fault_window,
-            way: Vec::new(),
+            components: Vec::new(),
             named: Vec::new(),
         }
     }
-    /// Packets take the paths of `fabric` from now on. What is out of use stays so until tries succeed; reports
-    /// are of no use until packets that left before are known to be lost or not.
+    /// Uses the paths of `fabric` from now on. Excluded components stay excluded until probes succeed.
+    /// Reports are ignored until the fate of packets that left before is known.
     pub fn reroute(&mut self, fabric: &Arc<Fabric>, now: Time) {
         self.fabric = Arc::clone(fabric);
         self.faults.forget();
-        self.settled = now.after(self.window).after(self.window);
+        self.valid_from = now.after(self.window).after(self.window);
     }
-    /// Timeslots are given out.
+    /// Counts timeslots that are granted.
     pub fn sent(&mut self, placed: &Placed) {
-        self.fabric.on_path(placed.src.into(), placed.dst.into(), placed.path, &mut self.way);
-        self.faults.count(&self.way, placed.slots.count_ones());
+        self.fabric.on_path(
+            placed.src.into(),
+            placed.dst.into(),
+            placed.path,
+            &mut self.components,
+        );
+        self.faults.count(&self.components, placed.slots.count_ones());
     }
-    /// Time passes.
+    /// Begins a new window if one is due.
     pub fn pass(&mut self, now: Time) {
         self.faults.pass(now);
     }
-    /// `src` has lost packets. What is found to be faulty, the schedule avoids from now on.
+    /// Handles a report of lost packets. The schedule avoids components that are found to be faulty.
     pub fn lost(&mut self, src: u32, losses: &[Losses], schedule: &mut Schedule, now: Time) {
-        if now < self.settled {
+        if now < self.valid_from {
             return;
         }
         for loss in losses.iter().filter(|loss| (loss.dst as usize) < self.fabric.hosts()) {
-            self.fabric.on_path(src, loss.dst, loss.path, &mut self.way);
-            self.faults.lost(&self.way, loss.packets.into());
+            self.fabric.on_path(src, loss.dst, loss.path, &mut self.components);
+            self.faults.lost(&self.components, loss.packets.into());
         }
         self.named.clear();
         self.faults.judge(now, &mut self.named);
@@ -89,43 +94,43 @@ impl Isolation {
             schedule.set_works(component, false);
         }
     }
-    /// Timeslots that begin at `at`, and all later ones, avoid what has been found.
+    /// Notes that timeslots from `at` on avoid all faults found.
     pub fn avoids(&mut self, at: Time) {
         let open = |fault: &&mut Fault| fault.avoided.is_none() && fault.cleared.is_none();
         self.found.iter_mut().filter(open).for_each(|fault| fault.avoided = Some(at));
     }
-    /// Whether something is out of use.
-    pub fn any(&self) -> bool {
+    /// Whether any component is excluded.
+    pub fn has_exclusions(&self) -> bool {
         !self.excluded.is_empty()
     }
-    /// A path from `from` to a host, beginning the search with path `first`, that avoids all faults;
-    /// `first` where there is none.
+    /// A path from `from` to a host that avoids all faults. The search begins with path `first`, which is the
+    /// result if there is none.
     pub fn path(&mut self, from: HostId, to: HostId, first: u64) -> u16 {
         let paths = self.fabric.paths();
         let first = (first % u64::from(paths)) as u16;
-        let Isolation { fabric, faults, way, excluded, .. } = self;
+        let Isolation { fabric, faults, components, excluded, .. } = self;
         if excluded.is_empty() {
             return first;
         }
         let mut all = (first..paths).chain(0..first);
         let whole = all.find(|&path| {
-            fabric.on_path(from.0, to.0, path, way);
-            !way.iter().any(|&at| faults.is_named(at))
+            fabric.on_path(from.0, to.0, path, components);
+            !components.iter().any(|&at| faults.is_named(at))
         });
         whole.unwrap_or(first)
     }
-    /// Tries what is out of use: who to ask for an echo over which path, and the token of it.
+    /// The probes to send: the host that is to answer, the path, and the token.
     pub fn probes(&mut self, from: HostId) -> Vec<(HostId, u16, u32)> {
         let Isolation { fabric, faults, excluded, .. } = self;
         let probe = |out: &mut Excluded| {
             out.echoes = if out.answered { out.echoes } else { 0 };
             out.answered = false;
-            let way = fabric.over(from.0, out.component, |at| faults.is_named(at));
-            way.map(|(host, path)| (host, path, out.component))
+            let components = fabric.path_over(from.0, out.component, |at| faults.is_named(at));
+            components.map(|(host, path)| (host, path, out.component))
         };
         excluded.iter_mut().filter_map(probe).collect()
     }
-    /// A try was answered.
+    /// Handles the answer to a probe.
     pub fn echo(&mut self, token: u32, schedule: &mut Schedule, now: Time) {
         let Some(at) = self.excluded.iter().position(|out| out.component == token) else { return };
         let out = &mut self.excluded[at];

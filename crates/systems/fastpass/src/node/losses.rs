@@ -1,5 +1,5 @@
-//! What a sender knows of lost packets (§5.2): its transport sends them again, and it remembers over
-//! which path they went.
+//! Loss detection at a sender (§5.2): when its transport retransmits a packet, the sender still knows the
+//! path of the first transmission.
 
 use crate::wire::fastpass::{Losses, MOST_LOSSES};
 use slotline_net::frame::{Kind, Packet, RETRANSMITTED, TIMED_OUT};
@@ -16,11 +16,11 @@ struct Sent {
     known: bool,
 }
 
-/// The last packets of each kind, found by connection and number. A table without chains: what falls on
-/// a place in use replaces what was there, so some losses are missed.
+/// The last packets sent, found by connection and number. The table has no chains: a packet replaces another
+/// at the same place, so some losses are missed.
 pub(super) struct LossTrace {
     sent: Vec<Sent>,
-    /// A packet that is sent again later than this may have waited, as its acknowledgement may.
+    /// A packet that is retransmitted later than this may have waited, as its acknowledgement may.
     within: Time,
     losses: Vec<Losses>,
 }
@@ -34,9 +34,9 @@ impl LossTrace {
     fn place(packet: &Packet) -> usize {
         mix64(u64::from(packet.flow) << 32 | u64::from(packet.seq)) as usize % PLACES
     }
-    /// A packet leaves over a path.
+    /// Notes that a packet leaves over a path.
     #[inline]
-    pub fn leaves(&mut self, packet: &Packet, path: u16, at: Time) {
+    pub fn on_send(&mut self, packet: &Packet, path: u16, at: Time) {
         if packet.kind != Kind::Data {
             return;
         }
@@ -46,9 +46,9 @@ impl LossTrace {
         let (conn, seq, dst) = (packet.flow, packet.seq, packet.dst.0);
         self.sent[LossTrace::place(packet)] = Sent { conn, seq, dst, path, at, known: true };
     }
-    /// A transport hands over a packet: one that acknowledgements of later ones have shown to be lost
-    /// tells of its path. A timer's retransmission does not: the acknowledgement may have been lost.
-    pub fn comes(&mut self, packet: &Packet, now: Time) {
+    /// Handles a packet from the transport. A retransmission after acknowledgements of later packets shows a
+    /// loss. One after a time-out does not, because the acknowledgement may have been lost.
+    pub fn on_enqueue(&mut self, packet: &Packet, now: Time) {
         let again = packet.kind == Kind::Data && packet.has(RETRANSMITTED);
         if !again || packet.has(TIMED_OUT) || self.sent.is_empty() {
             return;
@@ -70,8 +70,8 @@ impl LossTrace {
             self.losses.push(Losses { dst, path, packets: 1 });
         }
     }
-    /// Whether there is something to report.
-    pub fn any(&self) -> bool {
+    /// Whether there are losses to report.
+    pub fn has_losses(&self) -> bool {
         !self.losses.is_empty()
     }
     /// Losses since the last call.
@@ -90,14 +90,14 @@ mod tests {
         let packet =
             |seq, flags| Packet { dst: HostId(4), flow: 9, seq, flags, ..Packet::default() };
         let mut trace = LossTrace::new(Time::ms(1));
-        trace.comes(&packet(1, RETRANSMITTED), Time::ZERO);
-        (1..5).for_each(|seq| trace.leaves(&packet(seq, 0), seq as u16, Time::ZERO));
+        trace.on_enqueue(&packet(1, RETRANSMITTED), Time::ZERO);
+        (1..5).for_each(|seq| trace.on_send(&packet(seq, 0), seq as u16, Time::ZERO));
         for _ in 0..2 {
-            trace.comes(&packet(2, RETRANSMITTED), Time::us(900));
-            trace.comes(&packet(3, RETRANSMITTED | TIMED_OUT), Time::us(900));
-            trace.comes(&packet(4, RETRANSMITTED), Time::us(1_100));
+            trace.on_enqueue(&packet(2, RETRANSMITTED), Time::us(900));
+            trace.on_enqueue(&packet(3, RETRANSMITTED | TIMED_OUT), Time::us(900));
+            trace.on_enqueue(&packet(4, RETRANSMITTED), Time::us(1_100));
         }
         assert_eq!(trace.take(), [Losses { dst: 4, path: 2, packets: 1 }], "once, for number 2");
-        assert!(!trace.any());
+        assert!(!trace.has_losses());
     }
 }

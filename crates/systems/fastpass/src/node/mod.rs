@@ -1,44 +1,46 @@
 //! Fastpass' nodes: the endpoint in every host, and the arbiter (Perry et al., 2014).
+//!
+//! An [`Endpoint`] holds a host's packets and demands timeslots. An [`Arbiter`] runs a service while it is
+//! active: it receives demand, allocates batches and sends the grants. Both use the sessions of
+//! [`crate::fcp`].
 
 mod arbiter;
 mod clock;
-mod due;
+mod deadlines;
 mod endpoint;
+mod granted_slots;
 mod isolation;
 mod losses;
 mod outbox;
 mod peers;
 mod queues;
 mod service;
-mod slots;
 mod timer;
 
 pub use arbiter::Arbiter;
 pub use endpoint::Endpoint;
 
-use crate::allocate::BATCH;
+use crate::allocation::BATCH;
 use crate::fcp::Config;
+use crate::spec::Fastpass;
+use crate::timing::Timing;
 use crate::wire::fcp::Key;
-use crate::{Fastpass, Timing};
 use slotline_net::id::HostId;
 use slotline_net::node::reserve::Reserve;
 use slotline_net::rng::{Stream, mix64};
 
-/// What Ethernet, IPv6 and UDP add to a message.
-pub const OVERHEAD: u16 = 38 + 40 + 8;
-
-/// What all of Fastpass' nodes in a network have in common.
+/// The parameters that all of Fastpass' nodes in a network share.
 #[derive(Clone, Debug)]
 pub struct Common {
     /// The options.
     pub options: Fastpass,
     /// Timeslots.
     pub timing: Timing,
-    /// Hosts that send and receive: numbers from 0.
+    /// The number of hosts that send and receive. They are numbered from 0.
     pub hosts: u32,
-    /// The hosts that arbiters run on; the first is the primary's.
+    /// The hosts that arbiters run on. The first is the primary's.
     pub arbiters: Vec<HostId>,
-    /// Keys, nonces, clocks and jitter come from this.
+    /// The seed of keys, nonces, clocks and jitter.
     pub seed: u64,
 }
 
@@ -56,17 +58,17 @@ impl Common {
         key[8..].copy_from_slice(&stream.bits().to_le_bytes());
         Key(key)
     }
-    /// A session of `me` with `peer`; `start` tells apart the times that `me` has started.
+    /// The parameters of a session of `me` with `peer`. `start` distinguishes the starts of `me`.
     fn session(&self, me: u32, peer: u32, start: u64) -> Config {
         let spec = self.options.spec();
         let seed = mix64(self.seed ^ mix64(start ^ mix64(u64::from(me) << 32 | u64::from(peer))));
         Config {
             timeout: spec.timeout,
             gap: spec.gap,
-            lull: self.timing.slot.times(BATCH.into()),
+            quiet_time: self.timing.slot.times(BATCH.into()),
             longest: self.timing.message,
             alive: slotline_net::time::Time::ps(spec.watchdog_timeout.as_ps() / 2),
-            ..Config::usual(self.key(me, peer), me, peer, self.hosts, seed)
+            ..Config::with_defaults(self.key(me, peer), me, peer, self.hosts, seed)
         }
     }
 }

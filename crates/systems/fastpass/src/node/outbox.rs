@@ -1,6 +1,7 @@
-//! Messages that are on their way to the wire.
+//! The outbox makes packets of messages and counts them.
 
-use super::{Common, OVERHEAD};
+use super::Common;
+use crate::wire::OVERHEAD;
 use crate::wire::fastpass::{Body, Message};
 use slotline_net::frame::Packet;
 use slotline_net::id::HostId;
@@ -25,8 +26,8 @@ impl Outbox {
         self.bytes += u64::from(packet.len);
         Packet { entropy: path, ..packet }
     }
-    /// The same for what is not FCP.
-    pub fn say(
+    /// Makes a packet of a message that is not FCP.
+    pub fn message(
         &mut self,
         to: HostId,
         path: u16,

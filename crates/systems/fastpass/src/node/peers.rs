@@ -1,4 +1,4 @@
-//! An endpoint's arbiters: one session with each, one of which is in use.
+//! The arbiters of an endpoint: one session with each, one of which is in use.
 
 use super::Common;
 use crate::fcp::EndpointSession;
@@ -10,27 +10,27 @@ use slotline_net::time::Time;
 pub(super) struct Peer {
     pub host: HostId,
     pub session: EndpointSession,
-    /// Sessions before this one.
+    /// The number of earlier sessions with it.
     start: u64,
-    /// Path of messages to it: another one after each time-out.
+    /// The first path of messages to it. Each time-out selects another one.
     path: u64,
-    /// Times-outs of the sessions before.
+    /// The number of time-outs of earlier sessions.
     timeouts: u64,
 }
 
 impl Peer {
-    /// Where messages go now.
+    /// The path of messages now.
     pub fn path(&self) -> u16 {
         (self.path + self.session.session().counters().timeouts + self.timeouts) as u16
     }
 }
 
-/// All of them.
+/// All arbiters of an endpoint.
 pub(super) struct Peers {
     me: u32,
     peers: Vec<Peer>,
     current: usize,
-    /// When the arbiter in use was heard, or from when on it had something to answer.
+    /// When the arbiter in use was last heard, or when it first had something to answer.
     pub heard: Time,
 }
 
@@ -46,7 +46,7 @@ impl Peers {
         let peers = common.arbiters.iter().map(peer).collect();
         Peers { me: me.0, peers, current: 0, heard: Time::ZERO }
     }
-    /// Whose FCP message this is, as it says.
+    /// The arbiter that an FCP message names as its source.
     pub fn sender(&self, message: &[u8]) -> Option<usize> {
         if message.first() != Some(&fcp::VERSION) {
             return None;
@@ -63,7 +63,7 @@ impl Peers {
     pub fn is_current(&self, at: usize) -> bool {
         self.current == at
     }
-    /// Whether there is another arbiter to turn to.
+    /// Whether there is another arbiter to switch to.
     pub fn has_other(&self) -> bool {
         self.peers.len() > 1
     }
@@ -71,8 +71,8 @@ impl Peers {
     pub fn other(&self) -> usize {
         (self.current + 1) % self.peers.len()
     }
-    /// Turns to another arbiter; the session with the one before is over.
-    pub fn turn_to(&mut self, at: usize, common: &Common, now: Time) {
+    /// Switches to another arbiter. The session with the former one ends.
+    pub fn switch_to(&mut self, at: usize, common: &Common, now: Time) {
         self.heard = now;
         if at == self.current {
             return;
@@ -84,7 +84,7 @@ impl Peers {
         before.session = EndpointSession::new(config);
         self.current = at;
     }
-    /// When one of the sessions has something to do.
+    /// The earliest deadline of the sessions.
     pub fn deadline(&self) -> Option<Time> {
         self.peers.iter().filter_map(|peer| peer.session.deadline()).min()
     }

@@ -1,18 +1,18 @@
-//! Packets by destination, and how many timeslots they need.
+//! The packets of a host by destination, and the number of timeslots that they need.
 
 use slotline_net::frame::Packet;
 use slotline_net::id::HostId;
 use std::collections::VecDeque;
 
-/// Packets for one destination. They are put into timeslots greedily, in order (§6.1): so each packet
-/// belongs to a group that fits into one timeslot.
+/// The packets for one destination. They fill timeslots greedily, in order (§6.1), so each packet belongs to
+/// a group that fits into one timeslot.
 pub(super) struct Queue {
     /// The destination.
     pub dst: HostId,
     packets: VecDeque<Packet>,
     /// Bytes waiting.
     pub bytes: u64,
-    /// Groups of packets: timeslots needed.
+    /// The number of groups, which is the number of timeslots needed.
     pub needed: u32,
     /// Room left in the last group, in bytes.
     room: u32,
@@ -24,7 +24,7 @@ pub(super) struct Queue {
 pub(super) struct Queues {
     /// Bytes of a timeslot.
     capacity: u32,
-    /// Index into `queues` plus one, by destination; zero: none yet.
+    /// By destination, the index into `queues` plus one. Zero: there is no queue yet.
     places: Vec<u32>,
     queues: Vec<Queue>,
     packets: usize,
@@ -43,12 +43,12 @@ impl Queues {
         let place = self.places.get(dst.at()).copied().unwrap_or(0);
         self.queues.get((place as usize).wrapping_sub(1))
     }
-    /// The same, to change it.
+    /// The queue for `dst`, if it ever had a packet, to be changed.
     pub fn get_mut(&mut self, dst: HostId) -> Option<&mut Queue> {
         let place = self.places.get(dst.at()).copied().unwrap_or(0);
         self.queues.get_mut((place as usize).wrapping_sub(1))
     }
-    /// All of them, in the order of their first packets.
+    /// All queues, in the order of their first packets.
     pub fn iter(&self) -> impl Iterator<Item = &Queue> {
         self.queues.iter()
     }
@@ -64,7 +64,7 @@ impl Queues {
         }
         &mut self.queues[*place as usize - 1]
     }
-    /// Queues a packet; whether it needs a timeslot more.
+    /// Adds a packet. Returns whether it needs another timeslot.
     pub fn push(&mut self, packet: Packet) -> bool {
         let (capacity, len) = (self.capacity, u32::from(packet.len));
         self.packets += 1;
@@ -79,7 +79,7 @@ impl Queues {
         queue.room = queue.room.saturating_sub(len);
         more
     }
-    /// Takes the first packet for `dst` out, if it has at most `room` bytes.
+    /// Removes the first packet for `dst`, if it has at most `room` bytes.
     pub fn pop(&mut self, dst: HostId, room: u32) -> Option<Packet> {
         let queue = self.get_mut(dst)?;
         let packet = queue.packets.pop_front_if(|packet| u32::from(packet.len) <= room)?;
@@ -87,7 +87,7 @@ impl Queues {
         self.packets -= 1;
         Some(packet)
     }
-    /// A timeslot for `dst` has passed in which packets left.
+    /// Notes that a timeslot for `dst` has passed in which packets left.
     pub fn served(&mut self, dst: HostId) {
         let Some(queue) = self.get_mut(dst) else { return };
         queue.needed = queue.needed.saturating_sub(1);

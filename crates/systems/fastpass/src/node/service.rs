@@ -1,12 +1,13 @@
-//! What an active arbiter does: it hears demand, allocates batches of timeslots, and gives them out.
+//! The service of an active arbiter: it receives demand, allocates batches of timeslots, and sends the
+//! grants.
 
 use super::Common;
-use super::due::Due;
+use super::deadlines::Deadlines;
 use super::isolation::Isolation;
 use super::outbox::Outbox;
-use crate::allocate::BATCH;
-use crate::fabric::Fabric;
+use crate::allocation::BATCH;
 use crate::fcp::{ArbiterEvent, ArbiterSession};
+use crate::paths::Fabric;
 use crate::schedule::{Placed, Schedule};
 use crate::wire::fastpass::Body;
 use slotline_net::id::{HostId, PortId};
@@ -14,42 +15,42 @@ use slotline_net::node::Cx;
 use slotline_net::time::Time;
 use std::sync::Arc;
 
-/// What an arbiter has counted while it was active.
+/// The counters of a service.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Counters {
-    /// Demands of timeslots that do not exist.
+    /// Demands that are not valid.
     pub refused: u64,
-    /// Timeslots that nobody wanted any more.
+    /// Timeslots that were no longer pending when they were granted.
     pub denied: u64,
 }
 
-/// The state of an active arbiter: gone when it is no longer active.
+/// The state of an active arbiter. It is dropped when the arbiter becomes passive.
 pub(super) struct Service {
     common: Common,
     host: HostId,
     sessions: Vec<ArbiterSession>,
-    due: Due,
+    due: Deadlines,
     pub schedule: Schedule,
     pub isolation: Isolation,
     /// The batch to be allocated next, if there is demand.
     batch: Option<u64>,
-    /// No batch before this.
+    /// The first batch that may be allocated.
     first: u64,
-    /// Allocated, and the first timeslot; how many of these are given out.
+    /// The allocated batch, its first timeslot, and the number of entries that have been granted.
     pending: Vec<Placed>,
     base: u64,
-    given: usize,
-    /// When the next host is told, and how long after it another one.
-    tell_at: Time,
+    sent: usize,
+    /// When the next host gets its grants, and the time between two hosts.
+    grant_at: Time,
     step: Time,
-    pub given_at: Option<Time>,
+    pub first_grant_at: Option<Time>,
     pub counters: Counters,
     events: Vec<ArbiterEvent>,
     buffer: Vec<u8>,
 }
 
 impl Service {
-    /// An arbiter on `host` that becomes active at `now`; it knows nothing of any demand.
+    /// Makes the service of an arbiter on `host` that becomes active at `now`. It has no demand yet.
     pub fn new(
         common: &Common,
         host: HostId,
@@ -60,17 +61,17 @@ impl Service {
         let session = |peer| ArbiterSession::new(common.session(host.0, peer, now.as_ps()));
         Service {
             sessions: (0..common.hosts).map(session).collect(),
-            due: Due::new(common.hosts as usize),
+            due: Deadlines::new(common.hosts as usize),
             schedule,
             isolation: Isolation::new(Arc::clone(fabric), common.options.spec()),
             batch: None,
             first: 0,
             pending: Vec::new(),
             base: 0,
-            given: 0,
-            tell_at: Time::ZERO,
+            sent: 0,
+            grant_at: Time::ZERO,
             step: Time::ZERO,
-            given_at: None,
+            first_grant_at: None,
             counters: Counters::default(),
             events: Vec::new(),
             buffer: Vec::new(),
@@ -85,7 +86,7 @@ impl Service {
             self.poll(peer, out, cx);
         }
     }
-    /// Sends what a session has to say.
+    /// Sends the messages of a session that are due.
     fn poll(&mut self, peer: u32, out: &mut Outbox, cx: &mut Cx<'_>) {
         let session = &mut self.sessions[peer as usize];
         let first = u64::from(peer) + session.session().counters().timeouts;
@@ -96,19 +97,19 @@ impl Service {
         }
         self.due.set(peer, session.deadline().map(|at| at.max(cx.now.after(Time::ns(100)))));
     }
-    /// Has the sessions speak whose time has come.
+    /// Sends the messages of all sessions that are due.
     pub fn poll_due(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
         while let Some(peer) = self.due.pop(cx.now) {
             self.poll(peer, out, cx);
         }
     }
-    /// An FCP message, of the source that it names.
-    pub fn hear(&mut self, bytes: &[u8], out: &mut Outbox, cx: &mut Cx<'_>) {
+    /// Receives an FCP message from the source that it names.
+    pub fn on_message(&mut self, bytes: &[u8], out: &mut Outbox, cx: &mut Cx<'_>) {
         let source =
             bytes.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
         let Some(peer) = source.filter(|&peer| peer < self.common.hosts) else { return };
         let mut events = std::mem::take(&mut self.events);
-        // What is refused is counted there.
+        // The session counts refused messages.
         let _refused = self.sessions[peer as usize].on_message(bytes, cx.now, &mut events);
         for event in events.drain(..) {
             match event {
@@ -123,7 +124,7 @@ impl Service {
         self.poll(peer, out, cx);
     }
 
-    /// When a session has something to say.
+    /// The earliest deadline of the sessions.
     pub fn next_due(&mut self) -> Option<Time> {
         self.due.next()
     }
@@ -137,7 +138,7 @@ impl Service {
         let batch = *self.batch.get_or_insert_with(|| timing.next_batch(now).max(self.first));
         Some(timing.allocation(batch))
     }
-    /// Allocates the batch whose time has come; when to give it out.
+    /// Allocates the batch that is due. Returns when to send its grants.
     pub fn allocate(&mut self, now: Time) -> Option<Time> {
         let timing = self.common.timing;
         let batch = self.batch.filter(|&batch| timing.allocation(batch) <= now)?;
@@ -149,53 +150,53 @@ impl Service {
         self.pending.extend_from_slice(self.schedule.batch());
         self.isolation.avoids(timing.start(self.base));
         let sources = self.pending.chunk_by(|a, b| a.src == b.src).count();
-        (self.given, self.tell_at) = (0, now.after(self.common.options.spec().processing));
-        self.step = Time::ps(timing.telling.as_ps() / sources.max(1) as u64);
-        Some(self.tell_at)
+        (self.sent, self.grant_at) = (0, now.after(self.common.options.spec().processing));
+        self.step = Time::ps(timing.grant_span.as_ps() / sources.max(1) as u64);
+        Some(self.grant_at)
     }
-    /// Gives out what was allocated, host by host: messages that left all at once would hold up packets of
-    /// the arbiter's rack for longer than a timeslot. When to go on.
-    pub fn give_out(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) -> Option<Time> {
+    /// Sends the grants of the batch, host by host. Messages that left all at once would delay packets of the
+    /// arbiter's rack for longer than a timeslot. Returns when to continue.
+    pub fn send_grants(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) -> Option<Time> {
         let pending = std::mem::take(&mut self.pending);
-        while let Some(first) = pending.get(self.given).filter(|_| self.tell_at <= cx.now) {
-            let of_one = pending[self.given..].iter().take_while(|placed| placed.src == first.src);
-            self.given += of_one.map(|placed| self.grant(placed, cx.now)).count();
+        while let Some(first) = pending.get(self.sent).filter(|_| self.grant_at <= cx.now) {
+            let of_one = pending[self.sent..].iter().take_while(|placed| placed.src == first.src);
+            self.sent += of_one.map(|placed| self.grant(placed, cx.now)).count();
             self.poll(first.src.into(), out, cx);
-            self.tell_at = self.tell_at.after(self.step);
+            self.grant_at = self.grant_at.after(self.step);
         }
         self.pending = pending;
-        (self.given < self.pending.len()).then_some(self.tell_at)
+        (self.sent < self.pending.len()).then_some(self.grant_at)
     }
     fn grant(&mut self, placed: &Placed, now: Time) {
         let Placed { src, dst, path, slots } = *placed;
         let session = &mut self.sessions[usize::from(src)];
-        // Fewer are wanted where the endpoint has begun again since.
-        let wanted = session.wanted(dst.into());
-        let slots = lowest(slots, wanted.min(64));
+        // Fewer slots are pending if the endpoint has restarted since.
+        let pending = session.pending(dst.into());
+        let slots = lowest(slots, pending.min(64));
         self.counters.denied += u64::from(placed.slots.count_ones() - slots.count_ones());
         if slots != 0 && session.grant(dst.into(), path, self.base, slots).is_ok() {
-            self.given_at.get_or_insert(now);
+            self.first_grant_at.get_or_insert(now);
             if self.common.options.spec().isolate_faults {
                 self.isolation.sent(&Placed { slots, ..*placed });
             }
         }
     }
-    /// Paths are those of `fabric` from the next batch on.
+    /// Uses the paths of `fabric` from the next batch on.
     pub fn reroute(&mut self, fabric: &Arc<Fabric>, now: Time) {
         if self.schedule.reroute(fabric).is_ok() {
             self.isolation.reroute(fabric, now);
         }
     }
-    /// Asks endpoints for echoes over what is out of use.
+    /// Asks endpoints for echoes over excluded components.
     pub fn probe(&mut self, out: &mut Outbox, cx: &mut Cx<'_>) {
         for (host, path, token) in self.isolation.probes(self.host) {
-            let packet = out.say(host, path, Body::Probe { token, path }, &self.common, cx);
+            let packet = out.message(host, path, Body::Probe { token, path }, &self.common, cx);
             cx.send(PortId(0), packet);
         }
     }
 }
 
-/// The lowest `most` bits of those set.
+/// The lowest `most` set bits.
 fn lowest(slots: u64, most: u32) -> u64 {
     let mut rest = slots;
     (0..most).for_each(|_| rest &= rest.wrapping_sub(1));

@@ -1,5 +1,5 @@
-//! What goes between Fastpass' parts besides FCP: the arbiters' watchdog (§5.1), reports of lost packets
-//! and probes of paths (§5.2). Big-endian:
+//! The messages of Fastpass' nodes besides FCP: the watchdog of the arbiters (§5.1), reports of lost packets,
+//! and probes of paths (§5.2). Numbers are big-endian:
 //!
 //! ```text
 //! magic: u8 = 0x46, type: u8, count: u16, source: u32, destination: u32, body, authentication: u64
@@ -12,14 +12,14 @@
 //! | 3 | probe | token: u32, path: u16 |
 //! | 4 | echo | token: u32, path: u16 |
 //!
-//! The count is zero but in losses. The code at the end is SipHash-2-4 of all before it, with the key of
-//! the two nodes. Nothing is acknowledged: all of it is said again, or can be missed.
+//! The count is zero in messages without losses. The code at the end is SipHash-2-4 of all bytes before it,
+//! with the key of the two nodes. Nothing is acknowledged: every message is repeated, or may be lost.
 
 use crate::wire::fcp::{Invalid, Key, siphash};
 use slotline_net::time::Time;
 use slotline_net::wire::{ParseError, Reader};
 
-/// The first byte; that of FCP is its version.
+/// The first byte of a message. The first byte of FCP is its version.
 pub const MAGIC: u8 = 0x46;
 /// Bytes before the body.
 pub const HEADER: usize = 12;
@@ -43,7 +43,7 @@ pub struct Losses {
 pub enum Body {
     /// An active arbiter is there.
     Watchdog {
-        /// Grows with each take-over.
+        /// The term, which grows with each take-over.
         term: u64,
         /// When it was sent, in whole nanoseconds.
         sent: Time,
@@ -59,7 +59,7 @@ pub enum Body {
     },
     /// The answer to a probe.
     Echo {
-        /// The probe's.
+        /// The token of the probe.
         token: u32,
         /// The path it came by.
         path: u16,
@@ -78,7 +78,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// As bytes. Of losses, the first [`MOST_LOSSES`] are kept.
+    /// Writes the message as bytes. Of losses, the first [`MOST_LOSSES`] are included.
     pub fn emit(&self, key: &Key) -> Vec<u8> {
         let (kind, count) = match &self.body {
             Body::Watchdog { .. } => (1, 0),
@@ -108,17 +108,17 @@ impl Message {
         out.extend(siphash(key, &out).to_be_bytes());
         out
     }
-    /// The sender that the bytes name, not yet proven; `None`: not such a message.
+    /// The sender that the bytes name, not authenticated yet. `None`: this is not such a message.
     pub fn source(bytes: &[u8]) -> Option<u32> {
         let mut reader = Reader(bytes);
         (reader.u8().ok()? == MAGIC).then_some(())?;
         reader.bytes(3).ok()?;
         reader.u32().ok()
     }
-    /// From bytes. Padding behind the message is ignored.
+    /// Reads a message from bytes. Padding behind the message is ignored.
     ///
     /// # Errors
-    /// Not such a message, or not by who has the key.
+    /// The bytes are not such a message, or not by an owner of the key.
     pub fn parse(bytes: &[u8], key: &Key) -> Result<Message, Invalid> {
         let mut reader = Reader(bytes);
         let (magic, kind, count) = (reader.u8()?, reader.u8()?, reader.u16()?);

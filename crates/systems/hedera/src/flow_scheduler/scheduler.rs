@@ -76,9 +76,9 @@ impl FlowScheduler {
     /// The number of the first path without a reserved link, which is left in `way`.
     fn first_fit(&mut self, src: HostId, dst: HostId) -> Option<u16> {
         let FlowScheduler { network, reserved, way, .. } = self;
-        let count = network.ways(src, dst).min(1 << u16::BITS);
+        let count = network.path_count(src, dst).min(1 << u16::BITS);
         (0..count).map(|path| path as u16).find(|&path| {
-            network.way(src, dst, path, way);
+            network.numbered_path(src, dst, path, way);
             inner(way).iter().all(|&link| !reserved[link as usize])
         })
     }
@@ -139,7 +139,7 @@ impl Control for FlowScheduler {
         self.network = network.clone();
         let mut moved = Vec::new();
         for (&conn, placed) in &self.placed {
-            network.way(placed.src, placed.dst, placed.path, &mut self.way);
+            network.numbered_path(placed.src, placed.dst, placed.path, &mut self.way);
             if inner(&self.way) != placed.links {
                 moved.push((conn, placed.src, placed.dst));
             }

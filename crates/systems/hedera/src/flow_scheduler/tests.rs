@@ -80,7 +80,7 @@ fn a_failed_link_is_left() {
     scheduler.decide(Time::ms(1), &mut plan);
     let [Decision::Path { src, dst, path, .. }] = plan[..] else { panic!("{plan:?}") };
     let mut way = Vec::new();
-    scheduler.network.way(src, dst, path, &mut way);
+    scheduler.network.numbered_path(src, dst, path, &mut way);
     assert_eq!(way.len(), 6);
     assert_eq!(inner(&way), scheduler.placed[&ConnId(0)].links);
 }
@@ -113,7 +113,7 @@ proptest! {
             if got.is_none() {
                 for path in 0..4 {
                     let mut way = Vec::new();
-                    scheduler.network.way(HostId(src), HostId(dst), path, &mut way);
+                    scheduler.network.numbered_path(HostId(src), HostId(dst), path, &mut way);
                     prop_assert!(inner(&way).iter().any(|link| distinct.contains(link)));
                 }
             }

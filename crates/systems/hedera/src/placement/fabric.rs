@@ -179,9 +179,9 @@ fn card_rates(network: &Network) -> (Vec<Rate>, Vec<Rate>) {
     };
     let pair = |host: u32| {
         let other = HostId(if host == 0 { hosts.saturating_sub(1) } else { 0 });
-        network.way(HostId(host), other, 0, &mut way);
+        network.numbered_path(HostId(host), other, 0, &mut way);
         let send = capacity(way.first());
-        network.way(other, HostId(host), 0, &mut way);
+        network.numbered_path(other, HostId(host), 0, &mut way);
         (send, capacity(way.last()))
     };
     (0..hosts).map(pair).unzip()
@@ -192,11 +192,11 @@ impl Listed {
         if self.pairs.contains_key(&(src.0, dst.0)) {
             return;
         }
-        let count = if src == dst { 0 } else { self.network.ways(src, dst) };
+        let count = if src == dst { 0 } else { self.network.path_count(src, dst) };
         let first = self.first.len() as u32 - 1;
         let mut way = Vec::new();
         for path in 0..count {
-            self.network.way(src, dst, path as u16, &mut way);
+            self.network.numbered_path(src, dst, path as u16, &mut way);
             self.wires.extend_from_slice(&way);
             self.first.push(self.wires.len() as u32);
         }

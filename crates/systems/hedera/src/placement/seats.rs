@@ -37,7 +37,7 @@ impl Seats {
         let mut keys = Vec::with_capacity(hosts as usize);
         let mut longest = 0;
         for host in 0..hosts {
-            network.way(HostId(host), HostId(0), 0, &mut way);
+            network.numbered_path(HostId(host), HostId(0), 0, &mut way);
             longest = longest.max(way.len());
             let third = if way.len() == 6 { Key::By(way[2]) } else { Key::First };
             keys.push(match way.len() {

@@ -122,13 +122,13 @@ proptest! {
         prop_assert!(fabric.is_regular());
         let [src, dst] = [ends.0, ends.1].map(|end| end.index(graph.hosts.len()) as u32);
         let flow = Flow::new(src, dst, 1.0);
-        let ways = network.ways(flow.src, flow.dst);
+        let ways = network.path_count(flow.src, flow.dst);
         let choices = fabric.choices(&flow);
         prop_assert_eq!(ways.max(1), choices.max(1));
         // As many wires as links between switches; the same wire where the link is the same.
         let (mut wires, mut way) = (Vec::new(), Vec::new());
         fabric.wires(&flow, path, &mut wires);
-        network.way(flow.src, flow.dst, path, &mut way);
+        network.numbered_path(flow.src, flow.dst, path, &mut way);
         prop_assert_eq!(wires.len(), way.len().saturating_sub(2));
     }
 
@@ -146,7 +146,7 @@ proptest! {
             let flow = Flow::new(src, dst, 1.0);
             let (mut wires, mut way) = (Vec::new(), Vec::new());
             fabric.wires(&flow, path, &mut wires);
-            network.way(flow.src, flow.dst, path, &mut way);
+            network.numbered_path(flow.src, flow.dst, path, &mut way);
             let inner = way.len().saturating_sub(1).max(1);
             (wires.into_iter().collect::<BTreeSet<_>>(), way.get(1..inner).unwrap_or(&[]).to_vec())
         });

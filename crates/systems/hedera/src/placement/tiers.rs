@@ -59,9 +59,9 @@ impl Tiers {
         }
         let rep = |edge: u32| HostId(hosts[edge as usize]);
         let first = &seats.edges[0];
-        let aggs = network.ways(rep(first[0]), rep(first[1]));
+        let aggs = network.path_count(rep(first[0]), rep(first[1]));
         let above = match seats.edges.get(1) {
-            Some(next) => network.ways(rep(first[0]), rep(next[0])),
+            Some(next) => network.path_count(rep(first[0]), rep(next[0])),
             None => aggs,
         };
         if aggs == 0 || above == 0 || !above.is_multiple_of(aggs) {
@@ -243,7 +243,7 @@ impl Survey<'_> {
         let near = tiers.seats.of(src, dst).2;
         let paths = if near { tiers.aggs } else { tiers.paths() };
         let mut way = Vec::new();
-        self.network.way(src, dst, path as u16, &mut way);
+        self.network.numbered_path(src, dst, path as u16, &mut way);
         let up = tiers.item_up(src, dst, 0)?;
         let down = tiers.item_down(dst, near, 0);
         let mut wires: Vec<u32> = tiers.wires(&up, path).collect();
@@ -253,7 +253,7 @@ impl Survey<'_> {
             back.truncate(1);
         }
         wires.extend(back.into_iter().rev());
-        if self.network.ways(src, dst) != paths || way.len() != wires.len() + 2 {
+        if self.network.path_count(src, dst) != paths || way.len() != wires.len() + 2 {
             return None;
         }
         for (&wire, &link) in wires.iter().zip(&way[1..]) {

@@ -1,4 +1,5 @@
-//! XCo's nodes: the controller, and the coordinator in every host.
+//! XCo's nodes: the controller runs a scheduler on a host of its own, and a coordinator in every other host
+//! holds packets back.
 
 pub mod controller;
 pub mod coordinator;

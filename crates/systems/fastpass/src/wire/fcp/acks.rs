@@ -1,16 +1,16 @@
-//! Which packets of an epoch were received.
+//! The packets of an epoch that were received.
 
-/// The packets that were received: a highest number and a vector for those before it.
+/// The set of received packets: the highest number, and a vector for the numbers before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Acks {
     /// Highest number received; 0: none.
     pub highest: u64,
-    /// Bit i: number `highest - 1 - i` was received.
+    /// Bit i is set if number `highest - 1 - i` was received.
     pub before: u64,
 }
 
 impl Acks {
-    /// Whether this packet was received; one too old for the vector was not.
+    /// Whether this packet was received. The answer is no for one that is too old for the vector.
     pub const fn has(&self, number: u64) -> bool {
         match self.highest.checked_sub(number) {
             _ if number == 0 => false,
@@ -23,7 +23,7 @@ impl Acks {
     pub const fn forgot(&self, number: u64) -> bool {
         self.highest > 64 && number < self.highest - 64
     }
-    /// Takes note of a packet. False, and nothing noted: it is there already, or too old to tell.
+    /// Adds a packet. Returns false, with nothing changed, if it is there already or too old to tell.
     pub const fn note(&mut self, number: u64) -> bool {
         if number == 0 || self.has(number) || self.forgot(number) {
             return false;

@@ -1,21 +1,21 @@
-//! What a message says, read from its bytes as it is asked for.
+//! The records of a message, read from its bytes on demand.
 
 use super::{GRANT, RECORD, TOTAL, zero};
 use slotline_net::wire::{ParseError, Reader};
 
-/// One thing that a message says.
+/// One record of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Record<'a> {
-    /// The sender has no counts for this pair of ends: begin again, with the nonce of this message.
+    /// The sender has no counts for this pair of ends, and both begin again with the nonce of this message.
     Reset,
-    /// To the arbiter: how many slots to each destination were ever wanted in this epoch.
+    /// To the arbiter: the number of slots to each destination demanded so far in this epoch.
     Demand(Totals<'a>),
     /// To the endpoint: slots in which it may send.
     Grants(Grants<'a>),
-    /// To the endpoint: how many slots to each destination were ever granted in this epoch, up to and
+    /// To the endpoint: the number of slots to each destination granted so far in this epoch, up to and
     /// including this message.
     Report(Totals<'a>),
-    /// Nothing to say; asks for an answer.
+    /// The sender asks for an answer.
     Alive,
 }
 
@@ -35,7 +35,7 @@ pub struct Grant {
     pub dst: u32,
     /// Which of the paths there.
     pub path: u16,
-    /// Bit i: the slot i after the record's base. Not 0.
+    /// Bit i is the slot i after the record's base. Not 0.
     pub slots: u64,
 }
 
@@ -62,7 +62,7 @@ impl Total {
 }
 
 impl Grant {
-    /// Puts it where it belongs, in two words: bytes put together elsewhere first would have to be waited for.
+    /// Writes the grant in two words. Bytes assembled elsewhere first would cause a wait for the store.
     #[inline]
     pub(super) fn put(self, place: &mut [u8; GRANT]) {
         let head = u64::from(self.dst) << 32 | u64::from(self.path) << 16 | self.slots >> 48;
@@ -87,7 +87,7 @@ impl<'a> Grants<'a> {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Grant> + use<'a> {
         self.entries.iter().map(Grant::read)
     }
-    /// Each grant has a slot, and none a slot beyond 64 bits.
+    /// Checks that each grant has a slot, and none a slot beyond 64 bits.
     fn check(self) -> Result<(), ParseError> {
         let all = self.iter().fold(0, |all, grant| all | grant.slots);
         if self.iter().any(|grant| grant.slots == 0) {
@@ -132,7 +132,7 @@ fn take<'a, const N: usize>(
 pub struct Records<'a>(&'a [u8]);
 
 impl<'a> Records<'a> {
-    /// Of bytes that [`count`] found right.
+    /// The records in bytes that [`count`] has checked.
     pub(super) const fn new(bytes: &'a [u8]) -> Records<'a> {
         Records(bytes)
     }
@@ -148,7 +148,7 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// How many records there are, and how many of them are resets.
+/// Checks the records and counts them, and the resets among them.
 pub(super) fn count(bytes: &[u8]) -> Result<(u64, u64), ParseError> {
     let (mut all, mut resets, mut reader) = (0, 0, Reader(bytes));
     while !reader.0.is_empty() {

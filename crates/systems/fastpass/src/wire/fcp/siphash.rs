@@ -1,6 +1,6 @@
-//! SipHash-2-4, the keyed 64-bit hash of Aumasson and Bernstein (2012): authenticates control messages.
+//! SipHash-2-4, the keyed 64-bit hash of Aumasson and Bernstein (2012). It authenticates control messages.
 //!
-//! [`siphash_lanes`] works on several messages at once, with the processor's vectors.
+//! [`siphash_lanes`] hashes several messages at once with the processor's vector instructions.
 
 /// A secret of 128 bits that two ends share.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ fn start(key: &Key) -> [u64; 4] {
     ]
 }
 
-/// The last word: what is left of the bytes after whole words, and their number modulo 256.
+/// The last word: the bytes after the last whole word, and the number of bytes modulo 256.
 fn last_word(bytes: &[u8]) -> u64 {
     (bytes.len() as u64) << 56 | word(bytes.as_chunks::<8>().1)
 }
@@ -62,13 +62,13 @@ pub fn siphash(key: &Key, bytes: &[u8]) -> u64 {
     v[0] ^ v[1] ^ v[2] ^ v[3]
 }
 
-/// Messages that [`siphash_lanes`] takes at once.
+/// The number of messages that [`siphash_lanes`] hashes at once.
 pub const LANES: usize = 8;
 /// A word of each lane.
 type Wide = [u64; LANES];
 
-/// Words that are absorbed between looking at lengths: enough that the compiler keeps the loop over lanes,
-/// and makes vectors of it.
+/// Words that are absorbed between checks of the lengths: enough that the compiler keeps the loop over lanes
+/// and vectorizes it.
 const BLOCK: usize = 4;
 
 fn absorb_block(v: &mut [Wide; 4], words: &[Wide; BLOCK]) {
@@ -79,7 +79,7 @@ fn absorb_block(v: &mut [Wide; 4], words: &[Wide; BLOCK]) {
     }
 }
 
-/// The same where lanes end: what is absorbed where `over` has all bits set is not.
+/// Absorbs words where some lanes have ended: nothing is absorbed where `over` has all bits set.
 fn absorb_ends(v: &mut [Wide; 4], words: &[Wide; BLOCK], over: &[Wide; BLOCK]) {
     for lane in 0..LANES {
         let mut one = [v[0][lane], v[1][lane], v[2][lane], v[3][lane]];
@@ -103,16 +103,17 @@ fn finish(v: &[Wide; 4]) -> Wide {
     codes
 }
 
-/// [`siphash`] of so many messages, each under its key. With vectors of 256 bits (x86-64-v3) they are
-/// worked on together, and messages of about the same length take the least time; else one by one.
+/// [`siphash`] of several messages, each under its key. With vectors of 256 bits (x86-64-v3) they are hashed
+/// in parallel, and messages of about the same length take the least time. Otherwise they are hashed one by
+/// one.
 pub fn siphash_lanes(keys: [&Key; LANES], messages: [&[u8]; LANES]) -> [u64; LANES] {
     if cfg!(target_feature = "avx2") {
-        return together(keys, messages);
+        return siphash_vectors(keys, messages);
     }
     std::array::from_fn(|lane| siphash(keys[lane], messages[lane]))
 }
 
-fn together(keys: [&Key; LANES], messages: [&[u8]; LANES]) -> [u64; LANES] {
+fn siphash_vectors(keys: [&Key; LANES], messages: [&[u8]; LANES]) -> [u64; LANES] {
     let starts = keys.map(start);
     let mut v: [Wide; 4] = std::array::from_fn(|i| std::array::from_fn(|lane| starts[lane][i]));
     let words = messages.map(|bytes| bytes.as_chunks::<8>().0);
@@ -231,7 +232,7 @@ mod tests {
         fn lanes_do_not_mix(keys: [[u8; 16]; LANES], messages in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), LANES)) {
             let keys = keys.map(Key);
             let messages = std::array::from_fn(|lane| messages[lane].as_slice());
-            let codes = together(keys.each_ref(), messages);
+            let codes = siphash_vectors(keys.each_ref(), messages);
             prop_assert_eq!(codes, siphash_lanes(keys.each_ref(), messages));
             for (lane, code) in codes.into_iter().enumerate() {
                 prop_assert_eq!(code, siphash(&keys[lane], messages[lane]));

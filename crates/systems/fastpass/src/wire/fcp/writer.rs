@@ -1,10 +1,10 @@
-//! Messages put into a buffer of the caller.
+//! A writer that puts messages into a buffer of the caller.
 
 use super::siphash;
 use super::{CODE, GRANT, Grant, HEADER, Header, Key, LONGEST, RECORD, TOTAL, Total, VERSION};
 
-/// Writes one message: a header, records, and the code at the end. What does not fit any more is not
-/// written, and the caller is told.
+/// Writes one message: a header, records, and the code at the end. What does not fit is not written, and the
+/// caller is informed.
 #[derive(Debug)]
 pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
@@ -12,22 +12,22 @@ pub struct Writer<'a> {
     start: usize,
     /// Bytes that the message may have.
     longest: usize,
-    /// Where the count of the open record of totals is, and how many it has.
+    /// Where the count of the open record of totals is, and how many totals it has.
     open: usize,
     count: u16,
 }
 
 impl<'a> Writer<'a> {
-    /// Begins a message in `out`, in the place of what is there.
+    /// Begins a message that replaces what is in `out`.
     pub fn new(out: &'a mut Vec<u8>, header: &Header) -> Writer<'a> {
         Writer::with_room(out, header, LONGEST)
     }
-    /// The same for a message of at most `longest` bytes.
+    /// Begins a message of at most `longest` bytes that replaces what is in `out`.
     pub fn with_room(out: &'a mut Vec<u8>, header: &Header, longest: usize) -> Writer<'a> {
         out.clear();
         Writer::behind(out, header, longest)
     }
-    /// The same behind what is in `out`.
+    /// Begins a message of at most `longest` bytes behind what is in `out`.
     pub(crate) fn behind(out: &'a mut Vec<u8>, header: &Header, longest: usize) -> Writer<'a> {
         out.reserve(longest);
         let mut fields = [0; HEADER];
@@ -59,19 +59,19 @@ impl<'a> Writer<'a> {
     pub fn is_empty(&self) -> bool {
         self.len() == HEADER
     }
-    /// A record for a message of its own: begin again.
+    /// Writes a reset, the only record of its message.
     pub fn reset(&mut self) {
         self.begin(1, 0);
     }
-    /// A record that asks for an answer. False: no room.
+    /// Writes a record that asks for an answer. Returns false if there is no room.
     pub fn alive(&mut self) -> bool {
         self.begin(5, 0)
     }
-    /// Begins a record of demand. False: no room for it and one total.
+    /// Begins a record of demand. Returns false if there is no room for it and one total.
     pub fn demand(&mut self) -> bool {
         self.begin(2, TOTAL)
     }
-    /// Begins a report. False: no room for it and one total.
+    /// Begins a report. Returns false if there is no room for it and one total.
     pub fn report(&mut self) -> bool {
         self.begin(4, TOTAL)
     }
@@ -84,7 +84,7 @@ impl<'a> Writer<'a> {
         }
         fits
     }
-    /// An entry of the demand or report begun last. False: no room.
+    /// Writes an entry of the demand or report begun last. Returns false if there is no room.
     #[inline]
     pub fn total(&mut self, total: Total) -> bool {
         let fits = self.has_room();
@@ -94,7 +94,7 @@ impl<'a> Writer<'a> {
         }
         fits
     }
-    /// A record of as many of these grants as there is room for. Returns how many.
+    /// Writes a record of as many of these grants as there is room for. Returns their number.
     pub fn grants(&mut self, base: u64, grants: impl ExactSizeIterator<Item = Grant>) -> usize {
         let most = self.room().saturating_sub(RECORD + 8) / GRANT;
         let count = most.min(grants.len());
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
         let (signed, _) = message.split_at(message.len() - CODE);
         seal(message, siphash(key, signed));
     }
-    /// Ends the message with room for its code; all of its bytes.
+    /// Ends the message with room for its code. Returns all of its bytes.
     pub(crate) fn finish_open(mut self) -> &'a mut [u8] {
         self.close();
         self.out.extend_from_slice(&[0; CODE]);

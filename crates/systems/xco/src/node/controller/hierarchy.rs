@@ -1,4 +1,4 @@
-//! What a controller at a switch of a tree knows of those above and below it.
+//! The state of a controller at a switch of a tree about the controllers above and below it.
 
 use crate::lending::{Lending, WHOLE};
 use slotline_net::id::HostId;
@@ -6,57 +6,70 @@ use slotline_net::scheme::{Control, Network};
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 
-/// A controller below, and what this one may use of its links.
+/// A controller below, and the share of its links that this one may use.
 #[derive(Clone, Debug)]
 pub struct Below {
     /// Its station.
     pub station: HostId,
     /// Its directed links.
     pub links: Vec<u32>,
-    /// The share of these.
+    /// The share of these links that this controller may use, in 65,536ths.
     pub share: u32,
     heard: Time,
 }
 
 impl Below {
-    /// The owner of `links`, which this controller may not use yet.
+    /// The owner of `links`, of which this controller has no share yet.
     pub fn new(station: HostId, links: Vec<u32>) -> Below {
         Below { station, links, share: 0, heard: Time::ZERO }
     }
 }
 
+/// A request for a share of the links of a controller below.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShareRequest {
+    /// The station of the controller that owns the links.
+    pub owner: HostId,
+    /// The number of V2V flows that wait for these links.
+    pub flows: u32,
+    /// The share that is in use, in 65,536ths.
+    pub share: u32,
+}
+
 /// The place of a controller among the others.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
-    /// Stations above, from below.
+    /// The stations above, from below.
     pub above: Vec<HostId>,
     /// Controllers below.
     pub below: Vec<Below>,
     /// Its own directed links.
     pub links: Vec<u32>,
-    /// How often controllers speak to each other.
+    /// How often controllers send messages to each other.
     pub beat: Time,
-    /// Time-out and length of a timeslice.
-    pub limits: (Time, Time),
+    /// A share is lost when its owner is silent for this long.
+    pub timeout: Time,
+    /// The length of a timeslice.
+    pub slice: Time,
     lending: Option<Lending>,
 }
 
 impl Hierarchy {
-    /// Speaks every `beat`; `limits`: the time-out, and the length of a timeslice.
+    /// Makes the place of a controller that sends messages every `beat`.
     pub fn new(
         above: Vec<HostId>,
         below: Vec<Below>,
         links: Vec<u32>,
         beat: Time,
-        limits: (Time, Time),
+        timeout: Time,
+        slice: Time,
     ) -> Hierarchy {
-        Hierarchy { above, below, links, beat, limits, lending: None }
+        Hierarchy { above, below, links, beat, timeout, slice, lending: None }
     }
-    /// It starts: it may use nothing before it knows what others use.
+    /// Starts. The controller may use nothing before it knows what others use.
     pub fn start(&mut self, now: Time) {
-        let (timeout, slice) = self.limits;
-        let settle = slice + self.beat;
-        self.lending = Some(Lending::new(self.above.len(), settle, self.beat, timeout, now));
+        let (timeout, drain_time) = (self.timeout, self.slice + self.beat);
+        self.lending = Some(Lending::new(self.above.len(), drain_time, self.beat, timeout, now));
         self.below.iter_mut().for_each(|below| (below.share, below.heard) = (0, now));
     }
     fn waiting(control: &dyn Control, links: &[u32]) -> u32 {
@@ -66,22 +79,22 @@ impl Hierarchy {
     fn own(&self) -> u32 {
         self.lending.as_ref().map_or(0, |lending| lending.granted(0))
     }
-    /// A beat: divides its links anew and forgets shares whose owners are silent; whether anything that it
-    /// may use has changed, and whom to ask for what: station, V2V flows that wait, share in use.
-    pub fn beat(&mut self, control: &dyn Control, now: Time) -> (bool, Vec<(HostId, u32, u32)>) {
+    /// Handles a beat: divides the own links anew and drops shares whose owners are silent. Returns whether
+    /// the controller's shares have changed, and the requests to send.
+    pub fn beat(&mut self, control: &dyn Control, now: Time) -> (bool, Vec<ShareRequest>) {
         let mut changed = self.divide(control, now);
-        let mut wants = Vec::new();
+        let mut requests = Vec::new();
         for below in &mut self.below {
-            if below.share > 0 && now.since(below.heard) > self.limits.0 {
+            if below.share > 0 && now.since(below.heard) > self.timeout {
                 below.share = 0;
                 changed = true;
             }
             let flows = Hierarchy::waiting(control, &below.links);
             if flows > 0 || below.share > 0 {
-                wants.push((below.station, flows, below.share));
+                requests.push(ShareRequest { owner: below.station, flows, share: below.share });
             }
         }
-        (changed, wants)
+        (changed, requests)
     }
     fn divide(&mut self, control: &dyn Control, now: Time) -> bool {
         let before = self.own();
@@ -91,27 +104,29 @@ impl Hierarchy {
         }
         self.own() != before
     }
-    /// A controller above wants something: the share that it gets, if it is one of these, and whether this
-    /// one's own has changed.
-    pub fn wanted(
+    /// Handles the request of a controller above. Returns the share that it gets, and whether the own share
+    /// has changed. `None`: the sender is not above.
+    pub fn on_share_request(
         &mut self,
         by: HostId,
-        (flows, share): (u32, u32),
+        flows: u32,
+        share: u32,
         control: &dyn Control,
         now: Time,
     ) -> Option<(u32, bool)> {
         let at = self.above.iter().position(|above| *above == by)? + 1;
-        self.lending.as_mut()?.wants(at, flows, share, now);
+        self.lending.as_mut()?.report(at, flows, share, now);
         let changed = self.divide(control, now);
         Some((self.lending.as_ref()?.granted(at), changed))
     }
-    /// A controller below grants a share of its links; whether that is another than before.
-    pub fn granted(&mut self, by: HostId, share: u32, now: Time) -> Option<bool> {
+    /// Handles the share that a controller below grants. Returns whether it has changed. `None`: the sender
+    /// is not below.
+    pub fn on_share_grant(&mut self, by: HostId, share: u32, now: Time) -> Option<bool> {
         let below = self.below.iter_mut().find(|below| below.station == by)?;
         below.heard = now;
         Some(std::mem::replace(&mut below.share, share.min(WHOLE)) != share)
     }
-    /// The network, with what this controller may use of each link.
+    /// The network with the part of each link that this controller may use.
     pub fn scale(&self, network: &Network) -> Network {
         let mut capacity = vec![Rate(0); network.capacity().len()];
         let shares = self.below.iter().map(|below| (&below.links, below.share));

@@ -1,8 +1,9 @@
-//! Two controllers of which one is in control: when it goes silent the other takes over (§7).
+//! Two controllers, one of which is in control. When it is silent the other takes over (§7).
 //!
-//! The one in control says so at every beat. Terms count how often control was taken over; hosts obey the
-//! latest term they have heard of, and the controller of an earlier one steps down when it hears of a
-//! later. The silence before a take-over is longer than a timeslice: what the other permitted is over.
+//! The controller in control sends a message at every beat. Terms count how often control was taken over.
+//! Hosts follow the latest term that they know, and the controller of an earlier term steps down when it
+//! hears of a later one. The silence before a take-over is longer than a timeslice, so that all permissions
+//! of the other controller are over.
 
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
@@ -10,43 +11,43 @@ use slotline_net::time::Time;
 /// One of two controllers.
 #[derive(Clone, Copy, Debug)]
 pub struct Standby {
-    /// The other.
+    /// The host of the other controller.
     pub peer: HostId,
-    /// How often the one in control says so.
+    /// The time between two messages of the controller in control.
     pub beat: Time,
-    /// After how much silence the other takes over.
+    /// The other controller takes over after this much silence.
     pub silence: Time,
     /// Whether this one is in control.
     pub active: bool,
-    /// How often control was taken over, as far as it knows.
+    /// How often control was taken over, as far as this controller knows.
     pub term: u16,
     heard: Time,
 }
 
-/// What is to be done at a beat.
+/// The action at a beat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beat {
-    /// Say that this one is in control.
-    Tell,
-    /// Begin to control, and say so.
+    /// Announce that this controller is in control.
+    Announce,
+    /// Take control, and announce it.
     TakeOver,
     /// Nothing.
     Wait,
 }
 
 impl Standby {
-    /// A controller beside `peer`; `active`: the one that begins.
+    /// Makes a controller beside `peer`. The one that is `active` begins.
     pub fn new(peer: HostId, beat: Time, silence: Time, active: bool) -> Standby {
         Standby { peer, beat, silence, active, term: 0, heard: Time::ZERO }
     }
-    /// It starts: silence counts from now on.
+    /// Starts. Silence counts from now on.
     pub fn start(&mut self, now: Time) {
         self.heard = now;
     }
-    /// A beat is due.
+    /// Handles a beat.
     pub fn beat(&mut self, now: Time) -> Beat {
         if self.active {
-            return Beat::Tell;
+            return Beat::Announce;
         }
         if now.since(self.heard) < self.silence {
             return Beat::Wait;
@@ -55,8 +56,9 @@ impl Standby {
         self.term = self.term.saturating_add(1);
         Beat::TakeOver
     }
-    /// The peer says that it is in control; whether this one has to step down.
-    pub fn hears_peer(&mut self, term: u16, now: Time) -> bool {
+    /// Handles a message in which the peer says that it is in control. Returns whether this one has to step
+    /// down.
+    pub fn on_peer_message(&mut self, term: u16, now: Time) -> bool {
         if term < self.term || (self.active && term == self.term) {
             return false;
         }
@@ -64,8 +66,8 @@ impl Standby {
         self.term = term;
         std::mem::take(&mut self.active)
     }
-    /// A host obeys a later term; whether this one has to step down.
-    pub fn hears_host(&mut self, term: u16, now: Time) -> bool {
+    /// Handles the term in a host's message. Returns whether this one has to step down.
+    pub fn on_host_message(&mut self, term: u16, now: Time) -> bool {
         if term <= self.term {
             return false;
         }
@@ -101,7 +103,7 @@ mod tests {
         for at in 0..2 {
             if pair[at].beat(now) != Beat::Wait && arrives {
                 let term = pair[at].term;
-                pair[1 - at].hears_peer(term, now);
+                pair[1 - at].on_peer_message(term, now);
             }
         }
     }
@@ -150,7 +152,7 @@ mod tests {
                 beat(&mut pair, now, true);
                 // Hosts obey the latest term.
                 let latest = pair.map(|one| one.term).into_iter().max().unwrap_or(0);
-                pair.iter_mut().for_each(|one| { one.hears_host(latest, now); });
+                pair.iter_mut().for_each(|one| { one.on_host_message(latest, now); });
             }
             prop_assert_eq!(pair.iter().filter(|one| one.active).count(), 1, "{:?}", pair);
         }

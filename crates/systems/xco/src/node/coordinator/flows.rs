@@ -1,4 +1,4 @@
-//! What the virtual machines of a host have waiting for one destination: a FIFO for each V2V flow.
+//! The packets of a host's virtual machines for one destination, with a FIFO for each V2V flow.
 
 use slotline_net::frame::Packet;
 use slotline_net::workload::Machines;
@@ -8,9 +8,9 @@ struct Fifo {
     machines: Machines,
     packets: VecDeque<Packet>,
     bytes: u64,
-    /// Bytes that have left, counted on where the others are when it begins anew.
+    /// The bytes that have left. A flow that begins anew starts with the count of the others.
     served: u64,
-    /// Whether its packets can leave: it is set up.
+    /// Whether the flow is set up, so that its packets can leave.
     ready: bool,
 }
 
@@ -18,16 +18,16 @@ struct Fifo {
 #[derive(Default)]
 pub(super) struct Flows {
     fifos: Vec<Fifo>,
-    /// Packets that can leave.
+    /// The number of packets that can leave.
     ready: usize,
-    /// All packets.
+    /// The number of all packets.
     packets: usize,
 }
 
-/// What a packet means for its flow.
+/// What a packet changes for its flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrival {
-    /// The flow has not been there before, and has to be set up.
+    /// The flow is new and has to be set up.
     Unknown,
     /// The flow waits from now on.
     First,
@@ -40,11 +40,11 @@ impl Flows {
     pub fn is_empty(&self) -> bool {
         self.ready == 0
     }
-    /// All packets, those that cannot leave yet included.
+    /// The number of all packets, including those that cannot leave yet.
     pub fn packets(&self) -> usize {
         self.packets
     }
-    /// Whether `machines` have a FIFO.
+    /// The FIFO of `machines`.
     fn find(&mut self, machines: Machines) -> Option<&mut Fifo> {
         self.fifos.iter_mut().find(|fifo| fifo.machines == machines)
     }
@@ -52,7 +52,7 @@ impl Flows {
     pub fn bytes_of(&self, machines: Machines) -> u64 {
         self.fifos.iter().find(|fifo| fifo.machines == machines).map_or(0, |fifo| fifo.bytes)
     }
-    /// Queues a packet. A flow that is new is ready at once, or only when [`Flows::set_up`].
+    /// Adds a packet. A new flow is ready at once if `ready`, otherwise after [`Flows::set_up`].
     pub fn push(&mut self, packet: Packet, machines: Machines, ready: bool) -> Arrival {
         let least = self.waiting().map(|fifo| fifo.served).min().unwrap_or(0);
         let unknown = self.find(machines).is_none();
@@ -76,7 +76,7 @@ impl Flows {
             _ => Arrival::Further,
         }
     }
-    /// The flow can leave from now on; whether it has something to send.
+    /// Lets the flow leave from now on. Returns whether it has packets.
     pub fn set_up(&mut self, machines: Machines) -> bool {
         let Some(fifo) = self.find(machines) else { return false };
         let waiting = if std::mem::replace(&mut fifo.ready, true) { 0 } else { fifo.packets.len() };
@@ -86,13 +86,13 @@ impl Flows {
     fn waiting(&self) -> impl Iterator<Item = &Fifo> {
         self.fifos.iter().filter(|fifo| fifo.ready && !fifo.packets.is_empty())
     }
-    /// The flows that wait, or, where none does, the last that did.
+    /// The flows that wait. Where none does, the last that did.
     pub fn machines(&self) -> impl Iterator<Item = Machines> + '_ {
         let idle = self.is_empty();
         let last = self.fifos.iter().take(usize::from(idle)).map(|fifo| fifo.machines);
         self.waiting().map(|fifo| fifo.machines).chain(last)
     }
-    /// The length of the packet that is next.
+    /// The length of the next packet.
     pub fn next_len(&self) -> Option<u16> {
         let fifo = self.waiting().min_by_key(|fifo| fifo.served)?;
         fifo.packets.front().map(|packet| packet.len)

@@ -1,4 +1,4 @@
-//! One queue per destination, with a FIFO per V2V flow, and who may leave it.
+//! The queues of a host, one per destination with a FIFO per V2V flow, and the permissions to leave them.
 
 use super::flows::{Arrival, Flows};
 use crate::wire::V2v;
@@ -14,17 +14,17 @@ use std::collections::VecDeque;
 struct Permit {
     until: Time,
     pace: Option<Pace>,
-    /// When the next packet may leave, if there is a pace.
+    /// When the next packet may leave, if the rate is limited.
     next: Time,
-    /// Since when there has been nothing to send, if there is nothing.
+    /// Since when there has been nothing to send.
     unused: Time,
     /// Whether a packet has left.
     begun: bool,
 }
 
 impl Permit {
-    /// Whether a packet that takes `span` may begin at `now`: it has to be over by the end. The first one
-    /// may not be, or what is shorter than a packet would be of no use.
+    /// Whether a packet that takes `span` may begin at `now`. It has to be over by the end. The first packet
+    /// is an exception, because otherwise a window shorter than a packet would be of no use.
     fn holds(&self, now: Time, span: Time) -> bool {
         now < self.until && (!self.begun || now.after(span) <= self.until)
     }
@@ -32,13 +32,13 @@ impl Permit {
 
 #[derive(Default)]
 struct Queue {
-    /// The level of the controller that permits it.
+    /// The level of the controller that permits this destination.
     level: u8,
     flows: Flows,
     /// Bytes waiting for this destination, exempt packets included.
     bytes: u64,
     permit: Option<Permit>,
-    /// The message that told the controller that the last permission is given back.
+    /// The message that gave the last permission back to the controller.
     returned: Option<u32>,
     /// Exempt bytes in the current slice, which ends at `renewal`.
     spent: u64,
@@ -52,23 +52,24 @@ struct Queue {
 /// The queues of one host. A destination gets its queue with its first packet.
 #[derive(Default)]
 pub(super) struct Queues {
-    /// Index into `queues` plus one, by destination; zero: none yet.
+    /// By destination, the index into `queues` plus one. Zero: there is no queue yet.
     slots: Vec<u32>,
     queues: Vec<Queue>,
     /// Destinations with packets waiting for permission.
     waiting: VecDeque<HostId>,
     permitted: Vec<HostId>,
     packets: usize,
-    /// What the network card sends at, if that is known: packets have to be over when a timeslice is.
+    /// The rate of the network card, if it is known: packets have to be over when a timeslice is.
     pub line: Option<Pace>,
-    /// Timeslices are at least this far apart: an end that moves by less is the same one, told later.
-    apart: Time,
+    /// The least time between ends of timeslices. An end that moves by less is the same one, in a later
+    /// message.
+    min_spacing: Time,
 }
 
 impl Queues {
-    /// No queues yet; successive timeslices end at least `apart` from each other.
-    pub fn new(apart: Time) -> Queues {
-        Queues { apart, ..Queues::default() }
+    /// Makes no queues yet. Successive timeslices end at least `min_spacing` after each other.
+    pub fn new(min_spacing: Time) -> Queues {
+        Queues { min_spacing, ..Queues::default() }
     }
     fn get(&self, dst: HostId) -> Option<&Queue> {
         let slot = self.slots.get(dst.at()).copied().unwrap_or(0);
@@ -78,7 +79,7 @@ impl Queues {
         let slot = self.slots.get(dst.at()).copied().unwrap_or(0);
         self.queues.get_mut((slot as usize).wrapping_sub(1))
     }
-    /// The queue for `dst`, made where there is none.
+    /// The queue for `dst`, which is made if there is none.
     fn make(&mut self, dst: HostId) -> &mut Queue {
         if self.slots.len() <= dst.at() {
             self.slots.resize(dst.at() + 1, 0);
@@ -91,8 +92,8 @@ impl Queues {
         &mut self.queues[*slot as usize - 1]
     }
 
-    /// A destination that is permitted by the controller of that level, if at all, or `free`; whether
-    /// it was not known before.
+    /// Adds a destination that the controller of this level permits, or that is `free`. Returns whether it
+    /// was unknown.
     pub fn introduce(&mut self, dst: HostId, level: u8, free: bool) -> bool {
         let unknown = self.get(dst).is_none();
         if unknown {
@@ -130,7 +131,7 @@ impl Queues {
     pub fn is_permitted(&self, dst: HostId) -> bool {
         self.get(dst).is_some_and(|queue| queue.permit.is_some())
     }
-    /// Whether nothing waits and nothing is permitted that the controller of `level` decides about.
+    /// Whether no destination of the controller of `level` has packets waiting or a permission.
     pub fn idle(&self, level: u8) -> bool {
         self.waiting.iter().chain(&self.permitted).all(|&dst| self.level(dst) != level)
     }
@@ -138,7 +139,7 @@ impl Queues {
     pub fn permitted(&self, level: u8) -> impl Iterator<Item = HostId> + '_ {
         self.permitted.iter().copied().filter(move |&dst| self.level(dst) == level)
     }
-    /// The backlog group: what is permitted, then what waits, `max` V2V flows at most. Where there are
+    /// The backlog group: permitted destinations, then waiting ones, at most `max` V2V flows. Where there are
     /// more, the next call begins with those left out.
     pub fn backlog(&mut self, level: u8, max: usize) -> Vec<V2v> {
         let waiting = self.waiting.iter().copied();
@@ -150,38 +151,38 @@ impl Queues {
         let group: Vec<V2v> =
             self.permitted(level).chain(waiting).flat_map(flows).take(max).collect();
         if group.len() == max {
-            let told = |dst: &HostId| group.iter().any(|flow| flow.dst == *dst);
-            let told = self.waiting.iter().take_while(|&dst| told(dst)).count();
-            self.waiting.rotate_left(told);
+            let reported = |dst: &HostId| group.iter().any(|flow| flow.dst == *dst);
+            let reported = self.waiting.iter().take_while(|&dst| reported(dst)).count();
+            self.waiting.rotate_left(reported);
         }
         group
     }
 
-    /// Whether `packet` is part of a small flow: `allowance` bytes per slice.
-    pub fn small(&mut self, packet: &Packet, now: Time, slice: Time, allowance: u64) -> bool {
+    /// Whether `packet` is part of a small flow, of `allowance` bytes per slice.
+    pub fn is_small(&mut self, packet: &Packet, now: Time, slice: Time, allowance: u64) -> bool {
         let queue = self.make(packet.dst);
         if now >= queue.renewal {
             (queue.spent, queue.renewal) = (0, now.after(slice));
         }
         let spent = queue.spent + u64::from(packet.len);
-        let small = spent <= allowance && queue.flows.packets() == 0 && queue.permit.is_none();
-        if small {
+        let is_small = spent <= allowance && queue.flows.packets() == 0 && queue.permit.is_none();
+        if is_small {
             queue.spent = spent;
         }
-        small
+        is_small
     }
-    /// An exempt packet waits for the port.
+    /// Counts an exempt packet that waits for the port.
     pub fn count(&mut self, packet: &Packet) {
         self.make(packet.dst).bytes += u64::from(packet.len);
     }
-    /// An exempt packet leaves.
+    /// Counts an exempt packet that leaves.
     pub fn discount(&mut self, packet: &Packet) {
         let queue = self.make(packet.dst);
         queue.bytes -= u64::from(packet.len);
         queue.sent += u64::from(packet.len);
     }
 
-    /// Queues a packet of a V2V flow, which can leave at once, or only when it is set up.
+    /// Adds a packet of a V2V flow, which can leave at once if `ready`, otherwise when the flow is set up.
     pub fn push(&mut self, packet: Packet, machines: Machines, ready: bool) -> Arrival {
         let queue = self.make(packet.dst);
         let idle = queue.flows.is_empty();
@@ -192,7 +193,7 @@ impl Queues {
         self.waiting.extend(begins.then_some(packet.dst));
         arrival
     }
-    /// A V2V flow can leave from now on; whether it has something to send.
+    /// Lets a V2V flow leave from now on. Returns whether it has packets.
     pub fn set_up(&mut self, dst: HostId, machines: Machines) -> bool {
         let Some(queue) = self.get_mut(dst) else { return false };
         let idle = queue.flows.is_empty();
@@ -200,7 +201,7 @@ impl Queues {
         self.waiting.extend((idle && waits).then_some(dst));
         waits
     }
-    /// Takes the first packet for `dst` out.
+    /// Removes the first packet for `dst`.
     pub fn pop(&mut self, dst: HostId, now: Time) -> Option<Packet> {
         let queue = self.get_mut(dst)?;
         let packet = queue.flows.pop()?;
@@ -218,7 +219,7 @@ impl Queues {
         }
         Some(packet)
     }
-    /// Takes a packet out without permission; destinations whose level is `open` take turns.
+    /// Removes a packet without permission. Destinations whose level is `open` take turns.
     pub fn pop_any(&mut self, open: impl Fn(u8) -> bool) -> Option<Packet> {
         let at = self.waiting.iter().position(|&dst| open(self.level(dst)))?;
         self.waiting.rotate_left(at);
@@ -226,7 +227,7 @@ impl Queues {
         self.waiting.rotate_left(1);
         self.pop(dst, Time::ZERO)
     }
-    /// What has left since the last call, by destination.
+    /// The bytes that have left since the last call, by destination.
     pub fn take_loads(&mut self) -> Vec<(HostId, u64)> {
         let Queues { slots, queues, .. } = self;
         let known = (0..).zip(slots.iter()).filter(|(_, slot)| **slot > 0);
@@ -235,7 +236,7 @@ impl Queues {
         };
         known.map(load).filter(|(_, sent)| *sent > 0).collect()
     }
-    /// Only these destinations need permission from now on; takes out what waits for others.
+    /// Lets only these destinations need permission from now on. Returns the packets that wait for others.
     pub fn control(&mut self, controlled: &[HostId]) -> Vec<Packet> {
         let known = (0..self.slots.len() as u32).map(HostId).filter(|&dst| self.is_known(dst));
         let known: Vec<HostId> = known.collect();
@@ -250,7 +251,7 @@ impl Queues {
         }
         out
     }
-    /// A packet for `dst` that leaves these queues without having been sent.
+    /// Removes a packet for `dst` that does not count as sent.
     fn drain(&mut self, dst: HostId) -> Option<Packet> {
         let packet = self.pop(dst, Time::ZERO)?;
         self.make(dst).sent -= u64::from(packet.len);
@@ -261,7 +262,7 @@ impl Queues {
         self.earliest(now).filter(|&(next, _)| next <= now).map(|(_, dst)| dst)
     }
     /// When the next packet is due, if none is yet.
-    pub fn wait(&self, now: Time) -> Option<Time> {
+    pub fn next_due(&self, now: Time) -> Option<Time> {
         self.earliest(now).map(|(next, _)| next).filter(|&next| next > now)
     }
     fn earliest(&self, now: Time) -> Option<(Time, HostId)> {
@@ -279,17 +280,17 @@ impl Queues {
         let returned = self.get(dst).and_then(|queue| queue.returned);
         returned.is_some_and(|message| newer(message, heard))
     }
-    /// Permits packets for `dst`, if there ever were any, and says when that ends: a repeated permission goes
-    /// on, and ends no later because it took longer to come.
+    /// Permits packets for `dst`, if there ever were any. Returns the end of the permission. A repeated
+    /// permission continues, and does not end later because its message took longer.
     pub fn permit(&mut self, dst: HostId, until: Time, rate: Option<Rate>, now: Time) -> Time {
-        let apart = self.apart;
+        let min_spacing = self.min_spacing;
         let Some(queue) = self.get_mut(dst) else {
             return until;
         };
         let pace = rate.map(Rate::pace);
         queue.returned = None;
         if let Some(permit) = &mut queue.permit {
-            let same = until < permit.until.after(apart);
+            let same = until < permit.until.after(min_spacing);
             permit.until = if same { permit.until.min(until) } else { until };
             permit.begun &= same;
             permit.pace = pace;
@@ -300,9 +301,13 @@ impl Queues {
             until
         }
     }
-    /// Revokes permissions for which `condition` holds; whether one of these had nothing to send,
-    /// which message `teller` tells, if any.
-    fn revoke(&mut self, teller: Option<u32>, condition: impl Fn(HostId, &Permit) -> bool) -> bool {
+    /// Revokes permissions for which `condition` holds. Returns whether one of them had nothing to send,
+    /// which message `report_number` reports, if any.
+    fn revoke(
+        &mut self,
+        report_number: Option<u32>,
+        condition: impl Fn(HostId, &Permit) -> bool,
+    ) -> bool {
         let mut unused = false;
         let mut permitted = std::mem::take(&mut self.permitted);
         permitted.retain(|&dst| {
@@ -313,7 +318,7 @@ impl Queues {
             if ends {
                 queue.permit = None;
                 if queue.flows.is_empty() {
-                    queue.returned = teller;
+                    queue.returned = report_number;
                     unused = true;
                 }
             }
@@ -326,23 +331,27 @@ impl Queues {
     pub fn revoke_these(&mut self, these: &[HostId]) {
         self.revoke(None, |dst, _| these.contains(&dst));
     }
-    /// Revokes one permission that has ended, if any has; whether it had nothing to send, which
-    /// message `teller` of its level has to tell.
-    pub fn revoke_ended(&mut self, now: Time, teller: impl Fn(u8) -> u32) -> Option<(u8, bool)> {
+    /// Revokes one permission that has ended, if any has. Returns its level and whether it had nothing to
+    /// send, which message `report_number` of its level has to report.
+    pub fn revoke_ended(
+        &mut self,
+        now: Time,
+        report_number: impl Fn(u8) -> u32,
+    ) -> Option<(u8, bool)> {
         let over = |dst: &HostId| {
             self.get(*dst).and_then(|queue| queue.permit).is_some_and(|permit| permit.until <= now)
         };
         let dst = self.permitted.iter().copied().find(over)?;
         let level = self.level(dst);
-        Some((level, self.revoke(Some(teller(level)), |other, _| other == dst)))
+        Some((level, self.revoke(Some(report_number(level)), |other, _| other == dst)))
     }
-    /// Revokes one permission that has not been used for `hysteresis`, which message `teller` of its level
-    /// has to tell.
+    /// Revokes one permission that has not been used for `hysteresis`, which message `report_number` of its level
+    /// has to report.
     pub fn revoke_unused(
         &mut self,
         now: Time,
         hysteresis: Time,
-        teller: impl Fn(u8) -> u32,
+        report_number: impl Fn(u8) -> u32,
     ) -> Option<HostId> {
         let unused = |dst: &HostId| {
             let queue = self.get(*dst)?;
@@ -350,8 +359,8 @@ impl Queues {
             (queue.flows.is_empty() && now.since(since) >= hysteresis).then_some(*dst)
         };
         let dst = self.permitted.iter().find_map(unused)?;
-        let teller = teller(self.level(dst));
-        self.revoke(Some(teller), |other, _| other == dst);
+        let report_number = report_number(self.level(dst));
+        self.revoke(Some(report_number), |other, _| other == dst);
         Some(dst)
     }
 }

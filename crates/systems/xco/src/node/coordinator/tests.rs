@@ -1,5 +1,5 @@
 use super::*;
-use crate::spec::OnDemandSpec;
+use crate::spec::{Mode, OnDemandSpec, XcoSpec};
 use slotline_net::node::Effects;
 use slotline_net::node::host::Spread;
 use slotline_net::topology::{TopologySpec, TreeSpec};
@@ -41,7 +41,7 @@ impl Bench {
     fn expire(&mut self, us: u64) {
         self.coordinator.expire(AGENT_TOKENS, &mut Cx::new(Time::us(us), &mut self.effects));
     }
-    /// Everything that leaves now, in words.
+    /// Everything that leaves now, as text.
     fn drain(&mut self, us: u64) -> Vec<String> {
         let mut left = Vec::new();
         loop {
@@ -348,7 +348,7 @@ fn a_flow_waits_until_its_queue_is_set_up() {
     assert_eq!(bench.drain(80_000), ["backlog [1]"], "once is enough");
 }
 
-/// A host that measures, and holds back only what it is told to.
+/// A host that measures holds back only what the controller lists.
 #[test]
 fn on_demand_only_what_is_named_is_held_back() {
     let mut bench = Bench::new(XcoSpec { on_demand: Some(OnDemandSpec::default()), ..strict() });
