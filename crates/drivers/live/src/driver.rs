@@ -300,10 +300,9 @@ fn ports(graph: &Graph) -> io::Result<Vec<Vec<Port>>> {
 mod tests {
     use super::*;
     use slotline_net::id::HostId;
-    use slotline_net::node::Census;
+    use slotline_net::node::PacketAccount;
     use slotline_net::topology::{StarSpec, TopologySpec};
     use slotline_net::units::Rate;
-    use std::any::Any;
 
     const EACH: u32 = 5;
 
@@ -350,19 +349,13 @@ mod tests {
                 cx.send(PortId(0), Packet { len: 1_250, ..Packet::default() });
             }
         }
-        fn census(&self) -> Census {
-            Census::default()
-        }
-        fn as_any(&self) -> &dyn Any {
-            self
-        }
-        fn as_any_mut(&mut self) -> &mut dyn Any {
-            self
+        fn account(&self) -> PacketAccount {
+            PacketAccount::default()
         }
     }
 
     fn probe(node: &dyn Node) -> &Probe {
-        node.as_any().downcast_ref().expect("a probe")
+        node.downcast_ref().expect("a probe")
     }
 
     #[test]

@@ -8,7 +8,7 @@ use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
 use slotline_net::node::notify::Senders;
 use slotline_net::node::station::Loss;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
-use slotline_net::node::{Census, Cx, Node};
+use slotline_net::node::{Cx, Node, PacketAccount};
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::scheme::Network as Known;
 use slotline_net::time::Time;
@@ -20,7 +20,6 @@ use slotline_net::workload::{Carrier, Conn, Flow, Machines, Role, Start, Traffic
 use slotline_sim::{Options, Place, Queue, Watch};
 use slotline_xco::node::controller::Controller;
 use slotline_xco::spec::XcoSpec;
-use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,14 +53,8 @@ impl Node for Tap {
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         self.host.expire(token, cx);
     }
-    fn census(&self) -> Census {
-        self.host.census()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn account(&self) -> PacketAccount {
+        self.host.account()
     }
 }
 
@@ -167,7 +160,7 @@ struct Seen {
 }
 
 fn seen<'a>(graph: &Graph, node: impl Fn(NodeId) -> &'a dyn Node) -> Seen {
-    let host = |id: u32| node(graph.hosts[id as usize]).as_any();
+    let host = |id: u32| node(graph.hosts[id as usize]);
     let tap = |id| host(id).downcast_ref::<Tap>().expect("a tap").left.clone();
     let controller = host(CONTROLLER.0).downcast_ref::<Controller>().expect("the controller");
     Seen { left: (0..SENDERS).map(tap).collect(), directives: controller.counters().directives }

@@ -8,7 +8,7 @@ use crate::parallel::{self, Until, Watch};
 use crate::reach::Shared;
 use crate::sample::{Sample, Sampler};
 use crate::shard::{Part, Shard};
-use slotline_net::node::{Census, DropReason, Node, Note};
+use slotline_net::node::{DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix64;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Lane, NodeKind};
@@ -185,8 +185,7 @@ fn build(
         let mut shard = Shard::new(Arc::clone(&shared), index, part, windows);
         shard.reach.recorder = recorder(&network.follow, &shared.layout, first_port, ports);
         let recorded = shard.reach.recorder.is_some();
-        shard.reach.effects.noted_until =
-            if recorded { Time::MAX } else { network.follow.notes_until };
+        shard.effects.keep_notes(if recorded { Time::MAX } else { network.follow.notes_until });
         shards.push(shard);
     }
     shards.reverse();
@@ -272,7 +271,7 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
     };
     let total = &mut outcome.conservation;
     total.in_flight += pending.iter().filter(arriving).count() as u64;
-    for (sum, n) in total.dropped.iter_mut().zip(shard.reach.effects.dropped) {
+    for (sum, n) in total.dropped.iter_mut().zip(shard.reach.reports.dropped) {
         *sum += n;
     }
     for place in &mut shard.places {
@@ -280,27 +279,27 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
             host.settle();
         }
     }
-    for census in shard.places.iter().map(census) {
-        total.created += census.created;
-        total.consumed += census.consumed;
-        total.in_flight += census.held;
+    for account in shard.places.iter().map(account) {
+        total.created += account.created;
+        total.consumed += account.consumed;
+        total.in_flight += account.held;
     }
     outcome.events += shard.events;
     outcome.packet_hops += shard.hops;
-    outcome.completed += shard.reach.effects.completed;
+    outcome.completed += shard.reach.reports.completed;
     outcome.samples.append(&mut shard.samples);
     if let Some(recorder) = shard.reach.recorder.take() {
         outcome.journal.absorb(recorder.finish());
     }
-    outcome.notes.append(&mut shard.reach.effects.notes);
+    outcome.notes.append(&mut shard.reach.reports.notes);
     outcome.places.append(&mut shard.places);
 }
 
-fn census(place: &Place) -> Census {
+fn account(place: &Place) -> PacketAccount {
     match place {
-        Place::Switch => Census::default(),
-        Place::Host(host) => host.census(),
-        Place::Node(node) => node.census(),
+        Place::Switch => PacketAccount::default(),
+        Place::Host(host) => host.account(),
+        Place::Node(node) => node.account(),
     }
 }
 

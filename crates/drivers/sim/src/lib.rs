@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 mod calendar;
+mod carry_out;
 mod engine;
 pub mod flow;
 mod journal;

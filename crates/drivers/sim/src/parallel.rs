@@ -114,7 +114,7 @@ impl Team<'_> {
             }
         }
         board.next[me].store(next, Ordering::Relaxed);
-        board.completed[me].store(shard.reach.effects.completed, Ordering::Relaxed);
+        board.completed[me].store(shard.reach.reports.completed, Ordering::Relaxed);
         if me == 0 {
             board.cancelled.store(self.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -140,7 +140,7 @@ impl Team<'_> {
     fn collect(&self, board: &Board, me: usize, shard: &mut Shard) {
         let count = board.next.len();
         for from in (0..count).filter(|from| *from != me) {
-            shard.reach.accept(&mut lock(&board.mail[from * count + me]));
+            shard.accept(&mut lock(&board.mail[from * count + me]));
         }
     }
 }

@@ -7,11 +7,11 @@ use crate::calendar::{Entry, Windows};
 use crate::line::{Discipline, Line, PORT_MASK, Rare};
 use crate::locals::Local;
 use crate::network::Place;
-use crate::reach::{Reach, Shared, own};
+use crate::reach::{Mail, Reach, Shared, own};
 use crate::sample::Sample;
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::{Census, Change, Cx, DropReason, Node};
+use slotline_net::node::{Change, Cx, DropReason, Effects, Node, PacketAccount, Payloads};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use std::sync::Arc;
@@ -44,6 +44,11 @@ pub(crate) struct Shard {
     /// Nodes to which more may happen than packets: changes, samples.
     eventful: Vec<bool>,
     pub reach: Reach,
+    pub effects: Effects,
+    /// Pulled ports of the node being called that may have something to send.
+    pub kicked: Vec<PortId>,
+    /// How long the node being called takes before what it sends now starts.
+    pub hold: Time,
     pub samples: Vec<Sample>,
     pub events: u64,
     pub hops: u64,
@@ -68,6 +73,9 @@ impl Shard {
             places: part.places,
             eventful: vec![false; count],
             reach: Reach::new(shared, index, part.lines, part.rare, windows),
+            effects: Effects::default(),
+            kicked: Vec::new(),
+            hold: Time::ZERO,
             samples: Vec::new(),
             events: 0,
             hops: 0,
@@ -82,22 +90,20 @@ impl Shard {
 
     /// Starts all nodes and schedules the timeline and the samples.
     pub fn start(&mut self) {
-        let Shard { places, reach, first_node, .. } = self;
-        for (at, place) in places.iter_mut().enumerate() {
-            let id = *first_node + at;
-            let mut cx = Cx::new(Time::ZERO, &mut reach.effects);
-            match place {
+        for at in 0..self.places.len() {
+            match std::mem::replace(&mut self.places[at], Place::Switch) {
                 Place::Switch => {}
-                Place::Host(host) => {
-                    host.start(&mut cx);
-                    reach.carry_out(&mut **host, id, 0);
+                Place::Host(mut host) => {
+                    self.start_node(at, &mut *host);
+                    self.places[at] = Place::Host(host);
                 }
-                Place::Node(node) => {
-                    node.start(&mut cx);
-                    reach.carry_out(&mut **node, id, 0);
+                Place::Node(mut node) => {
+                    self.start_node(at, &mut *node);
+                    self.places[at] = Place::Node(node);
                 }
             }
         }
+        let Shard { places, reach, first_node, .. } = self;
         let shared = Arc::clone(&reach.shared);
         let mine = *first_node..*first_node + places.len();
         for (token, (at, node, _)) in shared.timeline.iter().enumerate() {
@@ -110,6 +116,16 @@ impl Shard {
             reach.schedule(node, shared.sampler.interval, own::SAMPLE, 0);
             self.eventful[node - *first_node] = true;
         }
+    }
+
+    fn start_node<N: Node + ?Sized>(&mut self, at: usize, node: &mut N) {
+        node.start(&mut Cx::new(Time::ZERO, &mut self.effects));
+        self.carry_out(node, self.first_node + at, 0);
+    }
+
+    /// Takes in what another shard sent.
+    pub fn accept(&mut self, mail: &mut Mail) {
+        self.reach.accept(mail, self.effects.payloads());
     }
 
     /// Handles all events of `window`.
@@ -169,9 +185,10 @@ impl Shard {
         let id = self.first_node + at;
         if matches!(self.places[at], Place::Switch) && self.is_plain(at, id, items) {
             self.hops += items.len() as u64;
-            return match self.reach.recorder {
-                None => forward::<false>(&mut self.reach, &self.routes[at], id, items),
-                Some(_) => forward::<true>(&mut self.reach, &self.routes[at], id, items),
+            let (reach, payloads) = (&mut self.reach, self.effects.payloads());
+            return match reach.recorder {
+                None => forward::<false>(reach, &self.routes[at], id, items, payloads),
+                Some(_) => forward::<true>(reach, &self.routes[at], id, items, payloads),
             };
         }
         let place = std::mem::replace(&mut self.places[at], Place::Switch);
@@ -249,12 +266,11 @@ impl Shard {
         let epoch = self.in_epoch[(index - self.reach.first_port) as usize];
         // Copied once, from the calendar to where the node reads it.
         let packet = self.reach.calendar.get(position).packet;
-        let mut cx = Cx::new(Time::ps(time), &mut self.reach.effects);
         if u32::from(epoch) != to >> 24 {
-            return cx.drop(&packet, DropReason::LinkDown);
+            return self.reach.lose(&packet, DropReason::LinkDown, self.effects.payloads());
         }
-        node.receive(PortId(port as u16), packet, &mut cx);
-        self.reach.carry_out(node, id, time);
+        node.receive(PortId(port as u16), packet, &mut Cx::new(Time::ps(time), &mut self.effects));
+        self.carry_out(node, id, time);
     }
 
     fn own_event<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, event: Local) {
@@ -269,12 +285,13 @@ impl Shard {
             own::FREE => {
                 let port = self.reach.shared.layout.first[id] + token;
                 self.reach.line(port).1.armed = false;
-                self.reach.pull(node, id, PortId(token as u16), time);
+                self.pull(node, id, PortId(token as u16), time);
+                return self.pull_kicked(node, id, time);
             }
-            own::WAKE => node.expire(token, &mut Cx::new(now, &mut self.reach.effects)),
-            _ => self.sample(id, node, time),
+            own::WAKE => node.expire(token, &mut Cx::new(now, &mut self.effects)),
+            _ => return self.sample(id, node, time),
         }
-        self.reach.carry_out(node, id, time);
+        self.carry_out(node, id, time);
     }
 
     /// Something on the timeline happens to this node.
@@ -295,7 +312,7 @@ impl Shard {
                 }
             }
         }
-        node.change(change, &mut Cx::new(now, &mut self.reach.effects));
+        node.change(change, &mut Cx::new(now, &mut self.effects));
     }
 
     fn sample<N: Node + ?Sized>(&mut self, id: usize, node: &mut N, time: u64) {
@@ -319,6 +336,7 @@ fn forward<const RECORDED: bool>(
     routes: &Routes,
     id: usize,
     items: &mut [Item],
+    payloads: &mut Payloads,
 ) {
     let base = reach.shared.layout.first[id];
     let row = routes.row(NodeId(id as u32));
@@ -334,11 +352,11 @@ fn forward<const RECORDED: bool>(
     for item in items {
         if item.out == NONE {
             let packet = reach.calendar.get(item.position).packet;
-            Cx::new(Time::ZERO, &mut reach.effects).drop(&packet, DropReason::NoRoute);
+            reach.lose(&packet, DropReason::NoRoute, payloads);
             continue;
         }
         let now = reach.window_start + (item.key >> PORT_BITS);
-        reach.forward::<RECORDED>(item.out, item.position, now);
+        reach.forward::<RECORDED>(item.out, item.position, now, payloads);
     }
 }
 
@@ -403,13 +421,7 @@ impl Node for PlainSwitch {
             self.routes = Arc::clone(routes);
         }
     }
-    fn census(&self) -> Census {
-        Census::default()
-    }
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn std::any::Any {
-        self
+    fn account(&self) -> PacketAccount {
+        PacketAccount::default()
     }
 }

@@ -268,7 +268,7 @@ fn without_a_controller_everything_leaves_uncontrolled() {
     assert!(world.run(Time::s(1)));
     for host in &world.hosts[..2] {
         assert!(host.agent.uncontrolled());
-        assert_eq!((host.sent.len(), host.agent.census().held), (50, 0));
+        assert_eq!((host.sent.len(), host.agent.account().held), (50, 0));
         assert!(host.sent[0].0 >= Time::ms(10), "not before the time-out");
     }
 }
@@ -290,7 +290,7 @@ proptest! {
         }
         prop_assert!(world.run(Time::s(20)), "still busy after 20 s");
         for host in &world.hosts {
-            prop_assert_eq!(host.agent.census().held, 0);
+            prop_assert_eq!(host.agent.account().held, 0);
             let mut next = [0; 5];
             for (_, _, packet) in &host.sent {
                 prop_assert_eq!(packet.seq, next[packet.dst.at()]);

@@ -1,6 +1,6 @@
 //! The place in a host where a central scheduler holds packets back.
 
-use super::{Census, Cx, Tally};
+use super::{Cx, PacketAccount, Tally};
 use crate::frame::Packet;
 use crate::id::HostId;
 use crate::units::Bytes;
@@ -45,7 +45,7 @@ pub trait Agent: Send {
         true
     }
     /// Control packets created, and all packets now held; `consumed` stays zero (the host counts).
-    fn census(&self) -> Census;
+    fn account(&self) -> PacketAccount;
     /// Adds what it has counted.
     fn tally(&self, _tally: &mut Tally) {}
 }

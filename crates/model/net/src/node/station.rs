@@ -1,11 +1,10 @@
 //! A station of a central scheme: it can stop and start again, and control messages to it get lost.
 
-use super::{Census, Change, Cx, DropReason, Node, Tally};
+use super::{Change, Cx, DropReason, Node, PacketAccount, Tally};
 use crate::frame::{Kind, Packet};
 use crate::id::PortId;
 use crate::rng::Stream;
 use crate::scheme::MakeNode;
-use std::any::Any;
 
 /// How often control messages get lost on arrival; by default never.
 #[derive(Clone, Debug, Default)]
@@ -31,14 +30,14 @@ pub struct StoppableNode {
     /// What has changed since the beginning, and the node cannot know when it starts again.
     changes: Vec<Change>,
     /// Of the nodes that were stopped.
-    before: Census,
+    before: PacketAccount,
     tally: Tally,
 }
 
 impl StoppableNode {
     /// A station, running.
     pub fn new(make: MakeNode, loss: Loss) -> StoppableNode {
-        let (before, tally) = (Census::default(), Tally::default());
+        let (before, tally) = (PacketAccount::default(), Tally::default());
         StoppableNode { node: Some(make()), make, loss, changes: Vec::new(), before, tally }
     }
     /// The node, while it runs.
@@ -51,10 +50,10 @@ impl StoppableNode {
         while let Some(packet) = node.transmit(PortId(0), cx) {
             cx.drop(&packet, DropReason::Stopped);
         }
-        let census = node.census();
-        self.before.created += census.created;
-        self.before.consumed += census.consumed;
-        self.before.held += census.held;
+        let account = node.account();
+        self.before.created += account.created;
+        self.before.consumed += account.consumed;
+        self.before.held += account.held;
         node.tally(&mut self.tally);
     }
     /// The latest routes, and all rates: a station asks the network for them when it starts.
@@ -102,9 +101,9 @@ impl Node for StoppableNode {
             }
         }
     }
-    fn census(&self) -> Census {
-        let now = self.node.as_ref().map_or(Census::default(), |node| node.census());
-        Census {
+    fn account(&self) -> PacketAccount {
+        let now = self.node.as_ref().map_or(PacketAccount::default(), |node| node.account());
+        PacketAccount {
             created: self.before.created + now.created,
             consumed: self.before.consumed + now.consumed,
             held: self.before.held + now.held,
@@ -114,11 +113,5 @@ impl Node for StoppableNode {
         self.tally.iter().for_each(|(name, count)| tally.add(name, count));
         self.tally.faults().into_iter().for_each(|fault| tally.fault(fault));
         self.node.iter().for_each(|node| node.tally(tally));
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

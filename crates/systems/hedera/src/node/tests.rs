@@ -220,7 +220,7 @@ proptest! {
         let (mut now, mut waiting) = (Time::ZERO, 0u64);
         for (step, value, us) in steps {
             now = now.after(Time::us(us));
-            let before = agent.census();
+            let before = agent.account();
             let conn = 8 + u32::from(value % 8);
             match step {
                 0 => agent.enqueue(data(conn), &mut Cx::new(now, &mut effects)),
@@ -245,7 +245,7 @@ proptest! {
                     node.expire(u32::from(value % 2), &mut Cx::new(now, &mut effects));
                 }
             }
-            let after = agent.census();
+            let after = agent.account();
             waiting += u64::from(step == 0) + after.created - before.created;
             waiting -= u64::from(step == 1 && before.held > 0);
             prop_assert_eq!(after.held, waiting);

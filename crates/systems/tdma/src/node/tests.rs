@@ -161,8 +161,8 @@ fn drive(node: &mut dyn Node, here: HostId, steps: Vec<Step>) {
         }
         wait(&mut effects, now, |token, cx| node.expire(token, cx));
     }
-    let census = node.census();
-    assert_eq!(census.created, effects.sends.len() as u64);
+    let account = node.account();
+    assert_eq!(account.created, effects.sends.len() as u64);
     node.tally(&mut Tally::default());
 }
 
@@ -219,7 +219,7 @@ proptest! {
             let seqs: Vec<u32> = data.clone().filter(|p| p.dst.0 == dst).map(|p| p.seq).collect();
             prop_assert!(seqs.is_sorted(), "{:?}", seqs);
         }
-        prop_assert_eq!(agent.census().held, 0);
+        prop_assert_eq!(agent.account().held, 0);
     }
 }
 

@@ -193,7 +193,7 @@ impl Nic {
         match &self.waiting {
             Waiting::InDriver => 0,
             Waiting::InClasses(queues) => queues.iter().map(ClassQueues::packets).sum(),
-            Waiting::WithAgent(agent, _) => agent.census().held,
+            Waiting::WithAgent(agent, _) => agent.account().held,
         }
     }
 }

@@ -95,7 +95,7 @@ impl World {
     }
 
     fn node<T: 'static>(&self, node: u32) -> &T {
-        self.nodes[node as usize].as_any().downcast_ref().unwrap()
+        self.nodes[node as usize].downcast_ref().unwrap()
     }
 
     fn dropped(&self) -> u64 {
@@ -104,8 +104,9 @@ impl World {
 
     /// Everything made is consumed, dropped or held (`extra`: packets injected by the test).
     fn is_conserved(&self, extra: u64) -> bool {
-        let sum =
-            |part: fn(Census) -> u64| self.nodes.iter().map(|n| part(n.census())).sum::<u64>();
+        let sum = |part: fn(PacketAccount) -> u64| {
+            self.nodes.iter().map(|n| part(n.account())).sum::<u64>()
+        };
         extra + sum(|c| c.created) == sum(|c| c.consumed) + sum(|c| c.held) + self.dropped()
     }
 }
@@ -116,7 +117,7 @@ struct Host {
     script: Vec<(Time, Packet)>,
     queues: Option<ClassQueues>,
     got: Vec<(Time, Packet)>,
-    census: Census,
+    account: PacketAccount,
 }
 
 impl Host {
@@ -132,7 +133,7 @@ impl Node for Host {
         }
     }
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        self.census.consumed += 1;
+        self.account.consumed += 1;
         if packet.kind == Kind::Pause {
             self.queues.as_mut().unwrap().obey(&packet);
             cx.kick(port);
@@ -145,17 +146,11 @@ impl Node for Host {
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         self.queues.as_mut().unwrap().push(self.script[token as usize].1);
-        self.census.created += 1;
+        self.account.created += 1;
         cx.kick(PortId(0));
     }
-    fn census(&self) -> Census {
-        Census { held: self.queues.as_ref().unwrap().packets(), ..self.census }
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn account(&self) -> PacketAccount {
+        PacketAccount { held: self.queues.as_ref().unwrap().packets(), ..self.account }
     }
 }
 
@@ -365,7 +360,7 @@ proptest! {
         }
         world.run();
         prop_assert!(world.is_conserved(0));
-        prop_assert_eq!(world.nodes[4].census().held, 0, "a queue is stuck");
+        prop_assert_eq!(world.nodes[4].account().held, 0, "a queue is stuck");
         prop_assert_eq!(world.node::<Switch>(4).buffer.used(), 0);
         for host in 0..4 {
             let mut last = BTreeMap::new();
@@ -434,7 +429,7 @@ proptest! {
                 held.push(packet);
             }
             switch.receive(PortId(0), packet, cx);
-            prop_assert_eq!(switch.census().held, held.len() as u64);
+            prop_assert_eq!(switch.account().held, held.len() as u64);
         }
     }
 }
@@ -544,7 +539,7 @@ proptest! {
         let world = incast.run(None);
         prop_assert_eq!(incast.lossless_lost(&world), 0);
         prop_assert!(world.is_conserved(0));
-        prop_assert!(world.nodes.iter().all(|node| node.census().held == 0), "a queue is stuck");
+        prop_assert!(world.nodes.iter().all(|node| node.account().held == 0), "a queue is stuck");
     }
 }
 

@@ -74,7 +74,7 @@ fn directives_take_the_decision_time() {
     let counters = bench.controller.counters();
     assert_eq!((counters.decisions, counters.directives, counters.reports), (2, 3, 2));
     assert_eq!((counters.bytes_sent, counters.bytes_received), (3 * 84, 2 * 84));
-    assert_eq!(bench.controller.census(), Census { created: 3, consumed: 2, held: 0 });
+    assert_eq!(bench.controller.account(), PacketAccount { created: 3, consumed: 2, held: 0 });
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn packets_for_others_are_dropped() {
     let packet = cx.attach((HERE, HostId(1)), vec![0; 12], ETHERNET_OVERHEAD, CONTROL_CLASS);
     bench.controller.receive(PortId(0), packet, &mut cx);
     assert_eq!(bench.effects.dropped[DropReason::Misrouted as usize], 1);
-    assert_eq!(bench.controller.census(), Census::default());
+    assert_eq!(bench.controller.account(), PacketAccount::default());
 }
 
 /// Two controllers: what the second hears and says.

@@ -89,7 +89,7 @@ fn packets_wait_for_their_window() {
     bench.window(110, None, 0);
     assert!(bench.drain(110).is_empty());
     bench.window(120, Some(1), 1_000);
-    assert_eq!(bench.coordinator.census().held, 3);
+    assert_eq!(bench.coordinator.account().held, 3);
     assert_eq!(bench.drain(120), ["Data to 1"; 3]);
     assert_eq!(bench.coordinator.queued(HostId(1)), 0);
 }
@@ -336,7 +336,7 @@ fn a_flow_waits_until_its_queue_is_set_up() {
     bench.enqueue(0, 1, Kind::Data);
     bench.enqueue(10, 1, Kind::Data);
     assert!(bench.drain(10).is_empty());
-    assert_eq!(bench.coordinator.census().held, 2);
+    assert_eq!(bench.coordinator.account().held, 2);
     assert!(bench.effects.wakes.contains(&(Time::ms(75), AGENT_TOKENS)));
     bench.expire(75_000);
     assert_eq!(bench.drain(75_000), ["backlog [1]"]);
