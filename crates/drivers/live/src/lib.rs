@@ -1,7 +1,7 @@
 //! The wall-clock driver: runs the very nodes that the simulator runs, over real sockets.
 //!
 //! [`run`] places nodes at the ends of UDP sockets on the loopback interface, one socket per port.
-//! It alone knows the clock and the sockets; nodes see times, packets and wake-ups as ever.
+//! It alone knows the clock and the sockets; nodes see times, packets and wake-ups as in a simulation.
 //!
 //! [`pipeline`] runs the arbiter of Fastpass on several cores.
 #![forbid(unsafe_code)]
@@ -11,4 +11,4 @@ mod driver;
 pub mod pipeline;
 mod udp;
 
-pub use driver::{LiveError, Outcome, Report, run};
+pub use driver::{LiveError, Options, Outcome, Report, run};

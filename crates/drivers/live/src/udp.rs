@@ -10,10 +10,10 @@ pub(crate) const LARGEST: usize = 65_536;
 
 pub(crate) struct UdpPort {
     socket: UdpSocket,
-    peer: SocketAddr,
+    address: SocketAddr,
 }
 
-/// What a look at a socket brought.
+/// What was found at a socket.
 pub(crate) enum Incoming<'a> {
     /// A packet and the payload that came with it.
     Packet(Packet, &'a [u8]),
@@ -24,23 +24,20 @@ pub(crate) enum Incoming<'a> {
 }
 
 impl UdpPort {
-    /// Takes a free port number; packets go back to itself until it has a peer.
+    /// Takes a free port number.
     pub fn bind() -> io::Result<UdpPort> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
-        let peer = socket.local_addr()?;
-        Ok(UdpPort { socket, peer })
+        let address = socket.local_addr()?;
+        Ok(UdpPort { socket, address })
     }
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
-    /// Sends to `peer` from now on.
-    pub fn connect(&mut self, peer: SocketAddr) {
-        self.peer = peer;
-    }
-    /// Whether the packet could be sent; it is lost where the socket's buffer is full.
-    pub fn send(&self, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
-        match self.socket.send_to(&packet::emit(packet, payload), self.peer) {
+    /// Sends to the socket at `far`. Whether the packet could be sent; it is lost where the socket's
+    /// buffer is full.
+    pub fn send(&self, packet: &Packet, payload: &[u8], far: SocketAddr) -> io::Result<bool> {
+        match self.socket.send_to(&packet::emit(packet, payload), far) {
             Ok(_) => Ok(true),
             Err(error) if is_passing(&error) => Ok(false),
             Err(error) => Err(error),
@@ -58,7 +55,7 @@ impl UdpPort {
     }
 }
 
-/// Not an error of the socket, but of the moment.
+/// Whether the socket works again at the next try.
 fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -89,12 +86,11 @@ mod tests {
 
     #[test]
     fn packets_cross_and_garbage_is_recognised() {
-        let (mut a, b) = (UdpPort::bind().unwrap(), UdpPort::bind().unwrap());
-        a.connect(b.address().unwrap());
+        let (a, b) = (UdpPort::bind().unwrap(), UdpPort::bind().unwrap());
         let packet = Packet { dst: HostId(3), len: 84, kind: Kind::Control, ..Packet::default() };
-        assert!(a.send(&packet, b"hello").unwrap());
+        assert!(a.send(&packet, b"hello", b.address()).unwrap());
         assert_eq!(wait_for(&b), Some((packet, b"hello".to_vec())));
-        a.socket.send_to(b"not a packet", a.peer).unwrap();
+        a.socket.send_to(b"not a packet", b.address()).unwrap();
         assert_eq!(wait_for(&b), None);
         assert!(matches!(b.receive(&mut [0; 9]).unwrap(), Incoming::Nothing));
     }

@@ -29,6 +29,8 @@ const CONTROLLER: HostId = HostId(4);
 const RATE: Rate = Rate(20_000_000);
 const SLICE: Time = Time::ms(20);
 const GUARD: Time = Time::ms(4);
+/// How long a run by the wall clock takes.
+const SPAN: Duration = Duration::from_millis(800);
 /// A machine that wakes up this late is busy with something else.
 const LATE: Time = Time::ms(10);
 
@@ -225,7 +227,8 @@ fn by_the_wall_clock() {
         let Setup { graph, nodes, .. } = setup();
         assert_eq!(graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count(), 1);
         let outcome =
-            slotline_live::run(nodes, &graph, Duration::from_millis(800), |_| false).unwrap();
+            slotline_live::run(nodes, &graph, slotline_live::Options::new(SPAN), |_| false)
+                .unwrap();
         assert_eq!((outcome.report.malformed, outcome.report.lost), (0, 0));
         if outcome.report.latest < LATE {
             return seen(&graph, |node| &*outcome.nodes[node.at()]).check();

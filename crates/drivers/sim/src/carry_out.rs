@@ -1,7 +1,7 @@
 //! What nodes ask for, carried out in simulated time.
 
 use crate::line::Discipline;
-use crate::reach::{Reach, own};
+use crate::links::{Links, own};
 use crate::shard::Shard;
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
@@ -10,7 +10,7 @@ use slotline_net::time::Time;
 
 /// Where the effects of one call go.
 struct Outlet<'a> {
-    reach: &'a mut Reach,
+    links: &'a mut Links,
     kicked: &'a mut Vec<PortId>,
     hold: &'a mut Time,
     /// The node that was called.
@@ -27,32 +27,32 @@ impl Sink for Outlet<'_> {
         *self.hold = span;
     }
     fn rewire(&mut self, port: PortId, node: NodeId, far: PortId) {
-        let shared = &self.reach.shared;
+        let shared = &self.links.shared;
         let epoch = shared.epoch(node, far, self.now);
         let to = shared.layout.port(node, far) | u32::from(epoch) << 24;
-        self.reach.line(self.base + u32::from(port.0)).0.rewire(to);
+        self.links.line(self.base + u32::from(port.0)).0.rewire(to);
     }
     #[inline]
     fn send(&mut self, port: PortId, packet: &mut Packet, payloads: &mut Payloads) {
         let start = self.now + self.hold.as_ps();
-        self.reach.send(self.base + u32::from(port.0), packet, start, payloads);
+        self.links.send(self.base + u32::from(port.0), packet, start, payloads);
     }
     #[inline]
     fn wake(&mut self, at: Time, token: u32) {
-        self.reach.schedule(self.node, at.as_ps().max(self.now), own::WAKE, token);
+        self.links.schedule(self.node, at.as_ps().max(self.now), own::WAKE, token);
     }
     #[inline]
     fn kick(&mut self, port: PortId) {
         self.kicked.push(port);
     }
     fn complete(&mut self, flows: u64) {
-        self.reach.reports.completed += flows;
+        self.links.reports.completed += flows;
     }
     fn dropped(&mut self, reason: DropReason) {
-        self.reach.reports.dropped[reason as usize] += 1;
+        self.links.reports.dropped[reason as usize] += 1;
     }
     fn note(&mut self, at: Time, note: Note) {
-        self.reach.reports.notes.push((at, note));
+        self.links.reports.notes.push((at, note));
     }
 }
 
@@ -60,9 +60,9 @@ impl Shard {
     /// Carries out what node `id` asked for in a call at `now`.
     #[inline]
     fn drain(&mut self, id: usize, now: u64) {
-        let Shard { effects, reach, kicked, hold, .. } = self;
-        let base = reach.shared.layout.first[id];
-        effects.drain(&mut Outlet { reach, kicked, hold, node: id, base, now });
+        let Shard { effects, links, kicked, hold, .. } = self;
+        let base = links.shared.layout.first[id];
+        effects.drain(&mut Outlet { links, kicked, hold, node: id, base, now });
     }
 
     /// The same, and then asks `node` what to send on the free ones of the ports that it kicked.
@@ -81,15 +81,15 @@ impl Shard {
 
     /// Asks for the next packet of a pulled port, if it is free.
     pub fn pull<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, port: PortId, now: u64) {
-        let index = self.reach.shared.layout.first[id] + u32::from(port.0);
-        let (line, rare) = self.reach.line(index);
-        if rare.armed || line.discipline() != Discipline::Pulled {
+        let index = self.links.shared.layout.first[id] + u32::from(port.0);
+        let (line, cold) = self.links.line(index);
+        if cold.armed || line.discipline() != Discipline::Pulled {
             return;
         }
         if line.free_at > now {
             let at = line.free_at;
-            rare.armed = true;
-            return self.reach.schedule(id, at, own::FREE, u32::from(port.0));
+            cold.armed = true;
+            return self.links.schedule(id, at, own::FREE, u32::from(port.0));
         }
         let packet = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects));
         self.drain(id, now);
@@ -101,15 +101,15 @@ impl Shard {
     /// Sends a packet by a pulled port that is free, and schedules the time when it is free again.
     #[inline]
     fn transmit(&mut self, id: usize, port: PortId, packet: &Packet, now: u64) {
-        let Shard { reach, effects, hold, .. } = self;
-        let index = reach.shared.layout.first[id] + u32::from(port.0);
-        let (line, rare) = reach.line(index);
+        let Shard { links, effects, hold, .. } = self;
+        let index = links.shared.layout.first[id] + u32::from(port.0);
+        let (line, cold) = links.line(index);
         let start = if line.free_at < now { now + hold.as_ps() } else { now };
         let (time, to) = line.transmit(packet.len, start);
-        rare.armed = true;
+        cold.armed = true;
         let free_at = line.free_at;
-        reach.record(index, packet, time);
-        reach.deliver(time, to, packet, effects.payloads());
-        reach.schedule(id, free_at, own::FREE, u32::from(port.0));
+        links.record(index, packet, time);
+        links.deliver(time, to, packet, effects.payloads());
+        links.schedule(id, free_at, own::FREE, u32::from(port.0));
     }
 }

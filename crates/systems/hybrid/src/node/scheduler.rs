@@ -148,7 +148,7 @@ impl Node for CircuitScheduler {
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         let bytes = cx.detach(&packet);
         let said = Message::parse(&bytes);
-        if matches!(said, Ok(Message::Report { .. })) && self.config.loss.takes(&packet) {
+        if matches!(said, Ok(Message::Report { .. })) && self.config.loss.loses(&packet) {
             // Its bytes are given back already: as a packet that has none.
             return cx.drop(&Packet { kind: Kind::Data, ..packet }, DropReason::Injected);
         }

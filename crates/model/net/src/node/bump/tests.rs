@@ -3,9 +3,9 @@
 use super::*;
 use crate::aqm::spec::{Policy, QueueSpec};
 use crate::id::HostId;
-use crate::node::Effects;
 use crate::node::notify::Senders;
 use crate::node::switch::SwitchConfig;
+use crate::node::{Collected, Effects};
 use crate::route::{Down, Routes, RoutingSpec};
 use crate::topology::{End, Graph, Lane, Link, NodeInfo, NodeKind};
 use crate::units::{Bytes, Rate};
@@ -100,8 +100,7 @@ fn drive(node: &mut Bumped, packets: &[(Time, u16, u16)]) -> Vec<(Time, Packet)>
             free_at = now + pace.time_for(u64::from(packet.len));
             sent.push((now, packet));
         }
-        wakes.extend(effects.wakes.drain(..).map(|(at, _)| at));
-        effects.kicks.clear();
+        wakes.extend(Collected::of(&mut effects).wakes.iter().map(|(at, _)| at));
     }
 }
 
@@ -252,8 +251,9 @@ fn drive_all(node: &mut Bumped, packets: &[(Time, u16, u32, u16)]) -> Vec<(Time,
                 None => asked[port] = false,
             }
         }
-        wakes.append(&mut effects.wakes);
-        effects.kicks.drain(..).for_each(|port| asked[port.at()] = true);
+        let mut said = Collected::of(&mut effects);
+        wakes.append(&mut said.wakes);
+        said.kicks.iter().for_each(|port| asked[port.at()] = true);
     }
 }
 

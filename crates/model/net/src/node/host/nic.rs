@@ -95,7 +95,7 @@ impl Nic {
     /// Whether a message for the agent gets lost now.
     pub fn loses(&mut self, packet: &Packet) -> bool {
         match &mut self.waiting {
-            Waiting::WithAgent(_, loss) => loss.takes(packet),
+            Waiting::WithAgent(_, loss) => loss.loses(packet),
             _ => false,
         }
     }

@@ -6,8 +6,8 @@ use crate::aqm::spec::{PfcSpec, Policy, RedSpec, SharedSpec};
 use crate::aqm::{Verdict, queue_stream};
 use crate::frame::{CE, ECT};
 use crate::id::HostId;
-use crate::node::Effects;
 use crate::node::class_queues::ClassQueues;
+use crate::node::{Collected, Effects};
 use crate::route::{Down, RoutingSpec};
 use crate::time::Time;
 use crate::topology::{End, Graph, Link, NodeInfo, NodeKind};
@@ -33,12 +33,14 @@ struct World {
     count: u64,
     busy: BTreeSet<(NodeId, PortId)>,
     effects: Effects,
+    asked: Collected,
 }
 
 impl World {
     fn new(graph: &Graph, nodes: Vec<Box<dyn Node>>) -> World {
         let (agenda, busy, effects) = (BTreeMap::new(), BTreeSet::new(), Effects::default());
-        World { wiring: graph.wiring(), nodes, agenda, count: 0, busy, effects }
+        let asked = Collected::default();
+        World { wiring: graph.wiring(), nodes, agenda, count: 0, busy, effects, asked }
     }
 
     fn schedule(&mut self, at: Time, event: Event) {
@@ -69,10 +71,11 @@ impl World {
 
     fn tell(&mut self, node: NodeId, now: Time, what: impl FnOnce(&mut dyn Node, &mut Cx<'_>)) {
         what(self.nodes[node.at()].as_mut(), &mut Cx::new(now, &mut self.effects));
-        for (at, token) in std::mem::take(&mut self.effects.wakes) {
+        self.effects.drain(&mut self.asked);
+        for (at, token) in std::mem::take(&mut self.asked.wakes) {
             self.schedule(at, Event::Wake(node, token));
         }
-        for port in std::mem::take(&mut self.effects.kicks) {
+        for port in std::mem::take(&mut self.asked.kicks) {
             self.pull(node, port, now);
         }
     }
@@ -94,12 +97,12 @@ impl World {
         self.schedule(left + lane.delay, Event::Arrive(far, packet));
     }
 
-    fn node<T: 'static>(&self, node: u32) -> &T {
+    fn node<T: Node>(&self, node: u32) -> &T {
         self.nodes[node as usize].downcast_ref().unwrap()
     }
 
     fn dropped(&self) -> u64 {
-        self.effects.dropped.iter().sum()
+        self.asked.dropped.iter().sum()
     }
 
     /// Everything made is consumed, dropped or held (`extra`: packets injected by the test).
@@ -602,7 +605,7 @@ fn a_failed_link_loses_its_queue_and_takes_nothing_until_it_is_back() {
     switch.receive(PortId(1), packet(0, 3, 4, 1500), cx);
     assert_eq!(switch.transmit(PortId(0), cx).map(|p| p.seq), Some(0x0800), "its state");
     assert_eq!(switch.transmit(PortId(0), cx).map(|p| p.seq), Some(4));
-    assert_eq!(effects.dropped[DropReason::LinkDown as usize], 4);
+    assert_eq!(Collected::of(&mut effects).dropped[DropReason::LinkDown as usize], 4);
 }
 
 #[test]
@@ -632,5 +635,5 @@ fn without_a_route_a_packet_is_dropped() {
     let mut switch = switch(&unconnected, 3, &QueueSpec::default());
     let mut effects = Effects::default();
     switch.receive(PortId(1), packet(2, 0, 0, 1500), &mut Cx::new(Time::ZERO, &mut effects));
-    assert_eq!(effects.dropped[DropReason::NoRoute as usize], 1);
+    assert_eq!(Collected::of(&mut effects).dropped[DropReason::NoRoute as usize], 1);
 }

@@ -1,10 +1,10 @@
-//! What a node's effects act upon: the links that leave a shard, the calendar, other shards.
+//! What the effects of nodes act upon: the links that leave a shard's nodes, the calendar, other shards.
 
 use crate::calendar::{Calendar, Entry, Windows};
 use crate::journal::{Hop, Recorder};
-use crate::line::{Line, Offer, PORT_MASK, Rare};
-use crate::locals::{Local, Locals};
+use crate::line::{ColdState, Line, Offer, PORT_MASK};
 use crate::network::Layout;
+use crate::node_events::{NodeEvent, NodeEvents};
 use crate::sample::Sampler;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
@@ -20,7 +20,7 @@ pub(crate) mod own {
     pub const SAMPLE: u32 = 3;
 }
 
-/// Packets for another shard, in no order.
+/// Packets for another shard, in any order.
 pub(crate) struct Mail {
     pub entries: Vec<Entry>,
     /// Control messages of some of them, by position.
@@ -46,7 +46,7 @@ pub(crate) struct Reports {
     pub notes: Vec<(Time, Note)>,
 }
 
-/// What is shared by all shards and never changes.
+/// What all shards share. It does not change during a run.
 pub(crate) struct Shared {
     pub layout: Layout,
     pub timeline: Vec<(Time, NodeId, Change)>,
@@ -72,46 +72,46 @@ impl Shared {
     }
 }
 
-/// Everything of a shard but its nodes: what a node's effects act upon.
-pub(crate) struct Reach {
+/// Everything of a shard except its nodes.
+pub(crate) struct Links {
     pub shared: Arc<Shared>,
     pub index: usize,
     pub first_port: u32,
     last_port: u32,
     pub calendar: Calendar,
     pub lines: Vec<Line>,
-    pub rare: Vec<Rare>,
+    pub cold: Vec<ColdState>,
     pub outbox: Vec<Mail>,
     /// What nodes reported.
     pub reports: Reports,
-    /// A node's own events that fell into the window being processed.
-    pub locals: Locals,
+    /// Events of the node being called that lie in the window being processed.
+    pub node_events: NodeEvents,
     pub window_start: u64,
     pub window_end: u64,
     /// Where packets are recorded, if any are.
     pub recorder: Option<Box<Recorder>>,
-    /// Keeps the touching loads of [`forward`] from being optimised away.
+    /// Keeps the compiler from removing the early loads of [`forward`].
     pub latest: u64,
 }
 
-impl Reach {
+impl Links {
     pub fn new(
         shared: Arc<Shared>,
         index: usize,
         lines: Vec<Line>,
-        rare: Vec<Rare>,
+        cold: Vec<ColdState>,
         windows: Windows,
-    ) -> Reach {
-        Reach {
+    ) -> Links {
+        Links {
             index,
             first_port: shared.cuts[index],
             last_port: shared.cuts[index + 1],
             calendar: Calendar::new(windows),
             lines,
-            rare,
+            cold,
             outbox: (1..shared.cuts.len()).map(|_| Mail::default()).collect(),
             reports: Reports::default(),
-            locals: Locals::default(),
+            node_events: NodeEvents::default(),
             window_start: 0,
             window_end: 0,
             recorder: None,
@@ -120,16 +120,16 @@ impl Reach {
         }
     }
 
-    /// Goes on to `window`.
+    /// Advances to `window`.
     pub fn advance(&mut self, window: u64, windows: Windows) {
         self.calendar.advance(window);
         self.window_start = windows.start(window);
         self.window_end = windows.start(window + 1);
     }
 
-    pub fn line(&mut self, port: u32) -> (&mut Line, &mut Rare) {
+    pub fn line(&mut self, port: u32) -> (&mut Line, &mut ColdState) {
         let at = (port - self.first_port) as usize;
-        (&mut self.lines[at], &mut self.rare[at])
+        (&mut self.lines[at], &mut self.cold[at])
     }
 
     #[inline]
@@ -147,7 +147,7 @@ impl Reach {
         }
     }
 
-    /// Sends the packet at `position` of the calendar on.
+    /// Forwards the packet at `position` of the calendar.
     #[inline]
     pub fn forward<const RECORDED: bool>(
         &mut self,
@@ -162,7 +162,7 @@ impl Reach {
         }
         let packet = &self.calendar.get(position).packet;
         let at = (port - self.first_port) as usize;
-        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
+        match self.lines[at].offer(&mut self.cold[at], packet.len, packet.flags, now) {
             Offer::Sent { time, to, flags } if self.is_mine(to) => {
                 self.calendar.push_again(position, time, to, flags);
             }
@@ -206,7 +206,7 @@ impl Reach {
     #[inline]
     pub fn send(&mut self, port: u32, packet: &mut Packet, now: u64, payloads: &mut Payloads) {
         let at = (port - self.first_port) as usize;
-        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
+        match self.lines[at].offer(&mut self.cold[at], packet.len, packet.flags, now) {
             Offer::Sent { time, to, flags } => {
                 packet.flags |= flags;
                 self.record(port, packet, time);
@@ -216,7 +216,7 @@ impl Reach {
         }
     }
 
-    /// Takes note of a packet that has just been given to a line.
+    /// Records a packet that has just been given to a line, where packets are recorded.
     #[inline]
     pub fn record(&mut self, port: u32, packet: &Packet, arrive: u64) {
         if let Some(recorder) = &mut self.recorder {
@@ -248,7 +248,7 @@ impl Reach {
     /// Schedules an event of `node` itself.
     pub fn schedule(&mut self, node: usize, at: u64, code: u32, token: u32) {
         if at < self.window_end {
-            self.locals.push(Local::new(at, code, token));
+            self.node_events.push(NodeEvent::new(at, code, token));
         } else {
             let to = self.shared.layout.own(node);
             let packet = Packet { flow: code, seq: token, ..Packet::default() };
