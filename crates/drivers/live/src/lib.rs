@@ -8,4 +8,4 @@
 mod driver;
 mod udp;
 
-pub use driver::{LiveError, Outcome, Report, run};
+pub use driver::{LiveError, Options, Outcome, Report, run};

@@ -5,44 +5,41 @@ use slotline_net::wire::packet;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
-/// The size of the largest datagram in bytes.
+/// Room for the largest datagram.
 pub(crate) const LARGEST: usize = 65_536;
 
 pub(crate) struct UdpPort {
     socket: UdpSocket,
-    peer: SocketAddr,
+    address: SocketAddr,
 }
 
-/// The result of polling a socket.
+/// What was found at a socket.
 pub(crate) enum Incoming<'a> {
-    /// A packet and its payload.
+    /// A packet and the payload that came with it.
     Packet(Packet, &'a [u8]),
-    /// A datagram that is not a packet.
+    /// Bytes that are no packet.
     Malformed,
-    /// No datagram.
+    /// Nothing is there.
     Nothing,
 }
 
 impl UdpPort {
-    /// Binds a socket to a free port number. It sends to itself until it is connected to a peer.
+    /// Takes a free port number.
     pub fn bind() -> io::Result<UdpPort> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
-        let peer = socket.local_addr()?;
-        Ok(UdpPort { socket, peer })
+        let address = socket.local_addr()?;
+        Ok(UdpPort { socket, address })
     }
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
-    /// Sends to `peer` from now on.
-    pub fn connect(&mut self, peer: SocketAddr) {
-        self.peer = peer;
-    }
-    /// Sends a packet. Returns false if the buffer of the socket is full; the packet is lost then.
-    pub fn send(&self, packet: &Packet, payload: &[u8]) -> io::Result<bool> {
-        match self.socket.send_to(&packet::emit(packet, payload), self.peer) {
+    /// Sends to the socket at `far`. Whether the packet could be sent; it is lost where the socket's
+    /// buffer is full.
+    pub fn send(&self, packet: &Packet, payload: &[u8], far: SocketAddr) -> io::Result<bool> {
+        match self.socket.send_to(&packet::emit(packet, payload), far) {
             Ok(_) => Ok(true),
-            Err(error) if is_temporary(&error) => Ok(false),
+            Err(error) if is_passing(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -52,14 +49,14 @@ impl UdpPort {
                 Ok((packet, payload)) => Incoming::Packet(packet, payload),
                 Err(_) => Incoming::Malformed,
             }),
-            Err(error) if is_temporary(&error) => Ok(Incoming::Nothing),
+            Err(error) if is_passing(&error) => Ok(Incoming::Nothing),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Whether the error is temporary.
-fn is_temporary(error: &io::Error) -> bool {
+/// Whether the socket works again at the next try.
+fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionRefused
@@ -89,12 +86,11 @@ mod tests {
 
     #[test]
     fn packets_cross_and_garbage_is_recognised() {
-        let (mut a, b) = (UdpPort::bind().unwrap(), UdpPort::bind().unwrap());
-        a.connect(b.address().unwrap());
+        let (a, b) = (UdpPort::bind().unwrap(), UdpPort::bind().unwrap());
         let packet = Packet { dst: HostId(3), len: 84, kind: Kind::Control, ..Packet::default() };
-        assert!(a.send(&packet, b"hello").unwrap());
+        assert!(a.send(&packet, b"hello", b.address()).unwrap());
         assert_eq!(wait_for(&b), Some((packet, b"hello".to_vec())));
-        a.socket.send_to(b"not a packet", a.peer).unwrap();
+        a.socket.send_to(b"not a packet", b.address()).unwrap();
         assert_eq!(wait_for(&b), None);
         assert!(matches!(b.receive(&mut [0; 9]).unwrap(), Incoming::Nothing));
     }

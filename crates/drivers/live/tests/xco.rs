@@ -8,7 +8,7 @@ use slotline_net::node::host::{Egress, Host, HostConfig, Plan, Spread};
 use slotline_net::node::notify::Senders;
 use slotline_net::node::station::Loss;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
-use slotline_net::node::{Census, Cx, Node};
+use slotline_net::node::{Cx, Node, PacketAccount};
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::scheme::Network as Known;
 use slotline_net::time::Time;
@@ -20,7 +20,6 @@ use slotline_net::workload::{Carrier, Conn, Flow, Machines, Role, Start, Traffic
 use slotline_sim::{Options, Place, Queue, Watch};
 use slotline_xco::node::controller::Controller;
 use slotline_xco::spec::XcoSpec;
-use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +29,8 @@ const CONTROLLER: HostId = HostId(4);
 const RATE: Rate = Rate(20_000_000);
 const SLICE: Time = Time::ms(20);
 const GUARD: Time = Time::ms(4);
+/// How long a run by the wall clock takes.
+const SPAN: Duration = Duration::from_millis(800);
 /// A machine that wakes up this late is busy with something else.
 const LATE: Time = Time::ms(10);
 
@@ -54,14 +55,8 @@ impl Node for Tap {
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         self.host.expire(token, cx);
     }
-    fn census(&self) -> Census {
-        self.host.census()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn account(&self) -> PacketAccount {
+        self.host.account()
     }
 }
 
@@ -167,7 +162,7 @@ struct Seen {
 }
 
 fn seen<'a>(graph: &Graph, node: impl Fn(NodeId) -> &'a dyn Node) -> Seen {
-    let host = |id: u32| node(graph.hosts[id as usize]).as_any();
+    let host = |id: u32| node(graph.hosts[id as usize]);
     let tap = |id| host(id).downcast_ref::<Tap>().expect("a tap").left.clone();
     let controller = host(CONTROLLER.0).downcast_ref::<Controller>().expect("the controller");
     Seen { left: (0..SENDERS).map(tap).collect(), directives: controller.counters().directives }
@@ -232,7 +227,8 @@ fn by_the_wall_clock() {
         let Setup { graph, nodes, .. } = setup();
         assert_eq!(graph.nodes.iter().filter(|node| node.kind == NodeKind::Switch).count(), 1);
         let outcome =
-            slotline_live::run(nodes, &graph, Duration::from_millis(800), |_| false).unwrap();
+            slotline_live::run(nodes, &graph, slotline_live::Options::new(SPAN), |_| false)
+                .unwrap();
         assert_eq!((outcome.report.malformed, outcome.report.lost), (0, 0));
         if outcome.report.latest < LATE {
             return seen(&graph, |node| &*outcome.nodes[node.at()]).check();

@@ -29,7 +29,7 @@ const FAR: usize = usize::MAX;
 
 #[derive(Clone, Copy)]
 struct Bucket {
-    /// The chunk being filled; earlier ones hang on it.
+    /// The chunk being filled; a chain leads from it to earlier ones.
     last: u32,
     len: u32,
 }

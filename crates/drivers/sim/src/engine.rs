@@ -1,14 +1,14 @@
-//! From a network to its outcome.
+//! Runs a network and gathers the outcome.
 
 use crate::calendar::{Entry, Windows};
 use crate::journal::{Follow, Journal, Recorder};
-use crate::line::{Discipline, Line, PORT_MASK, Rare};
+use crate::line::{ColdState, Discipline, Line, PORT_MASK};
+use crate::links::Shared;
 use crate::network::{Layout, Network, Place, Queue};
 use crate::parallel::{self, Until, Watch};
-use crate::reach::Shared;
 use crate::sample::{Sample, Sampler};
 use crate::shard::{Part, Shard};
-use slotline_net::node::{Census, DropReason, Node, Note};
+use slotline_net::node::{DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix64;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Lane, NodeKind};
@@ -25,7 +25,7 @@ pub struct Options {
     pub threads: usize,
     /// Nothing at or after this time happens.
     pub end: Time,
-    /// Ends in the window in which this many flows are complete.
+    /// The run ends in the window in which this many flows are complete.
     pub completions: u64,
 }
 
@@ -48,10 +48,10 @@ pub struct PortCounters {
     pub peak: u64,
 }
 
-/// Where all packets went: `created = consumed + dropped + in_flight` in every run.
+/// Where all packets are: `created = consumed + dropped + in_flight` in every run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Conservation {
-    /// Packets brought into being by nodes.
+    /// Packets that nodes created.
     pub created: u64,
     /// Packets that reached their end.
     pub consumed: u64,
@@ -68,7 +68,7 @@ impl Conservation {
     }
 }
 
-/// What a simulation leaves.
+/// The result of a simulation.
 pub struct Outcome {
     /// Nodes in their final state.
     pub places: Vec<Place>,
@@ -76,9 +76,9 @@ pub struct Outcome {
     pub ports: Vec<Vec<PortCounters>>,
     /// In order of time, then series.
     pub samples: Vec<Sample>,
-    /// What was recorded packet by packet.
+    /// Single packets that were recorded.
     pub journal: Journal,
-    /// What hosts were permitted, in order of time, then of host; kept where that is asked for.
+    /// Notes of nodes, in order of time, then of host; empty unless notes are kept.
     pub notes: Vec<(Time, Note)>,
     /// Events handled.
     pub events: u64,
@@ -88,9 +88,9 @@ pub struct Outcome {
     pub completed: u64,
     /// The count of all packets.
     pub conservation: Conservation,
-    /// Where simulated time stood at the end.
+    /// The simulated time at the end.
     pub reached: Time,
-    /// Fingerprint of the result: equal digests mean equal results.
+    /// A hash of the result: equal digests mean equal results.
     pub digest: u64,
     /// Threads used.
     pub threads: usize,
@@ -161,7 +161,7 @@ fn build(
     windows: Windows,
     end: Time,
 ) -> Vec<Shard> {
-    let (mut lines, mut rare) = connect(&network.graph, &network.queues, &layout);
+    let (mut lines, mut cold) = connect(&network.graph, &network.queues, &layout);
     let mut places = network.places;
     let shared = Arc::new(Shared {
         cuts: cuts.iter().map(|&node| layout.first[node]).collect(),
@@ -177,16 +177,15 @@ fn build(
         let part = Part {
             places: places.split_off(nodes.start),
             lines: lines.split_off(first_port),
-            rare: rare.split_off(first_port),
+            cold: cold.split_off(first_port),
             routes: Arc::clone(&network.routes),
             nodes,
         };
         let ports = part.lines.len();
         let mut shard = Shard::new(Arc::clone(&shared), index, part, windows);
-        shard.reach.recorder = recorder(&network.follow, &shared.layout, first_port, ports);
-        let recorded = shard.reach.recorder.is_some();
-        shard.reach.effects.noted_until =
-            if recorded { Time::MAX } else { network.follow.notes_until };
+        shard.links.recorder = recorder(&network.follow, &shared.layout, first_port, ports);
+        let recorded = shard.links.recorder.is_some();
+        shard.effects.keep_notes(if recorded { Time::MAX } else { network.follow.notes_until });
         shards.push(shard);
     }
     shards.reverse();
@@ -205,10 +204,10 @@ fn recorder(follow: &Follow, layout: &Layout, first: usize, ports: usize) -> Opt
 }
 
 /// The sending ends of all links, by port index; a node's own slot gets an unused one.
-fn connect(graph: &Graph, queues: &[Vec<Queue>], layout: &Layout) -> (Vec<Line>, Vec<Rare>) {
+fn connect(graph: &Graph, queues: &[Vec<Queue>], layout: &Layout) -> (Vec<Line>, Vec<ColdState>) {
     let unused = Line::new(slotline_net::units::Rate(1), Time::ZERO, 0, Discipline::Down);
     let mut lines = vec![unused; layout.node.len()];
-    let mut rare = vec![Rare::default(); lines.len()];
+    let mut cold = vec![ColdState::default(); lines.len()];
     for link in &graph.links {
         for (from, to, lane) in [(link.a, link.b, link.ab), (link.b, link.a, link.ba)] {
             let at = layout.port(from.node, from.port) as usize;
@@ -222,10 +221,10 @@ fn connect(graph: &Graph, queues: &[Vec<Queue>], layout: &Layout) -> (Vec<Line>,
                 Line::new(lane.rate, lane.delay, layout.port(to.node, to.port), discipline);
             line.bound(queue.limit.map(|b| b.0), queue.mark.map(|b| b.0));
             lines[at] = line;
-            rare[at].red = queue.red.clone().map(Box::new);
+            cold[at].red = queue.red.clone().map(Box::new);
         }
     }
-    (lines, rare)
+    (lines, cold)
 }
 
 fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> Outcome {
@@ -254,25 +253,25 @@ fn gather(mut shards: Vec<Shard>, reached: Time, threads: usize) -> Outcome {
 }
 
 fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
-    let first_port = shard.reach.shared.cuts[shard.reach.index] as usize;
-    let layout_first = &shard.reach.shared.layout.first;
+    let first_port = shard.links.shared.cuts[shard.links.index] as usize;
+    let layout_first = &shard.links.shared.layout.first;
     for at in 0..shard.places.len() {
         let id = shard.first_node + at;
         let ports =
             layout_first[id] as usize - first_port..layout_first[id + 1] as usize - 1 - first_port;
-        let (lines, rare) = (&shard.reach.lines[ports.clone()], &shard.reach.rare[ports]);
-        outcome.ports.push(lines.iter().zip(rare).map(counters).collect());
+        let (lines, cold) = (&shard.links.lines[ports.clone()], &shard.links.cold[ports]);
+        outcome.ports.push(lines.iter().zip(cold).map(counters).collect());
     }
-    let mut pending = shard.reach.calendar.pending();
+    let mut pending = shard.links.calendar.pending();
     pending.append(&mut shard.leftover);
-    let layout = &shard.reach.shared.layout;
+    let layout = &shard.links.shared.layout;
     let arriving = |e: &&Entry| {
         let to = e.to & PORT_MASK;
         to != layout.own(layout.node[to as usize] as usize)
     };
     let total = &mut outcome.conservation;
     total.in_flight += pending.iter().filter(arriving).count() as u64;
-    for (sum, n) in total.dropped.iter_mut().zip(shard.reach.effects.dropped) {
+    for (sum, n) in total.dropped.iter_mut().zip(shard.links.reports.dropped) {
         *sum += n;
     }
     for place in &mut shard.places {
@@ -280,43 +279,43 @@ fn absorb(outcome: &mut Outcome, shard: &mut Shard) {
             host.settle();
         }
     }
-    for census in shard.places.iter().map(census) {
-        total.created += census.created;
-        total.consumed += census.consumed;
-        total.in_flight += census.held;
+    for account in shard.places.iter().map(account) {
+        total.created += account.created;
+        total.consumed += account.consumed;
+        total.in_flight += account.held;
     }
     outcome.events += shard.events;
     outcome.packet_hops += shard.hops;
-    outcome.completed += shard.reach.effects.completed;
+    outcome.completed += shard.links.reports.completed;
     outcome.samples.append(&mut shard.samples);
-    if let Some(recorder) = shard.reach.recorder.take() {
+    if let Some(recorder) = shard.links.recorder.take() {
         outcome.journal.absorb(recorder.finish());
     }
-    outcome.notes.append(&mut shard.reach.effects.notes);
+    outcome.notes.append(&mut shard.links.reports.notes);
     outcome.places.append(&mut shard.places);
 }
 
-fn census(place: &Place) -> Census {
+fn account(place: &Place) -> PacketAccount {
     match place {
-        Place::Switch => Census::default(),
-        Place::Host(host) => host.census(),
-        Place::Node(node) => node.census(),
+        Place::Switch => PacketAccount::default(),
+        Place::Host(host) => host.account(),
+        Place::Node(node) => node.account(),
     }
 }
 
-fn counters((line, rare): (&Line, &Rare)) -> PortCounters {
+fn counters((line, cold): (&Line, &ColdState)) -> PortCounters {
     PortCounters {
         packets: line.packets(),
         bytes: line.bytes(),
-        full: rare.full,
-        early: rare.early,
-        down: rare.lost_down,
-        marks: rare.marks,
+        full: cold.full,
+        early: cold.early,
+        down: cold.lost_down,
+        marks: cold.marks,
         peak: line.peak_bytes(),
     }
 }
 
-/// Folds everything a user can see of the result, in canonical order.
+/// Hashes all results that a user can see, in a fixed order.
 fn digest(outcome: &Outcome) -> u64 {
     let mut hash = 0u64;
     let mut add = |value: u64| hash = mix64(hash.rotate_left(5) ^ value);

@@ -16,7 +16,7 @@ pub struct Follow {
     pub ports: Vec<(NodeId, PortId)>,
     /// Packets recorded of each of these ports; later ones are counted.
     pub limit: u64,
-    /// What nodes note is kept up to this time; to the end where packets are recorded.
+    /// Notes of nodes are kept up to this time, or to the end where packets are recorded.
     pub notes_until: Time,
 }
 
@@ -46,7 +46,7 @@ pub struct Journal {
     pub captures: Vec<(Vec<Hop>, u64)>,
 }
 
-/// A shard's part of it.
+/// Records packets in one shard.
 pub(crate) struct Recorder {
     conns: Vec<u64>,
     /// By port of the shard: its place in `captures`, if it is captured.
@@ -71,7 +71,7 @@ impl Recorder {
         Recorder { conns, ports: places, limit: follow.limit, journal }
     }
 
-    /// Notes that `packet` was given to the line of the shard's port `at`, to arrive at `arrive`.
+    /// Records a packet that was given to the line of the shard's port `at`.
     pub fn note(&mut self, at: usize, line: &Line, hop: Hop) {
         let capture = self.ports[at];
         let followed = self.follows(&hop.packet);

@@ -1,6 +1,6 @@
 //! The virtual-clock driver: a packet-level discrete-event engine.
 //!
-//! No policy lives here. [`run`] takes a [`Network`] (a graph, what sits at each node, how ports
+//! This crate contains no policy. [`run`] takes a [`Network`] (a graph, what sits at each node, how ports
 //! queue) and returns an [`Outcome`]. Several simulations may run in one process; there is no global
 //! state, and nothing reads a clock. The result is the same bytes for any number of threads.
 //!
@@ -13,14 +13,15 @@
 #![warn(missing_docs)]
 
 mod calendar;
+mod carry_out;
 mod engine;
 pub mod flow;
 mod journal;
 mod line;
-mod locals;
+mod links;
 mod network;
+mod node_events;
 mod parallel;
-mod reach;
 mod sample;
 mod shard;
 

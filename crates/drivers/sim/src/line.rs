@@ -8,7 +8,7 @@ use slotline_net::frame::{CE, ECT};
 use slotline_net::time::Time;
 use slotline_net::units::{Pace, Rate};
 
-/// How a port decides what to send.
+/// How a port selects what to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Discipline {
@@ -22,7 +22,7 @@ pub(crate) enum Discipline {
     Down,
 }
 
-/// What becomes of a packet offered to a FIFO port.
+/// What happens to a packet offered to a FIFO port.
 pub(crate) enum Offer {
     /// It arrives at `time` at port `to`, with these flags added.
     Sent {
@@ -58,7 +58,7 @@ pub(crate) struct Line {
 
 /// What few packets touch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rare {
+pub(crate) struct ColdState {
     pub full: u64,
     pub early: u64,
     pub marks: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Rare {
     /// A `Free` event of this pulled port is pending.
     pub armed: bool,
     /// The discipline to return to when the link is up again.
-    resting: Option<Discipline>,
+    before_failure: Option<Discipline>,
 }
 
 const KIND_SHIFT: u32 = 56;
@@ -124,26 +124,26 @@ impl Line {
 
     /// A packet of `len` bytes for a FIFO port.
     #[inline]
-    pub fn offer(&mut self, rare: &mut Rare, len: u16, flags: u8, now: u64) -> Offer {
+    pub fn offer(&mut self, cold: &mut ColdState, len: u16, flags: u8, now: u64) -> Offer {
         let start = self.free_at.max(now);
         let backlog = start - now;
         let leave = start + self.pace.time_for(u64::from(len)).as_ps();
         let kind = self.tx_packets >> KIND_SHIFT;
         let mut added = 0;
         if kind != Discipline::Fifo as u64 {
-            match self.scrutinise(kind, rare, len, flags, now) {
+            match self.offer_to_discipline(kind, cold, len, flags, now) {
                 Ok(mark) => added = mark,
                 Err(refused) => return refused,
             }
         }
         if leave - now > self.limit {
-            rare.full += 1;
+            cold.full += 1;
             return Offer::Full;
         }
         // One branch, not two: whether a packet is ECN-capable is as good as random.
         if (backlog > self.mark) & (flags & ECT != 0) {
             added = CE;
-            rare.marks += 1;
+            cold.marks += 1;
         }
         let (time, to) = self.depart(len, now, leave);
         Offer::Sent { time, to, flags: added }
@@ -166,47 +166,48 @@ impl Line {
         (leave + self.delay, self.to)
     }
 
-    /// What is not a plain FIFO: the flags to add, or why the packet is refused.
+    /// Offers a packet to a port that is not a plain FIFO: the flags to add, or why it is refused.
     #[cold]
-    fn scrutinise(
+    fn offer_to_discipline(
         &self,
         kind: u64,
-        rare: &mut Rare,
+        cold: &mut ColdState,
         len: u16,
         flags: u8,
         now: u64,
     ) -> Result<u8, Offer> {
         if kind == Discipline::Down as u64 {
-            rare.lost_down += 1;
+            cold.lost_down += 1;
             return Err(Offer::Down);
         }
-        let Some(red) = rare.red.as_mut() else { return Ok(0) };
+        let Some(red) = cold.red.as_mut() else { return Ok(0) };
         let idle_since = (self.free_at <= now).then_some(Time::ps(self.free_at));
         let backlog = self.backlog_bytes(now);
         match red.arrive(backlog, idle_since, u64::from(len), flags & ECT != 0, Time::ps(now)) {
             Verdict::Pass | Verdict::Notify(_) => Ok(0),
             Verdict::Mark => {
-                rare.marks += 1;
+                cold.marks += 1;
                 Ok(CE)
             }
             Verdict::Drop => {
-                rare.early += 1;
+                cold.early += 1;
                 Err(Offer::Early)
             }
         }
     }
 
-    /// The link failed: what is queued or on the wire is lost, as the receiver sees by the epoch.
-    pub fn go_down(&mut self, rare: &mut Rare) {
+    /// The link failed. Packets in the queue or on the wire are lost: the receiver sees that their epoch is
+    /// over.
+    pub fn go_down(&mut self, cold: &mut ColdState) {
         if self.discipline() != Discipline::Down {
-            rare.resting = Some(self.discipline());
+            cold.before_failure = Some(self.discipline());
             self.set_discipline(Discipline::Down);
             self.to = self.to.wrapping_add(1 << 24);
         }
     }
     /// The link works again, with an empty queue.
-    pub fn come_up(&mut self, rare: &mut Rare, now: u64) {
-        if let Some(discipline) = rare.resting.take() {
+    pub fn come_up(&mut self, cold: &mut ColdState, now: u64) {
+        if let Some(discipline) = cold.before_failure.take() {
             self.set_discipline(discipline);
             self.free_at = self.free_at.min(now);
         }

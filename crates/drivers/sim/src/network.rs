@@ -11,22 +11,22 @@ use slotline_net::topology::Graph;
 use slotline_net::units::Bytes;
 use std::sync::Arc;
 
-/// What sits at a node.
+/// What is at a node of the graph.
 pub enum Place {
     /// A plain output-queued switch: look up, enqueue, serialise. Engine code over flat arrays.
     Switch,
     /// A host.
     Host(Box<Host>),
-    /// Anything else: it is asked.
+    /// Any other node, called through the trait.
     Node(Box<dyn Node>),
 }
 
 /// How a node's port queues what it sends.
 #[derive(Clone, Default)]
 pub struct Queue {
-    /// The node decides packet by packet ([`Node::transmit`]); the rest of this is then unused.
+    /// The node selects each packet ([`Node::transmit`]); the other fields are then unused.
     pub pulled: bool,
-    /// FIFO: bytes not yet sent that it may hold; unlimited where absent.
+    /// FIFO: the limit of bytes not yet sent; `None`: unlimited.
     pub limit: Option<Bytes>,
     /// FIFO: ECN-capable packets that find more than this waiting are marked.
     pub mark: Option<Bytes>,

@@ -1,30 +1,30 @@
-//! Shards in step: one barrier per window.
+//! Threads that run shards in step, with one barrier per window.
 
 use crate::calendar::Windows;
-use crate::reach::Mail;
+use crate::links::Mail;
 use crate::shard::Shard;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// Told about, and able to stop, a run under way.
+/// Shows the progress of a run, and can cancel it.
 #[derive(Default)]
 pub struct Watch {
     /// Simulated time reached, ps.
     pub reached: AtomicU64,
     /// Flows complete.
     pub completed: AtomicU64,
-    /// Set by anyone: stop at the next window and keep what is done.
+    /// Anybody may set it: the run then stops at the next window and keeps its results so far.
     pub cancel: AtomicBool,
 }
 
-/// When a run is over.
+/// When a run ends.
 #[derive(Clone, Copy)]
 pub(crate) struct Until {
     pub end: u64,
     pub completions: u64,
 }
 
-/// What shards tell one another at the end of a window. Two copies, used alternately, so that one
+/// What shards publish at the end of a window. There are two copies, used alternately, so that one
 /// barrier per window is enough.
 struct Board {
     next: Vec<AtomicU64>,
@@ -33,7 +33,7 @@ struct Board {
     mail: Vec<Mutex<Mail>>,
 }
 
-/// Looks before a waiting thread lets others have the processor: some microseconds.
+/// How often a waiting thread looks before it yields the processor: some microseconds.
 const SPINS: u32 = 300;
 
 struct Barrier {
@@ -104,17 +104,17 @@ impl Team<'_> {
         }
     }
 
-    /// Says when this shard's next event is, counting what it has just sent.
+    /// Publishes when this shard's next event is, including what it has just sent.
     fn publish(&self, board: &Board, me: usize, shard: &mut Shard) {
-        let mut next = shard.reach.calendar.peek().unwrap_or(u64::MAX);
-        for (to, outgoing) in shard.reach.outbox.iter_mut().enumerate() {
+        let mut next = shard.links.calendar.peek().unwrap_or(u64::MAX);
+        for (to, outgoing) in shard.links.outbox.iter_mut().enumerate() {
             if !outgoing.entries.is_empty() {
                 next = next.min(self.windows.of(outgoing.first));
                 std::mem::swap(&mut *lock(&board.mail[me * board.next.len() + to]), outgoing);
             }
         }
         board.next[me].store(next, Ordering::Relaxed);
-        board.completed[me].store(shard.reach.effects.completed, Ordering::Relaxed);
+        board.completed[me].store(shard.links.reports.completed, Ordering::Relaxed);
         if me == 0 {
             board.cancelled.store(self.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -140,7 +140,7 @@ impl Team<'_> {
     fn collect(&self, board: &Board, me: usize, shard: &mut Shard) {
         let count = board.next.len();
         for from in (0..count).filter(|from| *from != me) {
-            shard.reach.accept(&mut lock(&board.mail[from * count + me]));
+            shard.accept(&mut lock(&board.mail[from * count + me]));
         }
     }
 }

@@ -4,14 +4,14 @@
 //! order (time, port, token). That order does not depend on how nodes are divided into shards.
 
 use crate::calendar::{Entry, Windows};
-use crate::line::{Discipline, Line, PORT_MASK, Rare};
-use crate::locals::Local;
+use crate::line::{ColdState, Discipline, Line, PORT_MASK};
+use crate::links::{Links, Mail, Shared, own};
 use crate::network::Place;
-use crate::reach::{Reach, Shared, own};
+use crate::node_events::NodeEvent;
 use crate::sample::Sample;
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::{Census, Change, Cx, DropReason, Node};
+use slotline_net::node::{Change, Cx, DropReason, Effects, Node, PacketAccount, Payloads};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use std::sync::Arc;
@@ -27,12 +27,12 @@ pub(crate) struct Item {
 
 const PORT_BITS: u32 = PORT_MASK.count_ones();
 const NONE: u32 = u32::MAX;
-/// What a shard is made of.
+/// The nodes and links of a shard.
 pub(crate) struct Part {
     pub nodes: std::ops::Range<usize>,
     pub places: Vec<Place>,
     pub lines: Vec<Line>,
-    pub rare: Vec<Rare>,
+    pub cold: Vec<ColdState>,
     pub routes: Arc<Routes>,
 }
 
@@ -41,18 +41,23 @@ pub(crate) struct Shard {
     pub places: Vec<Place>,
     routes: Vec<Arc<Routes>>,
     in_epoch: Vec<u8>,
-    /// Nodes to which more may happen than packets: changes, samples.
+    /// By node: whether it may have events other than packets, such as changes and samples.
     eventful: Vec<bool>,
-    pub reach: Reach,
+    pub links: Links,
+    pub effects: Effects,
+    /// Pulled ports of the node being called that may have something to send.
+    pub kicked: Vec<PortId>,
+    /// How long the node being called takes before what it sends now starts.
+    pub hold: Time,
     pub samples: Vec<Sample>,
     pub events: u64,
     pub hops: u64,
-    /// Entries cut off by the end of the run.
+    /// Entries that arrive after the end of the run.
     pub leftover: Vec<Entry>,
-    /// By node: its last event of the window, from which the others hang in `chain`.
+    /// By node: its last event of the window. `chain` leads from it to the others.
     last: Vec<u32>,
     chain: Vec<u32>,
-    /// Nodes with events in the window, and room for one more.
+    /// Nodes with events in the window, with space for one more.
     active: Vec<u32>,
     positions: Vec<u32>,
     items: Vec<Item>,
@@ -67,7 +72,10 @@ impl Shard {
             in_epoch: vec![0; part.lines.len()],
             places: part.places,
             eventful: vec![false; count],
-            reach: Reach::new(shared, index, part.lines, part.rare, windows),
+            links: Links::new(shared, index, part.lines, part.cold, windows),
+            effects: Effects::default(),
+            kicked: Vec::new(),
+            hold: Time::ZERO,
             samples: Vec::new(),
             events: 0,
             hops: 0,
@@ -82,41 +90,49 @@ impl Shard {
 
     /// Starts all nodes and schedules the timeline and the samples.
     pub fn start(&mut self) {
-        let Shard { places, reach, first_node, .. } = self;
-        for (at, place) in places.iter_mut().enumerate() {
-            let id = *first_node + at;
-            let mut cx = Cx::new(Time::ZERO, &mut reach.effects);
-            match place {
+        for at in 0..self.places.len() {
+            match std::mem::replace(&mut self.places[at], Place::Switch) {
                 Place::Switch => {}
-                Place::Host(host) => {
-                    host.start(&mut cx);
-                    reach.carry_out(&mut **host, id, 0);
+                Place::Host(mut host) => {
+                    self.start_node(at, &mut *host);
+                    self.places[at] = Place::Host(host);
                 }
-                Place::Node(node) => {
-                    node.start(&mut cx);
-                    reach.carry_out(&mut **node, id, 0);
+                Place::Node(mut node) => {
+                    self.start_node(at, &mut *node);
+                    self.places[at] = Place::Node(node);
                 }
             }
         }
-        let shared = Arc::clone(&reach.shared);
+        let Shard { places, links, first_node, .. } = self;
+        let shared = Arc::clone(&links.shared);
         let mine = *first_node..*first_node + places.len();
         for (token, (at, node, _)) in shared.timeline.iter().enumerate() {
             if mine.contains(&node.at()) {
-                reach.schedule(node.at(), at.as_ps(), own::CHANGE, token as u32);
+                links.schedule(node.at(), at.as_ps(), own::CHANGE, token as u32);
                 self.eventful[node.at() - *first_node] = true;
             }
         }
         for node in shared.sampler.nodes().filter(|n| mine.contains(n)) {
-            reach.schedule(node, shared.sampler.interval, own::SAMPLE, 0);
+            links.schedule(node, shared.sampler.interval, own::SAMPLE, 0);
             self.eventful[node - *first_node] = true;
         }
     }
 
+    fn start_node<N: Node + ?Sized>(&mut self, at: usize, node: &mut N) {
+        node.start(&mut Cx::new(Time::ZERO, &mut self.effects));
+        self.carry_out(node, self.first_node + at, 0);
+    }
+
+    /// Takes in what another shard sent.
+    pub fn accept(&mut self, mail: &mut Mail) {
+        self.links.accept(mail, self.effects.payloads());
+    }
+
     /// Handles all events of `window`.
     pub fn process(&mut self, window: u64, windows: Windows) {
-        self.reach.advance(window, windows);
+        self.links.advance(window, windows);
         let mut positions = std::mem::take(&mut self.positions);
-        let taken = self.reach.calendar.take(&mut positions);
+        let taken = self.links.calendar.take(&mut positions);
         let active = self.chain_by_node(&positions);
         self.events += positions.len() as u64;
         self.positions = positions;
@@ -127,15 +143,15 @@ impl Shard {
             self.handle(at, &mut items);
         }
         self.items = items;
-        self.reach.calendar.give_back(taken);
+        self.links.calendar.give_back(taken);
     }
 
-    /// Chains the events of each node together; returns how many nodes have any. Whether an event is
-    /// its node's first cannot be predicted, so nothing branches on it.
+    /// Chains the events of each node; returns how many nodes have any. Whether an event is the first of
+    /// its node cannot be predicted, so that the code does not branch on it.
     fn chain_by_node(&mut self, positions: &[u32]) -> usize {
-        let calendar = &self.reach.calendar;
+        let calendar = &self.links.calendar;
         self.chain.resize(calendar.capacity(), NONE);
-        let node_of = &self.reach.shared.layout.node[..];
+        let node_of = &self.links.shared.layout.node[..];
         let (chain, last) = (&mut self.chain[..], &mut self.last[..]);
         let first = self.first_node as u32;
         let mut count = 0;
@@ -154,10 +170,10 @@ impl Shard {
     #[inline]
     fn collect(&mut self, at: usize, items: &mut Vec<Item>) {
         items.clear();
-        let start = self.reach.window_start;
+        let start = self.links.window_start;
         let mut position = std::mem::replace(&mut self.last[at], NONE);
         while position != NONE {
-            let entry = self.reach.calendar.get(position);
+            let entry = self.links.calendar.get(position);
             let key = (entry.time - start) << PORT_BITS | u64::from(entry.to & PORT_MASK);
             items.push(Item { key, position, out: NONE });
             position = self.chain[position as usize];
@@ -169,9 +185,10 @@ impl Shard {
         let id = self.first_node + at;
         if matches!(self.places[at], Place::Switch) && self.is_plain(at, id, items) {
             self.hops += items.len() as u64;
-            return match self.reach.recorder {
-                None => forward::<false>(&mut self.reach, &self.routes[at], id, items),
-                Some(_) => forward::<true>(&mut self.reach, &self.routes[at], id, items),
+            let (links, payloads) = (&mut self.links, self.effects.payloads());
+            return match links.recorder {
+                None => forward::<false>(links, &self.routes[at], id, items, payloads),
+                Some(_) => forward::<true>(links, &self.routes[at], id, items, payloads),
             };
         }
         let place = std::mem::replace(&mut self.places[at], Place::Switch);
@@ -179,55 +196,55 @@ impl Shard {
             Place::Switch => {
                 let routes = Arc::clone(&self.routes[at]);
                 let mut switch = PlainSwitch { id: NodeId(id as u32), routes };
-                self.narrate(at, &mut switch, items);
+                self.handle_in_order(at, &mut switch, items);
                 self.routes[at] = switch.routes;
             }
             Place::Host(mut host) => {
-                self.narrate(at, &mut *host, items);
+                self.handle_in_order(at, &mut *host, items);
                 self.places[at] = Place::Host(host);
             }
             Place::Node(mut node) => {
-                self.narrate(at, &mut *node, items);
+                self.handle_in_order(at, &mut *node, items);
                 self.places[at] = Place::Node(node);
             }
         }
     }
 
-    /// Whether nothing but packets over sound links happens at a switch in this window.
+    /// Whether a switch has no events in this window but packets from links that work.
     #[inline]
     fn is_plain(&self, at: usize, id: usize, items: &[Item]) -> bool {
-        self.reach.window_end <= self.reach.shared.end
-            && (!self.eventful[at] || (!self.reach.shared.changes && self.only_packets(id, items)))
+        self.links.window_end <= self.links.shared.end
+            && (!self.eventful[at] || (!self.links.shared.changes && self.only_packets(id, items)))
     }
 
     fn only_packets(&self, id: usize, items: &[Item]) -> bool {
-        let own = u64::from(self.reach.shared.layout.own(id));
+        let own = u64::from(self.links.shared.layout.own(id));
         items.iter().all(|item| item.key & u64::from(PORT_MASK) != own)
     }
 
-    /// Tells a node what happens to it in this window, in order.
-    fn narrate<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, items: &[Item]) {
-        let own_slot = self.reach.shared.layout.own(self.first_node + at);
+    /// Calls a node with its events of this window, in order.
+    fn handle_in_order<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, items: &[Item]) {
+        let own_slot = self.links.shared.layout.own(self.first_node + at);
         for item in items {
-            let entry = self.reach.calendar.get(item.position);
+            let entry = self.links.calendar.get(item.position);
             if entry.to & PORT_MASK == own_slot {
-                let event = Local::new(entry.time, entry.packet.flow, entry.packet.seq);
-                self.reach.locals.push(event);
+                let event = NodeEvent::new(entry.time, entry.packet.flow, entry.packet.seq);
+                self.links.node_events.push(event);
                 continue;
             }
             let (time, to) = (entry.time, entry.to);
-            self.own_events(at, node, time);
+            self.handle_own_events(at, node, time);
             self.arrival(at, node, (time, to), item.position);
         }
-        self.own_events(at, node, u64::MAX);
+        self.handle_own_events(at, node, u64::MAX);
     }
 
     /// The node's own events before `until`: at equal times packets come first.
     #[inline]
-    fn own_events<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, until: u64) {
-        while self.reach.locals.any_before(until) {
-            let event = self.reach.locals.pop();
-            self.own_event(at, node, event);
+    fn handle_own_events<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, until: u64) {
+        while self.links.node_events.any_before(until) {
+            let event = self.links.node_events.pop();
+            self.handle_own_event(at, node, event);
         }
     }
 
@@ -239,27 +256,26 @@ impl Shard {
         (time, to): (u64, u32),
         position: u32,
     ) {
-        if time >= self.reach.shared.end {
-            return self.leftover.push(*self.reach.calendar.get(position));
+        if time >= self.links.shared.end {
+            return self.leftover.push(*self.links.calendar.get(position));
         }
         self.hops += 1;
         let id = self.first_node + at;
         let index = to & PORT_MASK;
-        let port = index - self.reach.shared.layout.first[id];
-        let epoch = self.in_epoch[(index - self.reach.first_port) as usize];
+        let port = index - self.links.shared.layout.first[id];
+        let epoch = self.in_epoch[(index - self.links.first_port) as usize];
         // Copied once, from the calendar to where the node reads it.
-        let packet = self.reach.calendar.get(position).packet;
-        let mut cx = Cx::new(Time::ps(time), &mut self.reach.effects);
+        let packet = self.links.calendar.get(position).packet;
         if u32::from(epoch) != to >> 24 {
-            return cx.drop(&packet, DropReason::LinkDown);
+            return self.links.lose(&packet, DropReason::LinkDown, self.effects.payloads());
         }
-        node.receive(PortId(port as u16), packet, &mut cx);
-        self.reach.carry_out(node, id, time);
+        node.receive(PortId(port as u16), packet, &mut Cx::new(Time::ps(time), &mut self.effects));
+        self.carry_out(node, id, time);
     }
 
-    fn own_event<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, event: Local) {
+    fn handle_own_event<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, event: NodeEvent) {
         let (time, code, token) = (event.time(), event.code(), event.token());
-        if time >= self.reach.shared.end {
+        if time >= self.links.shared.end {
             return;
         }
         let id = self.first_node + at;
@@ -267,78 +283,80 @@ impl Shard {
         match code {
             own::CHANGE => self.change(at, node, now, token),
             own::FREE => {
-                let port = self.reach.shared.layout.first[id] + token;
-                self.reach.line(port).1.armed = false;
-                self.reach.pull(node, id, PortId(token as u16), time);
+                let port = self.links.shared.layout.first[id] + token;
+                self.links.line(port).1.armed = false;
+                self.pull(node, id, PortId(token as u16), time);
+                return self.pull_kicked(node, id, time);
             }
-            own::WAKE => node.expire(token, &mut Cx::new(now, &mut self.reach.effects)),
-            _ => self.sample(id, node, time),
+            own::WAKE => node.expire(token, &mut Cx::new(now, &mut self.effects)),
+            _ => return self.sample(id, node, time),
         }
-        self.reach.carry_out(node, id, time);
+        self.carry_out(node, id, time);
     }
 
-    /// Something on the timeline happens to this node.
+    /// Carries out a change of the timeline at this node.
     fn change<N: Node + ?Sized>(&mut self, at: usize, node: &mut N, now: Time, token: u32) {
-        let shared = Arc::clone(&self.reach.shared);
+        let shared = Arc::clone(&self.links.shared);
         let change = &shared.timeline[token as usize].2;
         let base = shared.layout.first[self.first_node + at];
         if let Change::Up(port) | Change::Down(port) | Change::Rate(port, _) = change {
             let index = base + u32::from(port.0);
-            let (line, rare) = self.reach.line(index);
+            let (line, cold) = self.links.line(index);
             match change {
-                Change::Up(_) => line.come_up(rare, now.as_ps()),
+                Change::Up(_) => line.come_up(cold, now.as_ps()),
                 Change::Rate(_, rate) => line.set_rate(*rate),
                 _ => {
-                    line.go_down(rare);
-                    let epoch = &mut self.in_epoch[(index - self.reach.first_port) as usize];
+                    line.go_down(cold);
+                    let epoch = &mut self.in_epoch[(index - self.links.first_port) as usize];
                     *epoch = epoch.wrapping_add(1);
                 }
             }
         }
-        node.change(change, &mut Cx::new(now, &mut self.reach.effects));
+        node.change(change, &mut Cx::new(now, &mut self.effects));
     }
 
     fn sample<N: Node + ?Sized>(&mut self, id: usize, node: &mut N, time: u64) {
-        let shared = Arc::clone(&self.reach.shared);
+        let shared = Arc::clone(&self.links.shared);
         for (series, port) in shared.sampler.of(id) {
-            let (line, _) = self.reach.line(shared.layout.first[id] + u32::from(port.0));
+            let (line, _) = self.links.line(shared.layout.first[id] + u32::from(port.0));
             let pulled = line.discipline() == Discipline::Pulled;
             let unsent = line.backlog_bytes(time);
             let queued = if pulled { node.queued(*port) } else { unsent };
             let sent = line.bytes().saturating_sub(unsent);
             self.samples.push(Sample { time, series: *series, queued, sent });
         }
-        self.reach.schedule(id, time + shared.sampler.interval, own::SAMPLE, 0);
+        self.links.schedule(id, time + shared.sampler.interval, own::SAMPLE, 0);
     }
 }
 
 /// The fast path: look up, enqueue, propagate. All look-ups come first, each touching the line that
 /// the packet will leave by: cache misses then overlap instead of following one another.
 fn forward<const RECORDED: bool>(
-    reach: &mut Reach,
+    links: &mut Links,
     routes: &Routes,
     id: usize,
     items: &mut [Item],
+    payloads: &mut Payloads,
 ) {
-    let base = reach.shared.layout.first[id];
+    let base = links.shared.layout.first[id];
     let row = routes.row(NodeId(id as u32));
     let mut latest = 0;
     for item in &mut *items {
-        let packet = &reach.calendar.get(item.position).packet;
+        let packet = &links.calendar.get(item.position).packet;
         if let Some(port) = row.next(packet.dst, packet.entropy) {
             item.out = base + u32::from(port.0);
-            latest = reach.lines[(item.out - reach.first_port) as usize].free_at.max(latest);
+            latest = links.lines[(item.out - links.first_port) as usize].free_at.max(latest);
         }
     }
-    reach.latest = latest;
+    links.latest = latest;
     for item in items {
         if item.out == NONE {
-            let packet = reach.calendar.get(item.position).packet;
-            Cx::new(Time::ZERO, &mut reach.effects).drop(&packet, DropReason::NoRoute);
+            let packet = links.calendar.get(item.position).packet;
+            links.lose(&packet, DropReason::NoRoute, payloads);
             continue;
         }
-        let now = reach.window_start + (item.key >> PORT_BITS);
-        reach.forward::<RECORDED>(item.out, item.position, now);
+        let now = links.window_start + (item.key >> PORT_BITS);
+        links.forward::<RECORDED>(item.out, item.position, now, payloads);
     }
 }
 
@@ -380,7 +398,7 @@ fn rank<const N: usize>(items: &mut Vec<Item>) {
     items.truncate(len);
 }
 
-/// A plain switch in the windows in which more than packets happens to it.
+/// A plain switch as a node, for windows in which it has events other than packets.
 struct PlainSwitch {
     id: NodeId,
     routes: Arc<Routes>,
@@ -403,13 +421,7 @@ impl Node for PlainSwitch {
             self.routes = Arc::clone(routes);
         }
     }
-    fn census(&self) -> Census {
-        Census::default()
-    }
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn std::any::Any {
-        self
+    fn account(&self) -> PacketAccount {
+        PacketAccount::default()
     }
 }

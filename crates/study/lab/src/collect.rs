@@ -243,22 +243,22 @@ fn port_row(outcome: &Outcome, node: NodeId, port: PortId) -> PortRow {
 /// What bumps at a place estimated.
 fn kept(place: &Place) -> &[Estimate] {
     let Place::Node(node) = place else { return &[] };
-    node.as_any().downcast_ref().map_or(&[], Bumped::estimates)
+    node.downcast_ref().map_or(&[], Bumped::estimates)
 }
 
 /// What bumps at a place kept of flows that they limit.
 fn limited(place: &Place) -> &[Limited] {
     let Place::Node(node) = place else { return &[] };
-    node.as_any().downcast_ref().map_or(&[], Bumped::limited)
+    node.downcast_ref().map_or(&[], Bumped::limited)
 }
 
 /// The queues of a rack's switch, at a place where one is.
 fn voqs(place: &Place) -> Vec<VoqRow> {
     let Place::Node(node) = place else { return vec![] };
-    if let Some(tor) = node.as_any().downcast_ref::<Tor>() {
+    if let Some(tor) = node.downcast_ref::<Tor>() {
         return voqs_of(tor.racks(), |rack| tor.stats(rack));
     }
-    let patched = node.as_any().downcast_ref::<Patched>();
+    let patched = node.downcast_ref::<Patched>();
     let patched = patched.and_then(|switch| Some((switch, switch.racks()?)));
     patched.map_or(vec![], |(switch, racks)| voqs_of(racks, |rack| switch.stats(rack)))
 }
@@ -285,7 +285,7 @@ fn voqs_of((rack, racks): (u32, u32), stats: impl Fn(usize) -> (VoqStats, Time))
 
 /// The switch at a node, also where it is behind bumps.
 fn switch_of(node: &dyn Node) -> Option<&Switch> {
-    let any = node.as_any();
+    let any = node;
     let bumped = || any.downcast_ref().map(Bumped::switch);
     any.downcast_ref().or_else(bumped).or_else(|| any.downcast_ref().map(Patched::switch))
 }

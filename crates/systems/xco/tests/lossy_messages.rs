@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::Agent;
-use slotline_net::node::{Cx, Effects, Node};
+use slotline_net::node::{Collected, Cx, Effects, Node};
 use slotline_net::rng::Stream;
 use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
@@ -89,22 +89,24 @@ impl World {
     }
     fn call(&mut self, host: usize, call: impl FnOnce(&mut Coordinator, &mut Cx)) {
         call(&mut self.hosts[host].agent, &mut Cx::new(self.now, &mut self.effects));
-        self.carry_out(host);
-        if !self.effects.kicks.is_empty() && !self.hosts[host].busy {
+        let kicked = self.carry_out(host);
+        if kicked && !self.hosts[host].busy {
             self.transmit(host);
         }
-        self.effects.kicks.clear();
     }
-    fn carry_out(&mut self, who: usize) {
-        for (at, token) in std::mem::take(&mut self.effects.wakes) {
+    /// Whether it has kicked its port.
+    fn carry_out(&mut self, who: usize) -> bool {
+        let Collected { wakes, sends, kicks, .. } = Collected::of(&mut self.effects);
+        for (at, token) in wakes {
             self.at(at, Event::Wake(who, token));
         }
-        for (_, packet) in std::mem::take(&mut self.effects.sends) {
+        for (_, packet) in sends {
             self.deliver(packet, LINK.time_for(Bytes(packet.len.into())));
         }
+        !kicks.is_empty()
     }
     fn deliver(&mut self, packet: Packet, after: Time) {
-        let bytes = self.effects.release(packet.seq).into_vec();
+        let bytes = self.effects.payloads().release(packet.seq).into_vec();
         if self.rng.unit() >= self.loss {
             self.at(self.now + after + DELAY, Event::Message(packet.dst.at(), bytes));
         }
@@ -152,7 +154,7 @@ impl World {
                 self.carry_out(who);
             }
             Event::Message(who, bytes) if who == controller => {
-                let seq = self.effects.keep(bytes.into());
+                let seq = self.effects.payloads().keep(bytes.into());
                 let dst = HostId(who as u32);
                 let packet = Packet { dst, seq, kind: Kind::Control, ..Packet::default() };
                 let cx = &mut Cx::new(self.now, &mut self.effects);
@@ -268,7 +270,7 @@ fn without_a_controller_everything_leaves_uncontrolled() {
     assert!(world.run(Time::s(1)));
     for host in &world.hosts[..2] {
         assert!(host.agent.uncontrolled());
-        assert_eq!((host.sent.len(), host.agent.census().held), (50, 0));
+        assert_eq!((host.sent.len(), host.agent.account().held), (50, 0));
         assert!(host.sent[0].0 >= Time::ms(10), "not before the time-out");
     }
 }
@@ -290,7 +292,7 @@ proptest! {
         }
         prop_assert!(world.run(Time::s(20)), "still busy after 20 s");
         for host in &world.hosts {
-            prop_assert_eq!(host.agent.census().held, 0);
+            prop_assert_eq!(host.agent.account().held, 0);
             let mut next = [0; 5];
             for (_, _, packet) in &host.sent {
                 prop_assert_eq!(packet.seq, next[packet.dst.at()]);

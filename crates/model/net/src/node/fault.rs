@@ -1,4 +1,4 @@
-//! What fault isolation has found, for the record.
+//! Faults that fault isolation has found.
 
 use crate::id::NodeId;
 use crate::time::Time;
@@ -15,18 +15,18 @@ pub enum Part {
 /// A part that was found to be faulty.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Fault {
-    /// When it was named.
+    /// When fault isolation named the part.
     pub found: Time,
-    /// What was named.
+    /// The part.
     pub part: Part,
-    /// When the first timeslots began that do not use it; none if that never came.
+    /// When the first timeslots began that do not use it; `None` if there were none.
     pub avoided: Option<Time>,
-    /// When tries had succeeded and it was used again; none if that never came.
+    /// When tests of the part had succeeded and it was used again; `None` if it never was.
     pub cleared: Option<Time>,
 }
 
 impl Fault {
-    /// One that is found at this time.
+    /// A fault of `part`, found at `found`, neither avoided nor cleared yet.
     pub const fn new(found: Time, part: Part) -> Fault {
         Fault { found, part, avoided: None, cleared: None }
     }

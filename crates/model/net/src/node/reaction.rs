@@ -2,7 +2,7 @@
 //! limited at the network card, each by itself.
 
 use super::agent::{AGENT_TOKENS, Agent};
-use super::{Census, Cx, Tally};
+use super::{Cx, PacketAccount, Tally};
 use crate::aqm::ReactionPoint;
 use crate::aqm::spec::ReactionSpec;
 use crate::frame::Packet;
@@ -177,9 +177,9 @@ impl Agent for Reaction {
         self.free.iter().map(|packet| u64::from(packet.len)).sum::<u64>() < limit.0
     }
 
-    fn census(&self) -> Census {
+    fn account(&self) -> PacketAccount {
         let limited = self.limited.iter().map(|limited| limited.waiting.len()).sum::<usize>();
-        Census { held: (self.free.len() + limited) as u64, ..Census::default() }
+        PacketAccount { held: (self.free.len() + limited) as u64, ..PacketAccount::default() }
     }
 
     fn tally(&self, tally: &mut Tally) {
@@ -252,7 +252,7 @@ mod tests {
         assert!((25_700..25_900).contains(&counts[0]), "{counts:?}");
         assert!((74_000..74_400).contains(&counts[1]), "{counts:?}");
         assert_eq!((reaction.notices, reaction.unread), (2, 1));
-        let held = reaction.census().held;
+        let held = reaction.account().held;
         assert_eq!(held, (reaction.queued(HostId(0)) / 1250), "{held}");
     }
 }

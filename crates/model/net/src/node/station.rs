@@ -1,11 +1,11 @@
-//! A station of a central scheme: it can stop and start again, and control messages to it get lost.
+//! Stations of central schemes, for example controllers. A station can stop and start again, and control
+//! messages to it can get lost.
 
-use super::{Census, Change, Cx, DropReason, Node, Tally};
+use super::{Change, Cx, DropReason, Node, PacketAccount, Tally};
 use crate::frame::{Kind, Packet};
 use crate::id::PortId;
 use crate::rng::Stream;
 use crate::scheme::MakeNode;
-use std::any::Any;
 
 /// How often control messages get lost on arrival; by default never.
 #[derive(Clone, Debug, Default)]
@@ -16,48 +16,48 @@ impl Loss {
     pub fn new(share: f64, stream: Stream) -> Loss {
         Loss((share > 0.0).then_some((share, stream)))
     }
-    /// Whether `packet` gets lost now.
-    pub fn takes(&mut self, packet: &Packet) -> bool {
+    /// Decides whether `packet` gets lost on arrival.
+    pub fn loses(&mut self, packet: &Packet) -> bool {
         let Some((share, stream)) = &mut self.0 else { return false };
         packet.kind == Kind::Control && stream.unit() < *share
     }
 }
 
-/// A node that can be stopped. What it knew is gone when it starts again.
+/// A node that can be stopped. When it starts again it has lost its memory.
 pub struct StoppableNode {
     make: MakeNode,
     node: Option<Box<dyn Node>>,
     loss: Loss,
-    /// What has changed since the beginning, and the node cannot know when it starts again.
+    /// Changes since the beginning of the run that the node must learn of when it starts again.
     changes: Vec<Change>,
-    /// Of the nodes that were stopped.
-    before: Census,
+    /// The sum over the nodes that were stopped.
+    before: PacketAccount,
     tally: Tally,
 }
 
 impl StoppableNode {
-    /// A station, running.
+    /// A station that runs.
     pub fn new(make: MakeNode, loss: Loss) -> StoppableNode {
-        let (before, tally) = (Census::default(), Tally::default());
+        let (before, tally) = (PacketAccount::default(), Tally::default());
         StoppableNode { node: Some(make()), make, loss, changes: Vec::new(), before, tally }
     }
     /// The node, while it runs.
     pub fn node(&self) -> Option<&dyn Node> {
         self.node.as_deref()
     }
-    /// What it has counted is kept, what it held is lost.
+    /// Stops the node: its counts are kept, the packets that it held are lost.
     fn stop(&mut self, cx: &mut Cx<'_>) {
         let Some(mut node) = self.node.take() else { return };
         while let Some(packet) = node.transmit(PortId(0), cx) {
             cx.drop(&packet, DropReason::Stopped);
         }
-        let census = node.census();
-        self.before.created += census.created;
-        self.before.consumed += census.consumed;
-        self.before.held += census.held;
+        let account = node.account();
+        self.before.created += account.created;
+        self.before.consumed += account.consumed;
+        self.before.held += account.held;
         node.tally(&mut self.tally);
     }
-    /// The latest routes, and all rates: a station asks the network for them when it starts.
+    /// Remembers the latest routes and all rates, which a station asks the network for when it starts.
     fn remember(&mut self, change: &Change) {
         if matches!(change, Change::Routes(_)) {
             self.changes.retain(|change| !matches!(change, Change::Routes(_)));
@@ -82,7 +82,7 @@ impl Node for StoppableNode {
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         match &mut self.node {
             None => cx.drop(&packet, DropReason::Stopped),
-            Some(_) if self.loss.takes(&packet) => cx.drop(&packet, DropReason::Injected),
+            Some(_) if self.loss.loses(&packet) => cx.drop(&packet, DropReason::Injected),
             Some(node) => node.receive(port, packet, cx),
         }
     }
@@ -102,9 +102,9 @@ impl Node for StoppableNode {
             }
         }
     }
-    fn census(&self) -> Census {
-        let now = self.node.as_ref().map_or(Census::default(), |node| node.census());
-        Census {
+    fn account(&self) -> PacketAccount {
+        let now = self.node.as_ref().map_or(PacketAccount::default(), |node| node.account());
+        PacketAccount {
             created: self.before.created + now.created,
             consumed: self.before.consumed + now.consumed,
             held: self.before.held + now.held,
@@ -114,11 +114,5 @@ impl Node for StoppableNode {
         self.tally.iter().for_each(|(name, count)| tally.add(name, count));
         self.tally.faults().into_iter().for_each(|fault| tally.fault(fault));
         self.node.iter().for_each(|node| node.tally(tally));
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

@@ -1,26 +1,26 @@
-//! Queues whose discipline failed.
+//! Queues whose discipline failed. The simulation goes on: such a queue accepts all packets.
 
 use super::Tally;
 use crate::aqm::Failure;
 use crate::id::{NodeId, PortId};
 
-/// A queue that goes on without its discipline, and why.
+/// A queue that works on without its discipline, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stopped {
     /// The switch that has the queue, or the bump in front of it.
     pub node: NodeId,
-    /// The port of the switch that the queue is of.
+    /// The port of the switch that the queue belongs to.
     pub port: PortId,
-    /// Of a virtual queue: the number of its table at this switch.
+    /// The number of its table at this switch, if it is a virtual queue.
     pub bump: Option<u32>,
     /// The class of packets in it; zero where they share one.
     pub class: u8,
-    /// What happened.
+    /// How the discipline failed.
     pub failure: Failure,
 }
 
 impl Tally {
-    /// Counts a queue whose discipline can fail, and notes it where it did.
+    /// Counts a queue whose discipline can fail; `stopped` is its failure, if it failed.
     pub fn guest(&mut self, stopped: Option<Stopped>) {
         self.add("stopped_disciplines", u64::from(stopped.is_some()));
         self.add("unjudged_packets", stopped.as_ref().map_or(0, |one| one.failure.unjudged));

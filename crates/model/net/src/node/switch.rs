@@ -8,7 +8,7 @@ use super::egress::{Egress, Place, PortStats, Stored};
 use super::notify::Senders;
 use super::pfc::{Ingress, headroom};
 use super::reserve::Reserve;
-use super::{Census, Change, Cx, DropReason, Node, Stopped, Tally};
+use super::{Change, Cx, DropReason, Node, PacketAccount, Stopped, Tally};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{Feedback, Verdict};
 use crate::frame::{Kind, Packet};
@@ -17,7 +17,6 @@ use crate::route::Routes;
 use crate::route::classifier::{Classifier, ClassifierSpec};
 use crate::time::Time;
 use crate::topology::{Lane, Wire, Wiring};
-use std::any::Any;
 use std::sync::Arc;
 
 /// The link at one port.
@@ -73,7 +72,7 @@ pub struct Switch {
     obeys_pause: bool,
     classifier: Option<(ClassifierSpec, Classifier)>,
     senders: Senders,
-    census: Census,
+    account: PacketAccount,
 }
 
 impl Switch {
@@ -98,7 +97,7 @@ impl Switch {
             obeys_pause: queue.pfc.is_some(),
             classifier,
             senders,
-            census: Census::default(),
+            account: PacketAccount::default(),
         }
     }
 
@@ -138,7 +137,7 @@ impl Switch {
         let ingress = &mut self.ingress[stored.from.at()];
         let len = u64::from(stored.packet.len);
         self.buffer.release(ingress.release(stored.packet.class, len));
-        self.census.held -= 1;
+        self.account.held -= 1;
         self.tell_sender(stored.from, cx);
     }
 
@@ -175,7 +174,7 @@ impl Switch {
     ) -> bool {
         let notice = self.senders.notice((self.node, out), packet, what, cx);
         let Some(notice) = notice else { return false };
-        self.census.created += 1;
+        self.account.created += 1;
         self.forward(out, notice, cx);
         true
     }
@@ -189,7 +188,7 @@ impl Switch {
 
     /// A packet that did not come by a link joins the queue of `out`, beside those from port `from`.
     pub(super) fn inject(&mut self, ports: (PortId, PortId), packet: Packet, cx: &mut Cx<'_>) {
-        self.census.created += 1;
+        self.account.created += 1;
         self.enqueue(ports, packet, cx);
     }
 
@@ -199,7 +198,7 @@ impl Switch {
             Ok(verdict) => {
                 let since = cx.now;
                 self.egress[out.at()].push(Stored { packet, from, since }, verdict, cx.now);
-                self.census.held += 1;
+                self.account.held += 1;
                 cx.kick(out);
                 if let Verdict::Notify(what) = verdict {
                     self.notify(out, &packet, what, cx);
@@ -212,7 +211,7 @@ impl Switch {
 
     /// The far end of `port` asks for classes to be paused or to go on.
     fn obey(&mut self, port: PortId, frame: &Packet, cx: &mut Cx<'_>) {
-        self.census.consumed += 1;
+        self.account.consumed += 1;
         let egress = &mut self.egress[port.at()];
         egress.stats.pauses_received += 1;
         if self.obeys_pause && egress.up {
@@ -286,7 +285,7 @@ impl Node for Switch {
         }
         if let Some(frame) = self.ingress[port.at()].news() {
             egress.stats.pauses_sent += 1;
-            self.census.created += 1;
+            self.account.created += 1;
             return Some(frame);
         }
         self.pull(port, cx).map(|stored| stored.packet)
@@ -314,8 +313,8 @@ impl Node for Switch {
         }
     }
 
-    fn census(&self) -> Census {
-        self.census
+    fn account(&self) -> PacketAccount {
+        self.account
     }
 
     fn tally(&self, tally: &mut Tally) {
@@ -330,14 +329,6 @@ impl Node for Switch {
 
     fn queued(&self, port: PortId) -> u64 {
         self.egress[port.at()].queues.bytes()
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 

@@ -37,7 +37,7 @@ pub fn drain(network: Network, threads: usize) -> Outcome {
 /// The node of type `N` at place `at` of an outcome.
 pub fn node<N: Node + 'static>(outcome: &Outcome, at: usize) -> &N {
     let found = match &outcome.places[at] {
-        Place::Node(node) => node.as_any().downcast_ref(),
+        Place::Node(node) => node.downcast_ref(),
         _ => None,
     };
     found.expect("the node that the test put there")

@@ -209,7 +209,7 @@ impl Run {
             match place {
                 Place::Switch => out.extend(ports.iter().map(|p| (p.peak, p.marks))),
                 Place::Node(node) => {
-                    let Some(switch) = node.as_any().downcast_ref::<Switch>() else { continue };
+                    let Some(switch) = node.downcast_ref::<Switch>() else { continue };
                     for port in 0..ports.len() as u16 {
                         let stats = switch.stats(PortId(port));
                         let marks = stats.classes.iter().map(|class| class.marks).sum();
@@ -224,7 +224,7 @@ impl Run {
 }
 
 fn is_tap(place: &Place) -> bool {
-    matches!(place, Place::Node(node) if node.as_any().is::<Tap<Host>>())
+    matches!(place, Place::Node(node) if node.is::<Tap<Host>>())
 }
 
 /// Two packets of a link are at least as far apart as the second takes to send.

@@ -4,12 +4,11 @@
 use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Host;
-use slotline_net::node::{Census, Change, Cx, Node};
+use slotline_net::node::{Change, Cx, Node, PacketAccount};
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, TopologySpec};
 use slotline_sim::{Network, Place, Queue};
-use std::any::Any;
 use std::sync::Arc;
 
 /// What a node of a test does; [`Made`] adds what every node has.
@@ -20,7 +19,7 @@ pub trait Act: Send + 'static {
         None
     }
     fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
-    fn census(&self) -> Census;
+    fn account(&self) -> PacketAccount;
 }
 
 /// A node that does what `A` does.
@@ -45,14 +44,8 @@ impl<A: Act> Node for Made<A> {
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         self.0.expire(token, cx);
     }
-    fn census(&self) -> Census {
-        self.0.census()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn account(&self) -> PacketAccount {
+        self.0.account()
     }
 }
 
@@ -72,8 +65,8 @@ impl Act for Sink {
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         self.0.push(Arrival { at: cx.now, port, packet });
     }
-    fn census(&self) -> Census {
-        Census { consumed: self.0.len() as u64, ..Census::default() }
+    fn account(&self) -> PacketAccount {
+        PacketAccount { consumed: self.0.len() as u64, ..PacketAccount::default() }
     }
 }
 
@@ -105,8 +98,8 @@ impl Act for Source {
             cx.send(PortId(0), packet);
         }
     }
-    fn census(&self) -> Census {
-        Census { created: self.next as u64, ..Census::default() }
+    fn account(&self) -> PacketAccount {
+        PacketAccount { created: self.next as u64, ..PacketAccount::default() }
     }
 }
 
@@ -139,17 +132,11 @@ impl<N: Node + 'static> Node for Tap<N> {
     fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
         self.inner.change(change, cx);
     }
-    fn census(&self) -> Census {
-        self.inner.census()
+    fn account(&self) -> PacketAccount {
+        self.inner.account()
     }
     fn queued(&self, port: PortId) -> u64 {
         self.inner.queued(port)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 

@@ -9,7 +9,7 @@ use slotline_net::frame::{CE, ECT, Kind, Packet};
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::notify::Senders;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
-use slotline_net::node::{Census, Cx, DropReason};
+use slotline_net::node::{Cx, DropReason, PacketAccount};
 use slotline_net::time::Time;
 use slotline_net::units::Bytes;
 use slotline_sim::{Network, Outcome, Place, Queue};
@@ -54,7 +54,7 @@ fn totals(outcome: &Outcome) -> Vec<Totals> {
         let own = &outcome.ports[at][port];
         let fast = ([own.packets, own.bytes, own.full, own.early, own.marks], own.peak);
         let Place::Node(place) = &outcome.places[at] else { return fast };
-        let Some(switch) = place.as_any().downcast_ref::<Switch>() else { return fast };
+        let Some(switch) = place.downcast_ref::<Switch>() else { return fast };
         let stats = switch.stats(PortId(port as u16));
         let sum = |of: fn(&slotline_net::node::egress::ClassStats) -> u64| {
             stats.classes.iter().map(of).sum::<u64>()
@@ -288,9 +288,9 @@ impl Act for Weighted {
         }
         None
     }
-    fn census(&self) -> Census {
+    fn account(&self) -> PacketAccount {
         let held = self.queues.iter().map(|queue| queue.len() as u64).sum();
-        Census { held, ..Census::default() }
+        PacketAccount { held, ..PacketAccount::default() }
     }
 }
 
@@ -343,8 +343,8 @@ impl Act for Gate {
             cx.wake(cx.now + Gate::PERIOD, 0);
         }
     }
-    fn census(&self) -> Census {
-        Census { held: self.waiting.len() as u64, ..Census::default() }
+    fn account(&self) -> PacketAccount {
+        PacketAccount { held: self.waiting.len() as u64, ..PacketAccount::default() }
     }
 }
 
@@ -400,8 +400,8 @@ impl Act for Elastic {
     fn expire(&mut self, token: u32, _cx: &mut Cx<'_>) {
         self.now = token as usize;
     }
-    fn census(&self) -> Census {
-        Census { held: self.waiting.len() as u64, ..Census::default() }
+    fn account(&self) -> PacketAccount {
+        PacketAccount { held: self.waiting.len() as u64, ..PacketAccount::default() }
     }
 }
 
@@ -460,8 +460,8 @@ impl Act for Circuit {
             cx.wake(cx.now + Circuit::TURN, 0);
         }
     }
-    fn census(&self) -> Census {
-        Census { held: self.waiting.len() as u64, ..Census::default() }
+    fn account(&self) -> PacketAccount {
+        PacketAccount { held: self.waiting.len() as u64, ..PacketAccount::default() }
     }
 }
 
@@ -491,8 +491,8 @@ impl Act for Rewriter {
         }
         cx.send(self.out, packet);
     }
-    fn census(&self) -> Census {
-        Census::default()
+    fn account(&self) -> PacketAccount {
+        PacketAccount::default()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::common::{assemble, drain, node};
 use crate::nodes::{Act, Made};
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
-use slotline_net::node::{Census, Cx};
+use slotline_net::node::{Cx, PacketAccount};
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Rate};
 
@@ -20,8 +20,8 @@ impl Act for Clock {
         self.packets += 1;
         self.sum_ps += u128::from(cx.now.as_ps());
     }
-    fn census(&self) -> Census {
-        Census { consumed: self.packets, ..Census::default() }
+    fn account(&self) -> PacketAccount {
+        PacketAccount { consumed: self.packets, ..PacketAccount::default() }
     }
 }
 

@@ -13,9 +13,8 @@ use crate::wire::fastpass::{Body, Message};
 use crate::wire::fcp;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Census, Change, Cx, DropReason, Fault, Node, Tally};
+use slotline_net::node::{Change, Cx, DropReason, Fault, Node, PacketAccount, Tally};
 use slotline_net::time::Time;
-use std::any::Any;
 use std::sync::Arc;
 
 const ALLOCATE_TIMER: u32 = 0;
@@ -296,8 +295,8 @@ impl Node for Arbiter {
         };
         self.reroute(Arc::new(fabric), cx.now);
     }
-    fn census(&self) -> Census {
-        Census { created: self.outbox.messages, consumed: self.consumed, held: 0 }
+    fn account(&self) -> PacketAccount {
+        PacketAccount { created: self.outbox.messages, consumed: self.consumed, held: 0 }
     }
     fn tally(&self, tally: &mut Tally) {
         let mut all = self.past;
@@ -327,11 +326,5 @@ impl Node for Arbiter {
             tally.most("last_fault_at_ns", fault.found.as_ns());
             tally.fault(fault);
         }
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

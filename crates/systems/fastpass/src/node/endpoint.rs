@@ -22,7 +22,7 @@ use slotline_net::frame::Packet;
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::{AGENT_TOKENS, Agent};
 use slotline_net::node::reserve::Reserve;
-use slotline_net::node::{Census, Cx, Note, Tally};
+use slotline_net::node::{Cx, Note, PacketAccount, Tally};
 use slotline_net::time::Time;
 use slotline_net::units::{Pace, Rate};
 use std::collections::VecDeque;
@@ -352,9 +352,9 @@ impl Agent for Endpoint {
     fn queued(&self, dst: HostId) -> u64 {
         self.queues.get(dst).map_or(0, |queue| queue.bytes)
     }
-    fn census(&self) -> Census {
+    fn account(&self) -> PacketAccount {
         let held = self.messages.len() + self.queues.packets();
-        Census { created: self.outbox.messages, consumed: 0, held: held as u64 }
+        PacketAccount { created: self.outbox.messages, consumed: 0, held: held as u64 }
     }
     fn tally(&self, tally: &mut Tally) {
         let Counters { used, unused, late, lost, refused, reports, switches } = self.counters;

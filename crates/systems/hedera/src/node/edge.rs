@@ -10,7 +10,7 @@ use crate::wire::{Body, MAX_FLOWS, Message};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, HostId, PortId};
 use slotline_net::node::agent::Agent;
-use slotline_net::node::{Census, Cx, Tally};
+use slotline_net::node::{Cx, PacketAccount, Tally};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::scheme::FlowCount;
 use slotline_net::time::Time;
@@ -226,9 +226,9 @@ impl Agent for EdgeAgent {
     fn has_room(&self, limit: Bytes) -> bool {
         self.bytes < limit.0
     }
-    fn census(&self) -> Census {
+    fn account(&self) -> PacketAccount {
         let held = (self.packets.len() + self.messages.len()) as u64;
-        Census { created: self.created, consumed: 0, held }
+        PacketAccount { created: self.created, consumed: 0, held }
     }
     fn tally(&self, tally: &mut Tally) {
         tally.add("large_flows", self.large_flows);

@@ -4,12 +4,11 @@ use crate::Hedera;
 use crate::wire::{Body, MAX_PATHS, Message};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, HostId, PortId};
-use slotline_net::node::{Census, Change, Cx, DropReason, Node, Tally};
+use slotline_net::node::{Change, Cx, DropReason, Node, PacketAccount, Tally};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::scheme::{Control, Decision, FlowCount, Map, News, Plan};
 use slotline_net::time::Time;
 use slotline_net::wire::ETHERNET_OVERHEAD;
-use std::any::Any;
 use std::collections::VecDeque;
 
 const DECIDE: u32 = 0;
@@ -52,7 +51,7 @@ pub struct SchedulerNode {
     /// Decisions that are being computed, and when they are known.
     computed: VecDeque<(Time, Plan)>,
     seq: u32,
-    census: Census,
+    account: PacketAccount,
     counters: Counters,
 }
 
@@ -73,7 +72,7 @@ impl SchedulerNode {
             due: Time::MAX,
             computed: VecDeque::new(),
             seq: 0,
-            census: Census::default(),
+            account: PacketAccount::default(),
             counters: Counters::default(),
         }
     }
@@ -142,7 +141,7 @@ impl SchedulerNode {
         self.seq = self.seq.wrapping_add(1);
         let bytes = Message { host: to, seq: self.seq, body }.emit();
         let packet = cx.attach((self.host, to), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
-        self.census.created += 1;
+        self.account.created += 1;
         self.counters.directives += 1;
         self.counters.sent += u64::from(packet.len);
         cx.send(PortId(0), packet);
@@ -155,7 +154,7 @@ impl Node for SchedulerNode {
         if packet.dst != self.host {
             return cx.drop(&packet, DropReason::Misrouted);
         }
-        self.census.consumed += 1;
+        self.account.consumed += 1;
         if packet.kind == Kind::Control {
             self.counters.received += u64::from(packet.len);
             let bytes = cx.detach(&packet);
@@ -186,8 +185,8 @@ impl Node for SchedulerNode {
         self.control.rewire(&self.map.network(), cx.now);
         self.ask(cx);
     }
-    fn census(&self) -> Census {
-        self.census
+    fn account(&self) -> PacketAccount {
+        self.account
     }
     fn tally(&self, tally: &mut Tally) {
         let Counters { decisions, directives, reports, ignored, rewirings, sent, received } =
@@ -199,11 +198,5 @@ impl Node for SchedulerNode {
         tally.add("rewirings", rewirings);
         tally.add("control_bytes_sent", sent);
         tally.add("control_bytes_received", received);
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, HostId, PortId};
 use slotline_net::node::agent::Agent;
-use slotline_net::node::{Cx, Effects, Node};
+use slotline_net::node::{Collected, Cx, Effects, Node};
 use slotline_net::route::{Down, Routes, RoutingSpec};
 use slotline_net::scheme::{Control, Decision, Map, News, Plan};
 use slotline_net::time::Time;
@@ -162,20 +162,20 @@ fn hear(node: &mut SchedulerNode, effects: &mut Effects, message: &Message, now:
     node.receive(PortId(0), packet, &mut cx);
 }
 
-/// The paths that it has sent.
-fn sent(effects: &mut Effects, now: Time) -> Vec<(ConnId, u16)> {
-    let sends = std::mem::take(&mut effects.sends);
+/// How many messages it has sent, and the paths in them.
+fn sent(effects: &mut Effects, now: Time) -> (usize, Vec<(ConnId, u16)>) {
+    let sends = Collected::of(effects).sends;
+    let messages = sends.len();
     let mut cx = Cx::new(now, effects);
     let bodies = sends.into_iter().map(|(_, packet)| {
         assert_eq!(packet.dst, HostId(2));
         Message::parse(&cx.detach(&packet)).unwrap().body
     });
-    bodies
-        .flat_map(|body| match body {
-            Body::Paths(paths) => paths,
-            Body::Flows { .. } => panic!("a report from the scheduler"),
-        })
-        .collect()
+    let paths = bodies.flat_map(|body| match body {
+        Body::Paths(paths) => paths,
+        Body::Flows { .. } => panic!("a report from the scheduler"),
+    });
+    (messages, paths.collect())
 }
 
 #[test]
@@ -183,13 +183,14 @@ fn decisions_take_their_time() {
     let (mut node, mut effects) = (scheduler(), Effects::default());
     hear(&mut node, &mut effects, &report(3, 0, 1), Time::ms(1));
     let asked = Time::ms(1).after(Time::us(100));
-    assert_eq!(effects.wakes, [(asked, 0)]);
+    assert_eq!(Collected::of(&mut effects).wakes, [(asked, 0)]);
     node.expire(0, &mut Cx::new(asked, &mut effects));
-    assert!(effects.sends.is_empty());
+    let decided = Collected::of(&mut effects);
+    assert!(decided.sends.is_empty());
     let known = asked.after(Time::us(200));
-    assert_eq!(effects.wakes.last(), Some(&(known, 1)));
+    assert_eq!(decided.wakes, [(known, 1)]);
     node.expire(1, &mut Cx::new(known, &mut effects));
-    assert_eq!(sent(&mut effects, known), [0, 1, 2].map(|conn| (ConnId(conn), 7)));
+    assert_eq!(sent(&mut effects, known).1, [0, 1, 2].map(|conn| (ConnId(conn), 7)));
 }
 
 /// A report counts when all its parts have come; long plans go in several messages.
@@ -198,14 +199,14 @@ fn reports_and_plans_have_parts() {
     let (mut node, mut effects) = (scheduler(), Effects::default());
     hear(&mut node, &mut effects, &report(73, 0, 3), Time::ms(1));
     hear(&mut node, &mut effects, &report(73, 2, 3), Time::ms(1));
-    assert!(effects.wakes.is_empty(), "part 1 is missing");
+    assert!(Collected::of(&mut effects).wakes.is_empty(), "part 1 is missing");
     for part in 0..3 {
         hear(&mut node, &mut effects, &report(73, part, 3), Time::ms(1));
     }
     node.expire(0, &mut Cx::new(Time::ms(2), &mut effects));
     node.expire(1, &mut Cx::new(Time::ms(3), &mut effects));
-    assert_eq!(effects.sends.len(), 2);
-    assert_eq!(sent(&mut effects, Time::ms(3)).len(), 219);
+    let (messages, paths) = sent(&mut effects, Time::ms(3));
+    assert_eq!((messages, paths.len()), (2, 219));
     let mut tally = slotline_net::node::Tally::default();
     node.tally(&mut tally);
     let count = |name| tally.iter().find(|(n, _)| *n == name).map(|(_, count)| count);
@@ -220,7 +221,7 @@ proptest! {
         let (mut now, mut waiting) = (Time::ZERO, 0u64);
         for (step, value, us) in steps {
             now = now.after(Time::us(us));
-            let before = agent.census();
+            let before = agent.account();
             let conn = 8 + u32::from(value % 8);
             match step {
                 0 => agent.enqueue(data(conn), &mut Cx::new(now, &mut effects)),
@@ -245,7 +246,7 @@ proptest! {
                     node.expire(u32::from(value % 2), &mut Cx::new(now, &mut effects));
                 }
             }
-            let after = agent.census();
+            let after = agent.account();
             waiting += u64::from(step == 0) + after.created - before.created;
             waiting -= u64::from(step == 1 && before.held > 0);
             prop_assert_eq!(after.held, waiting);

@@ -3,8 +3,7 @@
 
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
-use slotline_net::node::{Census, Cx, DropReason, Node};
-use std::any::Any;
+use slotline_net::node::{Cx, DropReason, Node, PacketAccount};
 
 /// A circuit switch as packets see it that were sent without a circuit.
 #[derive(Default)]
@@ -19,13 +18,7 @@ impl Node for CircuitSwitch {
         None
     }
     fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
-    fn census(&self) -> Census {
-        Census::default()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn account(&self) -> PacketAccount {
+        PacketAccount::default()
     }
 }

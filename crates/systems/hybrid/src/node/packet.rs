@@ -13,9 +13,8 @@ use super::shares::Turns;
 use crate::ring::Ring;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
-use slotline_net::node::{Census, Change, Cx, DropReason, Node, Tally};
+use slotline_net::node::{Change, Cx, DropReason, Node, PacketAccount, Tally};
 use slotline_net::topology::{InnerFull, RackOf};
-use std::any::Any;
 use std::collections::VecDeque;
 
 /// Packets of one pair of racks.
@@ -41,7 +40,7 @@ pub struct PacketSwitch {
     rack_of: RackOf,
     limit: usize,
     full: InnerFull,
-    census: Census,
+    account: PacketAccount,
     longest: u64,
     returned: u64,
 }
@@ -61,7 +60,7 @@ impl PacketSwitch {
             rack_of: RackOf::new(hosts_per_rack),
             limit: limit as usize,
             full,
-            census: Census::default(),
+            account: PacketAccount::default(),
             longest: 0,
             returned: 0,
         }
@@ -70,8 +69,8 @@ impl PacketSwitch {
     fn tell(&mut self, from: usize, to: usize, stop: bool, cx: &mut Cx<'_>) {
         self.exits[to].pairs[from].held = stop;
         self.exits[from].frames.push_back(hold(to as u32, stop));
-        self.census.created += 1;
-        self.census.held += 1;
+        self.account.created += 1;
+        self.account.held += 1;
         cx.kick(PortId(from as u16));
     }
 }
@@ -80,7 +79,7 @@ impl PacketSwitch {
     /// A packet that found no room goes back to the rack that it came from.
     fn give_back(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         self.exits[port.at()].frames.push_back(turn_back(packet));
-        self.census.held += 1;
+        self.account.held += 1;
         self.returned += 1;
         cx.kick(port);
     }
@@ -91,8 +90,8 @@ impl PacketSwitch {
         let before = frames.len();
         frames.retain(|packet| frame(packet).is_none());
         let stale = (before - frames.len()) as u64;
-        self.census.created -= stale;
-        self.census.held -= stale;
+        self.account.created -= stale;
+        self.account.held -= stale;
         for to in 0..self.exits.len() {
             if self.exits[to].pairs[rack].held {
                 self.tell(rack, to, true, cx);
@@ -116,7 +115,7 @@ impl Node for PacketSwitch {
         pair.packets.push(packet);
         exit.bytes += u64::from(packet.len);
         exit.turns.set(port.at(), true);
-        self.census.held += 1;
+        self.account.held += 1;
         let (length, held) = (pair.packets.len(), pair.held);
         self.longest = self.longest.max(length as u64);
         cx.kick(PortId(to as u16));
@@ -128,7 +127,7 @@ impl Node for PacketSwitch {
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
         let exit = &mut self.exits[port.at()];
         if let Some(frame) = exit.frames.pop_front() {
-            self.census.held -= 1;
+            self.account.held -= 1;
             return Some(frame);
         }
         let from = exit.turns.next()?;
@@ -136,7 +135,7 @@ impl Node for PacketSwitch {
         let packet = pair.packets.pop()?;
         exit.bytes -= u64::from(packet.len);
         exit.turns.set(from, !pair.packets.is_empty());
-        self.census.held -= 1;
+        self.account.held -= 1;
         if pair.held && pair.packets.len() < self.limit {
             self.tell(from, port.at(), false, cx);
         }
@@ -152,26 +151,18 @@ impl Node for PacketSwitch {
         }
     }
 
-    fn census(&self) -> Census {
-        self.census
+    fn account(&self) -> PacketAccount {
+        self.account
     }
 
     fn tally(&self, tally: &mut Tally) {
         tally.most("packet_switch_longest_queue", self.longest);
-        tally.add("packet_switch_holds", self.census.created);
+        tally.add("packet_switch_holds", self.account.created);
         tally.add("packet_switch_returns", self.returned);
     }
 
     fn queued(&self, port: PortId) -> u64 {
         self.exits[port.at()].bytes
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 

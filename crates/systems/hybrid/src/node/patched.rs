@@ -13,7 +13,7 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::egress::Stored;
 use slotline_net::node::switch::Switch;
-use slotline_net::node::{Census, Change, Cx, DropReason, Node, Note};
+use slotline_net::node::{Change, Cx, DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix32;
 use slotline_net::time::Time;
 use slotline_net::topology::{RackOf, Roles};
@@ -80,7 +80,7 @@ pub struct Patched {
     flows: Flows,
     /// The earliest wake-up asked for and not yet had.
     wake: Time,
-    census: Census,
+    account: PacketAccount,
     sums: Sums,
     counts: Counts,
 }
@@ -113,7 +113,7 @@ impl Patched {
             waiting: [waiting(), waiting()],
             flows: Flows::new(racks),
             wake: Time::MAX,
-            census: Census::default(),
+            account: PacketAccount::default(),
             sums: Sums::new(racks),
             counts: Counts::default(),
             config,
@@ -177,9 +177,9 @@ impl Patched {
         let Some(out) = self.way(fresh, to, &packet, cx.now) else {
             return self.wait(fresh, to, packet, cx);
         };
-        let before = self.config.switch.census().held;
+        let before = self.config.switch.account().held;
         self.config.switch.enqueue((from, out), packet, cx);
-        let taken = self.config.switch.census().held > before;
+        let taken = self.config.switch.account().held > before;
         if fresh {
             self.flows.queued(to, &packet, taken);
         }
@@ -195,7 +195,7 @@ impl Patched {
         if !taken {
             return cx.drop(&packet, DropReason::Full);
         }
-        self.census.held += 1;
+        self.account.held += 1;
     }
 
     /// The port by which a packet leaves: of the best kind of way, by a hash, one by which it gets away in time. What
@@ -371,7 +371,7 @@ impl Patched {
                         break;
                     }
                     self.waiting[kind][to].pop(cx.now);
-                    self.census.held -= 1;
+                    self.account.held -= 1;
                     self.again(from, packet, cx);
                 }
             }
@@ -430,13 +430,13 @@ impl Patched {
 
     fn say(&mut self, news: &Message, cx: &mut Cx<'_>) {
         let packet = message(news.emit(), cx);
-        self.census.created += 1;
+        self.account.created += 1;
         cx.send(self.config.roles.news_port(self.config.seat), packet);
     }
 
     /// A message from the scheduler.
     fn hear(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
-        self.census.consumed += 1;
+        self.account.consumed += 1;
         let bytes = cx.detach(packet);
         match (Message::parse(&bytes), &mut self.config.weekly) {
             (Ok(Message::Plan { week, days }), Some(weekly)) => {

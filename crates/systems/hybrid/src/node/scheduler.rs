@@ -7,10 +7,9 @@ use slotline_circuits::{CircuitTiming, Demand, Note, PlanWorkspace, Planner, Wee
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
 use slotline_net::node::station::Loss;
-use slotline_net::node::{Census, Cx, DropReason, Node, Tally};
+use slotline_net::node::{Cx, DropReason, Node, PacketAccount, Tally};
 use slotline_net::time::Time;
 use slotline_net::topology::{Dark, Roles};
-use std::any::Any;
 
 /// What the scheduler is made from.
 pub struct SchedulerConfig {
@@ -45,7 +44,7 @@ pub struct CircuitScheduler {
     decided: bool,
     /// What is planned and not yet sent: the week, and the weeks of all switches.
     planned: Option<(u64, Vec<Week>)>,
-    census: Census,
+    account: PacketAccount,
     weeks: u64,
     days: u64,
     rotations: u64,
@@ -69,7 +68,7 @@ impl CircuitScheduler {
             reports: 0,
             decided: false,
             planned: None,
-            census: Census::default(),
+            account: PacketAccount::default(),
             weeks: 0,
             days: 0,
             rotations: 0,
@@ -122,7 +121,7 @@ impl CircuitScheduler {
         self.dead[(switch * roles.ends() + end) as usize] = !works;
         for other in (0..roles.seats()).filter(|other| *other != roles.seat_of(end)) {
             let packet = message(Message::Port { rack, uplink, works }.emit(), cx);
-            self.census.created += 1;
+            self.account.created += 1;
             cx.send(PortId(other as u16), packet);
         }
     }
@@ -137,7 +136,7 @@ impl CircuitScheduler {
         for (seat, days) in (0..).zip(all) {
             let plan = Message::Plan { week, days };
             let packet = message(plan.emit(), cx);
-            self.census.created += 1;
+            self.account.created += 1;
             cx.send(PortId(seat), packet);
         }
     }
@@ -149,11 +148,11 @@ impl Node for CircuitScheduler {
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         let bytes = cx.detach(&packet);
         let said = Message::parse(&bytes);
-        if matches!(said, Ok(Message::Report { .. })) && self.config.loss.takes(&packet) {
+        if matches!(said, Ok(Message::Report { .. })) && self.config.loss.loses(&packet) {
             // Its bytes are given back already: as a packet that has none.
             return cx.drop(&Packet { kind: Kind::Data, ..packet }, DropReason::Injected);
         }
-        self.census.consumed += 1;
+        self.account.consumed += 1;
         match said {
             Ok(Message::Report { week, rack, bytes }) => self.report(week, rack.into(), &bytes, cx),
             Ok(Message::Port { rack, uplink, works }) => self.port((rack, uplink), works, cx),
@@ -169,8 +168,8 @@ impl Node for CircuitScheduler {
         if token == PLANNED { self.tell(cx) } else { self.decide(cx) }
     }
 
-    fn census(&self) -> Census {
-        self.census
+    fn account(&self) -> PacketAccount {
+        self.account
     }
 
     fn tally(&self, tally: &mut Tally) {
@@ -180,13 +179,5 @@ impl Node for CircuitScheduler {
         tally.add("weeks_planned", self.weeks);
         tally.add("days_planned", self.days);
         tally.add("weeks_of_rotation", self.rotations);
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

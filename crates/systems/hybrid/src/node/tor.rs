@@ -15,11 +15,10 @@ use crate::{Agenda, AtNight, Deed, Ledger, Shrink, Voq, VoqSpec, VoqStats};
 use notices::Notices;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Census, Change, Cx, DropReason, Node, Note, Tally};
+use slotline_net::node::{Change, Cx, DropReason, Node, Note, PacketAccount, Tally};
 use slotline_net::time::Time;
 use slotline_net::topology::{RackOf, Roles};
 use slotline_net::units::Pace;
-use std::any::Any;
 
 /// The circuits of a fabric as a rack's switch knows them.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +71,7 @@ pub struct Tor {
     paces: Vec<Pace>,
     /// The earliest wake-up asked for and not yet had.
     wake: Time,
-    census: Census,
+    account: PacketAccount,
     sums: Sums,
 }
 
@@ -97,7 +96,7 @@ impl Tor {
             days: vec![None; uplinks],
             paces: config.circuits.map_or(vec![], |circuits| vec![circuits.pace; uplinks]),
             wake: Time::MAX,
-            census: Census::default(),
+            account: PacketAccount::default(),
             sums: Sums::new(racks),
             config,
         }
@@ -137,7 +136,7 @@ impl Tor {
         if !relay.store(to as usize, packet, cx.now) {
             return cx.drop(&packet, DropReason::Full);
         }
-        self.census.held += 1;
+        self.account.held += 1;
         self.kick_circuits(to as usize, cx);
     }
 
@@ -146,7 +145,7 @@ impl Tor {
         if !self.voqs[to].take_back(packet, cx.now) {
             return cx.drop(&packet, DropReason::Full);
         }
-        self.census.held += 1;
+        self.account.held += 1;
         self.offer(to, cx);
         self.kick_circuits(to, cx);
     }
@@ -161,7 +160,7 @@ impl Tor {
         if !voq.push(packet, cx.now) {
             return cx.drop(&packet, DropReason::Full);
         }
-        self.census.held += 1;
+        self.account.held += 1;
         if voq.len() == 1 {
             self.offer(to, cx);
             self.kick_circuits(to, cx);
@@ -244,13 +243,13 @@ impl Tor {
         if !whole && self.config.voq.at_night == AtNight::Drop {
             self.sums.cut += 1;
             self.open[uplink] = None;
-            self.census.held -= 1;
+            self.account.held -= 1;
             cx.drop(&packet, DropReason::LinkDown);
             return None;
         }
         self.sums.drained += u64::from(!whole);
         let Source::Own(to) = source else {
-            self.census.held -= 1;
+            self.account.held -= 1;
             self.sums.second_hops += 1;
             return Some(packet);
         };
@@ -266,7 +265,7 @@ impl Tor {
     /// A packet leaves by a path of `class`, with news of the way back.
     #[inline]
     fn leave(&mut self, to: usize, mut packet: Packet, class: u8) -> Packet {
-        self.census.held -= 1;
+        self.account.held -= 1;
         if let Some(ledger) = &mut self.config.ledger
             && packet.kind == Kind::Data
         {
@@ -355,7 +354,7 @@ impl Tor {
         while resize.shrink == Shrink::Drop
             && let Some(packet) = self.voqs[to].shed()
         {
-            self.census.held -= 1;
+            self.account.held -= 1;
             cx.drop(&packet, DropReason::Full);
         }
     }
@@ -372,7 +371,7 @@ impl Tor {
         };
         let report = Message::Report { week, rack: self.config.rack as u16, bytes };
         let packet = message(report.emit(), cx);
-        self.census.created += 1;
+        self.account.created += 1;
         cx.send(self.config.roles.control_port(), packet);
     }
 
@@ -384,7 +383,7 @@ impl Tor {
 
     /// A message from the scheduler.
     fn hear(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
-        self.census.consumed += 1;
+        self.account.consumed += 1;
         let bytes = cx.detach(packet);
         match (Message::parse(&bytes), &mut self.config.weekly) {
             (Ok(Message::Plan { week, days }), Some(weekly)) => {
@@ -401,7 +400,7 @@ impl Tor {
     }
 
     fn obey(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
-        self.census.consumed += 1;
+        self.account.consumed += 1;
         if let Some((to, stop)) = frame(packet)
             && let Some(held) = self.held.get_mut(to)
         {
@@ -454,8 +453,8 @@ impl Node for Tor {
         }
     }
 
-    fn census(&self) -> Census {
-        self.census
+    fn account(&self) -> PacketAccount {
+        self.account
     }
 
     fn tally(&self, tally: &mut Tally) {
@@ -483,13 +482,5 @@ impl Node for Tor {
             None if self.config.roles.packet_port() == Some(port) => all(),
             None => 0,
         }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

@@ -13,7 +13,7 @@ use crate::wire::{Body, Demand, MAX_DEMANDS, Message, Part};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::Agent;
-use slotline_net::node::{Census, Cx, Note, Tally};
+use slotline_net::node::{Cx, Note, PacketAccount, Tally};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, Pace, Rate};
@@ -345,9 +345,9 @@ impl Agent for TdmaAgent {
     fn queued(&self, dst: HostId) -> u64 {
         self.queues.bytes(dst)
     }
-    fn census(&self) -> Census {
+    fn account(&self) -> PacketAccount {
         let held = self.messages.len() as u64 + self.queues.held();
-        Census { created: self.created, consumed: 0, held }
+        PacketAccount { created: self.created, consumed: 0, held }
     }
     fn tally(&self, tally: &mut Tally) {
         self.card.tally(tally);

@@ -8,10 +8,9 @@ use crate::Tdma;
 use crate::wire::{Body, Edge, Message, Open, Part};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Census, Cx, DropReason, Node, Tally};
+use slotline_net::node::{Cx, DropReason, Node, PacketAccount, Tally};
 use slotline_net::units::Rate;
 use slotline_net::wire::newer;
-use std::any::Any;
 use std::collections::VecDeque;
 
 /// What a round opens, as far as it is known.
@@ -141,18 +140,12 @@ impl Node for SlotController {
         None
     }
     fn expire(&mut self, _token: u32, _cx: &mut Cx<'_>) {}
-    fn census(&self) -> Census {
-        Census { created: self.outbox.created, consumed: self.consumed, held: 0 }
+    fn account(&self) -> PacketAccount {
+        PacketAccount { created: self.outbox.created, consumed: self.consumed, held: 0 }
     }
     fn tally(&self, tally: &mut Tally) {
         self.outbox.tally(tally);
         tally.add("ignored_messages", self.ignored);
         tally.add("control_bytes_received", self.bytes_received);
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

@@ -14,12 +14,11 @@ use crate::{ClassMap, Classes, Round, RoundScheduler, Tdma};
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Census, Change, Cx, DropReason, Node, Tally};
+use slotline_net::node::{Change, Cx, DropReason, Node, PacketAccount, Tally};
 use slotline_net::scheme::Map;
 use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
-use std::any::Any;
 use std::collections::VecDeque;
 use telling::Todo;
 
@@ -419,8 +418,8 @@ impl Node for FabricManager {
         self.abort(cx);
         self.send(cx);
     }
-    fn census(&self) -> Census {
-        Census { created: self.outbox.created, consumed: self.consumed, held: 0 }
+    fn account(&self) -> PacketAccount {
+        PacketAccount { created: self.outbox.created, consumed: self.consumed, held: 0 }
     }
     fn tally(&self, tally: &mut Tally) {
         let counts = &self.counts;
@@ -432,11 +431,5 @@ impl Node for FabricManager {
         tally.add("ignored_messages", counts.ignored);
         tally.add("aborted_rounds", counts.aborted);
         tally.add("silent_hosts", counts.gone);
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::Agent;
-use slotline_net::node::{Cx, Effects, Node, Tally};
+use slotline_net::node::{Collected, Cx, Effects, Node, Tally};
 use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
@@ -136,18 +136,23 @@ fn steps(about: impl Strategy<Value = u32>) -> impl Strategy<Value = Vec<Step>> 
 }
 
 /// Has all wake-ups up to a time come.
-fn wait(effects: &mut Effects, until: Time, mut call: impl FnMut(u32, &mut Cx<'_>)) {
+fn wait(
+    (effects, asked): (&mut Effects, &mut Collected),
+    until: Time,
+    mut call: impl FnMut(u32, &mut Cx<'_>),
+) {
     for _ in 0..10_000 {
-        let due = effects.wakes.iter().enumerate().min_by_key(|(_, wake)| wake.0);
+        effects.drain(asked);
+        let due = asked.wakes.iter().enumerate().min_by_key(|(_, wake)| wake.0);
         let Some((first, &(at, token))) = due.filter(|(_, wake)| wake.0 <= until) else { return };
-        effects.wakes.swap_remove(first);
+        asked.wakes.swap_remove(first);
         call(token, &mut Cx::new(at, effects));
     }
     panic!("wake-ups without end");
 }
 
 fn drive(node: &mut dyn Node, here: HostId, steps: Vec<Step>) {
-    let (mut effects, mut now) = (Effects::default(), Time::ZERO);
+    let (mut effects, mut asked, mut now) = (Effects::default(), Collected::default(), Time::ZERO);
     node.start(&mut Cx::new(now, &mut effects));
     for step in steps {
         match step {
@@ -159,10 +164,10 @@ fn drive(node: &mut dyn Node, here: HostId, steps: Vec<Step>) {
             }
             Step::Packet(..) => {}
         }
-        wait(&mut effects, now, |token, cx| node.expire(token, cx));
+        wait((&mut effects, &mut asked), now, |token, cx| node.expire(token, cx));
     }
-    let census = node.census();
-    assert_eq!(census.created, effects.sends.len() as u64);
+    let account = node.account();
+    assert_eq!(account.created, asked.sends.len() as u64);
     node.tally(&mut Tally::default());
 }
 
@@ -190,7 +195,8 @@ proptest! {
         let signalling = [Signalling::Pause, Signalling::Pfc, Signalling::Extended][which];
         let tdma = spec(signalling).build().unwrap();
         let mut agent = TdmaAgent::new(&tdma, HostId(0), MANAGER, LINE, None, 1);
-        let (mut effects, mut now, mut given) = (Effects::default(), Time::ZERO, 0u32);
+        let (mut effects, mut asked) = (Effects::default(), Collected::default());
+        let (mut now, mut given) = (Time::ZERO, 0u32);
         let mut left: Vec<Packet> = Vec::new();
         agent.start(&mut Cx::new(now, &mut effects));
         for step in steps {
@@ -203,12 +209,12 @@ proptest! {
                     agent.enqueue(packet, &mut Cx::new(now, &mut effects));
                 }
             }
-            wait(&mut effects, now, |token, cx| agent.expire(token, cx));
+            wait((&mut effects, &mut asked), now, |token, cx| agent.expire(token, cx));
             left.extend(agent.dequeue(&mut Cx::new(now, &mut effects)));
         }
         // Silence, until it sends without slots.
         now = now.after(Time::s(1));
-        wait(&mut effects, now, |token, cx| agent.expire(token, cx));
+        wait((&mut effects, &mut asked), now, |token, cx| agent.expire(token, cx));
         while let Some(packet) = agent.dequeue(&mut Cx::new(now, &mut effects)) {
             left.push(packet);
         }
@@ -219,7 +225,7 @@ proptest! {
             let seqs: Vec<u32> = data.clone().filter(|p| p.dst.0 == dst).map(|p| p.seq).collect();
             prop_assert!(seqs.is_sorted(), "{:?}", seqs);
         }
-        prop_assert_eq!(agent.census().held, 0);
+        prop_assert_eq!(agent.account().held, 0);
     }
 }
 
@@ -230,7 +236,7 @@ fn a_slot_ends_without_a_pause_frame() {
     let tdma =
         TdmaSpec { jitter: Some(Time::ZERO), clock_drift: Time::ZERO, ..TdmaSpec::default() };
     let mut agent = TdmaAgent::new(&tdma.build().unwrap(), HostId(0), MANAGER, LINE, None, 1);
-    let mut effects = Effects::default();
+    let (mut effects, mut asked) = (Effects::default(), Collected::default());
     agent.start(&mut Cx::new(Time::ZERO, &mut effects));
     for seq in 0..2_000 {
         let packet = Packet { dst: HostId(1), seq, len: 1_538, ..Packet::default() };
@@ -255,7 +261,7 @@ fn a_slot_ends_without_a_pause_frame() {
     let mut sent = Vec::new();
     let mut now = Time::ZERO;
     while now < Time::ms(2) {
-        wait(&mut effects, now, |token, cx| agent.expire(token, cx));
+        wait((&mut effects, &mut asked), now, |token, cx| agent.expire(token, cx));
         let packet = agent.dequeue(&mut Cx::new(now, &mut effects));
         sent.extend(packet.filter(|packet| packet.kind == Kind::Data).map(|_| now));
         now = now.after(LINE.pace().time_for(1_538));

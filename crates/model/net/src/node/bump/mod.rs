@@ -15,7 +15,7 @@ pub use limiter::Limited;
 pub use spec::{BumpSpec, LimitSpec, Notify, Sharing, UpdatePath};
 
 use super::switch::{Switch, SwitchPort};
-use super::{Census, Change, Cx, DropReason, Node, Stopped, Tally};
+use super::{Change, Cx, DropReason, Node, PacketAccount, Stopped, Tally};
 use crate::aqm::bank::{Bank, Entry, Fate};
 use crate::aqm::spec::ReactionSpec;
 use crate::aqm::{Discipline, Marker, Verdict, VirtualQueue};
@@ -27,7 +27,6 @@ use in_band::{FREE, InBand};
 use limiter::Limiters;
 use links::Links;
 use shares::Shares;
-use std::any::Any;
 use std::collections::VecDeque;
 
 /// The bump's own wake-up; all others are the switch's.
@@ -303,12 +302,12 @@ impl Node for Bumped {
         self.switch.change(change, cx);
     }
 
-    fn census(&self) -> Census {
-        let census = self.switch.census();
-        Census {
-            held: census.held + self.passing.len() as u64,
-            consumed: census.consumed + self.in_band.taken_off() + self.limiters.taken(),
-            ..census
+    fn account(&self) -> PacketAccount {
+        let account = self.switch.account();
+        PacketAccount {
+            held: account.held + self.passing.len() as u64,
+            consumed: account.consumed + self.in_band.taken_off() + self.limiters.taken(),
+            ..account
         }
     }
 
@@ -325,13 +324,5 @@ impl Node for Bumped {
 
     fn queued(&self, port: PortId) -> u64 {
         self.switch.queued(port)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

@@ -3,9 +3,9 @@
 use super::*;
 use crate::aqm::spec::{EcnSpec, Policy, QueueSpec};
 use crate::id::HostId;
-use crate::node::Effects;
 use crate::node::notify::Senders;
 use crate::node::switch::SwitchConfig;
+use crate::node::{Collected, Effects};
 use crate::route::{Down, Routes, RoutingSpec};
 use crate::topology::{End, Graph, Lane, Link, NodeInfo, NodeKind};
 use crate::units::{Bytes, Rate};
@@ -100,8 +100,7 @@ fn drive(node: &mut Bumped, packets: &[(Time, u16, u16)]) -> Vec<(Time, Packet)>
             free_at = now + pace.time_for(u64::from(packet.len));
             sent.push((now, packet));
         }
-        wakes.extend(effects.wakes.drain(..).map(|(at, _)| at));
-        effects.kicks.clear();
+        wakes.extend(Collected::of(&mut effects).wakes.iter().map(|(at, _)| at));
     }
 }
 
@@ -164,7 +163,7 @@ proptest! {
             lens(&mut packets.iter().map(|(_, _, len)| *len))
         );
         prop_assert!(sent[0].0 >= packets[0].0 + Time::us(30));
-        prop_assert_eq!(node.census().held, 0);
+        prop_assert_eq!(node.account().held, 0);
     }
 }
 
@@ -252,8 +251,9 @@ fn drive_all(node: &mut Bumped, packets: &[(Time, u16, u32, u16)]) -> Vec<(Time,
                 None => asked[port] = false,
             }
         }
-        wakes.append(&mut effects.wakes);
-        effects.kicks.drain(..).for_each(|port| asked[port.at()] = true);
+        let mut said = Collected::of(&mut effects);
+        wakes.append(&mut said.wakes);
+        said.kicks.iter().for_each(|port| asked[port.at()] = true);
     }
 }
 
@@ -287,8 +287,8 @@ fn an_update_in_band_takes_the_time_of_its_bytes() {
     let empty = node.tables[1].empty_at(OUT.into());
     // It counts from when it came: 672 ns later than the packet.
     assert_eq!((before, empty), (1_250, Time::ns(10_672)));
-    let census = node.census();
-    assert_eq!((census.created, census.consumed, census.held), (1, 1, 0));
+    let account = node.account();
+    assert_eq!((account.created, account.consumed, account.held), (1, 1, 0));
 }
 
 /// Traffic towards the other bump's neighbour and updates share the link: either waits for the other.
@@ -324,6 +324,6 @@ fn updates_in_band_are_lost_where_their_queue_is_full() {
     let (merged, lost) =
         (counted(&node, "bump_updates_merged"), counted(&node, "bump_updates_lost"));
     assert!(lost > 10 && merged > 0 && merged + lost <= 100, "{merged} {lost}");
-    let census = node.census();
-    assert_eq!((census.held, census.consumed), (0, merged));
+    let account = node.account();
+    assert_eq!((account.held, account.consumed), (0, merged));
 }

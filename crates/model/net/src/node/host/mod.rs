@@ -15,7 +15,7 @@ pub use results::{FlowResult, Received, Sent};
 
 use super::agent::AGENT_TOKENS;
 use super::station::Loss;
-use super::{Census, Change, Cx, DropReason, Node, Tally};
+use super::{Change, Cx, DropReason, Node, PacketAccount, Tally};
 use crate::frame::{Kind, Packet};
 use crate::id::{FlowId, HostId, NodeId, PortId};
 use crate::rng::{Stream, mix32, mix64};
@@ -457,9 +457,9 @@ impl Node for Host {
         }
     }
 
-    fn census(&self) -> Census {
-        Census {
-            created: self.created + self.nic.agent().map_or(0, |agent| agent.census().created),
+    fn account(&self) -> PacketAccount {
+        PacketAccount {
+            created: self.created + self.nic.agent().map_or(0, |agent| agent.account().created),
             consumed: self.consumed,
             held: self.nic.held(),
         }
@@ -471,12 +471,5 @@ impl Node for Host {
 
     fn queued(&self, port: PortId) -> u64 {
         self.nic.queued(port)
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn std::any::Any {
-        self
     }
 }

@@ -25,7 +25,7 @@ impl News {
 
     /// Whether `packet` is a message that gets lost.
     pub fn loses(&mut self, packet: &Packet) -> bool {
-        self.loss.takes(packet)
+        self.loss.loses(packet)
     }
 
     fn keep(&mut self, news: PathNews, from: Time) {

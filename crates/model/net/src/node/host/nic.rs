@@ -95,7 +95,7 @@ impl Nic {
     /// Whether a message for the agent gets lost now.
     pub fn loses(&mut self, packet: &Packet) -> bool {
         match &mut self.waiting {
-            Waiting::WithAgent(_, loss) => loss.takes(packet),
+            Waiting::WithAgent(_, loss) => loss.loses(packet),
             _ => false,
         }
     }
@@ -193,7 +193,7 @@ impl Nic {
         match &self.waiting {
             Waiting::InDriver => 0,
             Waiting::InClasses(queues) => queues.iter().map(ClassQueues::packets).sum(),
-            Waiting::WithAgent(agent, _) => agent.census().held,
+            Waiting::WithAgent(agent, _) => agent.account().held,
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::aqm::spec::{EcnSpec, PfcSpec, Policy, RedSpec, SharedSpec};
 use crate::aqm::{Verdict, queue_stream};
 use crate::frame::{CE, ECT};
 use crate::id::HostId;
-use crate::node::Effects;
 use crate::node::class_queues::ClassQueues;
+use crate::node::{Collected, Effects};
 use crate::route::{Down, RoutingSpec};
 use crate::time::Time;
 use crate::topology::{End, Graph, Link, NodeInfo, NodeKind};
@@ -33,12 +33,14 @@ struct World {
     count: u64,
     busy: BTreeSet<(NodeId, PortId)>,
     effects: Effects,
+    asked: Collected,
 }
 
 impl World {
     fn new(graph: &Graph, nodes: Vec<Box<dyn Node>>) -> World {
         let (agenda, busy, effects) = (BTreeMap::new(), BTreeSet::new(), Effects::default());
-        World { wiring: graph.wiring(), nodes, agenda, count: 0, busy, effects }
+        let asked = Collected::default();
+        World { wiring: graph.wiring(), nodes, agenda, count: 0, busy, effects, asked }
     }
 
     fn schedule(&mut self, at: Time, event: Event) {
@@ -69,10 +71,11 @@ impl World {
 
     fn tell(&mut self, node: NodeId, now: Time, what: impl FnOnce(&mut dyn Node, &mut Cx<'_>)) {
         what(self.nodes[node.at()].as_mut(), &mut Cx::new(now, &mut self.effects));
-        for (at, token) in std::mem::take(&mut self.effects.wakes) {
+        self.effects.drain(&mut self.asked);
+        for (at, token) in std::mem::take(&mut self.asked.wakes) {
             self.schedule(at, Event::Wake(node, token));
         }
-        for port in std::mem::take(&mut self.effects.kicks) {
+        for port in std::mem::take(&mut self.asked.kicks) {
             self.pull(node, port, now);
         }
     }
@@ -94,18 +97,19 @@ impl World {
         self.schedule(left + lane.delay, Event::Arrive(far, packet));
     }
 
-    fn node<T: 'static>(&self, node: u32) -> &T {
-        self.nodes[node as usize].as_any().downcast_ref().unwrap()
+    fn node<T: Node>(&self, node: u32) -> &T {
+        self.nodes[node as usize].downcast_ref().unwrap()
     }
 
     fn dropped(&self) -> u64 {
-        self.effects.dropped.iter().sum()
+        self.asked.dropped.iter().sum()
     }
 
     /// Everything made is consumed, dropped or held (`extra`: packets injected by the test).
     fn is_conserved(&self, extra: u64) -> bool {
-        let sum =
-            |part: fn(Census) -> u64| self.nodes.iter().map(|n| part(n.census())).sum::<u64>();
+        let sum = |part: fn(PacketAccount) -> u64| {
+            self.nodes.iter().map(|n| part(n.account())).sum::<u64>()
+        };
         extra + sum(|c| c.created) == sum(|c| c.consumed) + sum(|c| c.held) + self.dropped()
     }
 }
@@ -116,7 +120,7 @@ struct Host {
     script: Vec<(Time, Packet)>,
     queues: Option<ClassQueues>,
     got: Vec<(Time, Packet)>,
-    census: Census,
+    account: PacketAccount,
 }
 
 impl Host {
@@ -132,7 +136,7 @@ impl Node for Host {
         }
     }
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        self.census.consumed += 1;
+        self.account.consumed += 1;
         if packet.kind == Kind::Pause {
             self.queues.as_mut().unwrap().obey(&packet);
             cx.kick(port);
@@ -145,17 +149,11 @@ impl Node for Host {
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         self.queues.as_mut().unwrap().push(self.script[token as usize].1);
-        self.census.created += 1;
+        self.account.created += 1;
         cx.kick(PortId(0));
     }
-    fn census(&self) -> Census {
-        Census { held: self.queues.as_ref().unwrap().packets(), ..self.census }
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn account(&self) -> PacketAccount {
+        PacketAccount { held: self.queues.as_ref().unwrap().packets(), ..self.account }
     }
 }
 
@@ -366,7 +364,7 @@ proptest! {
         }
         world.run();
         prop_assert!(world.is_conserved(0));
-        prop_assert_eq!(world.nodes[4].census().held, 0, "a queue is stuck");
+        prop_assert_eq!(world.nodes[4].account().held, 0, "a queue is stuck");
         prop_assert_eq!(world.node::<Switch>(4).buffer.used(), 0);
         for host in 0..4 {
             let mut last = BTreeMap::new();
@@ -435,7 +433,7 @@ proptest! {
                 held.push(packet);
             }
             switch.receive(PortId(0), packet, cx);
-            prop_assert_eq!(switch.census().held, held.len() as u64);
+            prop_assert_eq!(switch.account().held, held.len() as u64);
         }
     }
 }
@@ -545,7 +543,7 @@ proptest! {
         let world = incast.run(None);
         prop_assert_eq!(incast.lossless_lost(&world), 0);
         prop_assert!(world.is_conserved(0));
-        prop_assert!(world.nodes.iter().all(|node| node.census().held == 0), "a queue is stuck");
+        prop_assert!(world.nodes.iter().all(|node| node.account().held == 0), "a queue is stuck");
     }
 }
 
@@ -608,7 +606,7 @@ fn a_failed_link_loses_its_queue_and_takes_nothing_until_it_is_back() {
     switch.receive(PortId(1), packet(0, 3, 4, 1500), cx);
     assert_eq!(switch.transmit(PortId(0), cx).map(|p| p.seq), Some(0x0800), "its state");
     assert_eq!(switch.transmit(PortId(0), cx).map(|p| p.seq), Some(4));
-    assert_eq!(effects.dropped[DropReason::LinkDown as usize], 4);
+    assert_eq!(Collected::of(&mut effects).dropped[DropReason::LinkDown as usize], 4);
 }
 
 #[test]
@@ -638,5 +636,5 @@ fn without_a_route_a_packet_is_dropped() {
     let mut switch = switch(&unconnected, 3, &QueueSpec::default());
     let mut effects = Effects::default();
     switch.receive(PortId(1), packet(2, 0, 0, 1500), &mut Cx::new(Time::ZERO, &mut effects));
-    assert_eq!(effects.dropped[DropReason::NoRoute as usize], 1);
+    assert_eq!(Collected::of(&mut effects).dropped[DropReason::NoRoute as usize], 1);
 }

@@ -3,9 +3,8 @@
 use super::Patched;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
-use slotline_net::node::{Census, Change, Cx, Node, Tally};
+use slotline_net::node::{Change, Cx, Node, PacketAccount, Tally};
 use slotline_net::time::Time;
-use std::any::Any;
 
 impl Node for Patched {
     fn start(&mut self, cx: &mut Cx<'_>) {
@@ -48,9 +47,9 @@ impl Node for Patched {
         }
     }
 
-    fn census(&self) -> Census {
-        let (own, inner) = (self.census, self.config.switch.census());
-        Census {
+    fn account(&self) -> PacketAccount {
+        let (own, inner) = (self.account, self.config.switch.account());
+        PacketAccount {
             created: own.created + inner.created,
             consumed: own.consumed + inner.consumed,
             held: own.held + inner.held,
@@ -73,13 +72,5 @@ impl Node for Patched {
 
     fn queued(&self, port: PortId) -> u64 {
         self.config.switch.queued(port)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

@@ -67,7 +67,7 @@ impl Tor {
             let host = HostId(self.config.rack * hosts + u32::from(port.0));
             let packet = cx.attach((first, host), news.clone(), OVERHEAD, CLASSES as u8 - 1);
             notices.sent += 1;
-            self.census.created += 1;
+            self.account.created += 1;
             cx.send(port, packet);
         }
     }

@@ -39,7 +39,7 @@ impl Tor {
         self.sums.port_failures += u64::from(!works);
         self.port((self.config.rack as usize, uplink as u8), works, cx);
         let news = Message::Port { rack: self.config.rack as u16, uplink: uplink as u8, works };
-        self.census.created += 1;
+        self.account.created += 1;
         let packet = message(news.emit(), cx);
         cx.send(roles.control_port(), packet);
     }

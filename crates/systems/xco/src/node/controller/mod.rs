@@ -7,14 +7,13 @@ use crate::wire::{Body, MAX_DESTINATIONS, MAX_RATES, Message, V2v};
 use hierarchy::{Hierarchy, ShareRequest};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Census, Change, Cx, DropReason, Node, Tally};
+use slotline_net::node::{Change, Cx, DropReason, Node, PacketAccount, Tally};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::scheme::{Control, Decision, Map, Network, News, Plan};
 use slotline_net::time::Time;
 use slotline_net::wire::ETHERNET_OVERHEAD;
 use slotline_net::wire::newer;
 use standby::{Beat, Standby};
-use std::any::Any;
 
 const DECIDE: u32 = 0;
 const SWEEP: u32 = 1;
@@ -95,7 +94,7 @@ pub struct Controller {
     /// When the scheduler decides next. [`Time::MAX`]: after the next news.
     due: Time,
     sweeping: bool,
-    census: Census,
+    account: PacketAccount,
     counters: Counters,
 }
 
@@ -122,7 +121,7 @@ impl Controller {
             map: None,
             due: Time::MAX,
             sweeping: false,
-            census: Census::default(),
+            account: PacketAccount::default(),
             counters: Counters::default(),
         }
     }
@@ -290,7 +289,7 @@ impl Controller {
         let (level, term) = (self.level, self.term());
         let bytes = Message { host: about, seq, heard, level, term, body }.emit();
         let packet = cx.attach((self.host, to), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
-        self.census.created += 1;
+        self.account.created += 1;
         self.counters.bytes_sent += u64::from(packet.len);
         cx.send(PortId(0), packet);
     }
@@ -416,7 +415,7 @@ impl Node for Controller {
             cx.drop(&packet, DropReason::Misrouted);
             return;
         }
-        self.census.consumed += 1;
+        self.account.consumed += 1;
         if packet.kind == Kind::Control {
             self.counters.bytes_received += u64::from(packet.len);
             let bytes = cx.detach(&packet);
@@ -451,8 +450,8 @@ impl Node for Controller {
         self.control.rewire(&network, cx.now);
         self.schedule_decision(cx.now, cx);
     }
-    fn census(&self) -> Census {
-        self.census
+    fn account(&self) -> PacketAccount {
+        self.account
     }
     fn tally(&self, tally: &mut Tally) {
         let Counters { decisions, directives, reports, ignored, .. } = self.counters;
@@ -465,12 +464,6 @@ impl Node for Controller {
         tally.add("silent_hosts", self.counters.silent);
         tally.add("takeovers", self.counters.takeovers);
         tally.add("rewirings", self.counters.rewirings);
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::spec::{Mode, XcoSpec};
-use slotline_net::node::Effects;
+use slotline_net::node::{Collected, Effects};
 use slotline_net::scheme::network::Network;
 use slotline_net::units::Rate;
 use slotline_net::workload::Machines;
@@ -10,6 +10,7 @@ const HERE: HostId = HostId(3);
 struct Bench {
     controller: Controller,
     effects: Effects,
+    asked: Collected,
 }
 
 impl Bench {
@@ -20,7 +21,7 @@ impl Bench {
         });
         let spec = XcoSpec { mode, ..XcoSpec::default() };
         let controller = spec.build().unwrap().controller(HERE, star);
-        Bench { controller, effects: Effects::default() }
+        Bench { controller, effects: Effects::default(), asked: Collected::default() }
     }
     fn say(&mut self, us: u64, host: u32, seq: u32, body: Body) {
         self.bytes(
@@ -35,17 +36,19 @@ impl Bench {
     }
     /// Has wake-ups up to a time come, and returns what is sent then.
     fn until(&mut self, us: u64) -> Vec<(u32, u32, Body)> {
-        while let Some(at) = self.effects.wakes.iter().map(|(at, _)| *at).min() {
+        self.effects.drain(&mut self.asked);
+        while let Some(at) = self.asked.wakes.iter().map(|(at, _)| *at).min() {
             if at > Time::us(us) {
                 break;
             }
-            let first = self.effects.wakes.iter().position(|wake| wake.0 == at);
-            let (at, token) = self.effects.wakes.remove(first.unwrap());
+            let first = self.asked.wakes.iter().position(|wake| wake.0 == at);
+            let (at, token) = self.asked.wakes.remove(first.unwrap());
             self.controller.expire(token, &mut Cx::new(at, &mut self.effects));
+            self.effects.drain(&mut self.asked);
         }
-        let sends = std::mem::take(&mut self.effects.sends);
+        let sends = std::mem::take(&mut self.asked.sends);
         let read = |(_, packet): (PortId, Packet)| {
-            let message = Message::parse(&self.effects.release(packet.seq)).unwrap();
+            let message = Message::parse(&self.effects.payloads().release(packet.seq)).unwrap();
             let about = message.host == packet.dst || message.body == Body::Alive;
             assert!(about && packet.class == CONTROL_CLASS);
             (message.host.0, message.seq, message.body)
@@ -74,7 +77,7 @@ fn directives_take_the_decision_time() {
     let counters = bench.controller.counters();
     assert_eq!((counters.decisions, counters.directives, counters.reports), (2, 3, 2));
     assert_eq!((counters.bytes_sent, counters.bytes_received), (3 * 84, 2 * 84));
-    assert_eq!(bench.controller.census(), Census { created: 3, consumed: 2, held: 0 });
+    assert_eq!(bench.controller.account(), PacketAccount { created: 3, consumed: 2, held: 0 });
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn silent_hosts_are_forgotten() {
     }
     assert_eq!(said.last().map(|(host, _, body)| (*host, body)), Some((1, &rates(1_000_000_000))));
     bench.until(1_000_000);
-    assert!(bench.effects.wakes.is_empty(), "no sweeps when nobody is busy");
+    assert!(bench.asked.wakes.is_empty(), "no sweeps when nobody is busy");
     assert_eq!(bench.controller.counters().silent, 2);
 }
 
@@ -133,8 +136,8 @@ fn packets_for_others_are_dropped() {
     let mut cx = Cx::new(Time::ZERO, &mut bench.effects);
     let packet = cx.attach((HERE, HostId(1)), vec![0; 12], ETHERNET_OVERHEAD, CONTROL_CLASS);
     bench.controller.receive(PortId(0), packet, &mut cx);
-    assert_eq!(bench.effects.dropped[DropReason::Misrouted as usize], 1);
-    assert_eq!(bench.controller.census(), Census::default());
+    assert_eq!(Collected::of(&mut bench.effects).dropped[DropReason::Misrouted as usize], 1);
+    assert_eq!(bench.controller.account(), PacketAccount::default());
 }
 
 /// Two controllers: what the second hears and says.
@@ -146,7 +149,7 @@ fn the_standby_is_silent_until_the_other_is() {
     let xco = XcoSpec::default().build().unwrap();
     let standby = xco.standby(HostId(2), false);
     let controller = xco.controller(HERE, star).with_standby(standby);
-    let mut bench = Bench { controller, effects: Effects::default() };
+    let mut bench = Bench { controller, effects: Effects::default(), asked: Collected::default() };
     bench.controller.start(&mut Cx::new(Time::ZERO, &mut bench.effects));
     let alive = |term| {
         Message { host: HostId(2), seq: 0, heard: 0, level: 0, term, body: Body::Alive }.emit()

@@ -22,7 +22,7 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::{AGENT_TOKENS, Agent};
 use slotline_net::node::host::Plan;
-use slotline_net::node::{Census, Cx, Note, Tally};
+use slotline_net::node::{Cx, Note, PacketAccount, Tally};
 use slotline_net::rng::Stream;
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
@@ -478,9 +478,9 @@ impl Agent for Coordinator {
             Some(_) => self.queues.bytes_of(dst, self.machines(&packet)),
         }
     }
-    fn census(&self) -> Census {
+    fn account(&self) -> PacketAccount {
         let held = self.messages.len() + self.exempt.len() + self.queues.packets();
-        Census { created: self.created, consumed: 0, held: held as u64 }
+        PacketAccount { created: self.created, consumed: 0, held: held as u64 }
     }
     fn tally(&self, tally: &mut Tally) {
         tally.add("silences", self.counters.silences);

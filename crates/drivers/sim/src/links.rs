@@ -1,14 +1,14 @@
-//! What a node's effects act upon: the links that leave a shard, the calendar, other shards.
+//! What the effects of nodes act upon: the links that leave a shard's nodes, the calendar, other shards.
 
 use crate::calendar::{Calendar, Entry, Windows};
 use crate::journal::{Hop, Recorder};
-use crate::line::{Discipline, Line, Offer, PORT_MASK, Rare};
-use crate::locals::{Local, Locals};
+use crate::line::{ColdState, Line, Offer, PORT_MASK};
 use crate::network::Layout;
+use crate::node_events::{NodeEvent, NodeEvents};
 use crate::sample::Sampler;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{NodeId, PortId};
-use slotline_net::node::{Change, Cx, DropReason, Effects, Node};
+use slotline_net::node::{Change, DropReason, Note, Payloads};
 use slotline_net::time::Time;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) mod own {
     pub const SAMPLE: u32 = 3;
 }
 
-/// Packets for another shard, in no order.
+/// Packets for another shard, in any order.
 pub(crate) struct Mail {
     pub entries: Vec<Entry>,
     /// Control messages of some of them, by position.
@@ -35,7 +35,18 @@ impl Default for Mail {
     }
 }
 
-/// What is shared by all shards and never changes.
+/// What nodes reported to their driver, and packets that were dropped between nodes.
+#[derive(Default)]
+pub(crate) struct Reports {
+    /// Flows complete.
+    pub completed: u64,
+    /// Packets dropped, by reason.
+    pub dropped: [u64; DropReason::COUNT],
+    /// What was noted, with its time.
+    pub notes: Vec<(Time, Note)>,
+}
+
+/// What all shards share. It does not change during a run.
 pub(crate) struct Shared {
     pub layout: Layout,
     pub timeline: Vec<(Time, NodeId, Change)>,
@@ -50,7 +61,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// The epoch of what arrives at a port at `now`: how often its link has failed.
-    fn epoch(&self, node: NodeId, port: PortId, now: u64) -> u8 {
+    pub fn epoch(&self, node: NodeId, port: PortId, now: u64) -> u8 {
         let failure = |(at, there, change): &&(Time, NodeId, Change)| {
             at.as_ps() <= now
                 && *there == node
@@ -61,45 +72,46 @@ impl Shared {
     }
 }
 
-/// Everything of a shard but its nodes: what a node's effects act upon.
-pub(crate) struct Reach {
+/// Everything of a shard except its nodes.
+pub(crate) struct Links {
     pub shared: Arc<Shared>,
     pub index: usize,
     pub first_port: u32,
     last_port: u32,
     pub calendar: Calendar,
     pub lines: Vec<Line>,
-    pub rare: Vec<Rare>,
+    pub cold: Vec<ColdState>,
     pub outbox: Vec<Mail>,
-    pub effects: Effects,
-    /// A node's own events that fell into the window being processed.
-    pub locals: Locals,
+    /// What nodes reported.
+    pub reports: Reports,
+    /// Events of the node being called that lie in the window being processed.
+    pub node_events: NodeEvents,
     pub window_start: u64,
     pub window_end: u64,
     /// Where packets are recorded, if any are.
     pub recorder: Option<Box<Recorder>>,
-    /// Keeps the touching loads of [`forward`] from being optimised away.
+    /// Keeps the compiler from removing the early loads of [`forward`].
     pub latest: u64,
 }
 
-impl Reach {
+impl Links {
     pub fn new(
         shared: Arc<Shared>,
         index: usize,
         lines: Vec<Line>,
-        rare: Vec<Rare>,
+        cold: Vec<ColdState>,
         windows: Windows,
-    ) -> Reach {
-        Reach {
+    ) -> Links {
+        Links {
             index,
             first_port: shared.cuts[index],
             last_port: shared.cuts[index + 1],
             calendar: Calendar::new(windows),
             lines,
-            rare,
+            cold,
             outbox: (1..shared.cuts.len()).map(|_| Mail::default()).collect(),
-            effects: Effects::default(),
-            locals: Locals::default(),
+            reports: Reports::default(),
+            node_events: NodeEvents::default(),
             window_start: 0,
             window_end: 0,
             recorder: None,
@@ -108,16 +120,16 @@ impl Reach {
         }
     }
 
-    /// Goes on to `window`.
+    /// Advances to `window`.
     pub fn advance(&mut self, window: u64, windows: Windows) {
         self.calendar.advance(window);
         self.window_start = windows.start(window);
         self.window_end = windows.start(window + 1);
     }
 
-    pub fn line(&mut self, port: u32) -> (&mut Line, &mut Rare) {
+    pub fn line(&mut self, port: u32) -> (&mut Line, &mut ColdState) {
         let at = (port - self.first_port) as usize;
-        (&mut self.lines[at], &mut self.rare[at])
+        (&mut self.lines[at], &mut self.cold[at])
     }
 
     #[inline]
@@ -127,55 +139,61 @@ impl Reach {
     }
 
     #[inline]
-    fn deliver(&mut self, time: u64, to: u32, packet: &Packet) {
+    pub fn deliver(&mut self, time: u64, to: u32, packet: &Packet, payloads: &mut Payloads) {
         if self.is_mine(to) {
             self.calendar.push(time, to, packet);
         } else {
-            self.post(time, to, packet);
+            self.post(time, to, packet, payloads);
         }
     }
 
-    /// Sends the packet at `position` of the calendar on.
+    /// Forwards the packet at `position` of the calendar.
     #[inline]
-    pub fn forward<const RECORDED: bool>(&mut self, port: u32, position: u32, now: u64) {
+    pub fn forward<const RECORDED: bool>(
+        &mut self,
+        port: u32,
+        position: u32,
+        now: u64,
+        payloads: &mut Payloads,
+    ) {
         if RECORDED {
             let mut packet = self.calendar.get(position).packet;
-            return self.send(port, &mut packet, now);
+            return self.send(port, &mut packet, now, payloads);
         }
         let packet = &self.calendar.get(position).packet;
         let at = (port - self.first_port) as usize;
-        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
+        match self.lines[at].offer(&mut self.cold[at], packet.len, packet.flags, now) {
             Offer::Sent { time, to, flags } if self.is_mine(to) => {
                 self.calendar.push_again(position, time, to, flags);
             }
             Offer::Sent { time, to, flags } => {
                 let packet = Packet { flags: packet.flags | flags, ..*packet };
-                self.post(time, to, &packet);
+                self.post(time, to, &packet, payloads);
             }
             refused => {
                 let packet = *packet;
-                self.refuse(&packet, &refused);
+                self.refuse(&packet, &refused, payloads);
             }
         }
     }
 
     /// Puts a packet into the mail for the shard where port `to` is.
-    fn post(&mut self, time: u64, to: u32, packet: &Packet) {
+    fn post(&mut self, time: u64, to: u32, packet: &Packet, payloads: &mut Payloads) {
         let port = to & PORT_MASK;
         let shard = self.shared.cuts.partition_point(|&cut| cut <= port) - 1;
         debug_assert_ne!(shard, self.index);
         let mail = &mut self.outbox[shard];
         if packet.kind == Kind::Control {
-            mail.payloads.push((mail.entries.len(), self.effects.release(packet.seq)));
+            mail.payloads.push((mail.entries.len(), payloads.release(packet.seq)));
         }
         mail.entries.push(Entry { time, to, packet: *packet });
         mail.first = mail.first.min(time);
     }
 
     /// Takes in what another shard sent.
-    pub fn accept(&mut self, mail: &mut Mail) {
+    pub fn accept(&mut self, mail: &mut Mail, payloads: &mut Payloads) {
         for (at, bytes) in mail.payloads.drain(..) {
-            mail.entries[at].packet.seq = self.effects.keep(bytes);
+            mail.entries[at].packet.seq = payloads.keep(bytes);
         }
         for entry in &mail.entries {
             self.calendar.push(entry.time, entry.to, &entry.packet);
@@ -186,21 +204,21 @@ impl Reach {
 
     /// Puts a packet into a FIFO port.
     #[inline]
-    pub fn send(&mut self, port: u32, packet: &mut Packet, now: u64) {
+    pub fn send(&mut self, port: u32, packet: &mut Packet, now: u64, payloads: &mut Payloads) {
         let at = (port - self.first_port) as usize;
-        match self.lines[at].offer(&mut self.rare[at], packet.len, packet.flags, now) {
+        match self.lines[at].offer(&mut self.cold[at], packet.len, packet.flags, now) {
             Offer::Sent { time, to, flags } => {
                 packet.flags |= flags;
                 self.record(port, packet, time);
-                self.deliver(time, to, packet);
+                self.deliver(time, to, packet, payloads);
             }
-            refused => self.refuse(packet, &refused),
+            refused => self.refuse(packet, &refused, payloads),
         }
     }
 
-    /// Takes note of a packet that has just been given to a line.
+    /// Records a packet that has just been given to a line, where packets are recorded.
     #[inline]
-    fn record(&mut self, port: u32, packet: &Packet, arrive: u64) {
+    pub fn record(&mut self, port: u32, packet: &Packet, arrive: u64) {
         if let Some(recorder) = &mut self.recorder {
             let at = (port - self.first_port) as usize;
             let node = self.shared.layout.node[port as usize];
@@ -212,87 +230,29 @@ impl Reach {
     }
 
     #[cold]
-    fn refuse(&mut self, packet: &Packet, refused: &Offer) {
+    fn refuse(&mut self, packet: &Packet, refused: &Offer, payloads: &mut Payloads) {
         let reason = match refused {
             Offer::Early => DropReason::Early,
             Offer::Down => DropReason::LinkDown,
             Offer::Full | Offer::Sent { .. } => DropReason::Full,
         };
-        Cx::new(Time::ZERO, &mut self.effects).drop(packet, reason);
+        self.lose(packet, reason, payloads);
+    }
+
+    /// Counts a packet that was dropped between nodes.
+    pub fn lose(&mut self, packet: &Packet, reason: DropReason, payloads: &mut Payloads) {
+        self.reports.dropped[reason as usize] += 1;
+        payloads.discard(packet);
     }
 
     /// Schedules an event of `node` itself.
     pub fn schedule(&mut self, node: usize, at: u64, code: u32, token: u32) {
         if at < self.window_end {
-            self.locals.push(Local::new(at, code, token));
+            self.node_events.push(NodeEvent::new(at, code, token));
         } else {
             let to = self.shared.layout.own(node);
             let packet = Packet { flow: code, seq: token, ..Packet::default() };
             self.calendar.push(at, to, &packet);
         }
-    }
-
-    /// Carries out what `node` asked for, asking it in turn what to send on free pulled ports.
-    pub fn carry_out<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
-        let base = self.shared.layout.first[id];
-        loop {
-            if !self.effects.sends.is_empty() {
-                self.send_all(base, now);
-            }
-            if self.effects.is_empty() {
-                self.effects.hold = Time::ZERO;
-                return;
-            }
-            while let Some((at, token)) = self.effects.wakes.pop() {
-                self.schedule(id, at.as_ps().max(now), own::WAKE, token);
-            }
-            while let Some((port, far, far_port)) = self.effects.rewires.pop() {
-                let epoch = self.shared.epoch(far, far_port, now);
-                let to = self.shared.layout.port(far, far_port) | u32::from(epoch) << 24;
-                self.line(base + u32::from(port.0)).0.rewire(to);
-            }
-            if let Some(port) = self.effects.kicks.pop() {
-                self.pull(node, id, port, now);
-            }
-        }
-    }
-
-    /// Puts what the node whose ports begin at `base` sends into its FIFO ports.
-    #[inline]
-    fn send_all(&mut self, base: u32, now: u64) {
-        let mut sends = std::mem::take(&mut self.effects.sends);
-        let start = now + self.effects.hold.as_ps();
-        for (port, packet) in &mut sends {
-            self.send(base + u32::from(port.0), packet, start);
-        }
-        sends.clear();
-        self.effects.sends = sends;
-    }
-
-    /// Asks for the next packet of a pulled port, if it is free.
-    pub fn pull<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, port: PortId, now: u64) {
-        let index = self.shared.layout.first[id] + u32::from(port.0);
-        let (line, rare) = self.line(index);
-        if rare.armed || line.discipline() != Discipline::Pulled {
-            return;
-        }
-        if line.free_at > now {
-            let at = line.free_at;
-            rare.armed = true;
-            return self.schedule(id, at, own::FREE, u32::from(port.0));
-        }
-        let Some(packet) = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects))
-        else {
-            return;
-        };
-        let hold = self.effects.hold.as_ps();
-        let (line, rare) = self.line(index);
-        let start = if line.free_at < now { now + hold } else { now };
-        let (time, to) = line.transmit(packet.len, start);
-        rare.armed = true;
-        let free_at = line.free_at;
-        self.record(index, &packet, time);
-        self.deliver(time, to, &packet);
-        self.schedule(id, free_at, own::FREE, u32::from(port.0));
     }
 }

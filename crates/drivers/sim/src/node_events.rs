@@ -1,18 +1,18 @@
-//! A node's own events within the present window, the earliest first.
+//! The events of one node that are not packets, within the present window, the earliest first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// When, of which kind, and the token, in one number that orders them so.
+/// An event: its time, its kind and its token in one number, which sorts in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Local(u128);
+pub(crate) struct NodeEvent(u128);
 
-const NONE: Local = Local(u128::MAX);
+const NONE: NodeEvent = NodeEvent(u128::MAX);
 
-impl Local {
+impl NodeEvent {
     #[inline]
-    pub fn new(time: u64, code: u32, token: u32) -> Local {
-        Local(u128::from(time) << 64 | u128::from(code) << 32 | u128::from(token))
+    pub fn new(time: u64, code: u32, token: u32) -> NodeEvent {
+        NodeEvent(u128::from(time) << 64 | u128::from(code) << 32 | u128::from(token))
     }
     #[inline]
     pub fn time(self) -> u64 {
@@ -28,22 +28,22 @@ impl Local {
     }
 }
 
-/// Mostly there is one at a time, when a port is free again: it is kept out of the heap.
-pub(crate) struct Locals {
-    first: Local,
-    others: BinaryHeap<Reverse<Local>>,
+/// Mostly there is one event at a time, when a port is free again. It is kept outside the heap.
+pub(crate) struct NodeEvents {
+    first: NodeEvent,
+    others: BinaryHeap<Reverse<NodeEvent>>,
 }
 
-impl Default for Locals {
-    fn default() -> Locals {
-        Locals { first: NONE, others: BinaryHeap::new() }
+impl Default for NodeEvents {
+    fn default() -> NodeEvents {
+        NodeEvents { first: NONE, others: BinaryHeap::new() }
     }
 }
 
-impl Locals {
+impl NodeEvents {
     /// Adds one.
     #[inline]
-    pub fn push(&mut self, event: Local) {
+    pub fn push(&mut self, event: NodeEvent) {
         let later = self.first.max(event);
         self.first = self.first.min(event);
         if later != NONE {
@@ -57,7 +57,7 @@ impl Locals {
     }
     /// Takes the first; there must be one.
     #[inline]
-    pub fn pop(&mut self) -> Local {
+    pub fn pop(&mut self) -> NodeEvent {
         let next = if self.others.is_empty() { None } else { self.others.pop() };
         std::mem::replace(&mut self.first, next.map_or(NONE, |next| next.0))
     }
@@ -72,17 +72,17 @@ mod tests {
         /// Against a sorted list.
         #[test]
         fn the_first_comes_first(steps in prop::collection::vec((any::<bool>(), 0u64..9, 0u32..3), 0..200)) {
-            let (mut locals, mut list) = (Locals::default(), Vec::new());
+            let (mut node_events, mut list) = (NodeEvents::default(), Vec::new());
             for (push, time, code) in steps {
                 if push {
-                    locals.push(Local::new(time, code, 7));
+                    node_events.push(NodeEvent::new(time, code, 7));
                     list.push((time, code, 7));
                     list.sort_unstable();
                 } else {
                     let want = list.first().copied().filter(|first| first.0 < time);
-                    prop_assert_eq!(locals.any_before(time), want.is_some());
+                    prop_assert_eq!(node_events.any_before(time), want.is_some());
                     if let Some(want) = want {
-                        let got = locals.pop();
+                        let got = node_events.pop();
                         prop_assert_eq!((got.time(), got.code(), got.token()), want);
                     }
                     list.drain(..usize::from(want.is_some()));

@@ -1,0 +1,115 @@
+//! What nodes ask for, carried out in simulated time.
+
+use crate::line::Discipline;
+use crate::links::{Links, own};
+use crate::shard::Shard;
+use slotline_net::frame::Packet;
+use slotline_net::id::{NodeId, PortId};
+use slotline_net::node::{Cx, DropReason, Node, Note, Payloads, Sink};
+use slotline_net::time::Time;
+
+/// Where the effects of one call go.
+struct Outlet<'a> {
+    links: &'a mut Links,
+    kicked: &'a mut Vec<PortId>,
+    hold: &'a mut Time,
+    /// The node that was called.
+    node: usize,
+    /// Its first port.
+    base: u32,
+    /// When it was called, ps.
+    now: u64,
+}
+
+impl Sink for Outlet<'_> {
+    #[inline]
+    fn hold(&mut self, span: Time) {
+        *self.hold = span;
+    }
+    fn rewire(&mut self, port: PortId, node: NodeId, far: PortId) {
+        let shared = &self.links.shared;
+        let epoch = shared.epoch(node, far, self.now);
+        let to = shared.layout.port(node, far) | u32::from(epoch) << 24;
+        self.links.line(self.base + u32::from(port.0)).0.rewire(to);
+    }
+    #[inline]
+    fn send(&mut self, port: PortId, packet: &mut Packet, payloads: &mut Payloads) {
+        let start = self.now + self.hold.as_ps();
+        self.links.send(self.base + u32::from(port.0), packet, start, payloads);
+    }
+    #[inline]
+    fn wake(&mut self, at: Time, token: u32) {
+        self.links.schedule(self.node, at.as_ps().max(self.now), own::WAKE, token);
+    }
+    #[inline]
+    fn kick(&mut self, port: PortId) {
+        self.kicked.push(port);
+    }
+    fn complete(&mut self, flows: u64) {
+        self.links.reports.completed += flows;
+    }
+    fn dropped(&mut self, reason: DropReason) {
+        self.links.reports.dropped[reason as usize] += 1;
+    }
+    fn note(&mut self, at: Time, note: Note) {
+        self.links.reports.notes.push((at, note));
+    }
+}
+
+impl Shard {
+    /// Carries out what node `id` asked for in a call at `now`.
+    #[inline]
+    fn drain(&mut self, id: usize, now: u64) {
+        let Shard { effects, links, kicked, hold, .. } = self;
+        let base = links.shared.layout.first[id];
+        effects.drain(&mut Outlet { links, kicked, hold, node: id, base, now });
+    }
+
+    /// The same, and then asks `node` what to send on the free ones of the ports that it kicked.
+    pub fn carry_out<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
+        self.drain(id, now);
+        self.pull_kicked(node, id, now);
+    }
+
+    /// Asks `node` what to send on the ports that it kicked, until none is left: the end of an event.
+    pub fn pull_kicked<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, now: u64) {
+        while let Some(port) = self.kicked.pop() {
+            self.pull(node, id, port, now);
+        }
+        self.hold = Time::ZERO;
+    }
+
+    /// Asks for the next packet of a pulled port, if it is free.
+    pub fn pull<N: Node + ?Sized>(&mut self, node: &mut N, id: usize, port: PortId, now: u64) {
+        let index = self.links.shared.layout.first[id] + u32::from(port.0);
+        let (line, cold) = self.links.line(index);
+        if cold.armed || line.discipline() != Discipline::Pulled {
+            return;
+        }
+        if line.free_at > now {
+            let at = line.free_at;
+            cold.armed = true;
+            return self.links.schedule(id, at, own::FREE, u32::from(port.0));
+        }
+        let packet = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects));
+        self.drain(id, now);
+        if let Some(packet) = packet {
+            self.transmit(id, port, &packet, now);
+        }
+    }
+
+    /// Sends a packet by a pulled port that is free, and schedules the time when it is free again.
+    #[inline]
+    fn transmit(&mut self, id: usize, port: PortId, packet: &Packet, now: u64) {
+        let Shard { links, effects, hold, .. } = self;
+        let index = links.shared.layout.first[id] + u32::from(port.0);
+        let (line, cold) = links.line(index);
+        let start = if line.free_at < now { now + hold.as_ps() } else { now };
+        let (time, to) = line.transmit(packet.len, start);
+        cold.armed = true;
+        let free_at = line.free_at;
+        links.record(index, packet, time);
+        links.deliver(time, to, packet, effects.payloads());
+        links.schedule(id, free_at, own::FREE, u32::from(port.0));
+    }
+}

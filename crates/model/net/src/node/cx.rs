@@ -1,0 +1,83 @@
+//! The context of a call to a node.
+
+use super::{DropReason, Effects, Note};
+use crate::frame::{Kind, Packet};
+use crate::id::{HostId, NodeId, PortId};
+use crate::time::Time;
+
+/// The context of one call: the time, and the means to ask the driver for something.
+pub struct Cx<'a> {
+    /// The time of the event being handled.
+    pub now: Time,
+    effects: &'a mut Effects,
+}
+
+impl<'a> Cx<'a> {
+    /// For drivers: the context of an event at `now`.
+    #[inline]
+    pub fn new(now: Time, effects: &'a mut Effects) -> Cx<'a> {
+        Cx { now, effects }
+    }
+    /// Puts `packet` at the end of the FIFO of `port`, which the driver keeps and may drop from.
+    #[inline]
+    pub fn send(&mut self, port: PortId, packet: Packet) {
+        self.effects.sends.push((port, packet));
+    }
+    /// Delays by `span` the start of what is sent because of the event being handled: a host's processing
+    /// time. A port that is busy until then anyway is not delayed. A wall clock ignores it.
+    #[inline]
+    pub fn hold(&mut self, span: Time) {
+        self.effects.hold = Some(span);
+    }
+    /// States that pulled `port` may have something to send; [`Node::transmit`] follows when it is free.
+    ///
+    /// [`Node::transmit`]: super::Node::transmit
+    #[inline]
+    pub fn kick(&mut self, port: PortId) {
+        self.effects.kicks.push(port);
+    }
+    /// Asks for [`Node::expire`] with `token` at `at` (at once where that is past).
+    ///
+    /// [`Node::expire`]: super::Node::expire
+    #[inline]
+    pub fn wake(&mut self, at: Time, token: u32) {
+        self.effects.wakes.push((at, token));
+    }
+    /// Records `note`, where notes are kept.
+    #[inline]
+    pub fn note(&mut self, note: Note) {
+        if self.now < self.effects.notes_until {
+            self.effects.notes.push((self.now, note));
+        }
+    }
+    /// Connects the far end of `port` to another node's port. All packets that are sent in this call or
+    /// later go there.
+    pub fn rewire(&mut self, port: PortId, node: NodeId, far: PortId) {
+        self.effects.rewires.push((port, node, far));
+    }
+    /// Makes a control packet that carries `bytes`; `overhead` is what framing adds on the wire.
+    pub fn attach(
+        &mut self,
+        (src, dst): (HostId, HostId),
+        bytes: Vec<u8>,
+        overhead: u16,
+        class: u8,
+    ) -> Packet {
+        let len = (bytes.len() as u16).saturating_add(overhead).max(overhead + 46);
+        let seq = self.effects.payloads.keep(bytes.into_boxed_slice());
+        Packet { dst, flow: src.0, seq, len, class, kind: Kind::Control, ..Packet::default() }
+    }
+    /// The bytes of a control packet that has reached its end.
+    pub fn detach(&mut self, packet: &Packet) -> Box<[u8]> {
+        self.effects.payloads.release(packet.seq)
+    }
+    /// Counts a flow as complete.
+    pub fn complete(&mut self) {
+        self.effects.completed += 1;
+    }
+    /// Counts `packet` as dropped.
+    pub fn drop(&mut self, packet: &Packet, reason: DropReason) {
+        self.effects.drops.push(reason);
+        self.effects.payloads.discard(packet);
+    }
+}

@@ -1,0 +1,107 @@
+//! What a node asks its driver for: the contract between nodes and drivers.
+
+use super::{DropReason, Note, Payloads};
+use crate::frame::Packet;
+use crate::id::{NodeId, PortId};
+use crate::time::Time;
+
+/// What a driver does for its nodes: one method for each thing that a node can ask for with [`Cx`].
+/// After each call to a node, [`Effects::drain`] hands over what the node asked for in that call.
+///
+/// No method has a default, so that every driver states what it does.
+///
+/// [`Cx`]: super::Cx
+pub trait Sink {
+    /// What the node sends because of this call starts `span` later, except at a port that is busy until
+    /// then anyway. It applies to packets of [`Sink::send`] and of [`Node::transmit`]. A wall clock ignores
+    /// it, since real processing takes its own time.
+    ///
+    /// [`Node::transmit`]: super::Node::transmit
+    fn hold(&mut self, span: Time);
+    /// The far end of `port` is now port `far` of `node`, for all packets sent from now on. Packets that
+    /// wait in the FIFO of `port` go to the end that was there when they were sent.
+    fn rewire(&mut self, port: PortId, node: NodeId, far: PortId);
+    /// Puts `packet` at the end of the FIFO of `port`. The driver may drop it: it then counts the drop
+    /// and calls [`Payloads::discard`]. Nobody reads `packet` afterwards.
+    fn send(&mut self, port: PortId, packet: &mut Packet, payloads: &mut Payloads);
+    /// Calls [`Node::expire`] with `token` at `at`, never earlier, or at once where `at` is past.
+    ///
+    /// [`Node::expire`]: super::Node::expire
+    fn wake(&mut self, at: Time, token: u32);
+    /// Pulled `port` may have something to send: [`Node::transmit`] follows when it is free.
+    ///
+    /// [`Node::transmit`]: super::Node::transmit
+    fn kick(&mut self, port: PortId);
+    /// `flows` more flows are complete: received in full (TCP), or sent in full (UDP).
+    fn complete(&mut self, flows: u64);
+    /// The node dropped a packet.
+    fn dropped(&mut self, reason: DropReason);
+    /// The node noted something at `at`; comes only while notes are kept, see [`Effects::keep_notes`].
+    fn note(&mut self, at: Time, note: Note);
+}
+
+/// What nodes have asked for and no driver has carried out yet.
+#[derive(Default)]
+pub struct Effects {
+    pub(super) hold: Option<Time>,
+    pub(super) rewires: Vec<(PortId, NodeId, PortId)>,
+    pub(super) sends: Vec<(PortId, Packet)>,
+    pub(super) wakes: Vec<(Time, u32)>,
+    pub(super) kicks: Vec<PortId>,
+    pub(super) completed: u64,
+    pub(super) drops: Vec<DropReason>,
+    pub(super) notes: Vec<(Time, Note)>,
+    pub(super) notes_until: Time,
+    pub(super) payloads: Payloads,
+}
+
+impl Effects {
+    /// Notes of events before `until` are kept; without this call none are.
+    pub fn keep_notes(&mut self, until: Time) {
+        self.notes_until = until;
+    }
+    /// The bytes of control messages, for drivers that move packets out of a process or thread.
+    pub fn payloads(&mut self) -> &mut Payloads {
+        &mut self.payloads
+    }
+    /// Hands everything that was asked for to `sink`, and forgets it. The order is that of the methods of
+    /// [`Sink`]; among equals it is the order in which the node asked.
+    ///
+    /// The pattern below names every field: a new one does not compile until it is handed over too.
+    #[inline]
+    pub fn drain(&mut self, sink: &mut impl Sink) {
+        let Effects {
+            hold,
+            rewires,
+            sends,
+            wakes,
+            kicks,
+            completed,
+            drops,
+            notes,
+            notes_until: _,
+            payloads,
+        } = self;
+        if let Some(span) = hold.take() {
+            sink.hold(span);
+        }
+        each(rewires, |&mut (port, node, far)| sink.rewire(port, node, far));
+        each(sends, |(port, packet)| sink.send(*port, packet, payloads));
+        each(wakes, |&mut (at, token)| sink.wake(at, token));
+        each(kicks, |&mut port| sink.kick(port));
+        if *completed > 0 {
+            sink.complete(std::mem::take(completed));
+        }
+        each(drops, |&mut reason| sink.dropped(reason));
+        each(notes, |&mut (at, note)| sink.note(at, note));
+    }
+}
+
+/// Hands out each item where it lies, since a copy of every packet would cost time, and forgets all.
+#[inline]
+fn each<T>(items: &mut Vec<T>, hand_out: impl FnMut(&mut T)) {
+    if !items.is_empty() {
+        items.iter_mut().for_each(hand_out);
+        items.clear();
+    }
+}

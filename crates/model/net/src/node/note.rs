@@ -1,0 +1,56 @@
+//! Notes of what a central scheduler permitted.
+
+use crate::id::HostId;
+use crate::time::Time;
+use crate::units::Rate;
+
+/// What a host was permitted, for the record; nothing acts upon it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// `host` may send to `dst` until `until`. This replaces its earlier permission for `dst`.
+    Permitted {
+        /// The sending host.
+        host: HostId,
+        /// The destination.
+        dst: HostId,
+        /// End of the permission; [`Time::MAX`] where it has none.
+        until: Time,
+        /// Its rate limit; `None`: as fast as its link is.
+        rate: Option<Rate>,
+    },
+    /// A circuit connects one rack to another; the first host of each stands for it.
+    Circuit {
+        /// The first host of the rack where it begins.
+        host: HostId,
+        /// The first host of the rack where it ends.
+        dst: HostId,
+        /// When it goes down.
+        until: Time,
+    },
+    /// `host` may no longer send to `dst`.
+    Withdrawn {
+        /// The sending host.
+        host: HostId,
+        /// The destination.
+        dst: HostId,
+    },
+    /// `host` may no longer send to anybody but `except`.
+    AllWithdrawn {
+        /// The sending host.
+        host: HostId,
+        /// The one destination whose permission stays.
+        except: Option<HostId>,
+    },
+}
+
+impl Note {
+    /// The sending host that the note is about.
+    pub fn host(&self) -> HostId {
+        match *self {
+            Note::Permitted { host, .. }
+            | Note::Circuit { host, .. }
+            | Note::Withdrawn { host, .. }
+            | Note::AllWithdrawn { host, .. } => host,
+        }
+    }
+}
