@@ -1,28 +1,28 @@
-//! What drivers ask of a packet switch behind patch panels.
+//! A panel switch as a node.
 
-use super::Patched;
+use super::PanelSwitch;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
 use slotline_net::node::{Census, Change, Cx, Node, Tally};
 use slotline_net::time::Time;
 use std::any::Any;
 
-impl Node for Patched {
+impl Node for PanelSwitch {
     fn start(&mut self, cx: &mut Cx<'_>) {
-        self.carry_out(cx);
+        self.run_schedule(cx);
     }
 
     fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         let news = self.config.roles.news_port(self.config.seat);
         match packet.kind {
-            Kind::Control if port == news => self.hear(&packet, cx),
+            Kind::Control if port == news => self.receive_message(&packet, cx),
             Kind::Pause => self.config.switch.receive(port, packet, cx),
             _ => self.forward(port, packet, cx),
         }
     }
 
     fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        match self.line(port) {
+        match self.panel(port) {
             Some(_) => self.by_panel(port, cx),
             None => self.config.switch.transmit(port, cx),
         }
@@ -32,13 +32,13 @@ impl Node for Patched {
         if self.wake <= cx.now {
             self.wake = Time::MAX;
         }
-        self.carry_out(cx);
+        self.run_schedule(cx);
     }
 
     fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
         match change {
-            Change::Up(port) => self.link(*port, true, change, cx),
-            Change::Down(port) => self.link(*port, false, change, cx),
+            Change::Up(port) => self.set_link(*port, true, change, cx),
+            Change::Down(port) => self.set_link(*port, false, change, cx),
             _ => {
                 if let Change::Rate(port, rate) = change {
                     self.config.paces[port.at()] = rate.pace();
@@ -59,7 +59,7 @@ impl Node for Patched {
 
     fn tally(&self, tally: &mut Tally) {
         if self.is_rack() {
-            self.sums.tally(&self.flows.all(), tally);
+            self.counters.tally(&self.traffic.all(), tally);
         }
         tally.add("links_rewired", self.counts.rewirings);
         tally.add("packets_moved_by_night", self.counts.moved);

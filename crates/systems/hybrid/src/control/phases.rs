@@ -1,4 +1,4 @@
-//! Circuits from what a job is known to do: a configuration for each phase of a collective operation.
+//! Circuits for a known job: one configuration for each phase of a collective operation.
 
 use slotline_circuits::{Demand, Matching, Note, Scheduler, Terms, Week};
 use slotline_net::error::SpecError;
@@ -7,20 +7,20 @@ use slotline_net::topology::HybridSpec;
 use slotline_net::workload::collective::Collective;
 use slotline_net::workload::{Hosts, WorkloadSpec};
 
-/// The configurations of a round, in their order, each with the most that one of its circuits has to carry.
+/// The configurations of one round in their order, each with the most bytes that one of its circuits carries.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Phases {
     days: Vec<(Matching, u64)>,
-    /// What hosts compute before each round.
+    /// How long hosts compute before each round.
     pause: Time,
 }
 
 impl Phases {
-    /// Of the one collective operation among the workloads, in a fabric. Phases that follow each other and need the same
-    /// circuits share a day; one in which a rack sends to several others has several.
+    /// The phases of the one collective operation among the workloads. Phases that follow each other and need the
+    /// same circuits share a day. A phase in which a rack sends to several others has several days.
     ///
     /// # Errors
-    /// There is not exactly one such operation, or where its hosts are is not known ahead.
+    /// There is not exactly one such operation, or the places of its hosts are not known ahead.
     pub fn new(workloads: &[WorkloadSpec], fabric: &HybridSpec) -> Result<Phases, SpecError> {
         let jobs: Vec<&Collective> = workloads.iter().filter_map(collective).collect();
         let [job] = jobs[..] else {
@@ -52,8 +52,8 @@ impl Phases {
         Ok(Phases { days, pause: job.compute })
     }
 
-    /// A round by the clock: the first circuits while hosts compute, then each for `stretch` times what its bytes take on
-    /// a circuit, never less than a day.
+    /// A week that is one round. The first circuits are up while hosts compute. Each configuration is up for
+    /// `stretch` times as long as its bytes take on a circuit, and at least for the shortest day.
     pub fn week(&self, terms: &Terms, stretch: f64) -> Week {
         let mut week = Week::default();
         week.clear(self.days[0].0.racks());
@@ -68,7 +68,7 @@ impl Phases {
         week
     }
 
-    /// Which configurations there are.
+    /// The configurations in their order.
     pub fn configurations(&self) -> Vec<Matching> {
         self.days.iter().map(|(circuits, _)| circuits.clone()).collect()
     }
@@ -81,7 +81,7 @@ fn collective(workload: &WorkloadSpec) -> Option<&Collective> {
     }
 }
 
-/// The rack of each place.
+/// By rank of the operation, the rack of its host.
 fn racks_of(job: &Collective, fabric: &HybridSpec) -> Result<Vec<usize>, SpecError> {
     let all = fabric.racks * fabric.hosts_per_rack;
     let hosts: Vec<u32> = match &job.hosts {
@@ -100,7 +100,7 @@ fn racks_of(job: &Collective, fabric: &HybridSpec) -> Result<Vec<usize>, SpecErr
     }
 }
 
-/// Takes configurations off, those with the most bytes first, until nothing is left.
+/// Splits the bytes of a phase into configurations, the pairs with the most bytes first.
 fn peel(racks: usize, bytes: &mut [u64], days: &mut Vec<(Matching, u64)>) {
     loop {
         let mut pairs: Vec<usize> = (0..bytes.len()).filter(|&pair| bytes[pair] > 0).collect();
@@ -119,19 +119,19 @@ fn peel(racks: usize, bytes: &mut [u64], days: &mut Vec<(Matching, u64)>) {
     }
 }
 
-/// Of the configurations of a job the one that serves most of what is reported, for a short week; the same one as long as
-/// nothing is to be sent. A night only where circuits change.
+/// A scheduler that chooses for each week the configuration that serves most of the reported demand. It keeps the
+/// configuration while there is no demand. There is a night only when circuits change.
 pub struct OnDemand {
     configurations: Vec<Matching>,
-    /// The one that is there.
-    at: usize,
+    /// The present configuration.
+    present: usize,
     terms: Terms,
 }
 
 impl OnDemand {
-    /// Begins with the first configuration. There has to be one.
+    /// The scheduler begins with the first configuration. There has to be one.
     pub fn new(configurations: Vec<Matching>, terms: Terms) -> OnDemand {
-        OnDemand { configurations, at: 0, terms }
+        OnDemand { configurations, present: 0, terms }
     }
     fn serves(&self, at: usize, demand: &Demand) -> u64 {
         let most = self.terms.circuit_bytes(self.terms.week());
@@ -143,14 +143,14 @@ impl OnDemand {
 impl Scheduler for OnDemand {
     fn week(&mut self, demand: &Demand, out: &mut Week) -> Note {
         let count = self.configurations.len();
-        // In the order of the job, from the one that is there.
-        let order = (self.at..count).chain(0..self.at);
-        let best = order.rev().max_by_key(|&at| self.serves(at, demand)).unwrap_or(self.at);
+        // The order is that of the job, from the present configuration on.
+        let order = (self.present..count).chain(0..self.present);
+        let best = order.rev().max_by_key(|&at| self.serves(at, demand)).unwrap_or(self.present);
         out.clear(demand.racks());
-        let night = if best == self.at { 0 } else { self.terms.night() };
+        let night = if best == self.present { 0 } else { self.terms.night() };
         out.push_night(night);
         out.push(self.terms.week() - night, self.configurations[best].circuits());
-        self.at = best;
+        self.present = best;
         if demand.total() == 0 { Note::NoDemand } else { Note::Planned }
     }
 }
@@ -228,9 +228,9 @@ mod tests {
         let mut scheduler = OnDemand::new(all.configurations(), terms());
         let (mut demand, mut week) = (Demand::new(8).expect("eight racks"), Week::default());
         for step in [1, 1, 2, 5, 3] {
-            let changes = step != scheduler.at + 1;
+            let changes = step != scheduler.present + 1;
             demand.clear();
-            // Some have not begun.
+            // Some racks have not begun.
             (0..5).for_each(|from| demand.set(from, (from + step) % 8, 1_000_000));
             assert_eq!(scheduler.week(&demand, &mut week), Note::Planned);
             assert_eq!(week.span(), terms().week());
@@ -240,7 +240,7 @@ mod tests {
         }
         demand.clear();
         assert_eq!(scheduler.week(&demand, &mut week), Note::NoDemand);
-        assert_eq!((week.len(), scheduler.at), (1, 2));
+        assert_eq!((week.len(), scheduler.present), (1, 2));
     }
 
     #[test]

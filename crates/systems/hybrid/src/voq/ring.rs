@@ -1,9 +1,9 @@
-//! A queue of plain records that allocates only when it is longer than ever before.
+//! A queue of plain records that allocates memory only when it is longer than before.
 
-/// First in, first out; the last can be taken back.
+/// A FIFO whose last record can also be removed.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// A power of two of them, or none.
+    /// The number of slots is a power of two, or zero.
     slots: Vec<T>,
     head: usize,
     len: usize,
@@ -16,22 +16,22 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// How many there are.
+    /// The number of records.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
-    /// Whether there is none.
+    /// Whether there are no records.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// The `n`-th place from the first on; the number of places is a power of two.
+    /// The index of the `n`-th record.
     #[inline]
     fn place(&self, n: usize) -> usize {
         self.head.wrapping_add(n) & self.slots.len().wrapping_sub(1)
     }
-    /// Puts one to the end.
+    /// Adds a record at the end.
     #[inline]
     pub fn push(&mut self, item: T) {
         if self.len == self.slots.len() {
@@ -48,12 +48,12 @@ impl<T: Copy + Default> Ring<T> {
         self.slots.resize((self.len * 2).max(16), T::default());
         self.head = 0;
     }
-    /// The first.
+    /// The first record.
     #[inline]
     pub fn first(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
     }
-    /// Takes the first.
+    /// Takes the first record.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let first = *self.first()?;
@@ -61,7 +61,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len -= 1;
         Some(first)
     }
-    /// Takes the last.
+    /// Takes the last record.
     pub fn pop_last(&mut self) -> Option<T> {
         self.len = self.len.checked_sub(1)?;
         Some(self.slots[self.place(self.len)])
@@ -75,7 +75,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Against the standard library's.
+        /// The ring behaves as the queue of the standard library.
         #[test]
         fn it_is_a_queue(steps in prop::collection::vec(0u8..6, 0..400)) {
             let (mut ring, mut queue) = (Ring::default(), VecDeque::new());
@@ -89,7 +89,7 @@ mod tests {
             }
         }
 
-        /// Once it has been long, nothing is allocated: its memory stays where it is.
+        /// A ring that has been long once allocates no more memory.
         #[test]
         fn memory_is_used_again(most in 1usize..200) {
             let mut ring = Ring::default();

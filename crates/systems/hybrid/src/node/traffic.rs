@@ -1,34 +1,35 @@
-//! Packets of one rack for each other, wherever they wait in its switch: as in queues by destination.
+//! The packets of one rack by destination rack, wherever they wait in its switch. They are counted as if there
+//! were a queue for each destination.
 
 use crate::VoqStats;
 use crate::voq::DATA;
 use slotline_net::frame::Packet;
 use slotline_net::time::Time;
 
-/// The packets for one rack.
+/// The packets for one destination rack.
 #[derive(Clone, Copy, Default)]
-struct Flow {
+struct Destination {
     stats: VoqStats,
     packets: u32,
     bytes: u64,
 }
 
-/// Those for all racks.
-pub(super) struct Flows(Vec<Flow>);
+/// The packets for all destination racks.
+pub(super) struct RackTraffic(Vec<Destination>);
 
-impl Flows {
-    /// None for any of so many racks.
-    pub fn new(racks: usize) -> Flows {
-        Flows(vec![Flow::default(); racks])
+impl RackTraffic {
+    /// No packets for any of `racks` racks.
+    pub fn new(racks: usize) -> RackTraffic {
+        RackTraffic(vec![Destination::default(); racks])
     }
-    /// A packet came from a host.
+    /// A packet arrived from a host.
     #[inline]
-    pub fn came(&mut self, to: usize, packet: &Packet) {
+    pub fn arrived(&mut self, to: usize, packet: &Packet) {
         let stats = &mut self.0[to].stats;
         stats.arrived += 1;
         stats.carries_data |= packet.len > DATA;
     }
-    /// It was queued, or was not.
+    /// A packet was queued (`taken`), or refused.
     #[inline]
     pub fn queued(&mut self, to: usize, packet: &Packet, taken: bool) {
         let flow = &mut self.0[to];
@@ -40,31 +41,31 @@ impl Flows {
         flow.bytes += u64::from(packet.len);
         flow.stats.longest = flow.stats.longest.max(flow.packets);
     }
-    /// It is in no queue any more.
+    /// A packet is no longer in a queue.
     #[inline]
-    pub fn gone(&mut self, to: usize, packet: &Packet) {
+    pub fn removed(&mut self, to: usize, packet: &Packet) {
         let flow = &mut self.0[to];
         flow.packets -= 1;
         flow.bytes -= u64::from(packet.len);
     }
-    /// It has left by a direct circuit, or by another way, after a wait in its last queue.
+    /// A packet has left by a `direct` circuit or by another route, after it waited in its last queue.
     #[inline]
     pub fn left(&mut self, to: usize, packet: &Packet, waited: Time, direct: bool) {
-        self.gone(to, packet);
+        self.removed(to, packet);
         let (stats, len) = (&mut self.0[to].stats, u64::from(packet.len));
         stats.left += 1;
         stats.waited += waited.as_ps();
         *(if direct { &mut stats.circuit_bytes } else { &mut stats.packet_bytes }) += len;
     }
-    /// What happened to those for one rack.
+    /// The counters of one destination rack.
     pub fn of(&self, to: usize) -> VoqStats {
         self.0[to].stats
     }
-    /// The same of all.
+    /// The counters of all destination racks.
     pub fn all(&self) -> Vec<VoqStats> {
         self.0.iter().map(|flow| flow.stats).collect()
     }
-    /// Bytes that wait, by rack.
+    /// The bytes that wait, by destination rack.
     pub fn bytes(&self) -> Vec<u64> {
         self.0.iter().map(|flow| flow.bytes).collect()
     }

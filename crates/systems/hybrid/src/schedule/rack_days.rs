@@ -1,11 +1,11 @@
-//! What one rack sees of a planned week.
+//! The days of a planned week as one rack sees them.
 
-use super::NO_RACK;
+use crate::NO_RACK;
 use slotline_circuits::Week;
 use slotline_net::time::Time;
 use slotline_net::topology::Dark;
 
-/// A day as one rack sees it; times count from the week's beginning.
+/// A day as one rack sees it. Times count from the beginning of the week.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RackDay {
     /// The circuit switch.
@@ -14,27 +14,30 @@ pub struct RackDay {
     pub from: Time,
     /// When it ends.
     pub until: Time,
-    /// The rack that it sends to; [`NO_RACK`]: none.
+    /// The rack to which it sends, or [`NO_RACK`].
     pub to: u16,
-    /// The rack that sends to it; [`NO_RACK`]: none.
+    /// The rack that sends to it, or [`NO_RACK`].
     pub source: u16,
 }
 
-/// What each rack sees of the weeks of all circuit switches, switch by switch, where nights are dark as given.
-pub fn of_racks(weeks: &[Week], dark: Dark) -> Vec<Vec<RackDay>> {
+/// By rack, its days in the weeks of all circuit switches, switch by switch. `dark` says which circuits are
+/// down at night.
+pub fn rack_days(weeks: &[Week], dark: Dark) -> Vec<Vec<RackDay>> {
     let mut all = vec![Vec::new(); weeks.first().map_or(0, Week::racks)];
     for (uplink, week) in (0u8..).zip(weeks) {
-        all.iter_mut().zip(of_switch(week, uplink, dark)).for_each(|(all, days)| all.extend(days));
+        all.iter_mut()
+            .zip(rack_days_of_switch(week, uplink, dark))
+            .for_each(|(all, days)| all.extend(days));
     }
     all
 }
 
 /// All circuits in the weeks of all circuit switches, each with both ends.
-pub fn of_all(weeks: &[Week], dark: Dark) -> Vec<RackDay> {
+pub fn circuits_of_weeks(weeks: &[Week], dark: Dark) -> Vec<RackDay> {
     let mut all = Vec::new();
     for (uplink, week) in (0u8..).zip(weeks) {
         let mut by_source: Vec<Vec<RackDay>> = vec![Vec::new(); week.racks()];
-        // By source: the number of its last slice that was not dark.
+        // By source, the number of its last slice that was not dark.
         let (mut from, mut seen, mut last) = (Time::ZERO, 0u32, vec![None; week.racks()]);
         for slice in week.slices() {
             let until = from + Time::ps(slice.length);
@@ -56,8 +59,8 @@ pub fn of_all(weeks: &[Week], dark: Dark) -> Vec<RackDay> {
     all
 }
 
-/// What each rack sees of the week of one circuit switch.
-pub fn of_switch(week: &Week, uplink: u8, dark: Dark) -> Vec<Vec<RackDay>> {
+/// By rack, its days in the week of one circuit switch.
+pub fn rack_days_of_switch(week: &Week, uplink: u8, dark: Dark) -> Vec<Vec<RackDay>> {
     let number = |rack: Option<usize>| rack.map_or(NO_RACK, |rack| rack as u16);
     let mut all = vec![Vec::new(); week.racks()];
     let (mut from, mut to) = (Time::ZERO, vec![NO_RACK; week.racks()]);
@@ -73,22 +76,23 @@ pub fn of_switch(week: &Week, uplink: u8, dark: Dark) -> Vec<Vec<RackDay>> {
         }
         from = until;
     }
-    all.into_iter().map(|days| told(days, dark)).collect()
+    all.into_iter().map(|days| merged(days, dark)).collect()
 }
 
-/// What of its days matters to a rack.
-fn told(mut days: Vec<RackDay>, dark: Dark) -> Vec<RackDay> {
+/// A rack's days without those in which it has no circuit. Where only changed circuits are dark at night,
+/// sending and receiving have days of their own, and equal days that follow each other are one.
+fn merged(mut days: Vec<RackDay>, dark: Dark) -> Vec<RackDay> {
     if dark == Dark::Changed {
         let none = |day: &RackDay| RackDay { to: NO_RACK, source: NO_RACK, ..*day };
         let sent = days.iter().map(|day| RackDay { to: day.to, ..none(day) });
-        let heard = days.iter().map(|day| RackDay { source: day.source, ..none(day) });
-        days = [joined(sent), joined(heard)].concat();
+        let received = days.iter().map(|day| RackDay { source: day.source, ..none(day) });
+        days = [joined(sent), joined(received)].concat();
     }
     days.retain(|day| day.to != NO_RACK || day.source != NO_RACK);
     days
 }
 
-/// Days that follow each other with the same circuit, as one.
+/// Joins days that follow each other and have the same circuit.
 fn joined(days: impl Iterator<Item = RackDay>) -> Vec<RackDay> {
     let mut all: Vec<RackDay> = Vec::new();
     for day in days {
@@ -110,7 +114,7 @@ mod tests {
         let terms = TermsSpec::etalon(1_400_000_000).build().unwrap();
         let mut week = Week::default();
         Rotor::new(8, terms).rotate(&mut week);
-        let seen = of_racks(&[week], Dark::All).remove(3);
+        let seen = rack_days(&[week], Dark::All).remove(3);
         assert_eq!(seen.len(), 7);
         let first = RackDay { uplink: 0, from: Time::ZERO, until: Time::us(180), to: 2, source: 4 };
         assert_eq!(seen[0], first);
@@ -127,7 +131,7 @@ mod tests {
         ] {
             let weeks = slotline_circuits::text::parse(text, unit).unwrap();
             for dark in [Dark::All, Dark::Changed] {
-                let all = of_all(&weeks, dark);
+                let all = circuits_of_weeks(&weeks, dark);
                 for rack in 0..4u16 {
                     // Slices that touch are one circuit here, and two days there.
                     let lit = |days: &mut dyn Iterator<Item = (RackDay, u16)>| {
@@ -142,7 +146,7 @@ mod tests {
                     };
                     let mine =
                         all.iter().filter(|day| day.source == rack).map(|day| (*day, day.to));
-                    let seen = of_racks(&weeks, dark).swap_remove(rack.into()).into_iter();
+                    let seen = rack_days(&weeks, dark).swap_remove(rack.into()).into_iter();
                     let seen = seen.filter(|day| day.to != NO_RACK).map(|day| (day, day.to));
                     assert_eq!(lit(&mut mine.into_iter()), lit(&mut seen.into_iter()), "{text}");
                 }
@@ -156,7 +160,7 @@ mod tests {
         let text = "4 50 1/0/3/2 10 -1/-1/-1/-1 30 1/0/-1/-1 10 -1/-1/-1/-1";
         let weeks = slotline_circuits::text::parse(text, unit).unwrap();
         let spans = |rack: usize, dark| {
-            let seen = of_racks(&weeks, dark).swap_remove(rack).into_iter();
+            let seen = rack_days(&weeks, dark).swap_remove(rack).into_iter();
             seen.map(|day| (day.from, day.until, day.to, day.source)).collect::<Vec<_>>()
         };
         let [zero, fifty, sixty, ninety] = [0, 50, 60, 90].map(Time::us);

@@ -1,4 +1,4 @@
-//! What a rack's switch has counted.
+//! The counters of the switch of a rack.
 
 use crate::VoqStats;
 use crate::voq::DATA;
@@ -7,46 +7,46 @@ use slotline_net::histogram::Histogram;
 use slotline_net::node::Tally;
 use slotline_net::time::Time;
 
-/// Counts of one rack.
+/// The counters of one rack.
 #[derive(Clone, Debug)]
-pub(super) struct Sums {
-    /// Nanoseconds from a queue's entry to the far rack, without the packet's own times on links.
+pub(super) struct RackCounters {
+    /// Nanoseconds from the entry into a queue to the far rack, without the transmission times of the packet.
     circuit: Histogram,
     packet: Histogram,
     circuit_packets: u64,
     packet_packets: u64,
-    /// By destination, how long circuits there were up, ns.
+    /// By destination rack, how long circuits to it were up, in nanoseconds.
     days_ns: Vec<u64>,
     days: u64,
-    /// Days, or parts of one, without a circuit because a port had failed.
-    pub dead_days: u64,
-    /// Failures of its ports at circuit switches.
+    /// Days, or parts of days, without a circuit because a port had failed.
+    pub days_without_port: u64,
+    /// Failures of the rack's ports at circuit switches.
     pub port_failures: u64,
-    /// Packets marked.
+    /// Packets that were marked.
     pub marked: u64,
-    /// Packets that left for a rack between.
+    /// Packets that left for a relaying rack.
     pub first_hops: u64,
-    /// Packets of other racks on their second circuit.
+    /// Packets of other racks that left on their second circuit.
     pub second_hops: u64,
-    /// Times when a circuit waited because the next packet would not have been whole.
+    /// How often a circuit waited because the next packet would not have been complete by night.
     pub held: u64,
-    /// Packets that were sent to their end into a night.
+    /// Packets whose transmission ended after their day.
     pub drained: u64,
-    /// Packets that were cut off.
+    /// Packets that were cut off by a night.
     pub cut: u64,
 }
 
-impl Sums {
-    pub fn new(racks: usize) -> Sums {
+impl RackCounters {
+    pub fn new(racks: usize) -> RackCounters {
         let none = Histogram::default;
-        Sums {
+        RackCounters {
             circuit: none(),
             packet: none(),
             circuit_packets: 0,
             packet_packets: 0,
             days_ns: vec![0; racks],
             days: 0,
-            dead_days: 0,
+            days_without_port: 0,
             port_failures: 0,
             marked: 0,
             first_hops: 0,
@@ -57,7 +57,7 @@ impl Sums {
         }
     }
 
-    /// A packet goes by a circuit.
+    /// A packet leaves by a circuit.
     #[inline]
     pub fn circuit(&mut self, packet: &Packet, latency: Time) {
         self.circuit_packets += 1;
@@ -66,7 +66,7 @@ impl Sums {
         }
     }
 
-    /// A packet goes by the packet switch.
+    /// A packet leaves by the packet switch.
     #[inline]
     pub fn packet(&mut self, packet: &Packet, latency: Time) {
         self.packet_packets += 1;
@@ -81,22 +81,22 @@ impl Sums {
         self.days += 1;
     }
 
-    /// A day ends earlier by `span`.
+    /// A day that was counted ends earlier by `span`.
     pub fn cut_day(&mut self, to: usize, span: Time) {
         self.days_ns[to] = self.days_ns[to].saturating_sub(span.as_ns());
     }
 
-    /// How long there was a circuit to `to`, as far as days have begun.
+    /// How long there was a circuit to `to`, counting all days that have begun.
     pub fn up(&self, to: usize) -> Time {
         Time::ns(self.days_ns[to])
     }
 
-    /// A day goes on for `span`.
+    /// A day that was counted is longer by `span`.
     pub fn longer_day(&mut self, to: usize, span: Time) {
         self.days_ns[to] += span.as_ns();
     }
 
-    /// Tells what was counted, here and in the queues by destination.
+    /// Adds these counters, and those of the queues by destination, to `tally`.
     pub fn tally(&self, voqs: &[VoqStats], tally: &mut Tally) {
         let sum = |of: fn(&VoqStats) -> u64| voqs.iter().map(of).sum::<u64>();
         let data = || voqs.iter().zip(&self.days_ns).filter(|(voq, _)| voq.carries_data);
@@ -105,7 +105,7 @@ impl Sums {
         tally.add("circuit_bytes", sum(|voq| voq.circuit_bytes));
         tally.add("packet_switch_bytes", sum(|voq| voq.packet_bytes));
         tally.add("circuit_days", self.days);
-        tally.add("days_without_port", self.dead_days);
+        tally.add("days_without_port", self.days_without_port);
         tally.add("port_failures", self.port_failures);
         tally.add("circuit_up_ns", self.days_ns.iter().sum());
         tally.add("data_circuit_up_ns", data().map(|(_, ns)| ns).sum());

@@ -1,12 +1,12 @@
-//! A circuit switch: glass. Racks that it connects reach each other as if by one cable; what comes
-//! without a circuit ends here.
+//! A circuit switch. Racks that it connects reach each other as if by one cable, so a packet arrives here only if
+//! there is no circuit, and is dropped.
 
 use slotline_net::frame::Packet;
 use slotline_net::id::PortId;
 use slotline_net::node::{Census, Cx, DropReason, Node};
 use std::any::Any;
 
-/// A circuit switch as packets see it that were sent without a circuit.
+/// A circuit switch, which drops the packets that were sent without a circuit.
 #[derive(Default)]
 pub struct CircuitSwitch;
 

@@ -1,54 +1,59 @@
-//! A virtual output queue: packets of one rack for another, in order.
+//! Queues by destination rack: their options, and the queue itself.
 
-use super::ring::Ring;
+pub mod ring;
+mod spec;
+
+pub use spec::{AtNight, Hops, NotifySpec, NotifyTo, RelaySpec, ResizeSpec, Shrink, VoqSpec};
+
+use ring::Ring;
 use slotline_net::frame::Packet;
 use slotline_net::time::Time;
 
-/// What happened in a queue.
+/// The counters of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct VoqStats {
-    /// Packets that came.
+    /// Packets that arrived.
     pub arrived: u64,
     /// Packets that found no room.
     pub refused: u64,
-    /// Packets that were dropped as the queue was made shorter.
+    /// Packets that were dropped when the queue was made shorter.
     pub shed: u64,
-    /// Packets that left, and how long these had waited, in picoseconds.
+    /// Packets that left.
     pub left: u64,
-    /// See [`VoqStats::left`].
+    /// The time that the packets that left had waited, in picoseconds.
     pub waited: u64,
-    /// How often its size was changed.
+    /// How often the size of the queue changed.
     pub resizes: u64,
     /// Bytes that left by a circuit.
     pub circuit_bytes: u64,
     /// Bytes that left by the packet switch.
     pub packet_bytes: u64,
-    /// Most packets that waited at a time.
+    /// The most packets that waited at one time.
     pub longest: u32,
-    /// Whether packets of more than 1,000 B came: more than acknowledgements.
+    /// Whether packets of more than 1,000 B arrived, which are not acknowledgements.
     pub carries_data: bool,
 }
 
-/// A FIFO with room for so many packets; later ones are refused.
+/// A FIFO of the packets of one rack for another, with room for a limited number of them.
 #[derive(Clone, Debug)]
 pub struct Voq {
     packets: Ring<(Packet, Time)>,
-    /// What the packet switch gave back.
+    /// Packets that the packet switch returned. They leave first.
     returned: Ring<(Packet, Time)>,
     bytes: u64,
     limit: u32,
-    /// What happened so far.
+    /// The counters so far.
     pub stats: VoqStats,
 }
 
-/// Packets that came back from the packet switch and may wait to go again (Etalon's emulator).
+/// The most returned packets that may wait (Etalon's emulator).
 const RETURNED: usize = 5;
 
-/// From how many bytes on a packet is data and no acknowledgement.
+/// A packet of more bytes than this carries data and is not an acknowledgement.
 pub const DATA: u16 = 1000;
 
 impl Voq {
-    /// An empty queue for `limit` packets.
+    /// An empty queue with room for `limit` packets.
     pub fn new(limit: u32) -> Voq {
         Voq {
             packets: Ring::default(),
@@ -58,7 +63,7 @@ impl Voq {
             stats: VoqStats::default(),
         }
     }
-    /// Puts a packet that came at `now` to the end; whether there was room.
+    /// Puts a packet that arrived at `now` at the end. Returns whether there was room.
     #[inline]
     pub fn push(&mut self, packet: Packet, now: Time) -> bool {
         self.stats.arrived += 1;
@@ -72,8 +77,8 @@ impl Voq {
         self.stats.longest = self.stats.longest.max(self.packets.len() as u32);
         true
     }
-    /// Puts a packet that the packet switch gave back before all others, behind what it gave back before; whether there
-    /// was room.
+    /// Puts a packet that the packet switch returned behind other returned ones and before all others. Returns
+    /// whether there was room.
     pub fn take_back(&mut self, packet: Packet, now: Time) -> bool {
         if self.returned.len() >= RETURNED {
             self.stats.refused += 1;
@@ -83,7 +88,7 @@ impl Voq {
         self.returned.push((packet, now));
         true
     }
-    /// Takes the first packet at `now`, and how long it has waited.
+    /// Takes the first packet at `now`. Returns it and how long it has waited.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<(Packet, Time)> {
         let (packet, came) = self.returned.pop().or_else(|| self.packets.pop())?;
@@ -98,12 +103,12 @@ impl Voq {
     pub fn first(&self) -> Option<&Packet> {
         self.returned.first().or(self.packets.first()).map(|(packet, _)| packet)
     }
-    /// From now on there is room for `limit` packets; those beyond stay until they leave.
+    /// From now on there is room for `limit` packets. Packets beyond it stay until they leave.
     pub fn resize(&mut self, limit: u32) {
         self.stats.resizes += u64::from(self.limit != limit);
         self.limit = limit;
     }
-    /// Takes a packet out that is beyond the limit, the last first.
+    /// Removes the last packet if there are more than the limit.
     pub fn shed(&mut self) -> Option<Packet> {
         if self.packets.len() <= self.limit as usize {
             return None;
@@ -113,17 +118,17 @@ impl Voq {
         self.stats.shed += 1;
         Some(last)
     }
-    /// Packets that wait.
+    /// The number of packets that wait.
     #[inline]
     pub fn len(&self) -> usize {
         self.packets.len() + self.returned.len()
     }
-    /// Whether none waits.
+    /// Whether no packet waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty() && self.returned.is_empty()
     }
-    /// Bytes that wait.
+    /// The number of bytes that wait.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -135,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_comes_back_goes_first() {
+    fn returned_packets_leave_first() {
         let (mut voq, now) = (Voq::new(2), Time::ZERO);
         let packet = |seq| Packet { seq, len: 100, ..Packet::default() };
         assert_eq!([1, 2, 3].map(|seq| voq.push(packet(seq), now)), [true, true, false]);
@@ -153,8 +158,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is done to its size, packets leave in the order in which they came, and each that
-        /// came has left, waits, was refused or was shed.
+        /// However the size changes, packets leave in the order in which they arrived, and each packet
+        /// has left, waits, was refused or was shed.
         #[test]
         fn resizing_never_reorders(steps in prop::collection::vec((0u8..5, 1u32..20), 0..300)) {
             let mut voq = Voq::new(8);

@@ -1,92 +1,96 @@
-//! The weeks that follow from the options of a scheme in a fabric.
+//! The program of circuits that follows from the options of a scheme in a fabric.
 
+use super::phases::Phases;
 use super::{CircuitsSpec, SchedulerKind, cores};
-use crate::RackDay;
-use crate::phases::Phases;
-use crate::program::{of_all, of_racks, of_switch};
+use crate::schedule::{RackDay, circuits_of_weeks, rack_days, rack_days_of_switch};
 use slotline_circuits::{Matching, Rotor, Terms, TermsError, TermsSpec, Week};
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
 use slotline_net::topology::{Dark, HybridSpec};
 use slotline_net::workload::WorkloadSpec;
 
-/// The weeks of a scheme in a fabric.
-pub enum Course {
-    /// The same weeks again and again: by circuit switch, each as long as it is.
+/// The circuits of a scheme in a fabric over time.
+pub enum CircuitProgram {
+    /// The same weeks repeat. Those of different circuit switches may have different lengths.
     Static {
-        /// By circuit switch.
+        /// The week of each circuit switch.
         weeks: Vec<Week>,
     },
-    /// Week after week from the scheduler.
+    /// The scheduler plans week after week.
     Weekly {
-        /// A week's length.
+        /// The length of a week.
         length: Time,
-        /// How long before it demand is reported.
+        /// How long before a week its demand is reported.
         ahead: Time,
-        /// What is in force until the first plan.
+        /// The week of each circuit switch until the first plan.
         first: Vec<Week>,
-        /// The numbers that weeks are planned by.
+        /// The times and rates by which weeks are planned.
         terms: Terms,
-        /// Circuits that are never changed, from rack to rack.
+        /// Circuits that never change, from rack to rack.
         always: Vec<(u16, u16)>,
-        /// With `phases-on-demand`: the configurations to choose from.
+        /// With `phases-on-demand`: the configurations from which the scheduler chooses.
         configurations: Vec<Matching>,
     },
 }
 
-impl Course {
-    /// All circuits that ever are, each once, where that is known; elsewhere those that always are.
-    pub fn ever(&self) -> Vec<(u16, u16)> {
+impl CircuitProgram {
+    /// All circuits that may ever exist, each once. Where the scheduler plans week after week, these are only
+    /// the circuits that never change.
+    pub fn all_circuits(&self) -> Vec<(u16, u16)> {
         let weeks = match self {
-            Course::Static { weeks } => weeks,
-            Course::Weekly { always, .. } => return always.clone(),
+            CircuitProgram::Static { weeks } => weeks,
+            CircuitProgram::Weekly { always, .. } => return always.clone(),
         };
         let days = weeks.iter().flat_map(Week::days);
         let pairs = days.flat_map(|day| day.circuits.pairs());
-        let mut ever: Vec<_> = pairs.map(|(from, to)| (from as u16, to as u16)).collect();
-        ever.sort_unstable();
-        ever.dedup();
-        ever
+        let mut circuits: Vec<_> = pairs.map(|(from, to)| (from as u16, to as u16)).collect();
+        circuits.sort_unstable();
+        circuits.dedup();
+        circuits
     }
 
-    /// All circuits of the first week, and how long that is.
-    pub fn first_of_all(&self, dark: Dark) -> (Vec<RackDay>, Time) {
+    /// All circuits of the first week, and the length of that week.
+    pub fn first_week(&self, dark: Dark) -> (Vec<RackDay>, Time) {
         match self {
-            Course::Static { weeks } => (of_all(weeks, dark), span(weeks.first())),
-            Course::Weekly { first, length, .. } => (of_all(first, dark), *length),
+            CircuitProgram::Static { weeks } => {
+                (circuits_of_weeks(weeks, dark), span(weeks.first()))
+            }
+            CircuitProgram::Weekly { first, length, .. } => {
+                (circuits_of_weeks(first, dark), *length)
+            }
         }
     }
 
-    /// What each rack sees of the first weeks, and how long these are: of each switch by itself where weeks come
-    /// again and again, of all together where others follow.
-    pub fn first_of_racks(&self, dark: Dark) -> Vec<Vec<(Vec<RackDay>, Time)>> {
+    /// By rack, its days in the first weeks, and the lengths of these. Where weeks repeat, each circuit switch
+    /// has an entry of its own; else there is one entry for all switches.
+    pub fn first_weeks_by_rack(&self, dark: Dark) -> Vec<Vec<(Vec<RackDay>, Time)>> {
         match self {
-            Course::Static { weeks } => {
+            CircuitProgram::Static { weeks } => {
                 let mut all = vec![Vec::new(); weeks.first().map_or(0, Week::racks)];
                 for (uplink, week) in (0u8..).zip(weeks) {
-                    let days = of_switch(week, uplink, dark);
+                    let days = rack_days_of_switch(week, uplink, dark);
                     let length = span(Some(week));
                     all.iter_mut().zip(days).for_each(|(all, days)| all.push((days, length)));
                 }
                 all
             }
-            Course::Weekly { first, length, .. } => {
-                of_racks(first, dark).into_iter().map(|days| vec![(days, *length)]).collect()
+            CircuitProgram::Weekly { first, length, .. } => {
+                rack_days(first, dark).into_iter().map(|days| vec![(days, *length)]).collect()
             }
         }
     }
 }
 
-impl Course {
-    /// Within which time no more than so many circuits come up.
-    pub fn span_of(&self, circuits: u64) -> Time {
+impl CircuitProgram {
+    /// The longest time in which at most `circuits` circuits come up, on average.
+    pub fn span_with(&self, circuits: u64) -> Time {
         let of_week =
             |week: &Week| week.days().map(|day| day.circuits.pairs().count() as u64).sum();
         let each: Vec<(u64, u64)> = match self {
-            Course::Static { weeks } => {
+            CircuitProgram::Static { weeks } => {
                 weeks.iter().map(|week| (of_week(week), week.span())).collect()
             }
-            Course::Weekly { first, terms, .. } => {
+            CircuitProgram::Weekly { first, terms, .. } => {
                 let most = |week: &Week| (terms.most_days() * week.racks() as u64, terms.week());
                 first.iter().map(most).collect()
             }
@@ -97,15 +101,16 @@ impl Course {
 }
 
 impl CircuitsSpec {
-    /// The weeks in a fabric; none where that has no circuits.
+    /// The program of circuits in a fabric.
     ///
     /// # Errors
-    /// A week has no room for a day and a night, or the schedule does not fit the fabric or the workloads.
-    pub fn course(
+    /// The fabric has no circuits, a week has no room for a day and a night, or the schedule does not fit the
+    /// fabric or the workloads.
+    pub fn program(
         &self,
         fabric: &HybridSpec,
         workloads: &[WorkloadSpec],
-    ) -> Result<Course, SpecError> {
+    ) -> Result<CircuitProgram, SpecError> {
         self.check()?;
         if fabric.circuits.is_none() {
             let why = "the fabric has no circuits to schedule: give it `circuits`, or leave `control` out";
@@ -127,15 +132,15 @@ impl CircuitsSpec {
         match self.scheduler {
             SchedulerKind::Fixed => self.fixed(fabric),
             SchedulerKind::Clos => {
-                Ok(Course::Static { weeks: cores(fabric).clos(Time::s(1).as_ps()) })
+                Ok(CircuitProgram::Static { weeks: cores(fabric).clos(Time::s(1).as_ps()) })
             }
             SchedulerKind::Rotor => self.rotor(fabric),
             SchedulerKind::Phases => {
                 let phases = Phases::new(workloads, fabric)?;
-                // A round may be as long as it has to be.
+                // A round may be as long as it needs.
                 let terms = self.terms(fabric, Time::s(1_000))?;
                 let week = phases.week(&terms, self.stretch.unwrap_or(1.25));
-                Ok(Course::Static { weeks: vec![week] })
+                Ok(CircuitProgram::Static { weeks: vec![week] })
             }
             SchedulerKind::PhasesOnDemand => {
                 let phases = Phases::new(workloads, fabric)?;
@@ -145,12 +150,12 @@ impl CircuitsSpec {
         }
     }
 
-    /// Week after week; a rotation until the first plan.
+    /// The program of a scheduler that plans week after week. Circuits rotate until the first plan.
     fn weekly(
         &self,
         fabric: &HybridSpec,
         configurations: Vec<Matching>,
-    ) -> Result<Course, SpecError> {
+    ) -> Result<CircuitProgram, SpecError> {
         let length = self.week.unwrap_or(Time::ms(2));
         let terms = self.terms(fabric, length)?;
         let ahead = self.report_ahead.unwrap_or(length);
@@ -179,12 +184,19 @@ impl CircuitsSpec {
             let mut first = vec![Week::default(); switches];
             mesh.held(&mut first);
             let always = mesh.always();
-            return Ok(Course::Weekly { length, ahead, first, terms, always, configurations });
+            return Ok(CircuitProgram::Weekly {
+                length,
+                ahead,
+                first,
+                terms,
+                always,
+                configurations,
+            });
         }
         if self.scheduler == SchedulerKind::Mix {
             let mut first = vec![Week::default(); switches];
             self.mix(fabric, terms).held(&mut first);
-            return Ok(Course::Weekly {
+            return Ok(CircuitProgram::Weekly {
                 length,
                 ahead,
                 first,
@@ -204,7 +216,7 @@ impl CircuitsSpec {
         }
         let first = (0..switches).map(rotor).collect();
         let always = vec![];
-        Ok(Course::Weekly { length, ahead, first, terms, always, configurations })
+        Ok(CircuitProgram::Weekly { length, ahead, first, terms, always, configurations })
     }
 
     /// The shortest day in a fabric.
@@ -212,7 +224,7 @@ impl CircuitsSpec {
         self.day.unwrap_or(fabric.night().times(9))
     }
 
-    /// The numbers that weeks are planned by.
+    /// The times and rates by which weeks are planned.
     fn terms(&self, fabric: &HybridSpec, week: Time) -> Result<Terms, SpecError> {
         let circuit = fabric.circuits.as_ref().map_or(0, |circuits| circuits.rate.0);
         let spec = TermsSpec {
@@ -235,7 +247,7 @@ impl CircuitsSpec {
         })
     }
 
-    fn rotor(&self, fabric: &HybridSpec) -> Result<Course, SpecError> {
+    fn rotor(&self, fabric: &HybridSpec) -> Result<CircuitProgram, SpecError> {
         let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
         if switches >= racks {
             let why = format!(
@@ -247,10 +259,10 @@ impl CircuitsSpec {
         let slot = self.day(fabric).after(fabric.night());
         let terms = self.terms(fabric, self.week.unwrap_or(slot.times(turns)))?;
         let weeks = (0..switches).map(|at| turns_of(racks, terms, at, switches)).collect();
-        Ok(Course::Static { weeks })
+        Ok(CircuitProgram::Static { weeks })
     }
 
-    fn fixed(&self, fabric: &HybridSpec) -> Result<Course, SpecError> {
+    fn fixed(&self, fabric: &HybridSpec) -> Result<CircuitProgram, SpecError> {
         let fail = |why: String| Err(SpecError::new("schedule", why));
         let text = self.schedule.as_deref().unwrap_or_default();
         let unit = Some(slotline_circuits::text::Unit::Us);
@@ -284,7 +296,7 @@ impl CircuitsSpec {
                 return fail(format!("`schedule`: {why}"));
             }
         }
-        Ok(Course::Static { weeks })
+        Ok(CircuitProgram::Static { weeks })
     }
 
     fn terms_of(&self, fabric: &HybridSpec) -> TermsSpec {
@@ -293,7 +305,7 @@ impl CircuitsSpec {
     }
 }
 
-/// Whether there is a night between a week's last day and its first, unless they are alike.
+/// Checks that there is a night between the last day of a week and its first, unless they are equal.
 fn wraps(week: &Week, night: Time) -> Result<(), String> {
     let mut slices = week.slices();
     let (Some(first), Some(last)) = (slices.next(), slices.next_back()) else { return Ok(()) };
@@ -315,13 +327,13 @@ fn wraps(week: &Week, night: Time) -> Result<(), String> {
     ))
 }
 
-/// How long a week is.
+/// The length of a week.
 fn span(week: Option<&Week>) -> Time {
     Time::ps(week.map_or(0, Week::span))
 }
 
-/// The shortest week in which one of several rotors has all its turns equally often, whole weeks of `terms` where days
-/// of one differ by a picosecond.
+/// The shortest week in which rotor `at` of several has all its turns equally often. If the days of one week
+/// differ by a picosecond, the result consists of whole weeks of `terms`.
 fn turns_of(racks: usize, terms: Terms, at: usize, switches: usize) -> Week {
     let mut rotor = Rotor::staggered(racks, terms, at, switches);
     let days = ((racks - 1).div_ceil(switches) as u64).min(terms.most_days());
@@ -334,7 +346,7 @@ fn turns_of(racks: usize, terms: Terms, at: usize, switches: usize) -> Week {
     }
 }
 
-/// So many weeks of a rotor as one.
+/// Several weeks of a rotor as one week.
 fn several(rotor: &mut Rotor, weeks: u64) -> Week {
     let (mut all, mut one) = (Week::default(), Week::default());
     for _ in 0..weeks {
@@ -374,10 +386,10 @@ mod tests {
         CircuitsSpec { scheduler, schedule: Some(text.into()), ..CircuitsSpec::default() }
     }
 
-    /// Who has a circuit to whom, for which share of the time, in millionths; and how long the weeks are.
-    fn met(course: &Course, racks: u32) -> (Vec<u64>, Vec<Time>) {
+    /// For which share of the time each pair has a circuit, in millionths, and the lengths of the weeks.
+    fn met(program: &CircuitProgram, racks: u32) -> (Vec<u64>, Vec<Time>) {
         let mut met = vec![0; (racks * racks) as usize];
-        let all = course.first_of_racks(Dark::All);
+        let all = program.first_weeks_by_rack(Dark::All);
         for (rack, weeks) in (0..racks).zip(&all) {
             for (days, length) in weeks {
                 for day in days.iter().filter(|day| day.to != crate::NO_RACK) {
@@ -395,8 +407,8 @@ mod tests {
             let spec = CircuitsSpec::default();
             let fabric = fabric(racks, switches);
             TopologySpec::Hybrid(fabric.clone()).build().unwrap();
-            let course = spec.course(&fabric, &[]).unwrap();
-            let (met, lengths) = met(&course, racks);
+            let program = spec.program(&fabric, &[]).unwrap();
+            let (met, lengths) = met(&program, racks);
             // A switch with a turn less than others has each of its turns more often.
             let turns = |switch: u32| (racks - 1 - switch).div_ceil(switches);
             for (pair, met) in (0..).zip(met) {
@@ -407,7 +419,9 @@ mod tests {
             }
             let want = (0..switches).map(|at| Time::us(200).times(turns(at).into()));
             assert_eq!(lengths, want.collect::<Vec<_>>(), "{racks} {switches}");
-            let Course::Static { weeks } = course else { panic!("a rotor is known ahead") };
+            let CircuitProgram::Static { weeks } = program else {
+                panic!("a rotor is known ahead")
+            };
             // A day that begins in one week and ends in the next is two.
             let days = |week: &Week| week.days().count() as u32;
             let most = (0..).zip(&weeks).all(|(at, week)| days(week) <= turns(at) + 1);
@@ -419,7 +433,7 @@ mod tests {
     #[test]
     fn rotors_of_odd_weeks_meet_everybody() {
         let spec = CircuitsSpec { week: Some(Time::ps(700_000_001)), ..CircuitsSpec::default() };
-        let (met, lengths) = met(&spec.course(&fabric(8, 2), &[]).unwrap(), 8);
+        let (met, lengths) = met(&spec.program(&fabric(8, 2), &[]).unwrap(), 8);
         assert_eq!(lengths, [4, 1].map(|weeks| Time::ps(700_000_001 * weeks)));
         assert!((0..64).all(|pair| (met[pair] == 0) == (pair / 8 == pair % 8)), "{met:?}");
     }
@@ -427,9 +441,9 @@ mod tests {
     #[test]
     fn fixed_schedules_fit_the_fabric() {
         let good = fixed("2 180 1/2/3/0 20 -1/-1/-1/-1");
-        let (met, lengths) = met(&good.course(&fabric(4, 1), &[]).unwrap(), 4);
+        let (met, lengths) = met(&good.program(&fabric(4, 1), &[]).unwrap(), 4);
         assert_eq!((lengths, met[4]), (vec![Time::us(200)], 900_000));
-        let no = |text: &str| fixed(text).course(&fabric(4, 1), &[]).err().unwrap();
+        let no = |text: &str| fixed(text).program(&fabric(4, 1), &[]).err().unwrap();
         for text in [
             "2 180 1/2/3/1 20 -1/-1/-1/-1",
             "2 180 1/2/0 20 -1/-1/-1",
@@ -440,18 +454,18 @@ mod tests {
         ] {
             assert_eq!(no(text).key, "schedule", "{text}");
         }
-        assert!(fixed("2 180 1/2/3/0 20 -1/-1/-1/-1").course(&fabric(4, 2), &[]).is_err());
+        assert!(fixed("2 180 1/2/3/0 20 -1/-1/-1/-1").program(&fabric(4, 2), &[]).is_err());
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
         let short = CircuitsSpec { week: Some(Time::us(199)), ..CircuitsSpec::default() };
-        let error = short.course(&fabric(8, 1), &[]).err().unwrap();
+        let error = short.program(&fabric(8, 1), &[]).err().unwrap();
         assert_eq!(error.key, "week");
         assert!(error.message.contains("200us"), "{error}");
         let dark = HybridSpec::new(8, 2);
-        assert!(CircuitsSpec::default().course(&dark, &[]).is_err());
-        assert!(CircuitsSpec::default().course(&fabric(3, 3), &[]).is_err());
+        assert!(CircuitsSpec::default().program(&dark, &[]).is_err());
+        assert!(CircuitsSpec::default().program(&fabric(3, 3), &[]).is_err());
         let useless = CircuitsSpec { demand: DemandKind::Adu, ..CircuitsSpec::default() };
         assert_eq!(useless.check().unwrap_err().key, "demand");
     }

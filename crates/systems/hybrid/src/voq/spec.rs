@@ -1,34 +1,34 @@
-//! What a scenario says about the queues of a hybrid fabric's racks.
+//! The options of the queues in the switches of racks.
 
 use serde::{Deserialize, Serialize};
 use slotline_net::error::SpecError;
 use slotline_net::time::Time;
 
-/// What becomes of a packet that a rack has begun to send when its circuit goes down.
+/// What happens to a packet that a rack is sending when its circuit goes down.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum AtNight {
-    /// None is begun that would not be whole by then: it is held for another day.
+    /// No packet is begun that would not be complete by then: it waits for another day.
     #[default]
     Hold,
-    /// It is sent to its end: the circuit stays up for the rest of one packet.
+    /// The packet is sent completely: the circuit stays up for the rest of one packet.
     Drain,
-    /// It is cut off, and lost.
+    /// The packet is cut off and lost.
     Drop,
 }
 
-/// What becomes of packets beyond the smaller size when a queue is made shorter.
+/// What happens to packets beyond the smaller size when a queue is made shorter.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Shrink {
-    /// The last ones are dropped.
+    /// The last packets are dropped.
     #[default]
     Drop,
-    /// They stay; no other comes in until the queue is below its size.
+    /// The packets stay, and no other packet enters until the queue is below its size.
     Drain,
 }
 
@@ -39,39 +39,39 @@ pub enum Shrink {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ResizeSpec {
-    /// Its larger size in packets.
+    /// The larger size in packets.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub to: u32,
-    /// How long before a day it gets it.
+    /// How long before a day the queue is enlarged.
     pub ahead: Time,
-    /// What becomes of packets beyond the smaller size after the day.
+    /// What happens to packets beyond the smaller size after the day.
     #[serde(default)]
     pub shrink: Shrink,
 }
 
-/// Which packets go by another rack.
+/// Which packets are relayed by another rack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hops {
-    /// A circuit carries what comes from other racks first, then what is for the rack it leads to, and with
-    /// the time that is left packets for others.
+    /// A circuit carries first packets from other racks, then those for the rack to which it leads, and in the
+    /// remaining time packets for other racks.
     ///
     /// Source: Mellette et al., "RotorNet", SIGCOMM 2017, section 4.2.
     Opportunistic,
-    /// A circuit carries what comes from other racks first, then packets for all racks in turn: Valiant's load
-    /// balancing, with the next circuit instead of a random one.
+    /// A circuit carries first packets from other racks, then packets for all racks in turn. This is Valiant's load
+    /// balancing with the next circuit instead of a random one.
     ///
     /// Source: Valiant, "A Scheme for Fast Parallel Communication", SIAM Journal on Computing 11(2), 1982.
     Valiant,
 }
 
-/// Packets that go by another rack, where they wait for a second circuit.
+/// Packets that are relayed by another rack, where they wait for a second circuit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RelaySpec {
-    /// Which packets do.
+    /// Which packets are relayed.
     pub hops: Hops,
-    /// Room for them by destination rack, in packets, in the rack between; one that finds none is dropped.
+    /// Room in the relaying rack for each destination rack, in packets. A packet that finds no room is dropped.
     #[serde(default = "default_relay")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub packets: u32,
@@ -81,21 +81,21 @@ fn default_relay() -> u32 {
     256
 }
 
-/// Which hosts of a rack its switch tells of paths.
+/// Which hosts of a rack its switch notifies of circuits.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum NotifyTo {
-    /// Each of them.
+    /// All hosts are notified.
     #[default]
     All,
-    /// Those that have sent data to the rack in question since the last circuit but one to it ended.
+    /// Only hosts are notified that have sent data to the other rack since the last circuit but one to it ended.
     Senders,
 }
 
-/// Messages by which the switch of a rack tells its hosts that a circuit to another rack begins or ends: ICMP
-/// packets of 84 B on their links.
+/// Messages by which the switch of a rack notifies its hosts that a circuit to another rack begins or ends. They
+/// are ICMP packets of 84 B on the wire.
 ///
 /// Source: Chen et al., "Time-Division TCP for Reconfigurable Data Center Networks", SIGCOMM 2022, section 3.2.
 #[derive(
@@ -103,34 +103,34 @@ pub enum NotifyTo {
 )]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NotifySpec {
-    /// Which hosts.
+    /// Which hosts are notified.
     pub to: NotifyTo,
-    /// How long before a day hosts are told that it begins.
+    /// How long before a day hosts are notified that it begins.
     pub ahead: Time,
-    /// How long before a day's end they are told of that; at most `ahead`.
+    /// How long before the end of a day hosts are notified of it; at most `ahead`.
     pub end_ahead: Time,
 }
 
-/// The queues by destination in the switches of racks: first in, first out; a packet that finds one full
-/// is dropped.
+/// The queues by destination rack in the switches of racks. They are FIFOs, and a packet that finds its queue
+/// full is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct VoqSpec {
-    /// Room of each, in packets.
+    /// The size of each queue, in packets.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub packets: u32,
-    /// A larger size around days.
+    /// A larger size around days. Default: queues have one size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resize: Option<ResizeSpec>,
-    /// Packets that go by another rack over two circuits. Default: none do.
+    /// Packets that are relayed by another rack over two circuits. Default: no packet is relayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<RelaySpec>,
     /// How long before a day acknowledgements say that a circuit is coming.
     pub mark_ahead: Time,
-    /// Messages of their own by which hosts are told of circuits. Default: none, packets tell alone.
+    /// Messages by which hosts are notified of circuits. Default: only marks in packets notify them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notify: Option<NotifySpec>,
-    /// What becomes of the packet that is being sent when a circuit goes down.
+    /// What happens to the packet that is being sent when a circuit goes down.
     pub at_night: AtNight,
 }
 
@@ -163,10 +163,10 @@ impl Default for VoqSpec {
 }
 
 impl VoqSpec {
-    /// Whether it makes sense.
+    /// Checks the options.
     ///
     /// # Errors
-    /// A size is zero or too large, or the larger one is not larger; a time is longer than a second.
+    /// A size is zero or too large, the larger size is not larger, or a time is longer than a second.
     pub fn validate(&self) -> Result<(), SpecError> {
         let fail = |key: &str, why: String| Err(SpecError::new(key, why));
         if !(1..=1_000_000).contains(&self.packets) {

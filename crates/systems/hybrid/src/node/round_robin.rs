@@ -1,36 +1,36 @@
-//! Turns: one after the other among those that have something.
+//! Round robin among the members of a set.
 
-/// A set of small numbers, from which they are taken in turn.
+/// A set of small numbers that are taken in turn.
 #[derive(Clone, Debug)]
-pub struct Turns {
+pub struct RoundRobin {
     words: Vec<u64>,
     size: usize,
     last: usize,
 }
 
-impl Turns {
-    /// Nobody of `size`.
-    pub fn new(size: usize) -> Turns {
-        Turns { words: vec![0; size.div_ceil(64)], size, last: size.saturating_sub(1) }
+impl RoundRobin {
+    /// An empty set of numbers below `size`.
+    pub fn new(size: usize) -> RoundRobin {
+        RoundRobin { words: vec![0; size.div_ceil(64)], size, last: size.saturating_sub(1) }
     }
-    /// Whether `at` takes part from now on.
+    /// Adds `at` to the set, or removes it.
     #[inline]
-    pub fn set(&mut self, at: usize, takes_part: bool) {
+    pub fn set(&mut self, at: usize, member: bool) {
         let bit = 1 << (at % 64);
-        if takes_part {
+        if member {
             self.words[at / 64] |= bit;
         } else {
             self.words[at / 64] &= !bit;
         }
     }
-    /// Whose turn it is: the next after the last one who had it.
+    /// The next member after the last one that was taken; it is taken.
     #[inline]
     pub fn next(&mut self) -> Option<usize> {
         let found = self.peek()?;
         self.last = found;
         Some(found)
     }
-    /// Whose turn it is, without taking it.
+    /// The next member, which is not taken.
     #[inline]
     pub fn peek(&self) -> Option<usize> {
         let start = if self.last + 1 >= self.size { 0 } else { self.last + 1 };
@@ -41,12 +41,12 @@ impl Turns {
         }
         self.first_from(start).or_else(|| self.first_from(0))
     }
-    /// Whose turn it is among those in `others`, without taking it.
-    pub fn peek_among(&self, others: &Turns) -> Option<usize> {
+    /// The next member that is in `others` too, which is not taken.
+    pub fn peek_among(&self, others: &RoundRobin) -> Option<usize> {
         let words = self.words.iter().zip(&others.words).map(|(own, other)| own & other);
-        Turns { words: words.collect(), size: self.size, last: self.last }.peek()
+        RoundRobin { words: words.collect(), size: self.size, last: self.last }.peek()
     }
-    /// `at` has had its turn.
+    /// Takes `at`.
     pub fn taken(&mut self, at: usize) {
         self.last = at;
     }
@@ -70,12 +70,12 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a list that is walked round.
+        /// The result is that of a walk round a list.
         #[test]
         fn turns_go_round(
             size in 1usize..150, steps in prop::collection::vec((any::<bool>(), any::<u16>()), 1..200)
         ) {
-            let mut turns = Turns::new(size);
+            let mut turns = RoundRobin::new(size);
             let (mut list, mut last) = (vec![false; size], size - 1);
             for (set, number) in steps {
                 let at = usize::from(number) % size;
@@ -84,7 +84,7 @@ mod tests {
                     turns.set(at, list[at]);
                 } else {
                     let want = (1..=size).map(|n| (last + n) % size).find(|&at| list[at]);
-                    let mut even = Turns::new(size);
+                    let mut even = RoundRobin::new(size);
                     (0..size).step_by(2).for_each(|at| even.set(at, true));
                     let mut round = (1..=size).map(|n| (last + n) % size);
                     let among = round.find(|&at| list[at] && at % 2 == 0);
