@@ -44,7 +44,7 @@ impl Classes {
 
 /// One use of a class.
 #[derive(Clone, Copy)]
-struct Use {
+struct Usage {
     slot: u16,
     /// Index of the assignment.
     at: u32,
@@ -68,7 +68,7 @@ impl ClassMap {
         let mut at = 0;
         for (slot, assignments) in round.slots().enumerate() {
             for assignment in assignments {
-                uses[assignment.src.at()].push(Use { slot: slot as u16, at });
+                uses[assignment.src.at()].push(Usage { slot: slot as u16, at });
                 at += 1;
             }
         }
@@ -94,14 +94,14 @@ struct Link<'a> {
     /// The destination of each class that is in use.
     dst: &'a mut Vec<HostId>,
     round: &'a Round,
-    uses: &'a [Use],
+    uses: &'a [Usage],
 }
 
 impl Link<'_> {
     fn assign(&mut self, of: &mut [u16], told: &mut Vec<Class>) -> Result<(), u16> {
         // Which entry of `told` is in force for a class.
         let mut current: Vec<Option<usize>> = vec![None; self.dst.len()];
-        for (place, &Use { slot, at }) in self.uses.iter().enumerate() {
+        for (place, &Usage { slot, at }) in self.uses.iter().enumerate() {
             let assignment = self.round.assignments()[at as usize];
             let class = match self.dst.iter().position(|&dst| dst == assignment.dst) {
                 Some(class) => class,
@@ -139,7 +139,7 @@ impl Link<'_> {
             (next(self.dst[class]).unwrap_or(usize::MAX), std::cmp::Reverse(class))
         })
     }
-    fn to(&self, of: &Use) -> HostId {
+    fn to(&self, of: &Usage) -> HostId {
         self.round.assignments()[of.at as usize].dst
     }
 }

@@ -24,11 +24,11 @@ struct Row {
 }
 
 /// The pairs that wait, by the number of binary digits of their bytes.
-pub(super) type Sizes = [Size; 65];
+pub(crate) type Sizes = [Size; 65];
 
 /// Pairs with about as many bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Size {
+pub(crate) struct Size {
     pub pairs: u64,
     pub bytes: u128,
 }
@@ -134,21 +134,21 @@ impl Demand {
     }
 
     /// Destinations of `src` with bytes waiting, 64 to a word; empty where there are none.
-    pub(super) fn waiting(&self, src: usize) -> &[u64] {
+    pub(crate) fn waiting(&self, src: usize) -> &[u64] {
         let row = &self.rows[src];
         if row.pairs == 0 { &[] } else { &row.waiting }
     }
-    pub(super) fn at(&self, src: usize, dst: usize) -> u64 {
+    pub(crate) fn at(&self, src: usize, dst: usize) -> u64 {
         self.rows[src].bytes[dst]
     }
     /// Hosts with room in their buffer, 64 to a word.
-    pub(super) fn with_room(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn with_room(&self) -> impl Iterator<Item = u64> {
         let bit = |word: u64, &free: &u64| word >> 1 | u64::from(free > 0) << 63;
         self.free.chunks(64).map(move |free| free.iter().fold(0, bit) >> (64 - free.len()))
     }
     /// Takes what there is of a pair, and room for, but not more than so many bytes. Says how many that
     /// are, and how many are left.
-    pub(super) fn take(&mut self, src: usize, dst: usize, most: u64) -> (u64, u64) {
+    pub(crate) fn take(&mut self, src: usize, dst: usize, most: u64) -> (u64, u64) {
         let waits = self.at(src, dst);
         let bytes = waits.min(self.free[dst]).min(most);
         self.put(src, dst, waits - bytes);
@@ -158,14 +158,14 @@ impl Demand {
         (bytes, waits - bytes)
     }
     /// Undoes [`Demand::take`].
-    pub(super) fn give_back(&mut self, src: usize, dst: usize, bytes: u64) {
+    pub(crate) fn give_back(&mut self, src: usize, dst: usize, bytes: u64) {
         self.put(src, dst, self.at(src, dst) + bytes);
         if self.free[dst] != u64::MAX {
             self.free[dst] += bytes;
         }
     }
     /// How large the demands are.
-    pub(super) fn sizes(&self) -> &Sizes {
+    pub(crate) fn sizes(&self) -> &Sizes {
         &self.sizes
     }
     fn put(&mut self, src: usize, dst: usize, bytes: u64) {

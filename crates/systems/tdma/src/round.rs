@@ -62,28 +62,28 @@ impl Round {
         (self.slot + self.guard).times(self.len() as u64)
     }
 
-    pub(super) fn clear(&mut self, slot: Time, guard: Time) {
+    pub(crate) fn clear(&mut self, slot: Time, guard: Time) {
         (self.slot, self.guard) = (slot, guard);
         self.assignments.clear();
         self.ends.clear();
     }
     /// Where the slot being filled begins.
-    pub(super) fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.ends.last().copied().unwrap_or(0) as usize
     }
-    pub(super) fn push(&mut self, assignment: Assignment) -> usize {
+    pub(crate) fn push(&mut self, assignment: Assignment) -> usize {
         self.assignments.push(assignment);
         self.assignments.len() - 1
     }
-    pub(super) fn assignment(&mut self, at: usize) -> &mut Assignment {
+    pub(crate) fn assignment(&mut self, at: usize) -> &mut Assignment {
         &mut self.assignments[at]
     }
     /// Takes back the latest assignment.
-    pub(super) fn pop(&mut self) -> Option<Assignment> {
+    pub(crate) fn pop(&mut self) -> Option<Assignment> {
         self.assignments.pop()
     }
     /// Ends the slot being filled; an empty one is none. Says whether there was something in it.
-    pub(super) fn close(&mut self) -> bool {
+    pub(crate) fn close(&mut self) -> bool {
         let filled = self.assignments.len() > self.open();
         if filled {
             self.ends.push(self.assignments.len() as u32);

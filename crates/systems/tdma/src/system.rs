@@ -2,7 +2,7 @@
 
 use super::Tdma;
 use super::options::Controllers;
-use crate::node::{FabricManager, ManagerConfig, SlotController, TdmaAgent, Under};
+use crate::node::{FabricManager, ManagerConfig, SlotController, SwitchHosts, TdmaAgent};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
@@ -76,7 +76,7 @@ fn of_control(error: SpecError) -> SpecError {
 }
 
 /// Hosts that are not stations, by switch, in order of the switches.
-fn under(around: &Surroundings<'_>) -> Vec<Under> {
+fn under(around: &Surroundings<'_>) -> Vec<SwitchHosts> {
     let mut hosts: Vec<(NodeId, HostId)> = (0..around.hosts() as u32)
         .map(HostId)
         .filter_map(|host| {
@@ -113,7 +113,7 @@ impl System for Tdma {
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let ports = graph.ports();
         if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
-            let message = "tdma schedules hosts with one network card: set nics = 1 in the fabric";
+            let message = "tdma schedules hosts with one network nic: set nics = 1 in the fabric";
             return Err(SpecError::new("control", message));
         }
         let mut stations = vec![Station::uppermost("fabric-manager", graph)?];

@@ -57,16 +57,16 @@ pub struct Message {
 
 /// One of several messages that say something together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct Fragment {
     /// From zero, below `parts`.
     pub part: u16,
     /// How many there are; at least one.
     pub parts: u16,
 }
 
-impl Part {
+impl Fragment {
     /// All in one message.
-    pub const ALONE: Part = Part { part: 0, parts: 1 };
+    pub const ALONE: Fragment = Fragment { part: 0, parts: 1 };
 }
 
 /// Waiting bytes of a host, and its room for what it receives (§4.1, §4.2).
@@ -75,7 +75,7 @@ pub struct Demand {
     /// Counts the reports of this host; the parts of one report have one number.
     pub report: u32,
     /// Which part of the report this is.
-    pub part: Part,
+    pub part: Fragment,
     /// The round in whose slot `slot` the report was made: what is scheduled from there on is still
     /// counted in `waiting`.
     pub round: u32,
@@ -156,7 +156,7 @@ pub enum Body {
         /// Counts rounds, modulo 2³².
         round: u32,
         /// Which part this is.
-        part: Part,
+        part: Fragment,
         /// When slots are.
         timing: Timing,
         /// The classes.
@@ -169,7 +169,7 @@ pub enum Body {
         /// Counts rounds, modulo 2³².
         round: u32,
         /// Which part this is.
-        part: Part,
+        part: Fragment,
         /// By slot.
         open: Vec<Open>,
     },
@@ -184,17 +184,17 @@ pub enum Body {
     },
 }
 
-impl Part {
+impl Fragment {
     fn emit(self, out: &mut Vec<u8>) {
         out.extend(self.part.to_be_bytes());
         out.extend(self.parts.to_be_bytes());
     }
-    fn parse(reader: &mut Reader<'_>) -> Result<Part, ParseError> {
+    fn parse(reader: &mut Reader<'_>) -> Result<Fragment, ParseError> {
         let (part, parts) = (reader.u16()?, reader.u16()?);
         if part >= parts {
             return Err(ParseError::Field { field: "part", value: part.into() });
         }
-        Ok(Part { part, parts })
+        Ok(Fragment { part, parts })
     }
 }
 
@@ -229,7 +229,7 @@ impl Demand {
         }
     }
     fn parse(reader: &mut Reader<'_>) -> Result<Demand, ParseError> {
-        let (report, part) = (reader.u32()?, Part::parse(reader)?);
+        let (report, part) = (reader.u32()?, Fragment::parse(reader)?);
         let (round, slot) = (reader.u32()?, reader.u16()?);
         let whole = within("whole", reader.u8()?.into(), 0..=1)? == 1;
         within("reserved", reader.u8()?.into(), 0..=0)?;
@@ -330,14 +330,14 @@ impl Body {
             4 => Body::Reported(reader.u32()?),
             5 => Body::Classes {
                 round: reader.u32()?,
-                part: Part::parse(reader)?,
+                part: Fragment::parse(reader)?,
                 timing: Timing::parse(reader)?,
                 classes: list(reader, Class::parse)?,
             },
             6 => Body::Ready(reader.u32()?),
             7 => Body::Slots {
                 round: reader.u32()?,
-                part: Part::parse(reader)?,
+                part: Fragment::parse(reader)?,
                 open: list(reader, Open::parse)?,
             },
             8 => trigger(reader)?,

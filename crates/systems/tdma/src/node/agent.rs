@@ -5,11 +5,11 @@
 
 use super::TOKEN;
 use super::buffer::ReceiveBuffer;
-use super::card::{Card, Chance};
+use super::nic::{NextSend, Nic};
 use super::queues::Queues;
 use crate::Tdma;
 use crate::options::Reporting;
-use crate::wire::{Body, Demand, MAX_DEMANDS, Message, Part};
+use crate::wire::{Body, Demand, Fragment, MAX_DEMANDS, Message};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::Agent;
@@ -59,7 +59,7 @@ pub struct TdmaAgent {
     host: HostId,
     manager: HostId,
     queues: Queues,
-    card: Card,
+    nic: Nic,
     short: Option<Short>,
     reports: Reports,
     buffer: Option<ReceiveBuffer>,
@@ -99,7 +99,7 @@ impl TdmaAgent {
             host,
             manager,
             queues: Queues::default(),
-            card: Card::new(tdma, host, line, seed),
+            nic: Nic::new(tdma, host, line, seed),
             short: short.map(short_of),
             reports: Reports {
                 interval: spec.report_interval(),
@@ -136,13 +136,13 @@ impl TdmaAgent {
         let reports = &mut self.reports;
         (reports.due, reports.news, reports.last) = (false, false, cx.now);
         reports.number = reports.number.wrapping_add(1);
-        let (report, (round, slot)) = (reports.number, self.card.position);
+        let (report, (round, slot)) = (reports.number, self.nic.position);
         let free = self.buffer.as_mut().map_or(u64::MAX, |buffer| buffer.free(cx.now));
         let all: Vec<(HostId, u64)> = self.queues.waiting().collect();
         let parts = all.len().div_ceil(MAX_DEMANDS).max(1) as u16;
         for part in 0..parts {
             let waiting = all.iter().skip(usize::from(part) * MAX_DEMANDS).take(MAX_DEMANDS);
-            let (waiting, part) = (waiting.copied().collect(), Part { part, parts });
+            let (waiting, part) = (waiting.copied().collect(), Fragment { part, parts });
             self.tell(
                 Body::Demand(Demand { report, part, round, slot, whole: true, free, waiting }),
                 cx,
@@ -186,11 +186,10 @@ impl TdmaAgent {
         self.release_after_silence(cx);
     }
     fn release_after_silence(&mut self, cx: &mut Cx<'_>) {
-        let silent =
-            cx.now.since(self.heard_at) >= self.timeout && cx.now >= self.card.paused_until;
+        let silent = cx.now.since(self.heard_at) >= self.timeout && cx.now >= self.nic.paused_until;
         if self.queues.any() && silent && !self.released {
             self.released = true;
-            self.card.forget(cx);
+            self.nic.forget(cx);
             cx.note(Note::AllWithdrawn { host: self.host, except: None });
         }
     }
@@ -208,12 +207,12 @@ impl TdmaAgent {
         self.hear_manager(cx);
         match body {
             Body::Hello => {
-                self.card.forget(cx);
+                self.nic.forget(cx);
                 self.reports.due = true;
             }
             Body::Reported(number) => self.reports.arrived = number,
             Body::Classes { round, part, timing, classes }
-                if self.card.tell((round, part), timing, &classes, cx.now) =>
+                if self.nic.tell((round, part), timing, &classes, cx.now) =>
             {
                 self.tell(Body::Ready(round), cx);
             }
@@ -223,16 +222,16 @@ impl TdmaAgent {
     fn obey_frame(&mut self, frame: Frame, cx: &mut Cx<'_>) {
         if frame.destination == Mac::of(self.host) {
             self.hear_manager(cx);
-            self.card.hear(frame.pause, cx);
+            self.nic.hear(frame.pause, cx);
         }
     }
     /// Has frames act. A slot that is over is a good time for a report: nothing is half sent.
     fn advance(&mut self, cx: &mut Cx<'_>) {
-        let reports_open = self.card.reports_open;
-        let over = self.card.advance(cx);
+        let reports_open = self.nic.reports_open;
+        let over = self.nic.advance(cx);
         let interval = cx.now >= self.reports.last.after(self.reports.interval);
         self.reports.due |= over && self.reports.news && interval;
-        self.reports.due |= self.reports.in_slot && self.card.reports_open && !reports_open;
+        self.reports.due |= self.reports.in_slot && self.nic.reports_open && !reports_open;
     }
 
     fn is_short(&mut self, packet: &Packet, now: Time) -> bool {
@@ -253,24 +252,24 @@ impl TdmaAgent {
         Some(Packet { class: SHORT_CLASS, ..packet })
     }
     fn pop_scheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        match self.card.chance(&self.queues, cx.now) {
-            Chance::Now(at) => {
-                let packet = self.queues.pop(self.card.destination(at))?;
-                self.card.sent(at, &packet, cx.now);
+        match self.nic.chance(&self.queues, cx.now) {
+            NextSend::Now(at) => {
+                let packet = self.queues.pop(self.nic.destination(at))?;
+                self.nic.sent(at, &packet, cx.now);
                 Some(packet)
             }
-            Chance::At(next) => {
+            NextSend::At(next) => {
                 cx.wake(next, TOKEN);
                 None
             }
-            Chance::Never => None,
+            NextSend::Never => None,
         }
     }
     fn report_leaves(&self) -> bool {
-        self.reports.due && (!self.reports.in_slot || self.card.reports_open || self.released)
+        self.reports.due && (!self.reports.in_slot || self.nic.reports_open || self.released)
     }
     fn kick(&self, cx: &mut Cx<'_>) {
-        let scheduled = matches!(self.card.chance(&self.queues, cx.now), Chance::Now(_));
+        let scheduled = matches!(self.nic.chance(&self.queues, cx.now), NextSend::Now(_));
         let short = self.queues.has_short();
         let free = self.released && self.queues.any();
         if !self.messages.is_empty() || self.report_leaves() || scheduled || short || free {
@@ -350,7 +349,7 @@ impl Agent for TdmaAgent {
         Census { created: self.created, consumed: 0, held }
     }
     fn tally(&self, tally: &mut Tally) {
-        self.card.tally(tally);
+        self.nic.tally(tally);
         tally.add("packets_without_slot", self.unscheduled);
         self.buffer.iter().for_each(|buffer| buffer.tally(tally));
     }

@@ -3,9 +3,9 @@
 use super::manager::REPORTS;
 use super::outbox::Outbox;
 use super::runs::open_at;
-use super::signals::{Signals, Under};
+use super::signals::{Signals, SwitchHosts};
 use crate::Tdma;
-use crate::wire::{Body, Edge, Message, Open, Part};
+use crate::wire::{Body, Edge, Fragment, Message, Open};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::{Census, Cx, DropReason, Node, Tally};
@@ -41,7 +41,7 @@ impl SlotController {
         tdma: &Tdma,
         (host, line): (HostId, Rate),
         manager: HostId,
-        hosts: Under,
+        hosts: SwitchHosts,
     ) -> SlotController {
         SlotController {
             host,
@@ -77,7 +77,7 @@ impl SlotController {
         }
         Some(())
     }
-    fn learn(&mut self, (round, part): (u32, Part), open: &[Open], cx: &mut Cx<'_>) {
+    fn learn(&mut self, (round, part): (u32, Fragment), open: &[Open], cx: &mut Cx<'_>) {
         if !self.rounds.iter().any(|known| known.round == round) {
             let missing = vec![true; part.parts.into()];
             self.rounds.push_back(Known { round, open: Vec::new(), missing });

@@ -3,14 +3,15 @@
 //! While a round runs the next one is planned and made known. When a round is due, everything else waits:
 //! pause frames leave on time. What a restarted manager must know hosts tell it anew.
 
-mod telling;
+mod announcements;
 
-use super::ledger::{Ledger, Scheduled};
+use super::demand_tracker::{DemandTracker, Scheduled};
 use super::outbox::Outbox;
 use super::runs::{Edge, Run};
-use super::signals::{Signals, Under};
+use super::signals::{Signals, SwitchHosts};
 use crate::wire::{Body, Demand, Edge as Side, Message};
 use crate::{ClassMap, Classes, Round, RoundScheduler, Tdma};
+use announcements::QueuedMessage;
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
@@ -21,7 +22,6 @@ use slotline_net::time::Time;
 use slotline_net::units::Rate;
 use std::any::Any;
 use std::collections::VecDeque;
-use telling::Todo;
 
 const EDGE: u32 = 0;
 const PLAN: u32 = 1;
@@ -41,7 +41,7 @@ pub struct ManagerConfig {
     /// The rate of its link.
     pub line: Rate,
     /// The hosts it schedules, by switch; they have the lowest numbers.
-    pub hosts: Vec<Under>,
+    pub hosts: Vec<SwitchHosts>,
     /// Controllers near the hosts, one for each switch; none: it sends all pause frames itself.
     pub controllers: Vec<HostId>,
     /// Slots in turn of some hosts.
@@ -69,10 +69,10 @@ pub struct FabricManager {
     signals: Signals,
     scheduler: Box<dyn RoundScheduler>,
     classes: ClassMap,
-    ledger: Ledger,
+    tracker: DemandTracker,
     outbox: Outbox,
-    todo: VecDeque<Todo>,
-    /// Under way: the round, and when it will be planned.
+    todo: VecDeque<QueuedMessage>,
+    /// SwitchHosts way: the round, and when it will be planned.
     planning: Option<(Time, Round)>,
     current: Option<Run>,
     next: Option<Run>,
@@ -84,7 +84,7 @@ pub struct FabricManager {
     /// Whether it had no slots.
     idle: bool,
     /// How long it took to make the last round known.
-    telling: Time,
+    announcing: Time,
     plan_at: Time,
     /// When those who have something at the same time have reported it, after nobody had anything.
     gathered: Time,
@@ -111,8 +111,8 @@ impl FabricManager {
             signals: Signals::new(spec, config.host, config.hosts.clone()),
             scheduler,
             classes: ClassMap::new(hosts, classes),
-            ledger: Ledger::new(hosts),
-            telling: outbox.longest().times(hosts as u64),
+            tracker: DemandTracker::new(hosts),
+            announcing: outbox.longest().times(hosts as u64),
             outbox,
             todo: VecDeque::new(),
             planning: None,
@@ -144,7 +144,7 @@ impl FabricManager {
             return;
         }
         let spec = self.config.tdma.spec();
-        let ahead = spec.planning_time + spec.lead + self.telling;
+        let ahead = spec.planning_time + spec.lead + self.announcing;
         let at = match &self.current {
             None => cx.now.max(self.gathered),
             Some(run) if spec.pipelined => run.over().since(ahead),
@@ -163,12 +163,12 @@ impl FabricManager {
     /// Whether the next round is for reports alone, but some have come already.
     fn polls(&self) -> bool {
         let empty = self.next.as_ref().is_some_and(|run| run.round.is_empty());
-        empty && self.ledger.demand.total() > 0
+        empty && self.tracker.demand.total() > 0
     }
     fn plan(&mut self, cx: &mut Cx<'_>) {
         let spec = self.config.tdma.spec();
         let mut round = Round::default();
-        self.scheduler.plan(&mut self.ledger.demand, &mut round);
+        self.scheduler.plan(&mut self.tracker.demand, &mut round);
         if !round.is_empty() || spec.report_slot().is_some() {
             let at = cx.now.after(spec.planning_time);
             self.planning = Some((at, round));
@@ -182,7 +182,7 @@ impl FabricManager {
         let mut classes = Classes::default();
         if self.classes.assign(&round, &mut classes).is_err() {
             // Planners know how many classes there are; another one may not.
-            self.ledger.give_back(round.assignments());
+            self.tracker.give_back(round.assignments());
             self.counts.ignored += 1;
             return;
         }
@@ -193,8 +193,8 @@ impl FabricManager {
             Run::new(self.number, (round, classes), (spec.report_slot(), spec.guard), counts);
         let (lead, round) = (spec.lead, spec.round);
         let messages = self.announce(&run);
-        self.telling = self.outbox.longest().times(messages);
-        let known = cx.now.after(self.telling + lead);
+        self.announcing = self.outbox.longest().times(messages);
+        let known = cx.now.after(self.announcing + lead);
         let free = self.current.as_ref().map_or(cx.now, Run::over);
         run.begin = free.max(known);
         // After a round with slots there is likely to be more; else asking once a round will do.
@@ -293,10 +293,10 @@ impl FabricManager {
             self.counts.aborted += 1;
         }
         if let Some(run) = self.current.take() {
-            self.ledger.give_back(run.round.from_slot(run.next_slot().into()));
+            self.tracker.give_back(run.round.from_slot(run.next_slot().into()));
         }
         let rounds = self.next.take().map(|run| run.round).into_iter().chain(planning);
-        rounds.for_each(|round| self.ledger.give_back(round.assignments()));
+        rounds.for_each(|round| self.tracker.give_back(round.assignments()));
         self.todo.clear();
         self.consider(cx);
     }
@@ -306,12 +306,12 @@ impl FabricManager {
         if let Some(at) = self.config.controllers.iter().position(|other| *other == host) {
             return self.hear_controller(at, &body);
         }
-        if !self.ledger.hear(host, seq, cx.now) {
+        if !self.tracker.hear(host, seq, cx.now) {
             return None;
         }
         match body {
             Body::Hello => self.classes.forget(host),
-            Body::Leave => self.ledger.leave(host),
+            Body::Leave => self.tracker.leave(host),
             Body::Ready(round) => {
                 let runs = [&mut self.current, &mut self.next].into_iter().flatten();
                 runs.filter(|run| run.number == round).for_each(|run| run.ready[host.at()] = true);
@@ -340,15 +340,15 @@ impl FabricManager {
         });
         let runs = [&self.current, &self.next].into_iter().flatten().map(|run| &run.scheduled);
         let scheduled: Vec<_> = runs.chain(&planning).collect();
-        let first = self.current.is_none() && self.ledger.demand.total() == 0;
-        if self.ledger.report(host, demand, &scheduled) {
+        let first = self.current.is_none() && self.tracker.demand.total() == 0;
+        if self.tracker.report(host, demand, &scheduled) {
             self.counts.reports += 1;
             if first {
                 // Who is in step differs by no more than guard times allow for. A round for the first
                 // to report would make the others wait for its end.
                 self.gathered = cx.now.after(self.config.tdma.spec().guard);
             }
-            self.todo.push_back(Todo::Reported { host, report });
+            self.todo.push_back(QueuedMessage::Reported { host, report });
             self.consider(cx);
         }
     }
@@ -398,7 +398,7 @@ impl Node for FabricManager {
             }
             SWEEP => {
                 let timeout = self.config.tdma.spec().host_timeout();
-                self.counts.gone += self.ledger.sweep(timeout, cx.now);
+                self.counts.gone += self.tracker.sweep(timeout, cx.now);
                 cx.wake(cx.now.after(Time::ps(timeout.as_ps() / 4)), SWEEP);
             }
             _ => {}

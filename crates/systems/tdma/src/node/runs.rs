@@ -1,6 +1,6 @@
 //! A planned round on its way through time.
 
-use super::ledger::Scheduled;
+use super::demand_tracker::Scheduled;
 use crate::wire::{MAX_CLASSES, MAX_SLOTS, Open, Timing};
 use crate::{Classes, Round};
 use slotline_net::id::HostId;

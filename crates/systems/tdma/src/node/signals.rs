@@ -7,7 +7,7 @@ use slotline_net::units::Rate;
 use slotline_net::wire::mac_control::{Classes, Extended, Frame, Mac, Pause, Quanta};
 
 /// The hosts under a switch, with the rates of their links.
-pub type Under = Vec<(HostId, Rate)>;
+pub type SwitchHosts = Vec<(HostId, Rate)>;
 
 /// What a controller says to its hosts.
 #[derive(Clone, Debug)]
@@ -18,12 +18,12 @@ pub struct Signals {
     short: bool,
     /// Whether reports' class is paused but in slots of its own.
     reports_wait: bool,
-    switches: Vec<Under>,
+    switches: Vec<SwitchHosts>,
 }
 
 impl Signals {
     /// For a controller on host `source` with hosts under these switches.
-    pub fn new(spec: &TdmaSpec, source: HostId, switches: Vec<Under>) -> Signals {
+    pub fn new(spec: &TdmaSpec, source: HostId, switches: Vec<SwitchHosts>) -> Signals {
         Signals {
             source,
             signalling: spec.signalling,

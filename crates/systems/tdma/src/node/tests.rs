@@ -4,7 +4,7 @@
 use super::*;
 use crate::TdmaSpec;
 use crate::options::{Reporting, Signalling};
-use crate::wire::{Body, Class, Demand, Edge, Message, Open, Part, Timing};
+use crate::wire::{Body, Class, Demand, Edge, Fragment, Message, Open, Timing};
 use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
@@ -41,8 +41,8 @@ fn manager(spec: &TdmaSpec, controllers: Vec<HostId>) -> FabricManager {
     FabricManager::new(config).unwrap()
 }
 
-fn part() -> impl Strategy<Value = Part> {
-    (1..4u16).prop_flat_map(|parts| (0..parts).prop_map(move |part| Part { part, parts }))
+fn part() -> impl Strategy<Value = Fragment> {
+    (1..4u16).prop_flat_map(|parts| (0..parts).prop_map(move |part| Fragment { part, parts }))
 }
 
 fn demand() -> impl Strategy<Value = Body> {
@@ -244,7 +244,7 @@ fn a_slot_ends_without_a_pause_frame() {
         guard: Time::us(15),
     };
     let classes = vec![Class { class: 0, from: 0, dst: HostId(1), rate: None, bytes: u64::MAX }];
-    let body = Body::Classes { round: 1, part: Part::ALONE, timing, classes };
+    let body = Body::Classes { round: 1, part: Fragment::ALONE, timing, classes };
     let message = Message { host: HostId(0), seq: 1, heard: 0, body }.emit();
     agent.control(&message, &mut Cx::new(Time::ZERO, &mut effects));
     let pause = Pause::Extended(Extended::all_but(&[0], Quanta::MAX));
