@@ -1,4 +1,4 @@
-//! Paths of any network: between racks where they are that, else pair by pair.
+//! Paths of any network: between racks if its paths have that form, else pair by pair.
 
 use super::pair_table::PairTable;
 use super::racks::RackPaths;
@@ -56,10 +56,10 @@ impl Paths for AnyPaths {
             Pairs(table) => table.prefetch(src, dst),
         }
     }
-    fn search(&mut self, search: Search<'_>, looks: &mut usize) -> Option<Candidate> {
+    fn search(&mut self, search: Search<'_>, lookups: &mut usize) -> Option<Candidate> {
         match self {
-            BetweenRacks(racks) => racks.search(search, looks),
-            Pairs(table) => table.search(search, looks),
+            BetweenRacks(racks) => racks.search(search, lookups),
+            Pairs(table) => table.search(search, lookups),
         }
     }
     #[inline]

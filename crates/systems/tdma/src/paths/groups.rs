@@ -1,36 +1,36 @@
-//! A search through parts of a host's destinations: those that the same links lead to.
+//! A search through groups of a host's destinations. The same links lead to all destinations of a group.
 
 use super::{Candidate, Paths, Search};
 use crate::planner::host_set::find;
 use crate::planner::links::Links;
 
-/// Paths that tell which destinations stand and fall together.
+/// Paths whose destinations form groups that are reached by the same links.
 pub(super) trait DestinationGroups: Paths {
-    /// Into how many parts the destinations of `src` fall. Part 0 are those that nothing is known of.
-    fn parts(&self, src: usize) -> usize;
-    /// Whether `src` may reach any of a part by what is left of the links.
-    fn reaches(&self, src: usize, part: usize, links: &Links) -> bool;
-    /// Replaces `out` with those of the destinations `among` that are in a part of `src`, 64 to a word,
-    /// less some of those it cannot reach by what is left of the links.
-    fn part(&self, src: usize, part: usize, links: &Links, among: &[u64], out: &mut Vec<u64>);
+    /// The number of groups of the destinations of `src`. Group 0 has those whose path is not known.
+    fn groups(&self, src: usize) -> usize;
+    /// Whether `src` may reach any destination of a group over the links.
+    fn reaches(&self, src: usize, group: usize, links: &Links) -> bool;
+    /// Replaces `out` with those of the destinations `among` that are in a group of `src`, 64 to a word, without some
+    /// that cannot be reached over the links.
+    fn group(&self, src: usize, group: usize, links: &Links, among: &[u64], out: &mut Vec<u64>);
     fn scratch(&mut self) -> &mut Scratch;
 }
 
-/// Room for the sets of a search.
+/// Working memory for the sets of a search.
 #[derive(Default)]
 pub(super) struct Scratch {
     among: Vec<u64>,
     set: Vec<u64>,
 }
 
-/// [`Paths::search`], part by part.
+/// [`Paths::search`], group by group.
 pub(super) fn search_groups<P: DestinationGroups>(
     paths: &mut P,
     search: Search<'_>,
-    looks: &mut usize,
+    lookups: &mut usize,
 ) -> Option<Candidate> {
     let mut scratch = std::mem::take(paths.scratch());
-    let found = search_in(paths, search, &mut scratch, looks);
+    let found = search_in(paths, search, &mut scratch, lookups);
     *paths.scratch() = scratch;
     found
 }
@@ -39,41 +39,41 @@ fn search_in<P: DestinationGroups>(
     paths: &mut P,
     search: Search<'_>,
     Scratch { among, set }: &mut Scratch,
-    looks: &mut usize,
+    lookups: &mut usize,
 ) -> Option<Candidate> {
     let Search { src, from, waiting, open, links } = search;
     among.clear();
     among.extend(waiting.iter().zip(open).map(|(waits, open)| waits & open));
-    let parts = paths.parts(src) - 1;
-    // What nothing is known of comes last: looking at it changes the parts.
-    let first = 1 + if parts > 0 { from % parts } else { 0 };
-    for part in (first..=parts).chain(1..first).chain([0]) {
-        if !paths.reaches(src, part, links) {
+    let groups = paths.groups(src) - 1;
+    // The destinations whose path is not known come last, as looking them up changes the groups.
+    let first = 1 + if groups > 0 { from % groups } else { 0 };
+    for group in (first..=groups).chain(1..first).chain([0]) {
+        if !paths.reaches(src, group, links) {
             continue;
         }
-        paths.part(src, part, links, among, set);
-        let found = look(looks, set, from, |dst| paths.fit((src, dst), links));
-        if found.is_some() || *looks == 0 {
+        paths.group(src, group, links, among, set);
+        let found = first_fit(lookups, set, from, |dst| paths.fit(src, dst, links));
+        if found.is_some() || *lookups == 0 {
             return found;
         }
     }
     None
 }
 
-/// The first destination of a set, from one on, whose path is free, if so many looks will do.
-fn look(
-    looks: &mut usize,
+/// The first destination of a set, from `from` on, whose path is free, if it is found with at most `lookups` lookups.
+fn first_fit(
+    lookups: &mut usize,
     set: &[u64],
     from: usize,
     mut fit: impl FnMut(usize) -> Option<Candidate>,
 ) -> Option<Candidate> {
     let mut found = None;
     find(set, from, |dst| {
-        if *looks > 0 {
+        if *lookups > 0 {
             found = fit(dst);
         }
-        let over = found.is_some() || *looks == 0;
-        *looks -= usize::from(*looks > 0);
+        let over = found.is_some() || *lookups == 0;
+        *lookups -= usize::from(*lookups > 0);
         over
     });
     found

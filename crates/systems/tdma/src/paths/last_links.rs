@@ -1,33 +1,33 @@
-//! Destinations behind full links: where the last link between switches decides who can be reached.
+//! Destinations behind full links, where the last link between switches decides which destinations can be reached.
 //!
-//! First and last links of paths fall into *classes*: two that a path has in common are in the same
-//! one. In a leaf-spine fabric each spine has a class, in a fat-tree the aggregation switches of the
-//! same number in all pods. Where all paths of a class to a destination end with the same link, nobody
-//! needs to be asked for that destination once this link is full.
+//! The first and last links of paths fall into *classes*: the first and the last link of a path are in the same
+//! class. In a leaf-spine fabric each spine has a class, in a fat-tree the aggregation switches of the same number
+//! in all pods have one. If all paths of a class to a destination end with the same link, that destination need not
+//! be looked up once this link is full.
 
 use crate::planner::host_set::set_bit;
 
-/// In place of a last link: none is known, or there are several.
+/// In place of a last link: no link is known, or there are several.
 const UNKNOWN: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
-/// With more entries than this, nothing is kept.
+/// With more entries than this, no classes are stored.
 const MOST_ENTRIES: usize = 1 << 24;
 
-/// GroupedDestinations class, the destinations whose last link is full.
+/// By class, the destinations whose last link is full.
 pub(super) struct LastLinks {
     hosts: usize,
-    /// GroupedDestinations link, its class; the last class is that of links nothing is known of.
+    /// By link, its class. The last class is that of unknown links.
     class: Vec<u32>,
-    /// GroupedDestinations class and destination, the last link.
+    /// By class and destination, the last link.
     last: Vec<u32>,
-    /// GroupedDestinations class, destinations behind full links, 64 to a word.
+    /// By class, the destinations behind full links, 64 to a word.
     closed: Vec<u64>,
-    /// GroupedDestinations link, destinations that have it as their last: words of a set.
+    /// By link, the destinations that have it as their last link, as words of a set.
     behind: Vec<Vec<(u32, u64)>>,
 }
 
 impl LastLinks {
-    /// Classes from pairs of a path's first and last link.
+    /// The classes that follow from the first and last links of paths.
     pub fn new(hosts: usize, links: usize, pairs: impl Iterator<Item = (u32, u32)>) -> LastLinks {
         let mut above: Vec<u32> = (0..links as u32).collect();
         let mut known = vec![false; links];
@@ -82,7 +82,7 @@ impl LastLinks {
             set_bit(&mut self.closed[class * words..][..words], dst, false);
         }
     }
-    /// Destinations that paths which begin with `first` do not reach, and perhaps not all of these.
+    /// Destinations that no path beginning with `first` reaches; there may be others.
     #[inline]
     pub fn closed(&self, first: u32) -> &[u64] {
         let words = self.words();
@@ -96,7 +96,7 @@ impl LastLinks {
             self.closed[base + word as usize] |= bits;
         }
     }
-    /// It is not any more.
+    /// A link is no longer full.
     pub fn open(&mut self, link: u32) {
         let base = self.class_of(link) * self.words();
         for &(word, bits) in self.behind.get(link as usize).into_iter().flatten() {
@@ -116,13 +116,13 @@ impl LastLinks {
     }
 }
 
-/// Puts two into one class.
+/// Joins the classes of two links.
 pub(super) fn join(above: &mut [u32], one: u32, other: u32) {
     let (a, b) = (root(above, one), root(above, other));
     above[a.max(b) as usize] = a.min(b);
 }
 
-/// The lowest one that `link` is in one class with, so far.
+/// The lowest link that is in one class with `link` so far.
 pub(super) fn root(above: &mut [u32], mut link: u32) -> u32 {
     while above[link as usize] != link {
         above[link as usize] = above[above[link as usize] as usize];

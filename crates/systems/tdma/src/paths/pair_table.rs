@@ -9,50 +9,51 @@ use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
 use slotline_net::scheme::network::Network;
 
-/// All paths that were asked for, pair by pair: what is looked at most has to be near.
+/// All paths that were looked up, pair by pair. The data that is used most is stored close together.
 pub(crate) struct PairTable {
     network: Network,
-    /// Links of each pair, so many for each destination; rows of hosts that never sent are empty.
+    /// By sender, `width` links for each destination. The rows of hosts that never sent are empty.
     of: Vec<Vec<u32>>,
     width: usize,
-    /// The parts of each host's destinations.
-    by: Vec<GroupedDestinations>,
-    /// Pairs whose path has the hosts' own links, because these have several.
+    /// By host, the groups of its destinations.
+    groups: Vec<GroupedDestinations>,
+    /// The pairs whose stored path includes the hosts' own links, because a host has several.
     whole: Vec<Vec<u64>>,
     any_whole: bool,
     up: Vec<u32>,
     down: Vec<u32>,
-    /// Hosts from which paths begin with different links.
-    starts: Vec<bool>,
-    /// Hosts to which paths end with different links.
-    several: Vec<bool>,
-    /// Who is behind full links.
-    ends: LastLinks,
-    asked: Vec<u32>,
+    /// The hosts from which paths begin with different links.
+    several_up: Vec<bool>,
+    /// The hosts to which paths end with different links.
+    several_down: Vec<bool>,
+    /// The destinations behind full links.
+    last_links: LastLinks,
+    /// Working memory for one path.
+    path_links: Vec<u32>,
     scratch: Scratch,
 }
 
-/// So many paths from and to each host are looked at to know whether it has several links. A host that shows
-/// another one only later may go unused in a slot although that link is free.
+/// The number of paths from and to each host that are looked up first, to know whether the host has several links.
+/// If another link appears only later, the host may be left out of a slot although that link is free.
 const PROBES: usize = 32;
 
-/// With more different paths than this, destinations of a host are told apart by the first link only.
-const MOST_PARTS: usize = 40;
+/// With more different paths than this, the destinations of a host are grouped by the first link only.
+const MOST_GROUPS: usize = 40;
 
-/// In the place of the first link of a pair.
+/// In place of the first link of a pair: the path was not looked up yet, or there is none.
 const UNKNOWN: u32 = u32::MAX - 1;
 const NONE: u32 = u32::MAX - 2;
 
-/// The destinations of a host, put together by path or by its first link.
+/// The destinations of a host, grouped by path or by its first link.
 #[derive(Clone)]
 struct GroupedDestinations {
-    /// Of each part, the links that have to be free: all, or the first, of one of its paths.
+    /// By group, the links that have to be free: all links of its path, or only the first.
     keys: Vec<u32>,
-    /// How many these are for each part.
+    /// The number of these links for each group.
     width: usize,
-    /// Of each part, all destinations, 64 to a word.
+    /// By group, all destinations, 64 to a word.
     sets: Vec<u64>,
-    /// Destinations whose path was not asked for yet.
+    /// The destinations whose path was not looked up yet.
     unknown: Vec<u64>,
     first_only: bool,
 }
@@ -68,13 +69,13 @@ impl GroupedDestinations {
             first_only: false,
         }
     }
-    fn parts(&self) -> usize {
+    fn groups(&self) -> usize {
         self.keys.len() / self.width
     }
-    fn needs(&self, part: usize) -> &[u32] {
-        &self.keys[part * self.width..][..self.width]
+    fn needs(&self, group: usize) -> &[u32] {
+        &self.keys[group * self.width..][..self.width]
     }
-    /// Puts `dst`, whose path is in the row, into its part.
+    /// Puts `dst`, whose path is in the row, into its group.
     fn add(&mut self, dst: usize, row: &[u32], width: usize) {
         let key = &row[dst * width..][..self.width];
         let known = match key {
@@ -82,18 +83,18 @@ impl GroupedDestinations {
             _ => self.keys.chunks_exact(self.width).position(|known| known == key),
         };
         let words = self.unknown.len();
-        let part = known.unwrap_or(self.parts());
+        let group = known.unwrap_or(self.groups());
         if known.is_none() {
-            if part == MOST_PARTS && !self.first_only {
+            if group == MOST_GROUPS && !self.first_only {
                 self.first_only = true;
                 return self.add_all(row, width);
             }
             self.keys.extend_from_slice(key);
             self.sets.resize(self.sets.len() + words, 0);
         }
-        set_bit(&mut self.sets[part * words..][..words], dst, true);
+        set_bit(&mut self.sets[group * words..][..words], dst, true);
     }
-    /// Puts all known destinations into parts anew, with paths of so many links.
+    /// Groups all known destinations anew, with paths of `width` links.
     fn add_all(&mut self, row: &[u32], width: usize) {
         self.width = if self.first_only { 1 } else { width };
         self.keys.clear();
@@ -113,15 +114,15 @@ impl Paths for PairTable {
             network,
             of: vec![Vec::new(); hosts],
             width: 1,
-            by: vec![GroupedDestinations::new(hosts); hosts],
+            groups: vec![GroupedDestinations::new(hosts); hosts],
             whole: vec![Vec::new(); hosts],
             any_whole: false,
             up: vec![FREE; hosts],
             down: vec![FREE; hosts],
-            starts: vec![false; hosts],
-            several: vec![false; hosts],
-            ends: LastLinks::new(hosts, 0, [].into_iter()),
-            asked: Vec::new(),
+            several_up: vec![false; hosts],
+            several_down: vec![false; hosts],
+            last_links: LastLinks::new(hosts, 0, [].into_iter()),
+            path_links: Vec::new(),
             scratch: Scratch::default(),
         };
         for src in (0..hosts).step_by(hosts.div_ceil(PROBES).max(1)) {
@@ -130,30 +131,30 @@ impl Paths for PairTable {
                 table.path(other, src);
             }
         }
-        table.find_ends();
+        table.find_last_links();
         Ok(table)
     }
     #[inline]
     fn prefetch(&self, src: usize, dst: usize) -> u32 {
         self.of[src].get(dst * self.width).copied().unwrap_or(UNKNOWN)
     }
-    fn search(&mut self, search: Search<'_>, looks: &mut usize) -> Option<Candidate> {
-        search_groups(self, search, looks)
+    fn search(&mut self, search: Search<'_>, lookups: &mut usize) -> Option<Candidate> {
+        search_groups(self, search, lookups)
     }
     fn close(&mut self, link: u32) {
-        self.ends.close(link);
+        self.last_links.close(link);
     }
     fn open(&mut self, link: u32) {
-        self.ends.open(link);
+        self.last_links.open(link);
     }
     fn open_all(&mut self, _links: &Links) {
-        self.ends.open_all();
+        self.last_links.open_all();
     }
     fn own_link(&self, src: usize) -> Option<u32> {
-        Some(self.up[src]).filter(|_| !self.starts[src])
+        Some(self.up[src]).filter(|_| !self.several_up[src])
     }
     fn has_one_link(&self, dst: usize) -> bool {
-        !self.several[dst]
+        !self.several_down[dst]
     }
     fn network(&self) -> &Network {
         &self.network
@@ -161,7 +162,7 @@ impl Paths for PairTable {
     #[inline]
     fn path(&mut self, src: usize, dst: usize) -> Option<Path<'_>> {
         if self.of[src].get(dst * self.width).is_none_or(|&first| first == UNKNOWN) {
-            self.ask(src, dst);
+            self.look_up(src, dst);
         }
         let inner = &self.of[src][dst * self.width..][..self.width];
         if inner[0] == NONE {
@@ -175,32 +176,32 @@ impl Paths for PairTable {
 }
 
 impl DestinationGroups for PairTable {
-    fn parts(&self, src: usize) -> usize {
-        1 + self.by[src].parts()
+    fn groups(&self, src: usize) -> usize {
+        1 + self.groups[src].groups()
     }
     #[inline]
-    fn reaches(&self, src: usize, part: usize, links: &Links) -> bool {
-        part == 0 || self.by[src].needs(part - 1).iter().all(|&link| !links.is_full(link))
+    fn reaches(&self, src: usize, group: usize, links: &Links) -> bool {
+        group == 0 || self.groups[src].needs(group - 1).iter().all(|&link| !links.is_full(link))
     }
     fn scratch(&mut self) -> &mut Scratch {
         &mut self.scratch
     }
-    fn part(&self, src: usize, part: usize, _links: &Links, among: &[u64], out: &mut Vec<u64>) {
-        let by = &self.by[src];
+    fn group(&self, src: usize, group: usize, _links: &Links, among: &[u64], out: &mut Vec<u64>) {
+        let by = &self.groups[src];
         out.clear();
-        let Some(part) = part.checked_sub(1) else {
+        let Some(group) = group.checked_sub(1) else {
             return out.extend(among.iter().zip(&by.unknown).map(|(among, set)| among & set));
         };
-        let (closed, words) = (self.ends.closed(by.needs(part)[0]), by.unknown.len());
-        let sets = among.iter().zip(&by.sets[part * words..][..words]).zip(closed);
+        let (closed, words) = (self.last_links.closed(by.needs(group)[0]), by.unknown.len());
+        let sets = among.iter().zip(&by.sets[group * words..][..words]).zip(closed);
         out.extend(sets.map(|((among, set), closed)| among & set & !closed));
     }
 }
 
 impl PairTable {
-    /// Looks at a pair for the first time.
-    fn ask(&mut self, src: usize, dst: usize) {
-        let mut path = std::mem::take(&mut self.asked);
+    /// Looks up the path of a pair for the first time.
+    fn look_up(&mut self, src: usize, dst: usize) {
+        let mut path = std::mem::take(&mut self.path_links);
         self.network.path(HostId(src as u32), HostId(dst as u32), &mut path);
         let kept = self.without_own(src, dst, &path);
         if kept.len() > self.width {
@@ -210,24 +211,24 @@ impl PairTable {
         let row = &mut self.of[src];
         if row.is_empty() {
             row.resize(hosts * width, UNKNOWN);
-            self.by[src].width = width;
+            self.groups[src].width = width;
         }
         let place = &mut row[dst * width..][..width];
         place.fill(FREE);
         place[..kept.len()].copy_from_slice(kept);
-        set_bit(&mut self.by[src].unknown, dst, false);
+        set_bit(&mut self.groups[src].unknown, dst, false);
         if path.is_empty() {
             row[dst * width] = NONE;
         } else {
             if let (Some(&first), Some(&last)) = (kept.first(), kept.last()) {
-                self.ends.learn(dst, first, last);
+                self.last_links.learn(dst, first, last);
             }
-            self.by[src].add(dst, row, width);
+            self.groups[src].add(dst, row, width);
         }
-        self.asked = path;
+        self.path_links = path;
     }
-    /// From all paths that are known, who is behind which link.
-    fn find_ends(&mut self) {
+    /// Finds the destinations behind each last link, from all known paths.
+    fn find_last_links(&mut self) {
         let (width, links) = (self.width, self.network.capacity().len());
         let ends = |path: &[u32]| {
             let mut inner = path.iter().copied().filter(|&link| (link as usize) < links);
@@ -242,16 +243,16 @@ impl PairTable {
                 found.learn(dst, first, last);
             }
         });
-        self.ends = found;
+        self.last_links = found;
     }
-    /// The first path of a host shows its own link; where another path has another one, that path is
-    /// kept whole.
+    /// A path without the hosts' own links, which the first path of each host shows. A path with other own links is
+    /// stored whole.
     fn without_own<'a>(&mut self, src: usize, dst: usize, path: &'a [u32]) -> &'a [u32] {
         let (Some(&first), Some(&last)) = (path.first(), path.last()) else { return path };
         let one_up = same(&mut self.up[src], first);
         let one_down = same(&mut self.down[dst], last);
-        self.starts[src] |= !one_up;
-        self.several[dst] |= !one_down;
+        self.several_up[src] |= !one_up;
+        self.several_down[dst] |= !one_down;
         if path.len() > 1 && one_up && one_down {
             return &path[1..path.len() - 1];
         }
@@ -266,7 +267,8 @@ impl PairTable {
     }
     /// Makes room for longer paths.
     fn widen(&mut self, width: usize) {
-        for (row, by) in self.of.iter_mut().zip(&mut self.by).filter(|(row, _)| !row.is_empty()) {
+        for (row, by) in self.of.iter_mut().zip(&mut self.groups).filter(|(row, _)| !row.is_empty())
+        {
             let mut wide = vec![FREE; row.len() / self.width * width];
             for (new, old) in wide.chunks_exact_mut(width).zip(row.chunks_exact(self.width)) {
                 new[..old.len()].copy_from_slice(old);
@@ -286,7 +288,7 @@ mod tests {
     use slotline_net::rng::mix32;
     use slotline_net::units::Rate;
 
-    /// 16 leaves of 4 hosts and 8 spines: more paths than parts; every tenth pair has none.
+    /// 16 leaves of 4 hosts and 8 spines: more paths than groups; every tenth pair has none.
     fn network() -> Network {
         let rates = vec![Rate(1); 2 * 64 + 2 * 16 * 8];
         Network::new(64, rates, |src, dst, out| {
@@ -303,10 +305,10 @@ mod tests {
     }
 
     proptest! {
-        /// Each destination is in one part, or unknown, or has no path; and whoever can be reached is in
-        /// a part that is not left out.
+        /// Each destination is in one group, or unknown, or has no path; and whoever can be reached is in
+        /// a group that is not left out.
         #[test]
-        fn parts_leave_nobody_out(asked in prop::collection::vec((0usize..64, 0usize..64), 0..600), used in prop::collection::btree_set(128usize..384, 0..200)) {
+        fn groups_leave_nobody_out(asked in prop::collection::vec((0usize..64, 0usize..64), 0..600), used in prop::collection::btree_set(128usize..384, 0..200)) {
             let mut table = PairTable::new(network()).unwrap();
             asked.iter().for_each(|&(src, dst)| { table.path(src, dst); });
             let mut links = Links::new(&RoundSpec::default().build().unwrap(), table.network());
@@ -317,10 +319,10 @@ mod tests {
             let mut path = Vec::new();
             for src in 0..64 {
                 let mut found = [0; 64];
-                for part in 0..table.parts(src) {
+                for group in 0..table.groups(src) {
                     let mut set = Vec::new();
-                    table.part(src, part, &links, &[u64::MAX], &mut set);
-                    let set = if table.reaches(src, part, &links) { set[0] } else { 0 };
+                    table.group(src, group, &links, &[u64::MAX], &mut set);
+                    let set = if table.reaches(src, group, &links) { set[0] } else { 0 };
                     (0..64).filter(|dst| set >> dst & 1 == 1).for_each(|dst: usize| found[dst] += 1);
                 }
                 for (dst, found) in found.into_iter().enumerate() {

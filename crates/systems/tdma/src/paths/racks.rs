@@ -1,4 +1,4 @@
-//! Paths between racks, a byte for each pair: what the search for a free path needs stays near.
+//! Paths between racks. They take one byte for each pair, so that the search for a free path stays in the cache.
 //!
 //! A *rack* is the hosts that share links between switches. These links fall into *classes*: the two
 //! that a path has between two racks are of one class, and a rack has at most one link up and one down of each. So
@@ -11,26 +11,26 @@ use crate::planner::links::Links;
 use slotline_net::id::HostId;
 use slotline_net::scheme::network::Network;
 
-/// All paths are asked for at once in networks of not more hosts.
+/// Networks of more hosts are too large, as all paths are looked up at once.
 const MOST_HOSTS: usize = 2_048;
 /// A set of classes fits into a word.
 const MOST_CLASSES: usize = 64;
-/// In the place of a class: the pair is in one rack, or has no path.
-const HERE: u8 = 64;
-const NOWHERE: u8 = 65;
-/// In the place of the links between switches.
+/// In place of a class: the pair is in one rack, or has no path.
+const SAME_RACK: u8 = 64;
+const NO_ROUTE: u8 = 65;
+/// In place of the links between switches: there are none, or there is no path.
 const NO_LINKS: [u32; 2] = [FREE, 0];
 const NO_PATH: [u32; 2] = [FREE, FREE];
 
-/// Where a link between switches is: rack and class.
+/// The rack and the class of a link between switches.
 #[derive(Clone, Copy)]
-enum End {
+enum LinkRole {
     None,
     Up(u32, u8),
     Down(u32, u8),
 }
 
-/// All paths of a network whose hosts are in racks, and what is free of their links.
+/// All paths of a network whose hosts are in racks, and which of their links are free.
 pub(crate) struct RackPaths {
     network: Network,
     /// The hosts' own links.
@@ -38,48 +38,50 @@ pub(crate) struct RackPaths {
     down: Vec<u32>,
     /// The rack of each host.
     rack: Vec<u32>,
-    /// The class of each pair.
-    way: Vec<u8>,
+    /// By pair, the class of its path.
+    class_of: Vec<u8>,
     classes: usize,
-    /// GroupedDestinations rack and class, the links up and down; [`FREE`] where there is none.
+    /// By rack and class, the links up and down; [`FREE`] if there is none.
     ups: Vec<u32>,
     downs: Vec<u32>,
-    ends: Vec<End>,
-    /// GroupedDestinations rack, its hosts, 64 to a word.
+    /// By link, its role.
+    roles: Vec<LinkRole>,
+    /// By rack, its hosts, 64 to a word.
     hosts: Vec<u64>,
-    /// The same without empty words.
+    /// By rack, the words of its set of hosts that are not empty.
     words: Vec<Vec<(u32, u64)>>,
-    /// GroupedDestinations rack, the classes whose link up may be free; and when nothing is on any link.
+    /// By rack, the classes whose link up may be free: now, and at the beginning of a slot.
     free: Vec<u64>,
     all_free: Vec<u64>,
-    /// GroupedDestinations word and class, the destinations whose link down may be free; and when nothing is on any.
+    /// By word and class, the destinations whose link down may be free: now, and at the beginning of a slot.
     reached: Vec<[u64; MOST_CLASSES]>,
     all_reached: Vec<[u64; MOST_CLASSES]>,
 }
 
-/// What a network answers: hosts' own links, and the two links between switches of each pair.
-struct Known {
+/// The paths of a network: the hosts' own links, and the two links between switches of each pair.
+struct TwoLinkPaths {
     up: Vec<u32>,
     down: Vec<u32>,
     inner: Vec<[u32; 2]>,
 }
 
-impl Known {
+impl TwoLinkPaths {
     /// `None` if a path is longer or a host has several links.
-    fn of(network: &Network) -> Option<Known> {
+    fn of(network: &Network) -> Option<TwoLinkPaths> {
         let (hosts, mut path) = (network.hosts(), Vec::new());
-        let mut known = Known { up: vec![FREE; hosts], down: vec![FREE; hosts], inner: Vec::new() };
+        let mut known =
+            TwoLinkPaths { up: vec![FREE; hosts], down: vec![FREE; hosts], inner: Vec::new() };
         for (src, dst) in (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst))) {
             path.clear();
             if src != dst {
                 network.path(HostId(src as u32), HostId(dst as u32), &mut path);
             }
-            let inner = known.note((src, dst), &path)?;
+            let inner = known.learn(src, dst, &path)?;
             known.inner.push(inner);
         }
         Some(known)
     }
-    fn note(&mut self, (src, dst): (usize, usize), path: &[u32]) -> Option<[u32; 2]> {
+    fn learn(&mut self, src: usize, dst: usize, path: &[u32]) -> Option<[u32; 2]> {
         let (first, inner, last) = match *path {
             [] => return Some(NO_PATH),
             [first, last] => (first, NO_LINKS, last),
@@ -122,7 +124,7 @@ impl Known {
     }
 }
 
-/// Numbers from zero in the place of roots; [`FREE`] for what is not `used`.
+/// Numbers from zero in place of roots; [`FREE`] for those that are not `used`.
 fn numbers(above: &mut [u32], used: impl Fn(usize) -> bool) -> Vec<u32> {
     let (mut of, mut next) = (vec![FREE; above.len()], 0);
     for at in (0..above.len()).filter(|&at| used(at)) {
@@ -142,27 +144,27 @@ fn count(numbers: &[u32]) -> usize {
 }
 
 impl RackPaths {
-    /// `None` if the network is too large or its paths are others.
+    /// The paths of a network; `None` if it is too large or its paths have another form.
     pub fn of(network: &Network) -> Option<RackPaths> {
         let hosts = network.hosts();
         if hosts > MOST_HOSTS {
             return None;
         }
-        let known = Known::of(network)?;
+        let known = TwoLinkPaths::of(network)?;
         let links = network.capacity().len();
-        let (rack, class) = known.racks_and_classes(links);
-        let (racks, classes) = (count(&rack), count(&class));
+        let (rack, link_class) = known.racks_and_classes(links);
+        let (racks, classes) = (count(&rack), count(&link_class));
         if classes > MOST_CLASSES {
             return None;
         }
         let mut all = RackPaths {
             network: network.clone(),
             rack,
-            way: Vec::with_capacity(known.inner.len()),
+            class_of: Vec::with_capacity(known.inner.len()),
             classes,
             ups: vec![FREE; racks * classes],
             downs: vec![FREE; racks * classes],
-            ends: vec![End::None; links],
+            roles: vec![LinkRole::None; links],
             hosts: vec![0; racks * hosts.div_ceil(64)],
             words: vec![Vec::new(); racks],
             free: vec![0; racks],
@@ -173,8 +175,8 @@ impl RackPaths {
             down: Vec::new(),
         };
         for (pair, inner) in known.pairs() {
-            let way = all.learn(pair, inner, &class)?;
-            all.way.push(way);
+            let class = all.learn(pair, inner, &link_class)?;
+            all.class_of.push(class);
         }
         (all.up, all.down) = (known.up, known.down);
         all.find_sets();
@@ -183,23 +185,23 @@ impl RackPaths {
     /// The class of a path; `None` if its rack has another link of that class.
     fn learn(&mut self, (src, dst): (usize, usize), inner: [u32; 2], class: &[u32]) -> Option<u8> {
         let [up, down] = match inner {
-            NO_PATH => return Some(NOWHERE),
-            NO_LINKS => return Some(HERE),
+            NO_PATH => return Some(NO_ROUTE),
+            NO_LINKS => return Some(SAME_RACK),
             links => links,
         };
         let (from, to, class) = (self.rack[src], self.rack[dst], class[up as usize]);
         let place = |rack: u32| rack as usize * self.classes + class as usize;
-        let way = class as u8;
+        let class = class as u8;
         let alone = same(&mut self.ups[place(from)], up) && same(&mut self.downs[place(to)], down);
         let (up, down) = (up as usize, down as usize);
         if !alone
-            || matches!(self.ends[up], End::Down(..))
-            || matches!(self.ends[down], End::Up(..))
+            || matches!(self.roles[up], LinkRole::Down(..))
+            || matches!(self.roles[down], LinkRole::Up(..))
         {
             return None;
         }
-        (self.ends[up], self.ends[down]) = (End::Up(from, way), End::Down(to, way));
-        Some(way)
+        (self.roles[up], self.roles[down]) = (LinkRole::Up(from, class), LinkRole::Down(to, class));
+        Some(class)
     }
     fn find_sets(&mut self) {
         let words = self.rack.len().div_ceil(64);
@@ -209,12 +211,12 @@ impl RackPaths {
         for (own, all) in self.words.iter_mut().zip(self.hosts.chunks_exact(words.max(1))) {
             own.extend((0..).zip(all.iter().copied()).filter(|(_, word)| *word != 0));
         }
-        for link in 0..self.ends.len() as u32 {
+        for link in 0..self.roles.len() as u32 {
             self.open(link);
         }
         (self.all_free, self.all_reached) = (self.free.clone(), self.reached.clone());
     }
-    /// Of a word of a set, those whom a rack with these `hosts` may reach by these of its links up.
+    /// In a word of a set, the hosts that a rack with these `hosts` may reach by its `free` links up.
     #[inline]
     fn near(&self, hosts: u64, free: u64, word: usize) -> u64 {
         let reached = &self.reached[word];
@@ -225,31 +227,32 @@ impl RackPaths {
         }
         near
     }
-    /// Whether `dst`, on its way, is behind free links between switches, as far as is known.
+    /// Whether `dst` may be behind free links between switches of this class.
     #[inline]
-    fn may_fit(&self, free: u64, way: u8, dst: usize) -> bool {
-        let reached = || free >> way & self.reached[dst / 64][usize::from(way)] >> (dst % 64) & 1;
-        way == HERE || way < HERE && reached() == 1
+    fn may_fit(&self, free: u64, class: u8, dst: usize) -> bool {
+        let reached =
+            || free >> class & self.reached[dst / 64][usize::from(class)] >> (dst % 64) & 1;
+        class == SAME_RACK || class < SAME_RACK && reached() == 1
     }
     #[inline]
-    fn ways(&self, src: usize) -> &[u8] {
-        &self.way[src * self.rack.len()..][..self.rack.len()]
+    fn classes_from(&self, src: usize) -> &[u8] {
+        &self.class_of[src * self.rack.len()..][..self.rack.len()]
     }
     #[inline]
-    fn way(&self, src: usize, dst: usize) -> u8 {
-        self.way[src * self.rack.len() + dst]
+    fn class(&self, src: usize, dst: usize) -> u8 {
+        self.class_of[src * self.rack.len() + dst]
     }
     #[inline]
-    fn path_by(&self, way: u8, src: usize, dst: usize) -> Option<Path<'_>> {
-        let place = |host: usize| self.rack[host] as usize * self.classes + usize::from(way);
-        let two = match way {
-            NOWHERE => return None,
-            HERE => [FREE; 2],
+    fn path_of_class(&self, class: u8, src: usize, dst: usize) -> Option<Path<'_>> {
+        let place = |host: usize| self.rack[host] as usize * self.classes + usize::from(class);
+        let two = match class {
+            NO_ROUTE => return None,
+            SAME_RACK => [FREE; 2],
             _ => [self.ups[place(src)], self.downs[place(dst)]],
         };
         Some(Path { own: [self.up[src], self.down[dst]], two, inner: &[] })
     }
-    /// The link down to a rack, of a class, is full.
+    /// The link of a class down to a rack is full.
     #[inline]
     fn shut(&mut self, rack: usize, class: u8) {
         for &(word, bits) in &self.words[rack] {
@@ -258,83 +261,83 @@ impl RackPaths {
     }
 }
 
-/// What [`Paths`](super::Paths) says.
+/// The methods of [`Paths`](super::Paths).
 impl RackPaths {
     pub fn network(&self) -> &Network {
         &self.network
     }
     #[inline]
     pub fn path(&self, src: usize, dst: usize) -> Option<Path<'_>> {
-        self.path_by(self.way(src, dst), src, dst)
+        self.path_of_class(self.class(src, dst), src, dst)
     }
     pub fn own_link(&self, src: usize) -> u32 {
         self.up[src]
     }
     #[inline]
     pub fn prefetch(&self, src: usize, dst: usize) -> u32 {
-        self.way(src, dst).into()
+        self.class(src, dst).into()
     }
     #[inline]
     pub fn is_blocked(&self, src: usize, dst: usize, open: bool) -> bool {
-        let (way, free) = (self.way(src, dst), self.free[self.rack[src] as usize]);
-        way != NOWHERE && !(open && self.may_fit(free, way, dst))
+        let (class, free) = (self.class(src, dst), self.free[self.rack[src] as usize]);
+        class != NO_ROUTE && !(open && self.may_fit(free, class, dst))
     }
     #[inline]
     pub fn occupy(&mut self, fit: Candidate, user: u32, links: &mut Links) -> bool {
         let Candidate { src, dst, rate } = fit;
-        let way = self.way(src, dst);
-        let Some(path) = self.path_by(way, src, dst) else { return false };
+        let class = self.class(src, dst);
+        let Some(path) = self.path_of_class(class, src, dst) else { return false };
         let [_, down] = path.own.map(|link| links.put(link, rate, user));
         let [first, last] = path.two.map(|link| links.put(link, rate, user));
-        // Where there is no class, these are links that are never full.
+        // If there is no class, these are links that are never full.
         if first {
-            self.free[self.rack[src] as usize] &= !(1 << way);
+            self.free[self.rack[src] as usize] &= !(1 << class);
         }
         if last {
-            self.shut(self.rack[dst] as usize, way);
+            self.shut(self.rack[dst] as usize, class);
         }
         down
     }
-    pub fn search(&self, search: Search<'_>, looks: &mut usize) -> Option<Candidate> {
+    pub fn search(&self, search: Search<'_>, lookups: &mut usize) -> Option<Candidate> {
         let Search { src, from, waiting, open, links } = search;
         let (rack, words) = (self.rack[src] as usize, waiting.len());
         let free = self.free[rack];
-        let (hosts, ways) = (&self.hosts[rack * words..][..words], self.ways(src));
+        let (hosts, classes) = (&self.hosts[rack * words..][..words], self.classes_from(src));
         let mut found = None;
         let word = |at: usize| match waiting[at] & open[at] {
             0 => 0,
             some => some & self.near(hosts[at], free, at),
         };
         find_in(words, from, word, |dst| {
-            if !self.may_fit(free, ways[dst], dst) {
+            if !self.may_fit(free, classes[dst], dst) {
                 return false;
             }
-            if *looks > 0 {
-                found = self.path(src, dst).and_then(|path| fit(path, (src, dst), links));
+            if *lookups > 0 {
+                found = self.path(src, dst).and_then(|path| fit(path, src, dst, links));
             }
-            let over = found.is_some() || *looks == 0;
-            *looks -= usize::from(*looks > 0);
+            let over = found.is_some() || *lookups == 0;
+            *lookups -= usize::from(*lookups > 0);
             over
         });
         found
     }
     #[inline]
     pub fn close(&mut self, link: u32) {
-        match self.ends.get(link as usize) {
-            Some(&End::Up(rack, class)) => self.free[rack as usize] &= !(1 << class),
-            Some(&End::Down(rack, class)) => self.shut(rack as usize, class),
-            Some(End::None) | None => {}
+        match self.roles.get(link as usize) {
+            Some(&LinkRole::Up(rack, class)) => self.free[rack as usize] &= !(1 << class),
+            Some(&LinkRole::Down(rack, class)) => self.shut(rack as usize, class),
+            Some(LinkRole::None) | None => {}
         }
     }
     pub fn open(&mut self, link: u32) {
-        match self.ends.get(link as usize) {
-            Some(&End::Up(rack, class)) => self.free[rack as usize] |= 1 << class,
-            Some(&End::Down(rack, class)) => {
+        match self.roles.get(link as usize) {
+            Some(&LinkRole::Up(rack, class)) => self.free[rack as usize] |= 1 << class,
+            Some(&LinkRole::Down(rack, class)) => {
                 for &(word, bits) in &self.words[rack as usize] {
                     self.reached[word as usize][usize::from(class)] |= bits;
                 }
             }
-            Some(End::None) | None => {}
+            Some(LinkRole::None) | None => {}
         }
     }
     pub fn open_all(&mut self, links: &Links) {
@@ -411,12 +414,12 @@ mod tests {
                     prop_assert_eq!(known(racks.path(src, dst)), known(table.path(src, dst)));
                 }
                 let mut order = (from % hosts..hosts).chain(0..from % hosts).filter(|&dst| dst != src && is_in(dst));
-                let expected = order.find(|&dst| table.fit((src, dst), &links).is_some());
+                let expected = order.find(|&dst| table.fit(src, dst, &links).is_some());
                 let search = Search { src, from: from % hosts, waiting: &waiting, open: &open, links: &links };
                 let found = racks.search(search, &mut { usize::MAX });
                 prop_assert_eq!(found.map(|fit| fit.dst), expected);
                 for dst in (0..hosts).filter(|&dst| dst != src) {
-                    let fits = table.fit((src, dst), &links).is_some();
+                    let fits = table.fit(src, dst, &links).is_some();
                     let blocked = [true, false].map(|open| racks.is_blocked(src, dst, open));
                     prop_assert!(!(fits && blocked[0]) && blocked[1] == table.path(src, dst).is_some());
                 }

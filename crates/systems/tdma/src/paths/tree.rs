@@ -1,4 +1,4 @@
-//! Paths in a tree of switches: those below one switch have the same ones, so they are kept by switch.
+//! Paths in a tree of switches. Hosts below one switch have the same paths, so paths are stored by switch.
 
 use super::groups::{DestinationGroups, Scratch, search_groups};
 use super::{Candidate, FREE, Path, Paths, Search, same};
@@ -8,25 +8,25 @@ use slotline_net::id::HostId;
 use slotline_net::scheme::network::Network;
 use std::collections::BTreeMap;
 
-/// A tree: from each switch with hosts there is one way up, from which all paths turn down once.
+/// A tree: from each switch with hosts there is one sequence of links up, from which each path turns down once.
 pub(crate) struct TreePaths {
     network: Network,
-    /// The switch of each host, counted over those with hosts.
+    /// By host, its switch. Only switches with hosts are counted.
     switch: Vec<u32>,
     up: Vec<u32>,
     down: Vec<u32>,
     switches: usize,
-    /// Links between each two switches; `None`: no path.
+    /// By pair of switches, the links between them; `None` if there is no path.
     inner: Vec<Option<Vec<u32>>>,
-    /// Of each switch: the links upwards from it, its own first.
+    /// By switch, the links upwards from it, its own first.
     ups: Vec<Vec<u32>>,
-    /// Of each switch: the hosts within so many links upwards, as sets.
+    /// By switch and number of links upwards, the set of hosts that these reach.
     within: Vec<Vec<Vec<u64>>>,
     below: Vec<Below>,
     scratch: Scratch,
 }
 
-/// What lies below a link downwards.
+/// The hosts and switches below a link downwards.
 struct Below {
     link: u32,
     hosts: Vec<u64>,
@@ -50,7 +50,7 @@ impl Paths for TreePaths {
         };
         let first = tree.find_switches();
         tree.find_paths(&first)?;
-        let downs = tree.find_ways()?;
+        let downs = tree.find_up_and_down()?;
         tree.find_sets(&downs)?;
         Ok(tree)
     }
@@ -65,11 +65,10 @@ impl Paths for TreePaths {
     fn own_link(&self, src: usize) -> Option<u32> {
         Some(self.up[src])
     }
-    fn search(&mut self, search: Search<'_>, looks: &mut usize) -> Option<Candidate> {
-        search_groups(self, search, looks)
+    fn search(&mut self, search: Search<'_>, lookups: &mut usize) -> Option<Candidate> {
+        search_groups(self, search, lookups)
     }
-    /// The first host of each switch, then the second of each, and so on: so switches that are alike
-    /// stay in step.
+    /// The first host of each switch, then the second of each, and so on. So equal switches stay in step.
     fn order(&self) -> Vec<u32> {
         let mut seen = vec![0u32; self.switches];
         let place = |switch: &u32| {
@@ -85,13 +84,13 @@ impl Paths for TreePaths {
 }
 
 impl DestinationGroups for TreePaths {
-    fn parts(&self, _src: usize) -> usize {
+    fn groups(&self, _src: usize) -> usize {
         2
     }
-    fn reaches(&self, _src: usize, part: usize, _links: &Links) -> bool {
-        part > 0
+    fn reaches(&self, _src: usize, group: usize, _links: &Links) -> bool {
+        group > 0
     }
-    fn part(&self, src: usize, _part: usize, links: &Links, among: &[u64], out: &mut Vec<u64>) {
+    fn group(&self, src: usize, _group: usize, links: &Links, among: &[u64], out: &mut Vec<u64>) {
         let switch = self.switch[src] as usize;
         let open = |&&link: &&u32| !links.is_full(link);
         let reach = self.ups[switch].iter().take_while(open).count();
@@ -125,7 +124,8 @@ impl TreePaths {
     fn pair(&self, from: u32, to: u32) -> usize {
         from as usize * self.switches + to as usize
     }
-    /// Hosts between which there are two links only are at one switch. Returns the first host of each.
+    /// Finds the switches: hosts between which there are only two links are at one switch. Returns the first host of
+    /// each switch.
     fn find_switches(&mut self) -> Vec<usize> {
         let (mut first, mut path) = (Vec::new(), Vec::new());
         for host in 0..self.network.hosts() {
@@ -171,9 +171,9 @@ impl TreePaths {
         let why = format!("there are several paths from host {src} to host {dst} or beside it");
         Err(refused(&self.network, &why))
     }
-    /// Finds the ways up, and returns the ways down: each path is the beginning of one and the end of
-    /// another.
-    fn find_ways(&mut self) -> Result<Vec<Vec<u32>>, SpecError> {
+    /// Finds the links upwards of each switch, and returns the links downwards to each. Each path begins with links
+    /// upwards and ends with links downwards.
+    fn find_up_and_down(&mut self) -> Result<Vec<Vec<u32>>, SpecError> {
         let mut downs = vec![Vec::new(); self.switches];
         self.ups = vec![Vec::new(); self.switches];
         let pairs =
@@ -244,12 +244,12 @@ impl TreePaths {
     }
 }
 
-/// Makes `way` as long as `more`, if one begins with the other.
-fn extend(way: &mut Vec<u32>, more: &[u32]) -> bool {
-    let common = way.len().min(more.len());
-    if way[..common] != more[..common] {
+/// Makes `links` as long as `more`, if one begins with the other. Returns whether it does.
+fn extend(links: &mut Vec<u32>, more: &[u32]) -> bool {
+    let common = links.len().min(more.len());
+    if links[..common] != more[..common] {
         return false;
     }
-    way.extend_from_slice(&more[common..]);
+    links.extend_from_slice(&more[common..]);
     true
 }

@@ -1,13 +1,13 @@
 //! Sets of hosts, 64 to a word.
 
-/// The first member of a set, 64 to a word, at or after `from`, and then round from the beginning; for
-/// which `take` holds.
+/// The first member of a set, 64 to a word, for which `take` holds. The search begins at `from` and continues from
+/// the beginning.
 #[inline]
 pub(crate) fn find(set: &[u64], from: usize, take: impl FnMut(usize) -> bool) -> Option<usize> {
     find_in(set.len(), from, |at| set[at], take)
 }
 
-/// The same in a set of so many words, each of which is asked for when it is needed.
+/// As [`find`], in a set of `words` words, each of which is computed when it is needed.
 #[inline]
 pub(crate) fn find_in(
     words: usize,

@@ -1,14 +1,13 @@
 //! Fills the slots of a round.
 //!
-//! Every host has a *head*: the destination whose turn it is, in a fixed order over those it has bytes
-//! for. Hosts stand in a line. In each slot, first every host in turn gets its head if all links of the
-//! path are free; who does goes to the end of the line once it has had as many turns as its weight.
-//! Then who has still room on its link gets any destination that fits, and keeps its place. Last,
-//! senders change places: one that got nothing takes the destination of another that can go elsewhere.
+//! Each host has a *head*: the destination whose turn it is, in a fixed order over those for which it has bytes.
+//! Hosts stand in a line. In each slot, first each host in turn gets its head if all links of the path are
+//! free. It goes to the end of the line once it has had as many turns as its weight. Then each host whose link
+//! has room gets any destination that fits, and keeps its place in the line. Last, senders exchange
+//! destinations: one that got nothing takes the destination of another that can use a different one.
 //!
-//! The first in line always gets its head. So a host gets it at least once in as many slots as the
-//! weights of all hosts add up to, and each of its destinations once in as many such spans as it has
-//! destinations.
+//! The first host in line always gets its head. So a host gets its head at least once in as many slots as the sum
+//! of all weights, and each of its destinations once in as many such spans as it has destinations.
 
 pub(crate) mod host_set;
 pub(crate) mod links;
@@ -27,46 +26,46 @@ use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 
-/// Destinations that a host which got nothing tries to take from another, in each slot.
+/// How many destinations a host that got nothing tries to take from others, in each slot.
 const TRIES: usize = 8;
-/// Hosts whose data is read together.
+/// The number of hosts whose data is prefetched together.
 const AHEAD: usize = 16;
-/// Paths looked at in each slot for hosts to change places, for each host of the network.
-const LOOKS: usize = 4;
+/// The most paths that are looked up in each slot for exchanges, for each host of the network.
+const LOOKUPS: usize = 4;
 
 pub(crate) struct Planner<P> {
     rounds: Rounds,
     paths: P,
     links: Links,
-    /// Something may be scheduled on each link.
+    /// Whether all links work.
     all_work: bool,
-    /// All hosts: the line.
+    /// The line of all hosts.
     line: Vec<u32>,
-    /// Those in line that may have room on their link after the turns.
+    /// The hosts, in order of the line, whose links may have room after the turns.
     rest: Vec<u32>,
     served: Vec<u32>,
     hosts: Vec<Host>,
-    /// GroupedDestinations host, the first destination from its head on that it has bytes for; or [`NOBODY`].
+    /// By host, the first destination from its head on for which it has bytes, or [`NOBODY`].
     first: Vec<u32>,
-    /// GroupedDestinations host, destinations in the slot being filled.
+    /// By host, the number of its destinations in the present slot.
     sends: Vec<u16>,
-    /// GroupedDestinations host, the assignment in this slot that was its turn.
+    /// By host, the assignment of the present slot that was its turn.
     turn: Vec<u32>,
-    /// Hosts that are at the end of the line after this slot, 64 to a word.
+    /// The hosts that go to the end of the line after this slot, 64 to a word.
     done: Vec<u64>,
-    /// Destinations with room on their link and in their buffer, 64 to a word.
+    /// The destinations with room on their link and in their buffer, 64 to a word.
     open: Vec<u64>,
-    /// In this slot, somebody changed to a path of another rate, which may leave room on its link.
+    /// Whether an exchange in this slot changed to a path of another rate, which may leave room on a link.
     eased: bool,
-    /// Assignments before this one are taken out of the demand.
-    settled: usize,
-    /// Room for what a host wants.
-    wishes: Vec<u64>,
-    /// What was read ahead, put together: it means nothing.
-    read: u32,
-    /// The latest rate, and what a slot carries at it.
+    /// The assignments before this one are taken out of the demand.
+    accounted: usize,
+    /// Working memory for the destinations of a host.
+    wanted: Vec<u64>,
+    /// A combination of all prefetched data. Its value has no meaning.
+    prefetched: u32,
+    /// The latest rate, and the bytes that a slot carries at it.
     carries: (u64, u64),
-    /// The rate at which a demand's time is measured: that of the fastest pair.
+    /// The rate of the fastest pair, by which the time of a demand is measured.
     reference: Rate,
 }
 
@@ -74,11 +73,11 @@ pub(crate) struct Planner<P> {
 #[derive(Clone, Copy)]
 struct Host {
     weight: u32,
-    /// Turns it has before it goes to the end of the line.
+    /// The turns that are left before it goes to the end of the line.
     turns: u32,
-    /// Its head is the first destination from here on.
+    /// The head is the first waiting destination from here on.
     head: u32,
-    /// Where it looks first for another destination.
+    /// Where it lookups first for another destination.
     next: u32,
 }
 
@@ -99,9 +98,9 @@ impl<P: Paths> Planner<P> {
             done: vec![0; hosts.div_ceil(64)],
             open: vec![0; hosts.div_ceil(64)],
             eased: false,
-            settled: 0,
-            wishes: Vec::with_capacity(hosts.div_ceil(64)),
-            read: 0,
+            accounted: 0,
+            wanted: Vec::with_capacity(hosts.div_ceil(64)),
+            prefetched: 0,
             carries: (0, 0),
             reference: Rate(1),
             all_work: false,
@@ -129,8 +128,8 @@ impl<P: Paths> Planner<P> {
         }
         slot_length::best(demand.sizes(), self.reference, (shortest, longest), guard)
     }
-    /// Puts a pair into the slot. What it carries is known once the slot is filled, but where a receiver
-    /// has little room for more.
+    /// Puts a pair into the slot. Its bytes are determined once the slot is filled, except if the buffer of the
+    /// receiver is limited.
     fn serve(&mut self, fit: Candidate, demand: &mut Demand, round: &mut Round) -> u32 {
         let scarce = demand.room(HostId(fit.dst as u32)) != u64::MAX;
         let carried = if scarce { self.carry(fit, round.slot, demand) } else { fit.carrying(0) };
@@ -139,24 +138,24 @@ impl<P: Paths> Planner<P> {
         self.sends[fit.src] += 1;
         at
     }
-    /// Takes the assignments of a slot out of the demand: all at once, as the processor then waits for the
+    /// Takes the assignments of a slot out of the demand. All are taken at once, so that the processor waits for the
     /// memory of many of them at the same time.
-    fn settle(&mut self, demand: &mut Demand, round: &mut Round) {
-        for at in self.settled..round.assignments().len() {
+    fn account(&mut self, demand: &mut Demand, round: &mut Round) {
+        for at in self.accounted..round.assignments().len() {
             let assigned = *round.assignment(at);
             if assigned.bytes == 0 {
                 *round.assignment(at) = self.carry(Candidate::of(assigned), round.slot, demand);
             }
         }
-        self.settled = round.assignments().len();
+        self.accounted = round.assignments().len();
     }
-    /// The assignment, taken out of the demand.
+    /// Takes an assignment out of the demand and returns it with its bytes.
     fn carry(&mut self, fit: Candidate, slot: Time, demand: &mut Demand) -> Assignment {
         let most = self.slot_bytes(fit.rate, slot);
-        fit.carrying(self.take((fit.src, fit.dst), most, demand))
+        fit.carrying(self.take(fit.src, fit.dst, most, demand))
     }
-    /// Takes so many bytes out of the demand, if there are as many and room for them.
-    fn take(&mut self, (src, dst): (usize, usize), most: u64, demand: &mut Demand) -> u64 {
+    /// Takes at most `most` bytes out of the demand, as far as they wait and there is room. Returns their number.
+    fn take(&mut self, src: usize, dst: usize, most: u64, demand: &mut Demand) -> u64 {
         let (bytes, left) = demand.take(src, dst, most);
         if left == 0 && self.first[src] == dst as u32 {
             self.find_first(src, demand);
@@ -181,25 +180,25 @@ impl<P: Paths> Planner<P> {
             set_bit(&mut self.open, fit.dst, false);
         }
     }
-    /// Whether `src` may have one more destination in this slot, and anything left of its link.
+    /// Whether `src` may have one more destination in this slot and its link has room.
     fn may_send(&self, src: usize) -> bool {
         let own = self.paths.own_link(src);
         own.is_none_or(|link| !self.links.is_full(link))
             && self.sends[src] < self.rounds.spec().classes
     }
-    /// The place of the next destination, which may be one behind the last.
-    fn from(&self, next: u32) -> usize {
+    /// The number of the next destination; `next` may be one past the last.
+    fn wrapped(&self, next: u32) -> usize {
         if next as usize == self.hosts.len() { 0 } else { next as usize }
     }
     fn find_first(&mut self, src: usize, demand: &Demand) {
         self.first[src] = self.first_waiting(src, demand);
     }
     fn first_waiting(&self, src: usize, demand: &Demand) -> u32 {
-        let from = self.from(self.hosts[src].head);
+        let from = self.wrapped(self.hosts[src].head);
         find(demand.waiting(src), from, |_| true).map_or(NOBODY, |dst| dst as u32)
     }
-    /// The head of `src`: the next destination that it could reach in an empty network; if its path is
-    /// free in this slot.
+    /// The head of `src`, which is the next destination that it could reach in an empty network; `None` if its
+    /// path is not free in this slot.
     fn head(&mut self, src: usize, demand: &Demand) -> Option<Candidate> {
         debug_assert_eq!(self.first[src], self.first_waiting(src, demand));
         let first = self.first[src] as usize;
@@ -212,7 +211,7 @@ impl<P: Paths> Planner<P> {
                 return None;
             }
             if let Some(path) = self.paths.path(src, first) {
-                let (rate, fits) = self.links.look(path);
+                let (rate, fits) = self.links.rate_and_fit(path);
                 return fits.then_some(Candidate { src, dst: first, rate });
             }
         }
@@ -223,18 +222,18 @@ impl<P: Paths> Planner<P> {
                 return false;
             }
             let Some(path) = paths.path(src, dst) else { return false };
-            let (rate, fits) = links.look(path);
+            let (rate, fits) = links.rate_and_fit(path);
             fit = fits.then_some(Candidate { src, dst, rate });
             rate > 0
         })?;
         fit
     }
-    /// Every host in line gets its head, if it is free.
+    /// Each host in line gets its head, if the path is free.
     fn turns(&mut self, demand: &mut Demand, round: &mut Round) {
         self.rest.clear();
         for place in 0..self.line.len() {
             if P::ARE_MANY && place % AHEAD == 0 {
-                self.come_near(place);
+                self.prefetch_heads(place);
             }
             let src = self.line[place] as usize;
             let fit = self.head(src, demand);
@@ -257,85 +256,86 @@ impl<P: Paths> Planner<P> {
         }
         self.find_first(src, demand);
     }
-    /// Reads what will be needed of the next hosts in line: so the processor waits for the memory of all
-    /// of them at once.
-    fn come_near(&mut self, place: usize) {
+    /// Reads what will be needed of the next hosts in line, so that the processor waits for the memory of all of
+    /// them at once.
+    fn prefetch_heads(&mut self, place: usize) {
         for &src in self.line[place..].iter().take(AHEAD) {
             let dst = self.first[src as usize];
             if dst != NOBODY {
-                self.read ^= self.paths.prefetch(src as usize, dst as usize);
+                self.prefetched ^= self.paths.prefetch(src as usize, dst as usize);
             }
         }
     }
-    /// The same where the next hosts in line will search.
-    fn look_ahead(&mut self, place: usize, demand: &Demand) {
+    /// Reads what will be needed of the next hosts that search for a destination.
+    fn prefetch_searches(&mut self, place: usize, demand: &Demand) {
         for &src in self.rest[place..].iter().take(AHEAD) {
             let src = src as usize;
-            let from = self.from(self.hosts[src].next);
+            let from = self.wrapped(self.hosts[src].next);
             let waiting = demand.waiting(src).get(from / 64).copied().unwrap_or(0);
-            self.read ^= self.paths.prefetch(src, from) ^ waiting as u32;
+            self.prefetched ^= self.paths.prefetch(src, from) ^ waiting as u32;
         }
     }
-    /// Who has room on its link gets whatever fits.
+    /// Each host whose link has room gets any destinations that fit.
     fn fill(&mut self, demand: &mut Demand, round: &mut Round) {
-        let mut looks = usize::MAX;
+        let mut lookups = usize::MAX;
         for place in 0..self.rest.len() {
             if P::ARE_MANY && place % AHEAD == 0 {
-                self.look_ahead(place, demand);
+                self.prefetch_searches(place, demand);
             }
             let src = self.rest[place] as usize;
             while self.may_send(src) {
-                let Some(fit) = self.any(src, demand, &mut looks) else { break };
+                let Some(fit) = self.any(src, demand, &mut lookups) else { break };
                 self.serve(fit, demand, round);
                 self.hosts[src].next = fit.dst as u32 + 1;
             }
         }
     }
-    /// A destination of `src` whose path is free, among the first that it looks at: so many are left.
-    fn any(&mut self, src: usize, demand: &Demand, looks: &mut usize) -> Option<Candidate> {
+    /// A destination of `src` whose path is free, found with at most the remaining `lookups`.
+    fn any(&mut self, src: usize, demand: &Demand, lookups: &mut usize) -> Option<Candidate> {
         let waiting = demand.waiting(src);
         if waiting.is_empty() {
             return None;
         }
-        let from = self.from(self.hosts[src].next);
+        let from = self.wrapped(self.hosts[src].next);
         let search = Search { src, from, waiting, open: &self.open, links: &self.links };
-        self.paths.search(search, looks)
+        self.paths.search(search, lookups)
     }
-    /// Who got nothing takes a destination from another that can go elsewhere. Says whether anybody
-    /// did.
+    /// Each host that got nothing takes a destination from another host that can use a different one. Returns whether
+    /// any host did.
     fn exchange(&mut self, demand: &mut Demand, round: &mut Round) -> bool {
         let start = round.open();
-        let (mut looks, mut any) = (LOOKS * self.hosts.len(), false);
+        let (mut lookups, mut any) = (LOOKUPS * self.hosts.len(), false);
         self.eased = false;
         for place in 0..self.rest.len() {
             let src = self.rest[place] as usize;
-            if self.sends[src] > 0 || looks == 0 {
+            if self.sends[src] > 0 || lookups == 0 {
                 continue;
             }
             let mut tries = TRIES;
-            let mut wishes = std::mem::take(&mut self.wishes);
-            wishes.clear();
-            wishes.extend(demand.waiting(src));
-            let from = self.from(self.hosts[src].next);
-            find(&wishes, from, |dst| {
-                (tries, looks) = (tries - 1, looks.saturating_sub(1));
-                let done = self.replace((src, dst), start, demand, round, &mut looks);
+            let mut wanted = std::mem::take(&mut self.wanted);
+            wanted.clear();
+            wanted.extend(demand.waiting(src));
+            let from = self.wrapped(self.hosts[src].next);
+            find(&wanted, from, |dst| {
+                (tries, lookups) = (tries - 1, lookups.saturating_sub(1));
+                let done = self.replace(src, dst, start, demand, round, &mut lookups);
                 any |= done;
-                done || tries == 0 || looks == 0
+                done || tries == 0 || lookups == 0
             });
-            self.wishes = wishes;
+            self.wanted = wanted;
         }
         any
     }
-    /// Moves the one that is in the way of `src` to another destination. The first assignment of a
-    /// slot, which is that of the first in line, stays.
+    /// Moves the assignment that blocks `src` to another destination. The first assignment of a slot, which is that of
+    /// the first host in line, stays. Returns whether `src` got `dst`.
     fn replace(
         &mut self,
-        (src, dst): (usize, usize),
+        src: usize,
+        dst: usize,
         start: usize,
         demand: &mut Demand,
         round: &mut Round,
-        looks: &mut usize,
+        lookups: &mut usize,
     ) -> bool {
         if demand.room(HostId(dst as u32)) == 0 {
             return false;
@@ -346,9 +346,9 @@ impl<P: Paths> Planner<P> {
         let Some(at) = obstacle.filter(|_| rate > 0) else { return false };
         let moved = *round.assignment(at);
         self.release(moved, at as u32, demand);
-        if let Some(wanted) = self.paths.fit((src, dst), &self.links) {
+        if let Some(wanted) = self.paths.fit(src, dst, &self.links) {
             let user = self.serve(wanted, demand, round);
-            if let Some(other) = self.any(moved.src.at(), demand, looks) {
+            if let Some(other) = self.any(moved.src.at(), demand, lookups) {
                 self.eased |= other.rate != moved.rate.0;
                 *round.assignment(at) = self.carry(other, round.slot, demand);
                 self.occupy(other, at as u32, demand);
@@ -362,11 +362,11 @@ impl<P: Paths> Planner<P> {
             }
         }
         let fit = Candidate::of(moved);
-        self.take((fit.src, fit.dst), moved.bytes, demand);
+        self.take(fit.src, fit.dst, moved.bytes, demand);
         self.occupy(fit, at as u32, demand);
         false
     }
-    /// If the assignment was its sender's turn, it has it once more.
+    /// If the assignment was the turn of its sender, the sender has its turn once more.
     fn turn_again(&mut self, moved: Assignment, at: u32, demand: &Demand) {
         let src = moved.src.at();
         if self.turn[src] == at {
@@ -378,7 +378,7 @@ impl<P: Paths> Planner<P> {
             self.find_first(src, demand);
         }
     }
-    /// Fills one slot. Says whether there is anything in it.
+    /// Fills one slot. Returns whether it has any assignment.
     fn slot(&mut self, demand: &mut Demand, round: &mut Round) -> bool {
         self.links.clear();
         self.paths.open_all(&self.links);
@@ -388,36 +388,36 @@ impl<P: Paths> Planner<P> {
         self.open.iter_mut().zip(demand.with_room()).for_each(|(open, room)| *open = room);
         self.turns(demand, round);
         self.fill(demand, round);
-        self.settle(demand, round);
+        self.account(demand, round);
         if self.rounds.exchanges() && self.exchange(demand, round) {
             if self.eased {
                 self.rest.clone_from(&self.line);
             }
             self.fill(demand, round);
-            self.settle(demand, round);
+            self.account(demand, round);
             self.top_up(demand, round);
         }
         self.go_to_the_end();
         round.close()
     }
-    /// Room that a moved assignment has left goes to the others.
+    /// Gives the room that moved assignments have left to the others.
     fn top_up(&mut self, demand: &mut Demand, round: &mut Round) {
         for at in round.open()..round.assignments().len() {
             let Assignment { src, dst, rate, bytes } = *round.assignment(at);
             let more = self.slot_bytes(rate.0, round.slot).saturating_sub(bytes);
             if more > 0 {
-                round.assignment(at).bytes += self.take((src.at(), dst.at()), more, demand);
+                round.assignment(at).bytes += self.take(src.at(), dst.at(), more, demand);
             }
         }
     }
-    /// What a slot carries at a rate; at least a byte, so that there is an end to every demand.
+    /// The bytes that a slot carries at a rate. There is at least one, so that each demand ends.
     fn slot_bytes(&mut self, rate: u64, slot: Time) -> u64 {
         if self.carries.0 != rate {
             self.carries = (rate, Rate(rate).pace().bytes_in(slot).max(1));
         }
         self.carries.1
     }
-    /// Who had all its turns goes to the end of the line.
+    /// Hosts that had all their turns go to the end of the line.
     fn go_to_the_end(&mut self) {
         let (done, served) = (&self.done, &mut self.served);
         served.clear();
@@ -437,7 +437,7 @@ impl<P: Paths> RoundScheduler for Planner<P> {
         assert_eq!(demand.hosts(), self.hosts.len(), "a demand is among the network's hosts");
         let guard = self.rounds.spec().guard;
         round.clear(self.slot_length(demand), guard);
-        (self.carries, self.settled, self.all_work) = ((0, 0), 0, self.links.all_work());
+        (self.carries, self.accounted, self.all_work) = ((0, 0), 0, self.links.all_work());
         (0..self.hosts.len()).for_each(|src| self.find_first(src, demand));
         let each = (round.slot + guard).as_ps();
         let slots = (self.rounds.spec().round.as_ps() / each).clamp(1, u16::MAX.into());

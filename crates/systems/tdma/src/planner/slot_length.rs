@@ -1,15 +1,15 @@
-//! How long the slots of a round are.
+//! The length of the slots of a round.
 
 use crate::demand::Sizes;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 
-/// Lengths that are tried: so many, each by the same factor shorter than the one before.
+/// The number of lengths that are tried. Each is shorter than the one before by the same factor.
 const TRIED: u32 = 24;
 
-/// The slot length, between the two given ones, with which `sizes` takes the least time in slots and
-/// guard times together, if senders have links of `rate`; the longest of equal ones. So slots are as
-/// large as they can be without dead time that costs more than guard times would (§4.1).
+/// The slot length, within `range`, with which `sizes` takes the least time in slots and guard times together, if
+/// senders have links of `rate`. Of equal lengths it is the longest. So slots are as long as possible without
+/// unused time that costs more than guard times would (§4.1).
 pub(super) fn best(sizes: &Sizes, rate: Rate, range: (Time, Time), guard: Time) -> Time {
     let (shortest, longest) = range;
     let grid = (0..=TRIED).map(|step| between(shortest, longest, step));
@@ -28,7 +28,7 @@ fn between(shortest: Time, longest: Time, step: u32) -> Time {
     Time::ps((shortest.as_ps() as f64 * power) as u64).min(longest)
 }
 
-/// Picoseconds of slots for all pairs, one after another.
+/// The time of the slots for all pairs, one after another, in picoseconds.
 fn cost(sizes: &Sizes, slot_bytes: u64, slot: Time) -> u128 {
     let slots: u128 = sizes
         .iter()
