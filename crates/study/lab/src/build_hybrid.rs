@@ -1,12 +1,12 @@
 //! The switches of a hybrid fabric: from a scheme to nodes.
 
 use crate::scenario::SchemeSpec;
-use slotline_hybrid::control::{CircuitsSpec, CircuitProgram};
+use slotline_hybrid::control::{CircuitProgram, CircuitsSpec};
 use slotline_hybrid::node::{
-    CircuitScheduler, CircuitSwitch, CircuitLinks, PacketSwitch, PanelSwitch, PanelSwitchConfig,
+    CircuitLinks, CircuitScheduler, CircuitSwitch, PacketSwitch, PanelSwitch, PanelSwitchConfig,
     SchedulerConfig, Tor, TorConfig, WeekTracker,
 };
-use slotline_hybrid::{ScheduleExecutor, DemandKind, LeadTimes, DemandEstimator, RackDay, VoqSpec};
+use slotline_hybrid::{DemandEstimator, DemandKind, LeadTimes, RackDay, ScheduleExecutor, VoqSpec};
 use slotline_net::error::SpecError;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Plan;
@@ -51,10 +51,12 @@ impl Hybrid {
             _ => None,
         };
         let program = control.as_ref().map(|spec| spec.program(fabric, workloads)).transpose();
-        let program = program.map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?;
+        let program =
+            program.map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?;
         let by_rack = program.as_ref().filter(|_| fabric.core.is_none());
         Ok(Some(Hybrid {
-            firsts: by_rack.map_or(Vec::new(), |program| program.first_weeks_by_rack(fabric.dark())),
+            firsts: by_rack
+                .map_or(Vec::new(), |program| program.first_weeks_by_rack(fabric.dark())),
             program,
             control,
             voq: scheme.voq.unwrap_or_default(),
@@ -115,7 +117,9 @@ impl Hybrid {
     /// What all switches behind panels do when: each knows of all circuits.
     fn whole_executor(&self) -> (ScheduleExecutor, Option<WeekTracker>) {
         let whole = |length| LeadTimes { all_circuits: Some(length), ..LeadTimes::default() };
-        let Some(program) = &self.program else { return (ScheduleExecutor::new(whole(Time::ZERO)), None) };
+        let Some(program) = &self.program else {
+            return (ScheduleExecutor::new(whole(Time::ZERO)), None);
+        };
         let (days, length) = program.first_week(self.fabric.dark());
         self.executor_of(program, whole(length), vec![(days, length)])
     }
@@ -174,7 +178,8 @@ impl Hybrid {
 
     /// What the hosts of a rack report, where that is taken for demand.
     fn estimator(&self, rack: u32, plan: &Arc<Plan>) -> Option<DemandEstimator> {
-        let estimator = || DemandEstimator::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
+        let estimator =
+            || DemandEstimator::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
         match self.control.as_ref().map(|control| control.demand)? {
             DemandKind::Adu => Some(estimator()),
             DemandKind::Perfect => Some(estimator().with_known_starts(rack)),

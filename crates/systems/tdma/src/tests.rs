@@ -511,7 +511,7 @@ fn on_trees_both_planners_agree() {
 }
 
 proptest! {
-    /// In every slot each host's destinations have different classes, a class means what was told, and a
+    /// In every slot each host's destinations have different classes, a class has the destination that was announced, and a
     /// destination keeps its class while there are enough.
     #[test]
     fn classes_mean_what_hosts_were_told(seed: u64, classes in 3u16..12, fast: bool, seeds in prop::collection::vec(any::<u64>(), 1..4)) {
@@ -520,22 +520,22 @@ proptest! {
         let spec = RoundSpec { classes, ..rounds(SchedulerKind::Any) };
         let mut scheduler = spec.build().unwrap().scheduler(net.network()).unwrap();
         let mut map = ClassMap::new(12, classes);
-        let (mut round, mut told) = (Round::default(), Classes::default());
+        let (mut round, mut assigned) = (Round::default(), Classes::default());
         let mut before: BTreeMap<(HostId, HostId), u16> = BTreeMap::new();
         for more in seeds {
             let mut demand = demand(&net, seed ^ more, 0.8, false);
             scheduler.plan(&mut demand, &mut round);
-            map.assign(&round, &mut told).unwrap();
-            prop_assert_eq!(told.of().len(), round.assignments().len());
+            map.assign(&round, &mut assigned).unwrap();
+            prop_assert_eq!(assigned.of().len(), round.assignments().len());
             let mut at = 0;
             let mut bytes: BTreeMap<(HostId, u16, u16), u64> = BTreeMap::new();
             for (slot, assignments) in round.slots().enumerate() {
                 let mut open = BTreeSet::new();
                 for a in assignments {
-                    let class = told.of()[at];
+                    let class = assigned.of()[at];
                     at += 1;
                     prop_assert!(class < classes && open.insert((a.src, class)));
-                    let holds = told.told(a.src).iter().rev();
+                    let holds = assigned.of_host(a.src).iter().rev();
                     let holds = holds.filter(|c| usize::from(c.from) <= slot).find(|c| c.class == class).unwrap();
                     prop_assert_eq!((holds.dst, holds.rate), (a.dst, Some(a.rate)));
                     *bytes.entry((a.src, class, holds.from)).or_default() += a.bytes;
@@ -546,7 +546,7 @@ proptest! {
                 }
             }
             for host in 0..12 {
-                for c in told.told(HostId(host)) {
+                for c in assigned.of_host(HostId(host)) {
                     prop_assert_eq!(bytes.remove(&(HostId(host), c.class, c.from)), Some(c.bytes));
                 }
             }

@@ -128,7 +128,11 @@ fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecErr
 }
 
 /// A day is long enough for a packet, at least.
-fn carries(scheme: &SchemeSpec, fabric: &HybridSpec, program: &CircuitProgram) -> Result<(), SpecError> {
+fn carries(
+    scheme: &SchemeSpec,
+    fabric: &HybridSpec,
+    program: &CircuitProgram,
+) -> Result<(), SpecError> {
     let (key, day) = match program {
         CircuitProgram::Weekly { terms, .. } => ("control.day", Some(terms.min_day())),
         CircuitProgram::Static { weeks } => {

@@ -1,4 +1,4 @@
-//! What the fabric manager knows of hosts' demand: reports, less what is scheduled after them.
+//! The demand of hosts as the fabric manager knows it: the reports, minus what is scheduled after them.
 
 use crate::wire::Demand;
 use crate::{Assignment, Demand as Waiting, Round};
@@ -8,8 +8,9 @@ use slotline_net::time::Time;
 /// A round that has been planned, by host.
 pub(super) struct Scheduled {
     pub number: u32,
-    /// By source, and by destination: slot, the other host, bytes.
+    /// By source: the slot, the destination and the bytes.
     by_src: Vec<Vec<(u16, HostId, u64)>>,
+    /// By destination: the slot and the bytes.
     by_dst: Vec<Vec<(u16, u64)>>,
 }
 
@@ -31,34 +32,35 @@ impl Scheduled {
 struct Peer {
     alive: bool,
     heard_at: Time,
-    /// Number of its last message.
+    /// The number of its last message.
     heard: u32,
     started: bool,
-    /// The report that is arriving, and which of its parts are missing.
+    /// The number of the report that is arriving.
     report: u32,
+    /// By part of that report, whether it is missing.
     missing: Vec<bool>,
     waiting: Vec<(HostId, u64)>,
 }
 
-/// Reports, as they stand.
+/// The demand that follows from reports and planned rounds.
 pub(super) struct DemandTracker {
     pub demand: Waiting,
     peers: Vec<Peer>,
 }
 
 impl DemandTracker {
-    /// Nobody of so many hosts is known to have anything, or any room.
+    /// None of `hosts` hosts has reported demand or room.
     pub fn new(hosts: usize) -> DemandTracker {
         let mut demand = Waiting::new(hosts);
         (0..hosts as u32).for_each(|host| demand.set_room(HostId(host), 0));
         DemandTracker { demand, peers: vec![Peer::default(); hosts] }
     }
-    /// Number of the last message from `host`.
+    /// The number of the last message from `host`.
     pub fn heard(&self, host: HostId) -> u32 {
         self.peers.get(host.at()).map_or(0, |peer| peer.heard)
     }
-    /// Takes note of a message; whether it is a new one of a host that is known.
-    pub fn hear(&mut self, host: HostId, seq: u32, now: Time) -> bool {
+    /// Notes a message from `host`. Returns whether it is a new one of a known host.
+    pub fn receive(&mut self, host: HostId, seq: u32, now: Time) -> bool {
         let Some(peer) = self.peers.get_mut(host.at()) else { return false };
         if peer.started && !slotline_net::wire::newer(seq, peer.heard) {
             return false;
@@ -66,8 +68,8 @@ impl DemandTracker {
         (peer.started, peer.heard, peer.heard_at, peer.alive) = (true, seq, now, true);
         true
     }
-    /// Takes note of a part of a report; whether that is now known as a whole. What `scheduled` rounds
-    /// will carry no longer waits.
+    /// Notes a part of a report. Returns whether the report is complete. Bytes that `scheduled` rounds will carry no
+    /// longer wait.
     pub fn report(&mut self, host: HostId, report: Demand, scheduled: &[&Scheduled]) -> bool {
         let peer = &mut self.peers[host.at()];
         if peer.report != report.report || peer.missing.len() != usize::from(report.part.parts) {
@@ -82,14 +84,14 @@ impl DemandTracker {
             return false;
         }
         let waiting = std::mem::take(&mut peer.waiting);
-        // What is for a host that has fallen silent is left out; one not heard of yet has no room so far.
+        // Demand for a host that has fallen silent is left out. A host that has not reported yet has no room.
         let may_come = |peer: &Peer| peer.alive || !peer.started;
         let known = waiting.into_iter();
         let known = known.filter(|(dst, _)| self.peers.get(dst.at()).is_some_and(may_come));
         self.demand.replace(host, &known.collect::<Vec<_>>());
         self.demand.set_room(host, report.free);
         for round in scheduled {
-            // What was scheduled before the report has already left.
+            // Bytes that were scheduled before the report have already left.
             let from = if round.number == report.round { report.slot } else { 0 };
             if slotline_net::wire::newer(report.round, round.number) {
                 continue;
@@ -110,7 +112,7 @@ impl DemandTracker {
             self.demand.set_room(host, room.saturating_sub(coming));
         }
     }
-    /// What these assignments should have carried waits again.
+    /// The bytes of these assignments wait again.
     pub fn give_back(&mut self, assignments: &[Assignment]) {
         for &Assignment { src, dst, bytes, .. } in assignments {
             self.demand.set(src, dst, self.demand.get(src, dst).saturating_add(bytes));
@@ -118,8 +120,8 @@ impl DemandTracker {
             self.demand.set_room(dst, room.saturating_add(bytes));
         }
     }
-    /// Hosts that have been silent for `timeout` get nothing any more, nor does anybody for them. How
-    /// many these are.
+    /// Hosts that have been silent for `timeout` get no slots any more, neither as senders nor as destinations. Returns
+    /// their number.
     pub fn sweep(&mut self, timeout: Time, now: Time) -> u64 {
         let mut gone = 0;
         for (host, peer) in (0..).zip(&mut self.peers) {

@@ -1,20 +1,20 @@
-//! Rounds as a host knows them: when slots are, and what their classes stand for.
+//! A round as a host knows it: the times of its slots, and what classes stand for.
 
 use crate::wire::{Class, Fragment, Timing};
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
 use slotline_net::units::Pace;
 
-/// A host's clock: fast or slow.
+/// The clock of a host, which is fast or slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Clock(f64);
 
 impl Clock {
-    /// Gains this many seconds in each; negative: loses.
+    /// A clock that gains this many seconds per second, or loses them if negative.
     pub fn gaining(share: f64) -> Clock {
         Clock(share)
     }
-    /// How long it takes until this clock has gone on by `span`.
+    /// How long it takes until this clock has advanced by `span`.
     pub fn wait(self, span: Time) -> Time {
         let error = span.as_ps() as f64 * self.0;
         Time::ps((span.as_ps() as i64 - error as i64).max(0) as u64)
@@ -33,26 +33,26 @@ pub(super) struct Entry {
     pub budget: u64,
 }
 
-/// A round as told to this host.
+/// A round that was announced to this host.
 #[derive(Clone, Debug)]
 pub(super) struct KnownRound {
     pub round: u32,
-    /// When slot 0 begins, as far as known: messages come late, never early.
+    /// When slot 0 begins, as far as known. Messages arrive late, never early.
     start: Time,
-    /// From slot to slot.
+    /// The time from slot to slot.
     period: Time,
     /// How long a slot is.
     pub slot: Time,
-    /// How long the silence after it is.
+    /// How long the silence after a slot is.
     pub guard: Time,
     slots: u16,
-    /// By class, then slot.
+    /// The entries by class, then by slot.
     entries: Vec<Entry>,
     missing: Vec<bool>,
 }
 
 impl KnownRound {
-    /// What the first part that arrives says; [`KnownRound::add`] takes note of its classes.
+    /// A round whose first part has arrived; [`KnownRound::add`] adds the classes.
     pub fn new(round: u32, part: Fragment, timing: Timing, now: Time, clock: Clock) -> KnownRound {
         let period = clock.wait(timing.slot + timing.guard);
         KnownRound {
@@ -66,7 +66,7 @@ impl KnownRound {
             missing: vec![true; part.parts.into()],
         }
     }
-    /// Takes note of a part; whether the round is then known as a whole.
+    /// Adds a part. Returns whether the round is known completely.
     pub fn add(&mut self, part: Fragment, classes: &[Class]) -> bool {
         let missing = self.missing.get_mut(usize::from(part.part));
         if missing.is_some_and(std::mem::take) {
@@ -82,7 +82,7 @@ impl KnownRound {
         }
         self.is_whole()
     }
-    /// Whether all parts have come.
+    /// Whether all parts have arrived.
     pub fn is_whole(&self) -> bool {
         !self.missing.contains(&true)
     }
@@ -90,8 +90,8 @@ impl KnownRound {
     pub fn has_begun(&self, now: Time) -> bool {
         now + self.tolerance() >= self.start
     }
-    /// The slot that a frame opens which arrives now; none outside of the round. Frames and messages
-    /// come late, so the earliest tells when slots begin.
+    /// The slot that a frame opens which arrives now; `None` outside of the round. Frames and messages arrive late, so
+    /// the earliest one determines when slots begin.
     pub fn slot_at(&mut self, now: Time) -> Option<u16> {
         let since = (now + self.tolerance()).since(self.start);
         let slot = since.as_ps() / self.period.as_ps().max(1);
@@ -100,7 +100,7 @@ impl KnownRound {
         self.start = self.start.min(now.since(self.period.times(slot.into())));
         Some(slot)
     }
-    /// The slot that is over with a frame that arrives now and closes it.
+    /// The slot that a frame closes which arrives now.
     pub fn slot_over(&self, now: Time) -> Option<u16> {
         let slot = now.since(self.start).as_ps() / self.period.as_ps().max(1);
         (now >= self.start).then(|| slot.min(u64::from(self.slots.saturating_sub(1))) as u16)
@@ -109,28 +109,28 @@ impl KnownRound {
     pub fn end(&self, slot: u16) -> Time {
         self.start + self.period.times(slot.into()) + self.slot
     }
-    /// Place of the entry that says what `class` stands for in `slot`.
+    /// The index of the entry that says what `class` stands for in `slot`.
     pub fn entry(&self, class: u16, slot: u16) -> Option<usize> {
         let behind = self.entries.partition_point(|e| (e.class, e.from) <= (class, slot));
         let at = behind.checked_sub(1)?;
         (self.entries[at].class == class).then_some(at)
     }
-    /// The entry at a place.
+    /// The entry with this index.
     pub fn at(&self, place: usize) -> &Entry {
         &self.entries[place]
     }
-    /// So many bytes of an entry have left.
+    /// Notes that `bytes` of an entry have left.
     pub fn spend(&mut self, place: usize, bytes: u64) {
         let budget = &mut self.entries[place].budget;
         *budget = budget.saturating_sub(bytes);
     }
-    /// All classes that are told of.
+    /// All classes of the round.
     pub fn classes(&self) -> Vec<u16> {
         let mut classes: Vec<u16> = self.entries.iter().map(|entry| entry.class).collect();
         classes.dedup();
         classes
     }
-    /// The start is known but for the way of a message, which takes less than this.
+    /// The start is known except for the delay of a message, which is less than this.
     fn tolerance(&self) -> Time {
         Time::ps(self.period.as_ps() / 4)
     }

@@ -1,4 +1,4 @@
-//! TDMA Ethernet's nodes: the fabric manager, its controllers, and the agents of hosts.
+//! The nodes of TDMA Ethernet: the fabric manager, its controllers, and the agents of hosts.
 
 mod agent;
 mod buffer;

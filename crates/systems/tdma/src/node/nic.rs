@@ -1,4 +1,4 @@
-//! What pause frames do to a host: they open and close classes, some time after they have come.
+//! The NIC of a host under pause frames, which open and close classes some time after they arrive.
 
 use super::known_round::{Clock, KnownRound};
 use crate::Tdma;
@@ -14,10 +14,10 @@ use slotline_net::units::Rate;
 use slotline_net::wire::mac_control::{Pause, Quanta};
 use std::collections::VecDeque;
 
-/// Rounds that are remembered: that which runs, the next one, and one whose frames may still act.
+/// The number of stored rounds: the present one, the next one, and one whose frames may still take effect.
 const ROUNDS: usize = 3;
 
-/// A frame that acts later.
+/// A frame that takes effect later.
 struct Pending {
     at: Time,
     pause: Pause,
@@ -30,36 +30,36 @@ struct Open {
     class: u16,
     dst: HostId,
     slot: (u32, u16),
-    /// Place of what is known of the class.
+    /// The index of the entry of the class in its round.
     entry: usize,
     until: Time,
-    /// From here on, another's slot is disturbed.
+    /// From here on a packet would disturb another slot.
     limit: Time,
     since: Time,
     /// When the next packet may leave.
     next: Time,
 }
 
-/// What may leave now.
+/// When the next packet may leave.
 pub(super) enum NextSend {
-    /// A packet to the destination that is open at this place.
+    /// A packet may leave now, to the open destination with this index.
     Now(usize),
-    /// None before this.
+    /// No packet may leave before this time.
     At(Time),
-    /// None.
+    /// No packet may leave.
     Never,
 }
 
-/// How much of the slots is used.
+/// How much of its slots a host uses.
 #[derive(Default)]
 struct Usage {
     opened: u64,
     open: Time,
-    /// What packets take at the rate they were given.
+    /// The transmission time of packets at their assigned rates.
     used: Time,
 }
 
-/// Counts of what went wrong.
+/// The counters of faults.
 #[derive(Default)]
 struct Faults {
     overruns: u64,
@@ -67,7 +67,7 @@ struct Faults {
     late: u64,
 }
 
-/// The classes of one host.
+/// The NIC of one host, with its open classes.
 pub(super) struct Nic {
     host: HostId,
     signalling: Signalling,
@@ -76,8 +76,8 @@ pub(super) struct Nic {
     reaction: Time,
     jitter: Time,
     self_ending: bool,
-    /// Whether receivers have room for what was scheduled and no more. Otherwise what has come since
-    /// the last report may fill a slot.
+    /// Whether receivers have room only for scheduled bytes. Otherwise packets that arrived since the last report may
+    /// fill a slot.
     strict: bool,
     line: Rate,
     clock: Clock,
@@ -85,11 +85,11 @@ pub(super) struct Nic {
     rounds: VecDeque<KnownRound>,
     pending: VecDeque<Pending>,
     open: Vec<Open>,
-    /// Whether reports may leave where they need a slot.
+    /// Whether reports may leave, if they need a slot.
     pub reports_open: bool,
-    /// When the pause times of frames are over.
+    /// When the pause times of all frames are over.
     pub paused_until: Time,
-    /// What was scheduled from this slot on has not left.
+    /// The round and slot from which on scheduled bytes have not left.
     pub position: (u32, u16),
     faults: Faults,
     usage: Usage,
@@ -121,32 +121,33 @@ impl Nic {
             usage: Usage::default(),
         }
     }
-    /// Takes note of a part of a round; whether that is now known as a whole.
-    pub fn tell(
+    /// Notes a part of a round. Returns whether the round is known completely.
+    pub fn learn_round(
         &mut self,
-        (round, part): (u32, Fragment),
+        round: u32,
+        part: Fragment,
         timing: Timing,
         classes: &[Class],
         now: Time,
     ) -> bool {
-        if let Some(told) = self.rounds.iter_mut().find(|told| told.round == round) {
-            return told.add(part, classes);
+        if let Some(known) = self.rounds.iter_mut().find(|known| known.round == round) {
+            return known.add(part, classes);
         }
-        let mut told = KnownRound::new(round, part, timing, now, self.clock);
-        let whole = told.add(part, classes);
+        let mut known = KnownRound::new(round, part, timing, now, self.clock);
+        let whole = known.add(part, classes);
         if self.rounds.len() == ROUNDS {
             self.rounds.pop_front();
         }
-        self.rounds.push_back(told);
+        self.rounds.push_back(known);
         whole
     }
     /// A frame has arrived.
-    pub fn hear(&mut self, pause: Pause, cx: &mut Cx<'_>) {
-        let told = self.rounds.iter_mut().rev().find(|told| told.has_begun(cx.now));
+    pub fn receive_frame(&mut self, pause: Pause, cx: &mut Cx<'_>) {
+        let known = self.rounds.iter_mut().rev().find(|known| known.has_begun(cx.now));
         let opens = opens(&pause, self.classes);
-        let slot = told.filter(|told| told.is_whole()).and_then(|told| {
-            let slot = if opens { told.slot_at(cx.now) } else { told.slot_over(cx.now) };
-            Some((told.round, slot?))
+        let slot = known.filter(|known| known.is_whole()).and_then(|known| {
+            let slot = if opens { known.slot_at(cx.now) } else { known.slot_over(cx.now) };
+            Some((known.round, slot?))
         });
         self.faults.late += u64::from(opens && slot.is_none());
         let most = self.jitter.as_ps() as f64;
@@ -156,13 +157,13 @@ impl Nic {
         self.pending.push_back(Pending { at, pause, slot });
         cx.wake(at, super::TOKEN);
     }
-    /// Everything is closed, and what is on its way does not count: the fabric manager is silent.
+    /// Closes all classes and forgets pending frames, because the fabric manager is silent.
     pub fn forget(&mut self, cx: &mut Cx<'_>) {
         self.pending.clear();
         self.rounds.clear();
         self.close(|_| true, cx);
     }
-    /// Has frames act that are due, and ends what is over. Whether a slot has ended.
+    /// Applies the frames that are due and closes classes whose time is over. Returns whether a slot has ended.
     pub fn advance(&mut self, cx: &mut Cx<'_>) -> bool {
         let before = self.position;
         while self.pending.front().is_some_and(|pending| pending.at <= cx.now) {
@@ -192,20 +193,20 @@ impl Nic {
             None => {}
         }
     }
-    /// Opens what a frame says.
+    /// Opens the classes of a frame.
     fn start(&mut self, pause: &Pause, slot: (u32, u16), cx: &mut Cx<'_>) {
         self.position = slot;
-        let Some(told) = self.rounds.iter().find(|told| told.round == slot.0) else { return };
+        let Some(known) = self.rounds.iter().find(|known| known.round == slot.0) else { return };
         let limit =
-            told.end(slot.1).after(self.reaction + self.jitter).min(cx.now.after(told.slot));
+            known.end(slot.1).after(self.reaction + self.jitter).min(cx.now.after(known.slot));
         if limit <= cx.now {
             self.faults.late += 1;
             return;
         }
-        let guard = told.guard;
-        for class in opened(pause, told) {
-            let Some(entry) = told.entry(class, slot.1) else { continue };
-            let (dst, rate) = (told.at(entry).dst, told.at(entry).rate);
+        let guard = known.guard;
+        for class in opened(pause, known) {
+            let Some(entry) = known.entry(class, slot.1) else { continue };
+            let (dst, rate) = (known.at(entry).dst, known.at(entry).rate);
             let until = if self.self_ending { limit } else { Time::MAX };
             self.open.retain(|open| open.class != class);
             self.usage.opened += 1;
@@ -223,7 +224,7 @@ impl Nic {
             cx.wake(limit, super::TOKEN);
         }
     }
-    /// Closes what `ends` says.
+    /// Closes the classes for which `ends` holds.
     fn close(&mut self, ends: impl Fn(&Open) -> bool, cx: &mut Cx<'_>) {
         let (host, position, open_for) = (self.host, &mut self.position, &mut self.usage.open);
         self.open.retain(|open| {
@@ -238,11 +239,11 @@ impl Nic {
             !over
         });
     }
-    /// Which of the packets that wait may leave.
-    pub fn chance(&self, queues: &Queues, now: Time) -> NextSend {
+    /// When the next waiting packet may leave, and to which open destination.
+    pub fn next_send(&self, queues: &Queues, now: Time) -> NextSend {
         let due = |(at, open): (usize, &Open)| {
-            let told = self.rounds.iter().find(|told| told.round == open.slot.0)?;
-            let (entry, len) = (told.at(open.entry), queues.next_len(open.dst)?);
+            let known = self.rounds.iter().find(|known| known.round == open.slot.0)?;
+            let (entry, len) = (known.at(open.entry), queues.next_len(open.dst)?);
             let room = !self.strict || entry.budget >= u64::from(len);
             (open.until > now && room).then_some((open.next, at))
         };
@@ -252,21 +253,21 @@ impl Nic {
             None => NextSend::Never,
         }
     }
-    /// Where packets go that leave by the open class at this place.
+    /// The destination of the open class with this index.
     pub fn destination(&self, at: usize) -> HostId {
         self.open[at].dst
     }
-    /// A packet leaves by the open class at this place.
+    /// A packet leaves by the open class with this index.
     pub fn sent(&mut self, at: usize, packet: &Packet, now: Time) {
         let (line, open) = (self.line, &mut self.open[at]);
-        let Some(told) = self.rounds.iter_mut().find(|told| told.round == open.slot.0) else {
+        let Some(known) = self.rounds.iter_mut().find(|known| known.round == open.slot.0) else {
             return;
         };
-        told.spend(open.entry, packet.len.into());
-        let slower = told.at(open.entry).rate.filter(|rate| *rate < line);
+        known.spend(open.entry, packet.len.into());
+        let slower = known.at(open.entry).rate.filter(|rate| *rate < line);
         let rate = slower.unwrap_or(line);
         self.usage.used += rate.pace().time_for(packet.len.into());
-        if let Some(pace) = told.at(open.entry).pace.filter(|_| slower.is_some()) {
+        if let Some(pace) = known.at(open.entry).pace.filter(|_| slower.is_some()) {
             open.next = open.next.max(now).after(pace.time_for(packet.len.into()));
         }
         let end = now.after(line.pace().time_for(packet.len.into()));
@@ -285,7 +286,7 @@ impl Nic {
     }
 }
 
-/// The time for a class, if it is told one.
+/// The pause time of a class, if the frame has one.
 fn time(pause: &Pause, class: u16) -> Option<Quanta> {
     match pause {
         Pause::All(time) => Some(*time),
@@ -310,7 +311,7 @@ fn longest(pause: &Pause) -> Quanta {
     }
 }
 
-/// Whether a frame lets packets go that need slots.
+/// Whether a frame opens a class of scheduled packets.
 fn opens(pause: &Pause, classes: u16) -> bool {
     let data = |class: u16| class < classes;
     match pause {
@@ -326,13 +327,13 @@ fn opens(pause: &Pause, classes: u16) -> bool {
     }
 }
 
-/// The classes that a frame lets go.
-fn opened(pause: &Pause, told: &KnownRound) -> Vec<u16> {
+/// The classes that a frame opens.
+fn opened(pause: &Pause, known: &KnownRound) -> Vec<u16> {
     let goes = |class: &u16| time(pause, *class) == Some(Quanta::NONE);
     match pause {
         Pause::Extended(extended) if extended.others != Some(Quanta::NONE) => {
             extended.entries.iter().map(|entry| entry.0).filter(goes).collect()
         }
-        _ => told.classes().into_iter().filter(goes).collect(),
+        _ => known.classes().into_iter().filter(goes).collect(),
     }
 }

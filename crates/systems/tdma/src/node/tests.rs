@@ -179,7 +179,7 @@ proptest! {
     fn controllers_take_anything(steps in steps(Just(CONTROLLER.0))) {
         let tdma = spec(Signalling::Extended).build().unwrap();
         let hosts = (0..HOSTS).map(|host| (HostId(host), LINE)).collect();
-        let mut controller = SlotController::new(&tdma, (CONTROLLER, LINE), MANAGER, hosts);
+        let mut controller = SlotController::new(&tdma, CONTROLLER, LINE, MANAGER, hosts);
         drive(&mut controller, CONTROLLER, steps);
     }
 

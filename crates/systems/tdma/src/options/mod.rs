@@ -10,13 +10,13 @@ use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-/// How hosts are told to go and to stop.
+/// How hosts are told to send and to stop.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Signalling {
-    /// 802.3x: a card sends, or it does not. Where to follows from the time (§3.2.2).
+    /// 802.3x: a NIC sends, or it does not. The destination follows from the time (§3.2.2).
     Pause,
     /// 802.1Qbb: eight classes, of which seven stand for destinations, six with short flows (§3.2.4).
     Pfc,
@@ -31,23 +31,23 @@ pub enum Signalling {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Controllers {
-    /// The fabric manager, one frame after the other, from the uppermost switch.
+    /// The fabric manager sends one frame after another from the uppermost switch.
     #[default]
     One,
-    /// A controller at each switch that has hosts, for these; the fabric manager triggers them (§4.4).
+    /// Each switch with hosts has a controller for them, and the fabric manager triggers the controllers (§4.4).
     PerSwitch,
 }
 
-/// How hosts' demand gets to the fabric manager.
+/// How the demand of hosts gets to the fabric manager.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Reporting {
-    /// At any time: no pause frame stops reports (§4.1, out of band). They take the hosts' links.
+    /// Reports leave at any time, as no pause frame stops them (§4.1, out of band). They use the links of hosts.
     #[default]
     OutOfBand,
-    /// In a short slot of its own at the beginning of each round (§4.1).
+    /// Reports leave in a short slot of their own at the beginning of each round (§4.1).
     Slot,
 }
 
@@ -58,74 +58,74 @@ pub enum Reporting {
 pub struct TdmaSpec {
     /// How rounds are planned (§4.3).
     pub scheduler: SchedulerKind,
-    /// Slots that a host gets in turn before the next host does, by its name. Others get 1.
+    /// By name of a host, the slots that it gets in turn before the next host. Other hosts get 1.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, u32>,
-    /// How long a host may send in a slot (§6.1: 300 µs); the longest, where `min-slot` is given.
+    /// How long a host may send in a slot (§6.1: 300 µs); the longest slot if `min-slot` is given.
     pub slot: Time,
-    /// Where given, slots are as long as suits the demand of the round, from this to `slot` (§4.1).
+    /// If given, slots are as long as suits the demand of the round, from this to `slot` (§4.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_slot: Option<Time>,
-    /// Silence between slots (§5.4: 15 µs).
+    /// The silence between slots (§5.4: 15 µs).
     pub guard: Time,
     /// A round has as many slots as its demand needs and as fit into this (§4.1: for example 10 ms).
     pub round: Time,
-    /// Whether a round is planned and made known while the one before it runs (§4).
+    /// Whether a round is planned and announced while the one before it runs (§4).
     pub pipelined: bool,
     /// How long the planning of a round takes.
     pub planning_time: Time,
-    /// How long before a round begins the last message about it leaves the fabric manager, at least.
+    /// How long before a round begins the last message about it leaves the fabric manager at the latest.
     pub lead: Time,
     /// The form of pause frames.
     pub signalling: Signalling,
-    /// From the arrival of a pause frame to its effect, at least; the packet in transmission is
-    /// finished in any case. Default: as measured, 2 µs for `pause`, which network cards know (Fig. 1),
-    /// 150 µs for the others, which software obeys (Fig. 5: 100 to 200 µs).
+    /// The shortest time from the arrival of a pause frame to its effect. The packet in transmission is always
+    /// finished. Default: as measured, 2 µs for `pause`, which NICs implement (Fig. 1), and 150 µs for the others,
+    /// which software implements (Fig. 5: 100 to 200 µs).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaction: Option<Time>,
-    /// It takes up to so much longer, at random. Default: 4 µs for `pause` (Fig. 1: 2 to 6 µs), 5 µs for
+    /// The effect is later by up to this time, at random. Default: 4 µs for `pause` (Fig. 1: 2 to 6 µs), 5 µs for
     /// the others (§3.2.3: "on the order of 5 µs or less").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Time>,
-    /// Whether a host ends its slot by itself, as it knows how long slots are, so that a lost pause
-    /// frame does no harm. Without, it sends until it is stopped, as in the paper (§3.2.2).
+    /// Whether a host ends its slot by itself, as it knows the length of slots, so that a lost pause frame does no
+    /// harm. If not, it sends until it is stopped, as in the paper (§3.2.2).
     pub self_ending: bool,
-    /// By how much clocks of hosts part in a second (§3.2.1: 100 µs); each is fast or slow by half of it
-    /// at most. It matters where hosts time themselves.
+    /// By how much the clocks of hosts diverge in a second (§3.2.1: 100 µs). Each is fast or slow by at most half of it.
+    /// It matters if hosts end slots by themselves.
     pub clock_drift: Time,
-    /// One controller, or one near each host.
+    /// Which controllers send pause frames.
     pub controllers: Controllers,
     /// How demand is collected.
     pub reports: Reporting,
     /// With `reports = "slot"`: how long that slot is. Default: 30 µs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_slot: Option<Time>,
-    /// A host with new packets reports not more often than this. Whoever has nothing new does once a
-    /// `round`. Default: a tenth of the round.
+    /// The shortest interval between reports of a host with new packets. Other hosts report once a `round`. Default: a
+    /// tenth of the round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_interval: Option<Time>,
     /// The share of every link for short flows, which need no slots (§4.1, §7), from 0 to below 1. A
     /// host sends them at not more than this share of its link, in class 6.
     #[schemars(range(min = 0, max = 1))]
     pub short_share: f64,
-    /// What is short: this many bytes to each destination in each `round`, as long as nothing waits for
-    /// it, and pure acknowledgements. Default: 10 KB, or less where all hosts together would send one
-    /// more in a round than `short-share` of the slowest host's link carries in it.
+    /// The bytes to each destination that count as short flows in each `round`, as long as no packet waits for the
+    /// destination. Pure acknowledgements are always short. Default: 10 KB, or less if all hosts together would send
+    /// to one host in a round more than `short-share` of the slowest host's link carries in that time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_flow: Option<Bytes>,
-    /// What each host can receive before its applications read it (§4.2); nobody gets a slot for more.
-    /// Where absent, as much as may come.
+    /// The bytes that each host can receive before its applications read them (§4.2). No host gets a slot for more.
+    /// Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Bytes>,
-    /// With `receive-buffer`: how fast applications read. Where absent, at once.
+    /// With `receive-buffer`: the rate at which applications read. Default: they read at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Rate>,
-    /// A host that is silent for this long gets no slots any more, nor does anybody towards it. Default:
+    /// A host that is silent for this long gets no slots any more, neither as a sender nor as a destination. Default:
     /// two rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_timeout: Option<Time>,
-    /// A host with waiting packets that hears nothing for this long sends them without slots. Default:
-    /// five rounds.
+    /// A host with waiting packets that gets no message for this long sends them without slots. Default: five
+    /// rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manager_timeout: Option<Time>,
 }
@@ -169,7 +169,7 @@ pub struct Tdma {
 }
 
 impl Signalling {
-    /// Classes of a link that stand for destinations, and the two behind them: for short flows and for
+    /// The number of classes of a link that stand for destinations. The classes after them are for short flows and for
     /// reports.
     pub fn classes(self, short: bool) -> u16 {
         match self {
@@ -207,7 +207,7 @@ impl TdmaSpec {
     pub fn report_interval(&self) -> Time {
         self.report_interval.unwrap_or(Time::ps(self.round.as_ps() / 10))
     }
-    /// [`TdmaSpec::report_slot`] or its default; none where reports come at any time.
+    /// [`TdmaSpec::report_slot`] or its default; `None` if reports leave at any time.
     pub fn report_slot(&self) -> Option<Time> {
         let slot = self.report_slot.unwrap_or(Time::us(30));
         (self.reports == Reporting::Slot).then_some(slot)
@@ -238,7 +238,7 @@ impl TdmaSpec {
     /// Checks the options.
     ///
     /// # Errors
-    /// A value makes no sense, or has no meaning beside the others.
+    /// An option has an invalid value, or has no effect beside the others.
     pub fn build(&self) -> Result<Tdma, SpecError> {
         let rounds = self.round_spec().build().map_err(|error| match error.key.as_str() {
             "reserve" => {
@@ -278,7 +278,7 @@ impl TdmaSpec {
         check("manager-timeout", silence, silence > least, expected)?;
         check("clock-drift", self.clock_drift, self.clock_drift <= Time::ms(100), "at most 100ms")
     }
-    /// What is given without what gives it a meaning.
+    /// Checks that no option is given without the one that it needs.
     fn check_company(&self) -> Result<(), SpecError> {
         let needs = |key: &str, given: bool, there: bool, other: &str| {
             if !given || there {
@@ -302,7 +302,7 @@ impl TdmaSpec {
             ));
         }
         let all = self.signalling == Signalling::Pause;
-        let classes = "needs classes: with `signalling = \"pause\"` all goes or nothing; take `pfc` or \
+        let classes = "needs classes: with `signalling = \"pause\"` all classes are paused together; take `pfc` or \
                        `extended`";
         if self.short_share > 0.0 && all {
             return Err(SpecError::new(
@@ -326,9 +326,9 @@ impl Tdma {
     pub fn rounds(&self) -> &Rounds {
         &self.rounds
     }
-    /// What is short to each destination in a round among so many `hosts`, the slowest with this link:
-    /// [`TdmaSpec::short_flow`] or its default. By default, what all others together send to a host in a
-    /// round without slots fits into the share of its link in that time.
+    /// The bytes to each destination that count as short flows in a round, among `hosts` hosts whose slowest link has
+    /// the rate `slowest`: [`TdmaSpec::short_flow`] or its default. By default, the short flows of all other hosts to
+    /// one host in a round fit into the share of its link.
     pub fn short_flow(&self, hosts: usize, slowest: Rate) -> Option<Bytes> {
         let share = self.rounds.reserved(slowest).pace().bytes_in(self.spec.round);
         let each = share / (hosts as u64).saturating_sub(1).max(1);

@@ -1,4 +1,4 @@
-//! Options of rounds.
+//! The options of rounds, and the list of planners.
 
 use crate::RoundScheduler;
 use crate::paths::{AnyPaths, TreePaths};
@@ -15,14 +15,14 @@ use slotline_net::units::Rate;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum SchedulerKind {
-    /// Hosts in a fixed order, each as many slots as its weight before the next gets one; who cannot
-    /// have its turn sends elsewhere if it disturbs nobody.
+    /// Hosts take turns in a fixed order, and each gets as many slots as its weight before the next one. A host that
+    /// cannot have its turn sends to another destination if this disturbs no other host.
     ///
     /// Source: Vattikonda, Porter, Vahdat and Snoeren, "Practical TDMA for Datacenter Ethernet",
     /// EuroSys 2012, section 4.3.
     WeightedRoundRobin,
-    /// The same for trees of switches, with all hosts equally deep: hosts below one switch send to each other while its uplink is
-    /// taken, and senders change places where one more can then send.
+    /// The same for trees of switches in which all hosts are equally deep. Hosts below one switch send to each other
+    /// while its uplink is taken, and senders exchange destinations if one more can then send.
     ///
     /// Source: the same, sections 5.2.2 and 6.1.2.
     Tree,
@@ -38,21 +38,20 @@ pub enum SchedulerKind {
 pub struct RoundSpec {
     /// How rounds are planned.
     pub scheduler: SchedulerKind,
-    /// How long hosts may send in a slot; the longest where `min-slot` is given (§6.1: 300 µs).
+    /// How long hosts may send in a slot; the longest slot if `min-slot` is given (§6.1: 300 µs).
     pub slot: Time,
-    /// The slot length follows the round's demand, from this up to `slot`: that with which the demand
-    /// takes the least time, guard times included (§4.1). Where absent, slots are `slot` long.
+    /// If given, the slot length follows the demand of the round, from this up to `slot`: it is the length with which
+    /// the demand takes the least time, guard times included (§4.1). Default: slots are `slot` long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_slot: Option<Time>,
-    /// Silence after each slot (§5.4: 15 µs).
+    /// The silence after each slot (§5.4: 15 µs).
     pub guard: Time,
     /// A round has as many slots as fit into this, at least one (§4.1: for example 10 ms).
     pub round: Time,
     /// The share of every link that is left to traffic outside the schedule, from 0 to below 1 (§4.1).
     #[schemars(range(min = 0, max = 1))]
     pub reserve: f64,
-    /// Destinations that a host may have in one slot at most: there are not more classes in a pause
-    /// frame, 8 (802.1Qbb) or 2,048 (extended, §5.1).
+    /// The most destinations of a host in one slot. A pause frame has 8 classes (802.1Qbb) or 2,048 (extended, §5.1).
     #[schemars(range(min = 1, max = 2048))]
     pub classes: u16,
 }
@@ -77,6 +76,9 @@ pub struct Rounds(RoundSpec);
 
 impl RoundSpec {
     /// Checks the options.
+    ///
+    /// # Errors
+    /// An option has an invalid value.
     pub fn build(&self) -> Result<Rounds, SpecError> {
         let shortest = self.min_slot.unwrap_or(self.slot);
         let longest = Time::s(1);
@@ -105,7 +107,10 @@ impl Rounds {
     pub fn spec(&self) -> &RoundSpec {
         &self.0
     }
-    /// A scheduler for a network. The scheduler `tree` refuses networks that are no trees.
+    /// A scheduler for a network.
+    ///
+    /// # Errors
+    /// The scheduler is `tree`, and the network is not a tree.
     pub fn scheduler(&self, network: Network) -> Result<Box<dyn RoundScheduler>, SpecError> {
         let rounds = self.clone();
         Ok(match self.0.scheduler {
@@ -115,18 +120,17 @@ impl Rounds {
             SchedulerKind::Tree => Box::new(Planner::<TreePaths>::new(rounds, network)?),
         })
     }
-    /// What the schedule may take of a link.
+    /// The rate of a link that the schedule may use.
     pub fn scheduled(&self, capacity: Rate) -> Rate {
         Rate(capacity.0 - self.reserved(capacity).0)
     }
-    /// What is left of a link for traffic outside the schedule, rounded up.
+    /// The rate of a link for traffic outside the schedule, rounded up.
     pub fn reserved(&self, capacity: Rate) -> Rate {
         let millionths = (self.0.reserve * 1e6).ceil() as u128;
         Rate((u128::from(capacity.0) * millionths).div_ceil(1_000_000) as u64)
     }
-    /// The same share as time at the end of a slot: for hosts that cannot send slower than their
-    /// links. The rest of the slot carries no less than a whole slot at the reduced rate, but for
-    /// rounding.
+    /// The share for traffic outside the schedule as time at the end of a slot, for hosts that cannot send slower than
+    /// their links. The rest of the slot carries as much as a whole slot at the reduced rate, except for rounding.
     pub fn unscheduled(&self, slot: Time) -> Time {
         Time::ps(self.reserved(Rate(slot.as_ps())).0)
     }
@@ -134,7 +138,7 @@ impl Rounds {
     pub(crate) fn slot_range(&self) -> (Time, Time) {
         (self.0.min_slot.unwrap_or(self.0.slot), self.0.slot)
     }
-    /// Whether senders change places.
+    /// Whether senders exchange destinations.
     pub(crate) fn exchanges(&self) -> bool {
         self.0.scheduler != SchedulerKind::WeightedRoundRobin
     }

@@ -77,7 +77,7 @@ struct Host {
     turns: u32,
     /// The head is the first waiting destination from here on.
     head: u32,
-    /// Where it lookups first for another destination.
+    /// Where the search for another destination begins.
     next: u32,
 }
 

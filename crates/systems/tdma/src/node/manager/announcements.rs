@@ -1,4 +1,4 @@
-//! What the fabric manager tells hosts and controllers of rounds, in messages that delay no frame.
+//! The announcements of rounds to hosts and controllers, in messages that delay no pause frame.
 
 use super::super::runs::{Run, slot_parts};
 use super::{FabricManager, SEND};
@@ -7,7 +7,7 @@ use slotline_net::id::HostId;
 use slotline_net::node::Cx;
 use slotline_net::time::Time;
 
-/// A message to be sent when no frame has to wait for it.
+/// A message that is sent when it delays no pause frame.
 #[derive(Clone, Copy)]
 pub(super) enum QueuedMessage {
     Classes { round: u32, host: HostId, part: u16 },
@@ -16,22 +16,22 @@ pub(super) enum QueuedMessage {
 }
 
 impl FabricManager {
-    /// Notes whom to tell of a round; how many messages that takes.
+    /// Queues the messages about a round. Returns their number.
     pub(super) fn announce(&mut self, run: &Run) -> u64 {
-        let before = self.todo.len();
+        let before = self.messages.len();
         for controller in 0..self.config.controllers.len() {
             let parts = slot_parts(self.open_under(run, controller).count());
-            let todo = |part| QueuedMessage::Slots { round: run.number, controller, part };
+            let message = |part| QueuedMessage::Slots { round: run.number, controller, part };
             let missing = (!run.controllers_ready[controller]).then_some(0..parts);
-            self.todo.extend(missing.into_iter().flatten().map(todo));
+            self.messages.extend(missing.into_iter().flatten().map(message));
         }
         for host in self.hosts().filter(|host| !run.ready[host.at()]) {
-            let todo = |part| QueuedMessage::Classes { round: run.number, host, part };
-            self.todo.extend((0..run.class_parts(host)).map(todo));
+            let message = |part| QueuedMessage::Classes { round: run.number, host, part };
+            self.messages.extend((0..run.class_parts(host)).map(message));
         }
-        (self.todo.len() - before) as u64
+        (self.messages.len() - before) as u64
     }
-    /// What hosts of a controller may send in a round.
+    /// The entries of a round for the hosts of a controller.
     fn open_under<'a>(
         &'a self,
         run: &'a Run,
@@ -44,32 +44,33 @@ impl FabricManager {
     fn run(&self, number: u32) -> Option<&Run> {
         [&self.current, &self.next].into_iter().flatten().find(|run| run.number == number)
     }
-    /// Sends what waits, as far as it delays no frame.
+    /// Sends the queued messages that delay no pause frame.
     pub(super) fn send(&mut self, cx: &mut Cx<'_>) {
         let edge = self.current.as_ref().map(Run::due);
         let edge = edge.or(self.next.as_ref().map(|run| run.begin)).unwrap_or(Time::MAX);
-        while let Some(&todo) = self.todo.front() {
-            if let Err(at) = self.outbox.chance(edge, cx.now) {
+        while let Some(&message) = self.messages.front() {
+            if let Err(at) = self.outbox.may_send(edge, cx.now) {
                 if at != self.send_at {
                     self.send_at = at;
                     cx.wake(at, SEND);
                 }
                 return;
             }
-            self.todo.pop_front();
-            if let Some((to, body)) = self.body(todo, cx.now) {
+            self.messages.pop_front();
+            if let Some((to, body)) = self.body(message, cx.now) {
                 let heard = self.tracker.heard(to);
-                self.outbox.message((to, to), heard, body, cx);
+                self.outbox.message(to, to, heard, body, cx);
             }
         }
     }
-    fn body(&self, todo: QueuedMessage, now: Time) -> Option<(HostId, Body)> {
-        match todo {
+    fn body(&self, message: QueuedMessage, now: Time) -> Option<(HostId, Body)> {
+        match message {
             QueuedMessage::Reported { host, report } => Some((host, Body::Reported(report))),
             QueuedMessage::Classes { round, host, part } => {
                 let run = self.run(round)?;
                 let of = Fragment { part, parts: run.class_parts(host) };
-                let classes = run.classes.told(host).chunks(MAX_CLASSES).nth(part.into())?.to_vec();
+                let classes =
+                    run.classes.of_host(host).chunks(MAX_CLASSES).nth(part.into())?.to_vec();
                 let timing = run.timing(now);
                 Some((host, Body::Classes { round, part: of, timing, classes }))
             }
@@ -82,9 +83,9 @@ impl FabricManager {
             }
         }
     }
-    /// Tells those again who have not said that they know.
+    /// Repeats the announcements to those that have not confirmed them.
     pub(super) fn repeat(&mut self) {
-        if !self.todo.is_empty() {
+        if !self.messages.is_empty() {
             return;
         }
         let (current, next) = (self.current.take(), self.next.take());
