@@ -205,7 +205,7 @@ mod tests {
             let paths = decided(&mut scheduler, Time::s(5));
             let network = network(&graph(), &Down::default());
             assert_eq!((paths.len(), fullest(&network, &paths)), (16, 1), "{kind:?}");
-            // Told again, flows stay where they are; without news nothing is said.
+            // Flows that are reported again keep their paths. Without reports there are no decisions.
             stride(&mut scheduler, 0..16, Time::s(10));
             assert_eq!(decided(&mut scheduler, Time::s(10)), paths, "{kind:?}");
             assert!(decided(&mut scheduler, Time::s(11)).is_empty());
@@ -237,7 +237,7 @@ mod tests {
         // The others are silent for more than three polls.
         stride(&mut scheduler, 0..2, Time::s(21));
         assert_eq!(decided(&mut scheduler, Time::s(21)).len(), 2);
-        // Flows from nowhere, to nowhere, to itself, or told twice do no harm.
+        // Flows of unknown hosts, to the sender itself, or reported twice are ignored.
         let flow = |conn, dst| FlowCount { conn: ConnId(conn), dst: HostId(dst), bytes: 1 };
         let flows = [flow(1, 99), flow(2, 5), flow(3, 6), flow(3, 6)];
         for host in [HostId(5), HostId(99)] {

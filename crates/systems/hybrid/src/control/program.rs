@@ -429,7 +429,7 @@ mod tests {
         }
     }
 
-    /// Weeks that do not cut up evenly are repeated until they do.
+    /// Weeks that cannot be divided evenly are repeated until they can.
     #[test]
     fn rotors_of_odd_weeks_meet_everybody() {
         let spec = CircuitsSpec { week: Some(Time::ps(700_000_001)), ..CircuitsSpec::default() };

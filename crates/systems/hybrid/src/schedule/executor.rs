@@ -170,7 +170,7 @@ mod tests {
     use slotline_circuits::{Rotor, TermsSpec, Week};
 
     proptest! {
-        /// Against the definition: at any time a condition is on for as many days as have it on.
+        /// At any time, the number of intervals that have begun and not ended is that of the days which require them.
         #[test]
         fn what_is_on_is_what_the_days_say(
             racks in 2usize..7, day in 5u64..50, night in 1u64..20, grow in 0u64..900, mark in 0u64..900,

@@ -1,5 +1,5 @@
-//! What arrives may be anything: agents, fabric managers and controllers take note of what they
-//! understand, in whatever order, and lose no packet.
+//! Agents, fabric managers and controllers accept any input in any order. They use the messages that they
+//! understand and lose no packet.
 
 use super::*;
 use crate::TdmaSpec;
@@ -135,7 +135,7 @@ fn steps(about: impl Strategy<Value = u32>) -> impl Strategy<Value = Vec<Step>> 
     prop::collection::vec(step, 0..120)
 }
 
-/// Has all wake-ups up to a time come.
+/// Runs all wake-ups up to a time.
 fn wait(effects: &mut Effects, until: Time, mut call: impl FnMut(u32, &mut Cx<'_>)) {
     for _ in 0..10_000 {
         let due = effects.wakes.iter().enumerate().min_by_key(|(_, wake)| wake.0);
@@ -183,8 +183,8 @@ proptest! {
         drive(&mut controller, CONTROLLER, steps);
     }
 
-    /// Whatever an agent hears, it gives out the packets it was given, those for one destination in
-    /// order, and gives them all out when it is let free.
+    /// Whatever an agent receives, it sends all its packets, those for one destination in
+    /// order, and all of them once it sends without slots.
     #[test]
     fn agents_take_anything_and_lose_nothing(steps in steps(Just(0)), which in 0usize..3) {
         let signalling = [Signalling::Pause, Signalling::Pfc, Signalling::Extended][which];
@@ -206,7 +206,7 @@ proptest! {
             wait(&mut effects, now, |token, cx| agent.expire(token, cx));
             left.extend(agent.dequeue(&mut Cx::new(now, &mut effects)));
         }
-        // Silence, until it sends without slots.
+        // The manager is silent until the agent sends without slots.
         now = now.after(Time::s(1));
         wait(&mut effects, now, |token, cx| agent.expire(token, cx));
         while let Some(packet) = agent.dequeue(&mut Cx::new(now, &mut effects)) {

@@ -10,7 +10,7 @@ use slotline_net::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-/// How hosts are told to send and to stop.
+/// How pause frames make hosts send and stop.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]

@@ -1,4 +1,4 @@
-//! The paths of any network, found pair by pair and kept.
+//! The paths of any network, found pair by pair and stored.
 
 use super::groups::{DestinationGroups, Scratch, search_groups};
 use super::last_links::LastLinks;
@@ -305,8 +305,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each destination is in one group, or unknown, or has no path; and whoever can be reached is in
-        /// a group that is not left out.
+        /// Each destination is in one group, or unknown, or has no path. Each reachable destination is in a group that is
+        /// searched.
         #[test]
         fn groups_leave_nobody_out(asked in prop::collection::vec((0usize..64, 0usize..64), 0..600), used in prop::collection::btree_set(128usize..384, 0..200)) {
             let mut table = PairTable::new(network()).unwrap();

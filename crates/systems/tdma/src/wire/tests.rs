@@ -1,4 +1,4 @@
-//! What is emitted is parsed, what is no message is refused, and bytes are where the table says.
+//! Emitted messages are parsed, other bytes are refused, and fields are where the table says.
 
 use super::*;
 use proptest::prelude::*;
@@ -75,7 +75,7 @@ proptest! {
         prop_assert_eq!(Message::parse(&bytes), Ok(message));
     }
 
-    /// What is understood says all that the bytes say.
+    /// A parsed message is emitted as the same bytes.
     #[test]
     fn what_parses_is_emitted_again(
         mut bytes in prop::collection::vec(prop_oneof![Just(0u8), Just(1), any::<u8>()], 16..80),

@@ -230,7 +230,7 @@ mod tests {
     use crate::placement::matrix::Matrix;
     use proptest::prelude::*;
 
-    /// Water-filling in the most naive way: all rise together until a card is full.
+    /// Naive water-filling: all demands rise together until a NIC is full.
     fn naive(send: &[f64], receive: &[f64], flows: &[(HostId, HostId)]) -> Vec<f64> {
         let cards: Vec<f64> = send.iter().chain(receive).copied().collect();
         let ends = |at: usize| [flows[at].0.at(), send.len() + flows[at].1.at()];
@@ -281,7 +281,7 @@ mod tests {
             }
         }
 
-        /// The pseudo-code as it is printed comes to the same.
+        /// The printed pseudo-code has the same result.
         #[test]
         fn demands_are_those_of_the_thesis(flows in flows(8)) {
             let mut matrix = Matrix::new(8, &flows);

@@ -11,7 +11,7 @@ use slotline_net::wire::path_news::{OVERHEAD, PathNews};
 /// What hosts were notified of, and which hosts are to be notified.
 pub(super) struct Notifications {
     spec: NotifySpec,
-    /// By rack: whether its circuit is the last condition they were told.
+    /// By rack, whether the last notification said that there is a circuit.
     announced: Vec<bool>,
     hosts: usize,
     /// By rack and host, whether the host has sent to the rack since its last circuit ended, and between the end
