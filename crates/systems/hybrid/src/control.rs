@@ -203,28 +203,7 @@ impl CircuitsSpec {
             return fail(key, format!("`{key}` does nothing: with `clos` links never change"));
         }
         let uses_demand = self.scheduler.looks_at_demand();
-        if self.hold.is_some() && self.scheduler != SchedulerKind::MaxWeight {
-            return fail("hold", "`hold` is for scheduler = \"max-weight\"".into());
-        }
-        let own = [
-            ("prefilter", self.prefilter.is_some()),
-            ("inflate", self.inflate),
-            ("fallback", self.fallback.is_some()),
-        ];
-        if self.scheduler != SchedulerKind::Solstice
-            && let Some((key, _)) = own.into_iter().find(|(_, given)| *given)
-        {
-            return fail(key, format!("`{key}` is for scheduler = \"solstice\""));
-        }
-        if self.stretch.is_some() && self.scheduler != SchedulerKind::Phases {
-            return fail("stretch", "`stretch` is for scheduler = \"phases\"".into());
-        }
-        if self.stretch.is_some_and(|stretch| !(1.0..=100.0).contains(&stretch)) {
-            return fail("stretch", "`stretch` is from 1 to 100".into());
-        }
-        if self.scheduler == SchedulerKind::Phases && self.week.is_some() {
-            return fail("week", "with `phases` a week is a round: leave `week` out".into());
-        }
+        self.check_scheduler_options()?;
         let default = CircuitsSpec::default();
         if !uses_demand && self.demand != default.demand {
             let why = "`demand` does nothing: this scheduler does not look at it";
@@ -246,6 +225,34 @@ impl CircuitsSpec {
                 let why = format!("`{key}` does nothing: this scheduler does not look at demand");
                 return fail(key, why);
             }
+        }
+        Ok(())
+    }
+
+    /// Checks that the options of single schedulers are given only with these.
+    fn check_scheduler_options(&self) -> Result<(), SpecError> {
+        let fail = |key: &str, why: String| Err(SpecError::new(key, why));
+        if self.hold.is_some() && self.scheduler != SchedulerKind::MaxWeight {
+            return fail("hold", "`hold` is for scheduler = \"max-weight\"".into());
+        }
+        let own = [
+            ("prefilter", self.prefilter.is_some()),
+            ("inflate", self.inflate),
+            ("fallback", self.fallback.is_some()),
+        ];
+        if self.scheduler != SchedulerKind::Solstice
+            && let Some((key, _)) = own.into_iter().find(|(_, given)| *given)
+        {
+            return fail(key, format!("`{key}` is for scheduler = \"solstice\""));
+        }
+        if self.stretch.is_some() && self.scheduler != SchedulerKind::Phases {
+            return fail("stretch", "`stretch` is for scheduler = \"phases\"".into());
+        }
+        if self.stretch.is_some_and(|stretch| !(1.0..=100.0).contains(&stretch)) {
+            return fail("stretch", "`stretch` is from 1 to 100".into());
+        }
+        if self.scheduler == SchedulerKind::Phases && self.week.is_some() {
+            return fail("week", "with `phases` a week is a round: leave `week` out".into());
         }
         Ok(())
     }

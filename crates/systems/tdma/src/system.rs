@@ -113,7 +113,7 @@ impl System for Tdma {
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let ports = graph.ports();
         if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
-            let message = "tdma schedules hosts with one network nic: set nics = 1 in the fabric";
+            let message = "tdma schedules hosts with one NIC: set nics = 1 in the fabric";
             return Err(SpecError::new("control", message));
         }
         let mut stations = vec![Station::uppermost("fabric-manager", graph)?];

@@ -9,6 +9,9 @@ use slotline_net::time::Time;
 use slotline_net::topology::{Dark, HybridSpec};
 use slotline_net::workload::WorkloadSpec;
 
+/// The week of each circuit switch, and circuits from rack to rack that never change.
+type FirstWeek = (Vec<Week>, Vec<(u16, u16)>);
+
 /// The circuits of a scheme in a fabric over time.
 pub enum CircuitProgram {
     /// The same weeks repeat. Those of different circuit switches may have different lengths.
@@ -159,6 +162,14 @@ impl CircuitsSpec {
         let length = self.week.unwrap_or(Time::ms(2));
         let terms = self.terms(fabric, length)?;
         let ahead = self.report_ahead.unwrap_or(length);
+        self.check_reports(length, ahead)?;
+        self.planner(fabric, terms, &configurations)?;
+        let (first, always) = self.first_week(fabric, terms)?;
+        Ok(CircuitProgram::Weekly { length, ahead, first, terms, always, configurations })
+    }
+
+    /// Checks that reports, their collection and planning fit into a week.
+    fn check_reports(&self, length: Time, ahead: Time) -> Result<(), SpecError> {
         if self.report_ahead.is_none() && self.computing >= length {
             let why = format!(
                 "`computing` is {}: it has to be below the week, {length}, before which demand is reported",
@@ -177,46 +188,30 @@ impl CircuitsSpec {
             let why = format!("`gather` is {}: it has to be below the week, {length}", self.gather);
             return Err(SpecError::new("gather", why));
         }
-        self.planner(fabric, terms, &configurations)?;
+        Ok(())
+    }
+
+    /// The week of each circuit switch until the first plan, and the circuits that never change.
+    fn first_week(&self, fabric: &HybridSpec, terms: Terms) -> Result<FirstWeek, SpecError> {
         let (racks, switches) = (fabric.racks as usize, fabric.uplinks() as usize);
+        let mut first = vec![Week::default(); switches];
         if self.scheduler == SchedulerKind::Mesh {
             let mesh = self.mesh(fabric, terms)?;
-            let mut first = vec![Week::default(); switches];
             mesh.held(&mut first);
-            let always = mesh.always();
-            return Ok(CircuitProgram::Weekly {
-                length,
-                ahead,
-                first,
-                terms,
-                always,
-                configurations,
-            });
+            return Ok((first, mesh.always()));
         }
         if self.scheduler == SchedulerKind::Mix {
-            let mut first = vec![Week::default(); switches];
             self.mix(fabric, terms).held(&mut first);
-            return Ok(CircuitProgram::Weekly {
-                length,
-                ahead,
-                first,
-                terms,
-                always: vec![],
-                configurations,
-            });
+            return Ok((first, vec![]));
         }
-        let rotor = |at| {
-            let mut week = Week::default();
-            Rotor::staggered(racks, terms, at, switches).rotate(&mut week);
-            week
-        };
         if switches >= racks {
             let why = format!("{switches} circuit switches need more racks than {racks}");
             return Err(SpecError::new("scheduler", why));
         }
-        let first = (0..switches).map(rotor).collect();
-        let always = vec![];
-        Ok(CircuitProgram::Weekly { length, ahead, first, terms, always, configurations })
+        for (at, week) in first.iter_mut().enumerate() {
+            Rotor::staggered(racks, terms, at, switches).rotate(week);
+        }
+        Ok((first, vec![]))
     }
 
     /// The shortest day in a fabric.
