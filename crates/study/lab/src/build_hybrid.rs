@@ -1,11 +1,11 @@
 //! The switches of a hybrid fabric: from a scheme to nodes.
 
-use slotline_hybrid::control::{CircuitsSpec, Course};
+use slotline_hybrid::control::{CircuitProgram, CircuitsSpec};
 use slotline_hybrid::node::{
-    CircuitScheduler, CircuitSwitch, Circuits, PacketSwitch, Patched, PatchedConfig,
-    SchedulerConfig, Tor, TorConfig, Weekly,
+    CircuitLinks, CircuitScheduler, CircuitSwitch, PacketSwitch, PanelSwitch, PanelSwitchConfig,
+    SchedulerConfig, Tor, TorConfig, WeekTracker,
 };
-use slotline_hybrid::{Agenda, DemandKind, Leads, Ledger, RackDay, VoqSpec};
+use slotline_hybrid::{DemandEstimator, DemandKind, LeadTimes, RackDay, ScheduleExecutor, VoqSpec};
 use slotline_net::error::SpecError;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Plan;
@@ -27,7 +27,7 @@ pub(crate) struct Hybrid {
     roles: Roles,
     voq: VoqSpec,
     control: Option<CircuitsSpec>,
-    course: Option<Course>,
+    program: Option<CircuitProgram>,
     /// By rack: what it sees of the first weeks, each with its length.
     firsts: Vec<Vec<(Vec<RackDay>, Time)>>,
     loss: f64,
@@ -50,12 +50,14 @@ impl Hybrid {
             ControlSpec::Circuits(spec) => Some(spec.clone()),
             _ => None,
         };
-        let course = control.as_ref().map(|spec| spec.course(fabric, workloads)).transpose();
-        let course = course.map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?;
-        let by_rack = course.as_ref().filter(|_| fabric.core.is_none());
+        let program = control.as_ref().map(|spec| spec.program(fabric, workloads)).transpose();
+        let program =
+            program.map_err(|e| SpecError::new(format!("control.{}", e.key), e.message))?;
+        let by_rack = program.as_ref().filter(|_| fabric.core.is_none());
         Ok(Some(Hybrid {
-            firsts: by_rack.map_or(Vec::new(), |course| course.first_of_racks(fabric.dark())),
-            course,
+            firsts: by_rack
+                .map_or(Vec::new(), |program| program.first_weeks_by_rack(fabric.dark())),
+            program,
             control,
             voq: scheme.voq.unwrap_or_default(),
             fabric: fabric.clone(),
@@ -95,9 +97,9 @@ impl Hybrid {
         mtu: u64,
         plan: &Arc<Plan>,
     ) -> Place {
-        let (agenda, weekly) = self.whole_agenda();
+        let (executor, weekly) = self.whole_executor();
         let key = Stream::named(self.seed, "panel.path", seat.into()).bits() as u32;
-        Place::Node(Box::new(Patched::new(PatchedConfig {
+        Place::Node(Box::new(PanelSwitch::new(PanelSwitchConfig {
             roles: self.roles,
             seat,
             switch,
@@ -106,18 +108,20 @@ impl Hybrid {
             mtu,
             key,
             voq: self.voq,
-            agenda,
+            executor,
             weekly,
-            ledger: if seat < self.roles.racks { self.ledger(seat, plan) } else { None },
+            estimator: if seat < self.roles.racks { self.estimator(seat, plan) } else { None },
         })))
     }
 
     /// What all switches behind panels do when: each knows of all circuits.
-    fn whole_agenda(&self) -> (Agenda, Option<Weekly>) {
-        let whole = |length| Leads { whole: Some(length), ..Leads::default() };
-        let Some(course) = &self.course else { return (Agenda::new(whole(Time::ZERO)), None) };
-        let (days, length) = course.first_of_all(self.fabric.dark());
-        self.agenda_of(course, whole(length), vec![(days, length)])
+    fn whole_executor(&self) -> (ScheduleExecutor, Option<WeekTracker>) {
+        let whole = |length| LeadTimes { all_circuits: Some(length), ..LeadTimes::default() };
+        let Some(program) = &self.program else {
+            return (ScheduleExecutor::new(whole(Time::ZERO)), None);
+        };
+        let (days, length) = program.first_week(self.fabric.dark());
+        self.executor_of(program, whole(length), vec![(days, length)])
     }
 
     /// Whether it is a port that leads to a host: its queue is that of the scheme.
@@ -148,58 +152,59 @@ impl Hybrid {
 
     fn tor(&self, rack: u32, plan: &Arc<Plan>) -> TorConfig {
         let circuits = self.fabric.circuits.as_ref();
-        let leads = Leads {
-            bar: self.fabric.night(),
-            grow: self.voq.resize.map(|resize| resize.ahead),
+        let leads = LeadTimes {
+            block: self.fabric.night(),
+            enlarge: self.voq.resize.map(|resize| resize.ahead),
             mark: self.voq.mark_ahead,
-            whole: None,
-            tell: self.voq.notify.map(|notify| (notify.ahead, notify.end_ahead)),
+            all_circuits: None,
+            notify: self.voq.notify.map(|notify| (notify.ahead, notify.end_ahead)),
         };
-        let (agenda, weekly) = self.agenda(rack, leads);
+        let (executor, weekly) = self.executor(rack, leads);
         TorConfig {
             rack,
             roles: self.roles,
             voq: self.voq,
-            circuits: circuits.map(|c| Circuits { pace: c.rate.pace(), delay: c.delay }),
+            circuits: circuits.map(|c| CircuitLinks { pace: c.rate.pace(), delay: c.delay }),
             packet_delay: self.fabric.packet.as_ref().map_or(Time::ZERO, |p| p.delay.times(2)),
-            ever: match self.voq.relay {
-                Some(_) => self.course.as_ref().map_or(Vec::new(), Course::ever),
+            all_circuits: match self.voq.relay {
+                Some(_) => self.program.as_ref().map_or(Vec::new(), CircuitProgram::all_circuits),
                 None => Vec::new(),
             },
-            agenda,
+            executor,
             weekly,
-            ledger: self.ledger(rack, plan),
+            estimator: self.estimator(rack, plan),
         }
     }
 
     /// What the hosts of a rack report, where that is taken for demand.
-    fn ledger(&self, rack: u32, plan: &Arc<Plan>) -> Option<Ledger> {
-        let ledger = || Ledger::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
+    fn estimator(&self, rack: u32, plan: &Arc<Plan>) -> Option<DemandEstimator> {
+        let estimator =
+            || DemandEstimator::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
         match self.control.as_ref().map(|control| control.demand)? {
-            DemandKind::Adu => Some(ledger()),
-            DemandKind::Perfect => Some(ledger().foreseeing(rack)),
+            DemandKind::Adu => Some(estimator()),
+            DemandKind::Perfect => Some(estimator().with_known_starts(rack)),
             DemandKind::Voq => None,
         }
     }
 
-    fn agenda(&self, rack: u32, leads: Leads) -> (Agenda, Option<Weekly>) {
-        let Some(course) = &self.course else { return (Agenda::new(leads), None) };
-        self.agenda_of(course, leads, self.firsts[rack as usize].clone())
+    fn executor(&self, rack: u32, leads: LeadTimes) -> (ScheduleExecutor, Option<WeekTracker>) {
+        let Some(program) = &self.program else { return (ScheduleExecutor::new(leads), None) };
+        self.executor_of(program, leads, self.firsts[rack as usize].clone())
     }
 
-    fn agenda_of(
+    fn executor_of(
         &self,
-        course: &Course,
-        leads: Leads,
+        program: &CircuitProgram,
+        leads: LeadTimes,
         first: Vec<(Vec<RackDay>, Time)>,
-    ) -> (Agenda, Option<Weekly>) {
-        match course {
-            Course::Static { .. } => (Agenda::repeating(leads, first), None),
-            Course::Weekly { ahead, length, .. } => {
-                let mut agenda = Agenda::new(leads);
+    ) -> (ScheduleExecutor, Option<WeekTracker>) {
+        match program {
+            CircuitProgram::Static { .. } => (ScheduleExecutor::repeating(leads, first), None),
+            CircuitProgram::Weekly { ahead, length, .. } => {
+                let mut executor = ScheduleExecutor::new(leads);
                 let days = first.into_iter().flat_map(|(days, _)| days).collect();
-                let weekly = Weekly::new(*length, *ahead, days, &mut agenda);
-                (agenda, Some(weekly))
+                let weekly = WeekTracker::new(*length, *ahead, days, &mut executor);
+                (executor, Some(weekly))
             }
         }
     }
@@ -214,8 +219,8 @@ impl Hybrid {
         let usual = CircuitsSpec::default();
         let control = self.control.as_ref().unwrap_or(&usual);
         self.fabric.circuits.as_ref()?;
-        let planner = match &self.course {
-            Some(Course::Weekly { terms, configurations, .. }) => {
+        let planner = match &self.program {
+            Some(CircuitProgram::Weekly { terms, configurations, .. }) => {
                 let planner = control.planner(&self.fabric, *terms, configurations).ok()??;
                 Some((planner, *terms))
             }

@@ -6,7 +6,7 @@ use crate::record::{
     PortRow, RunRecord, SampleRow, StoppedRow, VoqRow,
 };
 use slotline_hybrid::VoqStats;
-use slotline_hybrid::node::{Patched, Tor};
+use slotline_hybrid::node::{PanelSwitch, Tor};
 use slotline_net::histogram::Histogram;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::bump::{Bumped, Estimate, Limited};
@@ -258,7 +258,7 @@ fn voqs(place: &Place) -> Vec<VoqRow> {
     if let Some(tor) = node.downcast_ref::<Tor>() {
         return voqs_of(tor.racks(), |rack| tor.stats(rack));
     }
-    let patched = node.downcast_ref::<Patched>();
+    let patched = node.downcast_ref::<PanelSwitch>();
     let patched = patched.and_then(|switch| Some((switch, switch.racks()?)));
     patched.map_or(vec![], |(switch, racks)| voqs_of(racks, |rack| switch.stats(rack)))
 }
@@ -287,7 +287,7 @@ fn voqs_of((rack, racks): (u32, u32), stats: impl Fn(usize) -> (VoqStats, Time))
 fn switch_of(node: &dyn Node) -> Option<&Switch> {
     let any = node;
     let bumped = || any.downcast_ref().map(Bumped::switch);
-    any.downcast_ref().or_else(bumped).or_else(|| any.downcast_ref().map(Patched::switch))
+    any.downcast_ref().or_else(bumped).or_else(|| any.downcast_ref().map(PanelSwitch::switch))
 }
 
 /// What the parts of a central scheme have counted and found.

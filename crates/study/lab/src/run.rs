@@ -140,9 +140,9 @@ fn noted_until(scenario: &Scenario, job: &Job) -> Time {
     else {
         return Time::ZERO;
     };
-    let course = spec.course(fabric, &scenario.workload).ok();
+    let course = spec.program(fabric, &scenario.workload).ok();
     let wanted = course.filter(|_| job.followed && scenario.measure.why);
-    wanted.map_or(Time::ZERO, |course| course.span_of(MOST_CIRCUITS))
+    wanted.map_or(Time::ZERO, |course| course.span_with(MOST_CIRCUITS))
 }
 
 /// One run, on `threads` threads; `None` where it was stopped. `alone`: nothing else runs in the process

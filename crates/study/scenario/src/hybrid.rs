@@ -3,7 +3,7 @@
 use super::event::{EventKind, EventSpec};
 use super::spec::{Scenario, SchemeSpec};
 use crate::metric::Metric;
-use slotline_hybrid::control::{Course, SchedulerKind};
+use slotline_hybrid::control::{CircuitProgram, SchedulerKind};
 use slotline_hybrid::{AtNight, VoqSpec};
 use slotline_net::error::SpecError;
 use slotline_net::route::RoutingSpec;
@@ -61,8 +61,8 @@ fn on_hybrid(
         }
         ControlSpec::None {} => {}
         ControlSpec::Circuits(spec) => {
-            let course = spec.course(fabric, workloads).map_err(|e| within("control", e))?;
-            carries(scheme, fabric, &course)?;
+            let program = spec.program(fabric, workloads).map_err(|e| within("control", e))?;
+            carries(scheme, fabric, &program)?;
         }
         _ => return fail("control", "on a hybrid fabric `control` is \"circuits\" or \"none\""),
     }
@@ -128,10 +128,14 @@ fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecErr
 }
 
 /// A day is long enough for a packet, at least.
-fn carries(scheme: &SchemeSpec, fabric: &HybridSpec, course: &Course) -> Result<(), SpecError> {
-    let (key, day) = match course {
-        Course::Weekly { terms, .. } => ("control.day", Some(terms.min_day())),
-        Course::Static { weeks } => {
+fn carries(
+    scheme: &SchemeSpec,
+    fabric: &HybridSpec,
+    program: &CircuitProgram,
+) -> Result<(), SpecError> {
+    let (key, day) = match program {
+        CircuitProgram::Weekly { terms, .. } => ("control.day", Some(terms.min_day())),
+        CircuitProgram::Static { weeks } => {
             let days = weeks.iter().flat_map(|week| week.days()).map(|day| day.length);
             let fixed =
                 matches!(&scheme.control, ControlSpec::Circuits(spec) if spec.schedule.is_some());

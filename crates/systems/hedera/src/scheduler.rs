@@ -1,4 +1,4 @@
-//! The scheduler: from large flows to paths. It knows neither messages nor engines.
+//! The scheduler, which turns large flows into paths. It depends on neither messages nor engines.
 
 use super::spec::{Hedera, PlacementKind};
 use crate::placement::{Annealing, Estimator, Fabric, Flow, anneal_per_flow, best, first_fit};
@@ -7,7 +7,7 @@ use slotline_net::rng::Stream;
 use slotline_net::scheme::{Control, Decision, FlowCount, Network, News, Plan};
 use slotline_net::time::Time;
 
-/// A large flow of a host, and the path it was given.
+/// A large flow of a host, and its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Known {
     conn: ConnId,
@@ -15,17 +15,17 @@ struct Known {
     path: Option<u16>,
 }
 
-/// What is known of a sending host.
+/// The state of a sending host.
 #[derive(Clone, Debug, Default)]
 struct Sender {
-    /// In order of the connections.
+    /// In the order of connections.
     flows: Vec<Known>,
-    /// When it was last heard of.
-    heard: Time,
+    /// When it reported last.
+    last_report: Time,
 }
 
-/// Hedera's central scheduler (§4.1.2). All it keeps is soft state: reports are complete, and every
-/// decision says the paths of all large flows anew.
+/// Hedera's central scheduler (§4.1.2). It keeps only soft state: reports are complete, and every decision has the
+/// paths of all large flows.
 pub struct Scheduler {
     options: Hedera,
     hosts: usize,
@@ -34,9 +34,9 @@ pub struct Scheduler {
     estimator: Estimator,
     map: Annealing,
     stream: Stream,
-    /// Whether something was heard since the last decision.
-    news: bool,
-    // Working memory.
+    /// Whether reports have arrived since the last decision.
+    has_reports: bool,
+    /// Working memory for one placement.
     flows: Vec<Flow>,
 }
 
@@ -50,17 +50,17 @@ impl Scheduler {
             estimator: Estimator::default(),
             map: Annealing::new(&fabric),
             stream: Stream::named(seed, "control.hedera", 0),
-            news: false,
+            has_reports: false,
             flows: Vec::new(),
             fabric,
             options,
         }
     }
-    /// Large flows that are known now.
+    /// The number of known large flows.
     pub fn flows(&self) -> usize {
         self.senders.iter().map(|sender| sender.flows.len()).sum()
     }
-    /// A host's large flows, all of them; those that were known keep their paths.
+    /// A host reports all its large flows. Known flows keep their paths.
     fn report(&mut self, host: HostId, counts: &[FlowCount], now: Time) {
         let hosts = self.hosts;
         let Some(sender) = self.senders.get_mut(host.at()) else { return };
@@ -74,13 +74,13 @@ impl Scheduler {
         let mut flows: Vec<Known> = counts.iter().filter(valid).map(known).collect();
         flows.sort_unstable_by_key(|known| known.conn);
         flows.dedup_by_key(|known| known.conn);
-        (sender.flows, sender.heard) = (flows, now);
+        (sender.flows, sender.last_report) = (flows, now);
     }
-    /// Forgets hosts that should have reported and have not.
+    /// Forgets the flows of hosts that have not reported for too long.
     fn forget_silent(&mut self, now: Time) {
         let patience = self.options.expire();
         for sender in &mut self.senders {
-            if now.since(sender.heard) > patience {
+            if now.since(sender.last_report) > patience {
                 sender.flows.clear();
             }
         }
@@ -119,10 +119,10 @@ impl Control for Scheduler {
             News::Joined(host) | News::Left(host) => self.report(host, &[], now),
             News::Backlog { .. } | News::Load { .. } | News::Released { .. } => return,
         }
-        self.news = true;
+        self.has_reports = true;
     }
     fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time> {
-        if !std::mem::take(&mut self.news) {
+        if !std::mem::take(&mut self.has_reports) {
             return None;
         }
         self.forget_silent(now);
@@ -137,14 +137,14 @@ impl Control for Scheduler {
         }
         None
     }
-    /// Numbers of paths may mean others now: all flows are placed anew.
+    /// The numbers of paths may stand for other paths now, so all flows are placed anew.
     fn rewire(&mut self, network: &Network, _now: Time) {
         self.fabric = Fabric::new(&network.clone().first(self.hosts));
         self.map = Annealing::new(&self.fabric);
         for sender in &mut self.senders {
             sender.flows.iter_mut().for_each(|known| known.path = None);
         }
-        self.news = true;
+        self.has_reports = true;
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
             let paths = decided(&mut scheduler, Time::s(5));
             let network = network(&graph(), &Down::default());
             assert_eq!((paths.len(), fullest(&network, &paths)), (16, 1), "{kind:?}");
-            // Told again, flows stay where they are; without news nothing is said.
+            // Flows that are reported again keep their paths. Without reports there are no decisions.
             stride(&mut scheduler, 0..16, Time::s(10));
             assert_eq!(decided(&mut scheduler, Time::s(10)), paths, "{kind:?}");
             assert!(decided(&mut scheduler, Time::s(11)).is_empty());
@@ -237,7 +237,7 @@ mod tests {
         // The others are silent for more than three polls.
         stride(&mut scheduler, 0..2, Time::s(21));
         assert_eq!(decided(&mut scheduler, Time::s(21)).len(), 2);
-        // Flows from nowhere, to nowhere, to itself, or told twice do no harm.
+        // Flows of unknown hosts, to the sender itself, or reported twice are ignored.
         let flow = |conn, dst| FlowCount { conn: ConnId(conn), dst: HostId(dst), bytes: 1 };
         let flows = [flow(1, 99), flow(2, 5), flow(3, 6), flow(3, 6)];
         for host in [HostId(5), HostId(99)] {

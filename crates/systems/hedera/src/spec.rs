@@ -1,4 +1,4 @@
-//! Hedera's options.
+//! The options of Hedera.
 
 use crate::placement::default_c;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use slotline_net::units::Rate;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum PlacementKind {
-    /// Global First Fit: each new flow on the first path with room for its demand, where it stays.
+    /// Global First Fit: each new flow gets the first path with room for its demand, and keeps it.
     ///
     /// Source: Al-Fares' dissertation, section 4.2.3.
     FirstFit,
@@ -25,8 +25,8 @@ pub enum PlacementKind {
     ///
     /// Source: Al-Fares' dissertation, section 4.2.4 (the baseline there).
     AnnealingPerFlow,
-    /// Exact where each host sends and receives one flow, by Euler splits of the graph of flows; else
-    /// the best of what flows have, first fit, annealing and weighted Euler splits, after local search.
+    /// The placement is exact, by Euler splits of the graph of flows, if each host sends and receives one flow. Else it
+    /// is the best of the present paths, first fit, annealing and weighted Euler splits, each after local search.
     Best,
 }
 
@@ -37,29 +37,29 @@ pub enum PlacementKind {
 pub struct HederaSpec {
     /// How paths for large flows are found.
     pub placement: PlacementKind,
-    /// How often edge switches tell what they have counted (§4.3.4: 5 s).
+    /// How often edge switches report what they have counted (§4.3.4: 5 s).
     pub poll: Time,
-    /// From which share of its host's link on a flow is large (§4.1.1: 0.1).
+    /// The share of its host's link from which on a flow is large (§4.1.1: 0.1).
     #[schemars(range(min = 0, max = 1))]
     pub threshold: f64,
     /// How long the scheduler waits for further reports after the first of a poll.
     pub gather: Time,
-    /// What estimating and placing takes, on top of messages (§4.4.4: 100 ms).
+    /// How long estimation and placement take, in addition to the messages (§4.4.4: 100 ms).
     pub computing: Time,
-    /// From the arrival of a path at an edge switch until packets follow it.
+    /// How long it takes from the arrival of a path at an edge switch until packets follow it.
     pub install: Time,
-    /// How long a path is in force after the scheduler has last said it; then the connection's hash
-    /// decides again. Default: three times `poll`.
+    /// How long a path is used after the scheduler last sent it. Then the hash of the connection decides again.
+    /// Default: three times `poll`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expire: Option<Time>,
-    /// With annealing: steps in each poll (§4.4.4: 1,000 to 2,000,000).
+    /// With annealing: the number of steps in each poll (§4.4.4: 1,000 to 2,000,000).
     #[schemars(range(min = 0, max = 10_000_000))]
     pub iterations: u32,
     /// With annealing: the factor c of the acceptance probability, as a multiple of the number of
     /// steps (§4.2.4). Default: 0.5 for up to 16 hosts, 1,000 for more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub c: Option<f64>,
-    /// Rate of the scheduler's link (§4.4.4: 10 Gbit/s for large networks). Default: as a host's.
+    /// The rate of the scheduler's link (§4.4.4: 10 Gbit/s for large networks). Default: that of a host's link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler_rate: Option<Rate>,
 }
@@ -89,7 +89,7 @@ impl HederaSpec {
     /// Checks the options.
     ///
     /// # Errors
-    /// One has a value that makes no sense.
+    /// An option has an invalid value.
     pub fn build(&self) -> Result<Hedera, SpecError> {
         let wrong = |key: &str, value: &dyn std::fmt::Display, right: &str| {
             Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {right}")))
@@ -126,7 +126,7 @@ impl HederaSpec {
         self.check_annealing()?;
         Ok(Hedera(self.clone()))
     }
-    /// Nothing is said that has no effect.
+    /// Checks that no option is given that has no effect.
     fn check_annealing(&self) -> Result<(), SpecError> {
         use PlacementKind::{Annealing, AnnealingPerFlow};
         if self.c.is_none() || matches!(self.placement, Annealing | AnnealingPerFlow) {
@@ -141,11 +141,11 @@ impl Hedera {
     pub fn spec(&self) -> &HederaSpec {
         &self.0
     }
-    /// How long a path is in force.
+    /// How long a path is used after the scheduler last sent it.
     pub fn expire(&self) -> Time {
         self.0.expire.unwrap_or(self.0.poll.times(3))
     }
-    /// The factor c for so many hosts.
+    /// The factor c for a network of `hosts` hosts.
     pub fn c(&self, hosts: usize) -> f64 {
         self.0.c.unwrap_or_else(|| default_c(hosts))
     }

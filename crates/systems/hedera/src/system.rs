@@ -1,5 +1,5 @@
-//! Hedera in a network: a scheduler on a host of its own, and at each host's link the flow table of its
-//! edge switch.
+//! Hedera in a network: the scheduler runs on a host of its own, and the flow table of an edge switch is at the link
+//! of each host.
 
 use super::scheduler::Scheduler;
 use super::spec::Hedera;
@@ -16,7 +16,7 @@ impl System for Hedera {
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let ports = graph.ports();
         if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
-            let message = "hedera places flows of hosts with one network card: set nics = 1";
+            let message = "hedera places flows of hosts with one NIC: set nics = 1";
             return Err(SpecError::new("control", message));
         }
         let mut station = Station::uppermost("scheduler", graph)?;

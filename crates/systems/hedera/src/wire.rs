@@ -1,12 +1,12 @@
-//! Messages between edge switches and Hedera's scheduler (thesis §4.1, §4.4.4): large flows and what
-//! was counted of them, and the paths that they shall take. `docs/hedera.md` describes them.
+//! Messages between edge switches and Hedera's scheduler (thesis §4.1, §4.4.4): large flows with their counted bytes,
+//! and the paths that they take. `docs/hedera.md` describes them.
 //! Big-endian:
 //!
 //! ```text
 //! 0         1         2         3         4
 //! | version |  type   |      length       |   of the whole message
-//! |              host                     |   whose flows it is about
-//! |            sequence                   |   of the sender's messages about this host
+//! |              host                     |   the host of the flows
+//! |            sequence                   |   counts the sender's messages about this host
 //! | body ...
 //! ```
 //!
@@ -15,9 +15,10 @@
 //! | 1 | flows | edge switch | report: u32, part: u16, parts: u16, span: u64 (ns), count: u16, count of (connection, destination, bytes) |
 //! | 2 | paths | scheduler | count: u16, count of (connection, path) |
 //!
-//! What is counted are numbers in steps of seven bits, the lowest first, in as few bytes as they need: all
-//! bytes but the last have their highest bit set. A connection is said by how far it is from the one
-//! before it in the list (at first: from 0), modulo 2³²: those of a host mostly follow each other.
+//! Connections, destinations, bytes and paths are numbers in groups of seven bits, the lowest group first, in as few
+//! bytes as they need. All bytes but the last have their highest bit set. A connection is encoded as its
+//! difference from the one before it in the list (the first: from 0), modulo 2³², as the connections of a host
+//! mostly follow each other.
 
 use slotline_net::id::{ConnId, HostId};
 use slotline_net::scheme::FlowCount;
@@ -36,26 +37,26 @@ const HEADER: usize = 12;
 /// A message about the flows of one host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Whose flows it is about.
+    /// The host whose flows the message is about.
     pub host: HostId,
     /// Counts the sender's messages about this host, modulo 2³².
     pub seq: u32,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Body {
     /// To the scheduler: a part of a host's large flows.
     Flows {
         /// Counts the reports about this host; the parts of one report have one number.
         report: u32,
-        /// From zero, below `parts`.
+        /// The number of the part, from zero, below `parts`.
         part: u16,
-        /// How many parts there are; at least one.
+        /// The number of parts, at least one.
         parts: u16,
-        /// How long was counted.
+        /// How long the bytes were counted.
         span: Time,
         /// The flows; at most [`MAX_FLOWS`].
         flows: Vec<FlowCount>,
@@ -102,7 +103,7 @@ impl Message {
     /// The message in `bytes`, which has to be all of them.
     ///
     /// # Errors
-    /// It is none of this version.
+    /// The bytes are not a message of this version.
     pub fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         let mut reader = Reader(bytes);
         let field = |field, value| Err(ParseError::Field { field, value });
@@ -155,7 +156,7 @@ fn paths(reader: &mut Reader<'_>) -> Result<Vec<(ConnId, u16)>, ParseError> {
     })
 }
 
-/// A connection after `last`.
+/// Reads a connection, which is encoded as the difference from `last`.
 fn conn(reader: &mut Reader<'_>, last: &mut u32) -> Result<ConnId, ParseError> {
     *last = last.wrapping_add(reader.number32("connection")?);
     Ok(ConnId(*last))

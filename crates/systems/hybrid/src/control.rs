@@ -1,11 +1,12 @@
-//! Which circuits exist: the options of a scheme, and what plans by them.
+//! The options of the scheme: the list of circuit schedulers, and the planner that follows from the options.
 
-mod course;
+mod phases;
+mod program;
 
-pub use course::Course;
+pub use program::CircuitProgram;
 
 use crate::DemandKind;
-use crate::phases::OnDemand;
+use phases::OnDemand;
 use serde::{Deserialize, Serialize};
 use slotline_circuits::{
     Bvn, CircuitTiming, ClosDirect, Eclipse, Fallback, Matching, MaxWeight, Mesh, PanelLayout,
@@ -16,70 +17,70 @@ use slotline_net::time::Time;
 use slotline_net::topology::{Dark, HybridSpec};
 use slotline_net::units::Bytes;
 
-/// How weeks of circuits are planned.
+/// How the circuits of a week are planned.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum SchedulerKind {
-    /// Each pair of racks in turn, whatever the demand; several switches one after the other.
+    /// Each pair of racks gets a circuit in turn, whatever the demand. Several switches share the turns.
     ///
     /// Source: Mellette et al., "RotorNet: A Scalable, Low-complexity, Optical Datacenter Network",
     /// SIGCOMM 2017.
     #[default]
     Rotor,
-    /// The week in `schedule`, again and again.
+    /// The week in `schedule` is repeated.
     Fixed,
-    /// Demand cut into perfect matchings by thresholds that are halved.
+    /// The demand is split into perfect matchings by a threshold that is halved step by step.
     ///
     /// Source: Liu et al., "Scheduling Techniques for Hybrid Circuit/Packet Networks", CoNEXT 2015.
     Solstice,
-    /// Greedily the days with the most demand served for their time.
+    /// Days are chosen greedily by the demand that they serve for their time.
     ///
     /// Source: Bojja Venkatakrishnan, Alizadeh and Viswanath, "Costly Circuits, Submodular Schedules and
     /// Approximate Caratheodory Theorems", SIGMETRICS 2016.
     Eclipse,
-    /// Demand as a sum of permutations.
+    /// The demand is decomposed into a sum of permutations.
     ///
     /// Source: Birkhoff, 1946; von Neumann, 1953.
     BirkhoffVonNeumann,
-    /// The heaviest matching, held for a time: `hold`.
+    /// The heaviest matching is held for the time `hold`.
     ///
     /// Source: Farrington et al., "Helios", SIGCOMM 2010; Wang et al., "c-Through", SIGCOMM 2010.
     MaxWeight,
-    /// Our own.
+    /// A scheduler of this project: it chooses days by the demand that they serve, and their lengths.
     #[serde(alias = "harvest")]
     Portfolio,
-    /// Links between pods that are held for the week, in proportion to demand: topology engineering of patch panels
-    /// with several switches, over which all reach each other in two hops.
+    /// Racks have links that are held for the week, in proportion to demand. This is the topology engineering of
+    /// several patch panels, over which all racks reach each other in two hops.
     ///
     /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022, section 4.
     Mesh,
-    /// Of a fabric with a `core`: uplinks go to the core switches, evenly, and stay there: a folded Clos network.
+    /// In a fabric with a `core`, uplinks go evenly to the core switches and stay there: a folded Clos network.
     Clos,
-    /// Of a fabric with a `core`: links that are held for the week. Pairs of racks with heavy demand get direct
-    /// links, as many as relieve most; the other uplinks go to the core, which carries all other pairs.
+    /// In a fabric with a `core`, links are held for the week. Pairs of racks with heavy demand get direct links,
+    /// as many as relieve the core most. The other uplinks go to the core, which carries all other pairs.
     ///
-    /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022, on its way from Clos to direct links.
+    /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022: the step between Clos and direct links.
     #[serde(alias = "mix")]
     ClosDirect,
-    /// Circuits for the phases of the scenario's collective operation, one after another by the clock: each for as long
-    /// as its bytes take on a circuit, times `stretch`, and again for each round. Where all phases need the same
-    /// circuits, these stay.
+    /// The phases of the scenario's collective operation get their circuits one after another by the clock, in each
+    /// round. A phase has its circuits for as long as its bytes take on a circuit, times `stretch`. If all
+    /// phases need the same circuits, these stay up.
     Phases,
-    /// Of the circuits that the phases of the scenario's collective operation need, those that serve most of what is
-    /// reported, for a week at a time; they change only where another phase wants more.
+    /// Each week has the circuits of the phase of the scenario's collective operation that serves most of the
+    /// reported demand. Circuits change only when another phase serves more.
     PhasesOnDemand,
 }
 
 impl SchedulerKind {
-    /// Whether it looks at demand.
+    /// Whether the scheduler plans by demand.
     pub fn looks_at_demand(self) -> bool {
         use SchedulerKind::{Clos, Fixed, Phases, Rotor};
         !matches!(self, Rotor | Fixed | Phases | Clos)
     }
 
-    /// Whether it fits a fabric with core switches, or one without.
+    /// Whether the scheduler fits a fabric with core switches (`core`) or without.
     fn fits(self, core: bool) -> bool {
         use SchedulerKind::{Clos, ClosDirect, Fixed, Mesh};
         match self {
@@ -90,18 +91,19 @@ impl SchedulerKind {
     }
 }
 
-/// What a week of Solstice is where its own days serve little.
+/// What replaces a week of Solstice whose own days serve little.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum FallbackKind {
-    /// A rotation, wherever that would serve more of the demand that is planned for.
+    /// A rotation replaces it if that serves more of the demand.
     #[default]
     IfBetter,
-    /// A rotation where Solstice finds no day at all: where many pairs want little each.
+    /// A rotation replaces it if Solstice finds no day at all, because many pairs have little demand each.
     IfEmpty,
-    /// Where it finds no day at all, one for the whole week, from each rack to the one before it, as in Etalon's code.
+    /// If Solstice finds no day at all, each rack has a circuit to the rack before it for the whole week, as in
+    /// Etalon's code.
     Ring,
 }
 
@@ -120,30 +122,31 @@ impl From<FallbackKind> for Fallback {
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_net::schema::keep_comment)]
 pub struct CircuitsSpec {
-    /// How weeks are planned.
+    /// How the circuits of a week are planned.
     pub scheduler: SchedulerKind,
-    /// What is planned at once. Default: with `rotor` as long as all pairs take, else 2ms; with `fixed` it is
-    /// that of the schedule.
+    /// The time that is planned at once. Default: with `rotor` as long as all pairs take, else 2ms. With `fixed`
+    /// the schedule says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub week: Option<Time>,
-    /// The shortest day. Default: nine nights, with which circuits are up for nine tenths of the time.
+    /// The shortest day. Default: nine nights, so that circuits are up for nine tenths of the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day: Option<Time>,
-    /// With `fixed`: the week, in microseconds, as "2 180 1/2/3/0 20 -1/-1/-1/-1": the number of parts, then
-    /// of each its length and by destination rack its source; -1 is none. A line for each circuit switch.
+    /// With `fixed`: the week, in microseconds, as "2 180 1/2/3/0 20 -1/-1/-1/-1". The first number is that of the
+    /// slices. Each slice has its length and, by destination rack, the source; -1 is none. Each circuit switch
+    /// has a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
-    /// With `max-weight`: how long circuits are held. Default: for the week.
+    /// With `max-weight`: how long circuits are held. Default: the whole week.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<Time>,
-    /// With `solstice`: if a pair of racks wants at least so much, those that want less are left to the packet
-    /// switch, as in Etalon's code. Default: none are.
+    /// With `solstice`: if a pair of racks has at least this demand, pairs with less are left to the packet
+    /// switch, as in Etalon's code. Default: no pair is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefilter: Option<Bytes>,
-    /// With `solstice`: demand is scaled up until it fills half of the week, as in Etalon's code.
+    /// With `solstice`: whether demand is scaled up until it fills half of the week, as in Etalon's code.
     #[serde(skip_serializing_if = "is_false")]
     pub inflate: bool,
-    /// With `solstice`: what a week is where its days serve little.
+    /// With `solstice`: what replaces a week whose days serve little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<FallbackKind>,
     /// With `phases`: how many times as long as its bytes take on a circuit each phase has its circuits, 1 to 100.
@@ -151,14 +154,14 @@ pub struct CircuitsSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 100.0))]
     pub stretch: Option<f64>,
-    /// What is taken for demand.
+    /// What counts as demand.
     pub demand: DemandKind,
-    /// How long before a week racks report what they want of it. Default: a whole week.
+    /// How long before a week racks report their demand for it. Default: a whole week.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_ahead: Option<Time>,
     /// How long the scheduler waits for further reports after the first of a week.
     pub gather: Time,
-    /// What planning takes, on top of messages.
+    /// How long planning takes, in addition to the messages.
     pub computing: Time,
 }
 
@@ -183,10 +186,10 @@ impl Default for CircuitsSpec {
 }
 
 impl CircuitsSpec {
-    /// Whether the options make sense by themselves.
+    /// Checks the options by themselves.
     ///
     /// # Errors
-    /// One has a value that makes no sense, or has no effect.
+    /// An option has an invalid value, or has no effect.
     pub fn check(&self) -> Result<(), SpecError> {
         let fail = |key: &str, why: String| Err(SpecError::new(key, why));
         let fixed = self.scheduler == SchedulerKind::Fixed;
@@ -201,7 +204,36 @@ impl CircuitsSpec {
             let key = if self.week.is_some() { "week" } else { "day" };
             return fail(key, format!("`{key}` does nothing: with `clos` links never change"));
         }
-        let demanding = self.scheduler.looks_at_demand();
+        let uses_demand = self.scheduler.looks_at_demand();
+        self.check_scheduler_options()?;
+        let default = CircuitsSpec::default();
+        if !uses_demand && self.demand != default.demand {
+            let why = "`demand` does nothing: this scheduler does not look at it";
+            return fail("demand", why.into());
+        }
+        if !uses_demand && self.report_ahead.is_some() {
+            let why = "`report-ahead` does nothing: this scheduler does not look at demand";
+            return fail("report-ahead", why.into());
+        }
+        let times = [
+            ("gather", self.gather, default.gather),
+            ("computing", self.computing, default.computing),
+        ];
+        for (key, value, default) in times {
+            if value > Time::s(10) {
+                return fail(key, format!("`{key}` is {value}: at most 10s"));
+            }
+            if !uses_demand && value != default {
+                let why = format!("`{key}` does nothing: this scheduler does not look at demand");
+                return fail(key, why);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the options of single schedulers are given only with these.
+    fn check_scheduler_options(&self) -> Result<(), SpecError> {
+        let fail = |key: &str, why: String| Err(SpecError::new(key, why));
         if self.hold.is_some() && self.scheduler != SchedulerKind::MaxWeight {
             return fail("hold", "`hold` is for scheduler = \"max-weight\"".into());
         }
@@ -224,30 +256,10 @@ impl CircuitsSpec {
         if self.scheduler == SchedulerKind::Phases && self.week.is_some() {
             return fail("week", "with `phases` a week is a round: leave `week` out".into());
         }
-        let usual = CircuitsSpec::default();
-        if !demanding && self.demand != usual.demand {
-            let why = "`demand` does nothing: this scheduler does not look at it";
-            return fail("demand", why.into());
-        }
-        if !demanding && self.report_ahead.is_some() {
-            let why = "`report-ahead` does nothing: this scheduler does not look at demand";
-            return fail("report-ahead", why.into());
-        }
-        let times =
-            [("gather", self.gather, usual.gather), ("computing", self.computing, usual.computing)];
-        for (key, value, usual) in times {
-            if value > Time::s(10) {
-                return fail(key, format!("`{key}` is {value}: at most 10s"));
-            }
-            if !demanding && value != usual {
-                let why = format!("`{key}` does nothing: this scheduler does not look at demand");
-                return fail(key, why);
-            }
-        }
         Ok(())
     }
 
-    /// Links between all racks of a fabric.
+    /// The planner of direct links between all racks of a fabric.
     ///
     /// # Errors
     /// There are too few circuit switches.
@@ -264,13 +276,13 @@ impl CircuitsSpec {
         })
     }
 
-    /// Direct links and links to the core of a fabric.
+    /// The planner of direct links and links to the core of a fabric.
     fn clos_direct(&self, fabric: &HybridSpec, terms: CircuitTiming) -> ClosDirect {
         ClosDirect::new(cores(fabric), terms, fabric.dark() == Dark::Changed)
     }
 
-    /// What plans week after week in a fabric; none where demand is not looked at. `configurations` are those to
-    /// choose from with `phases-on-demand`.
+    /// The planner of each week in a fabric; `None` for a scheduler that does not plan by demand. With
+    /// `phases-on-demand` the planner chooses from `configurations`.
     ///
     /// # Errors
     /// Circuits are held for longer than a week, or a mesh has too few switches.
@@ -281,7 +293,7 @@ impl CircuitsSpec {
         configurations: &[Matching],
     ) -> Result<Option<Planner>, SpecError> {
         let racks = fabric.racks as usize;
-        let apart: Box<dyn Scheduler + Send> = match self.scheduler {
+        let each_switch: Box<dyn Scheduler + Send> = match self.scheduler {
             SchedulerKind::Rotor
             | SchedulerKind::Fixed
             | SchedulerKind::Phases
@@ -312,11 +324,11 @@ impl CircuitsSpec {
                 return Ok(Some(Planner::Joint(Box::new(self.clos_direct(fabric, terms)))));
             }
         };
-        Ok(Some(Planner::PerSwitch(apart)))
+        Ok(Some(Planner::PerSwitch(each_switch)))
     }
 }
 
-/// Racks and core switches at the panels of a fabric.
+/// The racks and core switches at the panels of a fabric.
 fn cores(fabric: &HybridSpec) -> PanelLayout {
     let roles = fabric.roles();
     PanelLayout {
@@ -327,6 +339,6 @@ fn cores(fabric: &HybridSpec) -> PanelLayout {
     }
 }
 
-fn is_false(it: &bool) -> bool {
-    !it
+fn is_false(value: &bool) -> bool {
+    !value
 }

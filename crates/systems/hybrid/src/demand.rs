@@ -1,4 +1,4 @@
-//! What a rack wants to send to each other: for the scheduler of circuits.
+//! The demand of a rack, which it reports to the scheduler of circuits.
 
 use serde::{Deserialize, Serialize};
 use slotline_net::id::HostId;
@@ -7,98 +7,97 @@ use slotline_net::time::Time;
 use slotline_net::workload::Carrier;
 use std::sync::Arc;
 
-/// What is taken for demand.
+/// What counts as demand.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum DemandKind {
-    /// What waits in the queues of the rack's switch.
+    /// The bytes in the queues of the rack's switch.
     #[default]
     Voq,
-    /// What hosts have said that they will send: of each flow, what was reported and has not yet left
-    /// the rack. The report is a field in the first segment of a flow; all are gone when it is over.
+    /// The bytes that hosts have announced: of each flow, those that were reported and have not yet left the
+    /// rack. The report is a field in the first segment of a flow.
     ///
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 5.2.
     Adu,
-    /// As `adu`, but known ahead: also what of flows with a set start begins before the end of the week that is
-    /// planned.
+    /// As `adu`, and also the flows with a known start that begin before the end of the planned week.
     Perfect,
 }
 
-/// What is known of one connection.
+/// The state of one connection.
 #[derive(Clone, Copy, Default, Debug)]
 struct Entry {
-    /// Segments of the flows that were reported.
+    /// The segments of all reported flows.
     reported: u32,
-    /// Segments up to the furthest that has left the rack: each counts once, however often it is sent.
+    /// The segments up to the furthest that has left the rack. Each counts once, however often it is sent.
     seen: u32,
-    /// Flows reported.
+    /// The number of reported flows.
     flows: u32,
 }
 
-/// Reported and outstanding payload of the connections that begin in one rack.
-pub struct Ledger {
+/// The reported and outstanding payload of the connections that begin in one rack.
+pub struct DemandEstimator {
     plan: Arc<Plan>,
-    /// First connection of the rack.
+    /// The first connection of the rack.
     first: u32,
     entries: Vec<Entry>,
-    /// Payload outstanding, in segments, by destination rack.
+    /// The outstanding payload by destination rack, in segments.
     outstanding: Vec<u64>,
     hosts_per_rack: u32,
-    /// Flows with a set start that are not yet reported, the last first: when, and on which connection.
-    ahead: Vec<(Time, u32)>,
-    /// Connections that are given up, the last first: when, and which.
-    cuts: Vec<(Time, u32)>,
+    /// The start and the connection of flows with a known start that are not yet reported, the last flow first.
+    known_starts: Vec<(Time, u32)>,
+    /// When each connection is given up, the last one first.
+    given_up: Vec<(Time, u32)>,
 }
 
-impl Ledger {
-    /// For the hosts of `rack`, of `racks`.
-    pub fn new(plan: Arc<Plan>, rack: u32, racks: u32, hosts_per_rack: u32) -> Ledger {
+impl DemandEstimator {
+    /// An estimator for the hosts of `rack`, one of `racks` racks.
+    pub fn new(plan: Arc<Plan>, rack: u32, racks: u32, hosts_per_rack: u32) -> DemandEstimator {
         let host = |host: u32| HostId(rack * hosts_per_rack + host);
         let first = plan.sends(host(0)).start;
         let last = plan.sends(host(hosts_per_rack - 1)).end;
-        let mut cuts: Vec<(Time, u32)> = (first..last)
+        let mut given_up: Vec<(Time, u32)> = (first..last)
             .filter_map(|conn| {
                 let begun = plan.start_time(plan.traffic.conns[conn as usize].first.0);
                 plan.gives_up(conn).map(|after| (begun.after(after), conn))
             })
             .collect();
-        cuts.sort_unstable_by(|a, b| b.cmp(a));
-        Ledger {
-            cuts,
+        given_up.sort_unstable_by(|a, b| b.cmp(a));
+        DemandEstimator {
+            given_up,
             entries: vec![Entry::default(); (last - first) as usize],
             outstanding: vec![0; racks as usize],
             plan,
             first,
             hosts_per_rack,
-            ahead: Vec::new(),
+            known_starts: Vec::new(),
         }
     }
 
-    /// The same, where flows with a set start are known ahead.
-    pub fn foreseeing(mut self, rack: u32) -> Ledger {
+    /// The same estimator, which also knows the flows of `rack` that have a known start.
+    pub fn with_known_starts(mut self, rack: u32) -> DemandEstimator {
         let hosts = rack * self.hosts_per_rack..(rack + 1) * self.hosts_per_rack;
         let starts = hosts.flat_map(|host| self.plan.starts(HostId(host)));
         let at = |&flow: &u32| {
             (self.plan.start_time(flow), self.plan.traffic.flows[flow as usize].conn.0)
         };
-        self.ahead = starts.map(at).collect();
-        self.ahead.sort_unstable_by(|a, b| b.cmp(a));
+        self.known_starts = starts.map(at).collect();
+        self.known_starts.sort_unstable_by(|a, b| b.cmp(a));
         self
     }
 
-    /// Reports what begins before `until`, as far as it is known ahead.
-    pub fn foresee(&mut self, until: Time) {
-        while let Some((_, conn)) = self.ahead.pop_if(|(at, _)| *at < until) {
+    /// Reports the flows with a known start that begin before `until`.
+    pub fn report_starts_before(&mut self, until: Time) {
+        while let Some((_, conn)) = self.known_starts.pop_if(|(at, _)| *at < until) {
             self.report(conn);
         }
     }
 
-    /// What was given up by `now` is no longer outstanding: hosts say so as they close a connection.
+    /// Connections that were given up by `now` have nothing outstanding: hosts say so when they close one.
     pub fn give_up(&mut self, now: Time) {
-        while let Some((_, conn)) = self.cuts.pop_if(|(at, _)| *at <= now) {
+        while let Some((_, conn)) = self.given_up.pop_if(|(at, _)| *at <= now) {
             let to = self.plan.traffic.conns[conn as usize].dst.0 / self.hosts_per_rack;
             let entry = &mut self.entries[(conn - self.first) as usize];
             self.outstanding[to as usize] -= u64::from(entry.reported - entry.seen);
@@ -120,7 +119,7 @@ impl Ledger {
         self.outstanding[(info.dst.0 / self.hosts_per_rack) as usize] += u64::from(segments);
     }
 
-    /// A segment has come from its host: the first of a flow says how much follows.
+    /// A segment has arrived from its host. The first segment of a flow says how many follow.
     pub fn arrives(&mut self, conn: u32, seq: u32) {
         let Some(entry) = self.entries.get(conn.wrapping_sub(self.first) as usize) else { return };
         if seq < entry.reported {
@@ -148,7 +147,7 @@ impl Ledger {
         }
     }
 
-    /// Outstanding bytes by destination rack.
+    /// The outstanding bytes by destination rack.
     pub fn bytes(&self) -> Vec<u64> {
         let segment = u64::from(self.plan.transport.mss());
         self.outstanding.iter().map(|segments| segments * segment).collect()
@@ -164,7 +163,7 @@ mod tests {
     use slotline_net::transport::congestion::AlgorithmKind;
     use slotline_net::workload::{Start, TrafficBuilder};
 
-    /// Two racks of two hosts: a connection from host 0 to host 2 with flows of so many segments, one each 10 us.
+    /// Two racks of two hosts. A connection from host 0 to host 2 has flows of these segments, one each 10 us.
     fn plan(flows: &[u32]) -> Arc<Plan> {
         let transport = TransportSpec::of(AlgorithmKind::NewReno).build().unwrap();
         let mut builder = TrafficBuilder::new(4);
@@ -176,64 +175,64 @@ mod tests {
         Arc::new(Plan::new(builder.finish().unwrap(), transport, Spread::PerPair, 4, 1).unwrap())
     }
 
-    fn segments(ledger: &Ledger) -> u64 {
-        ledger.bytes()[1] / u64::from(ledger.plan.transport.mss())
+    fn segments(estimator: &DemandEstimator) -> u64 {
+        estimator.bytes()[1] / u64::from(estimator.plan.transport.mss())
     }
 
     #[test]
     fn a_flow_is_known_from_its_first_segment_and_segments_count_once() {
-        let mut ledger = Ledger::new(plan(&[5, 3]), 0, 2, 2);
-        assert_eq!(segments(&ledger), 0);
-        ledger.arrives(0, 0);
-        assert_eq!(segments(&ledger), 5);
-        // The second is sent twice, the third is lost and overtaken: what is behind the furthest is gone.
-        [0, 1, 1, 3].into_iter().for_each(|seq| ledger.leaves(0, seq));
-        assert_eq!(segments(&ledger), 1);
-        ledger.leaves(0, 2);
-        ledger.leaves(0, 4);
-        assert_eq!(segments(&ledger), 0, "all have left");
-        ledger.arrives(0, 5);
-        assert_eq!(segments(&ledger), 3, "the next flow");
-        ledger.arrives(7, 0);
-        assert_eq!(segments(&ledger), 3, "a connection of another rack");
+        let mut estimator = DemandEstimator::new(plan(&[5, 3]), 0, 2, 2);
+        assert_eq!(segments(&estimator), 0);
+        estimator.arrives(0, 0);
+        assert_eq!(segments(&estimator), 5);
+        // The second is sent twice, the third is lost and overtaken: all up to the furthest have left.
+        [0, 1, 1, 3].into_iter().for_each(|seq| estimator.leaves(0, seq));
+        assert_eq!(segments(&estimator), 1);
+        estimator.leaves(0, 2);
+        estimator.leaves(0, 4);
+        assert_eq!(segments(&estimator), 0, "all have left");
+        estimator.arrives(0, 5);
+        assert_eq!(segments(&estimator), 3, "the next flow");
+        estimator.arrives(7, 0);
+        assert_eq!(segments(&estimator), 3, "a connection of another rack");
     }
 
     #[test]
     fn perfect_knows_of_flows_before_they_begin() {
         let plan = plan(&[5, 3, 2]);
-        let mut ledger = Ledger::new(Arc::clone(&plan), 0, 2, 2).foreseeing(0);
-        ledger.foresee(Time::ZERO);
-        assert_eq!(segments(&ledger), 0, "the week ends before any begins");
-        ledger.foresee(Time::us(11));
-        assert_eq!(segments(&ledger), 8, "two begin within the week");
-        // The first segment of a flow that is known already says nothing new.
-        ledger.arrives(0, 0);
-        ledger.arrives(0, 5);
-        assert_eq!(segments(&ledger), 8);
-        ledger.leaves(0, 0);
-        ledger.foresee(Time::us(50));
-        ledger.foresee(Time::us(50));
-        assert_eq!(segments(&ledger), 9, "one has left, two more are known, once");
-        let mut other = Ledger::new(plan, 1, 2, 2).foreseeing(1);
-        other.foresee(Time::s(1));
+        let mut estimator = DemandEstimator::new(Arc::clone(&plan), 0, 2, 2).with_known_starts(0);
+        estimator.report_starts_before(Time::ZERO);
+        assert_eq!(segments(&estimator), 0, "the week ends before any begins");
+        estimator.report_starts_before(Time::us(11));
+        assert_eq!(segments(&estimator), 8, "two begin within the week");
+        // The first segment of a known flow says nothing new.
+        estimator.arrives(0, 0);
+        estimator.arrives(0, 5);
+        assert_eq!(segments(&estimator), 8);
+        estimator.leaves(0, 0);
+        estimator.report_starts_before(Time::us(50));
+        estimator.report_starts_before(Time::us(50));
+        assert_eq!(segments(&estimator), 9, "one has left, two more are known, once");
+        let mut other = DemandEstimator::new(plan, 1, 2, 2).with_known_starts(1);
+        other.report_starts_before(Time::s(1));
         assert_eq!(other.bytes(), [0, 0], "nothing begins in the other rack");
     }
 
     proptest! {
-        /// Whatever is sent in whatever order: outstanding is what was reported beyond the furthest segment that left.
+        /// In any order of segments, those that were reported beyond the furthest one that left are outstanding.
         #[test]
         fn outstanding_is_reported_less_seen(
             flows in prop::collection::vec(1u32..6, 1..5), steps in prop::collection::vec(0u32..24, 0..60)
         ) {
-            let mut ledger = Ledger::new(plan(&flows), 0, 2, 2);
+            let mut estimator = DemandEstimator::new(plan(&flows), 0, 2, 2);
             let ends: Vec<u32> = flows.iter().scan(0, |sum, n| { *sum += n; Some(*sum) }).collect();
             let (mut reported, mut seen) = (0, 0);
             for seq in steps.into_iter().filter(|seq| seq < ends.last().unwrap()) {
-                ledger.arrives(0, seq);
+                estimator.arrives(0, seq);
                 reported = reported.max(*ends.iter().find(|end| seq < **end).unwrap());
-                ledger.leaves(0, seq);
+                estimator.leaves(0, seq);
                 seen = seen.max(seq + 1);
-                prop_assert_eq!(segments(&ledger), u64::from(reported - seen));
+                prop_assert_eq!(segments(&estimator), u64::from(reported - seen));
             }
         }
     }

@@ -1,27 +1,32 @@
-//! Networks whose circuits come and go: what a rack does at which time, queues by destination rack,
-//! demand. State machines without I/O: [`crate::node`] has the nodes, the crate
-//! `slotline-circuits` the schedulers.
+//! Hybrid fabrics: racks reach each other by a packet switch and by circuits that change while the network
+//! runs.
+//!
+//! Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018;
+//! Poutievski et al., "Jupiter Evolving", SIGCOMM 2022.
+//!
+//! - [`control`] has the options of the scheme and turns them into a program of circuits, week by week. The
+//!   planners themselves are in the crate `slotline-circuits`.
+//! - [`schedule`] turns a planned week into the actions of one switch and keeps the circuits that are up.
+//! - [`voq`] has the queues by destination rack and their options; [`demand`] estimates what they will need.
+//! - [`node`] has the switches and the scheduler, which exchange the messages of [`wire`].
+//!
+//! Racks report demand to the scheduler, the scheduler plans a week and sends each rack its days, and the rack's
+//! executor says when to open circuits, resize queues and notify hosts.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod agenda;
 pub mod control;
 pub mod demand;
 pub mod node;
-pub mod phases;
-pub mod program;
-pub mod ring;
-pub mod spec;
+pub mod schedule;
 pub mod voq;
 pub mod wire;
-pub mod wires;
 
-pub use agenda::{Agenda, Deed, Leads, Wire};
-pub use demand::{DemandKind, Ledger};
-pub use program::RackDay;
-pub use spec::{AtNight, Hops, NotifySpec, NotifyTo, RelaySpec, ResizeSpec, Shrink, VoqSpec};
-pub use voq::{Voq, VoqStats};
-pub use wires::{Rank, Ways, Wires};
+pub use demand::{DemandEstimator, DemandKind};
+pub use schedule::{LeadTimes, RackDay, ScheduleAction, ScheduleExecutor};
+pub use voq::{
+    AtNight, Hops, NotifySpec, NotifyTo, RelaySpec, ResizeSpec, Shrink, Voq, VoqSpec, VoqStats,
+};
 
-/// In the place of a rack: none.
+/// In place of the number of a rack: there is none.
 pub const NO_RACK: u16 = u16::MAX;

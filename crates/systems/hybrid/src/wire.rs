@@ -1,18 +1,19 @@
 //! Messages between racks and the scheduler of circuits.
 //!
-//! A scheduler sends each rack its own part of a week, as days; big-endian:
+//! The scheduler sends each rack its days of a week. All numbers are big-endian:
 //!
 //! ```text
 //! kind: u8 = 2, week: u64, days: u16, days x (uplink: u8, from: u64, until: u64, to: u16, source: u16)
 //! ```
 //!
-//! and a rack reports its demand, bytes by destination rack:
+//! A rack reports its demand in bytes by destination rack:
 //!
 //! ```text
 //! kind: u8 = 1, week: u64, rack: u16, racks: u16, racks x (bytes: u64)
 //! ```
 //!
-//! A rack whose port at a circuit switch fails, or works again, says so; the scheduler tells all others:
+//! A rack reports that its port at a circuit switch has failed or works again. The scheduler forwards this to all
+//! other racks:
 //!
 //! ```text
 //! kind: u8 = 3, rack: u64, uplink: u8, works: u8
@@ -25,35 +26,35 @@ use slotline_net::wire::{ParseError, Reader};
 /// A message between a rack and the scheduler of circuits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
-    /// What a rack wants, for a week.
+    /// The demand of a rack for a week.
     Report {
-        /// The week that it is for.
+        /// The week for which the demand is.
         week: u64,
         /// The rack.
         rack: u16,
         /// Bytes by destination rack.
         bytes: Vec<u64>,
     },
-    /// What a rack is to do in a week.
+    /// The days of a rack in a week.
     Plan {
         /// The week.
         week: u64,
-        /// Its days.
+        /// The days.
         days: Vec<RackDay>,
     },
     /// A port at a circuit switch has failed, or works again.
     Port {
-        /// Its rack.
+        /// The rack of the port.
         rack: u16,
         /// The circuit switch.
         uplink: u8,
-        /// Whether it works.
+        /// Whether the port works.
         works: bool,
     },
 }
 
 impl Message {
-    /// As bytes.
+    /// The message as bytes.
     pub fn emit(&self) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
@@ -85,10 +86,10 @@ impl Message {
         out
     }
 
-    /// From bytes.
+    /// Reads a message from bytes.
     ///
     /// # Errors
-    /// They are no such message.
+    /// The bytes are not such a message.
     pub fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         let mut reader = Reader(bytes);
         let kind = reader.u8()?;

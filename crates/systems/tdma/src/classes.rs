@@ -1,4 +1,4 @@
-//! Which class of a host's link stands for which destination (§5.1).
+//! The classes of a host's link that stand for its destinations (§5.1).
 
 use super::round::Round;
 use crate::wire::Class;
@@ -12,19 +12,19 @@ pub struct TooManyClasses {
     pub host: HostId,
     /// The slot, from zero.
     pub slot: u16,
-    /// Classes of its link.
+    /// The number of classes of its link.
     pub classes: u16,
 }
 
-/// The classes of all links. Classes are a link's own, so all hosts use the same ones; a destination
-/// keeps its class from round to round as long as there are enough.
+/// The classes of all links. Each link has classes of its own. A destination keeps its class from round to round as
+/// long as there are enough.
 #[derive(Clone, Debug)]
 pub struct ClassMap {
     classes: u16,
     links: Vec<Vec<HostId>>,
 }
 
-/// What a round's assignments are called in pause frames.
+/// The classes of a round's assignments in pause frames.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Classes {
     of: Vec<u16>,
@@ -36,39 +36,42 @@ impl Classes {
     pub fn of(&self) -> &[u16] {
         &self.of
     }
-    /// What `host` has to know of the round: by slot, each class with what it stands for from there on.
-    pub fn told(&self, host: HostId) -> &[Class] {
+    /// What `host` needs to know of the round: by slot, each class with what it stands for from there on.
+    pub fn of_host(&self, host: HostId) -> &[Class] {
         self.hosts.get(host.at()).map_or(&[], Vec::as_slice)
     }
 }
 
 /// One use of a class.
 #[derive(Clone, Copy)]
-struct Use {
+struct Usage {
     slot: u16,
-    /// Index of the assignment.
+    /// The index of the assignment.
     at: u32,
 }
 
 impl ClassMap {
-    /// Links of `hosts` hosts with `classes` classes each: 8 (PFC), or up to 2,048 (extended).
+    /// The links of `hosts` hosts with `classes` classes each: 8 (PFC), or up to 2,048 (extended).
     pub fn new(hosts: usize, classes: u16) -> ClassMap {
         ClassMap { classes, links: vec![Vec::new(); hosts] }
     }
-    /// `host` has started anew and knows no classes.
+    /// `host` has restarted and knows no classes.
     pub fn forget(&mut self, host: HostId) {
         if let Some(link) = self.links.get_mut(host.at()) {
             link.clear();
         }
     }
-    /// Gives every assignment of `round` a class of its sender's link. A class is given to another
-    /// destination only where none is free: that which is not needed for the longest time.
+    /// Gives each assignment of `round` a class of its sender's link. A class gets another destination only if no
+    /// class is free; then it is the class that is not needed for the longest time.
+    ///
+    /// # Errors
+    /// A host has more destinations in a slot than there are classes.
     pub fn assign(&mut self, round: &Round, out: &mut Classes) -> Result<(), TooManyClasses> {
         let mut uses = vec![Vec::new(); self.links.len()];
         let mut at = 0;
         for (slot, assignments) in round.slots().enumerate() {
             for assignment in assignments {
-                uses[assignment.src.at()].push(Use { slot: slot as u16, at });
+                uses[assignment.src.at()].push(Usage { slot: slot as u16, at });
                 at += 1;
             }
         }
@@ -88,20 +91,20 @@ impl ClassMap {
     }
 }
 
-/// One host's link while its classes are given out.
+/// The link of one host while its classes are assigned.
 struct Link<'a> {
     classes: u16,
     /// The destination of each class that is in use.
     dst: &'a mut Vec<HostId>,
     round: &'a Round,
-    uses: &'a [Use],
+    uses: &'a [Usage],
 }
 
 impl Link<'_> {
-    fn assign(&mut self, of: &mut [u16], told: &mut Vec<Class>) -> Result<(), u16> {
-        // Which entry of `told` is in force for a class.
+    fn assign(&mut self, of: &mut [u16], entries: &mut Vec<Class>) -> Result<(), u16> {
+        // By class, the entry of `entries` that holds now.
         let mut current: Vec<Option<usize>> = vec![None; self.dst.len()];
-        for (place, &Use { slot, at }) in self.uses.iter().enumerate() {
+        for (place, &Usage { slot, at }) in self.uses.iter().enumerate() {
             let assignment = self.round.assignments()[at as usize];
             let class = match self.dst.iter().position(|&dst| dst == assignment.dst) {
                 Some(class) => class,
@@ -117,15 +120,15 @@ impl Link<'_> {
             of[at as usize] = class as u16;
             let entry = *current[class].get_or_insert_with(|| {
                 let (dst, rate) = (assignment.dst, Some(assignment.rate));
-                told.push(Class { class: class as u16, from: slot, dst, rate, bytes: 0 });
-                told.len() - 1
+                entries.push(Class { class: class as u16, from: slot, dst, rate, bytes: 0 });
+                entries.len() - 1
             });
-            told[entry].bytes += assignment.bytes;
+            entries[entry].bytes += assignment.bytes;
         }
         Ok(())
     }
-    /// A class that has no destination yet, or else the one whose destination is needed last after
-    /// `place`, if not in the same slot.
+    /// A class that has no destination yet, or else the one whose destination is needed last after `place` and not in
+    /// the same slot.
     fn free(&self, place: usize) -> Option<usize> {
         if self.dst.len() < usize::from(self.classes) {
             return Some(self.dst.len());
@@ -139,7 +142,7 @@ impl Link<'_> {
             (next(self.dst[class]).unwrap_or(usize::MAX), std::cmp::Reverse(class))
         })
     }
-    fn to(&self, of: &Use) -> HostId {
+    fn to(&self, of: &Usage) -> HostId {
         self.round.assignments()[of.at as usize].dst
     }
 }

@@ -1,11 +1,11 @@
-//! What waits to be sent between hosts, and the room receivers have: what rounds are planned from.
+//! The bytes that wait between hosts and the room of receivers, from which rounds are planned.
 
 use super::round::Assignment;
 use slotline_net::id::HostId;
 
-/// Bytes waiting from each host to each other, and free receive buffers (§4.1, §4.2).
+/// The bytes that wait from each host to each other host, and the free receive buffers (§4.1, §4.2).
 ///
-/// A host that has ever had something to send takes 8 bytes for every other host.
+/// A host that has once had demand takes 8 bytes for each other host.
 #[derive(Clone, Debug)]
 pub struct Demand {
     hosts: usize,
@@ -14,21 +14,21 @@ pub struct Demand {
     sizes: Box<Sizes>,
 }
 
-/// What one host has to send. Empty until there is something.
+/// The demand of one host. It is empty until there is any.
 #[derive(Clone, Debug, Default)]
 struct Row {
     bytes: Vec<u64>,
-    /// Destinations that have bytes waiting, 64 to a word.
+    /// The destinations with waiting bytes, 64 to a word.
     waiting: Vec<u64>,
     pairs: u32,
 }
 
-/// The pairs that wait, by the number of binary digits of their bytes.
-pub(super) type Sizes = [Size; 65];
+/// The pairs with waiting bytes, by the number of binary digits of their bytes.
+pub(crate) type Sizes = [Size; 65];
 
-/// Pairs with about as many bytes.
+/// The pairs with the same number of binary digits.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Size {
+pub(crate) struct Size {
     pub pairs: u64,
     pub bytes: u128,
 }
@@ -57,7 +57,7 @@ fn digits(bytes: u64) -> usize {
 }
 
 impl Demand {
-    /// Nothing waits among `hosts` hosts, and receivers have room for all.
+    /// No demand among `hosts` hosts, whose receive buffers are not limited.
     pub fn new(hosts: usize) -> Demand {
         Demand {
             hosts,
@@ -66,20 +66,20 @@ impl Demand {
             sizes: Box::new([Size::default(); 65]),
         }
     }
-    /// Number of hosts.
+    /// The number of hosts.
     pub fn hosts(&self) -> usize {
         self.hosts
     }
-    /// Bytes that wait in all.
+    /// The sum of all waiting bytes.
     pub fn total(&self) -> u128 {
         self.sizes.iter().map(|size| size.bytes).sum()
     }
-    /// Bytes that wait from `src` to `dst`; none where either is unknown.
+    /// The bytes that wait from `src` to `dst`; 0 if one of them is unknown.
     pub fn get(&self, src: HostId, dst: HostId) -> u64 {
         self.rows.get(src.at()).and_then(|row| row.bytes.get(dst.at())).copied().unwrap_or(0)
     }
-    /// So many bytes wait from `src` to `dst`, whatever was known before. Says whether it was taken
-    /// note of: unknown hosts and those that would send to themselves are not.
+    /// Sets the bytes that wait from `src` to `dst`. Returns whether both are known and not the same host; otherwise
+    /// nothing changes.
     pub fn set(&mut self, src: HostId, dst: HostId, bytes: u64) -> bool {
         let known = src.at() < self.hosts && dst.at() < self.hosts && src != dst;
         if known {
@@ -87,7 +87,7 @@ impl Demand {
         }
         known
     }
-    /// These and no others are the destinations of `src`, with the bytes that wait.
+    /// Replaces all destinations of `src`, with their waiting bytes.
     pub fn replace(&mut self, src: HostId, waiting: &[(HostId, u64)]) {
         let mut gone: Vec<u64> = self.rows.get(src.at()).map_or(&[][..], |row| &row.waiting).into();
         for &(dst, bytes) in waiting {
@@ -99,18 +99,18 @@ impl Demand {
         }
         members(&gone).for_each(|dst| self.put(src.at(), dst as usize, 0));
     }
-    /// Nothing waits at `src`.
+    /// Removes all demand of `src`.
     pub fn clear(&mut self, src: HostId) {
         for dst in self.destinations(src) {
             self.put(src.at(), dst.at(), 0);
         }
     }
-    /// The destinations for which `src` has bytes waiting, ascending.
+    /// The destinations for which `src` has waiting bytes, ascending.
     pub fn destinations(&self, src: HostId) -> Vec<HostId> {
         let words = self.rows.get(src.at()).map_or(&[][..], |row| &row.waiting);
         members(words).map(HostId).collect()
     }
-    /// Free bytes of the receive buffer of `host`; all ones: as many as may come.
+    /// The free bytes of the receive buffer of `host`; all ones if it is not limited.
     pub fn room(&self, host: HostId) -> u64 {
         self.free.get(host.at()).copied().unwrap_or(0)
     }
@@ -120,8 +120,8 @@ impl Demand {
             *room = free;
         }
     }
-    /// What these assignments will carry no longer waits, nor is there room for it: for a report that
-    /// was made before they are carried out. Never below zero.
+    /// Subtracts the bytes of these assignments from waiting bytes and room, but not below zero. This is for a report
+    /// that was made before the assignments were carried out.
     pub fn withdraw(&mut self, assignments: &[Assignment]) {
         for assignment in assignments {
             let left = self.get(assignment.src, assignment.dst).saturating_sub(assignment.bytes);
@@ -133,22 +133,22 @@ impl Demand {
         }
     }
 
-    /// Destinations of `src` with bytes waiting, 64 to a word; empty where there are none.
-    pub(super) fn waiting(&self, src: usize) -> &[u64] {
+    /// The destinations of `src` with waiting bytes, 64 to a word; empty if there are none.
+    pub(crate) fn waiting(&self, src: usize) -> &[u64] {
         let row = &self.rows[src];
         if row.pairs == 0 { &[] } else { &row.waiting }
     }
-    pub(super) fn at(&self, src: usize, dst: usize) -> u64 {
+    pub(crate) fn at(&self, src: usize, dst: usize) -> u64 {
         self.rows[src].bytes[dst]
     }
-    /// Hosts with room in their buffer, 64 to a word.
-    pub(super) fn with_room(&self) -> impl Iterator<Item = u64> {
+    /// The hosts with room in their buffer, 64 to a word.
+    pub(crate) fn with_room(&self) -> impl Iterator<Item = u64> {
         let bit = |word: u64, &free: &u64| word >> 1 | u64::from(free > 0) << 63;
         self.free.chunks(64).map(move |free| free.iter().fold(0, bit) >> (64 - free.len()))
     }
-    /// Takes what there is of a pair, and room for, but not more than so many bytes. Says how many that
-    /// are, and how many are left.
-    pub(super) fn take(&mut self, src: usize, dst: usize, most: u64) -> (u64, u64) {
+    /// Takes at most `most` bytes of a pair, as far as they wait and there is room. Returns how many were taken, and how
+    /// many are left.
+    pub(crate) fn take(&mut self, src: usize, dst: usize, most: u64) -> (u64, u64) {
         let waits = self.at(src, dst);
         let bytes = waits.min(self.free[dst]).min(most);
         self.put(src, dst, waits - bytes);
@@ -158,14 +158,14 @@ impl Demand {
         (bytes, waits - bytes)
     }
     /// Undoes [`Demand::take`].
-    pub(super) fn give_back(&mut self, src: usize, dst: usize, bytes: u64) {
+    pub(crate) fn give_back(&mut self, src: usize, dst: usize, bytes: u64) {
         self.put(src, dst, self.at(src, dst) + bytes);
         if self.free[dst] != u64::MAX {
             self.free[dst] += bytes;
         }
     }
-    /// How large the demands are.
-    pub(super) fn sizes(&self) -> &Sizes {
+    /// The demands by size.
+    pub(crate) fn sizes(&self) -> &Sizes {
         &self.sizes
     }
     fn put(&mut self, src: usize, dst: usize, bytes: u64) {

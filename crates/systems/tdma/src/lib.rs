@@ -1,35 +1,32 @@
 //! TDMA Ethernet (Vattikonda, Porter, Vahdat, Snoeren, "Practical TDMA for Datacenter Ethernet",
-//! EuroSys 2012): rounds of slots in which every sender has its path for itself.
+//! EuroSys 2012): rounds of slots in which each sender has its path for itself.
 //!
-//! This is the part that knows neither clock nor wire nor node: [`Demand`] goes in, a [`Round`] comes
-//! out of a [`RoundScheduler`], and a [`ClassMap`] names its assignments in pause frames.
+//! - [`options`] has the options of the scheme and of its rounds.
+//! - The planner (`planner/`) is a [`RoundScheduler`]: it takes a [`Demand`] and fills the slots of a [`Round`]. What
+//!   it knows of the network is in `paths/`.
+//! - A [`ClassMap`] gives the assignments of a round their classes in pause frames.
+//! - [`node`] has the fabric manager, its controllers and the agents of hosts, which exchange the messages of [`wire`];
+//!   `system.rs` puts them into a network.
+//!
+//! Hosts report demand, the fabric manager plans a round and makes it known, and pause frames open the slots.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod any;
 mod classes;
 mod demand;
-mod ends;
-mod links;
 pub mod node;
 pub mod options;
-mod parts;
 mod paths;
 mod planner;
-mod racks;
 mod round;
-mod set;
-mod slot_length;
-pub mod spec;
 mod system;
-mod tree;
 pub mod wire;
 
 pub use classes::{ClassMap, Classes, TooManyClasses};
 pub use demand::Demand;
+pub use options::rounds::{RoundSpec, Rounds, SchedulerKind};
 pub use options::{Tdma, TdmaSpec};
 pub use round::{Assignment, Round};
-pub use spec::{RoundSpec, Rounds, SchedulerKind};
 
 use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
@@ -37,15 +34,17 @@ use slotline_net::scheme::network::Network;
 
 /// Decides who sends to whom in the slots of a round (§4.3, §5.2.2).
 pub trait RoundScheduler: Send {
-    /// Replaces `round` with the next one, and takes what it schedules out of `demand`, of receive
-    /// buffers too. Without demand that can be served, the round has no slots.
+    /// Replaces `round` with the next one, and takes what it schedules out of `demand` and out of receive
+    /// buffers. If no demand can be served, the round has no slots.
     fn plan(&mut self, demand: &mut Demand, round: &mut Round);
-    /// How many slots `host` gets in turn before the next host does (1 where nothing is said; 0 counts
-    /// as 1).
+    /// Sets how many slots `host` gets in turn before the next host (1 by default; 0 counts as 1).
     fn set_weight(&mut self, host: HostId, weight: u32);
-    /// A directed link of the network works, or does not: what needs it is not scheduled.
+    /// A directed link of the network works or has failed. Paths over a failed link are not scheduled.
     fn set_link(&mut self, link: u32, up: bool);
-    /// Paths have changed. Links and hosts keep their numbers; links that are down stay so.
+    /// The paths have changed. Links and hosts keep their numbers, and failed links stay failed.
+    ///
+    /// # Errors
+    /// The planner does not suit the network.
     fn reroute(&mut self, network: Network) -> Result<(), SpecError>;
 }
 

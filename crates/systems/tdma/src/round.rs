@@ -1,4 +1,4 @@
-//! A round: who may send what to whom, slot after slot.
+//! A round: the assignments of each slot.
 
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
@@ -11,34 +11,34 @@ pub struct Assignment {
     pub src: HostId,
     /// The destination.
     pub dst: HostId,
-    /// Not faster than this: the narrowest link of the path, less what is reserved.
+    /// The highest rate: that of the narrowest link of the path, minus the reserved share.
     pub rate: Rate,
-    /// Not more than this: what waits, what the receiver has room for, what fits into the slot.
+    /// The most bytes: they wait, the receiver has room for them, and they fit into the slot.
     pub bytes: u64,
 }
 
-/// Slots one after another. Within a slot, no link carries more than is scheduled on it (§4, step 3).
+/// Slots one after another. Within a slot, no link carries more than its scheduled rate (§4, step 3).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Round {
-    /// How long hosts may send in each slot; a guard time follows.
+    /// How long hosts may send in each slot. A guard time follows.
     pub slot: Time,
-    /// Silence after each slot.
+    /// The silence after each slot.
     pub guard: Time,
     assignments: Vec<Assignment>,
-    /// Where each slot ends among the assignments.
+    /// By slot, the index of the end of its assignments.
     ends: Vec<u32>,
 }
 
 impl Round {
-    /// Number of slots.
+    /// The number of slots.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
-    /// Whether nobody may send.
+    /// Whether there are no slots.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
-    /// The assignments of slot `at`; none behind the last one.
+    /// The assignments of slot `at`; none after the last slot.
     pub fn slot_at(&self, at: usize) -> &[Assignment] {
         let Some(&end) = self.ends.get(at) else { return &[] };
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -62,28 +62,28 @@ impl Round {
         (self.slot + self.guard).times(self.len() as u64)
     }
 
-    pub(super) fn clear(&mut self, slot: Time, guard: Time) {
+    pub(crate) fn clear(&mut self, slot: Time, guard: Time) {
         (self.slot, self.guard) = (slot, guard);
         self.assignments.clear();
         self.ends.clear();
     }
-    /// Where the slot being filled begins.
-    pub(super) fn open(&self) -> usize {
+    /// The index at which the open slot begins.
+    pub(crate) fn open(&self) -> usize {
         self.ends.last().copied().unwrap_or(0) as usize
     }
-    pub(super) fn push(&mut self, assignment: Assignment) -> usize {
+    pub(crate) fn push(&mut self, assignment: Assignment) -> usize {
         self.assignments.push(assignment);
         self.assignments.len() - 1
     }
-    pub(super) fn assignment(&mut self, at: usize) -> &mut Assignment {
+    pub(crate) fn assignment(&mut self, at: usize) -> &mut Assignment {
         &mut self.assignments[at]
     }
-    /// Takes back the latest assignment.
-    pub(super) fn pop(&mut self) -> Option<Assignment> {
+    /// Removes the latest assignment.
+    pub(crate) fn pop(&mut self) -> Option<Assignment> {
         self.assignments.pop()
     }
-    /// Ends the slot being filled; an empty one is none. Says whether there was something in it.
-    pub(super) fn close(&mut self) -> bool {
+    /// Ends the open slot, unless it is empty. Returns whether it had assignments.
+    pub(crate) fn close(&mut self) -> bool {
         let filled = self.assignments.len() > self.open();
         if filled {
             self.ends.push(self.assignments.len() as u32);

@@ -1,8 +1,8 @@
-//! TDMA in a network: a fabric manager, perhaps controllers, and an agent in every host.
+//! TDMA in a network: a fabric manager, optional controllers, and an agent in each host.
 
 use super::Tdma;
 use super::options::Controllers;
-use crate::node::{FabricManager, ManagerConfig, SlotController, TdmaAgent, Under};
+use crate::node::{FabricManager, ManagerConfig, SlotController, SwitchHosts, TdmaAgent};
 use slotline_net::error::SpecError;
 use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::agent::Agent;
@@ -12,7 +12,7 @@ use slotline_net::units::{Bytes, Rate};
 
 impl Tdma {
     fn manager(&self, around: &Surroundings<'_>) -> Result<ManagerConfig, SpecError> {
-        let hosts = under(around);
+        let hosts = hosts_by_switch(around);
         let line = hosts.iter().flatten().map(|(_, rate)| *rate).min().unwrap_or_default();
         self.check_fit(line, around)?;
         Ok(ManagerConfig {
@@ -42,7 +42,7 @@ impl Tdma {
         };
         self.spec().weights.iter().map(named).collect()
     }
-    /// A slot, and a buffer, has to take a packet.
+    /// Checks that a slot and a receive buffer hold two packets.
     fn check_fit(&self, line: Rate, around: &Surroundings<'_>) -> Result<(), SpecError> {
         let transport = &around.plan.transport;
         let packet = u64::from(transport.data_len(transport.mss()));
@@ -70,13 +70,13 @@ impl Tdma {
     }
 }
 
-/// The same error, at the key where a scheme has it.
+/// The error at the key of the scheme.
 fn of_control(error: SpecError) -> SpecError {
     SpecError::new(format!("control.{}", error.key), error.message)
 }
 
-/// Hosts that are not stations, by switch, in order of the switches.
-fn under(around: &Surroundings<'_>) -> Vec<Under> {
+/// The hosts that are not stations, by switch, in order of the switches.
+fn hosts_by_switch(around: &Surroundings<'_>) -> Vec<SwitchHosts> {
     let mut hosts: Vec<(NodeId, HostId)> = (0..around.hosts() as u32)
         .map(HostId)
         .filter_map(|host| {
@@ -113,7 +113,7 @@ impl System for Tdma {
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let ports = graph.ports();
         if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
-            let message = "tdma schedules hosts with one network card: set nics = 1 in the fabric";
+            let message = "tdma schedules hosts with one NIC: set nics = 1 in the fabric";
             return Err(SpecError::new("control", message));
         }
         let mut stations = vec![Station::uppermost("fabric-manager", graph)?];
@@ -142,9 +142,11 @@ impl System for Tdma {
                 Box::new(manager.expect("the same manager was made before"))
             }));
         }
-        let here = (around.stations[at], rate_of(around, around.stations[at]));
+        let (here, line) = (around.stations[at], rate_of(around, around.stations[at]));
         let (tdma, hosts) = (self.clone(), config.hosts[at - 1].clone());
-        Ok(Box::new(move || Box::new(SlotController::new(&tdma, here, config.host, hosts.clone()))))
+        Ok(Box::new(move || {
+            Box::new(SlotController::new(&tdma, here, line, config.host, hosts.clone()))
+        }))
     }
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
         let line = rate_of(around, host);

@@ -1,4 +1,4 @@
-//! Rounds on random topologies, against a checker that knows nothing of how they are planned.
+//! Rounds on random topologies, checked by code that is independent of the planner.
 
 use super::*;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ const G: u64 = 1_000_000_000;
 /// The links from host to host, if there are any.
 type PathOf = Arc<dyn Fn(HostId, HostId) -> Vec<u32> + Send + Sync>;
 
-/// A network that the test knows, too.
+/// A network whose paths the test knows.
 #[derive(Clone)]
 struct Net {
     hosts: usize,
@@ -31,7 +31,7 @@ impl Net {
     fn path(&self, src: HostId, dst: HostId) -> Vec<usize> {
         (self.paths)(src, dst).iter().map(|&link| link as usize).collect()
     }
-    /// What is scheduled on each link if hosts' links are down that are.
+    /// The scheduled rate of each link, where some links of hosts have failed.
     fn full(&self, rounds: &Rounds, down: &BTreeSet<u32>) -> Vec<u64> {
         let of = |(at, &rate): (usize, &u64)| {
             if down.contains(&(at as u32)) { 0 } else { rounds.scheduled(Rate(rate)).0 }
@@ -47,7 +47,7 @@ fn star(rates: &[u64]) -> Net {
     Net { hosts: rates.len(), rates: [rates, rates].concat(), paths: Arc::new(paths) }
 }
 
-/// Leaves of so many hosts each, one way up to a core.
+/// Leaves of `hosts` hosts each, with one uplink to a core.
 fn tree(leaves: u32, hosts: u32, rate: u64, uplink: u64) -> Net {
     let n = leaves * hosts;
     let paths = move |src: HostId, dst: HostId| {
@@ -62,7 +62,7 @@ fn tree(leaves: u32, hosts: u32, rate: u64, uplink: u64) -> Net {
     Net { hosts: n as usize, rates, paths: Arc::new(paths) }
 }
 
-/// Rows of racks, two levels of one way up.
+/// Rows of racks: two levels of switches with one uplink each.
 fn rows(rows: u32, racks: u32, hosts: u32, uplinks: [u64; 2]) -> Net {
     let (n, r) = (rows * racks * hosts, rows * racks);
     let paths = move |src: HostId, dst: HostId| {
@@ -85,7 +85,7 @@ fn rows(rows: u32, racks: u32, hosts: u32, uplinks: [u64; 2]) -> Net {
     Net { hosts: n as usize, rates, paths: Arc::new(paths) }
 }
 
-/// Every leaf at every spine; a pair's spine follows from a hash.
+/// Each leaf is connected to each spine. A hash gives the spine of a pair.
 fn leaf_spine(leaves: u32, hosts: u32, spines: u32, uplink: u64) -> Net {
     let n = leaves * hosts;
     let paths = move |src: HostId, dst: HostId| {
@@ -179,8 +179,7 @@ fn pairs(hosts: usize) -> impl Iterator<Item = (HostId, HostId)> {
         .filter(|(src, dst)| src != dst)
 }
 
-/// The naive checker. What waited before the round is `before`; plays the round on it and says what is
-/// wrong with it.
+/// The naive checker. It applies the round to the demand `before` and reports what is wrong with the round.
 fn play(
     net: &Net,
     rounds: &Rounds,
@@ -211,7 +210,7 @@ fn play(
         }
         let classes = usize::from(rounds.spec().classes);
         assert!(sends.values().all(|to| to.len() <= classes));
-        // Nobody could get more, or less would fit into the slot. A pace is rounded.
+        // No pair could get more bytes, unless the slot is full. A pace is rounded.
         for a in slot {
             let fits = u128::from(a.rate.0) * u128::from(round.slot.as_ps()) / 8_000_000_000_000;
             let fits = (fits as u64).max(1);
@@ -219,7 +218,7 @@ fn play(
             let served = now.get(a.src, a.dst) == 0 || now.room(a.dst) == 0;
             assert!(served || a.bytes + 1 >= fits, "{a:?} {fits}");
         }
-        // Nothing more fits.
+        // No further pair fits.
         for (src, dst) in pairs(net.hosts) {
             let path = net.path(src, dst);
             let rate = path.iter().map(|&link| full[link]).min().unwrap_or(0);
@@ -247,8 +246,8 @@ fn kinds(which: usize) -> Vec<SchedulerKind> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// No link carries too much in any slot, nobody gets more than there is or has room for, nothing
-    /// more would fit; and in the end everything is served that can be.
+    /// No link is overloaded in any slot, no pair gets more bytes than wait or have room, and no further pair would fit.
+    /// In the end all demand is served that can be.
     #[test]
     fn rounds_are_valid_maximal_and_serve_all(
         which in 0usize..7, seed: u64, size in 2u32..5, share in 0.05f64..1.0, room: bool,
@@ -461,7 +460,7 @@ fn receivers_are_not_overrun() {
     assert!(round.from_slot(2).is_empty() && round.slot_at(2).is_empty());
 }
 
-/// A dead uplink silences who needs it, and nobody else; a way round it is taken once paths are known.
+/// A failed uplink stops only the hosts that need it. Other paths are used once they are known.
 #[test]
 fn dead_links_are_left_out() {
     for kind in [SchedulerKind::Any, SchedulerKind::Tree] {
@@ -477,7 +476,7 @@ fn dead_links_are_left_out() {
         scheduler.reroute(star(&[10 * G; 4]).network()).unwrap();
         scheduler.plan(&mut demand, &mut round);
         assert_eq!((crossing(&round), demand.total()), (4, 0));
-        // Numbers of links stay: link 8 was dead, and is none of a star's.
+        // Links keep their numbers: link 8 had failed, and a star does not have it.
         scheduler.reroute(net.network()).unwrap();
         demand.set(HostId(0), HostId(2), 1);
         scheduler.set_link(8, true);
@@ -495,7 +494,7 @@ fn what_is_no_tree_is_refused() {
     assert_eq!(refused(rows(3, 2, 3, [10 * G, 10 * G])), None);
 }
 
-/// The tree's shortcut finds what a search through all paths finds.
+/// The search of the tree planner finds the same as a search through all paths.
 #[test]
 fn on_trees_both_planners_agree() {
     for which in [0, 2, 3, 5] {
@@ -504,14 +503,14 @@ fn on_trees_both_planners_agree() {
         let (mut one, mut other) = (demand.clone(), demand);
         let any = plan(&net, &rounds(SchedulerKind::Any), &mut one);
         let tree = plan(&net, &rounds(SchedulerKind::Tree), &mut other);
-        // The order of turns differs, so rounds may; what they carry hardly does.
+        // The order of turns differs, so rounds may differ, but they carry about the same.
         let share = one.total() as f64 / other.total().max(1) as f64;
         assert!(any == tree || (0.8..1.25).contains(&share), "{which}: {share}");
     }
 }
 
 proptest! {
-    /// In every slot each host's destinations have different classes, a class means what was told, and a
+    /// In every slot each host's destinations have different classes, a class has the destination that was announced, and a
     /// destination keeps its class while there are enough.
     #[test]
     fn classes_mean_what_hosts_were_told(seed: u64, classes in 3u16..12, fast: bool, seeds in prop::collection::vec(any::<u64>(), 1..4)) {
@@ -520,22 +519,22 @@ proptest! {
         let spec = RoundSpec { classes, ..rounds(SchedulerKind::Any) };
         let mut scheduler = spec.build().unwrap().scheduler(net.network()).unwrap();
         let mut map = ClassMap::new(12, classes);
-        let (mut round, mut told) = (Round::default(), Classes::default());
+        let (mut round, mut assigned) = (Round::default(), Classes::default());
         let mut before: BTreeMap<(HostId, HostId), u16> = BTreeMap::new();
         for more in seeds {
             let mut demand = demand(&net, seed ^ more, 0.8, false);
             scheduler.plan(&mut demand, &mut round);
-            map.assign(&round, &mut told).unwrap();
-            prop_assert_eq!(told.of().len(), round.assignments().len());
+            map.assign(&round, &mut assigned).unwrap();
+            prop_assert_eq!(assigned.of().len(), round.assignments().len());
             let mut at = 0;
             let mut bytes: BTreeMap<(HostId, u16, u16), u64> = BTreeMap::new();
             for (slot, assignments) in round.slots().enumerate() {
                 let mut open = BTreeSet::new();
                 for a in assignments {
-                    let class = told.of()[at];
+                    let class = assigned.of()[at];
                     at += 1;
                     prop_assert!(class < classes && open.insert((a.src, class)));
-                    let holds = told.told(a.src).iter().rev();
+                    let holds = assigned.of_host(a.src).iter().rev();
                     let holds = holds.filter(|c| usize::from(c.from) <= slot).find(|c| c.class == class).unwrap();
                     prop_assert_eq!((holds.dst, holds.rate), (a.dst, Some(a.rate)));
                     *bytes.entry((a.src, class, holds.from)).or_default() += a.bytes;
@@ -546,7 +545,7 @@ proptest! {
                 }
             }
             for host in 0..12 {
-                for c in told.told(HostId(host)) {
+                for c in assigned.of_host(HostId(host)) {
                     prop_assert_eq!(bytes.remove(&(HostId(host), c.class, c.from)), Some(c.bytes));
                 }
             }

@@ -1,12 +1,12 @@
 //! Messages between hosts, the fabric manager and its controllers under TDMA (Vattikonda et al.,
-//! EuroSys 2012, §4 and §5.2): demand and receive buffers, the classes of a round, slots for distant
-//! controllers, their trigger. `docs/protocol/tdma.md` specifies them. Big-endian:
+//! EuroSys 2012, §4 and §5.2): demand and receive buffers, the classes of a round, the slots for distant
+//! controllers, and their trigger. `docs/protocol/tdma.md` specifies them. All numbers are big-endian:
 //!
 //! ```text
 //! 0         1         2         3         4
 //! | version |  type   |      length       |   of the whole message
-//! |              host                     |   that sends it or is told
-//! |            sequence                   |   of the sender's messages with this host
+//! |              host                     |   that sends or receives it
+//! |            sequence                   |   counts the sender's messages with this host
 //! |             heard                     |   last sequence from the other side; 0 before the first
 //! | body ...
 //! ```
@@ -33,11 +33,11 @@ use slotline_net::wire::{ParseError, Reader};
 
 /// Version of the protocol.
 pub const VERSION: u8 = 1;
-/// Destinations that fit into one [`Demand`] within a 1500-byte frame.
+/// The number of destinations that fit into one [`Demand`] within a 1500-byte frame.
 pub const MAX_DEMANDS: usize = 120;
-/// Classes that fit into one [`Body::Classes`].
+/// The number of classes that fit into one [`Body::Classes`].
 pub const MAX_CLASSES: usize = 60;
-/// Entries that fit into one [`Body::Slots`].
+/// The number of entries that fit into one [`Body::Slots`].
 pub const MAX_SLOTS: usize = 184;
 
 const HEADER: usize = 16;
@@ -45,57 +45,56 @@ const HEADER: usize = 16;
 /// A message between a host, or a controller, and the fabric manager.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The host that sends it, or is told.
+    /// The host that sends or receives it.
     pub host: HostId,
     /// Counts the messages of one sender about one host, modulo 2³².
     pub seq: u32,
-    /// Number of the latest message from the other side when this was sent.
+    /// The number of the latest message from the other side when this was sent.
     pub heard: u32,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
-/// One of several messages that say something together.
+/// The place of a message in a sequence of messages with one content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part {
-    /// From zero, below `parts`.
+pub struct Fragment {
+    /// The number of the message, from zero, below `parts`.
     pub part: u16,
-    /// How many there are; at least one.
+    /// The number of messages, at least one.
     pub parts: u16,
 }
 
-impl Part {
-    /// All in one message.
-    pub const ALONE: Part = Part { part: 0, parts: 1 };
+impl Fragment {
+    /// The whole content is in one message.
+    pub const ALONE: Fragment = Fragment { part: 0, parts: 1 };
 }
 
-/// Waiting bytes of a host, and its room for what it receives (§4.1, §4.2).
+/// The waiting bytes of a host, and its room for received bytes (§4.1, §4.2).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Demand {
     /// Counts the reports of this host; the parts of one report have one number.
     pub report: u32,
     /// Which part of the report this is.
-    pub part: Part,
-    /// The round in whose slot `slot` the report was made: what is scheduled from there on is still
-    /// counted in `waiting`.
+    pub part: Fragment,
+    /// The round in whose slot `slot` the report was made. Bytes that are scheduled from there on are still counted in
+    /// `waiting`.
     pub round: u32,
     /// See `round`.
     pub slot: u16,
-    /// Whether destinations that no part of the report lists have nothing waiting. Otherwise those keep
-    /// what they had.
+    /// Whether destinations that no part of the report lists have no waiting bytes. Otherwise these are unchanged.
     pub whole: bool,
-    /// Free bytes of the receive buffer; all ones: as many as may come.
+    /// The free bytes of the receive buffer; all ones if it is not limited.
     pub free: u64,
-    /// Destinations and all bytes waiting for them, as on the wire; at most [`MAX_DEMANDS`].
+    /// The destinations and all bytes that wait for them, in bytes on the wire; at most [`MAX_DEMANDS`].
     pub waiting: Vec<(HostId, u64)>,
 }
 
-/// When the slots of a round are: nanoseconds on the wire, so that times are below 4.2 s.
+/// The times of the slots of a round. They are nanoseconds on the wire, so they are below 4.2 s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
     /// The slot that begins next when this is sent.
     pub next: u16,
-    /// How many slots the round has.
+    /// The number of slots of the round.
     pub slots: u16,
     /// How long it takes until slot `next` begins: until the first frame that opens it is sent.
     pub begins: Time,
@@ -110,13 +109,13 @@ pub struct Timing {
 pub struct Class {
     /// Below 2,048.
     pub class: u16,
-    /// The slot from which this holds; until then, the class stands for what was said before.
+    /// The slot from which this holds. Until then the class has its former destination.
     pub from: u16,
-    /// Where its packets go.
+    /// The destination of its packets.
     pub dst: HostId,
-    /// Not faster than this while it is open; `None`: as fast as the link is.
+    /// The highest rate while the class is open; `None` for the rate of the link.
     pub rate: Option<Rate>,
-    /// Most bytes that may leave from there on: what was reported, and what the receiver has room for.
+    /// The most bytes that may leave from there on: reported bytes for which the receiver has room.
     pub bytes: u64,
 }
 
@@ -131,7 +130,7 @@ pub struct Open {
     pub class: u16,
 }
 
-/// An edge of a slot.
+/// The beginning or the end of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
     /// The slot begins: its classes are opened.
@@ -140,14 +139,14 @@ pub enum Edge {
     Ends,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Body {
     /// A host, a controller or the manager has (re)started and knows nothing.
     Hello,
     /// To the manager: a host stops.
     Leave,
-    /// To the manager: what waits.
+    /// To the manager: the waiting bytes.
     Demand(Demand),
     /// To a host: all parts of this report have arrived.
     Reported(u32),
@@ -156,45 +155,45 @@ pub enum Body {
         /// Counts rounds, modulo 2³².
         round: u32,
         /// Which part this is.
-        part: Part,
-        /// When slots are.
+        part: Fragment,
+        /// The times of the slots.
         timing: Timing,
         /// The classes.
         classes: Vec<Class>,
     },
     /// To the manager: this host has all its classes of the round.
     Ready(u32),
-    /// To a controller: who is opened when, at most [`MAX_SLOTS`] entries in one part.
+    /// To a controller: which classes are opened in which slots, at most [`MAX_SLOTS`] entries in one part.
     Slots {
         /// Counts rounds, modulo 2³².
         round: u32,
         /// Which part this is.
-        part: Part,
-        /// By slot.
+        part: Fragment,
+        /// The entries by slot.
         open: Vec<Open>,
     },
-    /// To all controllers at once, in a broadcast frame: send your pause frames now (§4.4).
+    /// To all controllers: send your pause frames now (§4.4).
     Trigger {
         /// Counts rounds, modulo 2³².
         round: u32,
         /// Counted from zero within the round.
         slot: u16,
-        /// Which end of the slot it is.
+        /// Whether the slot begins or ends.
         edge: Edge,
     },
 }
 
-impl Part {
+impl Fragment {
     fn emit(self, out: &mut Vec<u8>) {
         out.extend(self.part.to_be_bytes());
         out.extend(self.parts.to_be_bytes());
     }
-    fn parse(reader: &mut Reader<'_>) -> Result<Part, ParseError> {
+    fn parse(reader: &mut Reader<'_>) -> Result<Fragment, ParseError> {
         let (part, parts) = (reader.u16()?, reader.u16()?);
         if part >= parts {
             return Err(ParseError::Field { field: "part", value: part.into() });
         }
-        Ok(Part { part, parts })
+        Ok(Fragment { part, parts })
     }
 }
 
@@ -229,7 +228,7 @@ impl Demand {
         }
     }
     fn parse(reader: &mut Reader<'_>) -> Result<Demand, ParseError> {
-        let (report, part) = (reader.u32()?, Part::parse(reader)?);
+        let (report, part) = (reader.u32()?, Fragment::parse(reader)?);
         let (round, slot) = (reader.u32()?, reader.u16()?);
         let whole = within("whole", reader.u8()?.into(), 0..=1)? == 1;
         within("reserved", reader.u8()?.into(), 0..=0)?;
@@ -330,14 +329,14 @@ impl Body {
             4 => Body::Reported(reader.u32()?),
             5 => Body::Classes {
                 round: reader.u32()?,
-                part: Part::parse(reader)?,
+                part: Fragment::parse(reader)?,
                 timing: Timing::parse(reader)?,
                 classes: list(reader, Class::parse)?,
             },
             6 => Body::Ready(reader.u32()?),
             7 => Body::Slots {
                 round: reader.u32()?,
-                part: Part::parse(reader)?,
+                part: Fragment::parse(reader)?,
                 open: list(reader, Open::parse)?,
             },
             8 => trigger(reader)?,
@@ -354,7 +353,7 @@ fn trigger(reader: &mut Reader<'_>) -> Result<Body, ParseError> {
 }
 
 impl Message {
-    /// As bytes.
+    /// The message as bytes.
     pub fn emit(&self) -> Vec<u8> {
         let mut out = vec![VERSION, self.body.kind(), 0, 0];
         out.extend(self.host.0.to_be_bytes());
@@ -365,7 +364,10 @@ impl Message {
         out[2..4].copy_from_slice(&length);
         out
     }
-    /// From bytes; padding after the message is ignored.
+    /// Reads a message from bytes. Padding after the message is ignored.
+    ///
+    /// # Errors
+    /// The bytes are not such a message.
     pub fn parse(bytes: &[u8]) -> Result<Message, ParseError> {
         let mut reader = Reader(bytes);
         let (version, kind, length) = (reader.u8()?, reader.u8()?, reader.u16()?);

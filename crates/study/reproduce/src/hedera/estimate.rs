@@ -39,9 +39,9 @@ fn steps() -> Vec<(usize, Matrix)> {
     let mut out = Vec::new();
     for step in 0..4 {
         if step % 2 == 0 {
-            matrix.raise()
+            matrix.estimate_sources()
         } else {
-            matrix.lower()
+            matrix.estimate_destinations()
         }
         out.push((step, matrix.clone()));
     }

@@ -11,28 +11,27 @@ struct Placed {
     src: HostId,
     dst: HostId,
     path: u16,
-    /// The links that it has reserved: those between switches.
+    /// The links that it has reserved, which are those between switches.
     links: Vec<u32>,
     /// When it was last reported.
-    heard: Time,
+    last_report: Time,
 }
 
-/// The central scheduler of section 3.1.7. It knows which links are reserved, and the flows that hold
-/// them.
+/// The central scheduler of section 3.1.7. It knows the reserved links and the flows that hold them.
 pub struct FlowScheduler {
     network: Network,
-    /// By directed link.
+    /// By directed link, whether it is reserved.
     reserved: Vec<bool>,
     placed: BTreeMap<ConnId, Placed>,
-    /// Decisions that have not been asked for yet.
+    /// Decisions that wait for the next call of `decide`.
     plan: Plan,
-    /// A flow that is not reported for so long is gone.
+    /// A flow that is not reported for this long has ended.
     forget: Time,
-    /// The path being looked at.
-    way: Vec<u32>,
+    /// The links of the path that is tried.
+    path_links: Vec<u32>,
 }
 
-/// What the scheduler's state takes.
+/// The memory of the scheduler's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
     /// Bytes for the state of links.
@@ -41,9 +40,9 @@ pub struct Memory {
     pub flows: usize,
 }
 
-/// The links of a path that lie between switches: not the first, nor the last.
-fn inner(way: &[u32]) -> &[u32] {
-    way.get(1..way.len().saturating_sub(1)).unwrap_or(&[])
+/// The links of a path that lie between switches: all but the first and the last.
+fn inner(links: &[u32]) -> &[u32] {
+    links.get(1..links.len().saturating_sub(1)).unwrap_or(&[])
 }
 
 impl FlowScheduler {
@@ -55,40 +54,40 @@ impl FlowScheduler {
             placed: BTreeMap::new(),
             plan: Vec::new(),
             forget,
-            way: Vec::new(),
+            path_links: Vec::new(),
         }
     }
 
-    /// Looks for a path for a new flow, reserves it and returns its number; `None` where every path has a
-    /// reserved link. Flows that are known keep theirs.
+    /// Finds a path for a new flow, reserves it and returns its number; `None` if every path has a reserved link.
+    /// Known flows keep their paths.
     pub fn request(&mut self, src: HostId, conn: ConnId, dst: HostId, now: Time) -> Option<u16> {
         if let Some(known) = self.placed.get_mut(&conn) {
-            known.heard = now;
+            known.last_report = now;
             return Some(known.path);
         }
         let path = self.first_fit(src, dst)?;
-        let links = inner(&self.way).to_vec();
+        let links = inner(&self.path_links).to_vec();
         links.iter().for_each(|&link| self.reserved[link as usize] = true);
-        self.placed.insert(conn, Placed { src, dst, path, links, heard: now });
+        self.placed.insert(conn, Placed { src, dst, path, links, last_report: now });
         Some(path)
     }
 
-    /// The number of the first path without a reserved link, which is left in `way`.
+    /// The number of the first path without a reserved link. Its links are left in `path_links`.
     fn first_fit(&mut self, src: HostId, dst: HostId) -> Option<u16> {
-        let FlowScheduler { network, reserved, way, .. } = self;
+        let FlowScheduler { network, reserved, path_links, .. } = self;
         let count = network.path_count(src, dst).min(1 << u16::BITS);
         (0..count).map(|path| path as u16).find(|&path| {
-            network.numbered_path(src, dst, path, way);
-            inner(way).iter().all(|&link| !reserved[link as usize])
+            network.numbered_path(src, dst, path, path_links);
+            inner(path_links).iter().all(|&link| !reserved[link as usize])
         })
     }
 
-    /// How many flows have a path.
+    /// The number of flows that have a path.
     pub fn placed(&self) -> usize {
         self.placed.len()
     }
 
-    /// What its state takes: one byte for each directed link, and each flow with its links.
+    /// The memory of its state: one byte for each directed link, and each flow with its links.
     pub fn memory(&self) -> Memory {
         let flow = |placed: &Placed| {
             size_of::<(ConnId, Placed)>() + placed.links.capacity() * size_of::<u32>()
@@ -98,14 +97,14 @@ impl FlowScheduler {
 
     fn report(&mut self, src: HostId, flows: &[FlowCount], now: Time) {
         for &FlowCount { conn, dst, .. } in flows {
-            // What switches are not told again they forget.
+            // Switches forget paths that are not repeated.
             if let Some(path) = self.request(src, conn, dst, now) {
                 self.plan.push(Decision::Path { src, conn, dst, path });
             }
         }
     }
 
-    /// Forgets flows that are `gone`, and frees their links.
+    /// Forgets flows that have `gone`, and frees their links.
     fn drop_if(&mut self, gone: impl Fn(&Placed) -> bool) {
         let reserved = &mut self.reserved;
         self.placed.retain(|_, placed| {
@@ -130,17 +129,17 @@ impl Control for FlowScheduler {
     fn decide(&mut self, now: Time, plan: &mut Plan) -> Option<Time> {
         plan.append(&mut self.plan);
         let forget = self.forget;
-        self.drop_if(|placed| placed.heard.after(forget) <= now);
-        self.placed.values().map(|placed| placed.heard.after(forget)).min()
+        self.drop_if(|placed| placed.last_report.after(forget) <= now);
+        self.placed.values().map(|placed| placed.last_report.after(forget)).min()
     }
 
-    /// Flows whose path is not what it was get another, where there is one.
+    /// Flows whose path has other links now get another path, if there is one.
     fn rewire(&mut self, network: &Network, now: Time) {
         self.network = network.clone();
         let mut moved = Vec::new();
         for (&conn, placed) in &self.placed {
-            network.numbered_path(placed.src, placed.dst, placed.path, &mut self.way);
-            if inner(&self.way) != placed.links {
+            network.numbered_path(placed.src, placed.dst, placed.path, &mut self.path_links);
+            if inner(&self.path_links) != placed.links {
                 moved.push((conn, placed.src, placed.dst));
             }
         }

@@ -1,4 +1,4 @@
-//! The flow scheduler's options.
+//! The options of the flow scheduler.
 
 use crate::{Hedera, HederaSpec};
 use serde::{Deserialize, Serialize};
@@ -11,19 +11,19 @@ use slotline_net::units::Rate;
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = slotline_net::schema::keep_comment)]
 pub struct FlowSchedulerSpec {
-    /// How often edge switches tell which of their flows are large.
+    /// How often edge switches report their large flows.
     pub poll: Time,
-    /// From which share of its host's link on a flow is large.
+    /// The share of its host's link from which on a flow is large.
     #[schemars(range(min = 0, max = 1))]
     pub threshold: f64,
-    /// What looking for paths takes, on top of messages.
+    /// How long the search for paths takes, in addition to the messages.
     pub computing: Time,
-    /// From the arrival of a path at an edge switch until packets follow it.
+    /// How long it takes from the arrival of a path at an edge switch until packets follow it.
     pub install: Time,
     /// How long a flow that is not reported keeps its path and its links. Default: three times `poll`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forget: Option<Time>,
-    /// Rate of the scheduler's link. Default: as a host's.
+    /// The rate of the scheduler's link. Default: that of a host's link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler_rate: Option<Rate>,
 }
@@ -44,8 +44,8 @@ impl Default for FlowSchedulerSpec {
 /// Checked options.
 #[derive(Clone, Debug)]
 pub struct FlowScheduling {
-    /// What reports and paths need: the flow tables and messages are those of Hedera, which came after it.
-    pub(super) parts: Hedera,
+    /// The flow tables and messages are those of Hedera, which was published later.
+    pub(super) messages: Hedera,
     /// How long a flow that is not reported is kept.
     pub(super) forget: Time,
 }
@@ -54,7 +54,7 @@ impl FlowSchedulerSpec {
     /// Checks the options.
     ///
     /// # Errors
-    /// One has a value that makes no sense.
+    /// An option has an invalid value.
     pub fn build(&self) -> Result<FlowScheduling, SpecError> {
         let &FlowSchedulerSpec { poll, threshold, computing, install, forget, scheduler_rate } =
             self;
@@ -62,8 +62,8 @@ impl FlowSchedulerSpec {
             let message = format!("`forget` is {forget}: it has to be above the poll, {poll}");
             return Err(SpecError::new("forget", message));
         }
-        // Reports of all edge switches come at the same time; each is looked at by itself.
-        let parts = HederaSpec {
+        // The reports of all edge switches arrive at the same time, and each is handled by itself.
+        let messages = HederaSpec {
             poll,
             threshold,
             computing,
@@ -73,9 +73,9 @@ impl FlowSchedulerSpec {
             gather: Time::ZERO,
             ..HederaSpec::default()
         };
-        let parts = parts.build()?;
-        let forget = parts.expire();
-        Ok(FlowScheduling { parts, forget })
+        let messages = messages.build()?;
+        let forget = messages.expire();
+        Ok(FlowScheduling { messages, forget })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The flow scheduler in a network: a station of its own, and the flow tables of edge switches.
+//! The flow scheduler in a network: it runs on a station of its own and uses the flow tables of edge switches.
 
 use super::FlowScheduler;
 use super::spec::FlowScheduling;
@@ -15,10 +15,10 @@ impl System for FlowScheduling {
     fn stations(&self, graph: &Graph) -> Result<Vec<Station>, SpecError> {
         let ports = graph.ports();
         if !graph.hosts.iter().all(|node| ports[node.at()] == 1) {
-            let message = "flow-scheduler is for hosts with one network card: set nics = 1";
+            let message = "flow-scheduler is for hosts with one NIC: set nics = 1";
             return Err(SpecError::new("control", message));
         }
-        self.parts.stations(graph)
+        self.messages.stations(graph)
     }
     fn station(&self, _at: usize, around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
         let network = around.network().first(around.hosts());
@@ -29,17 +29,17 @@ impl System for FlowScheduling {
                 Some(make) => make(network.clone()),
                 None => Box::new(FlowScheduler::new(network.clone(), options.forget)),
             };
-            Box::new(SchedulerNode::new(host, options.parts.clone(), control, map.clone()))
+            Box::new(SchedulerNode::new(host, options.messages.clone(), control, map.clone()))
         }))
     }
     fn agent(&self, host: HostId, around: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
-        self.parts.agent(host, around)
+        self.messages.agent(host, around)
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)
     }
     fn per_flow(&self, network: &Network, _seed: u64) -> Result<Option<PerFlow>, SpecError> {
-        let spec = self.parts.spec();
+        let spec = self.messages.spec();
         Ok(Some(PerFlow {
             control: Box::new(FlowScheduler::new(network.clone(), self.forget)),
             poll: spec.poll,

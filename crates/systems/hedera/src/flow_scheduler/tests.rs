@@ -1,4 +1,4 @@
-//! Reservations never overlap, are given back, and move with failures.
+//! Reservations never overlap, are released, and move when links fail.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,8 +1,8 @@
-//! What an edge switch does for one of its hosts: it counts the bytes of its connections and sends them
-//! on the paths that the scheduler has installed (§4.1.1, §4.3.3).
+//! An edge switch's work for one of its hosts: it counts the bytes of its connections and sends packets on the paths
+//! that the scheduler has installed (§4.1.1, §4.3.3).
 //!
-//! It stands at the host's end of the host's link, which changes neither what is counted nor which way
-//! packets go: from there on, the path's number is in each packet. Its messages take the host's link.
+//! The agent is at the host's end of the link. This changes neither the counts nor the paths, as from there on each
+//! packet has the number of its path. The messages of the agent take the host's link.
 
 use super::{INSTALL, POLL};
 use crate::Hedera;
@@ -19,44 +19,44 @@ use slotline_net::wire::ETHERNET_OVERHEAD;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What it is made of.
+/// The configuration of the agent.
 pub struct EdgeConfig {
-    /// The host whose flows it is about.
+    /// The host whose flows it counts.
     pub host: HostId,
     /// The scheduler's host.
     pub scheduler: HostId,
-    /// Options of the scheme.
+    /// The options of the scheme.
     pub options: Hedera,
-    /// Rate of the host's link.
+    /// The rate of the host's link.
     pub line: Rate,
     /// The connections that the host sends on.
     pub conns: Range<u32>,
-    /// Where each of these goes.
+    /// The destination of each of these connections.
     pub destinations: Vec<HostId>,
 }
 
-/// A connection in the table.
+/// The entry of a connection in the table.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     /// Bytes since the last poll.
     bytes: u64,
-    /// The path it takes, until it expires.
+    /// The path that it takes until `expires`.
     path: u16,
     expires: Time,
-    /// Whether it is in the list of those looked at.
+    /// Whether it is in the list of active connections.
     listed: bool,
 }
 
 /// The flow table of an edge switch for one host.
 pub struct EdgeAgent {
     config: EdgeConfig,
-    /// Bytes of a poll from which on a flow is large.
+    /// The bytes in a poll from which on a flow is large.
     large: u64,
     table: Vec<Entry>,
     /// Connections that have sent since the last poll, or have a path.
     active: Vec<u32>,
-    /// Paths that are on their way into the table, and when they are there.
-    coming: VecDeque<(Time, Vec<(ConnId, u16)>)>,
+    /// Paths that are being installed, and when they are used.
+    installing: VecDeque<(Time, Vec<(ConnId, u16)>)>,
     packets: VecDeque<Packet>,
     bytes: u64,
     messages: VecDeque<Packet>,
@@ -82,7 +82,7 @@ impl EdgeAgent {
             table: vec![Entry::default(); config.conns.len()],
             config,
             active: Vec::new(),
-            coming: VecDeque::new(),
+            installing: VecDeque::new(),
             packets: VecDeque::new(),
             bytes: 0,
             messages: VecDeque::new(),
@@ -97,7 +97,7 @@ impl EdgeAgent {
             sent: 0,
         }
     }
-    /// The place in the table of the connection of a packet; acknowledgements have none.
+    /// The index in the table of the connection of a packet; `None` for acknowledgements.
     #[inline]
     fn place(&self, packet: &Packet) -> Option<usize> {
         let data = matches!(packet.kind, Kind::Data | Kind::Datagram);
@@ -119,7 +119,7 @@ impl EdgeAgent {
         }
         packet
     }
-    /// The large flows of the last poll, in order; counts begin anew.
+    /// The large flows of the last poll, in order. The counts begin anew.
     fn count(&mut self, now: Time) -> Vec<FlowCount> {
         let (table, large) = (&mut self.table, self.large);
         let mut flows = Vec::new();
@@ -138,7 +138,7 @@ impl EdgeAgent {
         flows.sort_unstable_by_key(|flow| flow.conn);
         flows
     }
-    /// Tells the scheduler; when there is nothing to tell, once.
+    /// Reports to the scheduler. If there are no large flows any more, this is reported once.
     fn poll(&mut self, cx: &mut Cx<'_>) {
         let span = cx.now.since(self.polled);
         self.polled = cx.now;
@@ -152,12 +152,13 @@ impl EdgeAgent {
                 let first = usize::from(part) * MAX_FLOWS;
                 let own = flows[first..flows.len().min(first + MAX_FLOWS)].to_vec();
                 let report = self.reports;
-                self.say(Body::Flows { report, part, parts, span, flows: own }, cx);
+                self.send_message(Body::Flows { report, part, parts, span, flows: own }, cx);
             }
         }
         cx.wake(cx.now.after(self.config.options.spec().poll), POLL);
     }
-    fn say(&mut self, body: Body, cx: &mut Cx<'_>) {
+    /// Sends a message to the scheduler.
+    fn send_message(&mut self, body: Body, cx: &mut Cx<'_>) {
         self.seq = self.seq.wrapping_add(1);
         self.created += 1;
         let bytes = Message { host: self.config.host, seq: self.seq, body }.emit();
@@ -167,10 +168,10 @@ impl EdgeAgent {
         self.messages.push_back(packet);
         cx.kick(PortId(0));
     }
-    /// Paths that have come into force.
+    /// Enters the paths into the table whose installation is complete.
     fn install(&mut self, now: Time) {
         let expires = now.after(self.config.options.expire());
-        while let Some((_, paths)) = self.coming.pop_front_if(|(at, _)| *at <= now) {
+        while let Some((_, paths)) = self.installing.pop_front_if(|(at, _)| *at <= now) {
             for (conn, path) in paths {
                 let place = conn.0.wrapping_sub(self.config.conns.start) as usize;
                 let Some(entry) = self.table.get_mut(place) else { continue };
@@ -209,7 +210,7 @@ impl Agent for EdgeAgent {
         };
         if host == self.config.host {
             let at = cx.now.after(self.config.options.spec().install);
-            self.coming.push_back((at, paths));
+            self.installing.push_back((at, paths));
             cx.wake(at, INSTALL);
         }
     }
@@ -222,7 +223,7 @@ impl Agent for EdgeAgent {
     fn queued(&self, _dst: HostId) -> u64 {
         self.bytes
     }
-    /// As without a scheduler: the host's own queue is what the network card has.
+    /// As without a scheduler, the queue of the host is that of its NIC.
     fn has_room(&self, limit: Bytes) -> bool {
         self.bytes < limit.0
     }

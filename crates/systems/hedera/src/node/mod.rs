@@ -1,4 +1,4 @@
-//! Hedera's parts: the flow table of an edge switch, and the host that its scheduler runs on.
+//! The nodes of Hedera: the flow table of an edge switch, and the host of the scheduler.
 
 mod edge;
 mod scheduler;
@@ -10,6 +10,6 @@ pub use scheduler::SchedulerNode;
 
 use slotline_net::node::agent::AGENT_TOKENS;
 
-/// Wake-ups of an edge switch's agent.
+/// The tokens of wake-ups of an edge switch's agent.
 const POLL: u32 = AGENT_TOKENS;
 const INSTALL: u32 = AGENT_TOKENS + 1;

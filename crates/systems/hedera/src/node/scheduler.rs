@@ -1,4 +1,4 @@
-//! The host that Hedera's scheduler runs on: reports in, paths out.
+//! The host of Hedera's scheduler. It receives reports and sends paths.
 
 use crate::Hedera;
 use crate::wire::{Body, MAX_PATHS, Message};
@@ -14,16 +14,16 @@ use std::collections::VecDeque;
 const DECIDE: u32 = 0;
 const SEND: u32 = 1;
 
-/// A report of which not all parts have come.
+/// A report of which not all parts have arrived.
 #[derive(Clone, Default)]
 struct Partial {
     report: u32,
-    /// The part that comes next.
+    /// The next part.
     next: u16,
     flows: Vec<FlowCount>,
 }
 
-/// What it has done so far.
+/// The counters of the node.
 #[derive(Clone, Copy, Default)]
 struct Counters {
     decisions: u64,
@@ -35,20 +35,19 @@ struct Counters {
     received: u64,
 }
 
-/// Translates reports into news for a [`Control`], and its decisions into messages. Sends by its FIFO
-/// port 0.
+/// The node translates reports for a [`Control`], and its decisions into messages. It sends by its FIFO port 0.
 ///
-/// It asks for decisions `gather` after the first report of a poll; they leave `computing` later.
+/// It requests decisions `gather` after the first report of a poll, and sends them `computing` later.
 pub struct SchedulerNode {
     host: HostId,
     options: Hedera,
     control: Box<dyn Control>,
     map: Map,
-    /// By host.
+    /// By host, the report that is arriving.
     partial: Vec<Partial>,
-    /// When the scheduler is asked next, unless a report comes before; [`Time::MAX`]: then alone.
+    /// When decisions are requested next, unless a report arrives before; [`Time::MAX`] if only a report causes that.
     due: Time,
-    /// Decisions that are being computed, and when they are known.
+    /// Decisions that are being computed, and when they are ready.
     computed: VecDeque<(Time, Plan)>,
     seq: u32,
     account: PacketAccount,
@@ -56,7 +55,7 @@ pub struct SchedulerNode {
 }
 
 impl SchedulerNode {
-    /// A scheduler's node on `host`.
+    /// The node of a scheduler on `host`.
     pub fn new(
         host: HostId,
         options: Hedera,
@@ -76,15 +75,16 @@ impl SchedulerNode {
             counters: Counters::default(),
         }
     }
-    fn ask(&mut self, cx: &mut Cx<'_>) {
+    /// Requests decisions `gather` from now.
+    fn request_decisions(&mut self, cx: &mut Cx<'_>) {
         let due = cx.now.after(self.options.spec().gather);
         if due < self.due {
             self.due = due;
             cx.wake(due, DECIDE);
         }
     }
-    /// Takes a part of a report; whether it was one.
-    fn hear(&mut self, bytes: &[u8], cx: &mut Cx<'_>) -> bool {
+    /// Takes a part of a report. Returns whether the message was one.
+    fn receive_report(&mut self, bytes: &[u8], cx: &mut Cx<'_>) -> bool {
         let Ok(Message { host, body, .. }) = Message::parse(bytes) else { return false };
         let Body::Flows { report, part, parts, span, flows } = body else { return false };
         if host.0 >= self.host.0 {
@@ -105,7 +105,7 @@ impl SchedulerNode {
         if partial.next == parts {
             let flows = std::mem::take(&mut partial.flows);
             self.control.observe(&News::Flows { host, span, flows: &flows }, cx.now);
-            self.ask(cx);
+            self.request_decisions(cx);
         }
         true
     }
@@ -122,7 +122,8 @@ impl SchedulerNode {
         self.computed.push_back((at, plan));
         cx.wake(at, SEND);
     }
-    fn direct(&mut self, cx: &mut Cx<'_>) {
+    /// Sends the decisions that are ready.
+    fn send_decisions(&mut self, cx: &mut Cx<'_>) {
         while let Some((_, plan)) = self.computed.pop_front_if(|(at, _)| *at <= cx.now) {
             for decisions in plan.chunk_by(|a, b| a.host() == b.host()) {
                 let path = |decision: &Decision| match *decision {
@@ -158,9 +159,9 @@ impl Node for SchedulerNode {
         if packet.kind == Kind::Control {
             self.counters.received += u64::from(packet.len);
             let bytes = cx.detach(&packet);
-            let heard = self.hear(&bytes, cx);
-            self.counters.reports += u64::from(heard);
-            self.counters.ignored += u64::from(!heard);
+            let accepted = self.receive_report(&bytes, cx);
+            self.counters.reports += u64::from(accepted);
+            self.counters.ignored += u64::from(!accepted);
         }
     }
     fn transmit(&mut self, _port: PortId, _cx: &mut Cx<'_>) -> Option<Packet> {
@@ -168,7 +169,7 @@ impl Node for SchedulerNode {
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         match token {
-            SEND => self.direct(cx),
+            SEND => self.send_decisions(cx),
             _ if cx.now >= self.due => self.decide(cx),
             _ => {}
         }
@@ -180,10 +181,10 @@ impl Node for SchedulerNode {
             _ => return,
         }
         self.counters.rewirings += 1;
-        // What was computed for the network as it was is worth nothing any more.
+        // Decisions for the previous network are void.
         self.computed.clear();
         self.control.rewire(&self.map.network(), cx.now);
-        self.ask(cx);
+        self.request_decisions(cx);
     }
     fn account(&self) -> PacketAccount {
         self.account

@@ -1,4 +1,4 @@
-//! The flow table and the scheduler's node, driven by hand.
+//! The flow table and the node of the scheduler, without a network.
 
 use super::*;
 use crate::wire::{Body, Message};
@@ -55,7 +55,7 @@ fn send(agent: &mut EdgeAgent, effects: &mut Effects, conn: u32, count: usize, n
     path
 }
 
-/// What the agent says at a poll.
+/// The messages of the agent at a poll.
 fn poll(agent: &mut EdgeAgent, effects: &mut Effects, now: Time) -> Option<Body> {
     let mut cx = Cx::new(now, effects);
     agent.expire(super::POLL, &mut cx);
@@ -83,7 +83,7 @@ fn large_flows_are_reported_and_take_their_path_until_it_expires() {
     assert_eq!(send(&mut agent, &mut effects, 11, 1, installed), 3);
     assert_eq!(send(&mut agent, &mut effects, 12, 1, installed), 77, "others keep their hash");
 
-    // What has a path is reported however little it sends; then the empty set, once.
+    // A flow with a path is reported however little it sends. Then an empty report follows once.
     let Some(Body::Flows { flows, .. }) = poll(&mut agent, &mut effects, Time::ms(20)) else {
         panic!("nothing reported")
     };
@@ -117,7 +117,7 @@ fn other_messages_and_packets_do_nothing() {
     assert_eq!(agent.dequeue(&mut cx), Some(ack));
 }
 
-/// Takes down what it is told, and has all flows take path 7.
+/// A control that records reports and gives all flows path 7.
 #[derive(Default)]
 struct Seven(Vec<(HostId, ConnId, HostId)>);
 
@@ -193,7 +193,7 @@ fn decisions_take_their_time() {
     assert_eq!(sent(&mut effects, known).1, [0, 1, 2].map(|conn| (ConnId(conn), 7)));
 }
 
-/// A report counts when all its parts have come; long plans go in several messages.
+/// A report counts when all its parts have arrived. Long plans are sent in several messages.
 #[test]
 fn reports_and_plans_have_parts() {
     let (mut node, mut effects) = (scheduler(), Effects::default());
@@ -214,7 +214,7 @@ fn reports_and_plans_have_parts() {
 }
 
 proptest! {
-    /// Whatever arrives in whatever order, nothing breaks, and all packets are accounted for.
+    /// Any input in any order is handled, and all packets are accounted for.
     #[test]
     fn anything_can_happen(steps in prop::collection::vec((0u8..6, any::<u16>(), 0u64..9_000), 0..60)) {
         let (mut agent, mut node, mut effects) = (edge(), scheduler(), Effects::default());

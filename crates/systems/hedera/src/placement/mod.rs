@@ -1,62 +1,47 @@
-//! Where large flows go: demand estimation and placement on the equal paths of a multi-rooted tree.
+//! Placement of large flows on the equal-cost paths of a multi-rooted tree: demand estimation, then a search.
 //!
 //! Source: Al-Fares, "Scale-Out Packet Switching for Data Center Networks: Topology, Dynamic Flow
 //! Scheduling, and Extensible Queue Management" (dissertation, UC San Diego, 2012), chapter 4
-//! ("Hedera"). Algorithms alone: when they run and who does what they say is in
-//! [`crate`].
+//! ("Hedera"). This module has the algorithms alone; [`crate::Scheduler`] decides when they run.
 //!
-//! Demands and capacities are shares of the fastest host's network card. Inside, they are whole
-//! numbers of 1 / [`UNIT`], demands rounded down and capacities rounded up: three flows of a third fit
-//! on a link, and sums do not drift.
+//! Demands and capacities are shares of the rate of the fastest NIC. Inside, they are whole numbers of
+//! 1 / [`UNIT`]. Demands are rounded down and capacities rounded up, so three flows of a third fit on a link
+//! and sums do not drift.
 
-mod annealing;
-mod best;
-mod colour;
-mod estimate;
-mod fabric;
-mod first_fit;
-mod load;
-pub mod matrix;
-mod per_flow;
-mod quality;
-mod seats;
-mod split;
-mod tiers;
+mod bipartite;
+mod demand;
+mod network;
+mod search;
 
-pub use annealing::{Annealing, default_c};
-pub use best::best;
-pub use colour::{bijective, colour};
-pub use estimate::Estimator;
-pub use fabric::Fabric;
-pub use first_fit::first_fit;
-pub use load::Load;
-pub use per_flow::anneal_per_flow;
-pub use quality::max_min;
+pub use bipartite::{bijective, colour};
+pub use demand::{Estimator, matrix};
+pub use network::{Fabric, Load, max_min};
+pub use search::{Annealing, anneal_per_flow, best, default_c, first_fit};
 
 use slotline_net::id::HostId;
 
-/// One share of the fastest network card, as the whole number that placement calculates with.
+/// The rate of the fastest NIC as the whole number with which placement calculates.
 pub const UNIT: i32 = 1 << 18;
 
-/// A large flow that wants a place.
+/// A large flow that needs a path.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Flow {
-    /// Where it comes from.
+    /// The sending host.
     pub src: HostId,
-    /// Where it goes.
+    /// The receiving host.
     pub dst: HostId,
-    /// Its natural demand, as a share of the fastest network card.
+    /// The natural demand, as a share of the rate of the fastest NIC.
     pub demand: f64,
-    /// The number of the path that it has been given before.
+    /// The number of the path that it has, if any.
     pub path: Option<u16>,
 }
 
 impl Flow {
-    /// A flow that has no place yet.
+    /// A flow that has no path yet.
     pub fn new(src: u32, dst: u32, demand: f64) -> Flow {
         Flow { src: HostId(src), dst: HostId(dst), demand, path: None }
     }
-    /// Its demand in whole numbers.
+    /// The demand in units of 1 / [`UNIT`].
     fn amount(&self) -> i32 {
         (self.demand * f64::from(UNIT)) as i32
     }

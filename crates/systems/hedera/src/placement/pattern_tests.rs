@@ -6,7 +6,7 @@ use slotline_net::rng::Stream;
 
 type Pairs = Vec<(u32, u32)>;
 
-/// Each host sends near with so much probability: at its edge switch, elsewhere in its pod; else anywhere.
+/// Each host sends to a host at its edge switch or in its pod with the given probabilities, else to any host.
 fn staggered(k: u32, [edge, pod]: [f64; 2], stream: &mut Stream) -> Pairs {
     let hosts = k * k * k / 4;
     let mut to = |src: u32| loop {
@@ -38,7 +38,7 @@ fn bijective(hosts: u32, stream: &mut Stream) -> Pairs {
     (0..).zip(to).collect()
 }
 
-/// Half of the hosts send to one of few, the others to anybody.
+/// Half of the hosts send to one of a few hosts, the others to any host.
 fn hot_spots(hosts: u32, spots: u32, stream: &mut Stream) -> Pairs {
     let anywhere = random(hosts, 1, stream);
     let hot = |(src, dst): (u32, u32)| match stream.unit() < 0.5 && src >= spots {
@@ -86,8 +86,8 @@ fn flows(fabric: &Fabric, pairs: &[(u32, u32)]) -> Vec<Flow> {
     pairs.iter().zip(demands).map(flow).collect()
 }
 
-/// What first fit, annealing as the scheduler has it, and the best placement carry. Flows without a path
-/// take that of a hash.
+/// The rates with first fit, annealing with the options of the scheduler, and the best placement. A hash gives
+/// the path of flows without one.
 fn carried(k: u32, pairs: &[(u32, u32)], seed: u64) -> [f64; 3] {
     let mut fabric = Fabric::fat_tree(k);
     let [mut fit, mut annealed, mut finest] = [(); 3].map(|()| flows(&fabric, pairs));

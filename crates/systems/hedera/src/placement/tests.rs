@@ -132,7 +132,7 @@ proptest! {
         prop_assert_eq!(wires.len(), way.len().saturating_sub(2));
     }
 
-    /// Two flows share a wire exactly where their ways share a link.
+    /// Two flows share a wire exactly if their paths share a link.
     #[test]
     fn wires_are_shared_where_links_are(
         k in prop::sample::select(vec![4u32, 6]),
@@ -155,7 +155,7 @@ proptest! {
         prop_assert_eq!(a.intersection(&b).count(), x.iter().filter(|link| y.contains(link)).count());
     }
 
-    /// None beats the integer optimum; the best placement reaches it almost always (checked below).
+    /// No placement beats the integer optimum. The best placement reaches it almost always (checked below).
     #[test]
     fn nothing_is_better_than_the_optimum(flows in few_flows(16), down: Option<prop::sample::Index>) {
         let graph = fat_tree(4);
@@ -163,7 +163,7 @@ proptest! {
         let network = network(&graph, &Down { links, ..Down::default() });
         let mut fabric = Fabric::new(&network);
         prop_assert!(fabric.is_regular() || down.is_some());
-        // What a host cannot send or receive is no fault of placement.
+        // The limits of NICs do not count against the placement.
         let mut estimator = Estimator::default();
         let demands = estimator.demands(fabric.send(), fabric.receive(), &pairs(&flows)).to_vec();
         let mut flows = flows;
@@ -182,7 +182,7 @@ proptest! {
         prop_assert!(found >= optimum);
     }
 
-    /// Rates fill no wire too much, and nobody can have more without somebody poorer having less.
+    /// Rates overload no wire, and no flow can have more without a flow with less losing some.
     #[test]
     fn rates_are_max_min_fair(flows in few_flows(16), paths in prop::collection::vec(any::<u16>(), 6)) {
         let fabric = Fabric::fat_tree(4);
@@ -219,7 +219,7 @@ fn first_fit_keeps_what_it_has_placed_and_reserves_nothing_for_the_rest() {
     assert_eq!(load.excess(), 2 * i64::from(UNIT), "two links have one flow too many");
 }
 
-/// A third three times is a whole; so are ten tenths.
+/// Three thirds fit on a link, and so do ten tenths.
 #[test]
 fn parts_of_a_link_fit() {
     for parts in [3u32, 7, 10] {
@@ -232,7 +232,7 @@ fn parts_of_a_link_fit() {
     }
 }
 
-/// A map is kept: with nothing changed, and nothing too much, all flows stay where they are.
+/// The map is stored: if nothing changes and no wire is overloaded, all flows keep their paths.
 #[test]
 fn annealing_goes_on_where_it_was() {
     let mut fabric = Fabric::fat_tree(8);
@@ -313,7 +313,7 @@ fn the_best_is_at_least_as_good() {
     }
 }
 
-/// A link that fails makes a fabric irregular; its flows go elsewhere.
+/// A failed link makes a fabric irregular, and its flows take other paths.
 #[test]
 fn failed_links_are_avoided() {
     let graph = fat_tree(4);

@@ -1,44 +1,45 @@
-//! Packets on their way over two circuits: what waits between them, and which of a rack's own go that way.
+//! Packets that go over two circuits: those that wait for their second one here, and the rack's own ones that may be
+//! relayed.
 
-use super::shares::Turns;
+use super::round_robin::RoundRobin;
 use crate::{Hops, RelaySpec, Voq};
 use slotline_net::frame::Packet;
 use slotline_net::time::Time;
 
-/// What a rack relays for others, and whose turn it is to be relayed elsewhere.
+/// The packets that a rack relays, and the round robin of its own packets to relay.
 pub(super) struct Relay {
     hops: Hops,
-    /// Packets of other racks, by destination.
+    /// Packets of other racks, by destination rack.
     stored: Vec<Voq>,
-    /// Own queues that have something.
-    pub turns: Turns,
-    /// By rack, those that it ever has a circuit to: packets for others would wait there for good.
-    reach: Vec<Turns>,
+    /// The own queues that have packets.
+    pub turns: RoundRobin,
+    /// By rack, the racks to which it may have a circuit: packets for other racks would wait there for ever.
+    reach: Vec<RoundRobin>,
 }
 
-/// Where the next packet for a circuit comes from.
+/// The queue from which a circuit takes its next packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
-    /// Other racks: on its second circuit.
+    /// The queue of packets from other racks, which then take their second circuit.
     Stored,
-    /// The own queue for this rack.
+    /// The rack's own queue for this destination.
     Own(usize),
 }
 
 impl Relay {
-    /// `circuits` are all that ever are, each from its first rack to its second.
+    /// A relay of `racks` racks. `circuits` are all that may exist, from rack to rack.
     pub fn new(spec: RelaySpec, racks: usize, circuits: &[(u16, u16)]) -> Relay {
         let stored = vec![Voq::new(spec.packets); racks];
-        let mut reach = vec![Turns::new(racks); racks];
+        let mut reach = vec![RoundRobin::new(racks); racks];
         for &(from, to) in circuits {
             reach[usize::from(from)].set(to.into(), true);
         }
-        // A packet for the rack between is at its end there.
+        // A packet for the relaying rack itself has arrived there.
         (0..racks).for_each(|rack| reach[rack].set(rack, true));
-        Relay { hops: spec.hops, stored, turns: Turns::new(racks), reach }
+        Relay { hops: spec.hops, stored, turns: RoundRobin::new(racks), reach }
     }
 
-    /// Which packet a circuit to `to` takes next; `own` says whether the own queue for `to` has any.
+    /// Which packet a circuit to `to` takes next. `own` says whether the rack's own queue for `to` has packets.
     pub fn choose(&mut self, to: usize, own: bool) -> Option<Source> {
         if !self.stored[to].is_empty() {
             return Some(Source::Stored);
@@ -49,7 +50,7 @@ impl Relay {
         self.turns.peek_among(&self.reach[to]).map(Source::Own)
     }
 
-    /// A packet of another rack; whether there was room.
+    /// Stores a packet of another rack. Returns whether there was room.
     pub fn store(&mut self, to: usize, packet: Packet, now: Time) -> bool {
         self.stored[to].push(packet, now)
     }
@@ -62,8 +63,8 @@ impl Relay {
         self.stored[to].pop(now)
     }
 
-    /// Packets that were stored, and those that found no room.
-    pub fn sums(&self) -> (u64, u64) {
+    /// The number of packets that were stored, and of those that found no room.
+    pub fn counts(&self) -> (u64, u64) {
         let stats = self.stored.iter().map(|voq| voq.stats);
         stats.fold((0, 0), |sum, one| (sum.0 + one.arrived - one.refused, sum.1 + one.refused))
     }

@@ -1,7 +1,7 @@
-//! The scheduler of circuits: reports in, weeks out. News of ports that fail goes to all racks.
+//! The scheduler of circuits. It takes reports, plans weeks, and forwards the failures of ports to all racks.
 
 use super::message;
-use crate::program::{of_all, of_racks};
+use crate::schedule::{circuits_of_weeks, rack_days};
 use crate::wire::Message;
 use slotline_circuits::{CircuitTiming, Demand, Note, PlanWorkspace, Planner, Week};
 use slotline_net::frame::{Kind, Packet};
@@ -11,38 +11,38 @@ use slotline_net::node::{Cx, DropReason, Node, PacketAccount, Tally};
 use slotline_net::time::Time;
 use slotline_net::topology::{Dark, Roles};
 
-/// What the scheduler is made from.
+/// The configuration of the scheduler.
 pub struct SchedulerConfig {
-    /// How weeks are planned, and the network as the scheduler sees it; none where all is known ahead.
+    /// The planner of weeks, and the times and rates by which it plans; `None` for a static schedule.
     pub planner: Option<(Planner, CircuitTiming)>,
     /// The fabric.
     pub roles: Roles,
     /// How long it waits for further reports after the first of a week.
     pub gather: Time,
-    /// What planning takes.
+    /// How long planning takes.
     pub computing: Time,
-    /// What a night darkens.
+    /// Which circuits are down at night.
     pub dark: Dark,
-    /// Reports that get lost.
+    /// Which reports get lost.
     pub loss: Loss,
 }
 
-/// Wake-ups.
+/// The tokens of wake-ups.
 const GATHERED: u32 = 0;
 const PLANNED: u32 = 1;
 
-/// The scheduler as a node: a port for each rack, and for each core switch.
+/// The node of the scheduler. It has a port for each rack and for each core switch.
 pub struct CircuitScheduler {
     config: SchedulerConfig,
     demand: Demand,
     memory: PlanWorkspace,
-    /// By circuit switch and end: the port there has failed.
-    dead: Vec<bool>,
-    /// The week that reports come for, and how many came.
+    /// By circuit switch and end, whether the port has failed.
+    failed: Vec<bool>,
+    /// The week for which reports arrive, and how many have arrived.
     week: u64,
     reports: usize,
-    decided: bool,
-    /// What is planned and not yet sent: the week, and the weeks of all switches.
+    is_planned: bool,
+    /// A planned week that is not yet sent: its number, and the circuits of all switches.
     planned: Option<(u64, Vec<Week>)>,
     account: PacketAccount,
     weeks: u64,
@@ -51,22 +51,22 @@ pub struct CircuitScheduler {
 }
 
 impl CircuitScheduler {
-    /// One that has heard of nothing.
+    /// A scheduler that has no reports yet.
     ///
     /// # Panics
-    /// Where there are more racks than a demand can have: the fabric was checked.
+    /// There are more racks than a demand can have. The fabric was checked before.
     pub fn new(config: SchedulerConfig) -> CircuitScheduler {
         let roles = config.roles;
         let demand =
             Demand::new(roles.racks as usize).expect("a fabric has a number of racks that can be");
         CircuitScheduler {
             memory: PlanWorkspace::default(),
-            dead: vec![false; (roles.ends() * roles.uplinks) as usize],
+            failed: vec![false; (roles.ends() * roles.uplinks) as usize],
             demand,
             config,
             week: 0,
             reports: 0,
-            decided: false,
+            is_planned: false,
             planned: None,
             account: PacketAccount::default(),
             weeks: 0,
@@ -75,7 +75,7 @@ impl CircuitScheduler {
         }
     }
 
-    /// A rack's report of a week; one that comes when its week is decided is for the next.
+    /// A rack reports its demand for a week. A report that arrives after its week was planned counts for the next.
     fn report(&mut self, week: u64, rack: usize, bytes: &[u64], cx: &mut Cx<'_>) {
         let racks = self.demand.racks();
         if rack >= racks || bytes.len() != racks {
@@ -83,25 +83,26 @@ impl CircuitScheduler {
         }
         (0..).zip(bytes).for_each(|(to, &bytes)| self.demand.set(rack, to, bytes));
         if week > self.week {
-            (self.week, self.reports, self.decided) = (week, 0, false);
+            (self.week, self.reports, self.is_planned) = (week, 0, false);
             cx.wake(cx.now.after(self.config.gather), GATHERED);
         }
         self.reports += 1;
         if self.reports == racks {
-            self.decide(cx);
+            self.plan(cx);
         }
     }
 
-    fn decide(&mut self, cx: &mut Cx<'_>) {
-        if self.decided || self.week == 0 {
+    /// Plans the week, unless it is planned already.
+    fn plan(&mut self, cx: &mut Cx<'_>) {
+        if self.is_planned || self.week == 0 {
             return;
         }
         let Roles { uplinks, .. } = self.config.roles;
-        let (ends, dead) = (self.config.roles.ends() as usize, &self.dead);
+        let (ends, failed) = (self.config.roles.ends() as usize, &self.failed);
         let Some((planner, terms)) = &mut self.config.planner else { return };
-        self.decided = true;
+        self.is_planned = true;
         let mut weeks = vec![Week::default(); uplinks as usize];
-        let works = |switch: usize, end: usize| !dead[switch * ends + end];
+        let works = |switch: usize, end: usize| !failed[switch * ends + end];
         let memory = &mut self.memory;
         let note = planner.plan(&self.demand, terms, works, memory, &mut weeks);
         self.weeks += 1;
@@ -111,14 +112,14 @@ impl CircuitScheduler {
         cx.wake(cx.now.after(self.config.computing), PLANNED);
     }
 
-    /// A port has failed, or works again: all others are told.
-    fn port(&mut self, (rack, uplink): (u16, u8), works: bool, cx: &mut Cx<'_>) {
+    /// Tells all other switches that a port has failed or works again.
+    fn port(&mut self, rack: u16, uplink: u8, works: bool, cx: &mut Cx<'_>) {
         let roles = self.config.roles;
         let (end, switch) = (u32::from(rack), u32::from(uplink));
         if end >= roles.ends() || switch >= roles.uplinks {
             return;
         }
-        self.dead[(switch * roles.ends() + end) as usize] = !works;
+        self.failed[(switch * roles.ends() + end) as usize] = !works;
         for other in (0..roles.seats()).filter(|other| *other != roles.seat_of(end)) {
             let packet = message(Message::Port { rack, uplink, works }.emit(), cx);
             self.account.created += 1;
@@ -126,12 +127,13 @@ impl CircuitScheduler {
         }
     }
 
-    fn tell(&mut self, cx: &mut Cx<'_>) {
+    /// Sends the planned week to all switches.
+    fn send_plan(&mut self, cx: &mut Cx<'_>) {
         let Some((week, weeks)) = self.planned.take() else { return };
         let (roles, dark) = (self.config.roles, self.config.dark);
         let all = match roles.cores {
-            0 => of_racks(&weeks, dark),
-            _ => vec![of_all(&weeks, dark); roles.seats() as usize],
+            0 => rack_days(&weeks, dark),
+            _ => vec![circuits_of_weeks(&weeks, dark); roles.seats() as usize],
         };
         for (seat, days) in (0..).zip(all) {
             let plan = Message::Plan { week, days };
@@ -147,15 +149,15 @@ impl Node for CircuitScheduler {
 
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         let bytes = cx.detach(&packet);
-        let said = Message::parse(&bytes);
-        if matches!(said, Ok(Message::Report { .. })) && self.config.loss.loses(&packet) {
-            // Its bytes are given back already: as a packet that has none.
+        let message = Message::parse(&bytes);
+        if matches!(message, Ok(Message::Report { .. })) && self.config.loss.loses(&packet) {
+            // Its bytes were detached already, so it is dropped as a packet without any.
             return cx.drop(&Packet { kind: Kind::Data, ..packet }, DropReason::Injected);
         }
         self.account.consumed += 1;
-        match said {
+        match message {
             Ok(Message::Report { week, rack, bytes }) => self.report(week, rack.into(), &bytes, cx),
-            Ok(Message::Port { rack, uplink, works }) => self.port((rack, uplink), works, cx),
+            Ok(Message::Port { rack, uplink, works }) => self.port(rack, uplink, works, cx),
             Ok(Message::Plan { .. }) | Err(_) => {}
         }
     }
@@ -165,7 +167,7 @@ impl Node for CircuitScheduler {
     }
 
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
-        if token == PLANNED { self.tell(cx) } else { self.decide(cx) }
+        if token == PLANNED { self.send_plan(cx) } else { self.plan(cx) }
     }
 
     fn account(&self) -> PacketAccount {

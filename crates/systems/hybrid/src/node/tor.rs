@@ -1,54 +1,55 @@
-//! The switch of a rack: packets for other racks wait by destination, for a circuit or for the packet
-//! switch.
+//! The switch of a rack. Packets for other racks wait by destination, for a circuit or for the packet switch.
 
-mod notices;
+mod node;
+mod notifications;
 mod ports;
 
-use super::board::{Board, Thing};
-use super::packet::{came_back, frame};
+use super::conditions::ConditionTable;
+use super::packet_switch::{hold_request, restored};
 use super::relay::{Relay, Source};
-use super::shares::Turns;
-use super::weekly::Weekly;
-use super::{message, sums::Sums};
+use super::round_robin::RoundRobin;
+use super::week_tracker::WeekTracker;
+use super::{counters::RackCounters, message};
+use crate::schedule::{Condition, ScheduleAction, ScheduleExecutor};
 use crate::wire::Message;
-use crate::{Agenda, AtNight, Deed, Ledger, Shrink, Voq, VoqSpec, VoqStats};
-use notices::Notices;
+use crate::{AtNight, DemandEstimator, Shrink, Voq, VoqSpec, VoqStats};
+use notifications::Notifications;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Change, Cx, DropReason, Node, Note, PacketAccount, Tally};
+use slotline_net::node::{Cx, DropReason, Note, PacketAccount};
 use slotline_net::time::Time;
 use slotline_net::topology::{RackOf, Roles};
 use slotline_net::units::Pace;
 
-/// The circuits of a fabric as a rack's switch knows them.
+/// The links of a rack to the circuit switches.
 #[derive(Clone, Copy, Debug)]
-pub struct Circuits {
-    /// Their rate at the start.
+pub struct CircuitLinks {
+    /// The rate of circuits at the start.
     pub pace: Pace,
-    /// From rack to rack.
+    /// The propagation delay from rack to rack.
     pub delay: Time,
 }
 
-/// What the switch of a rack is made from.
+/// The configuration of the switch of a rack.
 pub struct TorConfig {
-    /// Its rack.
+    /// The number of the rack.
     pub rack: u32,
     /// The fabric.
     pub roles: Roles,
-    /// Its queues.
+    /// The options of its queues.
     pub voq: VoqSpec,
-    /// Its circuits, if the fabric has any.
-    pub circuits: Option<Circuits>,
-    /// Propagation delay to and from the packet switch together.
+    /// Its links to circuit switches, if the fabric has any.
+    pub circuits: Option<CircuitLinks>,
+    /// The propagation delay to and from the packet switch together.
     pub packet_delay: Time,
-    /// All circuits that ever are, from rack to rack: where packets can be relayed.
-    pub ever: Vec<(u16, u16)>,
-    /// What it does when.
-    pub agenda: Agenda,
-    /// Where weeks come from the scheduler one by one.
-    pub weekly: Option<Weekly>,
-    /// What its hosts have reported, where that is taken for demand.
-    pub ledger: Option<Ledger>,
+    /// All circuits that may exist, from rack to rack, where packets can be relayed.
+    pub all_circuits: Vec<(u16, u16)>,
+    /// Its actions over time.
+    pub executor: ScheduleExecutor,
+    /// The weeks, where the scheduler plans them one by one.
+    pub weekly: Option<WeekTracker>,
+    /// The demand that its hosts have announced, where that counts as demand.
+    pub estimator: Option<DemandEstimator>,
 }
 
 /// The switch of a rack.
@@ -56,63 +57,63 @@ pub struct Tor {
     config: TorConfig,
     rack_of: RackOf,
     voqs: Vec<Voq>,
-    board: Board,
-    /// By destination: the packet switch asks to hold back.
+    conditions: ConditionTable,
+    /// By destination rack, whether the packet switch has asked to hold packets.
     held: Vec<bool>,
-    /// Queues that the packet switch takes from.
-    turns: Turns,
+    /// The queues from which the packet switch may take.
+    turns: RoundRobin,
     relay: Option<Relay>,
-    notices: Option<Notices>,
-    /// By uplink: where its circuit leads, and until when.
+    notifications: Option<Notifications>,
+    /// By uplink, where its circuit leads, and when it ends.
     open: Vec<Option<(u16, Time)>>,
-    /// By uplink: where it would lead if all ports worked.
+    /// By uplink, where its circuit would lead if all ports worked.
     days: Vec<Option<(u16, Time)>>,
-    /// By uplink: the rate of its port.
+    /// By uplink, the rate of its port.
     paces: Vec<Pace>,
-    /// The earliest wake-up asked for and not yet had.
+    /// The earliest wake-up that was requested and has not come.
     wake: Time,
     account: PacketAccount,
-    sums: Sums,
+    counters: RackCounters,
 }
 
 const AGENDA: u32 = 0;
 
 impl Tor {
-    /// One with empty queues.
+    /// A switch with empty queues.
     pub fn new(config: TorConfig) -> Tor {
         let (racks, uplinks) = (config.roles.racks as usize, config.roles.uplinks as usize);
         Tor {
             voqs: vec![Voq::new(config.voq.packets); racks],
             rack_of: RackOf::new(config.roles.hosts),
-            board: Board::new(config.rack as usize, racks, uplinks),
+            conditions: ConditionTable::new(config.rack as usize, racks, uplinks),
             held: vec![false; racks],
-            turns: Turns::new(racks),
-            relay: config.voq.relay.map(|spec| Relay::new(spec, racks, &config.ever)),
-            notices: config
+            turns: RoundRobin::new(racks),
+            relay: config.voq.relay.map(|spec| Relay::new(spec, racks, &config.all_circuits)),
+            notifications: config
                 .voq
                 .notify
-                .map(|spec| Notices::new(spec, racks, config.roles.hosts as usize)),
+                .map(|spec| Notifications::new(spec, racks, config.roles.hosts as usize)),
             open: vec![None; uplinks],
             days: vec![None; uplinks],
             paces: config.circuits.map_or(vec![], |circuits| vec![circuits.pace; uplinks]),
             wake: Time::MAX,
             account: PacketAccount::default(),
-            sums: Sums::new(racks),
+            counters: RackCounters::new(racks),
             config,
         }
     }
 
-    /// What happened in the queue for `rack`, and how long there was a circuit.
+    /// The counters of the queue for `rack`, and how long there was a circuit to it.
     pub fn stats(&self, rack: usize) -> (VoqStats, Time) {
-        (self.voqs[rack].stats, self.sums.up(rack))
+        (self.voqs[rack].stats, self.counters.up(rack))
     }
 
-    /// Its own rack, and how many there are.
+    /// The number of its rack, and the number of racks.
     pub fn racks(&self) -> (u32, u32) {
         (self.config.rack, self.config.roles.racks)
     }
 
-    /// A packet for a host: of this rack, or of another.
+    /// Forwards a packet to a host of this rack, or queues it for another rack.
     fn forward(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         let to = self.rack_of.of(packet.dst);
         if to == self.config.rack {
@@ -122,13 +123,15 @@ impl Tor {
             return cx.drop(&packet, DropReason::NoRoute);
         }
         if u32::from(port.0) < self.config.roles.hosts {
-            if let Some(notices) = self.notices.as_mut().filter(|_| packet.kind == Kind::Data) {
-                notices.saw(port, to as usize);
+            if let Some(notifications) =
+                self.notifications.as_mut().filter(|_| packet.kind == Kind::Data)
+            {
+                notifications.data_sent(port, to as usize);
             }
             return self.queue(to as usize, packet, cx);
         }
         if self.config.roles.packet_port() == Some(port) {
-            return self.take_back(to as usize, came_back(packet), cx);
+            return self.take_back(to as usize, restored(packet), cx);
         }
         let Some(relay) = &mut self.relay else {
             return cx.drop(&packet, DropReason::Misrouted);
@@ -140,21 +143,21 @@ impl Tor {
         self.kick_circuits(to as usize, cx);
     }
 
-    /// The packet switch had no room for a packet: it goes again, first, if not too many wait for that.
+    /// The packet switch returned a packet. It leaves before others, unless too many returned packets wait.
     fn take_back(&mut self, to: usize, packet: Packet, cx: &mut Cx<'_>) {
         if !self.voqs[to].take_back(packet, cx.now) {
             return cx.drop(&packet, DropReason::Full);
         }
         self.account.held += 1;
-        self.offer(to, cx);
+        self.update_offer(to, cx);
         self.kick_circuits(to, cx);
     }
 
     fn queue(&mut self, to: usize, packet: Packet, cx: &mut Cx<'_>) {
-        if let Some(ledger) = &mut self.config.ledger
+        if let Some(estimator) = &mut self.config.estimator
             && packet.kind == Kind::Data
         {
-            ledger.arrives(packet.flow, packet.seq);
+            estimator.arrives(packet.flow, packet.seq);
         }
         let voq = &mut self.voqs[to];
         if !voq.push(packet, cx.now) {
@@ -162,12 +165,12 @@ impl Tor {
         }
         self.account.held += 1;
         if voq.len() == 1 {
-            self.offer(to, cx);
+            self.update_offer(to, cx);
             self.kick_circuits(to, cx);
         }
     }
 
-    /// Takes the first packet of the queue for `to`, and how long it has waited.
+    /// Takes the first packet of the queue for `to`. Returns it and how long it has waited.
     #[inline]
     fn take(&mut self, to: usize, now: Time) -> Option<(Packet, Time)> {
         let voq = &mut self.voqs[to];
@@ -181,10 +184,10 @@ impl Tor {
         Some(first)
     }
 
-    /// Whether the packet switch may take from the queue for `to`, as things are now.
-    fn offer(&mut self, to: usize, cx: &mut Cx<'_>) {
-        let barred = self.board.of(to).is(Thing::Bar) || self.held[to];
-        let free = !barred && !self.voqs[to].is_empty();
+    /// Updates whether the packet switch and relays may take from the queue for `to`.
+    fn update_offer(&mut self, to: usize, cx: &mut Cx<'_>) {
+        let blocked = self.conditions.of(to).hold(Condition::PacketSwitchBlocked) || self.held[to];
+        let free = !blocked && !self.voqs[to].is_empty();
         self.turns.set(to, free);
         if let Some(relay) = &mut self.relay {
             relay.turns.set(to, !self.voqs[to].is_empty());
@@ -203,16 +206,16 @@ impl Tor {
         }
     }
 
-    /// The packet switch takes a packet.
+    /// The next packet for the packet switch.
     fn by_packet_switch(&mut self, cx: &Cx<'_>) -> Option<Packet> {
         let to = self.turns.next()?;
         let (packet, waited) = self.take(to, cx.now)?;
         self.voqs[to].stats.packet_bytes += u64::from(packet.len);
-        self.sums.packet(&packet, waited + self.config.packet_delay);
+        self.counters.packet(&packet, waited + self.config.packet_delay);
         Some(self.leave(to, packet, 0))
     }
 
-    /// Where the next packet for a circuit to `to` comes from.
+    /// The queue from which a circuit to `to` takes its next packet.
     fn source(&mut self, to: usize) -> Option<Source> {
         let own = !self.voqs[to].is_empty();
         match &mut self.relay {
@@ -221,7 +224,7 @@ impl Tor {
         }
     }
 
-    /// A circuit takes a packet, if it can be whole before night.
+    /// The next packet for a circuit, if it can be complete before night.
     fn by_circuit(&mut self, uplink: usize, cx: &mut Cx<'_>) -> Option<Packet> {
         let (leads_to, until) = self.open[uplink]?;
         let (leads_to, circuits) = (usize::from(leads_to), self.config.circuits?);
@@ -233,7 +236,7 @@ impl Tor {
         let len = u64::from(first?.len);
         let whole = cx.now + self.paces[uplink].time_for(len) <= until;
         if !whole && self.config.voq.at_night == AtNight::Hold {
-            self.sums.held += 1;
+            self.counters.held += 1;
             return None;
         }
         let (packet, waited) = match source {
@@ -241,113 +244,121 @@ impl Tor {
             Source::Stored => self.relay.as_mut()?.pop(leads_to, cx.now)?,
         };
         if !whole && self.config.voq.at_night == AtNight::Drop {
-            self.sums.cut += 1;
+            self.counters.cut += 1;
             self.open[uplink] = None;
             self.account.held -= 1;
             cx.drop(&packet, DropReason::LinkDown);
             return None;
         }
-        self.sums.drained += u64::from(!whole);
+        self.counters.drained += u64::from(!whole);
         let Source::Own(to) = source else {
             self.account.held -= 1;
-            self.sums.second_hops += 1;
+            self.counters.second_hops += 1;
             return Some(packet);
         };
         self.voqs[to].stats.circuit_bytes += len;
-        self.sums.circuit(&packet, waited + circuits.delay);
-        self.sums.first_hops += u64::from(to != leads_to);
+        self.counters.circuit(&packet, waited + circuits.delay);
+        self.counters.first_hops += u64::from(to != leads_to);
         if let Some(relay) = &mut self.relay {
             relay.turns.taken(to);
         }
         Some(self.leave(to, packet, 1))
     }
 
-    /// A packet leaves by a path of `class`, with news of the way back.
+    /// A packet leaves by a path of `class`, and carries what is known of the circuit back.
     #[inline]
     fn leave(&mut self, to: usize, mut packet: Packet, class: u8) -> Packet {
         self.account.held -= 1;
-        if let Some(ledger) = &mut self.config.ledger
+        if let Some(estimator) = &mut self.config.estimator
             && packet.kind == Kind::Data
         {
-            ledger.leaves(packet.flow, packet.seq);
+            estimator.leaves(packet.flow, packet.seq);
         }
-        let on = self.board.of(to);
+        let conditions = self.conditions.of(to);
         packet.put_on_path(class);
-        packet.tell_circuits(u8::from(on.is(Thing::Hear)), on.is(Thing::Mark));
-        self.sums.marked += u64::from(on.is(Thing::Mark));
+        let marked = conditions.hold(Condition::Marking);
+        packet.tell_circuits(u8::from(conditions.hold(Condition::Receiving)), marked);
+        self.counters.marked += u64::from(marked);
         packet
     }
 
-    fn carry_out(&mut self, cx: &mut Cx<'_>) {
-        while let Some(deed) = self.config.agenda.due(cx.now) {
-            self.act(deed, cx);
+    /// Does all actions that are due.
+    fn run_schedule(&mut self, cx: &mut Cx<'_>) {
+        while let Some(action) = self.config.executor.due(cx.now) {
+            self.act(action, cx);
         }
-        let next = self.config.agenda.next().unwrap_or(Time::MAX);
+        let next = self.config.executor.next().unwrap_or(Time::MAX);
         if next < self.wake {
             self.wake = next;
             cx.wake(next, AGENDA);
         }
     }
 
-    fn act(&mut self, deed: Deed, cx: &mut Cx<'_>) {
-        match deed {
-            Deed::Bar(rack, uplink) => self.put((rack, uplink), Thing::Bar, true, cx),
-            Deed::Unbar(rack, uplink) => self.put((rack, uplink), Thing::Bar, false, cx),
-            Deed::Grow(rack, uplink) => self.put((rack, uplink), Thing::Grow, true, cx),
-            Deed::Shrink(rack, uplink) => self.put((rack, uplink), Thing::Grow, false, cx),
-            Deed::Mark(rack, uplink) => self.put((rack, uplink), Thing::Mark, true, cx),
-            Deed::Unmark(rack, uplink) => self.put((rack, uplink), Thing::Mark, false, cx),
-            Deed::Hear(rack, uplink) => self.put((rack, uplink), Thing::Hear, true, cx),
-            Deed::Unhear(rack, uplink) => self.put((rack, uplink), Thing::Hear, false, cx),
-            Deed::Tell(rack, uplink) => self.put((rack, uplink), Thing::Tell, true, cx),
-            Deed::Untell(rack, uplink) => self.put((rack, uplink), Thing::Tell, false, cx),
-            Deed::Open { uplink, to, until } => {
+    fn act(&mut self, action: ScheduleAction, cx: &mut Cx<'_>) {
+        match action {
+            ScheduleAction::Begin { condition, rack, uplink } => {
+                self.set_condition(condition, rack, uplink, true, cx);
+            }
+            ScheduleAction::End { condition, rack, uplink } => {
+                self.set_condition(condition, rack, uplink, false, cx);
+            }
+            ScheduleAction::Open { uplink, to, until } => {
                 self.days[usize::from(uplink)] = Some((to, until));
                 self.open(uplink, cx);
             }
-            Deed::Close { uplink, .. } => {
+            ScheduleAction::Close { uplink, .. } => {
                 self.days[usize::from(uplink)] = None;
                 self.open[usize::from(uplink)] = None;
             }
-            Deed::Report(week) => self.report(week, cx),
-            Deed::Week(week) => self.begin_week(week, cx.now),
-            // Of switches that are told of all circuits.
-            Deed::Stay { .. } | Deed::Up { .. } | Deed::Down(_) => {}
+            ScheduleAction::Report(week) => self.report(week, cx),
+            ScheduleAction::BeginWeek(week) => self.begin_week(week, cx.now),
+            // Only switches that know all circuits have these.
+            ScheduleAction::Extend { .. }
+            | ScheduleAction::Connect { .. }
+            | ScheduleAction::Disconnect(_) => {}
         }
     }
 
-    /// A day has something on from now on, or no more.
-    fn put(&mut self, pair: (u16, u8), thing: Thing, on: bool, cx: &mut Cx<'_>) {
-        self.board.set(pair, thing, on);
-        match thing {
-            Thing::Bar => self.offer(pair.0.into(), cx),
-            Thing::Grow => self.fit(pair.0.into(), cx),
-            Thing::Tell => self.tell(pair.0.into(), cx),
-            Thing::Mark | Thing::Hear => {}
+    /// A day begins to require a condition, or ends to.
+    fn set_condition(
+        &mut self,
+        condition: Condition,
+        rack: u16,
+        uplink: u8,
+        on: bool,
+        cx: &mut Cx<'_>,
+    ) {
+        self.conditions.set(condition, rack, uplink, on);
+        let to = usize::from(rack);
+        match condition {
+            Condition::PacketSwitchBlocked => self.update_offer(to, cx),
+            Condition::LargerQueue => self.resize_queue(to, cx),
+            Condition::Announced => self.notify_hosts(to, cx),
+            Condition::Marking | Condition::Receiving => {}
         }
     }
 
     /// The circuit of the day is up, if its ports work.
     fn open(&mut self, uplink: u8, cx: &mut Cx<'_>) {
         let Some((to, until)) = self.days[usize::from(uplink)] else { return };
-        if !self.board.works(to.into(), uplink.into()) {
-            self.sums.dead_days += 1;
+        if !self.conditions.works(to.into(), uplink.into()) {
+            self.counters.days_without_port += 1;
             return;
         }
         let roles = self.config.roles;
         let port = roles.circuit_port(uplink.into());
         self.open[usize::from(uplink)] = Some((to, until));
-        self.sums.day(to.into(), until.since(cx.now));
+        self.counters.day(to.into(), until.since(cx.now));
         let first = |rack: u32| HostId(rack * roles.hosts);
         cx.note(Note::Circuit { host: first(self.config.rack), dst: first(to.into()), until });
         cx.rewire(port, roles.tor(to.into()), port);
         cx.kick(port);
     }
 
-    /// The queue for `to` has the size that days want.
-    fn fit(&mut self, to: usize, cx: &mut Cx<'_>) {
+    /// Gives the queue for `to` the size that its days require.
+    fn resize_queue(&mut self, to: usize, cx: &mut Cx<'_>) {
         let Some(resize) = self.config.voq.resize else { return };
-        if self.board.of(to).is(Thing::Grow) {
+        if self.conditions.of(to).hold(Condition::LargerQueue) {
             return self.voqs[to].resize(resize.to);
         }
         self.voqs[to].resize(self.config.voq.packets);
@@ -361,11 +372,11 @@ impl Tor {
 
     fn report(&mut self, week: u64, cx: &mut Cx<'_>) {
         let end = self.config.weekly.as_ref().map_or(cx.now, |weekly| weekly.end_of(week));
-        let bytes = match &mut self.config.ledger {
-            Some(ledger) => {
-                ledger.foresee(end);
-                ledger.give_up(cx.now);
-                ledger.bytes()
+        let bytes = match &mut self.config.estimator {
+            Some(estimator) => {
+                estimator.report_starts_before(end);
+                estimator.give_up(cx.now);
+                estimator.bytes()
             }
             None => self.voqs.iter().map(Voq::bytes).collect(),
         };
@@ -377,110 +388,36 @@ impl Tor {
 
     fn begin_week(&mut self, week: u64, now: Time) {
         if let Some(weekly) = &mut self.config.weekly {
-            weekly.begin(week, &mut self.config.agenda, now);
+            weekly.begin(week, &mut self.config.executor, now);
         }
     }
 
-    /// A message from the scheduler.
-    fn hear(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+    /// A message from the scheduler has arrived.
+    fn receive_message(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         self.account.consumed += 1;
         let bytes = cx.detach(packet);
         match (Message::parse(&bytes), &mut self.config.weekly) {
             (Ok(Message::Plan { week, days }), Some(weekly)) => {
-                weekly.plan(week, days, &mut self.config.agenda, cx.now);
-                self.carry_out(cx);
+                weekly.plan(week, days, &mut self.config.executor, cx.now);
+                self.run_schedule(cx);
             }
             (Ok(Message::Port { rack, uplink, works }), _)
                 if u32::from(uplink) < self.config.roles.uplinks =>
             {
-                self.port((rack.into(), uplink), works, cx);
+                self.set_port(rack.into(), uplink, works, cx);
             }
             _ => {}
         }
     }
 
-    fn obey(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+    /// The packet switch asks to hold packets, or to resume.
+    fn receive_hold(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         self.account.consumed += 1;
-        if let Some((to, stop)) = frame(packet)
+        if let Some((to, stop)) = hold_request(packet)
             && let Some(held) = self.held.get_mut(to)
         {
             *held = stop;
-            self.offer(to, cx);
-        }
-    }
-}
-
-impl Node for Tor {
-    fn start(&mut self, cx: &mut Cx<'_>) {
-        self.carry_out(cx);
-    }
-
-    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
-        match packet.kind {
-            Kind::Control if port == self.config.roles.control_port() => self.hear(&packet, cx),
-            Kind::Pause => self.obey(&packet, cx),
-            _ => self.forward(port, packet, cx),
-        }
-    }
-
-    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.config.roles.packet_port() == Some(port) {
-            return self.by_packet_switch(cx);
-        }
-        let first = self.config.roles.circuit_port(0);
-        self.by_circuit(usize::from(port.0 - first.0), cx)
-    }
-
-    fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
-        if self.wake <= cx.now {
-            self.wake = Time::MAX;
-        }
-        self.carry_out(cx);
-    }
-
-    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
-        match change {
-            Change::Up(port) => self.link(*port, true, cx),
-            Change::Down(port) => self.link(*port, false, cx),
-            Change::Rate(port, rate) => {
-                let first = self.config.roles.circuit_port(0).0;
-                let at = port.0.checked_sub(first).map(usize::from);
-                if let Some(pace) = at.and_then(|at| self.paces.get_mut(at)) {
-                    *pace = rate.pace();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn account(&self) -> PacketAccount {
-        self.account
-    }
-
-    fn tally(&self, tally: &mut Tally) {
-        let stats: Vec<VoqStats> = self.voqs.iter().map(|voq| voq.stats).collect();
-        self.sums.tally(&stats, tally);
-        if let Some(relay) = &self.relay {
-            let (stored, refused) = relay.sums();
-            tally.add("relayed_packets", stored);
-            tally.add("relay_drops", refused);
-        }
-        if let Some(notices) = &self.notices {
-            tally.add("hosts_told_of_circuits", notices.sent);
-        }
-        if let Some(weekly) = &self.config.weekly {
-            tally.add("late_weeks", weekly.late);
-        }
-    }
-
-    fn queued(&self, port: PortId) -> u64 {
-        let all = || self.voqs.iter().map(Voq::bytes).sum();
-        let circuit = u32::from(port.0).checked_sub(self.config.roles.circuit_port(0).0.into());
-        let open = circuit.and_then(|uplink| self.open.get(uplink as usize).copied());
-        match open {
-            Some(open) => open.map_or(0, |(to, _)| self.voqs[usize::from(to)].bytes()),
-            None if self.config.roles.packet_port() == Some(port) => all(),
-            None => 0,
+            self.update_offer(to, cx);
         }
     }
 }

@@ -1,15 +1,15 @@
-//! A host's agent (§5.3): packets wait by destination until a frame opens it; demand is reported.
+//! The agent of a host (§5.3). Packets wait by destination until a frame opens it, and the agent reports demand.
 //!
-//! Who hears nothing from the fabric manager for too long, and whose pause times are over, sends without
-//! slots until it is heard again.
+//! A host that gets no message from the fabric manager for too long, and whose pause times are over, sends without
+//! slots until a message arrives.
 
 use super::TOKEN;
 use super::buffer::ReceiveBuffer;
-use super::card::{Card, Chance};
+use super::nic::{NextSend, Nic};
 use super::queues::Queues;
 use crate::Tdma;
 use crate::options::Reporting;
-use crate::wire::{Body, Demand, MAX_DEMANDS, Message, Part};
+use crate::wire::{Body, Demand, Fragment, MAX_DEMANDS, Message};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::Agent;
@@ -22,12 +22,12 @@ use slotline_net::wire::mac_control::{Frame, Mac};
 use slotline_net::wire::newer;
 use std::collections::VecDeque;
 
-/// Priority of short flows.
+/// The priority of short flows.
 pub const SHORT_CLASS: u8 = 6;
 
-/// What of a host's traffic needs no slots.
+/// The traffic of a host that needs no slots.
 struct Short {
-    /// Bytes to a destination in each span.
+    /// The most bytes to a destination in each span.
     most: u64,
     span: Time,
     pace: Pace,
@@ -35,22 +35,22 @@ struct Short {
     next: Time,
 }
 
-/// What the fabric manager has been told.
+/// The state of reports to the fabric manager.
 #[derive(Default)]
 struct Reports {
     interval: Time,
-    /// How often there is one even if nothing has changed.
+    /// How often there is a report even if nothing has changed.
     heartbeat: Time,
     in_slot: bool,
-    /// Whether one has to be written. That is done when it leaves: always up to date.
+    /// Whether a report is due. It is written when it leaves, so that it is up to date.
     due: bool,
-    /// Whether there is something that has not been reported.
+    /// Whether there is demand that has not been reported.
     news: bool,
     number: u32,
-    /// The last one that has arrived.
+    /// The number of the last report that has arrived.
     arrived: u32,
     last: Time,
-    /// When to look again.
+    /// When the next report is considered.
     beat: Time,
 }
 
@@ -59,26 +59,27 @@ pub struct TdmaAgent {
     host: HostId,
     manager: HostId,
     queues: Queues,
-    card: Card,
+    nic: Nic,
     short: Option<Short>,
     reports: Reports,
     buffer: Option<ReceiveBuffer>,
     messages: VecDeque<Packet>,
-    /// Number of the next message, and of the last one heard.
+    /// The number of the next message.
     next: u32,
+    /// The number of the last message received.
     heard: Option<u32>,
     timeout: Time,
-    /// When the fabric manager was last heard, or from when on it had something to answer.
+    /// When the last message of the fabric manager arrived, or since when it had something to answer.
     heard_at: Time,
-    /// Whether it has been silent for too long.
+    /// Whether the fabric manager has been silent for too long.
     released: bool,
     unscheduled: u64,
     created: u64,
 }
 
 impl TdmaAgent {
-    /// The agent of `host`, whose link has this rate; `manager` is the fabric manager's host. So many
-    /// bytes to each destination are `short` in each round.
+    /// The agent of `host`, whose link has the rate `line`; `manager` is the host of the fabric manager. In each
+    /// round, `short` bytes to each destination count as a short flow.
     pub fn new(
         tdma: &Tdma,
         host: HostId,
@@ -99,7 +100,7 @@ impl TdmaAgent {
             host,
             manager,
             queues: Queues::default(),
-            card: Card::new(tdma, host, line, seed),
+            nic: Nic::new(tdma, host, line, seed),
             short: short.map(short_of),
             reports: Reports {
                 interval: spec.report_interval(),
@@ -124,7 +125,8 @@ impl TdmaAgent {
         self.released
     }
 
-    fn tell(&mut self, body: Body, cx: &mut Cx<'_>) {
+    /// Queues a message to the fabric manager.
+    fn queue_message(&mut self, body: Body, cx: &mut Cx<'_>) {
         self.next = self.next.wrapping_add(1);
         self.created += 1;
         let heard = self.heard.unwrap_or(0);
@@ -136,22 +138,22 @@ impl TdmaAgent {
         let reports = &mut self.reports;
         (reports.due, reports.news, reports.last) = (false, false, cx.now);
         reports.number = reports.number.wrapping_add(1);
-        let (report, (round, slot)) = (reports.number, self.card.position);
+        let (report, (round, slot)) = (reports.number, self.nic.position);
         let free = self.buffer.as_mut().map_or(u64::MAX, |buffer| buffer.free(cx.now));
         let all: Vec<(HostId, u64)> = self.queues.waiting().collect();
         let parts = all.len().div_ceil(MAX_DEMANDS).max(1) as u16;
         for part in 0..parts {
             let waiting = all.iter().skip(usize::from(part) * MAX_DEMANDS).take(MAX_DEMANDS);
-            let (waiting, part) = (waiting.copied().collect(), Part { part, parts });
-            self.tell(
+            let (waiting, part) = (waiting.copied().collect(), Fragment { part, parts });
+            self.queue_message(
                 Body::Demand(Demand { report, part, round, slot, whole: true, free, waiting }),
                 cx,
             );
         }
-        self.look_again(cx);
+        self.schedule_report(cx);
     }
-    /// Asks to be woken for the next report.
-    fn look_again(&mut self, cx: &mut Cx<'_>) {
+    /// Requests a wake-up for the next report.
+    fn schedule_report(&mut self, cx: &mut Cx<'_>) {
         let reports = &mut self.reports;
         let soon = reports.news || reports.arrived != reports.number;
         let at = reports.last.after(if soon { reports.interval } else { reports.heartbeat });
@@ -161,12 +163,12 @@ impl TdmaAgent {
         }
     }
     /// There is something to report.
-    fn news(&mut self, cx: &mut Cx<'_>) {
+    fn demand_changed(&mut self, cx: &mut Cx<'_>) {
         self.reports.news = true;
         if cx.now >= self.reports.last.after(self.reports.interval) || self.reports.number == 0 {
             self.reports.due = true;
         } else {
-            self.look_again(cx);
+            self.schedule_report(cx);
         }
     }
     fn beat(&mut self, cx: &mut Cx<'_>) {
@@ -180,59 +182,58 @@ impl TdmaAgent {
         if cx.now >= reports.last.after(span) {
             reports.due = true;
         }
-        // Where reports wait for a slot that never comes, the silence is noticed all the same.
+        // If reports wait for a slot that never comes, the silence is noticed all the same.
         reports.beat = cx.now.after(if soon { reports.interval } else { reports.heartbeat });
         cx.wake(reports.beat, TOKEN);
         self.release_after_silence(cx);
     }
     fn release_after_silence(&mut self, cx: &mut Cx<'_>) {
-        let silent =
-            cx.now.since(self.heard_at) >= self.timeout && cx.now >= self.card.paused_until;
+        let silent = cx.now.since(self.heard_at) >= self.timeout && cx.now >= self.nic.paused_until;
         if self.queues.any() && silent && !self.released {
             self.released = true;
-            self.card.forget(cx);
+            self.nic.forget(cx);
             cx.note(Note::AllWithdrawn { host: self.host, except: None });
         }
     }
-    fn hear_manager(&mut self, cx: &mut Cx<'_>) {
+    fn manager_is_alive(&mut self, cx: &mut Cx<'_>) {
         self.heard_at = cx.now;
         self.released = false;
     }
 
-    fn obey(&mut self, message: Message, cx: &mut Cx<'_>) {
+    fn receive_message(&mut self, message: Message, cx: &mut Cx<'_>) {
         let Message { host, seq, body, .. } = message;
         if host != self.host || self.heard.is_some_and(|last| !newer(seq, last)) {
             return;
         }
         self.heard = Some(seq);
-        self.hear_manager(cx);
+        self.manager_is_alive(cx);
         match body {
             Body::Hello => {
-                self.card.forget(cx);
+                self.nic.forget(cx);
                 self.reports.due = true;
             }
             Body::Reported(number) => self.reports.arrived = number,
             Body::Classes { round, part, timing, classes }
-                if self.card.tell((round, part), timing, &classes, cx.now) =>
+                if self.nic.learn_round(round, part, timing, &classes, cx.now) =>
             {
-                self.tell(Body::Ready(round), cx);
+                self.queue_message(Body::Ready(round), cx);
             }
             _ => {}
         }
     }
-    fn obey_frame(&mut self, frame: Frame, cx: &mut Cx<'_>) {
+    fn receive_frame(&mut self, frame: Frame, cx: &mut Cx<'_>) {
         if frame.destination == Mac::of(self.host) {
-            self.hear_manager(cx);
-            self.card.hear(frame.pause, cx);
+            self.manager_is_alive(cx);
+            self.nic.receive_frame(frame.pause, cx);
         }
     }
-    /// Has frames act. A slot that is over is a good time for a report: nothing is half sent.
+    /// Applies frames that are due. The end of a slot is a good time for a report, as no packet is half sent.
     fn advance(&mut self, cx: &mut Cx<'_>) {
-        let reports_open = self.card.reports_open;
-        let over = self.card.advance(cx);
+        let reports_open = self.nic.reports_open;
+        let over = self.nic.advance(cx);
         let interval = cx.now >= self.reports.last.after(self.reports.interval);
         self.reports.due |= over && self.reports.news && interval;
-        self.reports.due |= self.reports.in_slot && self.card.reports_open && !reports_open;
+        self.reports.due |= self.reports.in_slot && self.nic.reports_open && !reports_open;
     }
 
     fn is_short(&mut self, packet: &Packet, now: Time) -> bool {
@@ -253,24 +254,24 @@ impl TdmaAgent {
         Some(Packet { class: SHORT_CLASS, ..packet })
     }
     fn pop_scheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        match self.card.chance(&self.queues, cx.now) {
-            Chance::Now(at) => {
-                let packet = self.queues.pop(self.card.destination(at))?;
-                self.card.sent(at, &packet, cx.now);
+        match self.nic.next_send(&self.queues, cx.now) {
+            NextSend::Now(at) => {
+                let packet = self.queues.pop(self.nic.destination(at))?;
+                self.nic.sent(at, &packet, cx.now);
                 Some(packet)
             }
-            Chance::At(next) => {
+            NextSend::At(next) => {
                 cx.wake(next, TOKEN);
                 None
             }
-            Chance::Never => None,
+            NextSend::Never => None,
         }
     }
     fn report_leaves(&self) -> bool {
-        self.reports.due && (!self.reports.in_slot || self.card.reports_open || self.released)
+        self.reports.due && (!self.reports.in_slot || self.nic.reports_open || self.released)
     }
     fn kick(&self, cx: &mut Cx<'_>) {
-        let scheduled = matches!(self.card.chance(&self.queues, cx.now), Chance::Now(_));
+        let scheduled = matches!(self.nic.next_send(&self.queues, cx.now), NextSend::Now(_));
         let short = self.queues.has_short();
         let free = self.released && self.queues.any();
         if !self.messages.is_empty() || self.report_leaves() || scheduled || short || free {
@@ -284,7 +285,7 @@ impl Agent for TdmaAgent {
         // Numbers begin with the time, so that those of a host that has restarted are later.
         self.next = (cx.now.as_ns() / 1_000) as u32;
         self.heard_at = cx.now;
-        self.tell(Body::Hello, cx);
+        self.queue_message(Body::Hello, cx);
         self.reports.due = true;
         self.kick(cx);
     }
@@ -296,7 +297,7 @@ impl Agent for TdmaAgent {
                 self.heard_at = self.heard_at.max(cx.now);
             }
             self.queues.push(packet);
-            self.news(cx);
+            self.demand_changed(cx);
         }
         self.kick(cx);
     }
@@ -320,9 +321,9 @@ impl Agent for TdmaAgent {
     }
     fn control(&mut self, message: &[u8], cx: &mut Cx<'_>) {
         if let Ok(message) = Message::parse(message) {
-            self.obey(message, cx);
+            self.receive_message(message, cx);
         } else if let Ok(frame) = Frame::parse(message) {
-            self.obey_frame(frame, cx);
+            self.receive_frame(frame, cx);
         }
         self.kick(cx);
     }
@@ -338,7 +339,7 @@ impl Agent for TdmaAgent {
         }
         let taken = buffer.take(packet.len.into(), cx.now);
         if buffer.fills() {
-            self.news(cx);
+            self.demand_changed(cx);
         }
         taken
     }
@@ -350,7 +351,7 @@ impl Agent for TdmaAgent {
         PacketAccount { created: self.created, consumed: 0, held }
     }
     fn tally(&self, tally: &mut Tally) {
-        self.card.tally(tally);
+        self.nic.tally(tally);
         tally.add("packets_without_slot", self.unscheduled);
         self.buffer.iter().for_each(|buffer| buffer.tally(tally));
     }

@@ -1,4 +1,4 @@
-//! What a host has received and its applications have not read (§4.2).
+//! The bytes that a host has received and its applications have not read (§4.2).
 
 use slotline_net::node::Tally;
 use slotline_net::time::Time;
@@ -7,7 +7,7 @@ use slotline_net::units::{Bytes, Pace, Rate};
 /// A receive buffer that is read at a constant rate.
 pub(super) struct ReceiveBuffer {
     size: u64,
-    /// How fast it is read; `None`: at once.
+    /// The rate at which it is read; `None` if it is read at once.
     drain: Option<Pace>,
     level: u64,
     at: Time,
@@ -27,19 +27,19 @@ impl ReceiveBuffer {
         };
         let read = pace.bytes_in(now.since(self.at)).min(self.level);
         self.level -= read;
-        // What is left of a byte's time counts for the next one.
+        // The rest of the time of a byte counts for the next byte.
         self.at = if self.level == 0 { now } else { self.at.after(pace.time_for(read)) };
     }
     /// Whether it is not read at once.
     pub fn fills(&self) -> bool {
         self.drain.is_some()
     }
-    /// Free bytes.
+    /// The number of free bytes.
     pub fn free(&mut self, now: Time) -> u64 {
         self.read(now);
         self.size - self.level
     }
-    /// Takes a packet, if there is room; says whether there was.
+    /// Takes a packet, if there is room. Returns whether there was.
     pub fn take(&mut self, bytes: u64, now: Time) -> bool {
         let fits = bytes <= self.free(now);
         if fits {

@@ -1,11 +1,11 @@
-//! A controller near its hosts (§4.4): sends their pause frames when the fabric manager triggers it.
+//! A controller near its hosts (§4.4). It sends their pause frames when the fabric manager triggers it.
 
 use super::manager::REPORTS;
 use super::outbox::Outbox;
 use super::runs::open_at;
-use super::signals::{Signals, Under};
+use super::signals::{Signals, SwitchHosts};
 use crate::Tdma;
-use crate::wire::{Body, Edge, Message, Open, Part};
+use crate::wire::{Body, Edge, Fragment, Message, Open};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::{Cx, DropReason, Node, PacketAccount, Tally};
@@ -13,20 +13,20 @@ use slotline_net::units::Rate;
 use slotline_net::wire::newer;
 use std::collections::VecDeque;
 
-/// What a round opens, as far as it is known.
-struct Known {
+/// The slots of a round, as far as they are known.
+struct KnownSlots {
     round: u32,
     open: Vec<Open>,
     missing: Vec<bool>,
 }
 
-/// A controller's node. Sends by its FIFO port 0.
+/// The node of a controller. It sends by its FIFO port 0.
 pub struct SlotController {
     host: HostId,
     manager: HostId,
     signals: Signals,
     outbox: Outbox,
-    rounds: VecDeque<Known>,
+    rounds: VecDeque<KnownSlots>,
     heard: Option<u32>,
     turn: usize,
     consumed: u64,
@@ -35,17 +35,18 @@ pub struct SlotController {
 }
 
 impl SlotController {
-    /// A controller on `host` for these hosts, with a link of this rate.
+    /// A controller on `host`, whose link has the rate `line`, for these hosts.
     pub fn new(
         tdma: &Tdma,
-        (host, line): (HostId, Rate),
+        host: HostId,
+        line: Rate,
         manager: HostId,
-        hosts: Under,
+        hosts: SwitchHosts,
     ) -> SlotController {
         SlotController {
             host,
             manager,
-            signals: Signals::new(tdma.spec(), host, vec![hosts]),
+            signals: Signals::new(tdma.spec(), host, &[hosts]),
             outbox: Outbox::new(host, line),
             rounds: VecDeque::new(),
             heard: None,
@@ -55,7 +56,8 @@ impl SlotController {
             bytes_received: 0,
         }
     }
-    fn hear(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
+    /// Takes a message; `None` if it is ignored.
+    fn receive_message(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
         let Message { host, seq, body, .. } = message;
         if host != self.host || self.heard.is_some_and(|last| !newer(seq, last)) {
             return None;
@@ -66,7 +68,7 @@ impl SlotController {
                 self.rounds.clear();
                 self.stop_all(cx);
             }
-            Body::Slots { round, part, open } => self.learn((round, part), &open, cx),
+            Body::Slots { round, part, open } => self.learn(round, part, &open, cx),
             Body::Trigger { slot, edge: Edge::Ends, .. } => {
                 self.stop_all(cx);
                 self.turn += usize::from(slot != REPORTS);
@@ -76,10 +78,10 @@ impl SlotController {
         }
         Some(())
     }
-    fn learn(&mut self, (round, part): (u32, Part), open: &[Open], cx: &mut Cx<'_>) {
+    fn learn(&mut self, round: u32, part: Fragment, open: &[Open], cx: &mut Cx<'_>) {
         if !self.rounds.iter().any(|known| known.round == round) {
             let missing = vec![true; part.parts.into()];
-            self.rounds.push_back(Known { round, open: Vec::new(), missing });
+            self.rounds.push_back(KnownSlots { round, open: Vec::new(), missing });
             if self.rounds.len() > 2 {
                 self.rounds.pop_front();
             }
@@ -90,26 +92,26 @@ impl SlotController {
             known.open.sort_by_key(|open| (open.slot, open.host, open.class));
         }
         if !known.missing.contains(&true) {
-            self.tell(Body::Ready(round), cx);
+            self.send_message(Body::Ready(round), cx);
         }
     }
-    fn tell(&mut self, body: Body, cx: &mut Cx<'_>) {
+    fn send_message(&mut self, body: Body, cx: &mut Cx<'_>) {
         let heard = self.heard.unwrap_or(0);
-        self.outbox.message((self.manager, self.host), heard, body, cx);
+        self.outbox.message(self.manager, self.host, heard, body, cx);
     }
     fn stop_all(&mut self, cx: &mut Cx<'_>) {
         for host in self.signals.order(self.turn) {
-            self.outbox.frame(host.0, &self.signals.stop(host), cx);
+            self.outbox.frame(host, &self.signals.stop(host), cx);
         }
     }
     fn open(&mut self, round: u32, slot: u16, cx: &mut Cx<'_>) {
         let known = self.rounds.iter().find(|known| known.round == round);
         for host in self.signals.order(self.turn) {
-            let open = known.map_or(&[][..], |known| open_at(&known.open, slot, host.0));
+            let open = known.map_or(&[][..], |known| open_at(&known.open, slot, host));
             if slot == REPORTS {
-                self.outbox.frame(host.0, &self.signals.ask(host), cx);
+                self.outbox.frame(host, &self.signals.ask(host), cx);
             } else if !open.is_empty() {
-                self.outbox.frame(host.0, &self.signals.open(host, open), cx);
+                self.outbox.frame(host, &self.signals.open(host, open), cx);
             }
         }
     }
@@ -118,7 +120,7 @@ impl SlotController {
 impl Node for SlotController {
     fn start(&mut self, cx: &mut Cx<'_>) {
         self.outbox.start(cx.now);
-        self.tell(Body::Hello, cx);
+        self.send_message(Body::Hello, cx);
     }
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
         if packet.dst != self.host {
@@ -132,7 +134,7 @@ impl Node for SlotController {
         self.bytes_received += u64::from(packet.len);
         let bytes = cx.detach(&packet);
         let message = Message::parse(&bytes).ok();
-        if message.and_then(|message| self.hear(message, cx)).is_none() {
+        if message.and_then(|message| self.receive_message(message, cx)).is_none() {
             self.ignored += 1;
         }
     }

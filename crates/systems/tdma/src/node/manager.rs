@@ -1,16 +1,17 @@
-//! The fabric manager (§5.2): demand comes in, rounds are planned, hosts are told when to send.
+//! The fabric manager (§5.2). It collects demand, plans rounds, and lets hosts send in their slots.
 //!
-//! While a round runs the next one is planned and made known. When a round is due, everything else waits:
-//! pause frames leave on time. What a restarted manager must know hosts tell it anew.
+//! While a round runs, the next one is planned and announced. Pause frames leave on time, and all other messages
+//! wait for them. A manager that has restarted learns all it needs from new reports.
 
-mod telling;
+mod announcements;
 
-use super::ledger::{Ledger, Scheduled};
+use super::demand_tracker::{DemandTracker, Scheduled};
 use super::outbox::Outbox;
 use super::runs::{Edge, Run};
-use super::signals::{Signals, Under};
+use super::signals::{Signals, SwitchHosts};
 use crate::wire::{Body, Demand, Edge as Side, Message};
 use crate::{ClassMap, Classes, Round, RoundScheduler, Tdma};
+use announcements::QueuedMessage;
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
@@ -20,17 +21,16 @@ use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 use std::collections::VecDeque;
-use telling::Todo;
 
 const EDGE: u32 = 0;
 const PLAN: u32 = 1;
 const SEND: u32 = 2;
 const SWEEP: u32 = 3;
 
-/// The slot in a trigger that means the slot for reports.
+/// The number of the slot for reports in a trigger.
 pub(super) const REPORTS: u16 = u16::MAX;
 
-/// Where a fabric manager is.
+/// The configuration of a fabric manager.
 #[derive(Clone)]
 pub struct ManagerConfig {
     /// The scheme.
@@ -39,15 +39,15 @@ pub struct ManagerConfig {
     pub host: HostId,
     /// The rate of its link.
     pub line: Rate,
-    /// The hosts it schedules, by switch; they have the lowest numbers.
-    pub hosts: Vec<Under>,
-    /// Controllers near the hosts, one for each switch; none: it sends all pause frames itself.
+    /// The hosts that it schedules, by switch. They have the lowest numbers.
+    pub hosts: Vec<SwitchHosts>,
+    /// The controllers near the hosts, one for each switch. If there are none, the manager sends all pause frames.
     pub controllers: Vec<HostId>,
-    /// Slots in turn of some hosts.
+    /// The weights of hosts whose weight is not 1.
     pub weights: Vec<(HostId, u32)>,
     /// The network.
     pub network: Network,
-    /// Where it learns of other routes and rates; [`None`] in a network that never changes.
+    /// The map that follows changes of routes and rates; `None` in a network that never changes.
     pub map: Option<Map>,
 }
 
@@ -62,32 +62,32 @@ struct Counts {
     gone: u64,
 }
 
-/// The fabric manager's node. Sends by its FIFO port 0.
+/// The node of the fabric manager. It sends by its FIFO port 0.
 pub struct FabricManager {
     config: ManagerConfig,
     signals: Signals,
     scheduler: Box<dyn RoundScheduler>,
     classes: ClassMap,
-    ledger: Ledger,
+    tracker: DemandTracker,
     outbox: Outbox,
-    todo: VecDeque<Todo>,
-    /// Under way: the round, and when it will be planned.
+    messages: VecDeque<QueuedMessage>,
+    /// The round that is being planned, and when it is ready.
     planning: Option<(Time, Round)>,
     current: Option<Run>,
     next: Option<Run>,
     number: u32,
-    /// Counts slots, for the order of hosts.
+    /// Counts slots, which determines the order of hosts.
     turn: usize,
     /// When the last round began.
     begun: Option<Time>,
-    /// Whether it had no slots.
+    /// Whether the last round had no slots.
     idle: bool,
-    /// How long it took to make the last round known.
-    telling: Time,
+    /// How long it took to announce the last round.
+    announcing: Time,
     plan_at: Time,
-    /// When those who have something at the same time have reported it, after nobody had anything.
+    /// When hosts have reported whose demand arose at the same time, after a time without any demand.
     gathered: Time,
-    /// When reports have come that were asked for.
+    /// When the reports have arrived that were requested.
     answers: Time,
     send_at: Time,
     consumed: u64,
@@ -95,10 +95,10 @@ pub struct FabricManager {
 }
 
 impl FabricManager {
-    /// A fabric manager that knows nothing of its hosts yet.
+    /// A fabric manager without any reports.
     ///
     /// # Errors
-    /// The scheme's planner does not suit the network.
+    /// The planner of the scheme does not suit the network.
     pub fn new(config: ManagerConfig) -> Result<FabricManager, SpecError> {
         let hosts = config.hosts.iter().map(Vec::len).sum();
         let spec = config.tdma.spec();
@@ -107,13 +107,13 @@ impl FabricManager {
         let classes = config.tdma.rounds().spec().classes;
         let outbox = Outbox::new(config.host, config.line);
         Ok(FabricManager {
-            signals: Signals::new(spec, config.host, config.hosts.clone()),
+            signals: Signals::new(spec, config.host, &config.hosts),
             scheduler,
             classes: ClassMap::new(hosts, classes),
-            ledger: Ledger::new(hosts),
-            telling: outbox.longest().times(hosts as u64),
+            tracker: DemandTracker::new(hosts),
+            announcing: outbox.longest().times(hosts as u64),
             outbox,
-            todo: VecDeque::new(),
+            messages: VecDeque::new(),
             planning: None,
             current: None,
             next: None,
@@ -134,8 +134,8 @@ impl FabricManager {
         (0..self.config.hosts.iter().map(Vec::len).sum::<usize>() as u32).map(HostId)
     }
 
-    /// Plans the next round when it is time for it.
-    fn consider(&mut self, cx: &mut Cx<'_>) {
+    /// Plans the next round, if it is time for it.
+    fn plan_if_due(&mut self, cx: &mut Cx<'_>) {
         if self.polls() {
             self.next = None;
         }
@@ -143,7 +143,7 @@ impl FabricManager {
             return;
         }
         let spec = self.config.tdma.spec();
-        let ahead = spec.planning_time + spec.lead + self.telling;
+        let ahead = spec.planning_time + spec.lead + self.announcing;
         let at = match &self.current {
             None => cx.now.max(self.gathered),
             Some(run) if spec.pipelined => run.over().since(ahead),
@@ -159,44 +159,51 @@ impl FabricManager {
         }
         self.plan(cx);
     }
-    /// Whether the next round is for reports alone, but some have come already.
+    /// Whether the next round is only for reports, although some have already arrived.
     fn polls(&self) -> bool {
         let empty = self.next.as_ref().is_some_and(|run| run.round.is_empty());
-        empty && self.ledger.demand.total() > 0
+        empty && self.tracker.demand.total() > 0
     }
     fn plan(&mut self, cx: &mut Cx<'_>) {
         let spec = self.config.tdma.spec();
         let mut round = Round::default();
-        self.scheduler.plan(&mut self.ledger.demand, &mut round);
+        self.scheduler.plan(&mut self.tracker.demand, &mut round);
         if !round.is_empty() || spec.report_slot().is_some() {
             let at = cx.now.after(spec.planning_time);
             self.planning = Some((at, round));
             cx.wake(at, PLAN);
         }
     }
-    /// Makes known what has been planned.
-    fn planned(&mut self, cx: &mut Cx<'_>) {
+    /// Announces the planned round, if it is ready.
+    fn announce_planned(&mut self, cx: &mut Cx<'_>) {
         let due = self.planning.as_ref().is_some_and(|(at, _)| *at <= cx.now);
         let Some((_, round)) = self.planning.take_if(|_| due) else { return };
         let mut classes = Classes::default();
         if self.classes.assign(&round, &mut classes).is_err() {
-            // Planners know how many classes there are; another one may not.
-            self.ledger.give_back(round.assignments());
+            // The planners here know the number of classes, but another planner may not.
+            self.tracker.give_back(round.assignments());
             self.counts.ignored += 1;
             return;
         }
         self.number = self.number.wrapping_add(1);
         let spec = self.config.tdma.spec();
-        let counts = (self.hosts().count(), self.config.controllers.len());
-        let mut run =
-            Run::new(self.number, (round, classes), (spec.report_slot(), spec.guard), counts);
+        let (hosts, controllers) = (self.hosts().count(), self.config.controllers.len());
+        let mut run = Run::new(
+            self.number,
+            round,
+            classes,
+            spec.report_slot(),
+            spec.guard,
+            hosts,
+            controllers,
+        );
         let (lead, round) = (spec.lead, spec.round);
         let messages = self.announce(&run);
-        self.telling = self.outbox.longest().times(messages);
-        let known = cx.now.after(self.telling + lead);
+        self.announcing = self.outbox.longest().times(messages);
+        let known = cx.now.after(self.announcing + lead);
         let free = self.current.as_ref().map_or(cx.now, Run::over);
         run.begin = free.max(known);
-        // After a round with slots there is likely to be more; else asking once a round will do.
+        // After a round with slots more demand is likely. Else it is enough to request reports once a round.
         if run.round.is_empty() && self.idle {
             run.begin = run.begin.max(self.begun.map_or(Time::ZERO, |begun| begun.after(round)));
         }
@@ -204,8 +211,8 @@ impl FabricManager {
         self.next = Some(run);
     }
 
-    /// Does what is due at this time of a round.
-    fn edges(&mut self, cx: &mut Cx<'_>) {
+    /// Does all that is due in the present round.
+    fn run_edges(&mut self, cx: &mut Cx<'_>) {
         loop {
             if self.current.is_none() {
                 self.current = self.next.take_if(|run| run.begin <= cx.now);
@@ -223,11 +230,11 @@ impl FabricManager {
             let Some(run) = &mut self.current else { return };
             if edge == Edge::Over {
                 self.current = None;
-                self.consider(cx);
+                self.plan_if_due(cx);
             } else {
                 run.advance();
                 cx.wake(run.due(), EDGE);
-                self.consider(cx);
+                self.plan_if_due(cx);
             }
         }
     }
@@ -253,13 +260,13 @@ impl FabricManager {
             Edge::Over => {}
         }
     }
-    /// Sends pause frames, or has controllers send theirs.
+    /// Sends pause frames, or triggers the controllers to send theirs.
     fn signal(&mut self, slot: u16, edge: Side, cx: &mut Cx<'_>) {
         let Some(round) = self.current.as_ref().map(|run| run.number) else { return };
         if !self.config.controllers.is_empty() {
             for &to in &self.config.controllers {
                 let body = Body::Trigger { round, slot, edge };
-                self.outbox.message((to, to), 0, body, cx);
+                self.outbox.message(to, to, 0, body, cx);
             }
             return;
         }
@@ -270,21 +277,21 @@ impl FabricManager {
     }
     fn stop_all(&mut self, cx: &mut Cx<'_>) {
         for host in self.signals.order(self.turn) {
-            self.outbox.frame(host.0, &self.signals.stop(host), cx);
+            self.outbox.frame(host, &self.signals.stop(host), cx);
         }
     }
     fn open(&mut self, slot: u16, cx: &mut Cx<'_>) {
         let Some(run) = &self.current else { return };
         for host in self.signals.order(self.turn) {
-            let open = run.open_at(slot, host.0);
+            let open = run.open_at(slot, host);
             if slot == REPORTS {
-                self.outbox.frame(host.0, &self.signals.ask(host), cx);
+                self.outbox.frame(host, &self.signals.ask(host), cx);
             } else if !open.is_empty() {
-                self.outbox.frame(host.0, &self.signals.open(host, open), cx);
+                self.outbox.frame(host, &self.signals.open(host, open), cx);
             }
         }
     }
-    /// Paths have changed: what was planned is void.
+    /// Paths have changed, so all planned rounds are void.
     fn abort(&mut self, cx: &mut Cx<'_>) {
         let planning = self.planning.take().map(|(_, round)| round);
         if let Some(run) = &self.current {
@@ -292,25 +299,26 @@ impl FabricManager {
             self.counts.aborted += 1;
         }
         if let Some(run) = self.current.take() {
-            self.ledger.give_back(run.round.from_slot(run.next_slot().into()));
+            self.tracker.give_back(run.round.from_slot(run.next_slot().into()));
         }
         let rounds = self.next.take().map(|run| run.round).into_iter().chain(planning);
-        rounds.for_each(|round| self.ledger.give_back(round.assignments()));
-        self.todo.clear();
-        self.consider(cx);
+        rounds.for_each(|round| self.tracker.give_back(round.assignments()));
+        self.messages.clear();
+        self.plan_if_due(cx);
     }
 
-    fn hear(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
+    /// Takes a message; `None` if it is ignored.
+    fn receive_message(&mut self, message: Message, cx: &mut Cx<'_>) -> Option<()> {
         let Message { host, seq, body, .. } = message;
         if let Some(at) = self.config.controllers.iter().position(|other| *other == host) {
-            return self.hear_controller(at, &body);
+            return self.receive_from_controller(at, &body);
         }
-        if !self.ledger.hear(host, seq, cx.now) {
+        if !self.tracker.receive(host, seq, cx.now) {
             return None;
         }
         match body {
             Body::Hello => self.classes.forget(host),
-            Body::Leave => self.ledger.leave(host),
+            Body::Leave => self.tracker.leave(host),
             Body::Ready(round) => {
                 let runs = [&mut self.current, &mut self.next].into_iter().flatten();
                 runs.filter(|run| run.number == round).for_each(|run| run.ready[host.at()] = true);
@@ -320,7 +328,7 @@ impl FabricManager {
         }
         Some(())
     }
-    fn hear_controller(&mut self, at: usize, body: &Body) -> Option<()> {
+    fn receive_from_controller(&mut self, at: usize, body: &Body) -> Option<()> {
         let runs = [&mut self.current, &mut self.next].into_iter().flatten();
         match *body {
             Body::Hello => runs.for_each(|run| run.controllers_ready[at] = false),
@@ -339,16 +347,16 @@ impl FabricManager {
         });
         let runs = [&self.current, &self.next].into_iter().flatten().map(|run| &run.scheduled);
         let scheduled: Vec<_> = runs.chain(&planning).collect();
-        let first = self.current.is_none() && self.ledger.demand.total() == 0;
-        if self.ledger.report(host, demand, &scheduled) {
+        let first = self.current.is_none() && self.tracker.demand.total() == 0;
+        if self.tracker.report(host, demand, &scheduled) {
             self.counts.reports += 1;
             if first {
-                // Who is in step differs by no more than guard times allow for. A round for the first
-                // to report would make the others wait for its end.
+                // Hosts that are in step differ by at most a guard time. A round for only the first host
+                // would make the others wait for its end.
                 self.gathered = cx.now.after(self.config.tdma.spec().guard);
             }
-            self.todo.push_back(Todo::Reported { host, report });
-            self.consider(cx);
+            self.messages.push_back(QueuedMessage::Reported { host, report });
+            self.plan_if_due(cx);
         }
     }
 }
@@ -361,11 +369,11 @@ impl Node for FabricManager {
             self.stop_all(cx);
         }
         for to in self.hosts().chain(self.config.controllers.iter().copied()).collect::<Vec<_>>() {
-            self.outbox.message((to, to), 0, Body::Hello, cx);
+            self.outbox.message(to, to, 0, Body::Hello, cx);
         }
         cx.wake(cx.now.after(self.config.tdma.spec().host_timeout()), SWEEP);
         if self.config.tdma.spec().report_slot().is_some() {
-            self.consider(cx);
+            self.plan_if_due(cx);
         }
     }
     fn receive(&mut self, _port: PortId, packet: Packet, cx: &mut Cx<'_>) {
@@ -380,7 +388,7 @@ impl Node for FabricManager {
         self.counts.bytes_received += u64::from(packet.len);
         let bytes = cx.detach(&packet);
         let message = Message::parse(&bytes).ok();
-        if message.and_then(|message| self.hear(message, cx)).is_none() {
+        if message.and_then(|message| self.receive_message(message, cx)).is_none() {
             self.counts.ignored += 1;
         }
         self.send(cx);
@@ -390,14 +398,14 @@ impl Node for FabricManager {
     }
     fn expire(&mut self, token: u32, cx: &mut Cx<'_>) {
         match token {
-            EDGE => self.edges(cx),
+            EDGE => self.run_edges(cx),
             PLAN => {
-                self.planned(cx);
-                self.consider(cx);
+                self.announce_planned(cx);
+                self.plan_if_due(cx);
             }
             SWEEP => {
                 let timeout = self.config.tdma.spec().host_timeout();
-                self.counts.gone += self.ledger.sweep(timeout, cx.now);
+                self.counts.gone += self.tracker.sweep(timeout, cx.now);
                 cx.wake(cx.now.after(Time::ps(timeout.as_ps() / 4)), SWEEP);
             }
             _ => {}

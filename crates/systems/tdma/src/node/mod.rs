@@ -1,21 +1,21 @@
-//! TDMA Ethernet's nodes: the fabric manager, its controllers, and the agents of hosts.
+//! The nodes of TDMA Ethernet: the fabric manager, its controllers, and the agents of hosts.
 
 mod agent;
 mod buffer;
-mod card;
 mod controller;
-mod ledger;
+mod demand_tracker;
+mod known_round;
 mod manager;
+mod nic;
 mod outbox;
 mod queues;
 mod runs;
 mod signals;
-mod timeline;
 
 pub use agent::{SHORT_CLASS, TdmaAgent};
 pub use controller::SlotController;
 pub use manager::{FabricManager, ManagerConfig};
-pub use signals::{Signals, Under};
+pub use signals::{Signals, SwitchHosts};
 
 use slotline_net::node::agent::AGENT_TOKENS;
 

@@ -1,4 +1,4 @@
-//! What a controller sends by its FIFO port: frames at once, messages when they delay no frame.
+//! The FIFO port of a controller. Frames leave at once, and messages when they delay no frame.
 
 use crate::wire::{Body, Message};
 use slotline_net::id::{HostId, PortId};
@@ -9,16 +9,16 @@ use slotline_net::units::{Pace, Rate};
 use slotline_net::wire::ETHERNET_OVERHEAD;
 use slotline_net::wire::mac_control::{AROUND, Frame};
 
-/// Bytes of the longest message on the wire.
+/// The bytes of the longest message on the wire.
 const LONGEST: u64 = 1_538;
 
-/// The port, and what has left by it.
+/// The port, and the counters of what has left by it.
 pub(super) struct Outbox {
     host: HostId,
     pace: Pace,
-    /// When all that was sent will have left.
+    /// When all that was queued will have left.
     free_at: Time,
-    /// Number of the last message.
+    /// The number of the last message.
     seq: u32,
     pub created: u64,
     frames: u64,
@@ -62,13 +62,7 @@ impl Outbox {
         cx.send(PortId(0), packet);
     }
     /// Sends a message about `about` to `to`.
-    pub fn message(
-        &mut self,
-        (to, about): (HostId, HostId),
-        heard: u32,
-        body: Body,
-        cx: &mut Cx<'_>,
-    ) {
+    pub fn message(&mut self, to: HostId, about: HostId, heard: u32, body: Body, cx: &mut Cx<'_>) {
         self.seq = self.seq.wrapping_add(1);
         let bytes = Message { host: about, seq: self.seq, heard, body }.emit();
         let packet = cx.attach((self.host, to), bytes, ETHERNET_OVERHEAD, CONTROL_CLASS);
@@ -76,9 +70,11 @@ impl Outbox {
         self.messages += 1;
         cx.send(PortId(0), packet);
     }
-    /// When a message can be sent that is gone before `edge`, when frames are due: now (`Ok`), or the
-    /// time to ask again.
-    pub fn chance(&self, edge: Time, now: Time) -> Result<(), Time> {
+    /// Whether a message sent now has left before `edge`, when frames are due.
+    ///
+    /// # Errors
+    /// It has not; the error is the time to ask again.
+    pub fn may_send(&self, edge: Time, now: Time) -> Result<(), Time> {
         if self.free_at > now {
             return Err(self.free_at);
         }

@@ -11,11 +11,11 @@ struct Queue {
     packets: VecDeque<Packet>,
     /// Bytes in `packets`.
     bytes: u64,
-    /// Packets of short flows, which are before the others, whether they leave by slot or not.
+    /// The packets of short flows. They leave before the others, in a slot or without one.
     shorts: VecDeque<Packet>,
     /// Bytes in `shorts`.
     short: u64,
-    /// What was short since the last renewal, which ends at `renewal`.
+    /// The bytes of short flows in the present span, which ends at `renewal`.
     spent: u64,
     renewal: Time,
 }
@@ -23,15 +23,15 @@ struct Queue {
 /// The queues of one host. A destination gets its queue with its first packet.
 #[derive(Default)]
 pub(super) struct Queues {
-    /// Index into `queues` plus one, by destination; zero: none yet.
+    /// By destination, the index into `queues` plus one; zero if there is no queue yet.
     places: Vec<u32>,
     queues: Vec<Queue>,
-    /// Places of `queues` in the order in which short flows' packets came. Some of these may have left by
-    /// slot since.
+    /// Indices into `queues` in the order in which packets of short flows arrived. Some packets may have left in a slot
+    /// since.
     order: VecDeque<u32>,
     shorts: u64,
     packets: u64,
-    /// Where packets that need no slots are looked for first.
+    /// The queue from which the search for a packet without a slot begins.
     turn: usize,
 }
 
@@ -51,7 +51,7 @@ impl Queues {
         }
         &mut self.queues[*place as usize - 1]
     }
-    /// Packets that wait, short flows' included.
+    /// The number of waiting packets, including those of short flows.
     pub fn held(&self) -> u64 {
         self.packets + self.shorts
     }
@@ -59,16 +59,16 @@ impl Queues {
     pub fn any(&self) -> bool {
         self.packets > 0
     }
-    /// Bytes that wait for `dst`, whether in need of a slot or not.
+    /// The bytes that wait for `dst`, including those of short flows.
     pub fn bytes(&self, dst: HostId) -> u64 {
         self.get(dst).map_or(0, |queue| queue.bytes + queue.short)
     }
-    /// Bytes that wait for slots, by destination.
+    /// The bytes that wait for slots, by destination.
     pub fn waiting(&self) -> impl Iterator<Item = (HostId, u64)> {
         let full = self.queues.iter().filter(|queue| queue.bytes > 0);
         full.map(|queue| (queue.dst, queue.bytes))
     }
-    /// Length of the next packet for `dst`.
+    /// The length of the next packet for `dst`.
     pub fn next_len(&self, dst: HostId) -> Option<u16> {
         let queue = self.get(dst)?;
         queue.shorts.front().or(queue.packets.front()).map(|packet| packet.len)
@@ -80,7 +80,7 @@ impl Queues {
         queue.packets.push_back(packet);
         self.packets += 1;
     }
-    /// Takes the next packet for `dst`: short flows' first, so that none overtakes another.
+    /// Takes the next packet for `dst`. Those of short flows are first, so that no packet overtakes another.
     pub fn pop(&mut self, dst: HostId) -> Option<Packet> {
         let place = self.places.get(dst.at()).copied().unwrap_or(0).checked_sub(1)?;
         self.take_short(place).or_else(|| self.take(place))
@@ -99,7 +99,7 @@ impl Queues {
         self.shorts -= 1;
         Some(packet)
     }
-    /// Takes a packet without any slot; destinations take turns.
+    /// Takes a packet without a slot. Destinations take turns.
     pub fn pop_any(&mut self) -> Option<Packet> {
         if self.packets == 0 {
             return None;
@@ -110,8 +110,8 @@ impl Queues {
         self.turn = at + 1;
         self.pop(self.queues[at].dst)
     }
-    /// Whether `packet` is part of a short flow: of the first `most` bytes within `span`, with none
-    /// waiting before it.
+    /// Whether `packet` is part of a short flow: it is among the first `most` bytes within `span`, and no packet waits
+    /// before it.
     pub fn is_short(&mut self, packet: &Packet, now: Time, span: Time, most: u64) -> bool {
         let queue = self.make(packet.dst);
         if now >= queue.renewal {
@@ -124,7 +124,7 @@ impl Queues {
         }
         short
     }
-    /// Queues a short flow's packet.
+    /// Queues a packet of a short flow.
     pub fn push_short(&mut self, packet: Packet) {
         let queue = self.make(packet.dst);
         queue.short += u64::from(packet.len);
@@ -132,11 +132,11 @@ impl Queues {
         self.order.push_back(self.places[packet.dst.at()] - 1);
         self.shorts += 1;
     }
-    /// Whether short flows' packets wait.
+    /// Whether packets of short flows wait.
     pub fn has_short(&self) -> bool {
         self.shorts > 0
     }
-    /// Takes the next short flow's packet.
+    /// Takes the next packet of a short flow.
     pub fn pop_short(&mut self) -> Option<Packet> {
         while let Some(place) = self.order.pop_front() {
             let packet = self.take_short(place);

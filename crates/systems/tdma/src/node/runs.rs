@@ -1,12 +1,12 @@
-//! A planned round on its way through time.
+//! A planned round and its times.
 
-use super::ledger::Scheduled;
+use super::demand_tracker::Scheduled;
 use crate::wire::{MAX_CLASSES, MAX_SLOTS, Open, Timing};
 use crate::{Classes, Round};
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
 
-/// Something that is done at a time of a round.
+/// A point in time of a round at which something is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Edge {
     /// Hosts may report.
@@ -21,21 +21,22 @@ pub(super) enum Edge {
     Over,
 }
 
-/// A round, and who has to know of it.
+/// A round, and who has confirmed it.
 pub(super) struct Run {
     pub number: u32,
     pub round: Round,
     pub classes: Classes,
     pub scheduled: Scheduled,
-    /// By slot, host, class.
+    /// The entries by slot, host and class.
     pub open: Vec<Open>,
     /// When it begins.
     pub begin: Time,
-    /// The slot for reports, without the guard time behind it.
+    /// The length of the slot for reports, without its guard time.
     report_slot: Option<Time>,
     guard: Time,
-    /// By host: whether it has all that it needs to know; then by controller.
+    /// By host, whether it has confirmed its classes.
     pub ready: Vec<bool>,
+    /// By controller, whether it has confirmed its slots.
     pub controllers_ready: Vec<bool>,
     pub edge: Edge,
 }
@@ -43,9 +44,12 @@ pub(super) struct Run {
 impl Run {
     pub fn new(
         number: u32,
-        (round, classes): (Round, Classes),
-        (report_slot, guard): (Option<Time>, Time),
-        (hosts, controllers): (usize, usize),
+        round: Round,
+        classes: Classes,
+        report_slot: Option<Time>,
+        guard: Time,
+        hosts: usize,
+        controllers: usize,
     ) -> Run {
         let slots = (0u16..).zip(round.slots());
         let with_slot =
@@ -114,7 +118,7 @@ impl Run {
             Edge::Over => self.round.len() as u16,
         }
     }
-    /// What a message of now says about slots.
+    /// The times of slots for a message that is sent now.
     pub fn timing(&self, now: Time) -> Timing {
         let next = self.next_slot();
         Timing {
@@ -125,24 +129,24 @@ impl Run {
             guard: self.round.guard,
         }
     }
-    /// What `host` may send in `slot`.
+    /// The entries for `host` in `slot`.
     pub fn open_at(&self, slot: u16, host: HostId) -> &[Open] {
         open_at(&self.open, slot, host)
     }
-    /// Messages that tell `host` of its classes.
+    /// The number of messages with the classes of `host`.
     pub fn class_parts(&self, host: HostId) -> u16 {
-        self.classes.told(host).len().div_ceil(MAX_CLASSES) as u16
+        self.classes.of_host(host).len().div_ceil(MAX_CLASSES) as u16
     }
 }
 
-/// The entries for `slot` and `host` of a list in order.
+/// The entries for `slot` and `host` in a sorted list.
 pub(super) fn open_at(open: &[Open], slot: u16, host: HostId) -> &[Open] {
     let start = open.partition_point(|open| (open.slot, open.host) < (slot, host));
     let count = open[start..].iter().take_while(|o| (o.slot, o.host) == (slot, host)).count();
     &open[start..start + count]
 }
 
-/// Messages that tell so many entries to a controller.
+/// The number of messages with so many entries to a controller.
 pub(super) fn slot_parts(entries: usize) -> u16 {
     entries.div_ceil(MAX_SLOTS).max(1) as u16
 }

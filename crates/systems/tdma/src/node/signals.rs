@@ -1,4 +1,4 @@
-//! Pause frames for the hosts of one controller, in an order that rotates (§5.2.1).
+//! The pause frames for the hosts of one controller, in an order that rotates (§5.2.1).
 
 use crate::options::{Signalling, TdmaSpec};
 use crate::wire::Open;
@@ -7,52 +7,56 @@ use slotline_net::units::Rate;
 use slotline_net::wire::mac_control::{Classes, Extended, Frame, Mac, Pause, Quanta};
 
 /// The hosts under a switch, with the rates of their links.
-pub type Under = Vec<(HostId, Rate)>;
+pub type SwitchHosts = Vec<(HostId, Rate)>;
 
-/// What a controller says to its hosts.
+/// The pause frames of a controller.
 #[derive(Clone, Debug)]
 pub struct Signals {
     source: HostId,
     signalling: Signalling,
-    /// Whether short flows' class is never paused.
+    /// Whether there is a class for short flows, which is never paused.
     short: bool,
-    /// Whether reports' class is paused but in slots of its own.
+    /// Whether the class of reports is paused outside of slots for reports.
     reports_wait: bool,
-    switches: Vec<Under>,
+    /// The hosts by switch.
+    switches: Vec<Vec<HostId>>,
 }
 
 impl Signals {
-    /// For a controller on host `source` with hosts under these switches.
-    pub fn new(spec: &TdmaSpec, source: HostId, switches: Vec<Under>) -> Signals {
+    /// The frames of a controller on host `source` with the hosts of these switches.
+    pub fn new(spec: &TdmaSpec, source: HostId, switches: &[SwitchHosts]) -> Signals {
         Signals {
             source,
             signalling: spec.signalling,
             short: spec.has_short(),
             reports_wait: spec.report_slot().is_some(),
-            switches,
+            switches: switches
+                .iter()
+                .map(|hosts| hosts.iter().map(|(host, _)| *host).collect())
+                .collect(),
         }
     }
-    /// All hosts, those of a switch before those of the next; turn by turn, another switch and another
-    /// host of each switch begin.
-    pub fn order(&self, turn: usize) -> impl Iterator<Item = (HostId, Rate)> {
+    /// All hosts, those of a switch before those of the next. In each turn another switch begins, and another host of
+    /// each switch.
+    pub fn order(&self, turn: usize) -> impl Iterator<Item = HostId> {
         let switches = rotated(&self.switches, turn);
         switches.flat_map(move |hosts| rotated(hosts, turn)).copied()
     }
-    /// Stops a host.
-    pub fn stop(&self, (host, rate): (HostId, Rate)) -> Frame {
-        self.frame(host, rate, &mut Vec::new())
+    /// A frame that stops a host.
+    pub fn stop(&self, host: HostId) -> Frame {
+        self.frame(host, &mut Vec::new())
     }
-    /// Lets a host send what `open` says.
-    pub fn open(&self, (host, rate): (HostId, Rate), open: &[Open]) -> Frame {
-        self.frame(host, rate, &mut open.iter().map(|open| open.class).collect())
+    /// A frame that opens the classes of `open` for a host.
+    pub fn open(&self, host: HostId, open: &[Open]) -> Frame {
+        self.frame(host, &mut open.iter().map(|open| open.class).collect())
     }
-    /// Lets a host report.
-    pub fn ask(&self, (host, rate): (HostId, Rate)) -> Frame {
-        self.frame(host, rate, &mut vec![self.signalling.report_class()])
+    /// A frame that lets a host report.
+    pub fn ask(&self, host: HostId) -> Frame {
+        self.frame(host, &mut vec![self.signalling.report_class()])
     }
-    /// Pauses all but these classes, and those that are never paused, for as long as a frame can say:
-    /// hosts are not meant to go on by themselves.
-    fn frame(&self, host: HostId, _rate: Rate, classes: &mut Vec<u16>) -> Frame {
+    /// A frame that pauses all classes but these and those that are never paused. The pause is as long as a frame can
+    /// express, as hosts are not meant to resume by themselves.
+    fn frame(&self, host: HostId, classes: &mut Vec<u16>) -> Frame {
         let report = self.signalling.report_class();
         if self.signalling != Signalling::Pause {
             classes.extend(self.short.then_some(report - 1));

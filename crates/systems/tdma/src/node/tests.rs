@@ -1,10 +1,10 @@
-//! What arrives may be anything: agents, fabric managers and controllers take note of what they
-//! understand, in whatever order, and lose no packet.
+//! Agents, fabric managers and controllers accept any input in any order. They use the messages that they
+//! understand and lose no packet.
 
 use super::*;
 use crate::TdmaSpec;
 use crate::options::{Reporting, Signalling};
-use crate::wire::{Body, Class, Demand, Edge, Message, Open, Part, Timing};
+use crate::wire::{Body, Class, Demand, Edge, Fragment, Message, Open, Timing};
 use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
@@ -41,8 +41,8 @@ fn manager(spec: &TdmaSpec, controllers: Vec<HostId>) -> FabricManager {
     FabricManager::new(config).unwrap()
 }
 
-fn part() -> impl Strategy<Value = Part> {
-    (1..4u16).prop_flat_map(|parts| (0..parts).prop_map(move |part| Part { part, parts }))
+fn part() -> impl Strategy<Value = Fragment> {
+    (1..4u16).prop_flat_map(|parts| (0..parts).prop_map(move |part| Fragment { part, parts }))
 }
 
 fn demand() -> impl Strategy<Value = Body> {
@@ -135,7 +135,7 @@ fn steps(about: impl Strategy<Value = u32>) -> impl Strategy<Value = Vec<Step>> 
     prop::collection::vec(step, 0..120)
 }
 
-/// Has all wake-ups up to a time come.
+/// Runs all wake-ups up to a time.
 fn wait(
     (effects, asked): (&mut Effects, &mut Collected),
     until: Time,
@@ -184,12 +184,12 @@ proptest! {
     fn controllers_take_anything(steps in steps(Just(CONTROLLER.0))) {
         let tdma = spec(Signalling::Extended).build().unwrap();
         let hosts = (0..HOSTS).map(|host| (HostId(host), LINE)).collect();
-        let mut controller = SlotController::new(&tdma, (CONTROLLER, LINE), MANAGER, hosts);
+        let mut controller = SlotController::new(&tdma, CONTROLLER, LINE, MANAGER, hosts);
         drive(&mut controller, CONTROLLER, steps);
     }
 
-    /// Whatever an agent hears, it gives out the packets it was given, those for one destination in
-    /// order, and gives them all out when it is let free.
+    /// Whatever an agent receives, it sends all its packets, those for one destination in
+    /// order, and all of them once it sends without slots.
     #[test]
     fn agents_take_anything_and_lose_nothing(steps in steps(Just(0)), which in 0usize..3) {
         let signalling = [Signalling::Pause, Signalling::Pfc, Signalling::Extended][which];
@@ -212,7 +212,7 @@ proptest! {
             wait((&mut effects, &mut asked), now, |token, cx| agent.expire(token, cx));
             left.extend(agent.dequeue(&mut Cx::new(now, &mut effects)));
         }
-        // Silence, until it sends without slots.
+        // The manager is silent until the agent sends without slots.
         now = now.after(Time::s(1));
         wait((&mut effects, &mut asked), now, |token, cx| agent.expire(token, cx));
         while let Some(packet) = agent.dequeue(&mut Cx::new(now, &mut effects)) {
@@ -250,7 +250,7 @@ fn a_slot_ends_without_a_pause_frame() {
         guard: Time::us(15),
     };
     let classes = vec![Class { class: 0, from: 0, dst: HostId(1), rate: None, bytes: u64::MAX }];
-    let body = Body::Classes { round: 1, part: Part::ALONE, timing, classes };
+    let body = Body::Classes { round: 1, part: Fragment::ALONE, timing, classes };
     let message = Message { host: HostId(0), seq: 1, heard: 0, body }.emit();
     agent.control(&message, &mut Cx::new(Time::ZERO, &mut effects));
     let pause = Pause::Extended(Extended::all_but(&[0], Quanta::MAX));

@@ -1,4 +1,4 @@
-//! What is emitted is parsed, what is no message is refused, and bytes are where the table says.
+//! Emitted messages are parsed, other bytes are refused, and fields are where the table says.
 
 use super::*;
 use proptest::prelude::*;
@@ -7,8 +7,8 @@ fn host() -> impl Strategy<Value = HostId> {
     any::<u32>().prop_map(HostId)
 }
 
-fn part() -> impl Strategy<Value = Part> {
-    (1..=u16::MAX).prop_flat_map(|parts| (0..parts).prop_map(move |part| Part { part, parts }))
+fn part() -> impl Strategy<Value = Fragment> {
+    (1..=u16::MAX).prop_flat_map(|parts| (0..parts).prop_map(move |part| Fragment { part, parts }))
 }
 
 fn demand() -> impl Strategy<Value = Demand> {
@@ -75,7 +75,7 @@ proptest! {
         prop_assert_eq!(Message::parse(&bytes), Ok(message));
     }
 
-    /// What is understood says all that the bytes say.
+    /// A parsed message is emitted as the same bytes.
     #[test]
     fn what_parses_is_emitted_again(
         mut bytes in prop::collection::vec(prop_oneof![Just(0u8), Just(1), any::<u8>()], 16..80),
@@ -95,7 +95,7 @@ proptest! {
 #[test]
 fn bytes_are_where_the_table_says() {
     let waiting = vec![(HostId(5), 1_000_000)];
-    let part = Part { part: 1, parts: 2 };
+    let part = Fragment { part: 1, parts: 2 };
     let (report, round, slot, whole, free) = (7, 258, 3, true, 65_536);
     let body = Body::Demand(Demand { report, part, round, slot, whole, free, waiting });
     let message = Message { host: HostId(3), seq: 258, heard: 259, body };
@@ -109,7 +109,7 @@ fn bytes_are_where_the_table_says() {
     let classes = vec![Class { class: 2_047, from: 6, dst: HostId(1), rate: None, bytes: 9 }];
     let (begins, slot, guard) = (Time::ns(9), Time::us(300), Time::us(15));
     let timing = Timing { next: 2, slots: 31, begins, slot, guard };
-    let body = Body::Classes { round: 1, part: Part::ALONE, timing, classes };
+    let body = Body::Classes { round: 1, part: Fragment::ALONE, timing, classes };
     let bytes = Message { host: HostId(0), seq: 1, heard: 0, body }.emit();
     let expected = [
         0, 0, 0, 1, 0, 0, 0, 1, // round, part, parts
@@ -132,6 +132,6 @@ fn what_has_no_meaning_is_refused() {
     assert_eq!(refused(trigger(), 22, 3), field("edge", 3));
     assert_eq!(refused(trigger(), 0, 2), field("version", 2));
     assert_eq!(refused(trigger(), 1, 9), field("type", 9));
-    let slots = || Body::Slots { round: 1, part: Part::ALONE, open: vec![] };
+    let slots = || Body::Slots { round: 1, part: Fragment::ALONE, open: vec![] };
     assert_eq!(refused(slots(), 21, 1), field("part", 1));
 }

@@ -1,0 +1,130 @@
+//! The counters of the switch of a rack.
+
+use crate::VoqStats;
+use crate::voq::DATA;
+use slotline_net::frame::Packet;
+use slotline_net::histogram::Histogram;
+use slotline_net::node::Tally;
+use slotline_net::time::Time;
+
+/// The counters of one rack.
+#[derive(Clone, Debug)]
+pub(super) struct RackCounters {
+    /// Nanoseconds from the entry into a queue to the far rack, without the transmission times of the packet.
+    circuit: Histogram,
+    packet: Histogram,
+    circuit_packets: u64,
+    packet_packets: u64,
+    /// By destination rack, how long circuits to it were up, in nanoseconds.
+    days_ns: Vec<u64>,
+    days: u64,
+    /// Days, or parts of days, without a circuit because a port had failed.
+    pub days_without_port: u64,
+    /// Failures of the rack's ports at circuit switches.
+    pub port_failures: u64,
+    /// Packets that were marked.
+    pub marked: u64,
+    /// Packets that left for a relaying rack.
+    pub first_hops: u64,
+    /// Packets of other racks that left on their second circuit.
+    pub second_hops: u64,
+    /// How often a circuit waited because the next packet would not have been complete by night.
+    pub held: u64,
+    /// Packets whose transmission ended after their day.
+    pub drained: u64,
+    /// Packets that were cut off by a night.
+    pub cut: u64,
+}
+
+impl RackCounters {
+    pub fn new(racks: usize) -> RackCounters {
+        let none = Histogram::default;
+        RackCounters {
+            circuit: none(),
+            packet: none(),
+            circuit_packets: 0,
+            packet_packets: 0,
+            days_ns: vec![0; racks],
+            days: 0,
+            days_without_port: 0,
+            port_failures: 0,
+            marked: 0,
+            first_hops: 0,
+            second_hops: 0,
+            held: 0,
+            drained: 0,
+            cut: 0,
+        }
+    }
+
+    /// A packet leaves by a circuit.
+    #[inline]
+    pub fn circuit(&mut self, packet: &Packet, latency: Time) {
+        self.circuit_packets += 1;
+        if packet.len > DATA {
+            self.circuit.add(latency.as_ns());
+        }
+    }
+
+    /// A packet leaves by the packet switch.
+    #[inline]
+    pub fn packet(&mut self, packet: &Packet, latency: Time) {
+        self.packet_packets += 1;
+        if packet.len > DATA {
+            self.packet.add(latency.as_ns());
+        }
+    }
+
+    /// A day begins.
+    pub fn day(&mut self, to: usize, span: Time) {
+        self.days_ns[to] += span.as_ns();
+        self.days += 1;
+    }
+
+    /// A day that was counted ends earlier by `span`.
+    pub fn cut_day(&mut self, to: usize, span: Time) {
+        self.days_ns[to] = self.days_ns[to].saturating_sub(span.as_ns());
+    }
+
+    /// How long there was a circuit to `to`, counting all days that have begun.
+    pub fn up(&self, to: usize) -> Time {
+        Time::ns(self.days_ns[to])
+    }
+
+    /// A day that was counted is longer by `span`.
+    pub fn longer_day(&mut self, to: usize, span: Time) {
+        self.days_ns[to] += span.as_ns();
+    }
+
+    /// Adds these counters, and those of the queues by destination, to `tally`.
+    pub fn tally(&self, voqs: &[VoqStats], tally: &mut Tally) {
+        let sum = |of: fn(&VoqStats) -> u64| voqs.iter().map(of).sum::<u64>();
+        let data = || voqs.iter().zip(&self.days_ns).filter(|(voq, _)| voq.carries_data);
+        tally.add("circuit_packets", self.circuit_packets);
+        tally.add("packet_switch_packets", self.packet_packets);
+        tally.add("circuit_bytes", sum(|voq| voq.circuit_bytes));
+        tally.add("packet_switch_bytes", sum(|voq| voq.packet_bytes));
+        tally.add("circuit_days", self.days);
+        tally.add("days_without_port", self.days_without_port);
+        tally.add("port_failures", self.port_failures);
+        tally.add("circuit_up_ns", self.days_ns.iter().sum());
+        tally.add("data_circuit_up_ns", data().map(|(_, ns)| ns).sum());
+        tally.add("data_circuit_bytes", data().map(|(voq, _)| voq.circuit_bytes).sum());
+        let by_packet_switch = data().map(|(voq, _)| voq.packet_bytes).sum();
+        tally.add("data_packet_switch_bytes", by_packet_switch);
+        tally.add("voq_drops", sum(|voq| voq.refused));
+        tally.add("voq_drops_by_resizing", sum(|voq| voq.shed));
+        let longest = voqs.iter().map(|voq| u64::from(voq.longest)).max();
+        tally.most("voq_longest", longest.unwrap_or(0));
+        tally.add("packets_to_relays", self.first_hops);
+        tally.add("packets_from_relays", self.second_hops);
+        tally.add("packets_told_of_circuits", self.marked);
+        tally.add("circuit_waits_for_night", self.held);
+        tally.add("packets_drained_into_night", self.drained);
+        tally.add("packets_cut_by_night", self.cut);
+        tally.times("circuit_latency", &self.circuit);
+        tally.times("packet_switch_latency", &self.packet);
+        tally.times("latency", &self.circuit);
+        tally.times("latency", &self.packet);
+    }
+}

@@ -1,0 +1,85 @@
+//! The switch of a rack as a node.
+
+use super::Tor;
+use crate::{Voq, VoqStats};
+use slotline_net::frame::{Kind, Packet};
+use slotline_net::id::PortId;
+use slotline_net::node::{Change, Cx, Node, PacketAccount, Tally};
+use slotline_net::time::Time;
+
+impl Node for Tor {
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        self.run_schedule(cx);
+    }
+
+    fn receive(&mut self, port: PortId, packet: Packet, cx: &mut Cx<'_>) {
+        match packet.kind {
+            Kind::Control if port == self.config.roles.control_port() => {
+                self.receive_message(&packet, cx)
+            }
+            Kind::Pause => self.receive_hold(&packet, cx),
+            _ => self.forward(port, packet, cx),
+        }
+    }
+
+    fn transmit(&mut self, port: PortId, cx: &mut Cx<'_>) -> Option<Packet> {
+        if self.config.roles.packet_port() == Some(port) {
+            return self.by_packet_switch(cx);
+        }
+        let first = self.config.roles.circuit_port(0);
+        self.by_circuit(usize::from(port.0 - first.0), cx)
+    }
+
+    fn expire(&mut self, _token: u32, cx: &mut Cx<'_>) {
+        if self.wake <= cx.now {
+            self.wake = Time::MAX;
+        }
+        self.run_schedule(cx);
+    }
+
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        match change {
+            Change::Up(port) => self.set_link(*port, true, cx),
+            Change::Down(port) => self.set_link(*port, false, cx),
+            Change::Rate(port, rate) => {
+                let first = self.config.roles.circuit_port(0).0;
+                let at = port.0.checked_sub(first).map(usize::from);
+                if let Some(pace) = at.and_then(|at| self.paces.get_mut(at)) {
+                    *pace = rate.pace();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn account(&self) -> PacketAccount {
+        self.account
+    }
+
+    fn tally(&self, tally: &mut Tally) {
+        let stats: Vec<VoqStats> = self.voqs.iter().map(|voq| voq.stats).collect();
+        self.counters.tally(&stats, tally);
+        if let Some(relay) = &self.relay {
+            let (stored, refused) = relay.counts();
+            tally.add("relayed_packets", stored);
+            tally.add("relay_drops", refused);
+        }
+        if let Some(notifications) = &self.notifications {
+            tally.add("hosts_told_of_circuits", notifications.sent);
+        }
+        if let Some(weekly) = &self.config.weekly {
+            tally.add("late_weeks", weekly.late);
+        }
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        let all = || self.voqs.iter().map(Voq::bytes).sum();
+        let circuit = u32::from(port.0).checked_sub(self.config.roles.circuit_port(0).0.into());
+        let open = circuit.and_then(|uplink| self.open.get(uplink as usize).copied());
+        match open {
+            Some(open) => open.map_or(0, |(to, _)| self.voqs[usize::from(to)].bytes()),
+            None if self.config.roles.packet_port() == Some(port) => all(),
+            None => 0,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The weeks that a scheduler plans one after another, as a rack sees them.
+
+use crate::{RackDay, ScheduleAction, ScheduleExecutor};
+use slotline_net::time::Time;
+
+/// It says when to report demand for a week, and which days to use if a plan is late.
+#[derive(Clone, Debug)]
+pub struct WeekTracker {
+    length: Time,
+    /// How long before a week its demand is reported.
+    ahead: Time,
+    /// The days of the newest plan.
+    latest: Vec<RackDay>,
+    /// The next week that has no plan.
+    next: u64,
+    /// How many weeks repeated the newest plan because their own was not there.
+    pub late: u64,
+}
+
+impl WeekTracker {
+    /// Weeks of `length`, whose demand is reported `ahead` of their beginning. The first week has the days `first`.
+    pub fn new(
+        length: Time,
+        ahead: Time,
+        first: Vec<RackDay>,
+        executor: &mut ScheduleExecutor,
+    ) -> WeekTracker {
+        executor.add_action(Time::ZERO, ScheduleAction::BeginWeek(0));
+        WeekTracker { length, ahead, latest: first, next: 0, late: 0 }
+    }
+
+    /// When a week ends.
+    pub fn end_of(&self, week: u64) -> Time {
+        self.length.times(week + 1)
+    }
+
+    /// A week begins.
+    pub fn begin(&mut self, week: u64, executor: &mut ScheduleExecutor, now: Time) {
+        if self.next <= week {
+            self.late += u64::from(week > 0);
+            executor.add_week(&self.latest, now, now);
+            self.next = week + 1;
+        }
+        let next = self.length.times(week + 1);
+        executor.add_action(next, ScheduleAction::BeginWeek(week + 1));
+        let report = Time::ps(next.as_ps().saturating_sub(self.ahead.as_ps()));
+        executor.add_action(report.max(now), ScheduleAction::Report(week + 1));
+    }
+
+    /// The plan of a week has arrived. If it is late, it is used for the next week that has none.
+    pub fn plan(
+        &mut self,
+        week: u64,
+        days: Vec<RackDay>,
+        executor: &mut ScheduleExecutor,
+        now: Time,
+    ) {
+        if week == self.next {
+            executor.add_week(&days, self.length.times(week), now);
+            self.next = week + 1;
+        }
+        self.latest = days;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LeadTimes;
+
+    fn day(to: u16) -> Vec<RackDay> {
+        let (from, until) = (Time::ZERO, Time::us(50));
+        vec![RackDay { uplink: 0, from, until, to, source: to }]
+    }
+
+    /// The racks to which circuits lead, week by week, where plans arrive as given.
+    fn weeks(plans: &[(u64, u64, u16)]) -> (Vec<u16>, u64) {
+        let mut executor = ScheduleExecutor::new(LeadTimes::default());
+        let mut weekly = WeekTracker::new(Time::us(100), Time::us(100), day(1), &mut executor);
+        let mut seen = Vec::new();
+        for us in 0..500 {
+            for (_, week, to) in plans.iter().filter(|plan| plan.0 == us) {
+                weekly.plan(*week, day(*to), &mut executor, Time::us(us));
+            }
+            while let Some(action) = executor.due(Time::us(us)) {
+                match action {
+                    ScheduleAction::BeginWeek(week) => {
+                        weekly.begin(week, &mut executor, Time::us(us))
+                    }
+                    ScheduleAction::Open { to, .. } => seen.push(to),
+                    _ => {}
+                }
+            }
+        }
+        (seen, weekly.late)
+    }
+
+    #[test]
+    fn a_week_without_a_plan_is_as_the_newest_one() {
+        assert_eq!(weeks(&[(30, 1, 2), (120, 2, 3), (290, 3, 4), (310, 4, 5)]).0, [1, 2, 3, 4, 5]);
+        assert_eq!(weeks(&[(30, 1, 2), (320, 4, 5)]), (vec![1, 2, 2, 2, 5], 2));
+        // The plan for week 1 arrives within that week, so week 2 uses it.
+        assert_eq!(weeks(&[(130, 1, 2)]), (vec![1, 1, 2, 2, 2], 4));
+    }
+}

@@ -1,0 +1,11 @@
+//! What happens at which time: from planned weeks to the actions of one switch.
+
+mod action;
+mod active;
+mod executor;
+mod rack_days;
+
+pub use action::{Condition, LeadTimes, PanelCircuit, ScheduleAction};
+pub use active::{ActiveCircuits, PanelRoutes, RouteKind};
+pub use executor::ScheduleExecutor;
+pub use rack_days::{RackDay, circuits_of_weeks, rack_days, rack_days_of_switch};

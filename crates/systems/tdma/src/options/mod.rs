@@ -1,0 +1,414 @@
+//! The options of the scheme.
+
+pub mod rounds;
+
+use rounds::{RoundSpec, Rounds, SchedulerKind};
+use serde::{Deserialize, Serialize};
+use slotline_net::error::SpecError;
+use slotline_net::time::Time;
+use slotline_net::units::{Bytes, Rate};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// How pause frames make hosts send and stop.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signalling {
+    /// 802.3x: a NIC sends, or it does not. The destination follows from the time (§3.2.2).
+    Pause,
+    /// 802.1Qbb: eight classes, of which seven stand for destinations, six with short flows (§3.2.4).
+    Pfc,
+    /// PFC with 11 bits of class (§5.1): 2,046 destinations.
+    #[default]
+    Extended,
+}
+
+/// Who sends pause frames.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Controllers {
+    /// The fabric manager sends one frame after another from the uppermost switch.
+    #[default]
+    One,
+    /// Each switch with hosts has a controller for them, and the fabric manager triggers the controllers (§4.4).
+    PerSwitch,
+}
+
+/// How the demand of hosts gets to the fabric manager.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reporting {
+    /// Reports leave at any time, as no pause frame stops them (§4.1, out of band). They use the links of hosts.
+    #[default]
+    OutOfBand,
+    /// Reports leave in a short slot of their own at the beginning of each round (§4.1).
+    Slot,
+}
+
+/// Section and figure numbers are those of the paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = slotline_net::schema::keep_comment)]
+pub struct TdmaSpec {
+    /// How rounds are planned (§4.3).
+    pub scheduler: SchedulerKind,
+    /// By name of a host, the slots that it gets in turn before the next host. Other hosts get 1.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, u32>,
+    /// How long a host may send in a slot (§6.1: 300 µs); the longest slot if `min-slot` is given.
+    pub slot: Time,
+    /// If given, slots are as long as suits the demand of the round, from this to `slot` (§4.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_slot: Option<Time>,
+    /// The silence between slots (§5.4: 15 µs).
+    pub guard: Time,
+    /// A round has as many slots as its demand needs and as fit into this (§4.1: for example 10 ms).
+    pub round: Time,
+    /// Whether a round is planned and announced while the one before it runs (§4).
+    pub pipelined: bool,
+    /// How long the planning of a round takes.
+    pub planning_time: Time,
+    /// How long before a round begins the last message about it leaves the fabric manager at the latest.
+    pub lead: Time,
+    /// The form of pause frames.
+    pub signalling: Signalling,
+    /// The shortest time from the arrival of a pause frame to its effect. The packet in transmission is always
+    /// finished. Default: as measured, 2 µs for `pause`, which NICs implement (Fig. 1), and 150 µs for the others,
+    /// which software implements (Fig. 5: 100 to 200 µs).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reaction: Option<Time>,
+    /// The effect is later by up to this time, at random. Default: 4 µs for `pause` (Fig. 1: 2 to 6 µs), 5 µs for
+    /// the others (§3.2.3: "on the order of 5 µs or less").
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Time>,
+    /// Whether a host ends its slot by itself, as it knows the length of slots, so that a lost pause frame does no
+    /// harm. If not, it sends until it is stopped, as in the paper (§3.2.2).
+    pub self_ending: bool,
+    /// By how much the clocks of hosts diverge in a second (§3.2.1: 100 µs). Each is fast or slow by at most half of it.
+    /// It matters if hosts end slots by themselves.
+    pub clock_drift: Time,
+    /// Which controllers send pause frames.
+    pub controllers: Controllers,
+    /// How demand is collected.
+    pub reports: Reporting,
+    /// With `reports = "slot"`: how long that slot is. Default: 30 µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report_slot: Option<Time>,
+    /// The shortest interval between reports of a host with new packets. Other hosts report once a `round`. Default: a
+    /// tenth of the round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report_interval: Option<Time>,
+    /// The share of every link for short flows, which need no slots (§4.1, §7), from 0 to below 1. A
+    /// host sends them at not more than this share of its link, in class 6.
+    #[schemars(range(min = 0, max = 1))]
+    pub short_share: f64,
+    /// The bytes to each destination that count as short flows in each `round`, as long as no packet waits for the
+    /// destination. Pure acknowledgements are always short. Default: 10 KB, or less if all hosts together would send
+    /// to one host in a round more than `short-share` of the slowest host's link carries in that time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_flow: Option<Bytes>,
+    /// The bytes that each host can receive before its applications read them (§4.2). No host gets a slot for more.
+    /// Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<Bytes>,
+    /// With `receive-buffer`: the rate at which applications read. Default: they read at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain: Option<Rate>,
+    /// A host that is silent for this long gets no slots any more, neither as a sender nor as a destination. Default:
+    /// two rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_timeout: Option<Time>,
+    /// A host with waiting packets that gets no message for this long sends them without slots. Default: five
+    /// rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manager_timeout: Option<Time>,
+}
+
+impl Default for TdmaSpec {
+    fn default() -> TdmaSpec {
+        TdmaSpec {
+            scheduler: SchedulerKind::default(),
+            weights: BTreeMap::new(),
+            slot: Time::us(300),
+            min_slot: None,
+            guard: Time::us(15),
+            round: Time::ms(10),
+            pipelined: true,
+            planning_time: Time::us(100),
+            lead: Time::us(50),
+            signalling: Signalling::default(),
+            reaction: None,
+            jitter: None,
+            self_ending: true,
+            clock_drift: Time::us(100),
+            controllers: Controllers::default(),
+            reports: Reporting::default(),
+            report_slot: None,
+            report_interval: None,
+            short_share: 0.0,
+            short_flow: None,
+            receive_buffer: None,
+            drain: None,
+            host_timeout: None,
+            manager_timeout: None,
+        }
+    }
+}
+
+/// Checked options, from which the scheme's parts are made.
+#[derive(Clone, Debug)]
+pub struct Tdma {
+    spec: TdmaSpec,
+    rounds: Rounds,
+}
+
+impl Signalling {
+    /// The number of classes of a link that stand for destinations. The classes after them are for short flows and for
+    /// reports.
+    pub fn classes(self, short: bool) -> u16 {
+        match self {
+            Signalling::Pause => 1,
+            Signalling::Pfc => 7 - u16::from(short),
+            Signalling::Extended => 2_046,
+        }
+    }
+    /// The class of reports: the last one.
+    pub const fn report_class(self) -> u16 {
+        match self {
+            Signalling::Pause => 0,
+            Signalling::Pfc => 7,
+            Signalling::Extended => 2_047,
+        }
+    }
+}
+
+impl TdmaSpec {
+    /// [`TdmaSpec::reaction`] or its default.
+    pub fn reaction(&self) -> Time {
+        self.reaction.unwrap_or(match self.signalling {
+            Signalling::Pause => Time::us(2),
+            Signalling::Pfc | Signalling::Extended => Time::us(150),
+        })
+    }
+    /// [`TdmaSpec::jitter`] or its default.
+    pub fn jitter(&self) -> Time {
+        self.jitter.unwrap_or(match self.signalling {
+            Signalling::Pause => Time::us(4),
+            Signalling::Pfc | Signalling::Extended => Time::us(5),
+        })
+    }
+    /// [`TdmaSpec::report_interval`] or its default.
+    pub fn report_interval(&self) -> Time {
+        self.report_interval.unwrap_or(Time::ps(self.round.as_ps() / 10))
+    }
+    /// [`TdmaSpec::report_slot`] or its default; `None` if reports leave at any time.
+    pub fn report_slot(&self) -> Option<Time> {
+        let slot = self.report_slot.unwrap_or(Time::us(30));
+        (self.reports == Reporting::Slot).then_some(slot)
+    }
+    /// [`TdmaSpec::host_timeout`] or its default.
+    pub fn host_timeout(&self) -> Time {
+        self.host_timeout.unwrap_or(self.round.times(2))
+    }
+    /// [`TdmaSpec::manager_timeout`] or its default.
+    pub fn manager_timeout(&self) -> Time {
+        self.manager_timeout.unwrap_or(self.round.times(5))
+    }
+    /// Whether there is a share for short flows.
+    pub fn has_short(&self) -> bool {
+        self.short_share > 0.0
+    }
+    fn round_spec(&self) -> RoundSpec {
+        RoundSpec {
+            scheduler: self.scheduler,
+            slot: self.slot,
+            min_slot: self.min_slot,
+            guard: self.guard,
+            round: self.round,
+            reserve: self.short_share,
+            classes: self.signalling.classes(self.has_short()),
+        }
+    }
+    /// Checks the options.
+    ///
+    /// # Errors
+    /// An option has an invalid value, or has no effect beside the others.
+    pub fn build(&self) -> Result<Tdma, SpecError> {
+        let rounds = self.round_spec().build().map_err(|error| match error.key.as_str() {
+            "reserve" => {
+                SpecError::new("short-share", error.message.replace("reserve", "short-share"))
+            }
+            _ => error,
+        })?;
+        self.check_times()?;
+        self.check_company()?;
+        Ok(Tdma { spec: self.clone(), rounds })
+    }
+    fn check_times(&self) -> Result<(), SpecError> {
+        let (least, most) = (Time::us(1), Time::s(1));
+        let short = [
+            ("planning-time", self.planning_time),
+            ("lead", self.lead),
+            ("reaction", self.reaction()),
+            ("jitter", self.jitter()),
+        ];
+        for (key, value) in short {
+            check(key, value, value <= most, "at most 1s")?;
+        }
+        let interval = self.report_interval();
+        check("report-interval", interval, interval >= least, "at least 1us")?;
+        let slot = self.report_slot().unwrap_or(least);
+        check("report-slot", slot, slot >= least && slot <= most, "1us to 1s")?;
+        let silence = self.host_timeout();
+        check(
+            "host-timeout",
+            silence,
+            silence > self.round,
+            format!("above the round, {}", self.round),
+        )?;
+        let silence = self.manager_timeout();
+        let least = self.round + interval;
+        let expected = format!("above a round and a report interval, {least}");
+        check("manager-timeout", silence, silence > least, expected)?;
+        check("clock-drift", self.clock_drift, self.clock_drift <= Time::ms(100), "at most 100ms")
+    }
+    /// Checks that no option is given without the one that it needs.
+    fn check_company(&self) -> Result<(), SpecError> {
+        let needs = |key: &str, given: bool, there: bool, other: &str| {
+            if !given || there {
+                return Ok(());
+            }
+            Err(SpecError::new(key, format!("`{key}` has no meaning without {other}")))
+        };
+        needs("short-flow", self.short_flow.is_some(), self.short_share > 0.0, "`short-share`")?;
+        let slot = self.reports == Reporting::Slot;
+        needs("report-slot", self.report_slot.is_some(), slot, "`reports = \"slot\"`")?;
+        needs("drain", self.drain.is_some(), self.receive_buffer.is_some(), "`receive-buffer`")?;
+        let zero =
+            |key: &str| SpecError::new(key, format!("`{key}` is zero: nothing could be sent"));
+        if self.drain == Some(Rate(0)) {
+            return Err(zero("drain"));
+        }
+        if let Some((host, _)) = self.weights.iter().find(|(_, weight)| **weight == 0) {
+            return Err(SpecError::new(
+                "weights",
+                format!("host `{host}` has weight 0, but 1 is the least"),
+            ));
+        }
+        let all = self.signalling == Signalling::Pause;
+        let classes = "needs classes: with `signalling = \"pause\"` all classes are paused together; take `pfc` or \
+                       `extended`";
+        if self.short_share > 0.0 && all {
+            return Err(SpecError::new(
+                "short-share",
+                format!("a share for short flows {classes}"),
+            ));
+        }
+        if slot && all {
+            return Err(SpecError::new("reports", format!("a slot for reports {classes}")));
+        }
+        Ok(())
+    }
+}
+
+impl Tdma {
+    /// The options.
+    pub fn spec(&self) -> &TdmaSpec {
+        &self.spec
+    }
+    /// The options of rounds.
+    pub fn rounds(&self) -> &Rounds {
+        &self.rounds
+    }
+    /// The bytes to each destination that count as short flows in a round, among `hosts` hosts whose slowest link has
+    /// the rate `slowest`: [`TdmaSpec::short_flow`] or its default. By default, the short flows of all other hosts to
+    /// one host in a round fit into the share of its link.
+    pub fn short_flow(&self, hosts: usize, slowest: Rate) -> Option<Bytes> {
+        let share = self.rounds.reserved(slowest).pace().bytes_in(self.spec.round);
+        let each = share / (hosts as u64).saturating_sub(1).max(1);
+        let bytes = self.spec.short_flow.unwrap_or(Bytes(each.min(10_000)));
+        self.spec.has_short().then_some(bytes)
+    }
+}
+
+fn check(key: &str, value: Time, right: bool, expected: impl Display) -> Result<(), SpecError> {
+    if right {
+        return Ok(());
+    }
+    Err(SpecError::new(key, format!("`{key}` is {value}, but it has to be {expected}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_what_was_measured() {
+        let of = |signalling| {
+            let spec = TdmaSpec { signalling, ..TdmaSpec::default() };
+            (spec.reaction(), spec.jitter())
+        };
+        assert_eq!(of(Signalling::Pause), (Time::us(2), Time::us(4)));
+        assert_eq!(of(Signalling::Extended), (Time::us(150), Time::us(5)));
+        assert!(!TdmaSpec::default().has_short());
+        assert_eq!(TdmaSpec::default().report_slot(), None);
+    }
+
+    /// However many hosts there are, they do not send one more than its share carries.
+    #[test]
+    fn short_flows_fit_into_their_share() {
+        let spec = TdmaSpec { short_share: 0.03, ..TdmaSpec::default() };
+        let line = Rate(10_000_000_000);
+        let short = |spec: &TdmaSpec, hosts| spec.build().unwrap().short_flow(hosts, line);
+        assert_eq!(short(&TdmaSpec::default(), 24), None);
+        assert_eq!(short(&spec, 24), Some(Bytes(10_000)));
+        for hosts in [1u64, 2, 129, 1_025] {
+            let Bytes(each) = short(&spec, hosts as usize).unwrap();
+            assert!(each * (hosts - 1) <= 375_000 && each <= 10_000, "{hosts}: {each}");
+        }
+        assert_eq!(short(&spec, 129), Some(Bytes(2_929)));
+        let given = TdmaSpec { short_flow: Some(Bytes(20_000)), ..spec };
+        assert_eq!(short(&given, 1_025), Some(Bytes(20_000)));
+    }
+
+    #[test]
+    fn wrong_values_are_named() {
+        let base = TdmaSpec::default();
+        let wrong = [
+            ("slot", TdmaSpec { slot: Time::ZERO, ..base.clone() }),
+            ("guard", TdmaSpec { guard: Time::s(2), ..base.clone() }),
+            ("round", TdmaSpec { round: Time::us(1), ..base.clone() }),
+            ("short-share", TdmaSpec { short_share: 1.0, ..base.clone() }),
+            ("planning-time", TdmaSpec { planning_time: Time::s(2), ..base.clone() }),
+            ("host-timeout", TdmaSpec { host_timeout: Some(Time::ms(1)), ..base.clone() }),
+            ("manager-timeout", TdmaSpec { manager_timeout: Some(Time::ms(1)), ..base.clone() }),
+            ("report-interval", TdmaSpec { report_interval: Some(Time::ZERO), ..base.clone() }),
+            ("clock-drift", TdmaSpec { clock_drift: Time::s(1), ..base.clone() }),
+        ];
+        for (key, spec) in wrong {
+            let error = spec.build().unwrap_err();
+            assert_eq!(error.key, key);
+            assert!(error.message.contains("has to be"), "{error}");
+        }
+        let alone = [
+            ("short-flow", TdmaSpec { short_flow: Some(Bytes(1)), ..base.clone() }),
+            ("report-slot", TdmaSpec { report_slot: Some(Time::us(9)), ..base.clone() }),
+            ("drain", TdmaSpec { drain: Some(Rate(1)), ..base.clone() }),
+        ];
+        for (key, spec) in alone {
+            let error = spec.build().unwrap_err();
+            assert_eq!(error.key, key);
+            assert!(error.message.contains("no meaning without"), "{error}");
+        }
+        let pause = TdmaSpec { signalling: Signalling::Pause, short_share: 0.1, ..base.clone() };
+        assert_eq!(pause.build().unwrap_err().key, "short-share");
+        let weights = BTreeMap::from([("h0".to_string(), 0)]);
+        assert_eq!(TdmaSpec { weights, ..base }.build().unwrap_err().key, "weights");
+    }
+}
