@@ -7,7 +7,7 @@ use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::{Cx, Effects, Node};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Wire};
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
@@ -66,7 +66,7 @@ pub struct Outcome {
 
 struct Port {
     socket: UdpPort,
-    pace: Pace,
+    pace: InverseRate,
     /// Packets that the node sent with [`Cx::send`].
     queue: VecDeque<Packet>,
     /// Whether the node may have something to [`Node::transmit`].
@@ -281,7 +281,7 @@ fn ports(graph: &Graph) -> io::Result<Vec<Vec<Port>>> {
         let port = |wire: &Wire| {
             Ok(Port {
                 socket: UdpPort::bind()?,
-                pace: wire.lane.rate.pace(),
+                pace: wire.lane.rate.inverse_rate(),
                 queue: VecDeque::new(),
                 kicked: false,
                 busy: false,

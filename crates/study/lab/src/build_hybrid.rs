@@ -14,7 +14,7 @@ use slotline_net::node::switch::Switch;
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
 use slotline_net::topology::{HybridSpec, Link, Role, Roles, TopologySpec};
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 use slotline_net::workload::WorkloadSpec;
 use slotline_scenario::SchemeSpec;
 use slotline_schemes::ControlSpec;
@@ -91,7 +91,7 @@ impl Hybrid {
     pub fn patched(
         &self,
         seat: u32,
-        (switch, paces): (Switch, Vec<Pace>),
+        (switch, paces): (Switch, Vec<InverseRate>),
         mtu: u64,
         plan: &Arc<Plan>,
     ) -> Place {
@@ -160,7 +160,7 @@ impl Hybrid {
             rack,
             roles: self.roles,
             voq: self.voq,
-            circuits: circuits.map(|c| Circuits { pace: c.rate.pace(), delay: c.delay }),
+            circuits: circuits.map(|c| Circuits { pace: c.rate.inverse_rate(), delay: c.delay }),
             packet_delay: self.fabric.packet.as_ref().map_or(Time::ZERO, |p| p.delay.times(2)),
             ever: match self.voq.relay {
                 Some(_) => self.course.as_ref().map_or(Vec::new(), Course::ever),

@@ -328,7 +328,7 @@ impl Tdma {
     /// [`TdmaSpec::short_flow`] or its default. By default, what all others together send to a host in a
     /// round without slots fits into the share of its link in that time.
     pub fn short_flow(&self, hosts: usize, slowest: Rate) -> Option<Bytes> {
-        let share = self.rounds.reserved(slowest).pace().bytes_in(self.spec.round);
+        let share = self.rounds.reserved(slowest).inverse_rate().bytes_in(self.spec.round);
         let each = share / (hosts as u64).saturating_sub(1).max(1);
         let bytes = self.spec.short_flow.unwrap_or(Bytes(each.min(10_000)));
         self.spec.has_short().then_some(bytes)

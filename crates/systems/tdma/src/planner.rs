@@ -409,7 +409,7 @@ impl<P: Paths> Planner<P> {
     /// What a slot carries at a rate; at least a byte, so that there is an end to every demand.
     fn slot_bytes(&mut self, rate: u64, slot: Time) -> u64 {
         if self.carries.0 != rate {
-            self.carries = (rate, Rate(rate).pace().bytes_in(slot).max(1));
+            self.carries = (rate, Rate(rate).inverse_rate().bytes_in(slot).max(1));
         }
         self.carries.1
     }

@@ -27,8 +27,8 @@ const FULL: f64 = 1e-9;
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
-    way: Vec<u32>,
-    /// The share of it that each link of its way carries; where there are none, all.
+    path: Vec<u32>,
+    /// The share of it that each link of its path carries; where there are none, all.
     shares: Vec<f64>,
     rate: f64,
     cap: f64,
@@ -37,10 +37,10 @@ struct Flow {
 }
 
 impl Flow {
-    /// The links of its way, with the share that each carries.
+    /// The links of its path, with the share that each carries.
     fn parts(&self) -> impl Iterator<Item = (usize, f64)> {
         let share = |hop: usize| self.shares.get(hop).copied().unwrap_or(1.0);
-        self.way.iter().enumerate().map(move |(hop, link)| (*link as usize, share(hop)))
+        self.path.iter().enumerate().map(move |(hop, link)| (*link as usize, share(hop)))
     }
 }
 
@@ -91,9 +91,9 @@ impl Aimd {
             self.flows.push(Flow::default());
             self.flows.len() as u32 - 1
         });
-        let (way, shares) = (links.to_vec(), shares.to_vec());
+        let (path, shares) = (links.to_vec(), shares.to_vec());
         self.flows[key as usize] =
-            Flow { way, shares, rate: 0.0, cap, slow_start: true, there: true };
+            Flow { path, shares, rate: 0.0, cap, slow_start: true, there: true };
         self.order.push(key);
         self.there += 1;
         FlowKey(key)
@@ -106,12 +106,12 @@ impl Aimd {
         self.there -= 1;
     }
 
-    /// Puts a flow on another way, at the rate it has.
+    /// Puts a flow on another path, at the rate it has.
     pub fn reroute(&mut self, key: FlowKey, (links, shares): (&[u32], &[f64])) {
         let rate = self.flows[key.at()].rate;
         self.charge(key.at(), -rate);
         let flow = &mut self.flows[key.at()];
-        (flow.way, flow.shares) = (links.to_vec(), shares.to_vec());
+        (flow.path, flow.shares) = (links.to_vec(), shares.to_vec());
         self.charge(key.at(), rate);
     }
 
@@ -125,12 +125,12 @@ impl Aimd {
         self.flows[key.at()].cap = cap;
     }
 
-    /// The links of a flow's way.
-    pub fn way(&self, key: FlowKey) -> &[u32] {
-        &self.flows[key.at()].way
+    /// The links of a flow's path.
+    pub fn path(&self, key: FlowKey) -> &[u32] {
+        &self.flows[key.at()].path
     }
 
-    /// The shares of a flow that the links of its way carry; none where that is all.
+    /// The shares of a flow that the links of its path carry; none where that is all.
     pub fn shares(&self, key: FlowKey) -> &[f64] {
         &self.flows[key.at()].shares
     }
@@ -182,7 +182,7 @@ mod tests {
     fn mean_of(flows: &[Vec<u32>], capacities: &[f64]) -> Vec<f64> {
         let mut aimd = Aimd::new(capacities, OPTIONS, 1);
         let keys: Vec<FlowKey> =
-            flows.iter().map(|way| aimd.insert((way, &[]), f64::INFINITY)).collect();
+            flows.iter().map(|path| aimd.insert((path, &[]), f64::INFINITY)).collect();
         let mut sums = vec![0.0; flows.len()];
         let ticks = 20_000;
         for tick in 0..ticks {

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// In place of a bundle: routes lead nobody over the link.
 const UNUSED: u32 = u32::MAX;
-/// In place of a step: the way begins here.
+/// In place of a step: the path begins here.
 const START: u32 = u32::MAX;
 
 /// The bundles of a network, under the routes in force.
@@ -42,7 +42,7 @@ pub(super) struct Fan {
     pub bundles: Vec<u32>,
     /// The share of the flow that each link of a bundle carries.
     pub shares: Vec<f64>,
-    /// Links of the way that takes longest.
+    /// Links of the path that takes longest.
     pub slowest: Vec<u32>,
 }
 
@@ -72,7 +72,7 @@ struct Reached {
     node: NodeId,
     /// What they get together.
     amount: f64,
-    /// When it is there, on the way that takes longest, and the last step of that way.
+    /// When it is there, on the path that takes longest, and the last step of that path.
     late: Time,
     step: u32,
 }
@@ -118,7 +118,7 @@ impl Bundles {
     }
 
     /// Replaces `out` with where flows from `src` to `dst` go; with nothing where any part of them finds
-    /// no way.
+    /// no path.
     pub fn spread(&self, fabric: &Fabric, src: HostId, dst: HostId, out: &mut Fan) {
         out.clear();
         let goal = fabric.host(dst);
@@ -258,8 +258,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use slotline_net::route::recovery::{Avoid, NodeAvoid};
-    use slotline_net::route::{Down, Routes, RoutingSpec};
-    use slotline_net::topology::{FatTreeSpec, Graph, LeafSpineSpec, NodeKind, TopologySpec};
+    use slotline_net::route::{Routes, RoutingSpec};
+    use slotline_net::topology::{Down, FatTreeSpec, Graph, LeafSpineSpec, NodeKind, TopologySpec};
     use std::sync::Arc;
 
     fn fabric_of(graph: &Graph, down: &Down, avoid: &Avoid) -> Fabric {

@@ -5,7 +5,7 @@ use super::applications::{Applications, Due};
 use super::fabric::Fabric;
 use super::maxmin::FlowKey;
 use super::network::{FlowNetwork, FlowOutcome, Passage};
-use super::paths::Paths;
+use super::path_choice::PathChoice;
 use super::rates::Rates;
 use super::scheduled::Scheduled;
 use super::senders::{Sender, Senders};
@@ -36,11 +36,11 @@ pub fn run(network: FlowNetwork, options: Options, watch: &Watch) -> FlowOutcome
 /// Between two looks at whether the run is to be stopped.
 const LOOK_EVERY: u64 = 1024;
 
-/// A simulation under way.
+/// A simulation in transit.
 pub(super) struct Engine {
     pub(super) plan: Arc<Plan>,
     pub(super) fabric: Fabric,
-    pub(super) paths: Paths,
+    pub(super) path_choice: PathChoice,
     pub(super) rates: Rates,
     pub(super) now: u64,
     pub(super) applications: Applications,
@@ -49,8 +49,8 @@ pub(super) struct Engine {
     ended: Vec<FlowKey>,
     pub(super) flows: Vec<Passage>,
     pub(super) scheduled: Option<Scheduled>,
-    /// A way under consideration; where flows are spread, with the shares of its links.
-    pub(super) way: Vec<u32>,
+    /// A path under consideration; where flows are spread, with the shares of its links.
+    pub(super) path: Vec<u32>,
     pub(super) shares: Vec<f64>,
     pub(super) completed: u64,
     pub(super) events: u64,
@@ -75,9 +75,9 @@ pub(super) struct Engine {
 impl Engine {
     fn new(network: FlowNetwork, options: Options) -> Engine {
         let fabric = Fabric::new(&network.graph, Arc::clone(&network.routes));
-        let paths = Paths::new(&network, &fabric);
+        let path_choice = PathChoice::new(&network, &fabric);
         let FlowNetwork { graph, plan, routes, timeline, sampled, interval, .. } = network;
-        let capacities = paths.capacities(&fabric);
+        let capacities = path_choice.capacities(&fabric);
         let mut timeline: Vec<_> =
             timeline.into_iter().map(|(at, node, change)| (at.as_ps(), node, change)).collect();
         timeline.sort_by_key(|(at, ..)| *at);
@@ -86,15 +86,15 @@ impl Engine {
         let scheduled = network.scheduler.map(|scheme| Scheduled::new(scheme, map()));
         let next_sample = if interval > Time::ZERO { interval.as_ps() } else { u64::MAX };
         Engine {
-            rates: Rates::new(network.model, &capacities, network.seed, paths.are_spread()),
-            paths,
+            rates: Rates::new(network.model, &capacities, network.seed, path_choice.are_spread()),
+            path_choice,
             now: 0,
             applications: Applications::new(&plan),
             senders: Senders::new(plan.traffic.conns.len(), capacities.len()),
             ended: Vec::new(),
             flows: vec![Passage::NEVER; plan.traffic.flows.len()],
             scheduled,
-            way: Vec::new(),
+            path: Vec::new(),
             shares: Vec::new(),
             completed: 0,
             events: 0,
@@ -162,7 +162,7 @@ impl Engine {
         let poll = self.scheduled.as_ref().map_or(u64::MAX, Scheduled::next_poll);
         let timed = self.options.end < Time::MAX && self.options.completions == u64::MAX;
         let alive = next < u64::MAX || timed || (active && self.scheduled.is_some());
-        let regular = self.next_sample.min(poll).min(self.paths.next());
+        let regular = self.next_sample.min(poll).min(self.path_choice.next());
         let others = if alive { regular } else { u64::MAX };
         let next = next.min(others);
         if next == u64::MAX && timed {
@@ -241,15 +241,15 @@ impl Engine {
     pub(super) fn send(&mut self, conn: u32) {
         let Some(flow) = self.next_of(conn) else { return };
         self.begin_burst(conn);
-        self.find_way(conn);
-        if self.way.is_empty() {
+        self.find_path(conn);
+        if self.path.is_empty() {
             return self.senders.wait_for_way(conn);
         }
         let info = &self.plan.traffic.conns[conn as usize];
         let cap = self.cap(conn);
         let weight = self.weights[usize::from(info.class)];
         let (wire, _) = self.plan.wire_bytes(flow);
-        let key = self.rates.insert((&self.way, &self.shares), weight, cap, wire as f64);
+        let key = self.rates.insert((&self.path, &self.shares), weight, cap, wire as f64);
         self.senders.put(key, Sender::new(conn, flow, wire));
         self.unsolved = true;
         if let Carrier::Udp { on, off, .. } = info.carrier
@@ -304,10 +304,10 @@ impl Engine {
 
     /// The last byte of `flow` has left; it and its acknowledgement arrive later.
     fn all_sent(&mut self, flow: u32, key: FlowKey) {
-        self.last_way(key);
+        self.last_path(key);
         let (_, last) = self.plan.wire_bytes(flow);
         let last = if self.store_and_forward { last } else { 0 };
-        let latency = self.fabric.latency(self.way.iter().copied(), last);
+        let latency = self.fabric.latency(self.path.iter().copied(), last);
         self.applications.later(self.now.saturating_add(latency.as_ps()), Due::Delivered(flow));
         if self.is_udp(self.senders.of(key).conn) {
             self.completed += 1;
@@ -324,10 +324,10 @@ impl Engine {
         if conn.carrier == Carrier::Tcp {
             self.completed += 1;
             if info.also.is_some() || matches!(info.then, Some((_, When::Acked))) {
-                self.way_back(info.conn.0);
+                self.return_path(info.conn.0);
                 let bytes = self.plan.transport.ack_len();
                 let bytes = if self.store_and_forward { bytes } else { 0 };
-                let back = self.fabric.crossing(self.way.iter().copied(), bytes.into());
+                let back = self.fabric.crossing(self.path.iter().copied(), bytes.into());
                 self.applications.later(self.now.saturating_add(back.as_ps()), Due::Acked(flow));
             }
         }

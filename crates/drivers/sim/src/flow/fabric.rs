@@ -1,4 +1,4 @@
-//! The network as flows see it: directed links by number, and the way between two hosts.
+//! The network as flows see it: directed links by number, and the path between two hosts.
 
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::route::Routes;
@@ -15,7 +15,7 @@ struct Lane {
     down: bool,
 }
 
-/// Somebody on the way to a host.
+/// Somebody on the path to a host.
 #[derive(Clone, Copy, Debug)]
 struct Traveller {
     at: NodeId,
@@ -100,7 +100,7 @@ impl Fabric {
     /// How long a packet of 1,500 bytes takes over an idle link.
     pub fn hop_time(&self, link: u32) -> Time {
         let lane = &self.lanes[link as usize];
-        lane.delay.after(lane.rate.pace().time_for(1_500))
+        lane.delay.after(lane.rate.inverse_rate().time_for(1_500))
     }
 
     /// Number of directed links.
@@ -153,8 +153,8 @@ impl Fabric {
     }
 
     /// Replaces `out` with the links from `src` to `dst` for packets of this entropy; none where there
-    /// is no way.
-    pub fn way(&self, src: HostId, dst: HostId, entropy: u16, out: &mut Vec<u32>) {
+    /// is no path.
+    pub fn path(&self, src: HostId, dst: HostId, entropy: u16, out: &mut Vec<u32>) {
         let mut traveller = self.traveller(src, dst, entropy);
         out.clear();
         while self.advance(&mut traveller, out) {}
@@ -162,7 +162,7 @@ impl Fabric {
 
     /// The same for several pairs at once, into as many of `out`: their steps are independent of each
     /// other, so the processor need not wait for the memory of one of them before it looks at the next.
-    pub fn ways(&self, pairs: &[(HostId, HostId, u16)], out: &mut [Vec<u32>]) {
+    pub fn paths(&self, pairs: &[(HostId, HostId, u16)], out: &mut [Vec<u32>]) {
         let start = |&(src, dst, entropy): &_| self.traveller(src, dst, entropy);
         let mut travellers: Vec<Traveller> = pairs.iter().map(start).collect();
         out.iter_mut().for_each(Vec::clear);
@@ -200,23 +200,23 @@ impl Fabric {
     /// From the moment the sender has sent the last byte of a flow until the receiver has it: delays,
     /// and the time that a packet of `last` bytes takes at each link but the slowest, for a
     /// switch sends on what it has whole.
-    pub fn latency(&self, way: impl Iterator<Item = u32>, last: u64) -> Time {
+    pub fn latency(&self, path: impl Iterator<Item = u32>, last: u64) -> Time {
         let (mut sum, mut slowest) = (Time::ZERO, Time::ZERO);
-        for link in way {
+        for link in path {
             let lane = &self.lanes[link as usize];
-            let sending = lane.rate.pace().time_for(last);
+            let sending = lane.rate.inverse_rate().time_for(last);
             slowest = slowest.max(sending);
             sum = sum.after(lane.delay).after(sending);
         }
         sum.since(slowest)
     }
 
-    /// How long a packet of `bytes` is under way on idle links.
-    pub fn crossing(&self, way: impl Iterator<Item = u32>, bytes: u64) -> Time {
+    /// How long a packet of `bytes` is in transit on idle links.
+    pub fn crossing(&self, path: impl Iterator<Item = u32>, bytes: u64) -> Time {
         let crossed = |sum: Time, link: u32| {
             let lane = &self.lanes[link as usize];
-            sum.after(lane.delay).after(lane.rate.pace().time_for(bytes))
+            sum.after(lane.delay).after(lane.rate.inverse_rate().time_for(bytes))
         };
-        way.fold(Time::ZERO, crossed)
+        path.fold(Time::ZERO, crossed)
     }
 }

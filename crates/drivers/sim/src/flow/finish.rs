@@ -39,8 +39,8 @@ impl Engine {
     fn deliver_parts(&mut self) {
         for (key, _) in self.senders.all() {
             let sender = *self.senders.of(key);
-            self.last_way(key);
-            let latency = self.fabric.latency(self.way.iter().copied(), 0);
+            self.last_path(key);
+            let latency = self.fabric.latency(self.path.iter().copied(), 0);
             let (wire, _) = self.plan.wire_bytes(sender.flow);
             let on_its_way = self.rates.rate(key) * latency.as_secs_f64();
             let not_there = self.rates.left(key) + on_its_way;

@@ -16,12 +16,13 @@ mod ends;
 mod engine;
 mod fabric;
 mod finish;
+mod flow_paths;
 mod levels;
 pub mod maxmin;
 mod members;
 mod network;
 mod paced;
-mod paths;
+mod path_choice;
 mod queue;
 mod rates;
 mod scheduled;
@@ -29,7 +30,6 @@ mod senders;
 mod shares;
 #[cfg(test)]
 mod tests;
-mod ways;
 
 pub use aimd::AimdOptions;
 pub use engine::run;

@@ -60,7 +60,7 @@ impl Passage {
         Passage { started: Time::MAX, finished: Time::MAX, delivered: 0 };
 }
 
-/// Where all bytes on the wire are: `sent = delivered + under way` in every run.
+/// Where all bytes on the wire are: `sent = delivered + in transit` in every run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Volume {
     /// What flows that began have to send in all.

@@ -50,8 +50,8 @@ impl Paced {
         self.now = now;
     }
 
-    pub fn insert(&mut self, way: (&[u32], &[f64]), cap: f64, bytes: f64) -> FlowKey {
-        let key = self.aimd.insert(way, cap);
+    pub fn insert(&mut self, path: (&[u32], &[f64]), cap: f64, bytes: f64) -> FlowKey {
+        let key = self.aimd.insert(path, cap);
         if self.paces.len() <= key.at() {
             self.paces.resize(key.at() + 1, Pace::default());
         }

@@ -56,11 +56,11 @@ impl Rates {
         }
     }
     /// A flow over links that carry shares of it, or all where there are no shares.
-    pub fn insert(&mut self, way: (&[u32], &[f64]), weight: f64, cap: f64, bytes: f64) -> FlowKey {
+    pub fn insert(&mut self, path: (&[u32], &[f64]), weight: f64, cap: f64, bytes: f64) -> FlowKey {
         match self {
-            Rates::MaxMin(rates) => rates.insert(way.0, weight, cap, bytes),
-            Rates::Spread(rates) => rates.insert_spread(way, weight, cap, bytes),
-            Rates::Aimd(rates) => rates.insert(way, cap, bytes),
+            Rates::MaxMin(rates) => rates.insert(path.0, weight, cap, bytes),
+            Rates::Spread(rates) => rates.insert_spread(path, weight, cap, bytes),
+            Rates::Aimd(rates) => rates.insert(path, cap, bytes),
         }
     }
     pub fn extend(&mut self, key: FlowKey, bytes: f64) {
@@ -77,11 +77,11 @@ impl Rates {
             Rates::Aimd(rates) => rates.remove(key),
         }
     }
-    pub fn reroute(&mut self, key: FlowKey, way: (&[u32], &[f64])) {
+    pub fn reroute(&mut self, key: FlowKey, path: (&[u32], &[f64])) {
         match self {
-            Rates::MaxMin(rates) => rates.reroute(key, way.0),
-            Rates::Spread(rates) => rates.reroute_spread(key, way),
-            Rates::Aimd(rates) => rates.aimd.reroute(key, way),
+            Rates::MaxMin(rates) => rates.reroute(key, path.0),
+            Rates::Spread(rates) => rates.reroute_spread(key, path),
+            Rates::Aimd(rates) => rates.aimd.reroute(key, path),
         }
     }
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
@@ -130,16 +130,16 @@ impl Rates {
             Rates::Aimd(rates) => rates.ended(out),
         }
     }
-    /// Replaces `out` with the links of a flow's way.
-    pub fn way(&self, key: FlowKey, out: &mut Vec<u32>) {
+    /// Replaces `out` with the links of a flow's path.
+    pub fn path(&self, key: FlowKey, out: &mut Vec<u32>) {
         out.clear();
         match self {
-            Rates::MaxMin(rates) => out.extend(rates.way(key)),
-            Rates::Spread(rates) => out.extend(rates.way(key)),
-            Rates::Aimd(rates) => out.extend_from_slice(rates.aimd.way(key)),
+            Rates::MaxMin(rates) => out.extend(rates.path(key)),
+            Rates::Spread(rates) => out.extend(rates.path(key)),
+            Rates::Aimd(rates) => out.extend_from_slice(rates.aimd.path(key)),
         }
     }
-    /// Replaces `out` with the shares of a flow that the links of its way carry; with nothing where each
+    /// Replaces `out` with the shares of a flow that the links of its path carry; with nothing where each
     /// carries all.
     pub fn shares(&self, key: FlowKey, out: &mut Vec<f64>) {
         out.clear();

@@ -11,7 +11,7 @@ use slotline_net::units::Rate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A scheme under way.
+/// A scheme in transit.
 pub(super) struct Scheduled {
     scheme: PerFlow,
     map: Map,
@@ -96,11 +96,11 @@ impl Engine {
     /// Flows that sent more than a share of what their host's link carries since the last poll.
     fn large(&mut self, scheme: &PerFlow) -> BTreeMap<HostId, Vec<FlowCount>> {
         let mut large: BTreeMap<HostId, Vec<FlowCount>> = BTreeMap::new();
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         for (key, conn) in self.senders.all() {
             let bytes = self.senders.count(key, self.rates.left(key));
-            self.rates.way(key, &mut way);
-            let line = self.fabric.rate(way[0]).0 as f64 / 8.0;
+            self.rates.path(key, &mut path);
+            let line = self.fabric.rate(path[0]).0 as f64 / 8.0;
             if bytes >= scheme.threshold * line * scheme.poll.as_secs_f64() && bytes > 0.0 {
                 let info = &self.plan.traffic.conns[conn as usize];
                 let count = FlowCount { conn: ConnId(conn), dst: info.dst, bytes: bytes as u64 };

@@ -41,7 +41,7 @@ pub(super) struct Senders {
     /// By key.
     senders: Vec<Sender>,
     active: usize,
-    /// Connections that found no way.
+    /// Connections that found no path.
     stranded: Vec<u32>,
     /// By link, bytes booked.
     pub carried: Vec<f64>,
@@ -123,8 +123,8 @@ impl Senders {
         self.stranded.push(conn);
     }
 
-    /// Those that wait for a way; they do not any more.
-    pub fn without_way(&mut self) -> Vec<u32> {
+    /// Those that wait for a path; they do not any more.
+    pub fn without_path(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.stranded)
     }
 
@@ -135,16 +135,16 @@ impl Senders {
         sent - std::mem::replace(&mut sender.counted, sent)
     }
 
-    /// Books what was sent to the links of the way it was sent on, where so many bytes are left: to each its
+    /// Books what was sent to the links of the path it was sent on, where so many bytes are left: to each its
     /// share, or where there are no shares all of it.
-    pub fn book(&mut self, key: FlowKey, left: f64, (way, shares): (&[u32], &[f64])) {
+    pub fn book(&mut self, key: FlowKey, left: f64, (path, shares): (&[u32], &[f64])) {
         let sender = &mut self.senders[key.at()];
         let sent = sender.whole - left;
         let new = sent - std::mem::replace(&mut sender.booked, sent);
         if shares.is_empty() {
-            way.iter().for_each(|&link| self.carried[link as usize] += new);
+            path.iter().for_each(|&link| self.carried[link as usize] += new);
         }
-        for (&link, share) in way.iter().zip(shares) {
+        for (&link, share) in path.iter().zip(shares) {
             self.carried[link as usize] += new * share;
         }
     }

@@ -1,15 +1,15 @@
-//! What share of a flow each link of its way carries.
+//! What share of a flow each link of its path carries.
 
-use super::ways::HEAD;
+use super::flow_paths::HEAD;
 use std::fmt::Debug;
 
-/// By flow and place on its way, the share of the flow's rate that a link carries.
+/// By flow and place on its path, the share of the flow's rate that a link carries.
 pub trait Shares: Clone + Debug + Default {
     /// Every share is one.
     const WHOLE: bool;
     /// Room for one more flow.
     fn grow(&mut self);
-    /// The shares of a flow, from the beginning of its way. Those that follow are one.
+    /// The shares of a flow, from the beginning of its path. Those that follow are one.
     fn set(&mut self, flow: u32, shares: &[f64]);
     /// The share at one place.
     fn of(&self, flow: u32, hop: usize) -> f64;
@@ -32,7 +32,7 @@ impl Shares for Whole {
 /// Flows are on several paths at once: each link carries a share.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// The first of each flow, as many as there are links in a row of [`super::ways::Ways`].
+    /// The first of each flow, as many as there are links in a row of [`super::flow_paths::FlowPaths`].
     heads: Vec<[f64; HEAD]>,
     tails: Vec<Vec<f64>>,
 }

@@ -3,7 +3,7 @@
 use super::discipline::{Departure, Discipline, Left, Verdict};
 use super::virtual_queue::VirtualQueue;
 use crate::time::Time;
-use crate::units::Pace;
+use crate::units::InverseRate;
 
 /// What has happened at one virtual queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -136,7 +136,7 @@ impl<D: Discipline> Bank<D> {
     }
 
     /// Queue `at` drains at another rate from now on.
-    pub fn set_pace(&mut self, at: usize, pace: Pace, now: Time) {
+    pub fn set_pace(&mut self, at: usize, pace: InverseRate, now: Time) {
         if let Some(entry) = self.entries.get_mut(at) {
             entry.queue.set_pace(pace, now);
             entry.discipline.set_pace(pace);
@@ -158,7 +158,7 @@ mod tests {
     use crate::units::{Bytes, Rate};
 
     fn entry(policy: Policy, capacity: u64) -> Entry<Marker> {
-        let pace = Rate(1_000_000_000).pace();
+        let pace = Rate(1_000_000_000).inverse_rate();
         let rng = queue_stream(1, NodeId(0), PortId(0), 0);
         let queue = QueueSpec { policy, ..QueueSpec::default() };
         Entry::new(VirtualQueue::new(pace, Bytes(capacity)), queue.marker(pace, 1500, rng))

@@ -6,7 +6,7 @@
 //! the packets, `vAQM` is [`Discipline::arrive`], and `estimateQlen` is [`Arrival::bytes`].
 
 use crate::time::Time;
-use crate::units::Pace;
+use crate::units::InverseRate;
 
 /// What a congestion point tells the sender of a packet (IEEE 802.1Q, 33.4.11): how bad it is, and
 /// what that was computed from.
@@ -62,7 +62,7 @@ pub struct Arrival {
     /// What it finds.
     pub backlog: Backlog,
     /// The rate at which the queue drains.
-    pub pace: Pace,
+    pub pace: InverseRate,
     /// Its bytes on the wire.
     pub len: u32,
     /// Whether it can be marked: ECN-capable, or marked already.
@@ -84,7 +84,7 @@ pub enum Left {
     Bytes(u64),
     /// What takes so long to send at this rate. A virtual queue decides about a packet when it arrives,
     /// and takes what the packet found for what it will leave behind.
-    Wait(Time, Pace),
+    Wait(Time, InverseRate),
 }
 
 /// A packet has reached the head of its queue.
@@ -134,7 +134,7 @@ pub trait Discipline {
     }
 
     /// The queue is drained at another rate from now on.
-    fn set_pace(&mut self, _pace: Pace) {}
+    fn set_pace(&mut self, _pace: InverseRate) {}
 
     /// That it failed, if it did. What is compiled in does not: its faults are the program's.
     fn failure(&self) -> Option<Failure> {
@@ -155,7 +155,7 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     fn leave(&mut self, departure: &Departure) -> Verdict {
         (**self).leave(departure)
     }
-    fn set_pace(&mut self, pace: Pace) {
+    fn set_pace(&mut self, pace: InverseRate) {
         (**self).set_pace(pace);
     }
     fn failure(&self) -> Option<Failure> {

@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn bank() -> Bank<Marker> {
-        let queue = VirtualQueue::new(Rate(1_000_000_000).pace(), Bytes(1_000_000));
+        let queue = VirtualQueue::new(Rate(1_000_000_000).inverse_rate(), Bytes(1_000_000));
         Bank::new(vec![Entry::new(queue, Marker::DropTail(DropTail)); 2])
     }
 

@@ -11,7 +11,7 @@ use super::red::RedSpec;
 use super::settings::{QueueParams, Settings};
 use super::threshold::EcnSpec;
 use crate::error::SpecError;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 use serde::{Deserialize, Serialize};
 
 /// From a list of names and settings: the policies of scenarios, and the state of a queue of any.
@@ -90,7 +90,7 @@ macro_rules! policies {
             fn leave(&mut self, departure: &Departure) -> Verdict {
                 match self { $(Marker::$name(it) => it.leave(departure),)* }
             }
-            fn set_pace(&mut self, pace: Pace) {
+            fn set_pace(&mut self, pace: InverseRate) {
                 match self { $(Marker::$name(it) => it.set_pace(pace),)* }
             }
             fn failure(&self) -> Option<Failure> {

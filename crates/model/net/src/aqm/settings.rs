@@ -4,13 +4,13 @@ use super::discipline::Discipline;
 use crate::error::SpecError;
 use crate::rng::Stream;
 use crate::time::Time;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 
 /// What a discipline knows of its queue.
 #[derive(Clone, Debug)]
 pub struct QueueParams {
     /// The rate at which the queue drains.
-    pub pace: Pace,
+    pub pace: InverseRate,
     /// Bytes that the queue holds.
     pub capacity: Bytes,
     /// Its largest packet in bytes on the wire.

@@ -15,7 +15,7 @@ use super::settings::{QueueParams, at_most, ensure};
 use crate::error::SpecError;
 use crate::frame::CLASSES;
 use crate::rng::Stream;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 use serde::de::IntoDeserializer;
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ impl QueueSpec {
     ///
     /// # Panics
     /// The queue is not valid: the program of an `object` is missing.
-    pub fn marker(&self, pace: Pace, mtu: u64, rng: Stream) -> Marker {
+    pub fn marker(&self, pace: InverseRate, mtu: u64, rng: Stream) -> Marker {
         self.policy.marker(QueueParams { pace, capacity: self.limit, mtu, rng })
     }
 

@@ -1,11 +1,11 @@
 //! Computes routes: one breadth-first search per group of destinations.
 
+use super::RoutingSpec;
 use super::recovery::Avoid;
 use super::table::{Cell, Choice, HOME, HOMES, HostEntry, NONE, NodeEntry, Routes, SETS};
-use super::{Down, RoutingSpec};
 use crate::id::{NodeId, PortId};
 use crate::rng::Stream;
-use crate::topology::{End, Graph, NodeInfo, NodeKind};
+use crate::topology::{Down, End, Graph, NodeInfo, NodeKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A link that is up, from a node to a switch.

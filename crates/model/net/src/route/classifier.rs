@@ -200,8 +200,8 @@ impl Classifier {
 mod tests {
     use super::*;
     use crate::id::NodeId;
-    use crate::route::{Down, Routes, RoutingSpec};
-    use crate::topology::{FatTreeSpec, Graph, TopologySpec};
+    use crate::route::{Routes, RoutingSpec};
+    use crate::topology::{Down, FatTreeSpec, Graph, TopologySpec};
     use proptest::prelude::*;
 
     fn tree() -> (Graph, Routes) {

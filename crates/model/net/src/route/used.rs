@@ -62,8 +62,8 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use crate::id::NodeId;
-    use crate::route::{Down, Routes, RoutingSpec};
-    use crate::topology::{FatTreeSpec, TopologySpec};
+    use crate::route::{Routes, RoutingSpec};
+    use crate::topology::{Down, FatTreeSpec, TopologySpec};
 
     /// Every port of a fat-tree leads somewhere, but for both ends of a link that is down.
     #[test]

@@ -11,7 +11,7 @@ use crate::node::host::Plan;
 use crate::node::reserve::Reserve;
 use crate::route::{Routes, RoutingSpec};
 use crate::time::Time;
-use crate::topology::{Graph, Lane, NodeKind, Wiring};
+use crate::topology::{Graph, LinkParams, NodeKind, Wiring};
 use std::sync::Arc;
 
 /// Makes a scheduler for a network: one that comes from the calling program.
@@ -27,7 +27,7 @@ pub struct Station {
     /// The switch it is attached to.
     pub switch: NodeId,
     /// Its link, both ways.
-    pub lane: Lane,
+    pub lane: LinkParams,
 }
 
 /// The network that a scheme is put into. Stations are attached: they are its last hosts.

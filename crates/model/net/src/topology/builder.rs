@@ -1,6 +1,6 @@
 //! Lays out nodes and links in order, numbering ports as they are used.
 
-use super::{End, Graph, Lane, Link, NodeInfo, NodeKind};
+use super::{End, Graph, Link, LinkParams, NodeInfo, NodeKind};
 use crate::error::SpecError;
 use crate::id::{NodeId, PortId};
 use crate::units::Rate;
@@ -51,19 +51,19 @@ impl Builder {
     }
 
     /// Links `a`'s next port with `b`'s; both directions are `lane`.
-    pub fn link(&mut self, a: NodeId, b: NodeId, lane: Lane) {
+    pub fn link(&mut self, a: NodeId, b: NodeId, lane: LinkParams) {
         self.cable(a, b, lane, lane);
     }
 
     /// Links `a`'s next port with `b`'s, with a lane each way.
-    pub fn cable(&mut self, a: NodeId, b: NodeId, ab: Lane, ba: Lane) {
+    pub fn cable(&mut self, a: NodeId, b: NodeId, ab: LinkParams, ba: LinkParams) {
         let (a, b) = (self.next_port(a), self.next_port(b));
         self.graph.links.push(Link { a, b, ab, ba });
     }
 
     /// Spreads `hosts` evenly over `switches` in order. A host's first NIC goes to its own switch,
     /// each further one to the next switch of the list, round and round.
-    pub fn home(&mut self, hosts: &[NodeId], switches: &[NodeId], nics: u32, lane: Lane) {
+    pub fn home(&mut self, hosts: &[NodeId], switches: &[NodeId], nics: u32, lane: LinkParams) {
         let share = hosts.len() / switches.len();
         for (at, &host) in hosts.iter().enumerate() {
             for nic in 0..nics as usize {

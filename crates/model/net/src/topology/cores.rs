@@ -3,7 +3,7 @@
 
 use super::builder::{Builder, count, positive};
 use super::hybrid::{CircuitNetSpec, HybridSpec, Roles};
-use super::{Lane, NO_POD};
+use super::{LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::{NodeId, PortId};
 use crate::units::Rate;
@@ -93,8 +93,8 @@ impl CoreNetSpec {
         circuits: &CircuitNetSpec,
         b: &mut Builder,
     ) -> Vec<NodeId> {
-        let up = Lane { rate: self.rate.unwrap_or(circuits.rate), delay: circuits.delay };
-        let down = Lane { rate: circuits.rate, delay: circuits.delay };
+        let up = LinkParams { rate: self.rate.unwrap_or(circuits.rate), delay: circuits.delay };
+        let down = LinkParams { rate: circuits.rate, delay: circuits.delay };
         let one = |at| {
             let node = b.switch(format!("core{at}"), 3, NO_POD);
             for panel in roles.circuit_switches() {

@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, count, positive, size};
 use super::spec::{LinkOverride, default_delay, default_rate, one};
-use super::{Graph, Lane, NO_POD};
+use super::{Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::NodeId;
 use crate::time::Time;
@@ -92,8 +92,8 @@ impl FatTreeSpec {
         b.finish()
     }
 
-    fn lane(&self) -> Lane {
-        Lane { rate: self.rate, delay: self.delay }
+    fn lane(&self) -> LinkParams {
+        LinkParams { rate: self.rate, delay: self.delay }
     }
 
     /// Lays out one pod and returns its aggregation switches.
@@ -104,7 +104,7 @@ impl FatTreeSpec {
             (0..half).map(|at| b.switch(format!("{name}{pod}.{at}"), tier, pod)).collect()
         };
         let (edges, aggs) = (tier("edge", 1), tier("agg", 2));
-        let host_lane = Lane { rate: self.host_rate.unwrap_or(self.rate), delay: self.delay };
+        let host_lane = LinkParams { rate: self.host_rate.unwrap_or(self.rate), delay: self.delay };
         b.home(&hosts, &edges, self.nics, host_lane);
         for &edge in &edges {
             aggs.iter().for_each(|&agg| b.link(edge, agg, self.lane()));

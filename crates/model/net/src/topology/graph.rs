@@ -3,7 +3,7 @@
 use super::builder::{Builder, count, positive, size};
 use super::layout::Layout;
 use super::spec::LinkOverride;
-use super::{Graph, Lane};
+use super::{Graph, LinkParams};
 use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Rate;
@@ -280,12 +280,17 @@ impl GraphSpec {
         };
         let rate = self.host_rate.or(self.rate).ok_or_else(|| lacks("host-rate", "10Gbps"))?;
         let delay = self.host_delay.or(self.delay).ok_or_else(|| lacks("host-delay", "1us"))?;
-        let lane = Lane { rate, delay };
+        let lane = LinkParams { rate, delay };
         let at = |host| Cable { a: host, b: hosts + host / count as usize, ab: lane, ba: lane };
         Ok((0..hosts).map(at).collect())
     }
 
-    fn lanes(&self, at: usize, link: &GraphLink, to_host: bool) -> Checked<(Lane, Lane)> {
+    fn lanes(
+        &self,
+        at: usize,
+        link: &GraphLink,
+        to_host: bool,
+    ) -> Checked<(LinkParams, LinkParams)> {
         let lacks = |key, example: &str| {
             let message = format!(
                 "link `{}-{}` has no {key}: give it one, or give {key} = \"{example}\" for all \
@@ -298,7 +303,7 @@ impl GraphSpec {
         let delay = link.delay.or(self.host_delay.filter(|_| to_host)).or(self.delay);
         let rate = rate.ok_or_else(|| lacks("rate", "10Gbps"))?;
         let delay = delay.ok_or_else(|| lacks("delay", "1us"))?;
-        let back = Lane {
+        let back = LinkParams {
             rate: link.reverse_rate.unwrap_or(rate),
             delay: link.reverse_delay.unwrap_or(delay),
         };
@@ -311,7 +316,7 @@ impl GraphSpec {
             );
             return Err(GraphFault::new(GraphPart::Link(at, key), message));
         }
-        Ok((Lane { rate, delay }, back))
+        Ok((LinkParams { rate, delay }, back))
     }
 
     /// A link is called by its ends, `a-b`: that must not mean two links.
@@ -367,8 +372,8 @@ impl GraphSpec {
 pub(super) struct Cable {
     pub a: usize,
     pub b: usize,
-    pub ab: Lane,
-    pub ba: Lane,
+    pub ab: LinkParams,
+    pub ba: LinkParams,
 }
 
 fn end(

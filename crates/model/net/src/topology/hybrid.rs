@@ -2,10 +2,9 @@
 
 use super::builder::{Builder, count, positive, size};
 use super::cores::CoreNetSpec;
-use super::{Graph, Lane, NO_POD};
+use super::{Down, Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::{HostId, NodeId, PortId};
-use crate::route::Down;
 use crate::time::Time;
 use crate::units::Rate;
 use schemars::JsonSchema;
@@ -203,7 +202,7 @@ impl HybridSpec {
     pub(super) fn build(&self) -> Result<Graph, SpecError> {
         self.check()?;
         let mut b = Builder::default();
-        let lane = Lane { rate: self.host_rate, delay: self.host_delay };
+        let lane = LinkParams { rate: self.host_rate, delay: self.host_delay };
         let mut tors = Vec::new();
         for rack in 0..self.racks {
             let hosts = b.hosts(self.hosts_per_rack, rack);
@@ -213,20 +212,20 @@ impl HybridSpec {
         }
         if let Some(packet) = &self.packet {
             let node = b.switch("packet0".into(), 2, NO_POD);
-            let up = Lane { rate: packet.rate, delay: packet.delay };
-            let down = Lane { rate: packet.down_rate.unwrap_or(packet.rate), ..up };
+            let up = LinkParams { rate: packet.rate, delay: packet.delay };
+            let down = LinkParams { rate: packet.down_rate.unwrap_or(packet.rate), ..up };
             tors.iter().for_each(|&tor| b.cable(tor, node, up, down));
         }
         for (at, circuits) in (0..self.uplinks()).zip(self.circuits.iter().cycle()) {
             let node = b.switch(format!("circuit{at}"), 2, NO_POD);
-            let lane = Lane { rate: circuits.rate, delay: circuits.delay };
+            let lane = LinkParams { rate: circuits.rate, delay: circuits.delay };
             tors.iter().for_each(|&tor| b.link(tor, node, lane));
         }
         let cores = self.core.iter().zip(&self.circuits);
         let cores: Vec<NodeId> =
             cores.flat_map(|(core, circuits)| core.build(self.roles(), circuits, &mut b)).collect();
         let scheduler = b.switch("scheduler".into(), 3, NO_POD);
-        let lane = Lane { rate: self.host_rate, delay: self.control_delay };
+        let lane = LinkParams { rate: self.host_rate, delay: self.control_delay };
         tors.iter().chain(&cores).for_each(|&switch| b.link(switch, scheduler, lane));
         b.finish()
     }

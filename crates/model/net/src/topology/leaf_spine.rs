@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, count, positive, size};
 use super::spec::{LinkOverride, default_delay, default_rate, one};
-use super::{Graph, Lane, NO_POD};
+use super::{Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::NodeId;
 use crate::time::Time;
@@ -81,8 +81,8 @@ impl LeafSpineSpec {
             hosts.extend(b.hosts(self.hosts_per_leaf, leaf));
             leaves.push(b.switch(format!("leaf{leaf}"), 1, leaf));
         }
-        b.home(&hosts, &leaves, self.nics, Lane { rate: self.host_rate, delay: self.delay });
-        let lane = Lane { rate: self.uplink_rate, delay: self.delay };
+        b.home(&hosts, &leaves, self.nics, LinkParams { rate: self.host_rate, delay: self.delay });
+        let lane = LinkParams { rate: self.uplink_rate, delay: self.delay };
         for spine in 0..self.spines {
             let spine = b.switch(format!("spine{spine}"), 2, NO_POD);
             for &leaf in &leaves {

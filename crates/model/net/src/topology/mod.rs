@@ -26,6 +26,7 @@ pub use wiring::{Wire, Wiring};
 use crate::id::{HostId, NodeId, PortId};
 use crate::time::Time;
 use crate::units::Rate;
+use std::collections::BTreeSet;
 
 /// The pod of nodes that are in none.
 pub const NO_POD: u32 = u32::MAX;
@@ -64,7 +65,7 @@ pub struct End {
 
 /// One direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lane {
+pub struct LinkParams {
     /// Transmission rate.
     pub rate: Rate,
     /// Propagation delay.
@@ -79,9 +80,9 @@ pub struct Link {
     /// The other.
     pub b: End,
     /// From `a` to `b`.
-    pub ab: Lane,
+    pub ab: LinkParams,
     /// From `b` to `a`.
-    pub ba: Lane,
+    pub ba: LinkParams,
 }
 
 /// A network.
@@ -95,6 +96,15 @@ pub struct Graph {
     pub hosts: Vec<NodeId>,
 }
 
+/// The links and nodes that routes must avoid: they have failed, or are circuits.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Down {
+    /// Links, by index into [`Graph::links`]; both directions.
+    pub links: BTreeSet<usize>,
+    /// Nodes.
+    pub nodes: BTreeSet<NodeId>,
+}
+
 impl Link {
     /// Both ends.
     pub fn ends(&self) -> [End; 2] {
@@ -105,7 +115,12 @@ impl Link {
 impl Graph {
     /// Adds a host with one link to `switch`, on that switch's next free port. Both directions are
     /// `lane`. The host is the last node and the last host; no other number changes.
-    pub fn attach_host(&mut self, name: impl Into<String>, switch: NodeId, lane: Lane) -> HostId {
+    pub fn attach_host(
+        &mut self,
+        name: impl Into<String>,
+        switch: NodeId,
+        lane: LinkParams,
+    ) -> HostId {
         let used = self.links.iter().flat_map(Link::ends).filter(|end| end.node == switch).count();
         let (node, pod) = (NodeId(self.nodes.len() as u32), self.nodes[switch.at()].pod);
         self.nodes.push(NodeInfo { name: name.into(), kind: NodeKind::Host, tier: 0, pod });

@@ -1,9 +1,8 @@
 //! What a scenario says about its fabric.
 
-use super::{FatTreeSpec, Graph, GraphSpec, HybridSpec, LeafSpineSpec, StarSpec, TreeSpec};
+use super::{Down, FatTreeSpec, Graph, GraphSpec, HybridSpec, LeafSpineSpec, StarSpec, TreeSpec};
 use crate::error::SpecError;
 use crate::id::NodeId;
-use crate::route::Down;
 use crate::time::Time;
 use crate::units::Rate;
 use schemars::JsonSchema;

@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, count, positive, size};
 use super::spec::{LinkOverride, default_delay, default_rate, one};
-use super::{Graph, Lane};
+use super::{Graph, LinkParams};
 use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Rate;
@@ -45,7 +45,7 @@ impl StarSpec {
         let mut b = Builder::default();
         let hosts = b.hosts(self.hosts, 0);
         let switch = b.switch("s0".into(), 1, 0);
-        b.home(&hosts, &[switch], self.nics, Lane { rate: self.rate, delay: self.delay });
+        b.home(&hosts, &[switch], self.nics, LinkParams { rate: self.rate, delay: self.delay });
         b.finish()
     }
 }

@@ -1,6 +1,6 @@
 //! A graph seen from its ports.
 
-use super::{End, Graph, Lane, Link};
+use super::{End, Graph, Link, LinkParams};
 use crate::id::NodeId;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub struct Wire {
     /// Where it leads.
     pub far: End,
     /// Rate and delay of this direction.
-    pub lane: Lane,
+    pub lane: LinkParams,
 }
 
 /// The wires of every node, by port. Copies share them.

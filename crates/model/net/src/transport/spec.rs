@@ -8,7 +8,7 @@ use super::rtt::Limits;
 use crate::error::SpecError;
 use crate::schema::{by_kind, or_name};
 use crate::time::Time;
-use crate::units::{Bytes, Pace, Rate};
+use crate::units::{Bytes, InverseRate, Rate};
 use serde::{Deserialize, Serialize};
 
 /// How lost segments are found, and how fast a sender becomes slower then.
@@ -308,8 +308,8 @@ impl Transport {
         self.spec.small_queue
     }
     /// The pace of the shaper that a host's packets pass, if they do.
-    pub fn shaper(&self) -> Option<Pace> {
-        self.spec.shaper.map(|rate| rate.pace())
+    pub fn shaper(&self) -> Option<InverseRate> {
+        self.spec.shaper.map(|rate| rate.inverse_rate())
     }
     /// How long acknowledgements may be delayed; zero for not at all.
     #[inline]

@@ -6,7 +6,7 @@ use super::{LossRecovery, Sender, Transport, TransportSpec};
 use crate::frame::{Packet, Span};
 use crate::id::FlowId;
 use crate::time::Time;
-use crate::topology::Lane;
+use crate::topology::LinkParams;
 use crate::units::Bytes;
 use proptest::prelude::*;
 
@@ -26,8 +26,8 @@ fn transport(spec: TransportSpec) -> Transport {
     spec.build().unwrap()
 }
 
-fn lane(rate: &str, delay: Time) -> Lane {
-    Lane { rate: rate.parse().unwrap(), delay }
+fn lane(rate: &str, delay: Time) -> LinkParams {
+    LinkParams { rate: rate.parse().unwrap(), delay }
 }
 
 /// Mbit/s of payload of one message of `bytes`.

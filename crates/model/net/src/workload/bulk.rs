@@ -41,7 +41,7 @@ impl Bulk {
             return Err(SpecError::new("size", "`size` is needed where the run has no end time"));
         }
         let span = job.end(self.start, None)?.since(self.start);
-        Ok(Bytes(job.place(src).rate.pace().bytes_in(span).saturating_add(1)))
+        Ok(Bytes(job.place(src).rate.inverse_rate().bytes_in(span).saturating_add(1)))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::units::{Bytes, Rate};
 
 /// Where a host is, as far as workloads care.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct HostLocation {
     /// Its pod.
     pub pod: u32,
     /// Its edge switch, or rack: equal for hosts at the same one.
@@ -22,22 +22,22 @@ pub struct Place {
 
 /// The hosts of a fabric, by [`HostId`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shape {
+pub struct HostMap {
     /// One entry per host.
-    pub hosts: Vec<Place>,
+    pub hosts: Vec<HostLocation>,
 }
 
-impl Shape {
+impl HostMap {
     /// The shape of `graph`. A host with several links counts to the edge switch of its first.
-    pub fn of(graph: &Graph) -> Shape {
-        let nowhere = |&node: &NodeId| Place {
+    pub fn of(graph: &Graph) -> HostMap {
+        let nowhere = |&node: &NodeId| HostLocation {
             pod: graph.nodes[node.at()].pod,
             edge: u32::MAX,
             rate: Rate(0),
         };
         let mut by_node: Vec<Option<usize>> = vec![None; graph.nodes.len()];
         graph.hosts.iter().enumerate().for_each(|(host, node)| by_node[node.at()] = Some(host));
-        let mut hosts: Vec<Place> = graph.hosts.iter().map(nowhere).collect();
+        let mut hosts: Vec<HostLocation> = graph.hosts.iter().map(nowhere).collect();
         for link in &graph.links {
             for (near, far, lane) in [(link.a, link.b, link.ab), (link.b, link.a, link.ba)] {
                 let Some(host) = by_node[near.node.at()] else {
@@ -49,14 +49,14 @@ impl Shape {
                 }
             }
         }
-        Shape { hosts }
+        HostMap { hosts }
     }
 }
 
 /// The run a workload is generated for.
 pub struct Setting<'a> {
     /// The fabric.
-    pub fabric: &'a Shape,
+    pub fabric: &'a HostMap,
     /// When the run ends; [`Time::MAX`] where it ends with its last flow.
     pub horizon: Time,
     /// Seed of the run.
@@ -80,7 +80,7 @@ pub(super) fn after(trigger: u32) -> Start {
 }
 
 impl Job<'_> {
-    pub fn place(&self, host: HostId) -> Place {
+    pub fn place(&self, host: HostId) -> HostLocation {
         self.setting.fabric.hosts[host.at()]
     }
 
@@ -190,13 +190,13 @@ impl Job<'_> {
 mod tests {
     use super::*;
     use crate::id::PortId;
-    use crate::topology::{End, Lane, Link, NodeInfo, NodeKind};
+    use crate::topology::{End, Link, LinkParams, NodeInfo, NodeKind};
 
     #[test]
     fn a_shape_has_edges_pods_and_rates() {
         let node = |kind, pod| NodeInfo { name: String::new(), kind, tier: 0, pod };
         let end = |node, port| End { node: NodeId(node), port: PortId(port) };
-        let lane = |gbps: u64| Lane { rate: Rate(gbps * 1_000_000_000), delay: Time::us(1) };
+        let lane = |gbps: u64| LinkParams { rate: Rate(gbps * 1_000_000_000), delay: Time::us(1) };
         let link = |a, b, up, down| Link { a, b, ab: lane(up), ba: lane(down) };
         let graph = Graph {
             nodes: vec![
@@ -207,7 +207,7 @@ mod tests {
             links: vec![link(end(0, 0), end(1, 0), 40, 10), link(end(1, 1), end(2, 0), 25, 1)],
             hosts: vec![NodeId(1)],
         };
-        let shape = Shape::of(&graph);
-        assert_eq!(shape.hosts, [Place { pod: 5, edge: 0, rate: Rate(35_000_000_000) }]);
+        let shape = HostMap::of(&graph);
+        assert_eq!(shape.hosts, [HostLocation { pod: 5, edge: 0, rate: Rate(35_000_000_000) }]);
     }
 }

@@ -45,7 +45,7 @@ pub mod udp;
 pub use builder::{ConnHandle, TrafficBuilder};
 pub use cdf::{Cdf, DISTRIBUTIONS};
 pub use hosts::Hosts;
-pub use job::{Place, Setting, Shape};
+pub use job::{HostLocation, HostMap, Setting};
 pub use spec::WorkloadSpec;
 
 use crate::id::{ConnId, FlowId, HostId};

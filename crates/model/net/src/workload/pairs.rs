@@ -126,7 +126,7 @@ impl Rounds {
             ));
         }
         let span = duration.min(job.setting.horizon.since(self.start));
-        let room = job.place(host).rate.pace().bytes_in(span);
+        let room = job.place(host).rate.inverse_rate().bytes_in(span);
         Ok(room.div_ceil(self.size.0.max(1)).max(1))
     }
 }

@@ -53,7 +53,7 @@ impl ShortFlows {
             return Ok(flows.into());
         }
         let span = job.end(self.start, None)?.since(self.start);
-        let all = job.place(src).rate.pace().bytes_in(span) / self.size.0.max(1) + 1;
+        let all = job.place(src).rate.inverse_rate().bytes_in(span) / self.size.0.max(1) + 1;
         let share = (all * SPARE).div_ceil(u64::from(self.sequences.max(1)));
         Ok(share.min(all))
     }

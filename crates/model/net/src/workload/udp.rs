@@ -142,7 +142,12 @@ impl Udp {
         let carrier =
             Carrier::Udp { rate, message, on: self.on, off: self.off, poisson: self.poisson };
         let conn = job.out.connect(src, dst, carrier, self.class)?;
-        job.send(conn, Bytes(rate.pace().bytes_in(active).max(1)), Start::At(self.start), None)
+        job.send(
+            conn,
+            Bytes(rate.inverse_rate().bytes_in(active).max(1)),
+            Start::At(self.start),
+            None,
+        )
     }
 }
 

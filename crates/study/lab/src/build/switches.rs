@@ -31,7 +31,8 @@ impl Builder<'_> {
             return match hybrid.seat(node) {
                 Some(seat) => {
                     let switch = Switch::new(self.switch_config(node, reserve));
-                    let paces = self.wiring.of(node).iter().map(|wire| wire.lane.rate.pace());
+                    let paces =
+                        self.wiring.of(node).iter().map(|wire| wire.lane.rate.inverse_rate());
                     hybrid.patched(seat, (switch, paces.collect()), self.largest(), &self.plan)
                 }
                 None => hybrid.place(node, &self.plan),

@@ -17,7 +17,7 @@ use slotline_net::node::{Census, Change, Cx, DropReason, Node, Note};
 use slotline_net::rng::mix32;
 use slotline_net::time::Time;
 use slotline_net::topology::{RackOf, Roles};
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 
 /// What such a switch is made from.
 pub struct PatchedConfig {
@@ -28,7 +28,7 @@ pub struct PatchedConfig {
     /// Its queues.
     pub switch: Switch,
     /// The rates of its ports at the start.
-    pub paces: Vec<Pace>,
+    pub paces: Vec<InverseRate>,
     /// From switch to switch.
     pub delay: Time,
     /// The largest packet in bytes on the wire.

@@ -18,14 +18,14 @@ use slotline_net::id::{HostId, PortId};
 use slotline_net::node::{Census, Change, Cx, DropReason, Node, Note, Tally};
 use slotline_net::time::Time;
 use slotline_net::topology::{RackOf, Roles};
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 use std::any::Any;
 
 /// The circuits of a fabric as a rack's switch knows them.
 #[derive(Clone, Copy, Debug)]
 pub struct Circuits {
     /// Their rate at the start.
-    pub pace: Pace,
+    pub pace: InverseRate,
     /// From rack to rack.
     pub delay: Time,
 }
@@ -69,7 +69,7 @@ pub struct Tor {
     /// By uplink: where it would lead if all ports worked.
     days: Vec<Option<(u16, Time)>>,
     /// By uplink: the rate of its port.
-    paces: Vec<Pace>,
+    paces: Vec<InverseRate>,
     /// The earliest wake-up asked for and not yet had.
     wake: Time,
     census: Census,
@@ -447,7 +447,7 @@ impl Node for Tor {
                 let first = self.config.roles.circuit_port(0).0;
                 let at = port.0.checked_sub(first).map(usize::from);
                 if let Some(pace) = at.and_then(|at| self.paces.get_mut(at)) {
-                    *pace = rate.pace();
+                    *pace = rate.inverse_rate();
                 }
             }
             _ => {}

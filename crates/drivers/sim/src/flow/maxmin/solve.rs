@@ -36,16 +36,16 @@ impl<S: Shares> MaxMin<S> {
 
     /// Finds a link that limits a free flow, for a start: that which would give it least.
     fn place(&mut self, flow: u32) {
-        let weight = self.ways.weight(flow);
+        let weight = self.paths.weight(flow);
         let share = |(hop, link): (usize, u32)| {
             let entry = &self.levels.links[link as usize];
             let taken = self.levels.sums[link as usize].taken;
-            let load = weight * self.ways.share(flow, hop);
+            let load = weight * self.paths.share(flow, hop);
             ((entry.capacity - taken) / (entry.weight + load), link)
         };
         let less =
             |least: (f64, u32), next: (f64, u32)| if next.0 < least.0 { next } else { least };
-        let shares = self.ways.of(flow).enumerate().map(share);
+        let shares = self.paths.of(flow).enumerate().map(share);
         let (share, link) = shares.fold((f64::INFINITY, NOBODY), less);
         self.join(flow, link);
         if self.levels.level(link) == f64::INFINITY {
@@ -53,7 +53,7 @@ impl<S: Shares> MaxMin<S> {
         }
         self.effort.given += 1;
         let level = self.levels.level(link);
-        self.levels.shift(link, &self.ways, &[flow], level, upwards(level));
+        self.levels.shift(link, &self.paths, &[flow], level, upwards(level));
         self.levels.doubt(link);
     }
 
@@ -76,15 +76,15 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// `link`, which limits flows, has another level from now on: the links on their ways are told.
+    /// `link`, which limits flows, has another level from now on: the links on their paths are told.
     fn settle(&mut self, link: u32, level: f64) {
-        let MaxMin { levels, members, ways, .. } = self;
+        let MaxMin { levels, members, paths, .. } = self;
         let entry = levels.of(link);
         entry.wind(self.now);
         let change = level - std::mem::replace(&mut entry.level, level);
         let most = if change > 0.0 { upwards(level) } else { 0.0 };
         let own = members.own(link);
-        levels.shift(link, ways, own, change, most);
+        levels.shift(link, paths, own, change, most);
         self.effort.given += own.len() as u64;
         self.moved.push(link);
     }
@@ -118,7 +118,7 @@ impl<S: Shares> MaxMin<S> {
     fn fair(&self, link: u32) -> Fair {
         let entry = &self.levels.links[link as usize];
         let weight_of =
-            |flows: &[u32]| flows.iter().map(|&flow| self.ways.load(flow, link)).sum::<f64>();
+            |flows: &[u32]| flows.iter().map(|&flow| self.paths.load(flow, link)).sum::<f64>();
         let own = weight_of(self.members.own(link));
         let others = self.members.others(link);
         let share = entry.capacity / (own + weight_of(others));
@@ -128,8 +128,8 @@ impl<S: Shares> MaxMin<S> {
             let (mut taken, mut most, mut weight, mut least) = (0.0, 0.0, own, f64::INFINITY);
             for &flow in others {
                 let limit = self.levels.level(self.flows[flow as usize].at);
-                let w = self.ways.load(flow, link);
-                // Without a branch, for nobody can tell which way it goes.
+                let w = self.paths.load(flow, link);
+                // Without a branch, for nobody can tell which path it goes.
                 let low = limit <= level * (1.0 + self.tie);
                 taken += if low { limit * w } else { 0.0 };
                 most = if low && limit > most { limit } else { most };
@@ -162,12 +162,12 @@ impl<S: Shares> MaxMin<S> {
     /// From now on `link` limits a flow, which gets less than before.
     fn take(&mut self, flow: u32, link: u32) {
         let from = self.flows[flow as usize].at;
-        let load = self.ways.load(flow, from);
+        let load = self.paths.load(flow, from);
         let (old, level) = (self.levels.level(from), self.levels.level(link));
         self.quit(flow);
         self.join(flow, link);
         self.effort.given += 1;
         self.levels.give_up(from, load * old, upwards(level));
-        self.levels.shift(link, &self.ways, &[flow], level - old, 0.0);
+        self.levels.shift(link, &self.paths, &[flow], level - old, 0.0);
     }
 }

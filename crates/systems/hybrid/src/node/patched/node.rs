@@ -41,7 +41,7 @@ impl Node for Patched {
             Change::Down(port) => self.link(*port, false, change, cx),
             _ => {
                 if let Change::Rate(port, rate) = change {
-                    self.config.paces[port.at()] = rate.pace();
+                    self.config.paces[port.at()] = rate.inverse_rate();
                 }
                 self.config.switch.change(change, cx);
             }

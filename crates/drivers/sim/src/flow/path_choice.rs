@@ -1,4 +1,4 @@
-//! Which way flows go, and what follows when ways change.
+//! Which path flows go, and what follows when paths change.
 
 use super::bundles::{Bundles, Fan};
 use super::bursts::Bursts;
@@ -10,9 +10,9 @@ use super::network::FlowNetwork;
 use super::rates::Rates;
 use slotline_net::node::host::Spread;
 
-/// How a flow's way is found.
+/// How a flow's path is found.
 #[derive(Clone, Debug)]
-pub(super) enum Paths {
+pub(super) enum PathChoice {
     /// As routes say: by a hash, or a number that may be a scheme's.
     Plain,
     /// By a hash that may be another after a pause.
@@ -23,43 +23,45 @@ pub(super) enum Paths {
     Spread(Box<(Bundles, Fan)>),
 }
 
-impl Paths {
-    pub fn new(network: &FlowNetwork, fabric: &Fabric) -> Paths {
+impl PathChoice {
+    pub fn new(network: &FlowNetwork, fabric: &Fabric) -> PathChoice {
         let conns = network.plan.traffic.conns.len();
         match (network.plan.spread, &network.classifier) {
             (Spread::PerPacket, _) => {
-                Paths::Spread(Box::new((Bundles::new(fabric), Fan::default())))
+                PathChoice::Spread(Box::new((Bundles::new(fabric), Fan::default())))
             }
             (Spread::PerBurst(gap), _) => {
-                Paths::Bursts(Bursts::new(gap.as_ps(), network.seed, conns))
+                PathChoice::Bursts(Bursts::new(gap.as_ps(), network.seed, conns))
             }
-            (_, Some(spec)) => Paths::Classified(Box::new(Classified::new(spec.clone(), fabric))),
-            _ => Paths::Plain,
+            (_, Some(spec)) => {
+                PathChoice::Classified(Box::new(Classified::new(spec.clone(), fabric)))
+            }
+            _ => PathChoice::Plain,
         }
     }
 
     /// When switches move flows next.
     pub fn next(&self) -> u64 {
         match self {
-            Paths::Classified(state) => state.next(),
+            PathChoice::Classified(state) => state.next(),
             _ => u64::MAX,
         }
     }
 
-    /// Whether a flow's way is known ahead of its start.
+    /// Whether a flow's path is known ahead of its start.
     pub fn are_known(&self) -> bool {
-        matches!(self, Paths::Plain)
+        matches!(self, PathChoice::Plain)
     }
 
     /// Whether flows are on several paths at once.
     pub fn are_spread(&self) -> bool {
-        matches!(self, Paths::Spread(_))
+        matches!(self, PathChoice::Spread(_))
     }
 
     /// What rates are found of: links, or bundles of them, and one that carries nothing.
     pub fn capacities(&self, fabric: &Fabric) -> Vec<f64> {
         match self {
-            Paths::Spread(spread) => spread.0.capacities(fabric),
+            PathChoice::Spread(spread) => spread.0.capacities(fabric),
             _ => (0..fabric.links() as u32).map(|link| fabric.capacity(link)).collect(),
         }
     }
@@ -67,135 +69,135 @@ impl Paths {
     /// What stands for a link where rates are found; nothing where nobody uses it.
     pub fn stand_in(&self, link: u32) -> Option<u32> {
         match self {
-            Paths::Spread(spread) => spread.0.of(link),
+            PathChoice::Spread(spread) => spread.0.of(link),
             _ => Some(link),
         }
     }
 }
 
 impl Engine {
-    /// Puts the way of `conn` into `self.way` and `self.shares`; nothing where there is none.
-    pub(super) fn find_way(&mut self, conn: u32) {
+    /// Puts the path of `conn` into `self.path` and `self.shares`; nothing where there is none.
+    pub(super) fn find_path(&mut self, conn: u32) {
         let info = &self.plan.traffic.conns[conn as usize];
-        match &mut self.paths {
-            Paths::Plain => self.follow_routes(conn),
-            Paths::Classified(_) => self.classify(conn),
-            Paths::Bursts(bursts) => {
-                self.fabric.way(info.src, info.dst, bursts.entropy(conn), &mut self.way);
+        match &mut self.path_choice {
+            PathChoice::Plain => self.follow_routes(conn),
+            PathChoice::Classified(_) => self.classify(conn),
+            PathChoice::Bursts(bursts) => {
+                self.fabric.path(info.src, info.dst, bursts.entropy(conn), &mut self.path);
             }
-            Paths::Spread(spread) => {
+            PathChoice::Spread(spread) => {
                 let (bundles, fan) = &mut **spread;
                 bundles.spread(&self.fabric, info.src, info.dst, fan);
-                self.way.clone_from(&fan.bundles);
+                self.path.clone_from(&fan.bundles);
                 self.shares.clone_from(&fan.shares);
             }
         }
     }
 
     fn follow_routes(&mut self, conn: u32) {
-        let known = self.ahead.way(conn);
-        if let Some(way) = known.filter(|_| !cfg!(debug_assertions)) {
-            return self.way.clone_from(way);
+        let known = self.ahead.path(conn);
+        if let Some(path) = known.filter(|_| !cfg!(debug_assertions)) {
+            return self.path.clone_from(path);
         }
         let info = &self.plan.traffic.conns[conn as usize];
         let chosen = self.scheduled.as_ref().and_then(|scheme| scheme.path(conn));
         let entropy = chosen.unwrap_or_else(|| self.plan.entropy(conn));
-        self.fabric.way(info.src, info.dst, entropy, &mut self.way);
-        debug_assert!(known.is_none_or(|way| *way == self.way));
+        self.fabric.path(info.src, info.dst, entropy, &mut self.path);
+        debug_assert!(known.is_none_or(|path| *path == self.path));
     }
 
     /// `conn` begins to send.
     pub(super) fn begin_burst(&mut self, conn: u32) {
-        if let Paths::Bursts(bursts) = &mut self.paths {
+        if let PathChoice::Bursts(bursts) = &mut self.path_choice {
             bursts.begin(conn, self.now, self.plan.entropy(conn));
         }
     }
 
     /// Sends what is sent under `key` where its burst goes.
     pub(super) fn reroute_burst(&mut self, key: FlowKey, conn: u32) {
-        if matches!(self.paths, Paths::Bursts(_)) {
+        if matches!(self.path_choice, PathChoice::Bursts(_)) {
             self.reroute(key, conn);
         }
     }
 
     /// `conn` has sent its last byte for now.
     pub(super) fn end_burst(&mut self, conn: u32) {
-        if let Paths::Bursts(bursts) = &mut self.paths {
+        if let PathChoice::Bursts(bursts) = &mut self.path_choice {
             bursts.pause(conn, self.now);
         }
     }
 
-    /// Puts the links that the last byte of a flow crosses into `self.way`: of several, those of the way
+    /// Puts the links that the last byte of a flow crosses into `self.path`: of several, those of the path
     /// that takes longest.
-    pub(super) fn last_way(&mut self, key: FlowKey) {
+    pub(super) fn last_path(&mut self, key: FlowKey) {
         let conn = self.senders.of(key).conn;
         let info = &self.plan.traffic.conns[conn as usize];
-        if let Paths::Spread(spread) = &mut self.paths {
+        if let PathChoice::Spread(spread) = &mut self.path_choice {
             let (bundles, fan) = &mut **spread;
             bundles.spread(&self.fabric, info.src, info.dst, fan);
-            self.way.clone_from(&fan.slowest);
+            self.path.clone_from(&fan.slowest);
         } else {
-            self.rates.way(key, &mut self.way);
+            self.rates.path(key, &mut self.path);
         }
     }
 
-    /// Puts the links by which acknowledgements of `conn` come back into `self.way`.
-    pub(super) fn way_back(&mut self, conn: u32) {
+    /// Puts the links by which acknowledgements of `conn` come back into `self.path`.
+    pub(super) fn return_path(&mut self, conn: u32) {
         let info = &self.plan.traffic.conns[conn as usize];
-        if let Paths::Spread(spread) = &mut self.paths {
+        if let PathChoice::Spread(spread) = &mut self.path_choice {
             let (bundles, fan) = &mut **spread;
             bundles.spread(&self.fabric, info.dst, info.src, fan);
-            self.way.clone_from(&fan.slowest);
+            self.path.clone_from(&fan.slowest);
         } else {
-            self.fabric.way(info.dst, info.src, self.plan.entropy(conn), &mut self.way);
+            self.fabric.path(info.dst, info.src, self.plan.entropy(conn), &mut self.path);
         }
     }
 
     /// A link has another rate, or goes down or up.
     pub(super) fn refit(&mut self, link: u32) {
-        match &self.paths {
-            Paths::Spread(_) => self.refit_bundles(),
+        match &self.path_choice {
+            PathChoice::Spread(_) => self.refit_bundles(),
             _ => self.rates.set_capacity(link, self.fabric.capacity(link)),
         }
         self.solve_later();
     }
 
     fn refit_bundles(&mut self) {
-        let capacities = self.paths.capacities(&self.fabric);
+        let capacities = self.path_choice.capacities(&self.fabric);
         for (bundle, capacity) in (0..).zip(capacities) {
             self.rates.set_capacity(bundle, capacity);
         }
     }
 
-    /// Routes have changed: flows go where these lead, if anywhere; those that had no way try again.
+    /// Routes have changed: flows go where these lead, if anywhere; those that had no path try again.
     pub(super) fn reroute_all(&mut self) {
-        if self.paths.are_spread() {
+        if self.path_choice.are_spread() {
             self.spread_anew();
         } else {
             for (key, conn) in self.senders.all() {
                 self.reroute(key, conn);
             }
         }
-        for conn in self.senders.without_way() {
+        for conn in self.senders.without_path() {
             self.send(conn);
         }
     }
 
-    /// Other links are alike under other routes. A flow without a way is put on the bundle beyond the last,
+    /// Other links are alike under other routes. A flow without a path is put on the bundle beyond the last,
     /// which carries nothing.
     fn spread_anew(&mut self) {
         self.book_all();
-        if let Paths::Spread(spread) = &mut self.paths {
+        if let PathChoice::Spread(spread) = &mut self.path_choice {
             spread.0.renew(&self.fabric, &mut self.senders.carried);
         }
         self.refit_bundles();
         for (key, conn) in self.senders.all() {
-            self.find_way(conn);
-            if self.way.is_empty() {
-                self.way.push(self.fabric.links() as u32);
+            self.find_path(conn);
+            if self.path.is_empty() {
+                self.path.push(self.fabric.links() as u32);
                 self.shares.push(1.0);
             }
-            self.rates.reroute(key, (&self.way, &self.shares));
+            self.rates.reroute(key, (&self.path, &self.shares));
         }
         self.solve_later();
     }
@@ -203,20 +205,20 @@ impl Engine {
     /// Sends what is sent under `key` where routes and decisions lead now.
     pub(super) fn reroute(&mut self, key: FlowKey, conn: u32) {
         self.tally(key);
-        self.find_way(conn);
-        let (new, shares) = (std::mem::take(&mut self.way), std::mem::take(&mut self.shares));
-        self.rates.way(key, &mut self.way);
-        if !new.is_empty() && new != self.way {
+        self.find_path(conn);
+        let (new, shares) = (std::mem::take(&mut self.path), std::mem::take(&mut self.shares));
+        self.rates.path(key, &mut self.path);
+        if !new.is_empty() && new != self.path {
             self.book(key);
             self.rates.reroute(key, (&new, &shares));
             self.solve_later();
         }
-        (self.way, self.shares) = (new, shares);
+        (self.path, self.shares) = (new, shares);
     }
 
     /// The flows on a link, and maybe others.
     pub(super) fn keys_on(&self, link: u32) -> Vec<FlowKey> {
-        let at = self.paths.stand_in(link);
+        let at = self.path_choice.stand_in(link);
         match (&self.rates, at) {
             (Rates::MaxMin(rates), Some(at)) => rates.flows(at).collect(),
             (Rates::Spread(rates), Some(at)) => rates.flows(at).collect(),
@@ -229,10 +231,10 @@ impl Engine {
 
     /// Bytes that a link has carried, as far as they are booked.
     pub(super) fn carried(&self, link: u32) -> f64 {
-        let at = self.paths.stand_in(link);
+        let at = self.path_choice.stand_in(link);
         let now = at.map_or(0.0, |at| self.senders.carried[at as usize]);
-        match &self.paths {
-            Paths::Spread(spread) => spread.0.before(link) + now,
+        match &self.path_choice {
+            PathChoice::Spread(spread) => spread.0.before(link) + now,
             _ => now,
         }
     }
@@ -244,8 +246,8 @@ impl Engine {
 
     /// Brings what links have carried of a flow up to now.
     pub(super) fn book(&mut self, key: FlowKey) {
-        self.rates.way(key, &mut self.way);
+        self.rates.path(key, &mut self.path);
         self.rates.shares(key, &mut self.shares);
-        self.senders.book(key, self.rates.left(key), (&self.way, &self.shares));
+        self.senders.book(key, self.rates.left(key), (&self.path, &self.shares));
     }
 }
