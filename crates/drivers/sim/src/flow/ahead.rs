@@ -1,12 +1,12 @@
-//! Flows that start soon: their paths, found several at a time.
+//! The paths of flows that start soon. Several are looked up at a time.
 
 use super::engine::Engine;
 use slotline_net::id::HostId;
 
-/// Flows that are looked at together.
-const TOGETHER: usize = 16;
+/// The number of flows that are looked up at a time.
+const BATCH: usize = 16;
 
-/// The paths of the next flows that start, as long as routes stay what they are.
+/// The paths of the next flows that start. They are valid until routes change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ahead {
     /// Connections in the order of their starts, and the path of each.
@@ -15,7 +15,7 @@ pub(super) struct Ahead {
     /// How many of them have started.
     passed: usize,
     pairs: Vec<(HostId, HostId, u16)>,
-    /// What was read of their links, put together: it means nothing.
+    /// A combination of the prefetched values. It has no meaning, but keeps the reads.
     read: u32,
 }
 
@@ -39,15 +39,15 @@ impl Ahead {
 }
 
 impl Engine {
-    /// Finds the paths of the next flows, unless a scheme says where these go; and reads what will be needed
-    /// of their links, so that the processor waits for the memory of all of them at once.
+    /// Looks up the paths of the next flows, unless a scheme chooses them. It also prefetches the state of their
+    /// links, so that the processor waits for the memory of all of them at once.
     pub(super) fn look_ahead(&mut self) {
         let Engine { ahead, plan, fabric, path_choice, rates, .. } = self;
         if ahead.passed < ahead.conns.len() || self.scheduled.is_some() || !path_choice.are_known()
         {
             return;
         }
-        let next = self.starts[self.next_start..].iter().take(TOGETHER);
+        let next = self.starts[self.next_start..].iter().take(BATCH);
         ahead.passed = 0;
         ahead.conns.clear();
         ahead.conns.extend(next.map(|&flow| plan.traffic.flows[flow as usize].conn.0));
@@ -62,7 +62,7 @@ impl Engine {
         ahead.read ^= links.fold(0, |read, &link| read ^ rates.glance(link));
     }
 
-    /// Reads what will be needed of the flows of which one has sent its last byte next.
+    /// Prefetches the state of the flows that may end next.
     pub(super) fn look_at_next_sent(&mut self) {
         let Engine { ahead, plan, senders, rates, .. } = self;
         rates.glance_ahead(|key, read| {

@@ -1,7 +1,7 @@
-//! Switches that put flows on their least loaded ports and move some now and then, without packets.
+//! Switches that assign flows to their least loaded ports, and rearrange some periodically, without packets.
 //!
-//! They are those of the packet engine ([`slotline_net::route::classifier`]): here they are told in one piece
-//! what flows have sent through them, before they choose a port for a flow and before they move some.
+//! They are those of the packet engine ([`slotline_net::route::classifier`]). Their counters are updated before
+//! they choose a port for a flow, and before they rearrange flows.
 
 use super::engine::Engine;
 use super::fabric::Fabric;
@@ -10,13 +10,13 @@ use super::path_choice::PathChoice;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::route::classifier::{Classifier, ClassifierSpec};
 
-/// All switches.
+/// The state of all switches.
 #[derive(Clone, Debug)]
 pub(super) struct Classified {
     spec: ClassifierSpec,
-    /// When flows are moved next.
+    /// The time of the next rearrangement.
     next: u64,
-    /// By node; hosts have none.
+    /// By node. Hosts have none.
     switches: Vec<Option<Classifier>>,
 }
 
@@ -30,12 +30,12 @@ impl Classified {
         Classified { spec, next, switches }
     }
 
-    /// When flows are moved next.
+    /// The time of the next rearrangement.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// So much of a connection has passed the switches of a path.
+    /// Adds `bytes` of a connection to the counters of the switches on a path.
     fn carry(&mut self, fabric: &Fabric, key: (u32, HostId), path: &[u32], bytes: u64) {
         for node in path.iter().map(|&link| fabric.near(link)) {
             if let Some(switch) = &mut self.switches[node.at()] {
@@ -46,7 +46,7 @@ impl Classified {
 }
 
 impl Engine {
-    /// Puts the links that switches choose for `conn` into `self.path`; none where there is no path.
+    /// Stores the links that switches choose for `conn` in `self.path`; none if there is no path.
     pub(super) fn classify(&mut self, conn: u32) {
         let info = self.plan.traffic.conns[conn as usize];
         let [mut at, goal] = [info.src, info.dst].map(|host| self.fabric.host(host));
@@ -63,8 +63,7 @@ impl Engine {
         self.path = path;
     }
 
-    /// The port by which a connection leaves a node. A switch that has to choose is first told what its
-    /// ports have carried.
+    /// The port by which a connection leaves a node. If a switch must choose, its counters are updated first.
     fn exit(&mut self, at: NodeId, key: (u32, HostId)) -> Option<PortId> {
         let PathChoice::Classified(state) = &self.path_choice else { return None };
         let choices = self.fabric.routes().choices(at, key.1);
@@ -81,7 +80,7 @@ impl Engine {
         state.switches[at.at()].as_mut()?.exit(key, choices)
     }
 
-    /// Tells switches what they have forwarded of a flow, if they want to know.
+    /// Updates the counters of switches for a flow, if switches choose ports.
     pub(super) fn tally(&mut self, key: FlowKey) {
         let Engine {
             path_choice: PathChoice::Classified(state), fabric, rates, senders, plan, ..
@@ -96,7 +95,7 @@ impl Engine {
         state.carry(fabric, (conn, plan.traffic.conns[conn as usize].dst), &path, bytes);
     }
 
-    /// All switches move flows, where it is time.
+    /// All switches rearrange flows, if the period has ended.
     pub(super) fn rearrange(&mut self) {
         if !matches!(&self.path_choice, PathChoice::Classified(state) if state.next <= self.now) {
             return;

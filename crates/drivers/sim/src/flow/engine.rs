@@ -1,4 +1,4 @@
-//! From a network to its outcome: what happens when.
+//! The event loop of the flow-level engine.
 
 use super::ahead::Ahead;
 use super::applications::{Applications, Due};
@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering;
 /// Runs `network` to its end, on the calling thread.
 ///
 /// # Panics
-/// Bytes were lost or invented: that is a fault of this program.
+/// The byte counts do not balance: that is an error of this program.
 pub fn run(network: FlowNetwork, options: Options, watch: &Watch) -> FlowOutcome {
     let mut engine = Engine::new(network, options);
     engine.begin();
@@ -33,10 +33,10 @@ pub fn run(network: FlowNetwork, options: Options, watch: &Watch) -> FlowOutcome
     engine.finish(watch)
 }
 
-/// Between two looks at whether the run is to be stopped.
+/// The number of steps between two checks whether the run must stop.
 const LOOK_EVERY: u64 = 1024;
 
-/// A simulation in transit.
+/// A running simulation.
 pub(super) struct Engine {
     pub(super) plan: Arc<Plan>,
     pub(super) fabric: Fabric,
@@ -45,11 +45,11 @@ pub(super) struct Engine {
     pub(super) now: u64,
     pub(super) applications: Applications,
     pub(super) senders: Senders,
-    /// Flows that have sent their last byte by now, the last in order first.
+    /// The flows that have sent their last byte by now, in reverse order.
     ended: Vec<FlowKey>,
     pub(super) flows: Vec<Passage>,
     pub(super) scheduled: Option<Scheduled>,
-    /// A path under consideration; where flows are spread, with the shares of its links.
+    /// The path under consideration. If flows are spread, `shares` are those of its links.
     pub(super) path: Vec<u32>,
     pub(super) shares: Vec<f64>,
     pub(super) completed: u64,
@@ -57,7 +57,7 @@ pub(super) struct Engine {
     pub(super) samples: Vec<Sample>,
     store_and_forward: bool,
     weights: [f64; slotline_net::frame::CLASSES],
-    /// Flows that start at a time, in order of it.
+    /// The flows that start at a given time, in order of time.
     pub(super) starts: Vec<u32>,
     pub(super) next_start: usize,
     pub(super) ahead: Ahead,
@@ -67,7 +67,7 @@ pub(super) struct Engine {
     interval: u64,
     next_sample: u64,
     next_tick: u64,
-    /// Whether rates are to be found anew.
+    /// Whether rates must be computed again.
     unsolved: bool,
     options: Options,
 }
@@ -149,7 +149,7 @@ impl Engine {
         }
     }
 
-    /// When something happens next, if anything that could make a difference ever does.
+    /// The time of the next event, if there is one that can change the result.
     fn next_time(&mut self) -> Option<u64> {
         let flow = self.rates.next_end().unwrap_or(u64::MAX);
         let start = self.starts.get(self.next_start);
@@ -171,7 +171,7 @@ impl Engine {
         (next < u64::MAX).then_some(next)
     }
 
-    /// All that happens now.
+    /// Handles all events of the current time.
     fn turn(&mut self) {
         while self.change() || self.sent() || self.due() || self.start() {}
         if self.next_sample <= self.now {
@@ -221,7 +221,7 @@ impl Engine {
         due.is_some()
     }
 
-    /// A flow begins, as soon as those before it on its connection are sent.
+    /// A flow begins when the earlier flows of its connection are sent.
     pub(super) fn start_flow(&mut self, flow: u32) {
         self.flows[flow as usize].started = Time::ps(self.now);
         let conn = self.plan.traffic.flows[flow as usize].conn;
@@ -230,7 +230,7 @@ impl Engine {
         }
     }
 
-    /// The flow that `conn` sends next, begun or not.
+    /// The flow that `conn` sends next, whether it has begun or not.
     fn next_of(&self, conn: u32) -> Option<u32> {
         let info = &self.plan.traffic.conns[conn as usize];
         let sent = self.senders.sent(conn);
@@ -259,7 +259,7 @@ impl Engine {
         }
     }
 
-    /// The pace of datagrams, in bytes per second.
+    /// The rate of datagrams, in bytes per second.
     pub(super) fn cap(&self, conn: u32) -> f64 {
         match self.plan.traffic.conns[conn as usize].carrier {
             Carrier::Tcp => f64::INFINITY,
@@ -267,7 +267,7 @@ impl Engine {
         }
     }
 
-    /// Whether a flow has sent its last byte by now; if so, it has been dealt with.
+    /// Returns whether a flow has sent its last byte by now. If so, it has been handled.
     fn sent(&mut self) -> bool {
         if self.ended.is_empty() {
             self.rates.ended(&mut self.ended);
@@ -302,7 +302,7 @@ impl Engine {
         self.unsolved = true;
     }
 
-    /// The last byte of `flow` has left; it and its acknowledgement arrive later.
+    /// The last byte of `flow` has left. It and its acknowledgement arrive later.
     fn all_sent(&mut self, flow: u32, key: FlowKey) {
         self.last_path(key);
         let (_, last) = self.plan.wire_bytes(flow);
@@ -334,7 +334,7 @@ impl Engine {
         self.flow_done(flow, When::Received);
     }
 
-    /// The next change of the network, if it is due.
+    /// Applies the next change of the network, if it is due.
     fn change(&mut self) -> bool {
         let Some((at, node, change)) = self.timeline.get(self.next_change) else { return false };
         if *at > self.now {
@@ -371,7 +371,7 @@ impl Engine {
         self.refit(link);
     }
 
-    /// Rates are found anew when all that happens now has happened.
+    /// Requests new rates. They are computed after all events of the current time.
     pub(super) fn solve_later(&mut self) {
         self.unsolved = true;
     }
@@ -393,7 +393,7 @@ impl Engine {
     }
 }
 
-/// Flows that start at a time, in order of it.
+/// The flows that start at a given time, in order of time.
 fn starts(plan: &Plan) -> Vec<u32> {
     let timed = |flow: &u32| plan.start_time(*flow) < Time::MAX;
     let mut starts: Vec<u32> = (0..plan.traffic.flows.len() as u32).filter(timed).collect();

@@ -1,12 +1,12 @@
-//! The paths of all flows: links, what share of the flow each of them carries, and the flow's place
-//! among the flows of each.
+//! The paths of all flows: their links, the share of the flow that each link carries, and the flow's index in
+//! the list of each link.
 
 use super::shares::Shares;
 
-/// So many links of a path are kept with the flow's weight in half a cache line.
+/// The number of links of a path that fit with the flow's weight into half a cache line.
 pub(super) const HEAD: usize = 6;
 
-/// A flow's weight and the first links of its path; where that is shorter, [`FlowPaths::pad`] follows.
+/// A flow's weight and the first links of its path; a shorter path is filled with [`FlowPaths::pad`].
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Row {
@@ -15,20 +15,20 @@ struct Row {
     links: [u32; HEAD],
 }
 
-/// By flow, its weight, the links of its path, with shares, and its place on each.
+/// By flow: its weight, the links of its path with their shares, and its index on each link.
 #[derive(Clone, Debug)]
 pub(super) struct FlowPaths<S> {
     rows: Vec<Row>,
     places: Vec<[u32; HEAD]>,
-    /// Links, with places, of paths that are longer than a row.
+    /// The other links, with indices, of paths that are longer than a row.
     tails: Vec<Vec<(u32, u32)>>,
-    /// In place of a link: there is none.
+    /// Marks an unused entry in a row.
     pad: u32,
     shares: S,
 }
 
 impl<S: Shares> FlowPaths<S> {
-    /// No flows. In place of a link, `pad` means that there is none.
+    /// A table without flows. `pad` marks unused entries.
     pub fn new(pad: u32) -> FlowPaths<S> {
         let (rows, places, tails) = (Vec::new(), Vec::new(), Vec::new());
         FlowPaths { rows, places, tails, pad, shares: S::default() }
@@ -38,7 +38,7 @@ impl<S: Shares> FlowPaths<S> {
         Row { hops: 0, weight, links: [self.pad; HEAD] }
     }
 
-    /// Room for one more flow; its number.
+    /// Makes room for one more flow. Returns its number.
     pub fn grow(&mut self) -> u32 {
         self.rows.push(self.row(1.0));
         self.places.push([0; HEAD]);
@@ -47,7 +47,7 @@ impl<S: Shares> FlowPaths<S> {
         self.rows.len() as u32 - 1
     }
 
-    /// Gives a flow a weight and a path, without places. Links beyond the `shares` carry all of it.
+    /// Sets the weight and the path of a flow, without indices. Links beyond the `shares` carry all of the flow.
     pub fn set(&mut self, flow: u32, weight: f32, path: impl Iterator<Item = u32>, shares: &[f64]) {
         let at = flow as usize;
         self.shares.set(flow, shares);
@@ -81,7 +81,7 @@ impl<S: Shares> FlowPaths<S> {
         self.shares.of(flow, hop)
     }
 
-    /// What `link`, which is on a flow's path, carries of it at a level of one.
+    /// The part of a flow that `link`, which is on its path, carries at a level of one.
     #[inline]
     pub fn load(&self, flow: u32, link: u32) -> f64 {
         if S::WHOLE {
@@ -100,19 +100,19 @@ impl<S: Shares> FlowPaths<S> {
         row.links[..hops.min(HEAD)].iter().copied().chain(tail)
     }
 
-    /// The first links of a path; where it is shorter, the pad.
+    /// The first links of a path. A shorter path is filled with the pad.
     #[inline]
     pub fn head(&self, flow: u32) -> &[u32; HEAD] {
         &self.rows[flow as usize].links
     }
 
-    /// The links of a path that follow the first, with places.
+    /// The links of a path after the first ones, with indices.
     #[inline]
     pub fn tail(&self, flow: u32) -> &[(u32, u32)] {
         if self.hops(flow) > HEAD { &self.tails[flow as usize] } else { &[] }
     }
 
-    /// A link of a path, and the flow's place there.
+    /// A link of a path, and the flow's index there.
     pub fn at(&self, flow: u32, hop: usize) -> (u32, u32) {
         match hop.checked_sub(HEAD) {
             None => (self.rows[flow as usize].links[hop], self.places[flow as usize][hop]),
@@ -120,19 +120,19 @@ impl<S: Shares> FlowPaths<S> {
         }
     }
 
-    /// A flow's place on a link of its path.
+    /// A flow's index on a link of its path.
     pub fn place(&self, flow: u32, link: u32) -> u32 {
         self.hop(flow, link).map_or(0, |hop| self.at(flow, hop).1)
     }
 
-    /// The flow is at `place` of `link`, which is on its path.
+    /// Sets the flow's index on `link`, which is on its path.
     pub fn set_place(&mut self, flow: u32, link: u32, place: u32) {
         if let Some(hop) = self.hop(flow, link) {
             self.put(flow, hop, place);
         }
     }
 
-    /// The flow is at `place` of a link of its path.
+    /// Sets the flow's index on a link of its path.
     #[inline]
     pub fn put(&mut self, flow: u32, hop: usize, place: u32) {
         match hop.checked_sub(HEAD) {

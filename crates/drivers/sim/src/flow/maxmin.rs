@@ -50,7 +50,7 @@ const GLANCED: usize = 3;
 /// In place of a link: none, the flow is free.
 const NOBODY: u32 = u32::MAX;
 
-/// What solving has cost so far.
+/// The work of solving so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Effort {
     /// Times a link was looked at.
@@ -115,7 +115,7 @@ impl MaxMin<Whole> {
         self.insert_over((links, &[]), weight, cap, bytes)
     }
 
-    /// Puts a flow on another path.
+    /// Moves a flow to another path.
     pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
         self.reroute_over(key, (links, &[]));
     }
@@ -140,7 +140,7 @@ impl MaxMin<Parts> {
         self.insert_over(path, weight, cap, bytes)
     }
 
-    /// Spreads a flow over other links.
+    /// Moves a flow to other links, with shares.
     pub fn reroute_spread(&mut self, key: FlowKey, path: (&[u32], &[f64])) {
         self.reroute_over(key, path);
     }
@@ -172,7 +172,7 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// Time goes on to `now`.
+    /// Advances the time to `now`.
     pub fn advance(&mut self, now: u64) {
         self.now = now;
     }
@@ -221,13 +221,13 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// Gives a link another capacity; zero: it carries nothing.
+    /// Sets the capacity of a link. With zero it carries nothing.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
         self.levels.set_capacity(link, capacity);
         self.levels.doubt(link);
     }
 
-    /// Gives a flow that was inserted with a cap another one.
+    /// Changes the cap of a flow that was inserted with a cap.
     pub fn set_cap(&mut self, key: FlowKey, cap: f64) {
         if let Some(own) = self.own_link_of(key) {
             self.set_capacity(own, cap);
@@ -251,12 +251,12 @@ impl<S: Shares> MaxMin<S> {
         (finish - clock) * self.paths.weight(key.0)
     }
 
-    /// When the next flow ends.
+    /// The time at which the next flow ends.
     pub fn next_end(&mut self) -> Option<u64> {
         self.ends.first().map(|(due, _)| due)
     }
 
-    /// Adds flows to `out` that have ended by now: all of one link. They are to be removed, or extended.
+    /// Adds flows of one link to `out` that have ended by now. The caller must remove or extend them.
     pub fn ended(&mut self, out: &mut Vec<FlowKey>) {
         let Some((_, link)) = self.ends.first().filter(|(due, _)| *due <= self.now) else { return };
         let entry = self.levels.of(link);
@@ -272,24 +272,24 @@ impl<S: Shares> MaxMin<S> {
         self.paths.of(key.0).take_while(move |&link| link < fabric)
     }
 
-    /// The flows on a link, in no order that means anything, but always the same.
+    /// The flows on a link. Their order has no meaning, but is deterministic.
     pub fn flows(&self, link: u32) -> impl Iterator<Item = FlowKey> {
         self.members.of(link).iter().map(|&flow| FlowKey(flow))
     }
 
-    /// Flows of which one is likely to end soon.
+    /// The flows of which one is likely to end soon.
     pub(super) fn soon(&self) -> impl Iterator<Item = FlowKey> {
         self.ends
             .soon()
             .flat_map(|link| self.members.own(link).iter().take(2).copied().map(FlowKey))
     }
 
-    /// Something of what is kept of the links of a flow.
+    /// Prefetches the state of the links of a flow. The value has no meaning.
     pub(super) fn glance_at_flow(&self, key: FlowKey) -> u32 {
         self.paths.of(key.0).fold(0, |read, link| read ^ self.glance(link))
     }
 
-    /// Something of what is kept of a link, its first flows and the links that limit these.
+    /// Prefetches the state of a link, of its first flows, and of the links that limit them.
     pub(super) fn glance(&self, link: u32) -> u32 {
         let Levels { links, sums, .. } = &self.levels;
         let read = |read: u32, &flow: &u32| {
@@ -300,7 +300,7 @@ impl<S: Shares> MaxMin<S> {
         flows.fold(links[link as usize].since as u32 ^ sums[link as usize].most.to_bits(), read)
     }
 
-    /// What solving has cost so far.
+    /// The work of solving so far.
     pub fn effort(&self) -> Effort {
         self.effort
     }
@@ -330,7 +330,7 @@ impl<S: Shares> MaxMin<S> {
         self.free.push(flow);
     }
 
-    /// A flow leaves the links of its path.
+    /// Removes a flow from the links of its path.
     fn leave(&mut self, flow: u32) {
         let at = self.flows[flow as usize].at;
         if at == NOBODY {
@@ -385,14 +385,14 @@ impl<S: Shares> MaxMin<S> {
         self.moved.push(link);
     }
 
-    /// Two flows of a link have changed places.
+    /// Two flows of a link have swapped indices.
     fn move_to(&mut self, link: u32, flow: u32, place: u32, other: u32) {
         let old = self.paths.place(flow, link);
         self.paths.set_place(other, link, old);
         self.paths.set_place(flow, link, place);
     }
 
-    /// Finds which of the flows that `link` limits ends first.
+    /// Finds the first end among the flows that `link` limits.
     fn find_first(&mut self, link: u32) {
         let finish = |flow: &u32| self.flows[*flow as usize].finish;
         let first = self.members.own(link).iter().map(finish).fold(f64::INFINITY, f64::min);

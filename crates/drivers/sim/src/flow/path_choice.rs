@@ -1,4 +1,4 @@
-//! Which path flows go, and what follows when paths change.
+//! The choice of paths for flows, and the effects of changed paths.
 
 use super::bundles::{Bundles, Fan};
 use super::bursts::Bursts;
@@ -10,16 +10,16 @@ use super::network::FlowNetwork;
 use super::rates::Rates;
 use slotline_net::node::host::Spread;
 
-/// How a flow's path is found.
+/// The method that chooses a flow's path.
 #[derive(Clone, Debug)]
 pub(super) enum PathChoice {
-    /// As routes say: by a hash, or a number that may be a scheme's.
+    /// By routes: with a hash, or with a number that a scheme may set.
     Plain,
-    /// By a hash that may be another after a pause.
+    /// By a hash that may change after a pause.
     Bursts(Bursts),
-    /// As switches choose.
+    /// By the switches, which choose ports by load.
     Classified(Box<Classified>),
-    /// All equal paths at once. What is kept by link is kept by bundle of links.
+    /// All equal paths at once. The state of links is stored by bundle of links.
     Spread(Box<(Bundles, Fan)>),
 }
 
@@ -40,7 +40,7 @@ impl PathChoice {
         }
     }
 
-    /// When switches move flows next.
+    /// The time of the switches' next rearrangement.
     pub fn next(&self) -> u64 {
         match self {
             PathChoice::Classified(state) => state.next(),
@@ -48,17 +48,17 @@ impl PathChoice {
         }
     }
 
-    /// Whether a flow's path is known ahead of its start.
+    /// Whether a flow's path is known before its start.
     pub fn are_known(&self) -> bool {
         matches!(self, PathChoice::Plain)
     }
 
-    /// Whether flows are on several paths at once.
+    /// Whether flows use several paths at once.
     pub fn are_spread(&self) -> bool {
         matches!(self, PathChoice::Spread(_))
     }
 
-    /// What rates are found of: links, or bundles of them, and one that carries nothing.
+    /// The capacities that rates are computed with: of links, or of bundles and one that carries nothing.
     pub fn capacities(&self, fabric: &Fabric) -> Vec<f64> {
         match self {
             PathChoice::Spread(spread) => spread.0.capacities(fabric),
@@ -66,7 +66,7 @@ impl PathChoice {
         }
     }
 
-    /// What stands for a link where rates are found; nothing where nobody uses it.
+    /// The number of a link in the computation of rates; none if no route uses it.
     pub fn stand_in(&self, link: u32) -> Option<u32> {
         match self {
             PathChoice::Spread(spread) => spread.0.of(link),
@@ -76,7 +76,7 @@ impl PathChoice {
 }
 
 impl Engine {
-    /// Puts the path of `conn` into `self.path` and `self.shares`; nothing where there is none.
+    /// Stores the path of `conn` in `self.path` and `self.shares`. They are empty if there is none.
     pub(super) fn find_path(&mut self, conn: u32) {
         let info = &self.plan.traffic.conns[conn as usize];
         match &mut self.path_choice {
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// Sends what is sent under `key` where its burst goes.
+    /// Moves the flow under `key` to the path of its burst.
     pub(super) fn reroute_burst(&mut self, key: FlowKey, conn: u32) {
         if matches!(self.path_choice, PathChoice::Bursts(_)) {
             self.reroute(key, conn);
@@ -127,8 +127,7 @@ impl Engine {
         }
     }
 
-    /// Puts the links that the last byte of a flow crosses into `self.path`: of several, those of the path
-    /// that takes longest.
+    /// Stores the links that the last byte of a flow crosses in `self.path`. Of several paths it is the slowest.
     pub(super) fn last_path(&mut self, key: FlowKey) {
         let conn = self.senders.of(key).conn;
         let info = &self.plan.traffic.conns[conn as usize];
@@ -141,7 +140,7 @@ impl Engine {
         }
     }
 
-    /// Puts the links by which acknowledgements of `conn` come back into `self.path`.
+    /// Stores the path of acknowledgements of `conn` in `self.path`.
     pub(super) fn return_path(&mut self, conn: u32) {
         let info = &self.plan.traffic.conns[conn as usize];
         if let PathChoice::Spread(spread) = &mut self.path_choice {
@@ -153,7 +152,7 @@ impl Engine {
         }
     }
 
-    /// A link has another rate, or goes down or up.
+    /// A link has changed its rate, or goes down or up.
     pub(super) fn refit(&mut self, link: u32) {
         match &self.path_choice {
             PathChoice::Spread(_) => self.refit_bundles(),
@@ -169,7 +168,7 @@ impl Engine {
         }
     }
 
-    /// Routes have changed: flows go where these lead, if anywhere; those that had no path try again.
+    /// Routes have changed. Flows move to their new paths, if they have any. Flows without a path try again.
     pub(super) fn reroute_all(&mut self) {
         if self.path_choice.are_spread() {
             self.spread_anew();
@@ -183,7 +182,7 @@ impl Engine {
         }
     }
 
-    /// Other links are alike under other routes. A flow without a path is put on the bundle beyond the last,
+    /// The bundles have changed with the routes. A flow without a path is assigned to the bundle beyond the last,
     /// which carries nothing.
     fn spread_anew(&mut self) {
         self.book_all();
@@ -202,7 +201,7 @@ impl Engine {
         self.solve_later();
     }
 
-    /// Sends what is sent under `key` where routes and decisions lead now.
+    /// Moves the flow under `key` to the path that routes and decisions give now.
     pub(super) fn reroute(&mut self, key: FlowKey, conn: u32) {
         self.tally(key);
         self.find_path(conn);
@@ -216,7 +215,7 @@ impl Engine {
         (self.path, self.shares) = (new, shares);
     }
 
-    /// The flows on a link, and maybe others.
+    /// The flows on a link. There may be others among them.
     pub(super) fn keys_on(&self, link: u32) -> Vec<FlowKey> {
         let at = self.path_choice.stand_in(link);
         match (&self.rates, at) {
@@ -229,7 +228,7 @@ impl Engine {
         }
     }
 
-    /// Bytes that a link has carried, as far as they are booked.
+    /// The booked bytes of a link.
     pub(super) fn carried(&self, link: u32) -> f64 {
         let at = self.path_choice.stand_in(link);
         let now = at.map_or(0.0, |at| self.senders.carried[at as usize]);
@@ -239,12 +238,12 @@ impl Engine {
         }
     }
 
-    /// Brings the bytes of all links up to now.
+    /// Books the bytes of all links up to now.
     pub(super) fn book_all(&mut self) {
         self.senders.all().into_iter().for_each(|(key, _)| self.book(key));
     }
 
-    /// Brings what links have carried of a flow up to now.
+    /// Books the bytes of a flow to its links up to now.
     pub(super) fn book(&mut self, key: FlowKey) {
         self.rates.path(key, &mut self.path);
         self.rates.shares(key, &mut self.shares);
