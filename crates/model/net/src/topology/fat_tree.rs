@@ -1,7 +1,7 @@
 //! The k-ary fat-tree (Al-Fares, Loukissas and Vahdat, SIGCOMM 2008, section 2.2).
 
 use super::builder::{Builder, count, positive, size};
-use super::spec::{LinkOverride, default_delay, default_rate, one};
+use super::spec::{LinkOverride, Topology, default_delay, default_rate, one};
 use super::{Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::NodeId;
@@ -78,20 +78,6 @@ impl FatTreeSpec {
         size("oversubscription", cables * (2 + u64::from(self.oversubscription * self.nics)), 1)
     }
 
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
-        self.check()?;
-        let half = self.k / 2;
-        let mut b = Builder::default();
-        let aggs: Vec<NodeId> = (0..self.k).flat_map(|pod| self.pod(&mut b, pod)).collect();
-        for core in 0..half * half {
-            let switch = b.switch(format!("core{core}"), 3, NO_POD);
-            for pod in 0..self.k {
-                b.link(aggs[(pod * half + core / half) as usize], switch, self.lane());
-            }
-        }
-        b.finish()
-    }
-
     fn lane(&self) -> LinkParams {
         LinkParams { rate: self.rate, delay: self.delay }
     }
@@ -110,5 +96,25 @@ impl FatTreeSpec {
             aggs.iter().for_each(|&agg| b.link(edge, agg, self.lane()));
         }
         aggs
+    }
+}
+
+impl Topology for FatTreeSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
+        self.check()?;
+        let half = self.k / 2;
+        let mut b = Builder::default();
+        let aggs: Vec<NodeId> = (0..self.k).flat_map(|pod| self.pod(&mut b, pod)).collect();
+        for core in 0..half * half {
+            let switch = b.switch(format!("core{core}"), 3, NO_POD);
+            for pod in 0..self.k {
+                b.link(aggs[(pod * half + core / half) as usize], switch, self.lane());
+            }
+        }
+        b.finish()
+    }
+
+    fn overrides(&self) -> &[LinkOverride] {
+        &self.overrides
     }
 }

@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, count, positive, size};
 use super::layout::Layout;
-use super::spec::LinkOverride;
+use super::spec::{LinkOverride, Topology};
 use super::{Graph, LinkParams};
 use crate::error::SpecError;
 use crate::time::Time;
@@ -148,10 +148,6 @@ type Checked<T = ()> = Result<T, GraphFault>;
 const CONTROLLER: &str = "controller";
 
 impl GraphSpec {
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
-        Ok(self.graph()?)
-    }
-
     /// The network, without the overrides.
     pub fn graph(&self) -> Result<Graph, GraphFault> {
         self.check()?;
@@ -365,6 +361,16 @@ impl GraphSpec {
             ),
         };
         GraphFault::new(self.part(hosts.len(), at), message)
+    }
+}
+
+impl Topology for GraphSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
+        Ok(self.graph()?)
+    }
+
+    fn overrides(&self) -> &[LinkOverride] {
+        &self.overrides
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, count, positive, size};
 use super::cores::CoreNetSpec;
+use super::spec::Topology;
 use super::{Down, Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::{HostId, NodeId, PortId};
@@ -199,7 +200,21 @@ impl HybridSpec {
         self.circuits.as_ref().map_or(Dark::All, |circuits| circuits.dark)
     }
 
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
+    /// What each node is.
+    pub fn roles(&self) -> Roles {
+        Roles {
+            racks: self.racks,
+            hosts: self.hosts_per_rack,
+            packet: self.packet.is_some(),
+            uplinks: self.uplinks(),
+            cores: self.core.as_ref().map_or(0, |core| core.switches),
+            slots: self.core.as_ref().map_or(0, |core| core.ports / self.uplinks().max(1)),
+        }
+    }
+}
+
+impl Topology for HybridSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
         self.check()?;
         let mut b = Builder::default();
         let lane = LinkParams { rate: self.host_rate, delay: self.host_delay };
@@ -228,18 +243,6 @@ impl HybridSpec {
         let lane = LinkParams { rate: self.host_rate, delay: self.control_delay };
         tors.iter().chain(&cores).for_each(|&switch| b.link(switch, scheduler, lane));
         b.finish()
-    }
-
-    /// What each node is.
-    pub fn roles(&self) -> Roles {
-        Roles {
-            racks: self.racks,
-            hosts: self.hosts_per_rack,
-            packet: self.packet.is_some(),
-            uplinks: self.uplinks(),
-            cores: self.core.as_ref().map_or(0, |core| core.switches),
-            slots: self.core.as_ref().map_or(0, |core| core.ports / self.uplinks().max(1)),
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Leaf-spine: every leaf switch is linked to every spine switch.
 
 use super::builder::{Builder, count, positive, size};
-use super::spec::{LinkOverride, default_delay, default_rate, one};
+use super::spec::{LinkOverride, Topology, default_delay, default_rate, one};
 use super::{Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::NodeId;
@@ -72,8 +72,10 @@ impl LeafSpineSpec {
         let downlinks = leaves * u64::from(self.hosts_per_leaf) * u64::from(self.nics);
         size("leaves", uplinks + downlinks, leaves + spines)
     }
+}
 
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
+impl Topology for LeafSpineSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
         self.check()?;
         let mut b = Builder::default();
         let (mut hosts, mut leaves): (Vec<NodeId>, Vec<NodeId>) = Default::default();
@@ -90,5 +92,9 @@ impl LeafSpineSpec {
             }
         }
         b.finish()
+    }
+
+    fn overrides(&self) -> &[LinkOverride] {
+        &self.overrides
     }
 }
