@@ -1,14 +1,14 @@
-//! How the types of a scenario describe themselves: what their JSON Schemas have in common.
+//! The common parts of the JSON Schemas of a scenario's types.
 //!
 //! Types derive [`JsonSchema`]; their comments become the descriptions that editors and the reference
-//! show. The functions here are for `#[schemars(transform = …)]` on a type whose text form is not what
-//! its fields say.
+//! show. The functions here are for `#[schemars(transform = …)]` on a type whose text form differs from its
+//! fields.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-/// A text with a number and one of `units`; `what` it is called ("time"), and an example.
+/// A text with a number and one of `units`. `what` is its name ("time").
 pub(crate) fn quantity(what: &str, units: &[&str], example: &str, about: &str) -> Schema {
     let pattern = format!(r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*({})\s*$", units.join("|"));
     json_schema!({
@@ -47,7 +47,7 @@ fn commented(before: &Value, schema: Value) -> Schema {
     schema
 }
 
-/// What is left of the flat table for one `kind`.
+/// The part of the flat table for one `kind`.
 fn table_of(flat: &Value, kind: &Value, usual: &Value) -> Value {
     let name = &kind["const"];
     let lists = |property: &Value, key: &str| {
@@ -84,7 +84,7 @@ fn table_of(flat: &Value, kind: &Value, usual: &Value) -> Value {
     })
 }
 
-/// For a table with a `kind`: the name alone will do, too, where the table needs nothing else.
+/// For a table with a `kind`: the name alone is accepted, too, if the table needs nothing else.
 pub fn or_name(schema: &mut Schema) {
     let before = schema.as_value().clone();
     let tables = before["oneOf"].as_array().cloned().unwrap_or_default();
@@ -93,7 +93,7 @@ pub fn or_name(schema: &mut Schema) {
     *schema = commented(&before, forms);
 }
 
-/// What a variant is called.
+/// The name of a variant.
 fn name(table: &Value) -> Value {
     let kind = &table["properties"]["kind"]["const"];
     if kind.is_null() { table["const"].clone() } else { kind.clone() }
@@ -105,7 +105,7 @@ fn alone(table: &Value) -> bool {
     needed.into_iter().all(|key| key == "kind")
 }
 
-/// What is written as one of the named texts, or as a `T`.
+/// A value that is written as the given word, or as a `T`.
 pub(crate) fn word_or<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str) -> Schema {
     let other = generator.subschema_for::<T>();
     json_schema!({ "anyOf": [{ "type": "string", "const": word }, other] })
@@ -123,7 +123,7 @@ pub fn root<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// The variants of a schema by name: tables told apart by their `kind`, or plain words.
+/// The variants of a schema by name: tables with a `kind`, or plain words.
 pub fn variants(schema: &Value) -> Vec<(String, &Value)> {
     let tables = schema["anyOf"].as_array().and_then(|forms| forms.last()).unwrap_or(schema);
     let tables = tables["oneOf"].as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What a scenario says about the queues of its switches.
+//! The settings of the queues of switches in a scenario.
 
 pub use super::avq::AvqSpec;
 pub use super::codel::CodelSpec;
@@ -118,7 +118,7 @@ impl QueueSpec {
         self.policy.notifies()
     }
 
-    /// The same for the queues of one switch, or of one bump: a program that they share is theirs alone.
+    /// The same settings for the queues of one switch, or of one bump: they share no program state with others.
     pub fn unshared(&self) -> QueueSpec {
         match &self.policy {
             Policy::Object(object) => {
@@ -128,7 +128,7 @@ impl QueueSpec {
         }
     }
 
-    /// Whether the settings make sense together.
+    /// Checks that the settings are consistent.
     pub fn validate(&self) -> Result<(), SpecError> {
         ensure(self.limit.0 > 0, "limit", || "`limit` is 0B: no packet would pass".into())?;
         self.policy.validate(self.limit)?;

@@ -1,4 +1,4 @@
-//! What the occupancy of a queue would be: a leaky bucket that holds no packets (NetBump, Figure 5.5).
+//! A virtual queue: a leaky bucket without packets that estimates the occupancy of a queue (NetBump, Figure 5.5).
 
 use super::discipline::{Arrival, Backlog};
 use crate::time::Time;
@@ -21,7 +21,7 @@ impl VirtualQueue {
         VirtualQueue { empty_at: Time::ZERO, pace, limit: pace.time_for(capacity.0), capacity }
     }
 
-    /// What a packet that arrives now would find.
+    /// The backlog for a packet that arrives now.
     #[inline]
     pub fn backlog(&self, now: Time) -> Backlog {
         let wait = self.empty_at.since(now);
@@ -33,7 +33,7 @@ impl VirtualQueue {
         self.pace.bytes_in(self.empty_at.since(now))
     }
 
-    /// A packet of `len` bytes, as a discipline is told of it.
+    /// The arrival of a packet of `len` bytes, as the input of a discipline.
     #[inline]
     pub fn arrival(&self, len: u32, ect: bool, now: Time) -> Arrival {
         Arrival { now, backlog: self.backlog(now), pace: self.pace, len, ect }
@@ -66,7 +66,7 @@ impl VirtualQueue {
         VirtualQueue { empty_at, ..self }
     }
 
-    /// When it will be empty, if nothing more comes, or since when it has been.
+    /// The time at which it is or was empty, if nothing more arrives.
     pub fn empty_at(&self) -> Time {
         self.empty_at
     }
@@ -76,12 +76,12 @@ impl VirtualQueue {
         self.pace
     }
 
-    /// The most that it holds.
+    /// Its capacity.
     pub fn capacity(&self) -> Bytes {
         self.capacity
     }
 
-    /// It drains at another rate from now on: what is in it stays, in bytes.
+    /// Changes the rate at which it drains. Its level in bytes stays.
     pub fn set_pace(&mut self, pace: InverseRate, now: Time) {
         let bytes = self.bytes(now);
         let idle = self.empty_at <= now;

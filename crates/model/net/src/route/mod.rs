@@ -30,7 +30,7 @@ pub enum RoutingSpec {
     /// Networks", INFOCOM 2013.
     Spray,
     /// Equal-cost multipath by a hash of the destination alone: all packets for a host that meet at a
-    /// switch go on together.
+    /// switch take the same path from there.
     ///
     /// Source: Al-Fares' dissertation (UC San Diego, 2012), section 4.4.2: its static baseline.
     EcmpDestination,

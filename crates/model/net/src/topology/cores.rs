@@ -52,7 +52,7 @@ impl CoreNetSpec {
         self.spread(u64::from(fabric.racks), u64::from(circuits.switches))
     }
 
-    /// Its ports go evenly to racks and to circuit switches, and there are uplinks for them.
+    /// Checks that its ports divide evenly among racks and circuit switches, and that there are uplinks for them.
     fn spread(&self, racks: u64, panels: u64) -> Result<(), SpecError> {
         let fail = |key: &str, why: String| Err(SpecError::new(key, why));
         let (each, cores) = (u64::from(self.ports), u64::from(self.switches));
@@ -106,7 +106,7 @@ impl CoreNetSpec {
     }
 }
 
-/// Where a core is: what has a port at each circuit switch is an *end*. First come the racks, one end each, then
+/// The ends at circuit switches: an *end* has a port at each of them. First come the racks, one end each, then
 /// those of core switches, one by one.
 impl Roles {
     /// Ends at each circuit switch.
@@ -151,7 +151,7 @@ impl Roles {
             Some(core) => PortId((uplink * self.slots + core % self.slots.max(1)) as u16),
         }
     }
-    /// The port by which such a switch hears the scheduler.
+    /// The port of such a switch to the scheduler.
     pub fn news_port(&self, seat: u32) -> PortId {
         match seat < self.racks {
             true => self.control_port(),

@@ -98,7 +98,7 @@ pub enum FabricFormat {
     Containerlab,
 }
 
-/// The part of a [`GraphSpec`] that is at fault.
+/// The part of a [`GraphSpec`] with the error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GraphPart {
     /// A key of the fabric.
@@ -111,12 +111,12 @@ pub enum GraphPart {
     Link(usize, &'static str),
 }
 
-/// Why a [`GraphSpec`] is no network.
+/// The reason why a [`GraphSpec`] is no network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GraphFault {
-    /// Where the fault is.
+    /// The part with the error.
     pub part: GraphPart,
-    /// What is wrong, and what would be right.
+    /// The error, with the expected value.
     pub message: String,
 }
 
@@ -144,7 +144,7 @@ fn key(error: SpecError, key: &'static str) -> GraphFault {
 
 type Checked<T = ()> = Result<T, GraphFault>;
 
-/// What has to be named otherwise, because it is a name of something else.
+/// A reserved name, which has another meaning.
 const CONTROLLER: &str = "controller";
 
 impl GraphSpec {
@@ -219,7 +219,7 @@ impl GraphSpec {
         self.hosts.iter().cloned().chain(attached).collect()
     }
 
-    /// Where a node is in the list of hosts and then switches.
+    /// The index of a node in the list of hosts and then switches.
     fn part(&self, hosts: usize, at: usize) -> GraphPart {
         match (at.checked_sub(hosts), at < self.hosts.len()) {
             (Some(switch), _) => GraphPart::Switch(switch),
@@ -337,7 +337,7 @@ impl GraphSpec {
         Ok(())
     }
 
-    /// What is wrong with the layout, said with names.
+    /// The error for a fault of the layout, with names.
     fn name(&self, hosts: &[String], fault: super::layout::Fault) -> GraphFault {
         use super::layout::Fault::*;
         let name = |at: usize| hosts.get(at).unwrap_or_else(|| &self.switches[at - hosts.len()]);
@@ -394,7 +394,7 @@ fn end(
     })
 }
 
-/// Why a name would be of no use.
+/// The reason why a name is not valid.
 fn unusable(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("it is empty")

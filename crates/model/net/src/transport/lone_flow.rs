@@ -1,11 +1,11 @@
-//! The completion time of a flow that has the network to itself: the yardstick of slowdown.
+//! The completion time of a flow alone in the network. It is the base of slowdown.
 
 use super::Transport;
 use crate::time::Time;
 use crate::topology::LinkParams;
 
 /// Time from the start of a flow of `bytes` (at least 1) until the receiver has its last byte, alone on
-/// the store-and-forward lanes `path`, acknowledged over `back`.
+/// the store-and-forward links `path`, acknowledged over `back`.
 ///
 /// The connection is new, every segment is acknowledged at once, nothing is lost or marked, and the
 /// time-out is longer than any round trip. The flow starts slowly from the initial window, each
@@ -33,7 +33,7 @@ pub fn lone_flow_time(
     arrival
 }
 
-/// Serialisation plus delay of a packet of `len` bytes, lane by lane.
+/// The serialisation time plus delay of a packet of `len` bytes, link by link.
 fn spans(lanes: &[LinkParams], len: u16) -> impl Iterator<Item = Time> {
     services(lanes, len).zip(lanes).map(|(service, lane)| service.after(lane.delay))
 }
@@ -46,7 +46,7 @@ fn total(spans: &[Time]) -> Time {
     spans.iter().fold(Time::ZERO, |sum, &span| sum.after(span))
 }
 
-/// Segments sent back to back in answer to the acknowledgements of the round before.
+/// The segments that are sent back to back after the acknowledgements of the round before.
 #[derive(Clone, Copy)]
 struct Round {
     first: u32,

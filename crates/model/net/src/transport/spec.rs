@@ -1,4 +1,4 @@
-//! What a transport is made of, and what is computed from it once.
+//! The settings of a transport, and the values that are computed from them once.
 
 #[macro_use]
 mod table;
@@ -11,19 +11,19 @@ use crate::time::Time;
 use crate::units::{Bytes, InverseRate, Rate};
 use serde::{Deserialize, Serialize};
 
-/// How lost segments are found, and how fast a sender becomes slower then.
+/// How a sender detects lost segments, and how fast it slows down then.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum LossRecovery {
-    /// By three segments received beyond a lost one; what is sent stops until the smaller window allows more.
+    /// By three segments received beyond a lost one. The sender pauses until the smaller window allows more.
     ///
     /// Source: RFC 6675.
     #[default]
     Sack,
-    /// By time: what went enough before something that was received is lost, the tail of what is sent is probed,
-    /// and what is sent becomes less in proportion to what is received. As Linux since 4.18.
+    /// By time: a segment is lost if another one that was sent sufficiently later was received. Probes detect lost
+    /// tails, and the data in transit falls in proportion to the acknowledged data. As Linux since 4.18.
     ///
     /// Source: RFC 8985 (RACK-TLP) and RFC 6937 (proportional rate reduction).
     Rack,
@@ -58,9 +58,9 @@ keys! { |kind|
     ///
     /// Source: RFC 5681, section 4.2.
     delayed_ack: Time = if kind.needs().constant_window { Time::ms(1) } else { Time::ZERO },
-    /// The first acknowledgements of a connection are not delayed, nor those after something that had come before or
+    /// The first acknowledgements of a connection are not delayed, nor those after a duplicate segment or
     /// after a pause longer than `min-rto`: sixteen at a time, or as many as half of `max-window` has segments. As
-    /// Linux. Only where `delayed-ack` is above zero.
+    /// in Linux. Only if `delayed-ack` is above zero.
     #[schemars(extend("x-except" = ["fixed"]))]
     quick_acks: bool = false,
     /// After an idle time-out the window falls back to the initial one, as in Linux.
@@ -78,34 +78,34 @@ keys! { |kind|
     /// Source: RFC 8257, which recommends 4.
     #[schemars(range(min = 1, max = 10), extend("x-only" = ["newreno", "cubic", "dctcp"]))]
     gain_shift: u8 = 4,
-    /// Whose CUBIC.
+    /// The version of CUBIC.
     #[schemars(extend("x-only" = ["cubic"]))]
     standard: Standard = Standard::Rfc9438,
     /// CUBIC's growth is computed when the window has changed by a segment, or this long after the last time: 1/32 s
     /// in Linux. Only with `standard = "rfc8312"`; zero for each acknowledgement.
     #[schemars(extend("x-only" = ["cubic"]))]
     update_interval: Time = Time::ZERO,
-    /// What the window is multiplied by when a circuit comes, in steps of 1/1024.
+    /// The factor of the window when a circuit comes, in steps of 1/1024.
     ///
     /// Source: Etalon paper, section 4.4: alpha, 2 being found best.
     #[schemars(range(min = 1.0, max = 64.0), extend("x-only" = ["retcp"]))]
     circuit_increase: f64 = 2.0,
-    /// What the window is multiplied by when the circuit goes, in steps of 1/1024.
+    /// The factor of the window when the circuit goes, in steps of 1/1024.
     ///
     /// Source: Etalon paper, section 4.4: beta, 0.5 being found best.
     #[schemars(range(min = 0.0, max = 1.0), extend("x-only" = ["retcp"]))]
     circuit_decrease: f64 = 0.5,
-    /// How lost segments are found.
+    /// How lost segments are detected.
     #[schemars(extend("x-except" = ["tdtcp", "fixed"]))]
     loss_recovery: LossRecovery = LossRecovery::Sack,
-    /// Where nothing is acknowledged for two round trips, a segment is sent to ask for it. Only with
+    /// If nothing is acknowledged for two round trips, a probe segment is sent. Only with
     /// `loss-recovery = "rack"`.
     ///
     /// Source: RFC 8985, section 7.
     #[schemars(extend("x-except" = ["tdtcp", "fixed"]))]
     tail_loss_probe: bool = true,
-    /// How much later than computed a host's timers for late segments and probes expire: two ticks of its clock
-    /// in Linux, 2 ms to 8 ms. Only with `loss-recovery = "rack"`.
+    /// The delay of a host's timers for late segments and probes: two ticks of its clock in Linux, 2 ms to
+    /// 8 ms. Only with `loss-recovery = "rack"`.
     #[schemars(extend("x-except" = ["tdtcp", "fixed"]))]
     timer_slack: Time = Time::ZERO,
     /// Most bytes that wait in the host's network card before connections take turns.
@@ -268,7 +268,7 @@ impl Transport {
         }
         self.spec.initial_window.min(self.max_window)
     }
-    /// The same without a limit to the window from the first packet on: what fluids are measured against.
+    /// The same transport without a limit to the window from the first packet on. Fluid models are compared with it.
     pub fn without_windows(&self) -> Transport {
         let spec = TransportSpec { kind: AlgorithmKind::Fixed, ..self.spec };
         Transport { spec, max_window: u32::MAX / 4, ..*self }
@@ -282,11 +282,11 @@ impl Transport {
     pub fn exact_echo(&self) -> bool {
         self.spec.kind.needs().marks
     }
-    /// Whether paths are treated apart (TDTCP).
+    /// Whether each class of paths has a separate state (TDTCP).
     pub fn by_path(&self) -> bool {
         self.spec.kind.needs().path_classes
     }
-    /// Whether losses are found by time (RACK).
+    /// Whether losses are detected by time (RACK).
     pub fn by_time(&self) -> bool {
         self.spec.loss_recovery == LossRecovery::Rack && !self.by_path()
     }
@@ -294,7 +294,7 @@ impl Transport {
     pub fn tail_loss_probe(&self) -> bool {
         self.spec.tail_loss_probe
     }
-    /// How late timers of late segments and of probes are.
+    /// The delay of the timers for late segments and probes.
     pub fn timer_slack(&self) -> Time {
         self.spec.timer_slack
     }
@@ -307,11 +307,11 @@ impl Transport {
     pub fn small_queue(&self) -> Bytes {
         self.spec.small_queue
     }
-    /// The pace of the shaper that a host's packets pass, if they do.
+    /// The rate of the shaper of a host's packets, if there is one.
     pub fn shaper(&self) -> Option<InverseRate> {
         self.spec.shaper.map(|rate| rate.inverse_rate())
     }
-    /// How long acknowledgements may be delayed; zero for not at all.
+    /// The longest delay of acknowledgements; zero for none.
     #[inline]
     pub fn delayed_ack(&self) -> Time {
         self.spec.delayed_ack
@@ -321,7 +321,7 @@ impl Transport {
     pub fn quick_acks(&self) -> u32 {
         if self.spec.quick_acks { (self.max_window / 2).clamp(2, 16) } else { 0 }
     }
-    /// So many segments are acknowledged at a time where acknowledgements are delayed.
+    /// The number of segments for each delayed acknowledgement.
     #[inline]
     pub fn ack_every(&self) -> u32 {
         if self.spec.kind.needs().constant_window { 16 } else { 2 }

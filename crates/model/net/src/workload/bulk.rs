@@ -47,7 +47,7 @@ impl Bulk {
 
 impl Generate for Bulk {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
-        let (senders, receivers) = job.apart(&self.senders, &self.receivers)?;
+        let (senders, receivers) = job.disjoint(&self.senders, &self.receivers)?;
         job.out.check_room("connections", senders.len() as u64 * u64::from(self.connections))?;
         for (&src, &dst) in senders.iter().zip(receivers.iter().cycle()) {
             let bytes = self.bytes(job, src)?;

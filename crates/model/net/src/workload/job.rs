@@ -1,4 +1,4 @@
-//! What a generator is given: the fabric, the time, its random stream, and where traffic goes.
+//! The input of a generator: the fabric, the time, its random stream, and the traffic that it adds to.
 
 use super::cdf::{self, Cdf, DISTRIBUTIONS};
 use super::{Carrier, ConnHandle, Hosts, Role, Start, TrafficBuilder, When};
@@ -9,14 +9,14 @@ use crate::time::Time;
 use crate::topology::Graph;
 use crate::units::{Bytes, Rate};
 
-/// Where a host is, as far as workloads care.
+/// The location of a host, for workloads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostLocation {
     /// Its pod.
     pub pod: u32,
     /// Its edge switch, or rack: equal for hosts at the same one.
     pub edge: u32,
-    /// What its network cards can send together.
+    /// The sum of the rates of its network cards.
     pub rate: Rate,
 }
 
@@ -28,7 +28,7 @@ pub struct HostMap {
 }
 
 impl HostMap {
-    /// The shape of `graph`. A host with several links counts to the edge switch of its first.
+    /// The locations of the hosts of `graph`. A host with several links belongs to the edge switch of its first.
     pub fn of(graph: &Graph) -> HostMap {
         let nowhere = |&node: &NodeId| HostLocation {
             pod: graph.nodes[node.at()].pod,
@@ -57,11 +57,11 @@ impl HostMap {
 pub struct Setting<'a> {
     /// The fabric.
     pub fabric: &'a HostMap,
-    /// When the run ends; [`Time::MAX`] where it ends with its last flow.
+    /// The end of the run; [`Time::MAX`] if it ends with its last flow.
     pub horizon: Time,
     /// Seed of the run.
     pub seed: u64,
-    /// Gives the text of a file named in the specification, or says why it cannot.
+    /// Returns the text of a file named in the specification, or the reason why it cannot.
     pub files: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
@@ -88,7 +88,7 @@ impl Job<'_> {
         self.hosts(key, &Hosts::List(vec![(index, index)]), &[]).map(|_| HostId(index))
     }
 
-    /// The hosts selected, without `taken`. The draw has a stream of its own per key.
+    /// The hosts selected, without `taken`. The draw has a separate random stream for each key.
     pub fn hosts(
         &self,
         key: &str,
@@ -108,8 +108,8 @@ impl Job<'_> {
         }
     }
 
-    /// Senders and receivers; unless they are listed, receivers are taken from those that do not send.
-    pub fn apart(
+    /// Senders and receivers. Unless receivers are listed, they are taken from the hosts that do not send.
+    pub fn disjoint(
         &self,
         senders: &Hosts,
         receivers: &Hosts,
@@ -146,8 +146,8 @@ impl Job<'_> {
         self.out.flow_as(role, conn, bytes.0, start, then, self.group)
     }
 
-    /// The end of a workload that starts at `start`: `until` where given, no later than the run's.
-    /// `Time::MAX` is refused: such a workload would be endless.
+    /// The end of a workload that starts at `start`: `until` if it is given, but not later than the
+    /// end of the run. `Time::MAX` is refused, because such a workload would be endless.
     pub fn end(&self, start: Time, until: Option<Time>) -> Result<Time, SpecError> {
         let end = until.unwrap_or(Time::MAX).min(self.setting.horizon);
         if end == Time::MAX {

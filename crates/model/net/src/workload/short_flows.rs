@@ -91,7 +91,7 @@ impl ShortFlows {
 
 impl Generate for ShortFlows {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
-        let (senders, receivers) = job.apart(&self.senders, &self.receivers)?;
+        let (senders, receivers) = job.disjoint(&self.senders, &self.receivers)?;
         for (&src, &dst) in senders.iter().zip(receivers.iter().cycle()) {
             let flows = self.each(job, src)?;
             let messages = if self.handshake { 3 } else { 1 };

@@ -1,4 +1,4 @@
-//! What the tests of all generators share.
+//! Common parts of the tests of all generators.
 
 use super::{
     Carrier, HostLocation, HostMap, Setting, Start, Traffic, TrafficBuilder, WorkloadSpec,
@@ -8,7 +8,7 @@ use crate::rng::mix64;
 use crate::time::Time;
 use crate::units::Rate;
 
-/// When runs end in these tests.
+/// The end of runs in these tests.
 pub const HORIZON: Time = Time::s(1);
 
 /// 64 hosts at 10 Gbit/s: four to a rack, four racks to a pod.
@@ -58,7 +58,7 @@ pub fn endless(spec: &WorkloadSpec) -> Result<Traffic, SpecError> {
     generate(spec, &fabric(), Time::MAX, &files)
 }
 
-/// All that defines TCP traffic, in one number.
+/// A digest of all that defines TCP traffic.
 pub fn digest(traffic: &Traffic) -> u64 {
     let start = |start| match start {
         Start::At(time) => [0, time.as_ps()],

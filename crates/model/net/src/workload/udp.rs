@@ -153,7 +153,7 @@ impl Udp {
 
 impl Generate for Udp {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
-        let (senders, receivers) = job.apart(&self.senders, &self.receivers)?;
+        let (senders, receivers) = job.disjoint(&self.senders, &self.receivers)?;
         let active = self.active(job.end(self.start, self.until)?.since(self.start))?;
         let to = receivers.iter().cycle();
         senders.iter().zip(to).try_for_each(|(&src, &dst)| self.stream(job, src, dst, active))
