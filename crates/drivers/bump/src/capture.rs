@@ -127,7 +127,7 @@ impl<D: Discipline + Clone, W: Write, T: Write> Run<D, W, T> {
         output: W,
         mut table: T,
     ) -> std::io::Result<Run<D, W, T>> {
-        let queue = VirtualQueue::new(setup.rate.pace(), setup.capacity);
+        let queue = VirtualQueue::new(setup.rate.inverse_rate(), setup.capacity);
         let entries = (0..setup.queues).map(|at| Entry::new(queue, discipline(at))).collect();
         let classifier = ByDestination::new(setup.queues, setup.prefix);
         let levels = Own::new(setup.queues as usize);

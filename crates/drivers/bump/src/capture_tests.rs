@@ -38,7 +38,7 @@ fn marker(policy: Policy) -> impl FnMut(u32) -> Marker {
     move |at| {
         let rng = queue_stream(1, NodeId(0), PortId(at as u16), 0);
         let queue = QueueSpec { policy: policy.clone(), ..QueueSpec::default() };
-        queue.marker(Rate(1_000_000_000).pace(), 1_538, rng)
+        queue.marker(Rate(1_000_000_000).inverse_rate(), 1_538, rng)
     }
 }
 

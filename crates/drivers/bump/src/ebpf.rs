@@ -11,7 +11,7 @@ use slotline_net::aqm::{
 };
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
-use slotline_net::units::{Bytes, Pace, Rate};
+use slotline_net::units::{Bytes, InverseRate, Rate};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The size of the context in bytes.
@@ -173,7 +173,7 @@ impl Discipline for EbpfDiscipline {
         }
     }
 
-    fn set_pace(&mut self, pace: Pace) {
+    fn set_pace(&mut self, pace: InverseRate) {
         self.context[24..32].copy_from_slice(&pace.rate().0.to_le_bytes());
     }
 
@@ -218,8 +218,8 @@ mod tests {
     #[test]
     fn the_threshold_marks_what_the_one_in_rust_marks() {
         let mut program = discipline(&threshold(30_000));
-        let mut queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
-        let mut native = Threshold::new(Bytes(30_000), GBPS.pace());
+        let mut queue = VirtualQueue::new(GBPS.inverse_rate(), Bytes(100_000));
+        let mut native = Threshold::new(Bytes(30_000), GBPS.inverse_rate());
         let mut marks = 0;
         for n in 0..5_000u64 {
             let now = Time::us(n / 60 * 720 + n % 60);
@@ -249,7 +249,7 @@ mod tests {
         .concat();
         let mut first = discipline(&code);
         let mut second = first.clone();
-        let queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
+        let queue = VirtualQueue::new(GBPS.inverse_rate(), Bytes(100_000));
         let arrival = queue.arrival(100, false, Time::us(1));
         let drops = |discipline: &mut EbpfDiscipline, count: usize| {
             (0..count).filter(|_| discipline.arrive(&arrival) == Verdict::Drop).count()
@@ -261,7 +261,7 @@ mod tests {
     /// An endless loop, an access out of bounds or a missing map stops the program, and packets pass from then on.
     #[test]
     fn an_invalid_operation_stops_a_program_permanently() {
-        let queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
+        let queue = VirtualQueue::new(GBPS.inverse_rate(), Bytes(100_000));
         let arrival = queue.arrival(100, false, Time::us(1));
         let endless = [0x05, 0, 0xff, 0xff, 0, 0, 0, 0];
         let reads = [0x79, 0x10, 192, 0, 0, 0, 0, 0];
@@ -290,9 +290,10 @@ mod tests {
         ]
         .concat();
         let file = load(&wrap(&code, SECTION)).unwrap();
-        let arrival = VirtualQueue::new(GBPS.pace(), Bytes(9)).arrival(100, false, Time::us(1));
+        let arrival =
+            VirtualQueue::new(GBPS.inverse_rate(), Bytes(9)).arrival(100, false, Time::us(1));
         for (instructions, verdict) in [(1_003, Verdict::Drop), (1_002, Verdict::Pass)] {
-            let (pace, capacity, mtu) = (GBPS.pace(), Bytes(100_000), 1_500);
+            let (pace, capacity, mtu) = (GBPS.inverse_rate(), Bytes(100_000), 1_500);
             let rng = Stream::named(1, "test", 0);
             let limited = file.clone().limited(instructions).unshared();
             let mut one = limited.discipline(QueueParams { pace, capacity, mtu, rng });
@@ -315,9 +316,10 @@ mod tests {
         ]
         .concat();
         let mut one = discipline(&code);
-        let arrival = VirtualQueue::new(GBPS.pace(), Bytes(9)).arrival(100, false, Time::us(1));
+        let arrival =
+            VirtualQueue::new(GBPS.inverse_rate(), Bytes(9)).arrival(100, false, Time::us(1));
         assert_eq!(one.arrive(&arrival), Verdict::Pass);
-        one.set_pace(Rate(3_000_000_000).pace());
+        one.set_pace(Rate(3_000_000_000).inverse_rate());
         assert_eq!(one.arrive(&arrival), Verdict::Drop);
     }
 }

@@ -2,7 +2,7 @@
 
 use slotline_net::aqm::{Arrival, Departure, Discipline, Failure, Verdict};
 use slotline_net::time::Time;
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A discipline whose panics are caught. After a panic it is not called again, and the packets of its queue
@@ -64,7 +64,7 @@ impl<D: Discipline> Discipline for Guarded<D> {
         self.guard(|inner| inner.leave(departure))
     }
 
-    fn set_pace(&mut self, pace: Pace) {
+    fn set_pace(&mut self, pace: InverseRate) {
         self.guard(|inner| {
             inner.set_pace(pace);
             Verdict::Pass
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_panic_ends_one_discipline_and_spares_the_others() {
-        let queue = VirtualQueue::new(Rate(1_000_000_000).pace(), Bytes(100_000));
+        let queue = VirtualQueue::new(Rate(1_000_000_000).inverse_rate(), Bytes(100_000));
         let entry = |fails| Entry::new(queue, Guarded::new(Fragile { fails, seen: 0 }));
         let mut bank = Bank::new(vec![entry(true), entry(false)]);
         let hook = std::panic::take_hook();

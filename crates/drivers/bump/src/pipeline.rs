@@ -196,7 +196,7 @@ impl<C: Classify, D: Discipline, L: Levels, P: Process> Pipeline<C, D, L, P> {
     /// The bytes that drain from a queue in `wait`: `estimateQlen` of NetBump.
     pub fn bytes_of(&self, queue: u32, wait: Time) -> u64 {
         let entry = self.entries.get(queue as usize);
-        entry.map_or(0, |entry| entry.queue.pace().bytes_in(wait))
+        entry.map_or(0, |entry| entry.queue.inverse_rate().bytes_in(wait))
     }
 
     /// The counts of frames without a queue.

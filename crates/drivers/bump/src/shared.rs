@@ -96,7 +96,7 @@ impl Estimate {
             word.compare_exchange(published.as_ps(), level.as_ps(), order, order)
         };
         while let Err(newer) = exchange(self.published, self.level) {
-            self.pending = self.pending.since(queue.pace().time_for(u64::from(len)));
+            self.pending = self.pending.since(queue.inverse_rate().time_for(u64::from(len)));
             self.update(Time::ps(newer), now);
             if !self.add(queue, len, now) {
                 return false;
@@ -116,7 +116,8 @@ impl Levels for Shared {
         let published = Time::ps(word.0.load(Ordering::Relaxed));
         if published != own.published {
             own.update(published, now);
-        } else if own.level <= now && now - own.level >= queue.pace().time_for(self.others) {
+        } else if own.level <= now && now - own.level >= queue.inverse_rate().time_for(self.others)
+        {
             own.pending = Time::ZERO;
         }
         own.level
@@ -130,7 +131,8 @@ impl Levels for Shared {
         if !own.add(queue, len, now) {
             return false;
         }
-        own.pending <= queue.pace().time_for(self.slack) || own.publish(&word.0, queue, len, now)
+        own.pending <= queue.inverse_rate().time_for(self.slack)
+            || own.publish(&word.0, queue, len, now)
     }
 }
 

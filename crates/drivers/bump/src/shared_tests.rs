@@ -4,7 +4,7 @@ use slotline_net::units::Rate;
 const GIGABIT: Rate = Rate(1_000_000_000);
 
 fn queue(capacity: u64) -> VirtualQueue {
-    VirtualQueue::new(GIGABIT.pace(), Bytes(capacity))
+    VirtualQueue::new(GIGABIT.inverse_rate(), Bytes(capacity))
 }
 
 #[cfg(not(loom))]
@@ -30,7 +30,7 @@ mod one_thread {
             pipelines in 1usize..=4, slack in 0u64..6_000, capacity in 2_000u64..60_000, packets in packets(),
         ) {
             let queue = queue(capacity);
-            let mut all = VirtualQueue::new(GIGABIT.pace(), Bytes(u64::from(u32::MAX)));
+            let mut all = VirtualQueue::new(GIGABIT.inverse_rate(), Bytes(u64::from(u32::MAX)));
             let mut levels = Shared::among(pipelines, 2, Bytes(slack));
             let (low, high) = (slack * (pipelines as u64 - 1), slack * pipelines as u64);
             let (low, high) = if pipelines == 1 { (0, 0) } else { (low + 1, high + 1) };
@@ -38,7 +38,7 @@ mod one_thread {
             for (gap, who, len) in packets {
                 now += Time::ps(gap);
                 let one = &mut levels[who % pipelines];
-                let estimate = queue.pace().bytes_in(one.level(1, &queue, now).since(now));
+                let estimate = queue.inverse_rate().bytes_in(one.level(1, &queue, now).since(now));
                 let real = all.bytes(now);
                 prop_assert!(estimate + low >= real, "{estimate} of {real}");
                 prop_assert!(estimate <= real + high, "{estimate} of {real}");
@@ -46,7 +46,7 @@ mod one_thread {
                     all.add(len, now);
                 }
                 prop_assert!(all.bytes(now) <= capacity + low);
-                prop_assert!(one.estimates[1].pending <= queue.pace().time_for(slack));
+                prop_assert!(one.estimates[1].pending <= queue.inverse_rate().time_for(slack));
                 prop_assert_eq!(one.level(0, &queue, now), Time::ZERO);
             }
         }
@@ -117,7 +117,7 @@ mod one_thread {
         }
         // 250 bytes come in a microsecond, and 125 leave.
         let now = Time::us(2_000);
-        let full = queue.pace().time_for(100_000 - 3 * 2_500);
+        let full = queue.inverse_rate().time_for(100_000 - 3 * 2_500);
         assert!(both[0].level(0, &queue, now).since(now) >= full);
     }
 

@@ -6,7 +6,7 @@
 //! continues to occupy its core until the discipline returns or the process ends.
 
 use slotline_net::aqm::{Arrival, Departure, Discipline, Verdict};
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
@@ -16,7 +16,7 @@ use std::time::Duration;
 enum Call {
     Arrive(Arrival, Vec<u8>),
     Leave(Departure),
-    Pace(Pace),
+    InverseRate(InverseRate),
 }
 
 /// The number of bytes of a frame that a watched discipline gets.
@@ -72,7 +72,7 @@ fn serve<D: Discipline>(mut inner: D, calls: &Receiver<Call>, replies: &SyncSend
         let verdict = match call {
             Call::Arrive(arrival, frame) => inner.arrive_with(&arrival, &frame),
             Call::Leave(departure) => inner.leave(&departure),
-            Call::Pace(pace) => {
+            Call::InverseRate(pace) => {
                 inner.set_pace(pace);
                 Verdict::Pass
             }
@@ -97,8 +97,8 @@ impl Discipline for Watched {
         self.call(Call::Leave(*departure))
     }
 
-    fn set_pace(&mut self, pace: Pace) {
-        self.call(Call::Pace(pace));
+    fn set_pace(&mut self, pace: InverseRate) {
+        self.call(Call::InverseRate(pace));
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
     fn a_discipline_that_panics_or_loops_affects_its_own_queue_only() {
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
-        let queue = VirtualQueue::new(GBPS.pace(), Bytes(1_000_000));
+        let queue = VirtualQueue::new(GBPS.inverse_rate(), Bytes(1_000_000));
         let kinds = [Turns::Panics(2), Turns::Never, Turns::Loops(2), Turns::Never];
         let timeout = [LONG, LONG, Duration::from_millis(20), LONG];
         let entries = kinds
@@ -175,9 +175,9 @@ mod tests {
     /// The verdicts are those of the discipline without a thread.
     #[test]
     fn a_watched_discipline_has_the_same_verdicts() {
-        let mut native = Threshold::new(Bytes(10_000), GBPS.pace());
+        let mut native = Threshold::new(Bytes(10_000), GBPS.inverse_rate());
         let mut watched = Watched::new(native, LONG, false).unwrap();
-        let mut queue = VirtualQueue::new(GBPS.pace(), Bytes(100_000));
+        let mut queue = VirtualQueue::new(GBPS.inverse_rate(), Bytes(100_000));
         for n in 0..500u64 {
             let now = Time::us(n / 20 * 200 + n % 20);
             let arrival = queue.arrival(1_500, n % 3 == 0, now);

@@ -68,8 +68,8 @@ fn dctcp_in_c_marks_what_dctcp_in_rust_marks() {
 }
 
 fn marks_as_in_rust(mut program: EbpfDiscipline) {
-    let mut native = Threshold::new(Bytes(30_000), GBPS.pace());
-    let mut queue = VirtualQueue::new(GBPS.pace(), CAPACITY);
+    let mut native = Threshold::new(Bytes(30_000), GBPS.inverse_rate());
+    let mut queue = VirtualQueue::new(GBPS.inverse_rate(), CAPACITY);
     for n in 0..10_000u64 {
         let now = Time::us(n / 80 * 900 + n % 80);
         let arrival = queue.arrival(1500, n % 3 != 0, now);
@@ -88,7 +88,7 @@ fn marks_as_in_rust(mut program: EbpfDiscipline) {
 fn red_in_c_does_what_the_same_does_in_rust() {
     let Some(mut program) = load("red").map(discipline) else { return };
     let (mut queue, mut rng, mut average) =
-        (VirtualQueue::new(GBPS.pace(), CAPACITY), stream(), 0u64);
+        (VirtualQueue::new(GBPS.inverse_rate(), CAPACITY), stream(), 0u64);
     let mut marks = 0;
     for n in 0..20_000u64 {
         let now = Time::us(n * 13 - n / 2_000 * 2_000 + n % 7);
@@ -117,7 +117,7 @@ fn red_in_c_does_what_the_same_does_in_rust() {
 #[test]
 fn red_in_c_marks_with_the_chance_of_the_closed_form() {
     let Some(mut program) = load("red").map(discipline) else { return };
-    let mut queue = VirtualQueue::new(GBPS.pace(), CAPACITY);
+    let mut queue = VirtualQueue::new(GBPS.inverse_rate(), CAPACITY);
     queue.add(60_000, Time::ZERO);
     let arrival = queue.arrival(1500, true, Time::ZERO);
     for _ in 0..10_000 {
@@ -146,7 +146,7 @@ fn frame(from: u8, to: u8, ecn: u8, len: usize) -> Vec<u8> {
 fn marks_the_heavy(loaded: Loaded) {
     // Two queues of one bump: they share the maps.
     let mut queues = [discipline(loaded.clone()), discipline(loaded.clone())];
-    let queue = VirtualQueue::new(GBPS.pace(), CAPACITY);
+    let queue = VirtualQueue::new(GBPS.inverse_rate(), CAPACITY);
     let (mut by_source, mut total, mut others) = (BTreeMap::<[u8; 4], u64>::new(), 0u64, 0u64);
     let mut rng = stream();
     for n in 0..3_000u64 {
@@ -223,7 +223,7 @@ fn as_the_pipeline(name: &str, tc: bool, hosts: u64) {
     let section = if tc { "tc" } else { "xdp" };
     let mut linked = link(&file, section).unwrap_or_else(|why| panic!("{why}"));
     let loaded = ebpf::load(&file).unwrap();
-    let queue = VirtualQueue::new(GBPS.pace(), CAPACITY);
+    let queue = VirtualQueue::new(GBPS.inverse_rate(), CAPACITY);
     let entry = || Entry::new(queue, discipline(loaded.clone()));
     let entries: Vec<_> = (0..hosts).map(|_| entry()).collect();
     let classify = ByDestination::new(hosts as u32, (32, 128));
@@ -342,7 +342,7 @@ proptest! {
         file.truncate(HEAVY.len() - cut.saturating_sub(30) * 100);
         if let Ok(loaded) = ebpf::load(&file) {
             let mut one = discipline(loaded);
-            let queue = VirtualQueue::new(GBPS.pace(), CAPACITY);
+            let queue = VirtualQueue::new(GBPS.inverse_rate(), CAPACITY);
             for n in 0..4u64 {
                 let arrival = queue.arrival(100, true, Time::us(n));
                 one.arrive_with(&arrival, &frame(n as u8, 1, 2, 100));

@@ -7,7 +7,7 @@ use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::{Cx, DropReason, Effects, Node, Note, Payloads, Sink};
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, Wire};
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
@@ -91,7 +91,7 @@ struct Port {
     socket: UdpPort,
     /// The socket at the far end of the link.
     far: SocketAddr,
-    pace: Pace,
+    pace: InverseRate,
     /// What the node put there with [`Cx::send`], and where it goes.
     queue: VecDeque<(Packet, SocketAddr)>,
     /// Whether the node may have something to [`Node::transmit`].
@@ -354,7 +354,7 @@ fn port(wire: &Wire) -> io::Result<Port> {
     Ok(Port {
         far: socket.address(),
         socket,
-        pace: wire.lane.rate.pace(),
+        pace: wire.lane.rate.inverse_rate(),
         queue: VecDeque::new(),
         kicked: false,
         busy: false,

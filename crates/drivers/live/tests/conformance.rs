@@ -4,9 +4,9 @@
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::node::{Cx, DropReason, Node, Note, PacketAccount};
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, StarSpec, TopologySpec};
+use slotline_net::topology::{Down, Graph, StarSpec, TopologySpec};
 use slotline_net::units::Rate;
 use slotline_sim::{Follow, Place, Queue, Watch};
 use std::collections::VecDeque;

@@ -11,7 +11,7 @@ use crate::shard::{Part, Shard};
 use slotline_net::node::{DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix64;
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, Lane, NodeKind};
+use slotline_net::topology::{Graph, LinkParams, NodeKind};
 use slotline_net::units::Bytes;
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ const LONGEST_WINDOW: u64 = 1 << 39;
 
 /// The least time in which one node can affect another.
 fn lookahead(graph: &Graph) -> u64 {
-    let least = |lane: &Lane| (lane.delay + lane.rate.time_for(Bytes(MIN_PACKET))).as_ps();
+    let least = |lane: &LinkParams| (lane.delay + lane.rate.time_for(Bytes(MIN_PACKET))).as_ps();
     graph
         .links
         .iter()

@@ -6,7 +6,7 @@
 use slotline_net::aqm::{Red, Verdict};
 use slotline_net::frame::{CE, ECT};
 use slotline_net::time::Time;
-use slotline_net::units::{Pace, Rate};
+use slotline_net::units::{InverseRate, Rate};
 
 /// How a port selects what to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ pub(crate) enum Offer {
 pub(crate) struct Line {
     /// When the last accepted packet has left, ps.
     pub free_at: u64,
-    pace: Pace,
+    pace: InverseRate,
     delay: u64,
     /// Longest backlog, packet included, ps.
     limit: u64,
@@ -77,7 +77,7 @@ impl Line {
     pub fn new(rate: Rate, delay: Time, to: u32, discipline: Discipline) -> Line {
         Line {
             free_at: 0,
-            pace: rate.pace(),
+            pace: rate.inverse_rate(),
             delay: delay.as_ps(),
             limit: u64::MAX,
             mark: u64::MAX,
@@ -216,7 +216,7 @@ impl Line {
     pub fn set_rate(&mut self, rate: Rate) {
         let bytes = |time: u64| (time != u64::MAX).then(|| self.pace.bytes_in(Time::ps(time)));
         let (limit, mark) = (bytes(self.limit), bytes(self.mark));
-        self.pace = rate.pace();
+        self.pace = rate.inverse_rate();
         self.bound(limit, mark);
     }
     /// Connects the far end elsewhere, for packets sent from now on: to a port, with its epoch in the high 8

@@ -1,12 +1,12 @@
-//! Why a specification cannot be built.
+//! The error of a specification that cannot be built.
 
 /// A value in a specification that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SpecError {
-    /// The key at fault, as written in a scenario file (`"k"`, `"overrides"`).
+    /// The key with the error, as written in a scenario file (`"k"`, `"overrides"`).
     pub key: String,
-    /// What is wrong, the value, and what would be right.
+    /// The error, the value, and the expected value.
     pub message: String,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::id::HostId;
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Kind {
@@ -54,7 +54,7 @@ pub struct Span {
 pub struct Circuits(u8);
 
 impl Circuits {
-    /// Path classes that can be told apart.
+    /// The number of path classes.
     pub const CLASSES: usize = 8;
     const CLASS: u8 = 7;
     const ACTIVE: u32 = 3;
@@ -104,7 +104,7 @@ pub const CLASSES: usize = 8;
 /// A packet. `Copy`, 36 bytes: it lives inside queues and events, never behind a pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Packet {
-    /// Where it goes.
+    /// The destination.
     pub dst: HostId,
     /// The connection it belongs to ([`crate::id::ConnId`]); of a control message the sending host.
     pub flow: u32,
@@ -116,14 +116,14 @@ pub struct Packet {
     pub entropy: u16,
     /// Bytes on the wire, framing included: what serialisation and buffers count.
     pub len: u16,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// [`ECT`], [`CE`], [`ECE`], [`CWR`], [`RETRANSMITTED`], [`PUSH`],
     /// [`TIMED_OUT`].
     pub flags: u8,
     /// Priority class, 0 to 7.
     pub class: u8,
-    /// What circuits there are, as the switches of racks say.
+    /// The state of circuits, set by the switches of racks.
     pub circuits: Circuits,
     /// Selective acknowledgement, most recent range first (RFC 2018).
     pub sack: [Span; 3],

@@ -1,4 +1,4 @@
-//! How often each value occurred, to within one part in 128.
+//! A histogram of values with a relative error of at most 1/128.
 
 /// Counts of values from 0 on. Values below 256 are exact; others are counted by their eight leading
 /// bits, and given back as the middle of what these stand for.

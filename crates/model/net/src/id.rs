@@ -1,4 +1,4 @@
-//! Small integers with a meaning.
+//! Indices with a type each.
 
 /// A node of the network: host or switch. Indexes [`crate::topology::Graph::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

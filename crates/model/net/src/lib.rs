@@ -12,6 +12,7 @@ pub mod frame;
 pub mod histogram;
 pub mod id;
 pub mod node;
+pub mod quantity;
 pub mod rng;
 pub mod route;
 pub mod schema;

@@ -1,14 +1,14 @@
-//! How the types of a scenario describe themselves: what their JSON Schemas have in common.
+//! The common parts of the JSON Schemas of a scenario's types.
 //!
 //! Types derive [`JsonSchema`]; their comments become the descriptions that editors and the reference
-//! show. The functions here are for `#[schemars(transform = …)]` on a type whose text form is not what
-//! its fields say.
+//! show. The functions here are for `#[schemars(transform = …)]` on a type whose text form differs from its
+//! fields.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-/// A text with a number and one of `units`; `what` it is called ("time"), and an example.
+/// A text with a number and one of `units`. `what` is its name ("time").
 pub(crate) fn quantity(what: &str, units: &[&str], example: &str, about: &str) -> Schema {
     let pattern = format!(r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*({})\s*$", units.join("|"));
     json_schema!({
@@ -27,8 +27,9 @@ pub fn keep_comment(schema: &mut Schema) {
     }
 }
 
-/// For one flat table of which each `kind` takes some keys: a table of its own for each kind. A key is
-/// of all kinds, or of those in its `x-only`; those in its `x-needed-by` cannot do without it.
+/// For one flat table of which each `kind` takes some keys: it becomes one table for each kind. A key belongs to
+/// all kinds, to those in its `x-only`, or to all but those in its `x-except`. The kinds in its `x-needed-by`
+/// require it.
 pub fn by_kind(schema: &mut Schema) {
     let flat = schema.as_value().clone();
     let kinds = &flat["properties"]["kind"];
@@ -46,7 +47,7 @@ fn commented(before: &Value, schema: Value) -> Schema {
     schema
 }
 
-/// What is left of the flat table for one `kind`.
+/// The part of the flat table for one `kind`.
 fn table_of(flat: &Value, kind: &Value, usual: &Value) -> Value {
     let name = &kind["const"];
     let lists = |property: &Value, key: &str| {
@@ -61,12 +62,14 @@ fn table_of(flat: &Value, kind: &Value, usual: &Value) -> Value {
     for (key, property) in flat["properties"].as_object().into_iter().flatten() {
         let marked = !property["x-only"].is_null() || !property["x-needed-by"].is_null();
         let needed = lists(property, "x-needed-by");
-        if marked && !needed && !lists(property, "x-only") {
+        let taken = !marked || needed || lists(property, "x-only");
+        if !taken || lists(property, "x-except") {
             continue;
         }
         let mut property = property.clone();
         if let Some(property) = property.as_object_mut() {
-            property.retain(|key, _| key != "x-only" && key != "x-needed-by");
+            property
+                .retain(|key, _| !["x-only", "x-except", "x-needed-by"].contains(&key.as_str()));
         }
         required.extend(needed.then(|| key.as_str().into()));
         properties.insert(key.clone(), property);
@@ -81,7 +84,7 @@ fn table_of(flat: &Value, kind: &Value, usual: &Value) -> Value {
     })
 }
 
-/// For a table with a `kind`: the name alone will do, too, where the table needs nothing else.
+/// For a table with a `kind`: the name alone is accepted, too, if the table needs nothing else.
 pub fn or_name(schema: &mut Schema) {
     let before = schema.as_value().clone();
     let tables = before["oneOf"].as_array().cloned().unwrap_or_default();
@@ -90,7 +93,7 @@ pub fn or_name(schema: &mut Schema) {
     *schema = commented(&before, forms);
 }
 
-/// What a variant is called.
+/// The name of a variant.
 fn name(table: &Value) -> Value {
     let kind = &table["properties"]["kind"]["const"];
     if kind.is_null() { table["const"].clone() } else { kind.clone() }
@@ -102,7 +105,7 @@ fn alone(table: &Value) -> bool {
     needed.into_iter().all(|key| key == "kind")
 }
 
-/// What is written as one of the named texts, or as a `T`.
+/// A value that is written as the given word, or as a `T`.
 pub(crate) fn word_or<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str) -> Schema {
     let other = generator.subschema_for::<T>();
     json_schema!({ "anyOf": [{ "type": "string", "const": word }, other] })
@@ -120,7 +123,7 @@ pub fn root<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// The variants of a schema by name: tables told apart by their `kind`, or plain words.
+/// The variants of a schema by name: tables with a `kind`, or plain words.
 pub fn variants(schema: &Value) -> Vec<(String, &Value)> {
     let tables = schema["anyOf"].as_array().and_then(|forms| forms.last()).unwrap_or(schema);
     let tables = tables["oneOf"].as_array().into_iter().flatten();

@@ -1,6 +1,6 @@
 //! Simulated time: an unsigned count of picoseconds.
 
-use crate::units::{UnitError, format_scaled, parse_scaled};
+use crate::quantity::{UnitError, format_scaled, parse_scaled};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};

@@ -1,55 +1,10 @@
 //! Quantities with a unit: [`Bytes`] and [`Rate`]. A scenario value always carries its unit.
 
+use crate::quantity::{UnitError, format_scaled, parse_scaled};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-
-/// Why a text is not a quantity.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{text}` is not a {what}: expected a number and one of {units}, for example \"{example}\""
-)]
-pub struct UnitError {
-    /// The offending text.
-    pub text: String,
-    what: &'static str,
-    units: String,
-    example: &'static str,
-}
-
-/// Parses `<number><unit>`; the result must be a whole number of the base unit after rounding.
-pub(crate) fn parse_scaled(
-    text: &str,
-    what: &'static str,
-    units: &[(&str, u64)],
-    example: &'static str,
-) -> Result<u64, UnitError> {
-    let fail = || UnitError {
-        text: text.to_string(),
-        what,
-        units: units.iter().map(|(u, _)| *u).collect::<Vec<_>>().join(", "),
-        example,
-    };
-    let trimmed = text.trim();
-    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(fail)?;
-    let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
-    let scale = units.iter().find(|(u, _)| *u == unit).ok_or_else(fail)?.1;
-    match number.parse::<u64>() {
-        Ok(whole) => whole.checked_mul(scale).ok_or_else(fail),
-        Err(_) => {
-            let value = number.parse::<f64>().map_err(|_| fail())? * scale as f64;
-            if value < u64::MAX as f64 { Ok(value.round() as u64) } else { Err(fail()) }
-        }
-    }
-}
-
-/// The shortest exact text: the largest unit that divides the value.
-pub(crate) fn format_scaled(value: u64, units: &[(&str, u64)]) -> String {
-    let exact = units.iter().find(|(_, s)| value.is_multiple_of(*s) && (value > 0 || *s == 1));
-    let (unit, scale) = exact.or(units.last()).copied().unwrap_or(("", 1));
-    format!("{}{unit}", value / scale)
-}
 
 macro_rules! quantity {
     ($name:ident, $what:literal, $example:literal, $units:expr, $doc:literal) => {
@@ -134,19 +89,21 @@ quantity!(
 impl Rate {
     /// Time to send `bytes` at this rate, rounded to the nearest picosecond.
     pub fn time_for(self, bytes: Bytes) -> Time {
-        self.pace().time_for(bytes.0)
+        self.inverse_rate().time_for(bytes.0)
     }
     /// The same rate as a fixed-point time per byte, for per-packet arithmetic.
-    pub fn pace(self) -> Pace {
-        Pace((((8_000_000_000_000u128) << Pace::FRACTION) / u128::from(self.0.max(1))) as u64)
+    pub fn inverse_rate(self) -> InverseRate {
+        InverseRate(
+            (((8_000_000_000_000u128) << InverseRate::FRACTION) / u128::from(self.0.max(1))) as u64,
+        )
     }
 }
 
 /// Time per byte: picoseconds with a 20-bit binary fraction (below one part in 10⁸ off at 800 Gbit/s).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pace(u64);
+pub struct InverseRate(u64);
 
-impl Pace {
+impl InverseRate {
     const FRACTION: u32 = 20;
     /// Time to serialise `bytes`.
     #[inline]
@@ -202,7 +159,7 @@ mod tests {
     #[test]
     fn bytes_in_a_span_are_the_same_in_64_and_128_bits() {
         for rate in [1, 7_000, 999_999_937, 10_000_000_000, 800_000_000_000] {
-            let pace = Rate(rate).pace();
+            let pace = Rate(rate).inverse_rate();
             for ps in [0, 1, 12_345_678_901, (1 << 44) - 1, 1 << 44, (1 << 44) + 1, u64::MAX / 3] {
                 let wide = (u128::from(ps) << 20) / u128::from(pace.0.max(1));
                 assert_eq!(pace.bytes_in(Time::ps(ps)), wide as u64, "{rate} {ps}");

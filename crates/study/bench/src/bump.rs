@@ -78,7 +78,7 @@ fn frames(salt: u32) -> Vec<[u8; LENGTH]> {
 }
 
 fn queue() -> VirtualQueue {
-    VirtualQueue::new(RATE.pace(), CAPACITY)
+    VirtualQueue::new(RATE.inverse_rate(), CAPACITY)
 }
 
 fn pipeline<D: Discipline, L: Levels>(
@@ -169,12 +169,12 @@ pub fn delays(batches: usize) -> Vec<f64> {
 }
 
 fn threshold() -> Threshold {
-    Threshold::new(Bytes(30_000), RATE.pace())
+    Threshold::new(Bytes(30_000), RATE.inverse_rate())
 }
 
 fn red(at: u32) -> Red {
     let spec = RedSpec { min: Bytes(30_000), max: Bytes(90_000), ecn: true, ..RedSpec::default() };
-    Red::new(spec, RATE.pace(), 1_538, Stream::named(1, "bench.red", at.into()))
+    Red::new(spec, RATE.inverse_rate(), 1_538, Stream::named(1, "bench.red", at.into()))
 }
 
 /// What a case has come to.
@@ -252,7 +252,7 @@ fn error(threads: u32, rounds: u32) -> (f64, u64) {
     let (queue, len) = (queue(), LENGTH as u32 + FRAMING);
     let mut levels = Shared::among(threads as usize, QUEUES as usize, SLACK);
     // What has passed is in the queue, whatever its capacity.
-    let endless = VirtualQueue::new(RATE.pace(), Bytes(u32::MAX.into()));
+    let endless = VirtualQueue::new(RATE.inverse_rate(), Bytes(u32::MAX.into()));
     let mut real = vec![endless; QUEUES as usize];
     let (mut sum, mut most) = (0, 0);
     let packets = rounds * FRAMES as u32 * threads;
@@ -261,7 +261,7 @@ fn error(threads: u32, rounds: u32) -> (f64, u64) {
         let now = Time::ps(GAP.as_ps() * u64::from(n) / u64::from(threads));
         let at = host(nth % FRAMES as u32, thread + 1) as usize;
         let own = &mut levels[thread as usize];
-        let estimate = RATE.pace().bytes_in(own.level(at, &queue, now).since(now));
+        let estimate = RATE.inverse_rate().bytes_in(own.level(at, &queue, now).since(now));
         let off = estimate.abs_diff(real[at].bytes(now));
         (sum, most) = (sum + off, off.max(most));
         if own.fill(at, &queue, len, now) {

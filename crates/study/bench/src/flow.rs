@@ -7,13 +7,13 @@ use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
 use slotline_net::node::host::{Plan, Spread};
 use slotline_net::rng::Stream;
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
-use slotline_net::topology::{FatTreeSpec, Graph, TopologySpec};
+use slotline_net::topology::{Down, FatTreeSpec, Graph, TopologySpec};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::transport::{Transport, TransportSpec};
 use slotline_net::units::{Bytes, Rate};
-use slotline_net::workload::{Carrier, Setting, Shape, Start, Traffic, TrafficBuilder, When};
+use slotline_net::workload::{Carrier, HostMap, Setting, Start, Traffic, TrafficBuilder, When};
 use slotline_sim::flow::{Fabric, FlowNetwork, FlowOutcome, Model};
 use slotline_sim::{Options, Watch};
 use std::collections::BTreeSet;
@@ -179,7 +179,7 @@ impl Case {
 
     fn poisson(&self, graph: &Graph, load: f64) -> Result<Traffic, SpecError> {
         let files = |name: &str| Err(format!("`{name}`: no files here"));
-        let fabric = Shape::of(graph);
+        let fabric = HostMap::of(graph);
         let setting = Setting { fabric: &fabric, horizon: Time::s(10), seed: SEED, files: &files };
         let mut out = TrafficBuilder::new(graph.hosts.len() as u32);
         let mut workload = slotline_net::workload::poisson::Poisson::default();
@@ -252,7 +252,7 @@ impl Case {
             let conn = &plan.traffic.conns[flow.conn.at()];
             let slot = conn.src.0 + hosts * (turn[conn.src.at()] % each);
             turn[conn.src.at()] += 1;
-            fabric.way(conn.src, conn.dst, plan.entropy(flow.conn.0), &mut way);
+            fabric.path(conn.src, conn.dst, plan.entropy(flow.conn.0), &mut way);
             let links: Vec<String> = way.iter().map(u32::to_string).collect();
             let (wire, _) = plan.wire_bytes(id);
             let links = links.join(" ");

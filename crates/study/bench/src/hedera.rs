@@ -10,10 +10,10 @@ use slotline_hedera::{HederaSpec, Scheduler};
 use slotline_lab::usage;
 use slotline_net::id::{ConnId, HostId};
 use slotline_net::rng::{Stream, mix64};
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::scheme::{Control, Decision, FlowCount, Map, Network, News, Plan};
 use slotline_net::time::Time;
-use slotline_net::topology::{FatTreeSpec, TopologySpec};
+use slotline_net::topology::{Down, FatTreeSpec, TopologySpec};
 use slotline_net::wire::ETHERNET_OVERHEAD;
 use std::sync::Arc;
 

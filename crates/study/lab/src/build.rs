@@ -17,12 +17,12 @@ use slotline_net::node::reaction::Reaction;
 use slotline_net::node::station::{Loss, StoppableNode};
 use slotline_net::rng::Stream;
 use slotline_net::route::recovery::LinkChange;
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::scheme::{SchemeSwitches, Station, Surroundings, System};
 use slotline_net::time::Time;
-use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
+use slotline_net::topology::{Down, End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
-use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
+use slotline_net::workload::{HostMap, Setting, Traffic, TrafficBuilder};
 use slotline_scenario::port_names::{bump_ports, limiter_ports, switch_ports_named};
 use slotline_scenario::scheduler::Scheduler;
 use slotline_scenario::{EventKind, EventSpec, Files, MeasureSpec, Scenario, SchemeSpec};
@@ -53,7 +53,7 @@ pub fn traffic(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Traffic, SpecError> {
-    let fabric = Shape::of(graph);
+    let fabric = HostMap::of(graph);
     let setting =
         Setting { fabric: &fabric, horizon: scenario.end.at.unwrap_or(Time::MAX), seed, files };
     let mut out = TrafficBuilder::new(graph.hosts.len() as u32);

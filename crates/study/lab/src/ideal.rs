@@ -4,7 +4,7 @@ use crate::record::FlowRow;
 use slotline_net::id::HostId;
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
-use slotline_net::topology::{Lane, Wiring};
+use slotline_net::topology::{LinkParams, Wiring};
 use slotline_net::transport::{Transport, lone_flow_time};
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ impl<'a> Ideal<'a> {
     }
 
     /// The links of one of the shortest paths.
-    fn lanes(&self, src: HostId, dst: HostId) -> Vec<Lane> {
+    fn lanes(&self, src: HostId, dst: HostId) -> Vec<LinkParams> {
         let path = self.routes.path(self.wiring, src, dst, 0);
         path.iter().flatten().map(|end| self.wiring.of(end.node)[end.port.at()].lane).collect()
     }

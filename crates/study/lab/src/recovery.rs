@@ -2,10 +2,10 @@
 
 use slotline_net::id::NodeId;
 use slotline_net::node::Change;
-use slotline_net::route::recovery::{LinkChange, RecoverySpec, Step, unfold};
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::recovery::{LinkChange, RecoverySpec, Step, simulate};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, NodeKind};
+use slotline_net::topology::{Down, Graph, NodeKind};
 use std::sync::Arc;
 
 /// What a run's routes follow from.
@@ -28,7 +28,7 @@ pub fn follow(
     changes: &[LinkChange],
 ) -> Vec<(Time, NodeId, Change)> {
     let Ground { graph, routing, seed, end } = *ground;
-    let story = unfold(graph, spec, changes, end, seed);
+    let story = simulate(graph, spec, changes, end, seed);
     let hosts = |node: &NodeId| graph.nodes[node.at()].kind == NodeKind::Host;
     let ends: Vec<NodeId> = (0..graph.nodes.len() as u32).map(NodeId).filter(hosts).collect();
     let told = |step: &Step| {

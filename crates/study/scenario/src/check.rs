@@ -15,7 +15,7 @@ use slotline_net::topology::{End, Graph, Link, NodeKind};
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::units::Rate;
 use slotline_net::workload::{
-    Carrier, Machines, Setting, Shape, Traffic, TrafficBuilder, WorkloadSpec,
+    Carrier, HostMap, Machines, Setting, Traffic, TrafficBuilder, WorkloadSpec,
 };
 use slotline_schemes::ControlSpec;
 
@@ -424,7 +424,7 @@ fn traffic(
     files: &Files<'_>,
     notes: &mut Vec<String>,
 ) -> Vec<Fit> {
-    let fabric = Shape::of(graph);
+    let fabric = HostMap::of(graph);
     let horizon = scenario.end.at.unwrap_or(Time::MAX);
     let setting = Setting { fabric: &fabric, horizon, seed: scenario.seed.into(), files };
     let mut out = TrafficBuilder::new(graph.hosts.len() as u32);

@@ -144,7 +144,7 @@ fn carries(
     };
     let rate = fabric.circuits.as_ref().map_or(Rate(0), |circuits| circuits.rate);
     let mtu = scheme.transport.mtu;
-    let (day, takes) = (Time::ps(day.unwrap_or(0)), rate.pace().time_for(mtu.0));
+    let (day, takes) = (Time::ps(day.unwrap_or(0)), rate.inverse_rate().time_for(mtu.0));
     // What drains has begun in its day.
     let drains = scheme.voq.is_some_and(|voq| voq.at_night == AtNight::Drain);
     if drains || day >= takes {

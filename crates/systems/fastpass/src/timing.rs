@@ -49,7 +49,8 @@ impl Timing {
             }
         };
         let shares = 1.0 - reserve;
-        let needed = Time::from_secs_f64(slowest.pace().time_for(packet).as_secs_f64() / shares);
+        let needed =
+            Time::from_secs_f64(slowest.inverse_rate().time_for(packet).as_secs_f64() / shares);
         // To the next nanosecond.
         let needed = Time::ns(needed.as_ps().div_ceil(1_000));
         let slot = spec.slot.unwrap_or(needed);
@@ -73,7 +74,8 @@ impl Timing {
             ));
         }
         let share = Time::ps((slot.as_ps() as f64 * shares) as u64);
-        let capacity = slowest.pace().bytes_in(share).max(packet).min(u32::MAX.into()) as u32;
+        let capacity =
+            slowest.inverse_rate().bytes_in(share).max(packet).min(u32::MAX.into()) as u32;
         // This is half of the time before the batch begins and before the next one is allocated.
         let room = spec.lead.min(slot.times(BATCH.into())).since(spec.processing);
         let grant_span = Time::ps(room.as_ps() / 2);

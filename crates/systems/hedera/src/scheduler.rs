@@ -152,9 +152,9 @@ impl Control for Scheduler {
 mod tests {
     use super::*;
     use crate::HederaSpec;
-    use slotline_net::route::{Down, Routes, RoutingSpec};
+    use slotline_net::route::{Routes, RoutingSpec};
     use slotline_net::scheme::Map;
-    use slotline_net::topology::{FatTreeSpec, Graph, TopologySpec};
+    use slotline_net::topology::{Down, FatTreeSpec, Graph, TopologySpec};
     use std::collections::BTreeMap;
     use std::sync::Arc;
 

@@ -71,7 +71,7 @@ impl HybridSystem {
 
     /// The switch of the network, behind the panels.
     fn panel_switch(&self, seat: u32, place: &SwitchPlace<'_>) -> PanelSwitch {
-        let paces = place.wiring.of(place.node).iter().map(|wire| wire.lane.rate.pace());
+        let paces = place.wiring.of(place.node).iter().map(|wire| wire.lane.rate.inverse_rate());
         let (executor, weekly) = self.whole_executor();
         let key = Stream::named(self.seed, "panel.path", seat.into()).bits() as u32;
         PanelSwitch::new(PanelSwitchConfig {
@@ -126,7 +126,8 @@ impl HybridSystem {
             rack,
             roles: self.roles,
             voq: self.voq,
-            circuits: circuits.map(|c| CircuitLinks { pace: c.rate.pace(), delay: c.delay }),
+            circuits: circuits
+                .map(|c| CircuitLinks { pace: c.rate.inverse_rate(), delay: c.delay }),
             packet_delay: self.fabric.packet.as_ref().map_or(Time::ZERO, |p| p.delay.times(2)),
             all_circuits: match self.voq.relay {
                 Some(_) => self.program.as_ref().map_or(Vec::new(), CircuitProgram::all_circuits),

@@ -48,7 +48,7 @@ impl Tdma {
         let packet = u64::from(transport.data_len(transport.mss()));
         let shortest = self.spec().min_slot.unwrap_or(self.spec().slot);
         let rate = self.rounds().scheduled(line);
-        let fits = rate.pace().bytes_in(shortest);
+        let fits = rate.inverse_rate().bytes_in(shortest);
         if fits < 2 * packet {
             let key = if self.spec().min_slot.is_some() { "min-slot" } else { "slot" };
             let least = rate.time_for(Bytes(2 * packet));
@@ -100,7 +100,7 @@ fn slowest(around: &Surroundings<'_>) -> Rate {
 }
 
 /// The switches that have hosts, in order, each with the link of its first host.
-fn edges(graph: &Graph) -> Vec<(NodeId, slotline_net::topology::Lane)> {
+fn edges(graph: &Graph) -> Vec<(NodeId, slotline_net::topology::LinkParams)> {
     let wiring = graph.wiring();
     let wires = graph.hosts.iter().filter_map(|host| wiring.of(*host).first());
     let mut edges: Vec<_> = wires.map(|wire| (wire.far.node, wire.lane)).collect();

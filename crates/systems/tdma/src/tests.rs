@@ -350,7 +350,7 @@ fn all_to_all(hosts: usize, bytes: impl Fn(HostId, HostId) -> u64) -> Demand {
 /// The share of slots that the busiest of the links makes good use of at best: no round is shorter than
 /// what it carries, in whole slots for each pair.
 fn at_best(net: &Net, demand: &Demand, watched: &[u32]) -> f64 {
-    let slot = Rate(10 * G).pace().bytes_in(Time::us(300));
+    let slot = Rate(10 * G).inverse_rate().bytes_in(Time::us(300));
     let mut slots = vec![0u64; net.rates.len()];
     let mut bytes = vec![0u64; net.rates.len()];
     for (src, dst) in pairs(net.hosts) {

@@ -1,12 +1,13 @@
-//! When things are due that change often: a heap whose entries know their places.
+//! A priority queue of times that change often: a heap with the index of each entry.
 
-/// In place of a place: not on the agenda.
+/// Marks an item that is not in the queue.
 const ABSENT: u32 = u32::MAX;
-/// Children of an entry.
+/// The number of children of an entry.
 const FAN: usize = 4;
 
-/// Items by the time at which they have to be looked at, the earliest first; of equal times, the lowest
-/// number. An item whose time moves back need not be told: whoever finds it first puts it off.
+/// Items by the time at which they must be checked, the earliest first. Of items with equal times, the one
+/// with the lowest number comes first. If an item's time becomes later, the queue may keep the old time: the
+/// caller corrects it when the item comes first.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
     heap: Vec<(u64, u32)>,
@@ -14,7 +15,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// Item number `item` has to be looked at no later than at `time`.
+    /// Item number `item` must be checked no later than at `time`.
     pub fn advance(&mut self, item: u32, time: u64) {
         if self.place.len() <= item as usize {
             self.place.resize(item as usize + 1, ABSENT);
@@ -41,12 +42,12 @@ impl Agenda {
         self.heap.first().copied()
     }
 
-    /// Those of which one is the first when the first one is gone.
+    /// The items of which one is the first when the first one is gone.
     pub fn next(&self) -> &[(u64, u32)] {
         self.heap.get(1..self.heap.len().min(1 + FAN)).unwrap_or(&[])
     }
 
-    /// Item number `item` is not on the agenda any more.
+    /// Removes item number `item`.
     pub fn remove(&mut self, item: u32) {
         let at = self.place.get(item as usize).copied().unwrap_or(ABSENT);
         if at == ABSENT {
@@ -61,7 +62,7 @@ impl Agenda {
         }
     }
 
-    /// Puts `entry` where it belongs, at `at` or above.
+    /// Moves `entry` from `at` up to its position.
     fn rise(&mut self, mut at: usize, entry: (u64, u32)) {
         while at > 0 {
             let parent = (at - 1) / FAN;
@@ -74,7 +75,7 @@ impl Agenda {
         self.put(at, entry);
     }
 
-    /// Puts `entry` where it belongs, at `at` or below.
+    /// Moves `entry` from `at` down to its position.
     fn sink(&mut self, mut at: usize, entry: (u64, u32)) {
         loop {
             let first = at * FAN + 1;

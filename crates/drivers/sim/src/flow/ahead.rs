@@ -1,29 +1,29 @@
-//! Flows that start soon: their ways, found several at a time.
+//! The paths of flows that start soon. Several are looked up at a time.
 
 use super::engine::Engine;
 use slotline_net::id::HostId;
 
-/// Flows that are looked at together.
-const TOGETHER: usize = 16;
+/// The number of flows that are looked up at a time.
+const BATCH: usize = 16;
 
-/// The ways of the next flows that start, as long as routes stay what they are.
+/// The paths of the next flows that start. They are valid until routes change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ahead {
-    /// Connections in the order of their starts, and the way of each.
+    /// Connections in the order of their starts, and the path of each.
     conns: Vec<u32>,
-    ways: Vec<Vec<u32>>,
+    paths: Vec<Vec<u32>>,
     /// How many of them have started.
     passed: usize,
     pairs: Vec<(HostId, HostId, u16)>,
-    /// What was read of their links, put together: it means nothing.
+    /// A combination of the prefetched values. It has no meaning, but keeps the reads.
     read: u32,
 }
 
 impl Ahead {
-    /// The way of `conn`, if it is the one that starts now.
-    pub fn way(&self, conn: u32) -> Option<&Vec<u32>> {
+    /// The path of `conn`, if it is the one that starts now.
+    pub fn path(&self, conn: u32) -> Option<&Vec<u32>> {
         let starts = self.conns.get(self.passed) == Some(&conn);
-        self.ways.get(self.passed).filter(|_| starts)
+        self.paths.get(self.passed).filter(|_| starts)
     }
 
     /// The first of them has started.
@@ -39,29 +39,30 @@ impl Ahead {
 }
 
 impl Engine {
-    /// Finds the ways of the next flows, unless a scheme says where these go; and reads what will be needed
-    /// of their links, so that the processor waits for the memory of all of them at once.
+    /// Looks up the paths of the next flows, unless a scheme chooses them. It also prefetches the state of their
+    /// links, so that the processor waits for the memory of all of them at once.
     pub(super) fn look_ahead(&mut self) {
-        let Engine { ahead, plan, fabric, paths, rates, .. } = self;
-        if ahead.passed < ahead.conns.len() || self.scheduled.is_some() || !paths.are_known() {
+        let Engine { ahead, plan, fabric, path_choice, rates, .. } = self;
+        if ahead.passed < ahead.conns.len() || self.scheduled.is_some() || !path_choice.are_known()
+        {
             return;
         }
-        let next = self.starts[self.next_start..].iter().take(TOGETHER);
+        let next = self.starts[self.next_start..].iter().take(BATCH);
         ahead.passed = 0;
         ahead.conns.clear();
         ahead.conns.extend(next.map(|&flow| plan.traffic.flows[flow as usize].conn.0));
-        ahead.ways.resize_with(ahead.conns.len(), Vec::new);
+        ahead.paths.resize_with(ahead.conns.len(), Vec::new);
         ahead.pairs.clear();
         ahead.pairs.extend(ahead.conns.iter().map(|&conn| {
             let info = &plan.traffic.conns[conn as usize];
             (info.src, info.dst, plan.entropy(conn))
         }));
-        fabric.ways(&ahead.pairs, &mut ahead.ways);
-        let links = ahead.ways.iter().flatten();
+        fabric.paths(&ahead.pairs, &mut ahead.paths);
+        let links = ahead.paths.iter().flatten();
         ahead.read ^= links.fold(0, |read, &link| read ^ rates.glance(link));
     }
 
-    /// Reads what will be needed of the flows of which one has sent its last byte next.
+    /// Prefetches the state of the flows that may end next.
     pub(super) fn look_at_next_sent(&mut self) {
         let Engine { ahead, plan, senders, rates, .. } = self;
         rates.glance_ahead(|key, read| {

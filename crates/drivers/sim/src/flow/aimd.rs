@@ -6,29 +6,28 @@
 //! path. If a flow is in slow start, its rate is doubled. If it is in congestion avoidance, its rate is
 //! additively increased (using an additive increase factor of 15 MB/s to simulate a network with an RTT
 //! of 100 µs). If the flow's path is saturated, the flow's rate is halved and bandwidth is freed along
-//! the path." How long a tick is it does not say.
+//! the path." The paper does not state the length of a tick.
 
 use super::maxmin::FlowKey;
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
 
-/// What the published simulator leaves open, and what it states.
+/// The parameters of the published simulator. The paper leaves some of them open.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AimdOptions {
     /// Time from one update of all rates to the next.
     pub tick: Time,
-    /// What a flow in congestion avoidance gets more in each tick, in bytes per second. A flow begins
-    /// with this much.
+    /// The additive increase of a flow in each tick, in bytes per second. It is also a flow's first rate.
     pub increase: f64,
 }
 
-/// A share of a link's capacity below which it is full.
+/// A link counts as full if less than this share of its capacity is free.
 const FULL: f64 = 1e-9;
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
-    way: Vec<u32>,
-    /// The share of it that each link of its way carries; where there are none, all.
+    path: Vec<u32>,
+    /// The share of the flow that each link of its path carries. If it is empty, each link carries all.
     shares: Vec<f64>,
     rate: f64,
     cap: f64,
@@ -37,10 +36,10 @@ struct Flow {
 }
 
 impl Flow {
-    /// The links of its way, with the share that each carries.
+    /// The links of its path, with the share that each carries.
     fn parts(&self) -> impl Iterator<Item = (usize, f64)> {
         let share = |hop: usize| self.shares.get(hop).copied().unwrap_or(1.0);
-        self.way.iter().enumerate().map(move |(hop, link)| (*link as usize, share(hop)))
+        self.path.iter().enumerate().map(move |(hop, link)| (*link as usize, share(hop)))
     }
 }
 
@@ -52,9 +51,9 @@ pub struct Aimd {
     used: Vec<f64>,
     flows: Vec<Flow>,
     unused: Vec<u32>,
-    /// Those that are there, and those that left since the last tick; shuffled each tick.
+    /// The present flows, and those that left since the last tick. They are shuffled in each tick.
     order: Vec<u32>,
-    /// Number of those that are there.
+    /// The number of present flows.
     there: usize,
     rng: Stream,
 }
@@ -79,21 +78,21 @@ impl Aimd {
         self.options.tick
     }
 
-    /// Whether no flow is there.
+    /// Whether there is no flow.
     pub fn is_empty(&self) -> bool {
         self.there == 0
     }
 
-    /// A flow over links that each carry a share of it, or all where there are no shares, that never gets
-    /// more than `cap`. It sends nothing before the next tick.
+    /// Adds a flow with a rate of at most `cap`. Each of its links carries a share of it, or all if there are no
+    /// shares. It sends nothing before the next tick.
     pub fn insert(&mut self, (links, shares): (&[u32], &[f64]), cap: f64) -> FlowKey {
         let key = self.unused.pop().unwrap_or_else(|| {
             self.flows.push(Flow::default());
             self.flows.len() as u32 - 1
         });
-        let (way, shares) = (links.to_vec(), shares.to_vec());
+        let (path, shares) = (links.to_vec(), shares.to_vec());
         self.flows[key as usize] =
-            Flow { way, shares, rate: 0.0, cap, slow_start: true, there: true };
+            Flow { path, shares, rate: 0.0, cap, slow_start: true, there: true };
         self.order.push(key);
         self.there += 1;
         FlowKey(key)
@@ -106,12 +105,12 @@ impl Aimd {
         self.there -= 1;
     }
 
-    /// Puts a flow on another way, at the rate it has.
+    /// Moves a flow to another path. Its rate stays.
     pub fn reroute(&mut self, key: FlowKey, (links, shares): (&[u32], &[f64])) {
         let rate = self.flows[key.at()].rate;
         self.charge(key.at(), -rate);
         let flow = &mut self.flows[key.at()];
-        (flow.way, flow.shares) = (links.to_vec(), shares.to_vec());
+        (flow.path, flow.shares) = (links.to_vec(), shares.to_vec());
         self.charge(key.at(), rate);
     }
 
@@ -125,17 +124,17 @@ impl Aimd {
         self.flows[key.at()].cap = cap;
     }
 
-    /// The links of a flow's way.
-    pub fn way(&self, key: FlowKey) -> &[u32] {
-        &self.flows[key.at()].way
+    /// The links of a flow's path.
+    pub fn path(&self, key: FlowKey) -> &[u32] {
+        &self.flows[key.at()].path
     }
 
-    /// The shares of a flow that the links of its way carry; none where that is all.
+    /// The shares of a flow that the links of its path carry; none if each carries all.
     pub fn shares(&self, key: FlowKey) -> &[f64] {
         &self.flows[key.at()].shares
     }
 
-    /// Updates all rates; calls `each` for every flow with its new rate.
+    /// Updates all rates. It calls `each` for every flow with its new rate.
     pub fn tick(&mut self, mut each: impl FnMut(FlowKey, f64)) {
         let mut order = std::mem::take(&mut self.order);
         let left = order.extract_if(.., |flow| !self.flows[*flow as usize].there);
@@ -150,7 +149,7 @@ impl Aimd {
         self.order = order;
     }
 
-    /// By how much a flow's rate changes now.
+    /// The change of a flow's rate in this tick.
     fn change(&mut self, at: usize) -> f64 {
         let room = |(link, share): (usize, f64)| {
             let (capacity, used) = (self.capacity[link], self.used[link]);
@@ -182,7 +181,7 @@ mod tests {
     fn mean_of(flows: &[Vec<u32>], capacities: &[f64]) -> Vec<f64> {
         let mut aimd = Aimd::new(capacities, OPTIONS, 1);
         let keys: Vec<FlowKey> =
-            flows.iter().map(|way| aimd.insert((way, &[]), f64::INFINITY)).collect();
+            flows.iter().map(|path| aimd.insert((path, &[]), f64::INFINITY)).collect();
         let mut sums = vec![0.0; flows.len()];
         let ticks = 20_000;
         for tick in 0..ticks {

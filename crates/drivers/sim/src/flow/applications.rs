@@ -1,4 +1,4 @@
-//! What applications do: flows and steps that wait for a time or a trigger.
+//! The applications of hosts: flows and steps that wait for a time or a trigger.
 
 use super::engine::Engine;
 use slotline_net::node::host::Plan;
@@ -7,22 +7,22 @@ use slotline_net::workload::{Flow, Start, When};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-/// Something that is due at a time. The order is that in which things of the same time are done.
+/// An event of an application. Events at the same time are handled in the order of the variants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Due {
     /// The receiver has the last byte of a flow.
     Delivered(u32),
-    /// The sender knows that it has.
+    /// The sender has received its acknowledgement.
     Acked(u32),
     /// A flow starts: its think time is over.
     Flow(u32),
     /// A step is ready.
     Ready(u32),
-    /// A step has its processor.
+    /// A step has got its processor.
     Begun(u32),
     /// A step is done.
     Done(u32),
-    /// A stream of datagrams falls silent, or goes on.
+    /// A stream of datagrams pauses, or continues.
     Pause(u32),
     /// A scheme's decision is in force.
     Install(u32),
@@ -32,11 +32,11 @@ pub(super) enum Due {
 #[derive(Clone, Debug)]
 pub(super) struct Applications {
     due: BinaryHeap<Reverse<(u64, Due)>>,
-    /// By trigger, completions that it still needs.
+    /// By trigger, the number of completions that it still needs.
     missing: Vec<u32>,
-    /// By host and processor, when it is free.
+    /// By host and processor, the time at which it is free.
     free: BTreeMap<(u32, u16), u64>,
-    /// Streams that are silent now.
+    /// The streams that pause now.
     silent: BTreeSet<u32>,
 }
 
@@ -50,23 +50,23 @@ impl Applications {
         }
     }
 
-    /// Notes what is due at `at`.
+    /// Schedules an event at `at`.
     pub fn later(&mut self, at: u64, due: Due) {
         self.due.push(Reverse((at, due)));
     }
 
-    /// When something is due next.
+    /// The time of the next event.
     pub fn next(&self) -> Option<u64> {
         self.due.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// The first thing that is due by now.
+    /// The first event that is due by now.
     pub fn take(&mut self, now: u64) -> Option<Due> {
         self.due.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.due.pop().map(|Reverse((_, due))| due)
     }
 
-    /// Counts a completion; whether `trigger` fires.
+    /// Counts a completion. Returns whether `trigger` fires.
     fn fires(&mut self, trigger: u32) -> bool {
         let missing = &mut self.missing[trigger as usize];
         let fires = *missing == 1;
@@ -89,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// A flow is complete as seen from `side`: counts towards its triggers.
+    /// A flow is complete as seen from `side`. It counts towards its triggers.
     pub(super) fn flow_done(&mut self, flow: u32, side: When) {
         let Flow { then, also, .. } = self.plan.traffic.flows[flow as usize];
         self.count(then.filter(|(_, when)| *when == side).map(|(trigger, _)| trigger));
@@ -118,7 +118,7 @@ impl Engine {
         self.applications.later(self.now.saturating_add(delay.as_ps()), due);
     }
 
-    /// A step is ready: it takes its turn at the processor.
+    /// A step is ready. It waits for its processor.
     fn begin_step(&mut self, at: u32) {
         let step = self.plan.traffic.steps[at as usize];
         let begun = match step.cpu {
@@ -139,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// A stream of datagrams falls silent, or goes on, if it is still there.
+    /// A stream of datagrams pauses or continues, if it has not ended.
     fn pause(&mut self, conn: u32) {
         let info = &self.plan.traffic.conns[conn as usize];
         let slotline_net::workload::Carrier::Udp { on, off, .. } = info.carrier else { return };

@@ -1,25 +1,25 @@
-//! Links that carry the same at any time, where every flow is spread evenly over its equal paths.
+//! Bundles: groups of links that always carry the same, while every flow is spread evenly over its equal paths.
 //!
-//! Packets that each take any of the equal ports of every switch are, as a fluid, a flow that parts into
-//! equal shares at every switch. In a fat-tree such a flow is on a thousand links and more; but many of them
-//! are alike, and one limit holds for all of them: that of the slowest. Nodes are of one *kind* where
-//! refinement cannot tell them apart: each host is of a kind of its own, and two switches are of the same
+//! If packets are sprayed over all equal ports, the fluid flow is split into equal shares at every switch. In a
+//! fat-tree such a flow uses a thousand links and more. Many of these links are equivalent, and the slowest of
+//! them limits all. Two nodes are of the same *kind* if refinement does not separate them: each host is of a
+//! separate kind, and two switches are of the same
 //! kind if they have the same links from and to nodes of each kind (the coarsest equitable partition). By
-//! induction over the hops from a host, all nodes of a kind get the same of each of its flows: they are
+//! induction over the hops from a host, all nodes of a kind receive the same share of each of its flows: they are
 //! equally far from the destination, have as many ports there, and are reached by as many links of each kind.
 //! So all links from nodes of one kind to nodes of another carry the same: they are a *bundle*.
 //!
-//! Where a switch avoids a link for some destinations, both ends are of kinds of their own, and what is
-//! taken out of the paths lies between them.
+//! If a switch avoids a link for some destinations, both ends are of separate kinds, and so the link is a
+//! bundle by itself.
 
 use super::fabric::Fabric;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::time::Time;
 use std::collections::BTreeMap;
 
-/// In place of a bundle: routes lead nobody over the link.
+/// Marks a link that no route uses.
 const UNUSED: u32 = u32::MAX;
-/// In place of a step: the way begins here.
+/// Marks the begin of a path.
 const START: u32 = u32::MAX;
 
 /// The bundles of a network, under the routes in force.
@@ -31,18 +31,18 @@ pub(super) struct Bundles {
     of: Vec<u32>,
     /// By bundle, how many links it has.
     sizes: Vec<u32>,
-    /// By link, bytes that it carried under earlier routes.
+    /// By link, the bytes that it carried under earlier routes.
     before: Vec<f64>,
 }
 
-/// Where a flow goes that is spread over all its equal paths.
+/// The bundles of a flow that is spread over all its equal paths.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Fan {
-    /// The bundles it is on.
+    /// The bundles that it uses.
     pub bundles: Vec<u32>,
     /// The share of the flow that each link of a bundle carries.
     pub shares: Vec<f64>,
-    /// Links of the way that takes longest.
+    /// The links of the slowest path.
     pub slowest: Vec<u32>,
 }
 
@@ -53,7 +53,7 @@ impl Fan {
         self.slowest.clear();
     }
 
-    /// A bundle carries a part of the flow; those from `first` on are equally far from the source.
+    /// A bundle carries a part of the flow. The nodes from `first` on are equally far from the source.
     fn add(&mut self, first: usize, bundle: u32, part: f64) {
         match self.bundles[first..].iter().rposition(|other| *other == bundle) {
             Some(at) => self.shares[first + at] += part,
@@ -65,20 +65,20 @@ impl Fan {
     }
 }
 
-/// All nodes of a kind, reached by a part of a flow.
+/// All nodes of one kind that a part of a flow reaches.
 #[derive(Clone, Copy)]
 struct Reached {
-    /// One of them.
+    /// One of these nodes.
     node: NodeId,
-    /// What they get together.
+    /// The part of the flow that they receive in total.
     amount: f64,
-    /// When it is there, on the way that takes longest, and the last step of that way.
+    /// The arrival time over the slowest path, and the last step of that path.
     late: Time,
     step: u32,
 }
 
 impl Bundles {
-    /// Those of `fabric`, under its routes.
+    /// The bundles of `fabric` under its routes.
     pub fn new(fabric: &Fabric) -> Bundles {
         let before = vec![0.0; fabric.links()];
         let mut bundles = Bundles { kinds: vec![], of: vec![], sizes: vec![], before };
@@ -86,7 +86,7 @@ impl Bundles {
         bundles
     }
 
-    /// Other routes are in force: what bundles have `carried` is kept for each link, and zero from now on.
+    /// The routes have changed. The bytes that bundles have `carried` are stored for each link, and set to zero.
     pub fn renew(&mut self, fabric: &Fabric, carried: &mut [f64]) {
         for (before, &bundle) in self.before.iter_mut().zip(&self.of) {
             *before += carried.get(bundle as usize).copied().unwrap_or(0.0);
@@ -95,7 +95,7 @@ impl Bundles {
         self.find(fabric);
     }
 
-    /// The bundle of a link, if anything is sent over it.
+    /// The bundle of a link, if a route uses it.
     pub fn of(&self, link: u32) -> Option<u32> {
         Some(self.of[link as usize]).filter(|bundle| *bundle != UNUSED)
     }
@@ -105,8 +105,8 @@ impl Bundles {
         self.before[link as usize]
     }
 
-    /// By bundle, what each of its links carries at most; zero beyond the last, up to the number of links
-    /// and one more.
+    /// By bundle, the capacity of each of its links. Entries beyond the last bundle, up to the number of links
+    /// plus one, are zero.
     pub fn capacities(&self, fabric: &Fabric) -> Vec<f64> {
         let mut least = vec![f64::INFINITY; self.sizes.len()];
         for (link, &bundle) in (0..).zip(&self.of).filter(|(_, bundle)| **bundle != UNUSED) {
@@ -117,14 +117,14 @@ impl Bundles {
         least
     }
 
-    /// Replaces `out` with where flows from `src` to `dst` go; with nothing where any part of them finds
-    /// no way.
+    /// Replaces `out` with the bundles of flows from `src` to `dst`. It is empty if any part of the flow has no
+    /// path.
     pub fn spread(&self, fabric: &Fabric, src: HostId, dst: HostId, out: &mut Fan) {
         out.clear();
         let goal = fabric.host(dst);
         let start = Reached { node: fabric.host(src), amount: 1.0, late: Time::ZERO, step: START };
         let (mut here, mut steps) = (vec![start], Vec::new());
-        // Equal paths have as many links, so that all of it is there after the same number of them.
+        // Equal paths have the same number of links, so all parts arrive after the same number of hops.
         while here.iter().any(|reached| reached.node != goal) {
             let first = out.bundles.len();
             let mut next = Vec::new();
@@ -154,7 +154,7 @@ impl Bundles {
         out.slowest.reverse();
     }
 
-    /// A part of a flow comes over `link`.
+    /// A part of a flow arrives over `link`.
     fn arrive(
         &self,
         there: &mut Vec<Reached>,
@@ -204,11 +204,11 @@ impl Bundles {
     }
 }
 
-/// A link of a node: the kind of the other end, whether anything is sent there and from there, and how
-/// long a packet takes.
+/// A link of a node: the kind of the other end, whether routes use each direction, and the time that a
+/// packet takes.
 type Neighbour = (u32, bool, bool, Time);
 
-/// The kind of each node, and the number of kinds that have one node by definition; theirs are the lowest.
+/// The kind of each node, and the number of kinds that have one node by definition. These kinds come first.
 fn kinds(fabric: &Fabric, used: &[bool]) -> (Vec<u32>, u32) {
     let nodes = fabric.nodes();
     let mut kinds = vec![UNUSED; nodes];
@@ -258,8 +258,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use slotline_net::route::recovery::{Avoid, NodeAvoid};
-    use slotline_net::route::{Down, Routes, RoutingSpec};
-    use slotline_net::topology::{FatTreeSpec, Graph, LeafSpineSpec, NodeKind, TopologySpec};
+    use slotline_net::route::{Routes, RoutingSpec};
+    use slotline_net::topology::{Down, FatTreeSpec, Graph, LeafSpineSpec, NodeKind, TopologySpec};
     use std::sync::Arc;
 
     fn fabric_of(graph: &Graph, down: &Down, avoid: &Avoid) -> Fabric {

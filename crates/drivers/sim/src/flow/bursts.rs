@@ -1,40 +1,40 @@
 //! Connections that may take another path after a pause: flowlets.
 //!
-//! In a fluid a flow has no pauses. What is left of flowlets are those between the flows of a connection,
-//! and between the times at which a stream of datagrams speaks.
+//! A fluid flow has no pauses. The only pauses are those between the flows of a connection, and those of a
+//! stream of datagrams that is on and off.
 
 use slotline_net::rng::Stream;
 
-/// In place of a time: the connection has sent nothing yet.
+/// Marks a connection that has sent nothing yet.
 const NEVER: u64 = u64::MAX;
 
 /// A connection's bursts.
 #[derive(Clone, Copy, Debug)]
 struct Conn {
-    /// When it sent last; while it sends, when it did before.
+    /// The end of its last burst; while it sends, the end of the burst before.
     last: u64,
-    /// What it hashes by.
+    /// The entropy of its hash.
     entropy: u16,
-    /// Bursts so far.
+    /// The number of its bursts so far.
     count: u32,
 }
 
-/// What all connections hash by now.
+/// The current entropy of all connections.
 #[derive(Clone, Debug)]
 pub(super) struct Bursts {
-    /// In picoseconds.
+    /// The least pause between bursts, in picoseconds.
     gap: u64,
     seed: u64,
     conns: Vec<Conn>,
 }
 
 impl Bursts {
-    /// For so many connections; one that has sent nothing for `gap` draws anew.
+    /// The state of `conns` connections. One that has sent nothing for `gap` draws a new entropy.
     pub fn new(gap: u64, seed: u64, conns: usize) -> Bursts {
         Bursts { gap, seed, conns: vec![Conn { last: NEVER, entropy: 0, count: 0 }; conns] }
     }
 
-    /// A connection begins to send, or goes on. The first burst goes where ECMP would send it: `first`.
+    /// A connection starts to send, or continues. The first burst takes the path of ECMP: its entropy is `first`.
     pub fn begin(&mut self, conn: u32, now: u64, first: u16) {
         let state = &mut self.conns[conn as usize];
         if state.last == NEVER {
@@ -52,7 +52,7 @@ impl Bursts {
         self.conns[conn as usize].last = now;
     }
 
-    /// What a connection hashes by.
+    /// The entropy of a connection's hash.
     pub fn entropy(&self, conn: u32) -> u16 {
         self.conns[conn as usize].entropy
     }

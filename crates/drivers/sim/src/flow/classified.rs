@@ -1,22 +1,22 @@
-//! Switches that put flows on their least loaded ports and move some now and then, without packets.
+//! Switches that assign flows to their least loaded ports, and rearrange some periodically, without packets.
 //!
-//! They are those of the packet engine ([`slotline_net::route::classifier`]): here they are told in one piece
-//! what flows have sent through them, before they choose a port for a flow and before they move some.
+//! They are those of the packet engine ([`slotline_net::route::classifier`]). Their counters are updated before
+//! they choose a port for a flow, and before they rearrange flows.
 
 use super::engine::Engine;
 use super::fabric::Fabric;
 use super::maxmin::FlowKey;
-use super::paths::Paths;
+use super::path_choice::PathChoice;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::route::classifier::{Classifier, ClassifierSpec};
 
-/// All switches.
+/// The state of all switches.
 #[derive(Clone, Debug)]
 pub(super) struct Classified {
     spec: ClassifierSpec,
-    /// When flows are moved next.
+    /// The time of the next rearrangement.
     next: u64,
-    /// By node; hosts have none.
+    /// By node. Hosts have none.
     switches: Vec<Option<Classifier>>,
 }
 
@@ -30,14 +30,14 @@ impl Classified {
         Classified { spec, next, switches }
     }
 
-    /// When flows are moved next.
+    /// The time of the next rearrangement.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// So much of a connection has passed the switches of a way.
-    fn carry(&mut self, fabric: &Fabric, key: (u32, HostId), way: &[u32], bytes: u64) {
-        for node in way.iter().map(|&link| fabric.near(link)) {
+    /// Adds `bytes` of a connection to the counters of the switches on a path.
+    fn carry(&mut self, fabric: &Fabric, key: (u32, HostId), path: &[u32], bytes: u64) {
+        for node in path.iter().map(|&link| fabric.near(link)) {
             if let Some(switch) = &mut self.switches[node.at()] {
                 switch.carry(key, bytes);
             }
@@ -46,27 +46,26 @@ impl Classified {
 }
 
 impl Engine {
-    /// Puts the links that switches choose for `conn` into `self.way`; none where there is no way.
+    /// Stores the links that switches choose for `conn` in `self.path`; none if there is no path.
     pub(super) fn classify(&mut self, conn: u32) {
         let info = self.plan.traffic.conns[conn as usize];
         let [mut at, goal] = [info.src, info.dst].map(|host| self.fabric.host(host));
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         while at != goal {
             let Some(port) = self.exit(at, (conn, info.dst)) else {
-                way.clear();
+                path.clear();
                 break;
             };
             let link = self.fabric.link(at, port);
-            way.push(link);
+            path.push(link);
             at = self.fabric.far(link);
         }
-        self.way = way;
+        self.path = path;
     }
 
-    /// The port by which a connection leaves a node. A switch that has to choose is first told what its
-    /// ports have carried.
+    /// The port by which a connection leaves a node. If a switch must choose, its counters are updated first.
     fn exit(&mut self, at: NodeId, key: (u32, HostId)) -> Option<PortId> {
-        let Paths::Classified(state) = &self.paths else { return None };
+        let PathChoice::Classified(state) = &self.path_choice else { return None };
         let choices = self.fabric.routes().choices(at, key.1);
         let Some(switch) = &state.switches[at.at()] else {
             return self.fabric.routes().next(at, key.1, self.plan.entropy(key.0));
@@ -76,31 +75,33 @@ impl Engine {
             let there: Vec<FlowKey> = links.iter().flat_map(|&link| self.keys_on(link)).collect();
             there.into_iter().for_each(|flow| self.tally(flow));
         }
-        let Paths::Classified(state) = &mut self.paths else { return None };
+        let PathChoice::Classified(state) = &mut self.path_choice else { return None };
         let choices = self.fabric.routes().choices(at, key.1);
         state.switches[at.at()].as_mut()?.exit(key, choices)
     }
 
-    /// Tells switches what they have forwarded of a flow, if they want to know.
+    /// Updates the counters of switches for a flow, if switches choose ports.
     pub(super) fn tally(&mut self, key: FlowKey) {
-        let Engine { paths: Paths::Classified(state), fabric, rates, senders, plan, .. } = self
+        let Engine {
+            path_choice: PathChoice::Classified(state), fabric, rates, senders, plan, ..
+        } = self
         else {
             return;
         };
         let conn = senders.of(key).conn;
         let bytes = senders.count(key, rates.left(key)).max(0.0).round() as u64;
-        let mut way = Vec::new();
-        rates.way(key, &mut way);
-        state.carry(fabric, (conn, plan.traffic.conns[conn as usize].dst), &way, bytes);
+        let mut path = Vec::new();
+        rates.path(key, &mut path);
+        state.carry(fabric, (conn, plan.traffic.conns[conn as usize].dst), &path, bytes);
     }
 
-    /// All switches move flows, where it is time.
+    /// All switches rearrange flows, if the period has ended.
     pub(super) fn rearrange(&mut self) {
-        if !matches!(&self.paths, Paths::Classified(state) if state.next <= self.now) {
+        if !matches!(&self.path_choice, PathChoice::Classified(state) if state.next <= self.now) {
             return;
         }
         self.senders.all().into_iter().for_each(|(key, _)| self.tally(key));
-        let Paths::Classified(state) = &mut self.paths else { return };
+        let PathChoice::Classified(state) = &mut self.path_choice else { return };
         state.next = self.now.saturating_add(state.spec.period.as_ps());
         let (moves, routes) = (state.spec.moves, self.fabric.routes());
         for (node, switch) in (0..).map(NodeId).zip(&mut state.switches) {

@@ -1,8 +1,8 @@
-//! When each of many things ends that are put off and brought forward all the time.
+//! The end times of many items, which change often.
 
 use super::agenda::Agenda;
 
-/// By item, when it ends.
+/// By item, the time at which it ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ends {
     due: Vec<u64>,
@@ -10,7 +10,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// An item ends at `due`; [`u64::MAX`]: never.
+    /// Sets the end of an item to `due`; [`u64::MAX`] means never.
     #[inline]
     pub fn set(&mut self, item: u32, due: u64) {
         if self.due.len() <= item as usize {
@@ -22,7 +22,7 @@ impl Ends {
         }
     }
 
-    /// The item that ends first, and when.
+    /// The time of the first end, and its item.
     pub fn first(&mut self) -> Option<(u64, u32)> {
         loop {
             let (at, item) = self.agenda.first()?;
@@ -34,7 +34,7 @@ impl Ends {
         }
     }
 
-    /// Items of which one is likely to end soon.
+    /// The items of which one is likely to end soon.
     pub fn soon(&self) -> impl Iterator<Item = u32> {
         self.agenda.next().iter().map(|(_, item)| *item)
     }

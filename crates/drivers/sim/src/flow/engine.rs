@@ -1,11 +1,11 @@
-//! From a network to its outcome: what happens when.
+//! The event loop of the flow-level engine.
 
 use super::ahead::Ahead;
 use super::applications::{Applications, Due};
 use super::fabric::Fabric;
 use super::maxmin::FlowKey;
 use super::network::{FlowNetwork, FlowOutcome, Passage};
-use super::paths::Paths;
+use super::path_choice::PathChoice;
 use super::rates::Rates;
 use super::scheduled::Scheduled;
 use super::senders::{Sender, Senders};
@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering;
 /// Runs `network` to its end, on the calling thread.
 ///
 /// # Panics
-/// Bytes were lost or invented: that is a fault of this program.
+/// The byte counts do not balance: that is an error of this program.
 pub fn run(network: FlowNetwork, options: Options, watch: &Watch) -> FlowOutcome {
     let mut engine = Engine::new(network, options);
     engine.begin();
@@ -33,31 +33,31 @@ pub fn run(network: FlowNetwork, options: Options, watch: &Watch) -> FlowOutcome
     engine.finish(watch)
 }
 
-/// Between two looks at whether the run is to be stopped.
+/// The number of steps between two checks whether the run must stop.
 const LOOK_EVERY: u64 = 1024;
 
-/// A simulation under way.
+/// A running simulation.
 pub(super) struct Engine {
     pub(super) plan: Arc<Plan>,
     pub(super) fabric: Fabric,
-    pub(super) paths: Paths,
+    pub(super) path_choice: PathChoice,
     pub(super) rates: Rates,
     pub(super) now: u64,
     pub(super) applications: Applications,
     pub(super) senders: Senders,
-    /// Flows that have sent their last byte by now, the last in order first.
+    /// The flows that have sent their last byte by now, in reverse order.
     ended: Vec<FlowKey>,
     pub(super) flows: Vec<Passage>,
     pub(super) scheduled: Option<Scheduled>,
-    /// A way under consideration; where flows are spread, with the shares of its links.
-    pub(super) way: Vec<u32>,
+    /// The path under consideration. If flows are spread, `shares` are those of its links.
+    pub(super) path: Vec<u32>,
     pub(super) shares: Vec<f64>,
     pub(super) completed: u64,
     pub(super) events: u64,
     pub(super) samples: Vec<Sample>,
     store_and_forward: bool,
     weights: [f64; slotline_net::frame::CLASSES],
-    /// Flows that start at a time, in order of it.
+    /// The flows that start at a given time, in order of time.
     pub(super) starts: Vec<u32>,
     pub(super) next_start: usize,
     pub(super) ahead: Ahead,
@@ -67,7 +67,7 @@ pub(super) struct Engine {
     interval: u64,
     next_sample: u64,
     next_tick: u64,
-    /// Whether rates are to be found anew.
+    /// Whether rates must be computed again.
     unsolved: bool,
     options: Options,
 }
@@ -75,9 +75,9 @@ pub(super) struct Engine {
 impl Engine {
     fn new(network: FlowNetwork, options: Options) -> Engine {
         let fabric = Fabric::new(&network.graph, Arc::clone(&network.routes));
-        let paths = Paths::new(&network, &fabric);
+        let path_choice = PathChoice::new(&network, &fabric);
         let FlowNetwork { graph, plan, routes, timeline, sampled, interval, .. } = network;
-        let capacities = paths.capacities(&fabric);
+        let capacities = path_choice.capacities(&fabric);
         let mut timeline: Vec<_> =
             timeline.into_iter().map(|(at, node, change)| (at.as_ps(), node, change)).collect();
         timeline.sort_by_key(|(at, ..)| *at);
@@ -86,15 +86,15 @@ impl Engine {
         let scheduled = network.scheduler.map(|scheme| Scheduled::new(scheme, map()));
         let next_sample = if interval > Time::ZERO { interval.as_ps() } else { u64::MAX };
         Engine {
-            rates: Rates::new(network.model, &capacities, network.seed, paths.are_spread()),
-            paths,
+            rates: Rates::new(network.model, &capacities, network.seed, path_choice.are_spread()),
+            path_choice,
             now: 0,
             applications: Applications::new(&plan),
             senders: Senders::new(plan.traffic.conns.len(), capacities.len()),
             ended: Vec::new(),
             flows: vec![Passage::NEVER; plan.traffic.flows.len()],
             scheduled,
-            way: Vec::new(),
+            path: Vec::new(),
             shares: Vec::new(),
             completed: 0,
             events: 0,
@@ -149,7 +149,7 @@ impl Engine {
         }
     }
 
-    /// When something happens next, if anything that could make a difference ever does.
+    /// The time of the next event, if there is one that can change the result.
     fn next_time(&mut self) -> Option<u64> {
         let flow = self.rates.next_end().unwrap_or(u64::MAX);
         let start = self.starts.get(self.next_start);
@@ -162,7 +162,7 @@ impl Engine {
         let poll = self.scheduled.as_ref().map_or(u64::MAX, Scheduled::next_poll);
         let timed = self.options.end < Time::MAX && self.options.completions == u64::MAX;
         let alive = next < u64::MAX || timed || (active && self.scheduled.is_some());
-        let regular = self.next_sample.min(poll).min(self.paths.next());
+        let regular = self.next_sample.min(poll).min(self.path_choice.next());
         let others = if alive { regular } else { u64::MAX };
         let next = next.min(others);
         if next == u64::MAX && timed {
@@ -171,7 +171,7 @@ impl Engine {
         (next < u64::MAX).then_some(next)
     }
 
-    /// All that happens now.
+    /// Handles all events of the current time.
     fn turn(&mut self) {
         while self.change() || self.sent() || self.due() || self.start() {}
         if self.next_sample <= self.now {
@@ -221,7 +221,7 @@ impl Engine {
         due.is_some()
     }
 
-    /// A flow begins, as soon as those before it on its connection are sent.
+    /// A flow begins when the earlier flows of its connection are sent.
     pub(super) fn start_flow(&mut self, flow: u32) {
         self.flows[flow as usize].started = Time::ps(self.now);
         let conn = self.plan.traffic.flows[flow as usize].conn;
@@ -230,7 +230,7 @@ impl Engine {
         }
     }
 
-    /// The flow that `conn` sends next, begun or not.
+    /// The flow that `conn` sends next, whether it has begun or not.
     fn next_of(&self, conn: u32) -> Option<u32> {
         let info = &self.plan.traffic.conns[conn as usize];
         let sent = self.senders.sent(conn);
@@ -241,15 +241,15 @@ impl Engine {
     pub(super) fn send(&mut self, conn: u32) {
         let Some(flow) = self.next_of(conn) else { return };
         self.begin_burst(conn);
-        self.find_way(conn);
-        if self.way.is_empty() {
+        self.find_path(conn);
+        if self.path.is_empty() {
             return self.senders.wait_for_way(conn);
         }
         let info = &self.plan.traffic.conns[conn as usize];
         let cap = self.cap(conn);
         let weight = self.weights[usize::from(info.class)];
         let (wire, _) = self.plan.wire_bytes(flow);
-        let key = self.rates.insert((&self.way, &self.shares), weight, cap, wire as f64);
+        let key = self.rates.insert((&self.path, &self.shares), weight, cap, wire as f64);
         self.senders.put(key, Sender::new(conn, flow, wire));
         self.unsolved = true;
         if let Carrier::Udp { on, off, .. } = info.carrier
@@ -259,7 +259,7 @@ impl Engine {
         }
     }
 
-    /// The pace of datagrams, in bytes per second.
+    /// The rate of datagrams, in bytes per second.
     pub(super) fn cap(&self, conn: u32) -> f64 {
         match self.plan.traffic.conns[conn as usize].carrier {
             Carrier::Tcp => f64::INFINITY,
@@ -267,7 +267,7 @@ impl Engine {
         }
     }
 
-    /// Whether a flow has sent its last byte by now; if so, it has been dealt with.
+    /// Returns whether a flow has sent its last byte by now. If so, it has been handled.
     fn sent(&mut self) -> bool {
         if self.ended.is_empty() {
             self.rates.ended(&mut self.ended);
@@ -302,12 +302,12 @@ impl Engine {
         self.unsolved = true;
     }
 
-    /// The last byte of `flow` has left; it and its acknowledgement arrive later.
+    /// The last byte of `flow` has left. It and its acknowledgement arrive later.
     fn all_sent(&mut self, flow: u32, key: FlowKey) {
-        self.last_way(key);
+        self.last_path(key);
         let (_, last) = self.plan.wire_bytes(flow);
         let last = if self.store_and_forward { last } else { 0 };
-        let latency = self.fabric.latency(self.way.iter().copied(), last);
+        let latency = self.fabric.latency(self.path.iter().copied(), last);
         self.applications.later(self.now.saturating_add(latency.as_ps()), Due::Delivered(flow));
         if self.is_udp(self.senders.of(key).conn) {
             self.completed += 1;
@@ -324,17 +324,17 @@ impl Engine {
         if conn.carrier == Carrier::Tcp {
             self.completed += 1;
             if info.also.is_some() || matches!(info.then, Some((_, When::Acked))) {
-                self.way_back(info.conn.0);
+                self.return_path(info.conn.0);
                 let bytes = self.plan.transport.ack_len();
                 let bytes = if self.store_and_forward { bytes } else { 0 };
-                let back = self.fabric.crossing(self.way.iter().copied(), bytes.into());
+                let back = self.fabric.crossing(self.path.iter().copied(), bytes.into());
                 self.applications.later(self.now.saturating_add(back.as_ps()), Due::Acked(flow));
             }
         }
         self.flow_done(flow, When::Received);
     }
 
-    /// The next change of the network, if it is due.
+    /// Applies the next change of the network, if it is due.
     fn change(&mut self) -> bool {
         let Some((at, node, change)) = self.timeline.get(self.next_change) else { return false };
         if *at > self.now {
@@ -371,7 +371,7 @@ impl Engine {
         self.refit(link);
     }
 
-    /// Rates are found anew when all that happens now has happened.
+    /// Requests new rates. They are computed after all events of the current time.
     pub(super) fn solve_later(&mut self) {
         self.unsolved = true;
     }
@@ -393,7 +393,7 @@ impl Engine {
     }
 }
 
-/// Flows that start at a time, in order of it.
+/// The flows that start at a given time, in order of time.
 fn starts(plan: &Plan) -> Vec<u32> {
     let timed = |flow: &u32| plan.start_time(*flow) < Time::MAX;
     let mut starts: Vec<u32> = (0..plan.traffic.flows.len() as u32).filter(timed).collect();

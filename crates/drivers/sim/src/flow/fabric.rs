@@ -1,4 +1,4 @@
-//! The network as flows see it: directed links by number, and the way between two hosts.
+//! The network as flows see it: directed links by number, and the path between two hosts.
 
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::route::Routes;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 /// One directed link.
 #[derive(Clone, Copy, Debug)]
-struct Lane {
+struct DirectedLink {
     rate: Rate,
     delay: Time,
     down: bool,
 }
 
-/// Somebody on the way to a host.
+/// The state of one path lookup.
 #[derive(Clone, Copy, Debug)]
-struct Traveller {
+struct Lookup {
     at: NodeId,
     goal: NodeId,
     dst: HostId,
@@ -31,10 +31,10 @@ pub struct Fabric {
     routes: Arc<Routes>,
     /// Number of the first link that leaves each node, and the number of all.
     first: Vec<u32>,
-    lanes: Vec<Lane>,
-    /// By link, the node it leads to.
+    lanes: Vec<DirectedLink>,
+    /// By link, the node at its far end.
     far: Vec<NodeId>,
-    /// Nodes of hosts.
+    /// The nodes of all hosts.
     hosts: Vec<NodeId>,
 }
 
@@ -45,7 +45,7 @@ impl Fabric {
         let mut first = vec![0];
         let (mut lanes, mut far) = (Vec::new(), Vec::new());
         for node in (0..graph.nodes.len() as u32).map(NodeId) {
-            let lane = |wire: &slotline_net::topology::Wire| Lane {
+            let lane = |wire: &slotline_net::topology::Wire| DirectedLink {
                 rate: wire.lane.rate,
                 delay: wire.lane.delay,
                 down: false,
@@ -57,7 +57,7 @@ impl Fabric {
         Fabric { wiring, routes, first, lanes, far, hosts: graph.hosts.clone() }
     }
 
-    /// The graph, seen from its ports.
+    /// The far ends of all ports.
     pub fn wiring(&self) -> &Wiring {
         &self.wiring
     }
@@ -67,7 +67,7 @@ impl Fabric {
         &self.routes
     }
 
-    /// By link, whether routes lead anybody over it.
+    /// By link, whether any route uses it.
     pub fn used(&self) -> Vec<bool> {
         self.routes.used(&self.wiring).concat()
     }
@@ -87,7 +87,7 @@ impl Fabric {
         self.hosts[host.at()]
     }
 
-    /// The node that a link leads to.
+    /// The node at the far end of a link.
     pub fn far(&self, link: u32) -> NodeId {
         self.far[link as usize]
     }
@@ -97,10 +97,10 @@ impl Fabric {
         NodeId(self.first.partition_point(|first| *first <= link) as u32 - 1)
     }
 
-    /// How long a packet of 1,500 bytes takes over an idle link.
+    /// The time that a packet of 1,500 bytes takes over an idle link.
     pub fn hop_time(&self, link: u32) -> Time {
         let lane = &self.lanes[link as usize];
-        lane.delay.after(lane.rate.pace().time_for(1_500))
+        lane.delay.after(lane.rate.inverse_rate().time_for(1_500))
     }
 
     /// Number of directed links.
@@ -120,51 +120,50 @@ impl Fabric {
         self.first[node.at()] + u32::from(port.0)
     }
 
-    /// What leaves each node, by port, of something there is for each link.
+    /// Splits a list by link into lists by node and port.
     pub fn by_port<T: Copy>(&self, of_link: &[T]) -> Vec<Vec<T>> {
         let of_node = |ends: &[u32]| of_link[ends[0] as usize..ends[1] as usize].to_vec();
         self.first.windows(2).map(of_node).collect()
     }
 
-    /// What a link carries at most, in bytes per second: nothing while it is down.
+    /// The capacity of a link in bytes per second; zero while it is down.
     pub fn capacity(&self, link: u32) -> f64 {
         let lane = &self.lanes[link as usize];
         if lane.down { 0.0 } else { lane.rate.0 as f64 / 8.0 }
     }
 
-    /// A link goes down, or carries again.
+    /// A link goes down or up.
     pub fn set_down(&mut self, link: u32, down: bool) {
         self.lanes[link as usize].down = down;
     }
 
-    /// A link gets another rate.
+    /// Changes the rate of a link.
     pub fn set_rate(&mut self, link: u32, rate: Rate) {
         self.lanes[link as usize].rate = rate;
     }
 
-    /// A link's rate, be it up or down.
+    /// The rate of a link, whether it is up or down.
     pub fn rate(&self, link: u32) -> Rate {
         self.lanes[link as usize].rate
     }
 
-    /// Other routes are in force.
+    /// Replaces the routes.
     pub fn set_routes(&mut self, routes: Arc<Routes>) {
         self.routes = routes;
     }
 
-    /// Replaces `out` with the links from `src` to `dst` for packets of this entropy; none where there
-    /// is no way.
-    pub fn way(&self, src: HostId, dst: HostId, entropy: u16, out: &mut Vec<u32>) {
+    /// Replaces `out` with the links from `src` to `dst` for packets of this entropy; none if there is no path.
+    pub fn path(&self, src: HostId, dst: HostId, entropy: u16, out: &mut Vec<u32>) {
         let mut traveller = self.traveller(src, dst, entropy);
         out.clear();
         while self.advance(&mut traveller, out) {}
     }
 
-    /// The same for several pairs at once, into as many of `out`: their steps are independent of each
-    /// other, so the processor need not wait for the memory of one of them before it looks at the next.
-    pub fn ways(&self, pairs: &[(HostId, HostId, u16)], out: &mut [Vec<u32>]) {
+    /// As [`Fabric::path`], for several pairs at once. Their steps are independent of each other, so the
+    /// processor need not wait for the memory of one lookup before it starts the next.
+    pub fn paths(&self, pairs: &[(HostId, HostId, u16)], out: &mut [Vec<u32>]) {
         let start = |&(src, dst, entropy): &_| self.traveller(src, dst, entropy);
-        let mut travellers: Vec<Traveller> = pairs.iter().map(start).collect();
+        let mut travellers: Vec<Lookup> = pairs.iter().map(start).collect();
         out.iter_mut().for_each(Vec::clear);
         let mut under_way = true;
         while under_way {
@@ -175,14 +174,14 @@ impl Fabric {
         }
     }
 
-    fn traveller(&self, src: HostId, dst: HostId, entropy: u16) -> Traveller {
+    fn traveller(&self, src: HostId, dst: HostId, entropy: u16) -> Lookup {
         let [at, goal] = [src, dst].map(|host| self.hosts[host.at()]);
-        Traveller { at, goal, dst, entropy }
+        Lookup { at, goal, dst, entropy }
     }
 
-    /// One link further, if there is one.
-    fn advance(&self, traveller: &mut Traveller, out: &mut Vec<u32>) -> bool {
-        let Traveller { at, goal, dst, entropy } = *traveller;
+    /// Goes one link further, if there is one.
+    fn advance(&self, traveller: &mut Lookup, out: &mut Vec<u32>) -> bool {
+        let Lookup { at, goal, dst, entropy } = *traveller;
         if at == goal {
             return false;
         }
@@ -197,26 +196,25 @@ impl Fabric {
         true
     }
 
-    /// From the moment the sender has sent the last byte of a flow until the receiver has it: delays,
-    /// and the time that a packet of `last` bytes takes at each link but the slowest, for a
-    /// switch sends on what it has whole.
-    pub fn latency(&self, way: impl Iterator<Item = u32>, last: u64) -> Time {
+    /// The time from the sender's last byte of a flow until the receiver has it: the delays, and the time of a
+    /// packet of `last` bytes at each link but the slowest, because switches store and forward.
+    pub fn latency(&self, path: impl Iterator<Item = u32>, last: u64) -> Time {
         let (mut sum, mut slowest) = (Time::ZERO, Time::ZERO);
-        for link in way {
+        for link in path {
             let lane = &self.lanes[link as usize];
-            let sending = lane.rate.pace().time_for(last);
+            let sending = lane.rate.inverse_rate().time_for(last);
             slowest = slowest.max(sending);
             sum = sum.after(lane.delay).after(sending);
         }
         sum.since(slowest)
     }
 
-    /// How long a packet of `bytes` is under way on idle links.
-    pub fn crossing(&self, way: impl Iterator<Item = u32>, bytes: u64) -> Time {
+    /// The transit time of a packet of `bytes` over idle links.
+    pub fn crossing(&self, path: impl Iterator<Item = u32>, bytes: u64) -> Time {
         let crossed = |sum: Time, link: u32| {
             let lane = &self.lanes[link as usize];
-            sum.after(lane.delay).after(lane.rate.pace().time_for(bytes))
+            sum.after(lane.delay).after(lane.rate.inverse_rate().time_for(bytes))
         };
-        way.fold(Time::ZERO, crossed)
+        path.fold(Time::ZERO, crossed)
     }
 }

@@ -1,4 +1,4 @@
-//! What a run leaves when it is over.
+//! The results of a finished run.
 
 use super::engine::Engine;
 use super::network::{FlowOutcome, Volume};
@@ -35,12 +35,12 @@ impl Engine {
         outcome
     }
 
-    /// What has arrived of flows that are being sent.
+    /// Counts the bytes that have arrived of unfinished flows.
     fn deliver_parts(&mut self) {
         for (key, _) in self.senders.all() {
             let sender = *self.senders.of(key);
-            self.last_way(key);
-            let latency = self.fabric.latency(self.way.iter().copied(), 0);
+            self.last_path(key);
+            let latency = self.fabric.latency(self.path.iter().copied(), 0);
             let (wire, _) = self.plan.wire_bytes(sender.flow);
             let on_its_way = self.rates.rate(key) * latency.as_secs_f64();
             let not_there = self.rates.left(key) + on_its_way;
@@ -50,7 +50,7 @@ impl Engine {
         }
     }
 
-    /// Where all bytes are: from links on one side, from flows on the other.
+    /// The byte counts, from links on one side and from flows on the other.
     fn volume(&self) -> Volume {
         let mut volume = Volume::default();
         for (conn, info) in (0..).zip(&self.plan.traffic.conns) {
@@ -80,7 +80,7 @@ impl Engine {
     }
 }
 
-/// Folds everything a user can see of the result, in canonical order.
+/// Computes the digest of all visible results, in canonical order.
 fn digest(outcome: &FlowOutcome) -> u64 {
     let mut hash = 0u64;
     let mut add = |value: u64| hash = mix64(hash.rotate_left(5) ^ value);

@@ -1,8 +1,8 @@
 //! The links of the max-min solver: their levels, and which of them may be wrong.
 
+use super::flow_paths::{FlowPaths, HEAD};
 use super::queue::{OUT, Queue};
 use super::shares::Shares;
-use super::ways::{HEAD, Ways};
 
 /// What other links tell a link, all the time: many of them fit into a cache.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ impl Sum {
     const NONE: Sum = Sum { taken: 0.0, most: 0.0, trip: f32::INFINITY };
 
     /// A flow takes more by `change`, and not more than `most`; one if the link is to be looked at, else
-    /// zero, found without a branch, for nobody can tell which way it would go.
+    /// zero, found without a branch, for nobody can tell which path it would go.
     #[inline(always)]
     fn raise(&mut self, change: f64, most: f32) -> u32 {
         self.taken += change;
@@ -203,26 +203,26 @@ impl Levels {
     }
 
     /// Each of some flows of `link` gets more, for a weight of one, by `change`, and has not more than
-    /// `most` then, which is zero if that is less than before: all other links of their ways are told.
+    /// `most` then, which is zero if that is less than before: all other links of their paths are told.
     pub fn shift<S: Shares>(
         &mut self,
         link: u32,
-        ways: &Ways<S>,
+        paths: &FlowPaths<S>,
         flows: &[u32],
         change: f64,
         most: f32,
     ) {
         let sum = std::mem::replace(self.sum(link), Sum::NONE);
         for &flow in flows {
-            let change = change * ways.weight(flow);
-            let head = ways.head(flow);
-            let part = |hop: usize| change * ways.share(flow, hop);
+            let change = change * paths.weight(flow);
+            let head = paths.head(flow);
+            let part = |hop: usize| change * paths.share(flow, hop);
             let mut doubtful = self.tell(head, change > 0.0, part, most);
             while doubtful != 0 {
                 self.doubt(head[doubtful.trailing_zeros() as usize % HEAD]);
                 doubtful &= doubtful - 1;
             }
-            for (hop, &(link, _)) in (HEAD..).zip(ways.tail(flow)) {
+            for (hop, &(link, _)) in (HEAD..).zip(paths.tail(flow)) {
                 if self.sum(link).raise(part(hop), most) != 0 {
                     self.doubt(link);
                 }
@@ -231,7 +231,7 @@ impl Levels {
         *self.sum(link) = sum;
     }
 
-    /// Tells the first links of a way, each its part of a change; a bit for each that is to be looked at.
+    /// Tells the first links of a path, each its part of a change; a bit for each that is to be looked at.
     #[inline(always)]
     fn tell(
         &mut self,

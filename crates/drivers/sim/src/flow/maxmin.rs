@@ -1,6 +1,6 @@
 //! Exact weighted max-min fair rates, solved again only where a change is felt.
 //!
-//! A flow is limited by one link of its way. All flows that a link limits get the same there, for a
+//! A flow is limited by one link of its path. All flows that a link limits get the same there, for a
 //! weight of one: the link's *level*. Levels are right when the flows of each such link add up to its
 //! capacity, those that are limited elsewhere counted with what they get there, no flow of it gets more
 //! than its level, and no other link is more than full: then every flow has a full link on which nobody
@@ -9,7 +9,7 @@
 //! So what is kept is a level for each link and not a rate for each flow. A link whose level may be wrong
 //! is looked at: its level follows from two sums, or, if a flow of it gets more than that elsewhere, from
 //! a look at its flows, and then it limits those. Where the level is another one, the difference is added
-//! to the sums of all other links on the ways of its own flows, which are to be looked at in turn. Links
+//! to the sums of all other links on the paths of its own flows, which are to be looked at in turn. Links
 //! are taken in order of their levels, for a level depends on lower ones alone; the order saves work, and
 //! the result does not depend on it: when nothing is in doubt any more, the conditions above hold.
 //!
@@ -22,10 +22,10 @@
 //! level of the link that limits a flow is what the flow gets on all its paths together.
 
 use super::ends::Ends;
+use super::flow_paths::FlowPaths;
 use super::levels::Levels;
 use super::members::Members;
 use super::shares::{Parts, Shares, Whole};
-use super::ways::Ways;
 
 mod solve;
 
@@ -50,7 +50,7 @@ const GLANCED: usize = 3;
 /// In place of a link: none, the flow is free.
 const NOBODY: u32 = u32::MAX;
 
-/// What solving has cost so far.
+/// The work of solving so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Effort {
     /// Times a link was looked at.
@@ -77,10 +77,10 @@ struct Place {
 pub struct MaxMin<S = Whole> {
     levels: Levels,
     members: Members,
-    ways: Ways<S>,
+    paths: FlowPaths<S>,
     flows: Vec<Place>,
     now: u64,
-    /// Links of the network. One follows that is on no way; those after it belong to one flow each and limit
+    /// Links of the network. One follows that is on no path; those after it belong to one flow each and limit
     /// it.
     fabric: usize,
     unused_flows: Vec<u32>,
@@ -115,7 +115,7 @@ impl MaxMin<Whole> {
         self.insert_over((links, &[]), weight, cap, bytes)
     }
 
-    /// Puts a flow on another way.
+    /// Moves a flow to another path.
     pub fn reroute(&mut self, key: FlowKey, links: &[u32]) {
         self.reroute_over(key, (links, &[]));
     }
@@ -132,23 +132,23 @@ impl MaxMin<Parts> {
     /// [`MaxMin::insert`].
     pub fn insert_spread(
         &mut self,
-        way: (&[u32], &[f64]),
+        path: (&[u32], &[f64]),
         weight: f64,
         cap: f64,
         bytes: f64,
     ) -> FlowKey {
-        self.insert_over(way, weight, cap, bytes)
+        self.insert_over(path, weight, cap, bytes)
     }
 
-    /// Spreads a flow over other links.
-    pub fn reroute_spread(&mut self, key: FlowKey, way: (&[u32], &[f64])) {
-        self.reroute_over(key, way);
+    /// Moves a flow to other links, with shares.
+    pub fn reroute_spread(&mut self, key: FlowKey, path: (&[u32], &[f64])) {
+        self.reroute_over(key, path);
     }
 
-    /// The shares of a flow that the links of its way carry.
+    /// The shares of a flow that the links of its path carry.
     pub fn shares(&self, key: FlowKey) -> impl Iterator<Item = f64> {
-        let hops = self.way(key).count();
-        (0..hops).map(move |hop| self.ways.share(key.0, hop))
+        let hops = self.path(key).count();
+        (0..hops).map(move |hop| self.paths.share(key.0, hop))
     }
 }
 
@@ -157,7 +157,7 @@ impl<S: Shares> MaxMin<S> {
         MaxMin {
             levels: Levels::new(capacities, 1.0 + tolerance + TIE),
             members: Members::new(capacities.len() + 1),
-            ways: Ways::new(capacities.len() as u32),
+            paths: FlowPaths::new(capacities.len() as u32),
             flows: Vec::new(),
             now: 0,
             fabric: capacities.len(),
@@ -172,7 +172,7 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// Time goes on to `now`.
+    /// Advances the time to `now`.
     pub fn advance(&mut self, now: u64) {
         self.now = now;
     }
@@ -186,11 +186,11 @@ impl<S: Shares> MaxMin<S> {
     ) -> FlowKey {
         let key = self.unused_flows.pop().unwrap_or_else(|| {
             self.flows.push(Place { finish: 0.0, at: NOBODY });
-            self.ways.grow()
+            self.paths.grow()
         });
         let own = (cap < f64::INFINITY).then(|| self.own_link(cap));
-        self.ways.set(key, weight as f32, links.iter().copied().chain(own), shares);
-        self.enter(key, bytes / self.ways.weight(key));
+        self.paths.set(key, weight as f32, links.iter().copied().chain(own), shares);
+        self.enter(key, bytes / self.paths.weight(key));
         FlowKey(key)
     }
 
@@ -203,17 +203,17 @@ impl<S: Shares> MaxMin<S> {
     }
 
     fn reroute_over(&mut self, key: FlowKey, (links, shares): (&[u32], &[f64])) {
-        let (own, weight) = (self.own_link_of(key), self.ways.weight(key.0));
+        let (own, weight) = (self.own_link_of(key), self.paths.weight(key.0));
         let left = self.left(key) / weight;
         self.leave(key.0);
-        self.ways.set(key.0, weight as f32, links.iter().copied().chain(own), shares);
+        self.paths.set(key.0, weight as f32, links.iter().copied().chain(own), shares);
         self.enter(key.0, left);
     }
 
     /// A flow has `bytes` more to send.
     pub fn extend(&mut self, key: FlowKey, bytes: f64) {
         let Place { finish, at } = &mut self.flows[key.at()];
-        *finish += bytes / self.ways.weight(key.0);
+        *finish += bytes / self.paths.weight(key.0);
         if *at != NOBODY {
             let link = *at;
             self.find_first(link);
@@ -221,13 +221,13 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// Gives a link another capacity; zero: it carries nothing.
+    /// Sets the capacity of a link. With zero it carries nothing.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
         self.levels.set_capacity(link, capacity);
         self.levels.doubt(link);
     }
 
-    /// Gives a flow that was inserted with a cap another one.
+    /// Changes the cap of a flow that was inserted with a cap.
     pub fn set_cap(&mut self, key: FlowKey, cap: f64) {
         if let Some(own) = self.own_link_of(key) {
             self.set_capacity(own, cap);
@@ -237,7 +237,7 @@ impl<S: Shares> MaxMin<S> {
     /// A flow's rate, as of the last [`MaxMin::solve`].
     pub fn rate(&self, key: FlowKey) -> f64 {
         let limit = self.levels.links.get(self.flows[key.at()].at as usize);
-        limit.map_or(0.0, |link| link.level * self.ways.weight(key.0))
+        limit.map_or(0.0, |link| link.level * self.paths.weight(key.0))
     }
 
     /// The bytes that a flow has not sent by now; a few too little, by rounding, where it has sent all.
@@ -248,15 +248,15 @@ impl<S: Shares> MaxMin<S> {
             link.wind(self.now);
             link.clock
         });
-        (finish - clock) * self.ways.weight(key.0)
+        (finish - clock) * self.paths.weight(key.0)
     }
 
-    /// When the next flow ends.
+    /// The time at which the next flow ends.
     pub fn next_end(&mut self) -> Option<u64> {
         self.ends.first().map(|(due, _)| due)
     }
 
-    /// Adds flows to `out` that have ended by now: all of one link. They are to be removed, or extended.
+    /// Adds flows of one link to `out` that have ended by now. The caller must remove or extend them.
     pub fn ended(&mut self, out: &mut Vec<FlowKey>) {
         let Some((_, link)) = self.ends.first().filter(|(due, _)| *due <= self.now) else { return };
         let entry = self.levels.of(link);
@@ -266,41 +266,41 @@ impl<S: Shares> MaxMin<S> {
         out.extend(self.members.own(link).iter().filter(ended).map(|&flow| FlowKey(flow)));
     }
 
-    /// The links of a flow's way.
-    pub fn way(&self, key: FlowKey) -> impl Iterator<Item = u32> {
+    /// The links of a flow's path.
+    pub fn path(&self, key: FlowKey) -> impl Iterator<Item = u32> {
         let fabric = self.fabric as u32;
-        self.ways.of(key.0).take_while(move |&link| link < fabric)
+        self.paths.of(key.0).take_while(move |&link| link < fabric)
     }
 
-    /// The flows on a link, in no order that means anything, but always the same.
+    /// The flows on a link. Their order has no meaning, but is deterministic.
     pub fn flows(&self, link: u32) -> impl Iterator<Item = FlowKey> {
         self.members.of(link).iter().map(|&flow| FlowKey(flow))
     }
 
-    /// Flows of which one is likely to end soon.
+    /// The flows of which one is likely to end soon.
     pub(super) fn soon(&self) -> impl Iterator<Item = FlowKey> {
         self.ends
             .soon()
             .flat_map(|link| self.members.own(link).iter().take(2).copied().map(FlowKey))
     }
 
-    /// Something of what is kept of the links of a flow.
+    /// Prefetches the state of the links of a flow. The value has no meaning.
     pub(super) fn glance_at_flow(&self, key: FlowKey) -> u32 {
-        self.ways.of(key.0).fold(0, |read, link| read ^ self.glance(link))
+        self.paths.of(key.0).fold(0, |read, link| read ^ self.glance(link))
     }
 
-    /// Something of what is kept of a link, its first flows and the links that limit these.
+    /// Prefetches the state of a link, of its first flows, and of the links that limit them.
     pub(super) fn glance(&self, link: u32) -> u32 {
         let Levels { links, sums, .. } = &self.levels;
         let read = |read: u32, &flow: &u32| {
             let limit = links.get(self.flows[flow as usize].at as usize);
-            read ^ limit.map_or(0, |link| link.since as u32) ^ self.ways.hops(flow) as u32
+            read ^ limit.map_or(0, |link| link.since as u32) ^ self.paths.hops(flow) as u32
         };
         let flows = self.members.of(link).iter().take(GLANCED);
         flows.fold(links[link as usize].since as u32 ^ sums[link as usize].most.to_bits(), read)
     }
 
-    /// What solving has cost so far.
+    /// The work of solving so far.
     pub fn effort(&self) -> Effort {
         self.effort
     }
@@ -316,21 +316,21 @@ impl<S: Shares> MaxMin<S> {
     }
 
     fn own_link_of(&self, key: FlowKey) -> Option<u32> {
-        self.ways.of(key.0).last().filter(|&link| link as usize >= self.fabric)
+        self.paths.of(key.0).last().filter(|&link| link as usize >= self.fabric)
     }
 
-    /// A flow with so much left, for a weight of one, is one of those of the links of its way, and free.
+    /// A flow with so much left, for a weight of one, is one of those of the links of its path, and free.
     fn enter(&mut self, flow: u32, left: f64) {
         self.flows[flow as usize] = Place { finish: left, at: NOBODY };
-        for hop in 0..self.ways.hops(flow) {
-            let (link, _) = self.ways.at(flow, hop);
+        for hop in 0..self.paths.hops(flow) {
+            let (link, _) = self.paths.at(flow, hop);
             let place = self.members.push(link, flow);
-            self.ways.put(flow, hop, place);
+            self.paths.put(flow, hop, place);
         }
         self.free.push(flow);
     }
 
-    /// A flow leaves the links of its way.
+    /// Removes a flow from the links of its path.
     fn leave(&mut self, flow: u32) {
         let at = self.flows[flow as usize].at;
         if at == NOBODY {
@@ -338,14 +338,14 @@ impl<S: Shares> MaxMin<S> {
         } else {
             let level = self.levels.level(at);
             self.quit(flow);
-            self.levels.shift(at, &self.ways, &[flow], -level, 0.0);
+            self.levels.shift(at, &self.paths, &[flow], -level, 0.0);
             self.levels.doubt(at);
             self.ends.set(at, self.levels.of(at).due());
         }
-        for hop in 0..self.ways.hops(flow) {
-            let (link, place) = self.ways.at(flow, hop);
+        for hop in 0..self.paths.hops(flow) {
+            let (link, place) = self.paths.at(flow, hop);
             if let Some(moved) = self.members.remove(link, place) {
-                self.ways.set_place(moved, link, place);
+                self.paths.set_place(moved, link, place);
             }
             if self.members.of(link).is_empty() {
                 let sum = self.levels.sum(link);
@@ -356,11 +356,11 @@ impl<S: Shares> MaxMin<S> {
 
     /// `link` limits a flow that is free; its level stays what it is.
     fn join(&mut self, flow: u32, link: u32) {
-        let (place, other) = self.members.adopt(link, self.ways.place(flow, link));
+        let (place, other) = self.members.adopt(link, self.paths.place(flow, link));
         self.move_to(link, flow, place, other);
         let entry = self.levels.of(link);
         entry.wind(self.now);
-        entry.weight += self.ways.load(flow, link);
+        entry.weight += self.paths.load(flow, link);
         let state = &mut self.flows[flow as usize];
         (state.finish, state.at) = (state.finish + entry.clock, link);
         entry.first = entry.first.min(state.finish);
@@ -370,11 +370,11 @@ impl<S: Shares> MaxMin<S> {
     /// A flow is free; the level of its link stays what it is, if any other flow is limited there.
     fn quit(&mut self, flow: u32) {
         let Place { finish, at: link } = self.flows[flow as usize];
-        let (place, other) = self.members.release(link, self.ways.place(flow, link));
+        let (place, other) = self.members.release(link, self.paths.place(flow, link));
         self.move_to(link, flow, place, other);
         let entry = self.levels.of(link);
         entry.wind(self.now);
-        entry.weight -= self.ways.load(flow, link);
+        entry.weight -= self.paths.load(flow, link);
         let (left, first) = (finish - entry.clock, entry.first);
         self.flows[flow as usize] = Place { finish: left, at: NOBODY };
         if place == 0 {
@@ -385,14 +385,14 @@ impl<S: Shares> MaxMin<S> {
         self.moved.push(link);
     }
 
-    /// Two flows of a link have changed places.
+    /// Two flows of a link have swapped indices.
     fn move_to(&mut self, link: u32, flow: u32, place: u32, other: u32) {
-        let old = self.ways.place(flow, link);
-        self.ways.set_place(other, link, old);
-        self.ways.set_place(flow, link, place);
+        let old = self.paths.place(flow, link);
+        self.paths.set_place(other, link, old);
+        self.paths.set_place(flow, link, place);
     }
 
-    /// Finds which of the flows that `link` limits ends first.
+    /// Finds the first end among the flows that `link` limits.
     fn find_first(&mut self, link: u32) {
         let finish = |flow: &u32| self.flows[*flow as usize].finish;
         let first = self.members.own(link).iter().map(finish).fold(f64::INFINITY, f64::min);

@@ -1,35 +1,34 @@
-//! The flows of each link, few of them in one cache line; those that it limits come first.
+//! The flows of each link. The flows that it limits come first. A short list fits into one cache line.
 
-/// So many flows are kept with their number in one line.
+/// The number of flows that fit with their count into one cache line.
 const FEW: usize = 15;
-/// A list that was longer comes back when it is as short as this.
+/// A long list becomes a short one again at this length.
 const SHORT: usize = 8;
 
-/// The flows of a link, or where they are.
+/// The flows of a link, or the number of their list.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Line {
-    /// How many there are.
+    /// The number of flows.
     count: u8,
-    /// How many of them it limits.
+    /// The number of flows that the link limits.
     own: u8,
-    /// Them; where there were more than [`FEW`], the first is the number of their list.
+    /// The flows. If there were more than [`FEW`], the first entry is the number of their list.
     flows: [u32; FEW],
 }
 
-/// What `count` is where flows are in a list.
+/// The value of `count` if the flows are in a list.
 const LISTED: u8 = u8::MAX;
 const EMPTY: Line = Line { count: 0, own: 0, flows: [0; FEW] };
 
-/// The flows of a link that has many.
+/// The flows of a link with many flows.
 #[derive(Clone, Debug, Default)]
 struct List {
     own: usize,
     flows: Vec<u32>,
 }
 
-/// By link, its flows: first those that it limits, then the others. Apart from that their order means
-/// nothing.
+/// By link, its flows: first the flows that it limits, then the others. Their order has no other meaning.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     lines: Vec<Line>,
@@ -42,7 +41,7 @@ impl Members {
         Members { lines: vec![EMPTY; links], lists: Vec::new(), unused: Vec::new() }
     }
 
-    /// One more link.
+    /// Adds a link.
     pub fn add_link(&mut self) -> u32 {
         self.lines.push(EMPTY);
         self.lines.len() as u32 - 1
@@ -58,19 +57,19 @@ impl Members {
         }
     }
 
-    /// Those that it limits.
+    /// The flows that the link limits.
     #[inline]
     pub fn own(&self, link: u32) -> &[u32] {
         &self.of(link)[..self.own_count(link)]
     }
 
-    /// The others.
+    /// The flows that it does not limit.
     #[inline]
     pub fn others(&self, link: u32) -> &[u32] {
         &self.of(link)[self.own_count(link)..]
     }
 
-    /// Number of flows that the link limits.
+    /// The number of flows that the link limits.
     #[inline]
     pub fn own_count(&self, link: u32) -> usize {
         let line = &self.lines[link as usize];
@@ -80,7 +79,7 @@ impl Members {
         }
     }
 
-    /// Adds a flow to the others; its place.
+    /// Adds a flow that the link does not limit. Returns its index.
     pub fn push(&mut self, link: u32, flow: u32) -> u32 {
         let line = &mut self.lines[link as usize];
         if usize::from(line.count) == FEW {
@@ -103,7 +102,7 @@ impl Members {
         u32::from(line.count) - 1
     }
 
-    /// Removes the flow at a place, one of the others; the one that is there now, if any.
+    /// Removes the flow at an index, which the link does not limit. Returns the flow that is there now, if any.
     pub fn remove(&mut self, link: u32, place: u32) -> Option<u32> {
         let place = place as usize;
         let line = &mut self.lines[link as usize];
@@ -126,14 +125,14 @@ impl Members {
         moved
     }
 
-    /// The flow at a place is limited from now on; its new place, and the flow that has the old one.
+    /// The link limits the flow at an index from now on. Returns its new index, and the flow at the old one.
     pub fn adopt(&mut self, link: u32, place: u32) -> (u32, u32) {
         let own = self.own_count(link);
         self.set_own(link, own + 1);
         self.swap(link, place, own)
     }
 
-    /// The flow at a place is not limited any more; its new place, and the flow that has the old one.
+    /// The link limits the flow at an index no longer. Returns its new index, and the flow at the old one.
     pub fn release(&mut self, link: u32, place: u32) -> (u32, u32) {
         let last = self.own_count(link) - 1;
         self.set_own(link, last);

@@ -1,9 +1,9 @@
-//! The flow-level engine: flows as fluids. Each has a rate at any time, and no packet is there.
+//! The flow-level engine treats flows as fluids. Each flow has a rate at any time. There are no packets.
 //!
 //! [`run`] takes a [`FlowNetwork`], made of the same graph, traffic, routes and changes as a
 //! [`crate::Network`], and returns a [`FlowOutcome`]. Rates are exactly max-min fair
-//! ([`maxmin`]) at any moment, or follow TCP's saw-teeth ([`aimd`]). A flow is on one path, or spread over
-//! all its equal ones. One run uses one thread.
+//! ([`maxmin`]) at any moment, or follow TCP's sawtooth ([`aimd`]). A flow takes one path, or is spread over
+//! all its equal paths. One run uses one thread.
 
 mod agenda;
 mod ahead;
@@ -16,12 +16,13 @@ mod ends;
 mod engine;
 mod fabric;
 mod finish;
+mod flow_paths;
 mod levels;
 pub mod maxmin;
 mod members;
 mod network;
 mod paced;
-mod paths;
+mod path_choice;
 mod queue;
 mod rates;
 mod scheduled;
@@ -29,7 +30,6 @@ mod senders;
 mod shares;
 #[cfg(test)]
 mod tests;
-mod ways;
 
 pub use aimd::AimdOptions;
 pub use engine::run;

@@ -1,4 +1,4 @@
-//! What a flow-level simulation is made of, and what it leaves.
+//! The input and the output of a flow-level simulation.
 
 use super::maxmin::Effort;
 use super::rates::Model;
@@ -23,20 +23,21 @@ pub struct FlowNetwork {
     pub plan: Arc<Plan>,
     /// Routes in force at the start.
     pub routes: Arc<Routes>,
-    /// Changes with their time and place, in any order. Routes are the network's: one change is enough.
+    /// The changes with their times and places, in any order. A change of routes holds for the whole network, so one
+    /// is enough.
     pub timeline: Vec<(Time, NodeId, Change)>,
-    /// Ports whose bytes are sampled.
+    /// The ports whose bytes are sampled.
     pub sampled: Vec<(NodeId, PortId)>,
     /// Interval between samples; zero for none.
     pub interval: Time,
-    /// How rates come about.
+    /// The model of rates.
     pub model: Model,
     /// The weight of flows of each priority class.
     pub weights: [f64; CLASSES],
-    /// Whether switches send on what they have whole, so that the last packet of a flow takes its time
-    /// at each of them.
+    /// Whether switches store and forward, so that the last packet of a flow takes its serialisation time at each
+    /// of them.
     pub store_and_forward: bool,
-    /// Switches choose ports by what these carry, and move flows.
+    /// The settings of switches that choose ports by load and rearrange flows.
     pub classifier: Option<ClassifierSpec>,
     /// A scheme that decides about paths.
     pub scheduler: Option<PerFlow>,
@@ -44,12 +45,12 @@ pub struct FlowNetwork {
     pub seed: u64,
 }
 
-/// What became of a flow.
+/// The result of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passage {
-    /// When it began; [`Time::MAX`] if it never did.
+    /// The time at which it began; [`Time::MAX`] if it did not.
     pub started: Time,
-    /// When its receiver had the last byte; [`Time::MAX`] if it never did.
+    /// The time at which its receiver had the last byte; [`Time::MAX`] if it did not.
     pub finished: Time,
     /// Payload that has arrived.
     pub delivered: u64,
@@ -60,47 +61,47 @@ impl Passage {
         Passage { started: Time::MAX, finished: Time::MAX, delivered: 0 };
 }
 
-/// Where all bytes on the wire are: `sent = delivered + under way` in every run.
+/// The bytes on the wire: `sent = delivered + in transit` in every run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Volume {
-    /// What flows that began have to send in all.
+    /// The bytes that started flows must send in total.
     pub offered: u64,
-    /// What left hosts, from the rates of their links over time.
+    /// The bytes that left hosts, from the rates of their links over time.
     pub sent: f64,
-    /// What arrived, from flows that arrived.
+    /// The bytes that arrived, from complete flows.
     pub delivered: f64,
-    /// What has left and not arrived, from flows that did not arrive.
+    /// The bytes that have left and not arrived, from incomplete flows.
     pub under_way: f64,
 }
 
 impl Volume {
-    /// Whether all is accounted for, but for what rounding of times to picoseconds makes.
+    /// Whether the counts balance, up to the rounding of times to picoseconds.
     pub fn holds(&self) -> bool {
         let accounted = self.delivered + self.under_way;
         (self.sent - accounted).abs() <= 1e-6 * self.sent.max(accounted) + 1.0
     }
 }
 
-/// What a simulation leaves.
+/// The results of a simulation.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
     /// By flow.
     pub flows: Vec<Passage>,
     /// By node, then port: bytes sent.
     pub ports: Vec<Vec<u64>>,
-    /// In order of time, then series. Nothing waits in queues.
+    /// The samples in order of time, then series. Queues are empty.
     pub samples: Vec<Sample>,
-    /// What a scheme counted.
+    /// The counters of the scheme.
     pub counts: Vec<(&'static str, u64)>,
-    /// Times at which anything happened.
+    /// The number of times at which an event happened.
     pub events: u64,
-    /// What finding rates has cost.
+    /// The work of computing rates.
     pub effort: Effort,
-    /// Flows complete.
+    /// The number of complete flows.
     pub completed: u64,
-    /// Where the bytes are.
+    /// The byte counts.
     pub volume: Volume,
-    /// Where simulated time stood at the end.
+    /// The simulated time at the end.
     pub reached: Time,
     /// Fingerprint of the result: equal digests mean equal results.
     pub digest: u64,

@@ -1,12 +1,12 @@
-//! Flows whose rates are given from tick to tick: how far each has come, and when it ends.
+//! The progress of flows whose rates change with each tick, and their end times.
 
 use super::aimd::Aimd;
 use super::ends::Ends;
 use super::maxmin::FlowKey;
 
-/// How far a flow has come.
+/// The progress of a flow.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-struct Pace {
+struct Progress {
     /// Bytes that were left at `since`.
     left: f64,
     /// Bytes per picosecond since then.
@@ -14,16 +14,16 @@ struct Pace {
     since: u64,
 }
 
-impl Pace {
+impl Progress {
     fn left(&self, now: u64) -> f64 {
         self.left - self.rate * (now - self.since) as f64
     }
 
     fn go_on(&mut self, now: u64, more: f64, rate: f64) {
-        *self = Pace { left: self.left(now) + more, rate, since: now };
+        *self = Progress { left: self.left(now) + more, rate, since: now };
     }
 
-    /// When nothing is left; [`u64::MAX`] if never.
+    /// The time at which nothing is left; [`u64::MAX`] if never.
     fn due(&self) -> u64 {
         let span = (self.left / self.rate).max(0.0).ceil();
         let known = self.rate > 0.0 && span < 9e18;
@@ -31,13 +31,13 @@ impl Pace {
     }
 }
 
-/// Flows under TCP's saw-teeth.
+/// Flows with TCP's sawtooth rates.
 #[derive(Clone, Debug)]
 pub(super) struct Paced {
     pub aimd: Aimd,
     now: u64,
     /// By key.
-    paces: Vec<Pace>,
+    paces: Vec<Progress>,
     ends: Ends,
 }
 
@@ -50,12 +50,12 @@ impl Paced {
         self.now = now;
     }
 
-    pub fn insert(&mut self, way: (&[u32], &[f64]), cap: f64, bytes: f64) -> FlowKey {
-        let key = self.aimd.insert(way, cap);
+    pub fn insert(&mut self, path: (&[u32], &[f64]), cap: f64, bytes: f64) -> FlowKey {
+        let key = self.aimd.insert(path, cap);
         if self.paces.len() <= key.at() {
-            self.paces.resize(key.at() + 1, Pace::default());
+            self.paces.resize(key.at() + 1, Progress::default());
         }
-        self.paces[key.at()] = Pace { left: bytes, rate: 0.0, since: self.now };
+        self.paces[key.at()] = Progress { left: bytes, rate: 0.0, since: self.now };
         key
     }
 
@@ -74,7 +74,7 @@ impl Paced {
         self.paces[key.at()].left(self.now)
     }
 
-    /// In bytes per second.
+    /// The rate of a flow in bytes per second.
     pub fn rate(&self, key: FlowKey) -> f64 {
         self.paces[key.at()].rate * 1e12
     }
@@ -83,13 +83,13 @@ impl Paced {
         self.ends.first().map(|(due, _)| due)
     }
 
-    /// Adds a flow to `out` that has ended by now, if any has.
+    /// Adds one flow to `out` that has ended by now, if there is one.
     pub fn ended(&mut self, out: &mut Vec<FlowKey>) {
         let ended = self.ends.first().filter(|(due, _)| *due <= self.now);
         out.extend(ended.map(|(_, key)| FlowKey(key)));
     }
 
-    /// All rates are updated.
+    /// Updates all rates.
     pub fn tick(&mut self) {
         let Paced { aimd, now, paces, ends } = self;
         aimd.tick(|key, rate| {

@@ -1,33 +1,33 @@
-//! Links to be looked at, the lowest level first, roughly: an order that saves work, on which no result
-//! depends.
+//! A queue of links to check, roughly in order of their levels, the lowest first. The order saves work. No result
+//! depends on it.
 
-/// In place of a link: it is in no bucket.
+/// Marks a link that is in no bucket.
 pub(super) const OUT: u32 = u32::MAX;
-/// In place of a link: it is the last of its bucket.
+/// Marks the last link of its bucket.
 const LAST: u32 = u32::MAX - 1;
-/// Levels that differ in lower bits than these are in one bucket: 128 buckets to each power of two.
+/// Levels that differ only in lower bits are in one bucket: there are 128 buckets for each power of two.
 const SHIFT: u32 = 52 - 7;
-/// Buckets, for 64 powers of two.
+/// The number of buckets, for 64 powers of two.
 const BUCKETS: i64 = 8192;
-/// Buckets above that of the greatest capacity.
+/// The number of buckets above that of the greatest capacity.
 const ABOVE: i64 = 1024;
 
-/// Links in buckets. The links of a bucket are chained: each knows the next, where the caller keeps it.
+/// Links in buckets. The links of a bucket form a chain: the caller stores the next link of each.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     heads: Vec<u32>,
-    /// By bucket, whether there is any link in it.
+    /// By bucket, whether it has any link.
     used: Vec<u64>,
-    /// No link is in a bucket below this.
+    /// All buckets below this are empty.
     at: usize,
-    /// How many links there are.
+    /// The number of links.
     count: usize,
-    /// The bits of a level that belongs into the first bucket.
+    /// The bits of a level of the first bucket.
     base: i64,
 }
 
 impl Queue {
-    /// No links, and buckets for levels up to some above `greatest`.
+    /// An empty queue for levels up to some above `greatest`.
     pub fn new(greatest: f64) -> Queue {
         Queue {
             heads: vec![LAST; BUCKETS as usize],
@@ -38,7 +38,7 @@ impl Queue {
         }
     }
 
-    /// Puts a link that is out into the bucket of `key`; what its `next` is from now on.
+    /// Adds a link to the bucket of `key`. Returns its `next` from now on.
     #[inline]
     pub fn push(&mut self, link: u32, key: f64) -> u32 {
         let bucket = (upper_bits(key) - self.base).clamp(0, BUCKETS - 1) as usize;
@@ -48,7 +48,7 @@ impl Queue {
         std::mem::replace(&mut self.heads[bucket], link)
     }
 
-    /// Takes a link of the lowest bucket; the caller says what the next of it is, and that it is out.
+    /// Removes a link of the lowest bucket. The caller gives its `next`, and marks it as removed.
     #[inline]
     pub fn pop(&mut self, next: impl FnOnce(u32) -> u32) -> Option<u32> {
         if self.count == 0 {
@@ -68,7 +68,7 @@ impl Queue {
     }
 }
 
-/// The bits that tell buckets apart; those of numbers that are not negative are in order of the numbers.
+/// The bits that distinguish buckets. For numbers that are not negative their order is that of the numbers.
 fn upper_bits(level: f64) -> i64 {
     (level.to_bits() >> SHIFT) as i64
 }

@@ -1,17 +1,17 @@
-//! Who says what rate each flow has, and when it ends: exact max-min fairness, where flows may be spread
-//! over several paths, or TCP's saw-teeth.
+//! The models that compute the rate and the end of each flow: exact max-min fairness, with flows on one or several
+//! paths, or TCP's sawtooth.
 
 use super::aimd::{Aimd, AimdOptions};
 use super::maxmin::{Effort, FlowKey, MaxMin};
 use super::paced::Paced;
 use super::shares::Parts;
 
-/// How rates come about.
+/// The model of rates.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Model {
     /// Weighted max-min fairness at any moment.
     MaxMin {
-        /// Changes of a link's level by less than this share are not passed on; zero: rates are exact.
+        /// Changes of a link's level by less than this share are ignored. With zero, rates are exact.
         tolerance: f64,
     },
     /// Slow start and additive increase, multiplicative decrease, once a tick.
@@ -22,7 +22,7 @@ pub enum Model {
 #[derive(Clone, Debug)]
 pub(super) enum Rates {
     MaxMin(Box<MaxMin>),
-    /// The same of flows that are on several paths at once.
+    /// Max-min fairness of flows that use several paths at once.
     Spread(Box<MaxMin<Parts>>),
     Aimd(Box<Paced>),
 }
@@ -33,7 +33,7 @@ impl Model {
 }
 
 impl Rates {
-    /// `spread`: flows are on several paths at once.
+    /// `spread`: flows use several paths at once.
     pub fn new(model: Model, capacities: &[f64], seed: u64, spread: bool) -> Rates {
         match model {
             Model::MaxMin { tolerance } if spread => {
@@ -47,7 +47,7 @@ impl Rates {
             }
         }
     }
-    /// Time goes on to `now`, in picoseconds.
+    /// Advances the time to `now`, in picoseconds.
     pub fn advance(&mut self, now: u64) {
         match self {
             Rates::MaxMin(rates) => rates.advance(now),
@@ -55,12 +55,12 @@ impl Rates {
             Rates::Aimd(rates) => rates.advance(now),
         }
     }
-    /// A flow over links that carry shares of it, or all where there are no shares.
-    pub fn insert(&mut self, way: (&[u32], &[f64]), weight: f64, cap: f64, bytes: f64) -> FlowKey {
+    /// Adds a flow. Its links carry shares of it, or all if there are no shares.
+    pub fn insert(&mut self, path: (&[u32], &[f64]), weight: f64, cap: f64, bytes: f64) -> FlowKey {
         match self {
-            Rates::MaxMin(rates) => rates.insert(way.0, weight, cap, bytes),
-            Rates::Spread(rates) => rates.insert_spread(way, weight, cap, bytes),
-            Rates::Aimd(rates) => rates.insert(way, cap, bytes),
+            Rates::MaxMin(rates) => rates.insert(path.0, weight, cap, bytes),
+            Rates::Spread(rates) => rates.insert_spread(path, weight, cap, bytes),
+            Rates::Aimd(rates) => rates.insert(path, cap, bytes),
         }
     }
     pub fn extend(&mut self, key: FlowKey, bytes: f64) {
@@ -77,11 +77,11 @@ impl Rates {
             Rates::Aimd(rates) => rates.remove(key),
         }
     }
-    pub fn reroute(&mut self, key: FlowKey, way: (&[u32], &[f64])) {
+    pub fn reroute(&mut self, key: FlowKey, path: (&[u32], &[f64])) {
         match self {
-            Rates::MaxMin(rates) => rates.reroute(key, way.0),
-            Rates::Spread(rates) => rates.reroute_spread(key, way),
-            Rates::Aimd(rates) => rates.aimd.reroute(key, way),
+            Rates::MaxMin(rates) => rates.reroute(key, path.0),
+            Rates::Spread(rates) => rates.reroute_spread(key, path),
+            Rates::Aimd(rates) => rates.aimd.reroute(key, path),
         }
     }
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
@@ -114,7 +114,7 @@ impl Rates {
             Rates::Aimd(rates) => rates.rate(key),
         }
     }
-    /// When the next flow ends.
+    /// The time at which the next flow ends.
     pub fn next_end(&mut self) -> Option<u64> {
         match self {
             Rates::MaxMin(rates) => rates.next_end(),
@@ -122,7 +122,7 @@ impl Rates {
             Rates::Aimd(rates) => rates.next_end(),
         }
     }
-    /// Adds flows to `out` that have ended by now, if any have. They are to be removed, or extended.
+    /// Adds flows to `out` that have ended by now. The caller must remove or extend them.
     pub fn ended(&mut self, out: &mut Vec<FlowKey>) {
         match self {
             Rates::MaxMin(rates) => rates.ended(out),
@@ -130,17 +130,16 @@ impl Rates {
             Rates::Aimd(rates) => rates.ended(out),
         }
     }
-    /// Replaces `out` with the links of a flow's way.
-    pub fn way(&self, key: FlowKey, out: &mut Vec<u32>) {
+    /// Replaces `out` with the links of a flow's path.
+    pub fn path(&self, key: FlowKey, out: &mut Vec<u32>) {
         out.clear();
         match self {
-            Rates::MaxMin(rates) => out.extend(rates.way(key)),
-            Rates::Spread(rates) => out.extend(rates.way(key)),
-            Rates::Aimd(rates) => out.extend_from_slice(rates.aimd.way(key)),
+            Rates::MaxMin(rates) => out.extend(rates.path(key)),
+            Rates::Spread(rates) => out.extend(rates.path(key)),
+            Rates::Aimd(rates) => out.extend_from_slice(rates.aimd.path(key)),
         }
     }
-    /// Replaces `out` with the shares of a flow that the links of its way carry; with nothing where each
-    /// carries all.
+    /// Replaces `out` with the shares of a flow that the links of its path carry. It is empty if each carries all.
     pub fn shares(&self, key: FlowKey, out: &mut Vec<f64>) {
         out.clear();
         match self {
@@ -149,14 +148,14 @@ impl Rates {
             Rates::Aimd(rates) => out.extend_from_slice(rates.aimd.shares(key)),
         }
     }
-    /// Something of what is kept of a link.
+    /// Prefetches the state of a link. The value has no meaning.
     pub fn glance(&self, link: u32) -> u32 {
         match self {
             Rates::MaxMin(rates) => rates.glance(link),
             Rates::Spread(_) | Rates::Aimd(_) => 0,
         }
     }
-    /// Flows of which one is likely to end soon, each with something of what is kept of its links.
+    /// Visits flows of which one is likely to end soon, and prefetches their links.
     pub fn glance_ahead(&self, mut each: impl FnMut(FlowKey, u32)) {
         if let Rates::MaxMin(rates) = self {
             rates.soon().for_each(|key| each(key, rates.glance_at_flow(key)));

@@ -1,4 +1,4 @@
-//! A central scheme that decides about paths, driven without packets.
+//! A central scheme that chooses paths, driven without packets.
 
 use super::applications::Due;
 use super::engine::Engine;
@@ -11,16 +11,16 @@ use slotline_net::units::Rate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A scheme under way.
+/// A running scheme.
 pub(super) struct Scheduled {
     scheme: PerFlow,
     map: Map,
     next_poll: u64,
-    /// Large flows of the last poll, by host.
+    /// The large flows of the last poll, by host.
     large: BTreeMap<HostId, Vec<FlowCount>>,
-    /// By connection, the path it takes.
+    /// By connection, the number of its path.
     paths: BTreeMap<u32, u16>,
-    /// Decisions, in the order they were made.
+    /// The decisions, in the order of time.
     decided: Vec<(ConnId, u16)>,
     polls: u64,
     counted: u64,
@@ -33,17 +33,17 @@ impl Scheduled {
         Scheduled { scheme, map, next_poll, large, paths, decided, polls: 0, counted: 0 }
     }
 
-    /// When switches are asked next.
+    /// The time of the next poll of switches.
     pub fn next_poll(&self) -> u64 {
         self.next_poll
     }
 
-    /// The path that was decided on for a connection.
+    /// The path that the scheme has chosen for a connection.
     pub fn path(&self, conn: u32) -> Option<u16> {
         self.paths.get(&conn).copied()
     }
 
-    /// What was counted over the run.
+    /// The counters of the run.
     pub fn counts(&self) -> Vec<(&'static str, u64)> {
         vec![
             ("flow-decisions", self.decided.len() as u64),
@@ -52,7 +52,7 @@ impl Scheduled {
         ]
     }
 
-    /// Tells the scheme what was counted and asks it; when its decisions are in force.
+    /// Gives the scheme the counters, and asks for its decisions. Returns when they take effect.
     fn decide(&mut self, large: BTreeMap<HostId, Vec<FlowCount>>, now: Time) -> (u64, usize) {
         let control = &mut self.scheme.control;
         let span = self.scheme.poll;
@@ -80,7 +80,7 @@ impl Scheduled {
 }
 
 impl Engine {
-    /// Asks the switches which flows are large, and the scheme what to do, where it is time.
+    /// Polls the switches for large flows, and the scheme for decisions, if the poll is due.
     pub(super) fn poll(&mut self) {
         let Some(mut scheduled) = self.scheduled.take() else { return };
         if scheduled.next_poll <= self.now {
@@ -93,14 +93,14 @@ impl Engine {
         self.scheduled = Some(scheduled);
     }
 
-    /// Flows that sent more than a share of what their host's link carries since the last poll.
+    /// The flows that sent more than a share of their host's link rate since the last poll.
     fn large(&mut self, scheme: &PerFlow) -> BTreeMap<HostId, Vec<FlowCount>> {
         let mut large: BTreeMap<HostId, Vec<FlowCount>> = BTreeMap::new();
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         for (key, conn) in self.senders.all() {
             let bytes = self.senders.count(key, self.rates.left(key));
-            self.rates.way(key, &mut way);
-            let line = self.fabric.rate(way[0]).0 as f64 / 8.0;
+            self.rates.path(key, &mut path);
+            let line = self.fabric.rate(path[0]).0 as f64 / 8.0;
             if bytes >= scheme.threshold * line * scheme.poll.as_secs_f64() && bytes > 0.0 {
                 let info = &self.plan.traffic.conns[conn as usize];
                 let count = FlowCount { conn: ConnId(conn), dst: info.dst, bytes: bytes as u64 };
@@ -110,7 +110,7 @@ impl Engine {
         large
     }
 
-    /// A decision is in force.
+    /// A decision takes effect.
     pub(super) fn install(&mut self, decision: u32) {
         let Some(scheduled) = &mut self.scheduled else { return };
         let (conn, path) = scheduled.decided[decision as usize];
@@ -120,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// Tells the scheme that routes have changed.
+    /// Notifies the scheme of changed routes.
     pub(super) fn tell_routes(&mut self, routes: &Arc<Routes>) {
         if let Some(scheduled) = &mut self.scheduled {
             scheduled.map.reroute(routes);
@@ -128,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Tells the scheme that a link has another rate.
+    /// Notifies the scheme of a link's changed rate.
     pub(super) fn tell_rate(&mut self, end: End, rate: Rate) {
         if let Some(scheduled) = &mut self.scheduled {
             scheduled.map.set_rate(end, rate);

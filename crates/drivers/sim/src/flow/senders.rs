@@ -1,21 +1,21 @@
-//! Which connections are sending, and what links have carried.
+//! The connections that are sending, and the bytes that links have carried.
 
 use super::maxmin::FlowKey;
 
-/// In place of a connection: there is none under this key.
+/// Marks a key without a connection.
 const NOBODY: u32 = u32::MAX;
 
 /// A connection that is sending.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Sender {
     pub conn: u32,
-    /// What it sends now.
+    /// The flow that it sends now.
     pub flow: u32,
-    /// Bytes of what it has to send under its key, up to this flow.
+    /// The bytes that it must send under its key, up to this flow.
     whole: f64,
-    /// Those of them that are booked to links.
+    /// The bytes of these that are booked to links.
     booked: f64,
-    /// Those that were sent when a scheme last asked.
+    /// The bytes of these that were sent at the scheme's last poll.
     counted: f64,
 }
 
@@ -25,12 +25,12 @@ impl Sender {
     }
 }
 
-/// A connection's place in the world.
+/// The state of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Conn {
-    /// Flows sent.
+    /// The number of flows that it has sent.
     sent: u32,
-    /// Its key plus one; zero while it sends nothing.
+    /// Its key plus one, or zero while it sends nothing.
     key: u32,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Senders {
     /// By key.
     senders: Vec<Sender>,
     active: usize,
-    /// Connections that found no way.
+    /// The connections without a path.
     stranded: Vec<u32>,
-    /// By link, bytes booked.
+    /// By link, the booked bytes.
     pub carried: Vec<f64>,
 }
 
@@ -58,17 +58,17 @@ impl Senders {
         }
     }
 
-    /// Connections that are sending.
+    /// The number of connections that are sending.
     pub fn active(&self) -> usize {
         self.active
     }
 
-    /// What is sent under `key`; one that is in use.
+    /// The sender under `key`, which is in use.
     pub fn of(&self, key: FlowKey) -> &Sender {
         &self.senders[key.at()]
     }
 
-    /// Keys in use with their connections, by key.
+    /// The keys in use with their connections, in order of keys.
     pub fn all(&self) -> Vec<(FlowKey, u32)> {
         let used = (0..).zip(&self.senders).filter(|(_, sender)| sender.conn != NOBODY);
         used.map(|(key, sender)| (FlowKey(key), sender.conn)).collect()
@@ -83,7 +83,7 @@ impl Senders {
         self.conns[conn as usize].key.checked_sub(1).map(FlowKey)
     }
 
-    /// Flows that `conn` has sent.
+    /// The number of flows that `conn` has sent.
     pub fn sent(&self, conn: u32) -> u32 {
         self.conns[conn as usize].sent
     }
@@ -97,13 +97,13 @@ impl Senders {
         self.active += 1;
     }
 
-    /// `conn` has sent a flow; how many it has sent now.
+    /// `conn` has sent a flow. Returns how many it has sent now.
     pub fn complete(&mut self, conn: u32) -> u32 {
         self.conns[conn as usize].sent += 1;
         self.conns[conn as usize].sent
     }
 
-    /// The connection under `key` goes on with `flow`.
+    /// The connection under `key` continues with `flow`.
     pub fn go_on(&mut self, key: FlowKey, flow: u32, wire: u64) {
         let sender = &mut self.senders[key.at()];
         sender.flow = flow;
@@ -123,28 +123,28 @@ impl Senders {
         self.stranded.push(conn);
     }
 
-    /// Those that wait for a way; they do not any more.
-    pub fn without_way(&mut self) -> Vec<u32> {
+    /// Takes the connections that wait for a path.
+    pub fn without_path(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.stranded)
     }
 
-    /// What was sent under `key` since this was asked last, where so many bytes are left.
+    /// The bytes that were sent under `key` since the last call. `left` bytes are left.
     pub fn count(&mut self, key: FlowKey, left: f64) -> f64 {
         let sender = &mut self.senders[key.at()];
         let sent = sender.whole - left;
         sent - std::mem::replace(&mut sender.counted, sent)
     }
 
-    /// Books what was sent to the links of the way it was sent on, where so many bytes are left: to each its
-    /// share, or where there are no shares all of it.
-    pub fn book(&mut self, key: FlowKey, left: f64, (way, shares): (&[u32], &[f64])) {
+    /// Books the sent bytes to the links of the path, if `left` bytes are left. Each link gets its share, or all if
+    /// there are no shares.
+    pub fn book(&mut self, key: FlowKey, left: f64, (path, shares): (&[u32], &[f64])) {
         let sender = &mut self.senders[key.at()];
         let sent = sender.whole - left;
         let new = sent - std::mem::replace(&mut sender.booked, sent);
         if shares.is_empty() {
-            way.iter().for_each(|&link| self.carried[link as usize] += new);
+            path.iter().for_each(|&link| self.carried[link as usize] += new);
         }
-        for (&link, share) in way.iter().zip(shares) {
+        for (&link, share) in path.iter().zip(shares) {
             self.carried[link as usize] += new * share;
         }
     }

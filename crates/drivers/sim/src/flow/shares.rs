@@ -1,21 +1,21 @@
-//! What share of a flow each link of its way carries.
+//! The share of a flow that each link of its path carries.
 
-use super::ways::HEAD;
+use super::flow_paths::HEAD;
 use std::fmt::Debug;
 
-/// By flow and place on its way, the share of the flow's rate that a link carries.
+/// By flow and hop, the share of the flow's rate that a link carries.
 pub trait Shares: Clone + Debug + Default {
     /// Every share is one.
     const WHOLE: bool;
-    /// Room for one more flow.
+    /// Makes room for one more flow.
     fn grow(&mut self);
-    /// The shares of a flow, from the beginning of its way. Those that follow are one.
+    /// Sets the shares of a flow from its first hop on. The other shares are one.
     fn set(&mut self, flow: u32, shares: &[f64]);
-    /// The share at one place.
+    /// The share at one hop.
     fn of(&self, flow: u32, hop: usize) -> f64;
 }
 
-/// Each flow is on one path: every link of it carries all.
+/// Each flow uses one path. Every link of it carries the whole flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Whole;
 
@@ -29,10 +29,10 @@ impl Shares for Whole {
     }
 }
 
-/// Flows are on several paths at once: each link carries a share.
+/// Flows use several paths at once. Each link carries a share.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// The first of each flow, as many as there are links in a row of [`super::ways::Ways`].
+    /// The first shares of each flow, as many as links in a row of [`super::flow_paths::FlowPaths`].
     heads: Vec<[f64; HEAD]>,
     tails: Vec<Vec<f64>>,
 }

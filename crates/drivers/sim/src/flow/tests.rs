@@ -5,10 +5,10 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::Change;
 use slotline_net::node::host::{Plan, Spread};
 use slotline_net::route::classifier::ClassifierSpec;
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::scheme::{Control, Decision, FlowCount, News, PerFlow};
 use slotline_net::time::Time;
-use slotline_net::topology::{FatTreeSpec, Graph, StarSpec, TopologySpec};
+use slotline_net::topology::{Down, FatTreeSpec, Graph, StarSpec, TopologySpec};
 use slotline_net::transport::TransportSpec;
 use slotline_net::transport::congestion::AlgorithmKind;
 use slotline_net::transport::lone_flow_time;
@@ -199,8 +199,8 @@ fn a_link_that_fails_stops_its_flows_until_routes_follow() {
     let before = simulated(across_a_fat_tree()).flows[0].finished;
     let mut network = across_a_fat_tree();
     let wiring = network.graph.wiring();
-    let way = network.routes.path(&wiring, HostId(0), HostId(15), network.plan.entropy(0));
-    let failed = way.expect("a way")[1];
+    let path = network.routes.path(&wiring, HostId(0), HostId(15), network.plan.entropy(0));
+    let failed = path.expect("a path")[1];
     let wire = wiring.of(failed.node)[failed.port.at()];
     let down = Down { links: [wire.link].into(), ..Down::default() };
     let routes = Arc::new(Routes::build(&network.graph, RoutingSpec::Ecmp, &down, SEED));
@@ -291,7 +291,7 @@ fn a_scheme_parts_flows_that_share_a_path() {
     assert!(outcome.counts.contains(&("flow-decisions", 9)), "{:?}", outcome.counts);
 }
 
-/// The network of `permutation`, or of another traffic, with another way of choosing paths.
+/// The network of `permutation`, or of another traffic, with another path of choosing paths.
 fn with(graph: Graph, traffic: TrafficBuilder, spread: Spread) -> FlowNetwork {
     let mut network = network(graph, traffic);
     let Plan { traffic, transport, .. } = Arc::try_unwrap(network.plan).expect("the only one");

@@ -7,7 +7,7 @@
 use super::containerlab::{LANES, ROLE};
 use slotline_net::id::NodeId;
 use slotline_net::time::Time;
-use slotline_net::topology::{End, Graph, Lane, Link, NodeInfo, NodeKind};
+use slotline_net::topology::{End, Graph, Link, LinkParams, NodeInfo, NodeKind};
 use std::fmt::Write;
 
 /// The lab called `name`, whose nodes are containers of `image`.
@@ -28,7 +28,8 @@ pub fn write(name: &str, image: &str, graph: &Graph) -> Result<String, String> {
     let hosts = graph.nodes.iter().enumerate().filter(|(_, n)| n.kind == NodeKind::Host);
     let switches = graph.nodes.iter().enumerate().filter(|(_, n)| n.kind == NodeKind::Switch);
     for (at, node) in hosts.chain(switches) {
-        let lanes: Vec<Lane> = wiring.of(NodeId(at as u32)).iter().map(|wire| wire.lane).collect();
+        let lanes: Vec<LinkParams> =
+            wiring.of(NodeId(at as u32)).iter().map(|wire| wire.lane).collect();
         // Writing to a string cannot fail.
         let _ = write_node(&mut out, node, &lanes);
     }
@@ -39,7 +40,7 @@ pub fn write(name: &str, image: &str, graph: &Graph) -> Result<String, String> {
     Ok(out)
 }
 
-fn write_node(out: &mut String, node: &NodeInfo, lanes: &[Lane]) -> std::fmt::Result {
+fn write_node(out: &mut String, node: &NodeInfo, lanes: &[LinkParams]) -> std::fmt::Result {
     let role = if node.kind == NodeKind::Host { "host" } else { "switch" };
     writeln!(out, "    \"{}\":\n      labels: {{{ROLE}: {role}}}\n      exec:", node.name)?;
     for (port, lane) in lanes.iter().enumerate() {
@@ -49,7 +50,7 @@ fn write_node(out: &mut String, node: &NodeInfo, lanes: &[Lane]) -> std::fmt::Re
 }
 
 /// The command that gives an interface the rate and delay of a port.
-fn shape(port: usize, lane: Lane) -> String {
+fn shape(port: usize, lane: LinkParams) -> String {
     let nanoseconds = lane.delay.after(Time::ps(500)).as_ns();
     let rate = lane.rate.0;
     format!("tc qdisc replace dev eth{} root netem delay {nanoseconds}ns rate {rate}bit", port + 1)

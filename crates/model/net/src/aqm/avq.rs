@@ -5,7 +5,7 @@ use super::discipline::{Arrival, Discipline, Verdict, mark_or_drop};
 use super::settings::{QueueParams, Settings, ensure, marks_or_drops, positive};
 use crate::error::SpecError;
 use crate::time::Time;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 use serde::{Deserialize, Serialize};
 
 /// The settings of the adaptive virtual queue, named as in the article's section II.
@@ -67,13 +67,13 @@ pub struct Avq {
     last: Time,
 }
 
-fn bytes_per_second(pace: Pace) -> f64 {
+fn bytes_per_second(pace: InverseRate) -> f64 {
     pace.bytes_in(Time::s(1)) as f64
 }
 
 impl Avq {
     /// An empty queue drained at `pace`. The virtual capacity begins with that of the link.
-    pub fn new(spec: AvqSpec, pace: Pace) -> Avq {
+    pub fn new(spec: AvqSpec, pace: InverseRate) -> Avq {
         let capacity = bytes_per_second(pace);
         Avq { spec, capacity, virtual_capacity: capacity, level: 0.0, last: Time::ZERO }
     }
@@ -95,7 +95,7 @@ impl Discipline for Avq {
         if overflows { mark_or_drop(ecn, arrival.ect) } else { Verdict::Pass }
     }
 
-    fn set_pace(&mut self, pace: Pace) {
+    fn set_pace(&mut self, pace: InverseRate) {
         self.capacity = bytes_per_second(pace);
         self.virtual_capacity = self.virtual_capacity.min(self.capacity);
     }
@@ -109,14 +109,14 @@ mod tests {
 
     fn avq(gain: f64) -> Avq {
         let spec = AvqSpec { utilisation: 0.9, gain, size: Bytes(15_000), ecn: true };
-        Avq::new(spec, Rate(800_000_000).pace())
+        Avq::new(spec, Rate(800_000_000).inverse_rate())
     }
 
     /// One step by hand: C = 100 MB/s, a gap of 10 us, 1500 bytes.
     #[test]
     fn the_capacity_follows_the_recursion() {
         let mut avq = avq(100.0);
-        let queue = VirtualQueue::new(Rate(800_000_000).pace(), Bytes(1_000_000));
+        let queue = VirtualQueue::new(Rate(800_000_000).inverse_rate(), Bytes(1_000_000));
         avq.arrive(&queue.arrival(1500, true, Time::us(10)));
         // min(1e8 + 100 · 0.9 · 1e8 · 1e-5, 1e8) - 100 · 1500
         assert_eq!(avq.virtual_capacity, 1e8 - 150_000.0);
@@ -133,7 +133,7 @@ mod tests {
     fn marks_above_the_wanted_use_only() {
         for (gap_ns, marked) in [(15_789, true), (17_647, false)] {
             let (mut avq, mut marks) = (avq(50.0), 0);
-            let queue = VirtualQueue::new(Rate(800_000_000).pace(), Bytes(1_000_000));
+            let queue = VirtualQueue::new(Rate(800_000_000).inverse_rate(), Bytes(1_000_000));
             for n in 1..200_000u64 {
                 let arrival = queue.arrival(1500, true, Time::ns(gap_ns * n));
                 marks += u32::from(avq.arrive(&arrival) == Verdict::Mark);

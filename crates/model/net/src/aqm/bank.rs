@@ -3,12 +3,12 @@
 use super::discipline::{Departure, Discipline, Left, Verdict};
 use super::virtual_queue::VirtualQueue;
 use crate::time::Time;
-use crate::units::Pace;
+use crate::units::InverseRate;
 
-/// What has happened at one virtual queue.
+/// The counters of one virtual queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Packets that came, dropped ones included.
+    /// The packets that arrived, including dropped ones.
     pub packets: u64,
     /// Packets marked.
     pub marks: u64,
@@ -20,7 +20,7 @@ pub struct Counts {
     pub notices: u64,
 }
 
-/// What becomes of a packet in a bump.
+/// The fate of a packet in a bump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// The discipline's verdict; [`Verdict::Drop`] is an early drop.
@@ -29,14 +29,14 @@ pub enum Fate {
     Full,
 }
 
-/// One virtual queue: its level, its discipline, what has happened.
+/// One virtual queue: its level, its discipline, its counters.
 #[derive(Clone, Debug)]
 pub struct Entry<D> {
     /// Level, rate and capacity.
     pub queue: VirtualQueue,
     /// Its discipline.
     pub discipline: D,
-    /// What has happened.
+    /// Its counters.
     pub counts: Counts,
 }
 
@@ -115,7 +115,7 @@ impl<D: Discipline> Bank<D> {
         self.entries.get_mut(at).map(|entry| entry.pass(len, ect, now))
     }
 
-    /// A packet passes that is only counted: of a neighbour, or where a bump merely looks on.
+    /// A packet passes that is only counted: of a neighbour, or in a bump that only observes.
     #[inline]
     pub fn see(&mut self, at: usize, len: u32, now: Time) {
         if let Some(entry) = self.entries.get_mut(at) {
@@ -130,13 +130,13 @@ impl<D: Discipline> Bank<D> {
         self.entries.get(at).map_or(0, |entry| entry.queue.bytes(now))
     }
 
-    /// When queue `at` will be empty, if nothing more comes, or since when it has been.
+    /// The time at which queue `at` is or was empty, if nothing more arrives.
     pub fn empty_at(&self, at: usize) -> Time {
         self.entries.get(at).map_or(Time::ZERO, |entry| entry.queue.empty_at())
     }
 
-    /// Queue `at` drains at another rate from now on.
-    pub fn set_pace(&mut self, at: usize, pace: Pace, now: Time) {
+    /// Changes the rate at which queue `at` drains.
+    pub fn set_pace(&mut self, at: usize, pace: InverseRate, now: Time) {
         if let Some(entry) = self.entries.get_mut(at) {
             entry.queue.set_pace(pace, now);
             entry.discipline.set_pace(pace);
@@ -158,7 +158,7 @@ mod tests {
     use crate::units::{Bytes, Rate};
 
     fn entry(policy: Policy, capacity: u64) -> Entry<Marker> {
-        let pace = Rate(1_000_000_000).pace();
+        let pace = Rate(1_000_000_000).inverse_rate();
         let rng = queue_stream(1, NodeId(0), PortId(0), 0);
         let queue = QueueSpec { policy, ..QueueSpec::default() };
         Entry::new(VirtualQueue::new(pace, Bytes(capacity)), queue.marker(pace, 1500, rng))

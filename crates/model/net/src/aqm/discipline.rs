@@ -1,15 +1,15 @@
-//! The seam of active queue management: what a discipline is told of a queue, and what it answers.
+//! The interface of active queue management: the inputs of a discipline, and its verdicts.
 //!
 //! A discipline does not know whether its queue holds packets (inside a switch) or only counts them
-//! (a virtual queue in front of a switch): it is the same type, written once. In the terms of NetBump's
+//! (a virtual queue in front of a switch). It is the same type in both cases. In the terms of NetBump's
 //! Table 5.1: `init` is the discipline's own constructor, `classify` and `forward` belong to whoever has
 //! the packets, `vAQM` is [`Discipline::arrive`], and `estimateQlen` is [`Arrival::bytes`].
 
 use crate::time::Time;
-use crate::units::Pace;
+use crate::units::InverseRate;
 
-/// What a congestion point tells the sender of a packet (IEEE 802.1Q, 33.4.11): how bad it is, and
-/// what that was computed from.
+/// The feedback of a congestion point to the sender of a packet (IEEE 802.1Q, 33.4.11): the severity of the
+/// congestion, and the values from which it was computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Feedback {
     /// The feedback measure F_b, negated and quantised to 1 to 63; 63 is the worst.
@@ -20,18 +20,18 @@ pub struct Feedback {
     pub delta: i64,
 }
 
-/// That a discipline failed: its queue goes on without it, and its packets pass.
+/// A failure of a discipline. Its queue continues without it, and its packets pass.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// At which packet.
+    /// The packet at which it failed.
     pub at: Time,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// Packets that it would have been asked about since, that one included.
+    /// The packets that it has missed since, including that one.
     pub unjudged: u64,
 }
 
-/// What becomes of a packet.
+/// The verdict of a discipline on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is queued as it is.
@@ -40,29 +40,29 @@ pub enum Verdict {
     Mark,
     /// It is dropped early.
     Drop,
-    /// It is queued as it is, and its sender is told.
+    /// It is queued as it is, and its sender is notified.
     Notify(Feedback),
 }
 
-/// What an arriving packet finds: everything not yet sent, the rest of the packet now in
+/// The backlog that an arriving packet finds: everything not yet sent, the rest of the packet now in
 /// transmission included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Backlog {
     /// The backlog as the time it takes to send.
     pub wait: Time,
-    /// Since when there has been none; `None` while there is some.
+    /// The time since which the queue is empty; `None` while it is not.
     pub idle_since: Option<Time>,
 }
 
 /// A packet arrives at a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When.
+    /// The time of arrival.
     pub now: Time,
-    /// What it finds.
+    /// The backlog that it finds.
     pub backlog: Backlog,
     /// The rate at which the queue drains.
-    pub pace: Pace,
+    pub pace: InverseRate,
     /// Its bytes on the wire.
     pub len: u32,
     /// Whether it can be marked: ECN-capable, or marked already.
@@ -77,24 +77,24 @@ impl Arrival {
     }
 }
 
-/// What stays behind a packet that leaves.
+/// The backlog behind a packet that leaves.
 #[derive(Clone, Copy, Debug)]
 pub enum Left {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// What takes so long to send at this rate. A virtual queue decides about a packet when it arrives,
-    /// and takes what the packet found for what it will leave behind.
-    Wait(Time, Pace),
+    /// The time to send it at this rate. A virtual queue decides about a packet when it arrives, and uses
+    /// the backlog that the packet found.
+    Wait(Time, InverseRate),
 }
 
 /// A packet has reached the head of its queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
-    /// When it leaves.
+    /// The time at which it leaves.
     pub now: Time,
-    /// How long it has waited.
+    /// The time that it has waited.
     pub sojourn: Time,
-    /// What stays behind it.
+    /// The backlog behind it.
     pub left: Left,
     /// Whether it can be marked.
     pub ect: bool,
@@ -113,14 +113,14 @@ impl Departure {
 
 /// An active queue management discipline: one value for each queue, with that queue's state.
 ///
-/// A new discipline is a type with [`Discipline::arrive`]. It is asked once for every packet, in time
-/// order, and counts on nothing else: it has no clock, and draws from a stream of its own.
+/// A new discipline is a type with [`Discipline::arrive`]. It is called once for every packet, in time
+/// order. It has no clock, and draws from a separate random stream.
 pub trait Discipline {
-    /// A packet arrives, also where there is no room for it.
+    /// A packet arrives, even if there is no room for it.
     fn arrive(&mut self, arrival: &Arrival) -> Verdict;
 
-    /// The same where the packet's bytes are at hand, as in a bump on real frames: all of the frame, or
-    /// its beginning. The simulator has none, and asks [`Discipline::arrive`].
+    /// As [`Discipline::arrive`], with the packet's bytes, as in a bump on real frames: all of the frame, or its
+    /// beginning. The simulator has none, and calls [`Discipline::arrive`].
     #[inline]
     fn arrive_with(&mut self, arrival: &Arrival, _frame: &[u8]) -> Verdict {
         self.arrive(arrival)
@@ -134,9 +134,9 @@ pub trait Discipline {
     }
 
     /// The queue is drained at another rate from now on.
-    fn set_pace(&mut self, _pace: Pace) {}
+    fn set_pace(&mut self, _pace: InverseRate) {}
 
-    /// That it failed, if it did. What is compiled in does not: its faults are the program's.
+    /// Its failure, if it has failed. Disciplines of this program do not fail.
     fn failure(&self) -> Option<Failure> {
         None
     }
@@ -155,7 +155,7 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     fn leave(&mut self, departure: &Departure) -> Verdict {
         (**self).leave(departure)
     }
-    fn set_pace(&mut self, pace: Pace) {
+    fn set_pace(&mut self, pace: InverseRate) {
         (**self).set_pace(pace);
     }
     fn failure(&self) -> Option<Failure> {
@@ -163,8 +163,7 @@ impl<D: Discipline + ?Sized> Discipline for Box<D> {
     }
 }
 
-/// Marks a packet that was chosen where the queue does ECN and the packet can be marked (RFC 3168);
-/// drops it otherwise.
+/// Marks a chosen packet if the queue uses ECN and the packet can be marked (RFC 3168). Otherwise drops it.
 #[inline]
 pub(super) fn mark_or_drop(ecn: bool, ect: bool) -> Verdict {
     if ecn && ect { Verdict::Mark } else { Verdict::Drop }

@@ -1,5 +1,5 @@
-//! How bumps in front of one switch keep each other's estimates up to date (NetBump, 5.2.2): each tells
-//! what has passed it, and merges what it is told.
+//! Updates between bumps in front of one switch (NetBump, 5.2.2): each bump reports the packets that have passed
+//! it, and merges the reports of the others.
 
 use super::bank::Bank;
 use super::discipline::Discipline;
@@ -7,7 +7,7 @@ use crate::id::PortId;
 use crate::time::Time;
 use crate::wire::bump::{MOST_PACKETS, Update};
 
-/// Collects what passes one bump into updates for its neighbours.
+/// Collects the packets that pass one bump into updates for its neighbours.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     every: usize,
@@ -21,7 +21,7 @@ impl Reporter {
         Reporter { every, next: Update::default() }
     }
 
-    /// A packet passes on its way to `port`: the update that is to be sent now, if one is.
+    /// A packet to `port` passes. Returns the update to send now, if there is one.
     pub fn passed(&mut self, len: u16, port: PortId) -> Option<Update> {
         self.next.packets.push((len, port));
         if self.next.packets.len() < self.every {
@@ -32,21 +32,21 @@ impl Reporter {
     }
 }
 
-/// Merges the updates of one neighbour. An update that comes late still counts, from then on; one that
-/// never comes is missed by its number.
+/// Merges the updates of one neighbour. A late update still counts, from its arrival on. A lost
+/// update is detected by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Merger {
     expected: u32,
-    /// Updates merged.
+    /// The number of merged updates.
     pub merged: u64,
-    /// Updates that are missing so far.
+    /// The number of updates that are missing so far.
     pub lost: u64,
-    /// Updates that came after later ones.
+    /// The number of updates that arrived after later ones.
     pub late: u64,
 }
 
 impl Merger {
-    /// An update has come.
+    /// An update has arrived.
     pub fn take<D: Discipline>(&mut self, update: &Update, bank: &mut Bank<D>, now: Time) {
         let ahead = update.seq.wrapping_sub(self.expected);
         if ahead < 1 << 31 {
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn bank() -> Bank<Marker> {
-        let queue = VirtualQueue::new(Rate(1_000_000_000).pace(), Bytes(1_000_000));
+        let queue = VirtualQueue::new(Rate(1_000_000_000).inverse_rate(), Bytes(1_000_000));
         Bank::new(vec![Entry::new(queue, Marker::DropTail(DropTail)); 2])
     }
 

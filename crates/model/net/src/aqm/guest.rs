@@ -1,7 +1,7 @@
-//! Disciplines from outside: programs that whoever builds a network brings along, for example from files.
+//! External disciplines: programs that the caller supplies, for example from files.
 //!
-//! This crate reads no file and runs no foreign code. It gives each queue a discipline that a [`Program`]
-//! has made, and asks it through a pointer; the disciplines of this crate are asked directly, as ever.
+//! This crate reads no file and runs no foreign code. It gives each queue a discipline that a [`Program`] has made,
+//! and calls it through a pointer. The disciplines of this crate are called directly.
 
 use super::discipline::Discipline;
 use super::settings::{QueueParams, Settings, ensure};
@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 /// Makes disciplines.
 pub trait Program: fmt::Debug + Send + Sync {
-    /// What it was made from. Two programs are the same where these bytes are.
+    /// Its source. Two programs are equal if these bytes are.
     fn source(&self) -> &[u8];
 
-    /// The same program with nothing remembered: for the queues of another switch, or of another bump.
-    /// What its disciplines share they share among themselves alone, as nodes run side by side.
+    /// The same program with fresh state, for the queues of another switch or another bump. Its disciplines share
+    /// state only among themselves, because nodes run in parallel.
     fn unshared(&self) -> Arc<dyn Program>;
 
     /// The discipline of one queue.
@@ -26,7 +26,7 @@ pub trait Program: fmt::Debug + Send + Sync {
 
 /// A discipline that a [`Program`] made. Every [`Discipline`] that can be cloned and sent is one.
 pub trait Guest: Discipline + fmt::Debug + Send {
-    /// The same, with the state it has now.
+    /// A copy with the present state.
     fn copied(&self) -> Box<dyn Guest>;
 }
 
@@ -57,7 +57,7 @@ pub struct ObjectSpec {
     /// Whether the program notifies senders: then hosts have reaction points, as under `qcn`.
     #[serde(default)]
     pub notifies: bool,
-    /// The program, which whoever reads the file puts here.
+    /// The program. The reader of the file stores it here.
     #[serde(skip)]
     pub program: Option<Arc<dyn Program>>,
 }
@@ -107,7 +107,7 @@ impl Settings for ObjectSpec {
         let ObjectSpec { file, instructions, .. } = self;
         format!("by the program in {file}, with at most {instructions} instructions for a packet")
     }
-    /// Only its author knows.
+    /// Only its author knows it.
     fn marks(&self) -> bool {
         true
     }

@@ -55,7 +55,7 @@ mod tests {
                 assert_eq!(name, "object", "only this one needs more than its name");
                 continue;
             };
-            let pace = Rate(1_000_000_000).pace();
+            let pace = Rate(1_000_000_000).inverse_rate();
             let rng = queue_stream(1, NodeId(0), PortId(0), 0);
             let params = QueueParams { pace, capacity: spec.limit, mtu: 1500, rng };
             let mut marker = spec.policy.marker(params);

@@ -194,7 +194,7 @@ mod tests {
     /// A steady overload of 1.2: the delay settles near the target and the chance near 1/6.
     #[test]
     fn the_delay_settles_at_the_target() {
-        let pace = Rate(100_000_000).pace();
+        let pace = Rate(100_000_000).inverse_rate();
         let mut queue = VirtualQueue::new(pace, Bytes(10_000_000));
         let mut pie = pie(Time::ms(150));
         let (mut dropped, mut waits) = (0, Vec::new());
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_let_through_and_silence_forgets() {
-        let pace = Rate(100_000_000).pace();
+        let pace = Rate(100_000_000).inverse_rate();
         let mut queue = VirtualQueue::new(pace, Bytes(10_000_000));
         let mut pie = pie(Time::ms(150));
         for n in 0..1_000u64 {

@@ -1,4 +1,4 @@
-//! All disciplines by name: the one list of which there are.
+//! The one list of disciplines, by the names that scenarios use.
 
 use super::avq::AvqSpec;
 use super::codel::CodelSpec;
@@ -11,10 +11,10 @@ use super::red::RedSpec;
 use super::settings::{QueueParams, Settings};
 use super::threshold::EcnSpec;
 use crate::error::SpecError;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 use serde::{Deserialize, Serialize};
 
-/// From a list of names and settings: the policies of scenarios, and the state of a queue of any.
+/// Makes the policies of scenarios, and the state of a queue under any of them, from a list of names and settings.
 macro_rules! policies {
     ($($(#[$comment:meta])* $name:ident($settings:ty),)*) => {
         /// Which packets are marked or dropped before the queue is full, or whose senders are notified.
@@ -48,7 +48,7 @@ macro_rules! policies {
             pub fn validate(&self, limit: Bytes) -> Result<(), SpecError> {
                 match self { $(Policy::$name(settings) => settings.validate(limit),)* }
             }
-            /// What it does to packets, in a few words; `size` writes a number of bytes.
+            /// A short description of its effect on packets; `size` writes a number of bytes.
             pub fn describe(&self, size: &dyn Fn(Bytes) -> String) -> String {
                 match self { $(Policy::$name(settings) => settings.describe(size),)* }
             }
@@ -90,7 +90,7 @@ macro_rules! policies {
             fn leave(&mut self, departure: &Departure) -> Verdict {
                 match self { $(Marker::$name(it) => it.leave(departure),)* }
             }
-            fn set_pace(&mut self, pace: Pace) {
+            fn set_pace(&mut self, pace: InverseRate) {
                 match self { $(Marker::$name(it) => it.set_pace(pace),)* }
             }
             fn failure(&self) -> Option<Failure> {
@@ -125,7 +125,7 @@ policies! {
     /// Source: Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue
     /// Management", IEEE/ACM Transactions on Networking 12(2), 2004.
     Avq(AvqSpec),
-    /// Quantized congestion notification: samples packets and tells their senders how bad it is.
+    /// Quantized congestion notification: samples packets and sends their senders the severity of the congestion.
     ///
     /// Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau).
     Qcn(QcnSpec),

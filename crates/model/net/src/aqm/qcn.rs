@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_notifies_and_an_empty_one_does_not() {
-        let pace = Rate(1_000_000_000).pace();
+        let pace = Rate(1_000_000_000).inverse_rate();
         for (gap_us, some) in [(12, false), (6, true)] {
             let (mut point, mut queue) = (point(spec()), VirtualQueue::new(pace, Bytes(100_000)));
             let mut told = 0;

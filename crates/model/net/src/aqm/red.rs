@@ -6,7 +6,7 @@ use super::settings::{QueueParams, Settings, at_most, ensure, marks_or_drops};
 use crate::error::SpecError;
 use crate::rng::Stream;
 use crate::time::Time;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 use serde::{Deserialize, Serialize};
 
 /// The settings of random early detection, named as by Floyd and Jacobson; the defaults are those
@@ -86,7 +86,7 @@ pub struct Red {
 
 impl Red {
     /// An empty queue drained at `pace`; `mtu` is its largest packet in bytes on the wire.
-    pub fn new(spec: RedSpec, pace: Pace, mtu: u64, rng: Stream) -> Red {
+    pub fn new(spec: RedSpec, pace: InverseRate, mtu: u64, rng: Stream) -> Red {
         Red { spec, mtu, slot: pace.time_for(mtu), average: 0.0, passed: 0.0, rng }
     }
 
@@ -160,7 +160,7 @@ impl Discipline for Red {
         Red::arrive(self, bytes, backlog.idle_since, u64::from(len), ect, now)
     }
 
-    fn set_pace(&mut self, pace: Pace) {
+    fn set_pace(&mut self, pace: InverseRate) {
         self.slot = pace.time_for(self.mtu);
     }
 }
@@ -174,7 +174,7 @@ mod tests {
     fn red(gentle: bool, ecn: bool) -> Red {
         let (min, max) = (Bytes(10_000), Bytes(30_000));
         let spec = RedSpec { min, max, max_p: 0.1, weight: 1.0, gentle, ecn };
-        Red::new(spec, Rate(12_000_000_000).pace(), 1500, Stream::named(3, "test", 0))
+        Red::new(spec, Rate(12_000_000_000).inverse_rate(), 1500, Stream::named(3, "test", 0))
     }
 
     fn share(red: &mut Red, backlog: u64, len: u64, ect: bool, what: Verdict) -> f64 {

@@ -1,16 +1,16 @@
-//! The seam between a scenario and a discipline: what the settings of a discipline have to offer.
+//! The interface between a scenario and a discipline: the trait of a discipline's settings.
 
 use super::discipline::Discipline;
 use crate::error::SpecError;
 use crate::rng::Stream;
 use crate::time::Time;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 
-/// What a discipline knows of its queue.
+/// The parameters of a discipline's queue.
 #[derive(Clone, Debug)]
 pub struct QueueParams {
     /// The rate at which the queue drains.
-    pub pace: Pace,
+    pub pace: InverseRate,
     /// Bytes that the queue holds.
     pub capacity: Bytes,
     /// Its largest packet in bytes on the wire.
@@ -38,7 +38,7 @@ pub trait Settings {
     fn validate(&self, _limit: Bytes) -> Result<(), SpecError> {
         Ok(())
     }
-    /// What it does to packets, in a few words; `size` writes a number of bytes.
+    /// A short description of its effect on packets; `size` writes a number of bytes.
     fn describe(&self, size: &dyn Fn(Bytes) -> String) -> String;
     /// Whether it may mark packets.
     fn marks(&self) -> bool {
@@ -58,7 +58,7 @@ pub trait Settings {
     }
 }
 
-/// Refuses the value of `key` where `holds` is false.
+/// Refuses the value of `key` if `holds` is false.
 pub(super) fn ensure(
     holds: bool,
     key: &str,
@@ -67,14 +67,14 @@ pub(super) fn ensure(
     if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
 }
 
-/// Refuses the value of the first key where it is above that of the second.
+/// Refuses the value of the first key if it is above that of the second.
 pub(super) fn at_most(low: (&str, Bytes), high: (&str, Bytes)) -> Result<(), SpecError> {
     ensure(low.1 <= high.1, low.0, || {
         format!("`{}` = {} must be at most `{}` = {}", low.0, low.1, high.0, high.1)
     })
 }
 
-/// Refuses what is not a number above zero.
+/// Refuses a value that is not a number above zero.
 pub(super) fn positive(key: &str, value: f64) -> Result<(), SpecError> {
     ensure(value > 0.0 && value.is_finite(), key, || {
         format!("`{key}` = {value} must be a number above 0")
@@ -86,7 +86,7 @@ pub(super) fn lasting(key: &str, value: Time) -> Result<(), SpecError> {
     ensure(value > Time::ZERO, key, || format!("`{key}` is 0: for example \"100us\""))
 }
 
-/// What becomes of chosen packets.
+/// The effect on chosen packets.
 pub(super) fn marks_or_drops(ecn: bool) -> &'static str {
     if ecn { "marks" } else { "drops" }
 }

@@ -1,4 +1,4 @@
-//! What a scenario says about the queues of its switches.
+//! The settings of the queues of switches in a scenario.
 
 pub use super::avq::AvqSpec;
 pub use super::codel::CodelSpec;
@@ -15,7 +15,7 @@ use super::settings::{QueueParams, at_most, ensure};
 use crate::error::SpecError;
 use crate::frame::CLASSES;
 use crate::rng::Stream;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 use serde::de::IntoDeserializer;
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ impl QueueSpec {
     ///
     /// # Panics
     /// The queue is not valid: the program of an `object` is missing.
-    pub fn marker(&self, pace: Pace, mtu: u64, rng: Stream) -> Marker {
+    pub fn marker(&self, pace: InverseRate, mtu: u64, rng: Stream) -> Marker {
         self.policy.marker(QueueParams { pace, capacity: self.limit, mtu, rng })
     }
 
@@ -118,7 +118,7 @@ impl QueueSpec {
         self.policy.notifies()
     }
 
-    /// The same for the queues of one switch, or of one bump: a program that they share is theirs alone.
+    /// The same settings for the queues of one switch, or of one bump: they share no program state with others.
     pub fn unshared(&self) -> QueueSpec {
         match &self.policy {
             Policy::Object(object) => {
@@ -128,7 +128,7 @@ impl QueueSpec {
         }
     }
 
-    /// Whether the settings make sense together.
+    /// Checks that the settings are consistent.
     pub fn validate(&self) -> Result<(), SpecError> {
         ensure(self.limit.0 > 0, "limit", || "`limit` is 0B: no packet would pass".into())?;
         self.policy.validate(self.limit)?;

@@ -4,7 +4,7 @@ use super::discipline::{Arrival, Discipline, Verdict};
 use super::settings::{QueueParams, Settings, at_most};
 use crate::error::SpecError;
 use crate::time::Time;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 use serde::{Deserialize, Serialize};
 
 /// The settings of an instantaneous threshold.
@@ -58,7 +58,7 @@ pub struct Threshold {
 
 impl Threshold {
     /// A threshold of `bytes` for a queue drained at `pace`.
-    pub fn new(bytes: Bytes, pace: Pace) -> Threshold {
+    pub fn new(bytes: Bytes, pace: InverseRate) -> Threshold {
         Threshold { bytes, wait: pace.time_for(bytes.0), drops_others: false }
     }
 
@@ -84,7 +84,7 @@ impl Discipline for Threshold {
         Threshold::arrive(self, arrival.backlog.wait, arrival.ect)
     }
 
-    fn set_pace(&mut self, pace: Pace) {
+    fn set_pace(&mut self, pace: InverseRate) {
         *self = Threshold::new(self.bytes, pace).dropping(self.drops_others);
     }
 }
@@ -96,24 +96,24 @@ mod tests {
 
     #[test]
     fn marks_strictly_above_and_only_capable_packets() {
-        let pace = Rate(10_000_000_000).pace();
+        let pace = Rate(10_000_000_000).inverse_rate();
         let mut threshold = Threshold::new(Bytes(22_500), pace);
         assert_eq!(threshold.arrive(Time::us(18), true), Verdict::Pass);
         assert_eq!(threshold.arrive(Time::us(18) + Time::ps(1), true), Verdict::Mark);
         assert_eq!(threshold.arrive(Time::us(19), false), Verdict::Pass);
-        threshold.set_pace(Rate(1_000_000_000).pace());
+        threshold.set_pace(Rate(1_000_000_000).inverse_rate());
         assert_eq!(threshold.arrive(Time::us(180), true), Verdict::Pass);
         assert_eq!(threshold.arrive(Time::us(181), true), Verdict::Mark);
     }
 
     #[test]
     fn others_are_dropped_above_where_that_is_asked_for() {
-        let pace = Rate(10_000_000_000).pace();
+        let pace = Rate(10_000_000_000).inverse_rate();
         let mut threshold = Threshold::new(Bytes(22_500), pace).dropping(true);
         assert_eq!(threshold.arrive(Time::us(18), false), Verdict::Pass);
         assert_eq!(threshold.arrive(Time::us(19), false), Verdict::Drop);
         assert_eq!(threshold.arrive(Time::us(19), true), Verdict::Mark);
-        threshold.set_pace(Rate(1_000_000_000).pace());
+        threshold.set_pace(Rate(1_000_000_000).inverse_rate());
         assert_eq!(threshold.arrive(Time::us(180), false), Verdict::Pass);
         assert_eq!(threshold.arrive(Time::us(181), false), Verdict::Drop);
     }

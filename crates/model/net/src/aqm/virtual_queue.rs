@@ -1,15 +1,15 @@
-//! What the occupancy of a queue would be: a leaky bucket that holds no packets (NetBump, Figure 5.5).
+//! A virtual queue: a leaky bucket without packets that estimates the occupancy of a queue (NetBump, Figure 5.5).
 
 use super::discipline::{Arrival, Backlog};
 use crate::time::Time;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 
 /// A virtual queue. The bucket's level is kept as the time at which it is empty, as a port's own FIFO
 /// keeps it: for equal packets at equal times both have the same backlog, to the byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VirtualQueue {
     empty_at: Time,
-    pace: Pace,
+    pace: InverseRate,
     /// The capacity, as time.
     limit: Time,
     capacity: Bytes,
@@ -17,11 +17,11 @@ pub struct VirtualQueue {
 
 impl VirtualQueue {
     /// An empty queue that drains at `pace` and holds `capacity` bytes.
-    pub fn new(pace: Pace, capacity: Bytes) -> VirtualQueue {
+    pub fn new(pace: InverseRate, capacity: Bytes) -> VirtualQueue {
         VirtualQueue { empty_at: Time::ZERO, pace, limit: pace.time_for(capacity.0), capacity }
     }
 
-    /// What a packet that arrives now would find.
+    /// The backlog for a packet that arrives now.
     #[inline]
     pub fn backlog(&self, now: Time) -> Backlog {
         let wait = self.empty_at.since(now);
@@ -33,7 +33,7 @@ impl VirtualQueue {
         self.pace.bytes_in(self.empty_at.since(now))
     }
 
-    /// A packet of `len` bytes, as a discipline is told of it.
+    /// The arrival of a packet of `len` bytes, as the input of a discipline.
     #[inline]
     pub fn arrival(&self, len: u32, ect: bool, now: Time) -> Arrival {
         Arrival { now, backlog: self.backlog(now), pace: self.pace, len, ect }
@@ -66,23 +66,23 @@ impl VirtualQueue {
         VirtualQueue { empty_at, ..self }
     }
 
-    /// When it will be empty, if nothing more comes, or since when it has been.
+    /// The time at which it is or was empty, if nothing more arrives.
     pub fn empty_at(&self) -> Time {
         self.empty_at
     }
 
     /// The rate at which it drains.
-    pub fn pace(&self) -> Pace {
+    pub fn inverse_rate(&self) -> InverseRate {
         self.pace
     }
 
-    /// The most that it holds.
+    /// Its capacity.
     pub fn capacity(&self) -> Bytes {
         self.capacity
     }
 
-    /// It drains at another rate from now on: what is in it stays, in bytes.
-    pub fn set_pace(&mut self, pace: Pace, now: Time) {
+    /// Changes the rate at which it drains. Its level in bytes stays.
+    pub fn set_pace(&mut self, pace: InverseRate, now: Time) {
         let bytes = self.bytes(now);
         let idle = self.empty_at <= now;
         *self = VirtualQueue {
@@ -101,7 +101,7 @@ mod tests {
 
     /// A real queue: packets that leave one after the other, each when the one before has left.
     struct Real {
-        pace: Pace,
+        pace: InverseRate,
         limit: u64,
         /// When each packet has left, and its bytes.
         packets: VecDeque<(Time, u64)>,
@@ -141,7 +141,7 @@ mod tests {
             limit in 0u64..60_000,
             packets in prop::collection::vec((0u64..4_000_000, 1u32..9_000), 1..300),
         ) {
-            let pace = Rate(mbps * 1_000_000).pace();
+            let pace = Rate(mbps * 1_000_000).inverse_rate();
             let mut real = Real { pace, limit, packets: VecDeque::new(), free_at: Time::ZERO };
             let mut virt = VirtualQueue::new(pace, Bytes(limit));
             let mut now = Time::ZERO;
@@ -156,7 +156,7 @@ mod tests {
         /// Clocks of captures may step back: nothing overflows, and nothing becomes shorter.
         #[test]
         fn time_may_step_back(steps in prop::collection::vec((0u64..u64::MAX / 4, 0u32..70_000), 1..50)) {
-            let mut queue = VirtualQueue::new(Rate(1_000_000_000).pace(), Bytes(40_000));
+            let mut queue = VirtualQueue::new(Rate(1_000_000_000).inverse_rate(), Bytes(40_000));
             for (now, len) in steps {
                 queue.add(len, Time::ps(now));
                 prop_assert!(queue.bytes(queue.empty_at) == 0);
@@ -167,12 +167,12 @@ mod tests {
     #[test]
     fn figures_of_the_paper() {
         // 40 KB at 1 Gbit/s: 320 us to drain; 1500 bytes every 6 us fill it by 750 bytes each.
-        let mut queue = VirtualQueue::new(Rate(1_000_000_000).pace(), Bytes(40_000));
+        let mut queue = VirtualQueue::new(Rate(1_000_000_000).inverse_rate(), Bytes(40_000));
         for n in 0..10 {
             assert_eq!(queue.bytes(Time::us(6 * n)), 750 * n);
             assert!(queue.add(1500, Time::us(6 * n)));
         }
-        queue.set_pace(Rate(10_000_000_000).pace(), Time::us(60));
+        queue.set_pace(Rate(10_000_000_000).inverse_rate(), Time::us(60));
         assert_eq!(queue.bytes(Time::us(60)), 7_500);
         assert_eq!(queue.bytes(Time::us(66)), 0);
     }

@@ -10,7 +10,7 @@ use crate::aqm::{
 use crate::frame::{CE, CLASSES, ECT, Packet};
 use crate::id::{NodeId, PortId};
 use crate::time::Time;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 
 /// What happened to the packets of one class at one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -89,7 +89,7 @@ impl Load {
         (self.queued, self.until) = (Time::ZERO, self.until.min(now));
     }
     /// Its packets take other times from now on; `queued` is counted anew by the caller.
-    fn repace(&mut self, from: Pace, to: Pace) {
+    fn repace(&mut self, from: InverseRate, to: InverseRate) {
         self.queued = Time::ZERO;
         self.peak = to.time_for(from.bytes_in(self.peak));
     }
@@ -104,7 +104,7 @@ pub(super) struct Egress {
     loads: Vec<Load>,
     markers: Vec<Marker>,
     whole: Load,
-    pace: Pace,
+    pace: InverseRate,
     limit: Bytes,
     pub up: bool,
     pub stats: PortStats,
@@ -120,7 +120,7 @@ pub(super) struct Place {
 }
 
 impl Egress {
-    pub fn new(spec: &QueueSpec, pace: Pace, place: &Place) -> Egress {
+    pub fn new(spec: &QueueSpec, pace: InverseRate, place: &Place) -> Egress {
         let count = if spec.priorities { CLASSES as u8 } else { 1 };
         let marker = |class| {
             let rng = queue_stream(place.seed, place.node, place.port, class);
@@ -228,7 +228,7 @@ impl Egress {
     }
 
     /// The rate changes for packets that start from now on; limits keep their bytes.
-    pub fn set_pace(&mut self, pace: Pace) {
+    pub fn set_pace(&mut self, pace: InverseRate) {
         let from = std::mem::replace(&mut self.pace, pace);
         self.whole.repace(from, pace);
         self.loads.iter_mut().for_each(|load| load.repace(from, pace));

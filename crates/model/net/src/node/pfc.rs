@@ -2,7 +2,7 @@
 
 use crate::aqm::spec::PfcSpec;
 use crate::frame::{CLASSES, Kind, Packet};
-use crate::topology::Lane;
+use crate::topology::LinkParams;
 
 /// A pause frame on the wire: the shortest Ethernet frame (64 bytes), preamble (8) and gap (12).
 pub const PAUSE_LEN: u16 = 84;
@@ -11,11 +11,11 @@ pub const PAUSE_LEN: u16 = 84;
 /// what the sender adds while the pause frame waits for one packet of `mtu` bytes on lane `back`, is
 /// sent and travels, what is then under way on lane `towards`, and the packet the sender has begun.
 /// With equal lanes this is 2 · delay · rate + 3 · mtu + the pause frame. Rounded up.
-pub fn headroom(towards: Lane, back: Lane, mtu: u64) -> u64 {
-    let pace = back.rate.pace();
+pub fn headroom(towards: LinkParams, back: LinkParams, mtu: u64) -> u64 {
+    let pace = back.rate.inverse_rate();
     let sent = pace.time_for(mtu) + pace.time_for(u64::from(PAUSE_LEN));
     let reaction = sent + back.delay + towards.delay;
-    towards.rate.pace().bytes_in(reaction) + 1 + 2 * mtu
+    towards.rate.inverse_rate().bytes_in(reaction) + 1 + 2 * mtu
 }
 
 /// What one port has brought in that is still in the switch, per class; decides on pauses.
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn headroom_of_equal_lanes() {
-        let lane = Lane { rate: Rate(10_000_000_000), delay: Time::us(1) };
+        let lane = LinkParams { rate: Rate(10_000_000_000), delay: Time::us(1) };
         assert_eq!(headroom(lane, lane, 1500), 2 * 1250 + 3 * 1500 + 84 + 1);
     }
 

@@ -78,7 +78,7 @@ impl Reaction {
         let packet = limited.waiting.pop_front()?;
         limited.point.passed(now);
         limited.point.sent(u32::from(packet.len));
-        let span = limited.point.rate().pace().time_for(u64::from(packet.len));
+        let span = limited.point.rate().inverse_rate().time_for(u64::from(packet.len));
         // A packet that had to wait for the card does not slow down the next.
         limited.next = limited.next.max(now.since(span)) + span;
         self.turn = (at + 1) % count.max(1);

@@ -16,16 +16,16 @@ use crate::id::{NodeId, PortId};
 use crate::route::Routes;
 use crate::route::classifier::{Classifier, ClassifierSpec};
 use crate::time::Time;
-use crate::topology::{Lane, Wire, Wiring};
+use crate::topology::{LinkParams, Wire, Wiring};
 use std::sync::Arc;
 
 /// The link at one port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SwitchPort {
     /// From the switch.
-    pub tx: Lane,
+    pub tx: LinkParams,
     /// To the switch.
-    pub rx: Lane,
+    pub rx: LinkParams,
 }
 
 impl SwitchPort {
@@ -84,7 +84,7 @@ impl Switch {
         let classifier = classifier.map(|spec| (spec, Classifier::new(ports.len())));
         let egress = ports.iter().zip(0..).map(|(link, port)| {
             let place = Place { node, port: PortId(port), mtu, seed, reserve };
-            Egress::new(&queue, link.tx.rate.pace(), &place)
+            Egress::new(&queue, link.tx.rate.inverse_rate(), &place)
         });
         let ingress =
             ports.iter().map(|l| Ingress::new(queue.pfc.as_ref(), headroom(l.rx, l.tx, mtu)));
@@ -303,7 +303,7 @@ impl Node for Switch {
         match change {
             Change::Up(port) => self.come_up(*port, cx),
             Change::Down(port) => self.go_down(*port, cx),
-            Change::Rate(port, rate) => self.egress[port.at()].set_pace(rate.pace()),
+            Change::Rate(port, rate) => self.egress[port.at()].set_pace(rate.inverse_rate()),
             Change::Routes(routes) => self.routes = Arc::clone(routes),
             Change::Elsewhere(..)
             | Change::Leave

@@ -1,11 +1,11 @@
 //! Computes routes: one breadth-first search per group of destinations.
 
+use super::RoutingSpec;
 use super::recovery::Avoid;
 use super::table::{Cell, Choice, HOME, HOMES, HostEntry, NONE, NodeEntry, Routes, SETS};
-use super::{Down, RoutingSpec};
 use crate::id::{NodeId, PortId};
 use crate::rng::Stream;
-use crate::topology::{End, Graph, NodeInfo, NodeKind};
+use crate::topology::{Down, End, Graph, NodeInfo, NodeKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A link that is up, from a node to a switch.
@@ -19,22 +19,21 @@ struct Near {
 }
 
 impl Routes {
-    /// Shortest paths by number of hops over what is not down; hosts never forward. `seed` varies the
-    /// hash from switch to switch, so that one tier's choice does not determine the next one's.
+    /// Computes shortest paths by number of hops over links and nodes that are not down. Hosts never forward.
+    /// `seed` varies the hash from switch to switch, so that the choices of tiers are independent.
     ///
     /// Two-level: the suffix tables of [`super::two_level`], where `graph` is a fat-tree. Among equal
-    /// ports, the destination's port at its switch and the place of the switch in its pod choose.
+    /// ports, the destination's port at its switch and the index of the switch in its pod choose.
     ///
     /// Pinned: a packet's entropy is read as a number in mixed radix whose lowest digit chooses at the
     /// sending host, the next at switches of tier 1, and so on upwards. Entropies from 0 to the number
-    /// of paths less one name each path once where hosts have one NIC and all choices are made on the
-    /// way up.
+    /// of paths less one name each path once, if hosts have one NIC and all choices are made on the path up.
     pub fn build(graph: &Graph, mode: RoutingSpec, down: &Down, seed: u64) -> Routes {
         Routes::build_avoiding(graph, mode, down, &Avoid::default(), seed)
     }
 
-    /// The same, less the ports that switches avoid: what is left are shortest paths of the network that
-    /// is not `down`, or none where all of them are avoided.
+    /// As [`Routes::build`], without the ports that switches avoid. The others are on shortest paths of the
+    /// network that is not `down`. If all are avoided, there is no route.
     pub fn build_avoiding(
         graph: &Graph,
         mode: RoutingSpec,
@@ -108,12 +107,12 @@ fn links_up(graph: &Graph, down: &Down) -> Vec<Vec<Near>> {
     near
 }
 
-/// Sets of equal ports that are no range, each kept once.
+/// Sets of equal ports that are no range. Each set is stored once.
 #[derive(Default)]
 struct Sets {
     flat: Vec<u16>,
     index: BTreeMap<Vec<u16>, Cell>,
-    /// Of equal ports, only the lowest counts.
+    /// Only the lowest of equal ports is used.
     lowest: bool,
 }
 
@@ -146,7 +145,7 @@ fn range(first: u16, len: u32) -> Cell {
     len << 16 | Cell::from(first)
 }
 
-/// Where hosts are attached.
+/// The switches that hosts are attached to.
 #[derive(Default)]
 struct Homes {
     hosts: Vec<HostEntry>,
@@ -176,7 +175,7 @@ impl Homes {
         homes
     }
 
-    /// What [`HostEntry::home`] is for a host with these ports at its switches.
+    /// The value of [`HostEntry::home`] for a host with these ports at its switches.
     fn keep(&mut self, cells: &[Cell]) -> Cell {
         if let [only] = cells {
             return *only;
@@ -215,7 +214,7 @@ struct Avoiding<'a> {
 }
 
 impl Avoiding<'_> {
-    /// Takes out what `row` avoids on the way to those attached to `homes`.
+    /// Removes the ports that `row` avoids on paths to hosts attached to `homes`.
     fn thin(&self, row: usize, homes: &[u32], ports: &mut Vec<u16>) {
         let Some(own) = self.nodes.get(row).and_then(|node| self.avoid.of(*node)) else { return };
         let usable =
@@ -253,7 +252,7 @@ fn fill(
     cells
 }
 
-/// Hops from every row to the nearest of `homes`; `u32::MAX` where there is no way.
+/// Hops from every row to the nearest of `homes`; `u32::MAX` if there is no path.
 fn search(rows: &[Vec<Near>], homes: &[u32], distance: &mut Vec<u32>, queue: &mut Vec<u32>) {
     distance.clear();
     distance.resize(rows.len(), u32::MAX);
@@ -290,7 +289,7 @@ fn nearest(links: &[Near], distance: &[u32], ports: &mut Vec<u16>) {
     }
 }
 
-/// Keeps each different row once; also gives the first cell of each row.
+/// Stores each different row once. It also returns the first cell of each row.
 fn share_rows(cells: &[Cell], rows: usize, width: usize) -> (Vec<Cell>, Vec<u32>) {
     let mut kept = Vec::new();
     let mut known = BTreeMap::new();
@@ -310,7 +309,7 @@ fn salts(graph: &Graph, seed: u64) -> Vec<u32> {
     (0..graph.nodes.len() as u64).map(salt).collect()
 }
 
-/// By node, its place among those of its tier and pod.
+/// By node, its index among the nodes of its tier and pod.
 fn places(graph: &Graph) -> Vec<u32> {
     let mut seen = BTreeMap::new();
     let mut place = |node: &NodeInfo| {

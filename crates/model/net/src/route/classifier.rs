@@ -1,4 +1,4 @@
-//! A switch that spreads flows over its equal ports by what they carry, and moves some now and then.
+//! A switch that assigns flows to its equal ports by load, and rearranges some periodically.
 //!
 //! Source: Al-Fares, "Data center network architecture", sections 3.1.6 and 3.4.2, Figure 3.11.
 
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// How often, and how many, flows are moved by switches under `routing = "classifier"`.
+/// The settings of switches that move flows under `routing = "classifier"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClassifierSpec {
-    /// From one rearrangement to the next.
+    /// The time from one rearrangement to the next.
     pub period: Time,
-    /// Flows that a switch moves at most each time.
+    /// The largest number of flows that a switch moves each time.
     #[schemars(range(min = 0, max = 1000))]
     pub moves: u32,
 }
@@ -29,7 +29,7 @@ impl Default for ClassifierSpec {
 }
 
 impl ClassifierSpec {
-    /// Whether it makes sense.
+    /// Checks the values.
     ///
     /// # Errors
     /// The period is zero, or too many flows are moved.
@@ -45,7 +45,7 @@ impl ClassifierSpec {
     }
 }
 
-/// A flow without a packet for so many periods is forgotten: it may come back on another port.
+/// A flow without a packet for so many periods is removed. It may return on another port.
 const FORGET_AFTER: u32 = 10;
 
 /// The packets of one connection in one direction.
@@ -58,24 +58,24 @@ struct Flow {
     idle: u32,
 }
 
-/// What was sent to a port.
+/// The load of a port.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
-    /// Bytes in the last period that is over.
+    /// The bytes of the last complete period.
     before: u64,
-    /// Bytes since then.
+    /// The bytes since then.
     since: u64,
     flows: u32,
 }
 
 impl Load {
-    /// The port with the least is the least loaded.
+    /// The port with the smallest value is the least loaded.
     fn weight(&self) -> (u64, u32) {
         (self.before + self.since, self.flows)
     }
 }
 
-/// The state of one switch. All of it is soft: without it, the switch would choose anew.
+/// The state of one switch. It is soft state: if it is lost, the switch chooses again.
 #[derive(Clone, Debug, Default)]
 pub struct Classifier {
     /// By connection and destination.
@@ -85,13 +85,13 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// For a switch with so many ports.
+    /// The state of a switch with `ports` ports.
     pub fn new(ports: usize) -> Classifier {
         Classifier { flows: BTreeMap::new(), loads: vec![Load::default(); ports] }
     }
 
-    /// The port, one of `choices`, by which `packet` leaves: that of its flow, or for the first packet
-    /// the least loaded. `None` where there is no choice.
+    /// The port, one of `choices`, by which `packet` leaves: the port of its flow, or for its
+    /// first packet the least loaded port. `None` means that there is no choice.
     pub fn port(&mut self, packet: &Packet, choices: Choices<'_>) -> Option<PortId> {
         let key = (packet.flow, packet.dst);
         let port = self.exit(key, choices)?;
@@ -101,7 +101,7 @@ impl Classifier {
         Some(port)
     }
 
-    /// The port, one of `choices`, by which what is sent of a connection to a host leaves from now on.
+    /// The port, one of `choices`, by which a flow leaves from now on. The key is its connection and destination.
     pub fn exit(&mut self, key: (u32, HostId), choices: Choices<'_>) -> Option<PortId> {
         if choices.len() < 2 {
             return choices.iter().next();
@@ -113,19 +113,19 @@ impl Classifier {
         }
     }
 
-    /// So many bytes have left of what is sent of a connection to a host, if that had a choice.
+    /// Adds bytes to the counters of a flow, if it had a choice of ports.
     pub fn carry(&mut self, key: (u32, HostId), bytes: u64) {
         let Some(flow) = self.flows.get_mut(&key) else { return };
         (flow.bytes, flow.idle) = (flow.bytes + bytes, 0);
         self.loads[flow.port.at()].since += bytes;
     }
 
-    /// Whether it has chosen for what is sent of a connection to a host.
+    /// Whether it has chosen a port for a flow.
     pub fn knows(&self, key: (u32, HostId)) -> bool {
         self.flows.contains_key(&key)
     }
 
-    /// Puts a flow on the least loaded of `choices`.
+    /// Assigns a flow to the least loaded of `choices`.
     fn place(&mut self, key: (u32, HostId), choices: Choices<'_>) -> Option<PortId> {
         let port = choices.iter().min_by_key(|port| self.loads[port.at()].weight())?;
         let old = self.flows.insert(key, Flow { port, bytes: 0, idle: 0 });
@@ -136,8 +136,8 @@ impl Classifier {
         Some(port)
     }
 
-    /// A period is over: moves at most `moves` flows, each the largest that makes the difference between
-    /// the most and the least loaded of the ports in use smaller. `choices` are those of a destination.
+    /// Ends a period. It moves at most `moves` flows: each time the largest flow that reduces the difference
+    /// between the most and the least loaded of the ports in use. `choices` are those of a destination.
     pub fn rearrange<'a>(&mut self, moves: u32, choices: impl Fn(HostId) -> Choices<'a>) {
         let mut bytes: BTreeMap<PortId, u64> = BTreeMap::new();
         for (&(_, dst), flow) in &self.flows {
@@ -152,7 +152,7 @@ impl Classifier {
         self.begin(&bytes);
     }
 
-    /// Moves one flow from the port with the most to the one with the least; whether there was one.
+    /// Moves one flow from the most to the least loaded port. Returns whether there was one.
     fn shift<'a>(
         &mut self,
         bytes: &mut BTreeMap<PortId, u64>,
@@ -168,7 +168,7 @@ impl Classifier {
                 && choices(key.1).contains(to)
         };
         let there = self.flows.iter_mut().filter(fits);
-        // Of equal ones the first.
+        // The first of equal flows.
         let largest = there.max_by_key(|(key, flow)| (flow.bytes, Reverse(**key)));
         let Some((_, flow)) = largest else { return false };
         flow.port = to;
@@ -180,7 +180,7 @@ impl Classifier {
         true
     }
 
-    /// The next period begins; `bytes` are what ports carried in the last, had flows been where they are.
+    /// Begins the next period. `bytes` are the last loads of ports with the present assignment of flows.
     fn begin(&mut self, bytes: &BTreeMap<PortId, u64>) {
         for (port, load) in (0..).map(PortId).zip(&mut self.loads) {
             (load.before, load.since) = (bytes.get(&port).copied().unwrap_or(0), 0);
@@ -200,8 +200,8 @@ impl Classifier {
 mod tests {
     use super::*;
     use crate::id::NodeId;
-    use crate::route::{Down, Routes, RoutingSpec};
-    use crate::topology::{FatTreeSpec, Graph, TopologySpec};
+    use crate::route::{Routes, RoutingSpec};
+    use crate::topology::{Down, FatTreeSpec, Graph, TopologySpec};
     use proptest::prelude::*;
 
     fn tree() -> (Graph, Routes) {

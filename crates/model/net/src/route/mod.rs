@@ -1,4 +1,4 @@
-//! Which port leads to a destination: equal-cost shortest paths by number of hops.
+//! Routes: the ports of each node towards each destination, on equal-cost shortest paths by number of hops.
 
 mod build;
 pub mod classifier;
@@ -9,9 +9,7 @@ mod used;
 
 pub use table::{Choices, Routes, TableSizes};
 
-use crate::id::NodeId;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// How one of several shortest paths is chosen.
 #[derive(
@@ -32,7 +30,7 @@ pub enum RoutingSpec {
     /// Networks", INFOCOM 2013.
     Spray,
     /// Equal-cost multipath by a hash of the destination alone: all packets for a host that meet at a
-    /// switch go on together.
+    /// switch take the same path from there.
     ///
     /// Source: Al-Fares' dissertation (UC San Diego, 2012), section 4.4.2: its static baseline.
     EcmpDestination,
@@ -53,15 +51,6 @@ pub enum RoutingSpec {
     /// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
     /// Architecture", SIGCOMM 2008, sections 3.6 and 4.2.
     Classifier,
-}
-
-/// What routes must avoid.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Down {
-    /// Links, by index into [`crate::topology::Graph::links`]; both directions.
-    pub links: BTreeSet<usize>,
-    /// Nodes.
-    pub nodes: BTreeSet<NodeId>,
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub struct Routes {
     pub(super) uneven: Vec<NodeId>,
 }
 
-/// What says which of several equal ports is taken.
+/// The method that chooses one of several equal ports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Choice {
     /// A hash of the packet's entropy with the node's key.
@@ -36,17 +36,17 @@ pub(super) enum Choice {
     Suffix,
 }
 
-/// What a lookup needs to know of the node it is made at.
+/// The data of a node for lookups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NodeEntry {
     /// Its row's first cell.
     pub row: u32,
-    /// What the entropy is hashed with, or where paths are pinned, divided by; two-level: the node's
-    /// place among those of its tier and pod.
+    /// The key of the hash, or the divisor if paths are pinned. With two-level tables it is the node's index
+    /// among the nodes of its tier and pod.
     pub key: u32,
 }
 
-/// What a lookup needs to know of the destination.
+/// The data of a destination for lookups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct HostEntry {
     pub group: u32,
@@ -55,7 +55,7 @@ pub(super) struct HostEntry {
     pub home: Cell,
 }
 
-/// Where to go. Below [`SETS`]: a range of ports, its length in the upper half, its first in the
+/// The ports of an entry. Below [`SETS`]: a range of ports, its length in the upper half, its first in the
 /// lower. From [`SETS`] on: an index into [`Routes::sets`]. From [`HOMES`] on: the destination is
 /// attached here, and the cell less [`HOMES`] says which of its switches this is. Then [`HOME`] and
 /// [`NONE`].
@@ -67,14 +67,14 @@ pub(super) const HOME: Cell = NONE - 1;
 /// Unreachable.
 pub(super) const NONE: Cell = Cell::MAX;
 
-/// How much memory routes take.
+/// The sizes of the tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableSizes {
-    /// Different rows.
+    /// The number of different rows.
     pub rows: usize,
-    /// Groups of destinations: cells per row.
+    /// The number of groups of destinations: the cells per row.
     pub groups: usize,
-    /// Bytes of all arrays.
+    /// The bytes of all arrays.
     pub bytes: usize,
 }
 
@@ -83,7 +83,7 @@ pub struct TableSizes {
 pub struct Choices<'a> {
     first: u16,
     len: u16,
-    /// Where they are no range.
+    /// The ports, if they are no range.
     set: &'a [u16],
 }
 
@@ -94,15 +94,15 @@ impl<'a> Choices<'a> {
     pub(super) fn set(ports: &'a [u16]) -> Choices<'a> {
         Choices { first: 0, len: ports.len() as u16, set: ports }
     }
-    /// How many there are.
+    /// The number of ports.
     pub fn len(&self) -> usize {
         self.len.into()
     }
-    /// Whether there is none: the destination cannot be reached.
+    /// Whether there is no port: the destination cannot be reached.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// Each of them.
+    /// All ports.
     pub fn iter(self) -> impl Iterator<Item = PortId> + use<'a> {
         (0..self.len).map(move |at| {
             PortId(self.set.get(usize::from(at)).copied().unwrap_or(self.first + at))
@@ -165,7 +165,7 @@ impl Routes {
         self.row(at).choices(dst)
     }
 
-    /// What `at` needs for many lookups.
+    /// The row of `at`, for many lookups.
     #[inline]
     pub fn row(&self, at: NodeId) -> Row<'_> {
         let node = &self.nodes[at.at()];
@@ -188,7 +188,7 @@ impl Routes {
         (number % len) as u16
     }
 
-    /// Where ports are no range, the destination has several switches, or there is no way.
+    /// The lookup for ports that are no range, for destinations with several switches, and without a path.
     fn uncommon(&self, cell: Cell, key: u32, home: Cell, entropy: u16) -> Option<PortId> {
         let cell = match cell {
             NONE => return None,
@@ -202,9 +202,9 @@ impl Routes {
         Some(PortId(ports[1 + usize::from(self.choose(ports[0].into(), key, entropy, home))]))
     }
 
-    /// The ports by which a packet leaves each node on its way from `src` to `dst`, the sending host's
-    /// first. Empty where they are the same host; `None` where there is no way. `wiring` is that of
-    /// the graph the routes were built for.
+    /// The ports by which a packet leaves each node on its path from `src` to `dst`, the sending host's first.
+    /// The path is empty if they are the same host, and `None` if there is none. `wiring` is that of the graph
+    /// for which the routes were built.
     pub fn path(
         &self,
         wiring: &Wiring,
@@ -216,9 +216,9 @@ impl Routes {
         self.visit(wiring, (src, dst), entropy, |end| hops.push(end)).then_some(hops)
     }
 
-    /// Tells `visit` by which port a packet leaves each node on its way, the sending host's first.
-    /// Whether there is a way. Where there is none, nothing is told, unless switches do not know of it yet:
-    /// then the way as far as it goes.
+    /// Calls `visit` with the port by which a packet leaves each node on its path, the sending host's first.
+    /// Returns whether the path reaches `dst`. If switches do not know of a failure yet, `visit` gets the path up
+    /// to there; else a missing path gives no call.
     pub fn visit(
         &self,
         wiring: &Wiring,
@@ -240,8 +240,8 @@ impl Routes {
         self.choice == Choice::Numbered
     }
 
-    /// Where paths are pinned, from which number on they repeat between two hosts; those below it
-    /// name all equal paths of a tree. Zero where there is no way, or both are the same host.
+    /// The number of pinned paths between two hosts: the numbers below it name all equal paths of a tree. It is
+    /// zero if there is no path, or both are the same host.
     pub fn numbers(&self, wiring: &Wiring, src: HostId, dst: HostId) -> u32 {
         let mut most = 0;
         let mut widest = |end: End| {
@@ -252,7 +252,7 @@ impl Routes {
         most.min(1 << u16::BITS)
     }
 
-    /// How large the tables are.
+    /// The sizes of the tables.
     pub fn table_sizes(&self) -> TableSizes {
         let rows = self.cells.len().checked_div(self.groups).unwrap_or(0);
         let bytes = size_of_val(&*self.nodes)

@@ -1,15 +1,16 @@
 //! Routes against a naive reference, their evenness, their enumeration, and failures.
 
 use super::*;
-use crate::id::{HostId, PortId};
+
+use crate::id::{HostId, NodeId, PortId};
 use crate::time::Time;
 use crate::topology::{
-    End, FatTreeSpec, Graph, GraphLink, GraphSpec, LeafSpineSpec, NodeKind, StarSpec, TopologySpec,
-    TreeSpec, Wiring,
+    Down, End, FatTreeSpec, Graph, GraphLink, GraphSpec, LeafSpineSpec, NodeKind, StarSpec,
+    TopologySpec, TreeSpec, Wiring,
 };
 use crate::units::Rate;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 fn fat_tree(k: u32) -> Graph {
     TopologySpec::FatTree(FatTreeSpec::new(k)).build().unwrap()

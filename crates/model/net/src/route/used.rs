@@ -1,4 +1,4 @@
-//! Which links routes lead over at all.
+//! The links that routes use.
 
 use super::Routes;
 use super::table::{Cell, Choices, HOMES, SETS};
@@ -7,8 +7,8 @@ use crate::topology::Wiring;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Routes {
-    /// By node, then port: whether anything leaves by it on its way to any host. `wiring` is that of the
-    /// graph the routes were built for.
+    /// By node, then port: whether any route uses it. `wiring` is that of the graph for which the routes were
+    /// built.
     pub fn used(&self, wiring: &Wiring) -> Vec<Vec<bool>> {
         let hosts: BTreeMap<NodeId, HostId> =
             self.host_nodes.iter().copied().zip((0..).map(HostId)).collect();
@@ -26,13 +26,13 @@ impl Routes {
         (0..self.nodes.len() as u32).map(|at| of_node(NodeId(at))).collect()
     }
 
-    /// The ports of a row, but for those that lead to hosts right there.
+    /// The ports of a row, without the ports to attached hosts.
     fn onward(&self, row: u32) -> BTreeSet<PortId> {
         let cells = &self.cells[row as usize..][..self.groups];
         let mut ports = BTreeSet::new();
         for cell in cells.chunk_by(|one, next| one == next).filter_map(<[Cell]>::first) {
             match *cell {
-                // Also what has no way, and hosts with one switch.
+                // Also unreachable destinations, and hosts with one switch.
                 HOMES.. => {}
                 cell => ports.extend(self.listed(cell).iter()),
             }
@@ -40,8 +40,7 @@ impl Routes {
         ports
     }
 
-    /// Whose links are not treated alike: ends of links that some switch avoids on the way to some hosts,
-    /// ascending.
+    /// The ends of links that some switch avoids for some destinations, in ascending order.
     pub fn uneven(&self) -> &[NodeId] {
         &self.uneven
     }
@@ -62,10 +61,10 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use crate::id::NodeId;
-    use crate::route::{Down, Routes, RoutingSpec};
-    use crate::topology::{FatTreeSpec, TopologySpec};
+    use crate::route::{Routes, RoutingSpec};
+    use crate::topology::{Down, FatTreeSpec, TopologySpec};
 
-    /// Every port of a fat-tree leads somewhere, but for both ends of a link that is down.
+    /// All ports of a fat-tree are used, except both ends of a link that is down.
     #[test]
     fn all_links_but_those_that_are_down() {
         let graph = TopologySpec::FatTree(FatTreeSpec::new(4)).build().expect("a fat-tree");

@@ -12,7 +12,7 @@ use crate::node::reserve::Reserve;
 use crate::node::switch::Switch;
 use crate::route::{Routes, RoutingSpec};
 use crate::time::Time;
-use crate::topology::{Graph, Lane, Link, NodeKind, Wiring};
+use crate::topology::{Graph, Link, LinkParams, NodeKind, Wiring};
 use std::sync::Arc;
 
 /// Makes a scheduler for a network: one that comes from the calling program.
@@ -28,7 +28,7 @@ pub struct Station {
     /// The switch it is attached to.
     pub switch: NodeId,
     /// Its link, both ways.
-    pub lane: Lane,
+    pub lane: LinkParams,
 }
 
 /// The network that a scheme is put into. Stations are attached: they are its last hosts.

@@ -1,15 +1,15 @@
-//! Lays out nodes and links in order, numbering ports as they are used.
+//! Builds graphs: it numbers nodes, links and ports in the order of use.
 
-use super::{End, Graph, Lane, Link, NodeInfo, NodeKind};
+use super::{End, Graph, Link, LinkParams, NodeInfo, NodeKind};
 use crate::error::SpecError;
 use crate::id::{NodeId, PortId};
 use crate::units::Rate;
 
-/// Links and switches a fabric may have: what routing tables of reasonable size can serve.
+/// The largest number of links and switches, so that routing tables have a reasonable size.
 const MAX_LINKS: u64 = 1 << 18;
 const MAX_SWITCHES: u64 = 1 << 13;
 
-/// A graph in the making.
+/// A graph under construction.
 #[derive(Default)]
 pub(super) struct Builder {
     graph: Graph,
@@ -50,20 +50,20 @@ impl Builder {
         End { node, port }
     }
 
-    /// Links `a`'s next port with `b`'s; both directions are `lane`.
-    pub fn link(&mut self, a: NodeId, b: NodeId, lane: Lane) {
+    /// Links `a`'s next port with `b`'s; both directions have the parameters `lane`.
+    pub fn link(&mut self, a: NodeId, b: NodeId, lane: LinkParams) {
         self.cable(a, b, lane, lane);
     }
 
-    /// Links `a`'s next port with `b`'s, with a lane each way.
-    pub fn cable(&mut self, a: NodeId, b: NodeId, ab: Lane, ba: Lane) {
+    /// Links `a`'s next port with `b`'s, with parameters for each direction.
+    pub fn cable(&mut self, a: NodeId, b: NodeId, ab: LinkParams, ba: LinkParams) {
         let (a, b) = (self.next_port(a), self.next_port(b));
         self.graph.links.push(Link { a, b, ab, ba });
     }
 
     /// Spreads `hosts` evenly over `switches` in order. A host's first NIC goes to its own switch,
     /// each further one to the next switch of the list, round and round.
-    pub fn home(&mut self, hosts: &[NodeId], switches: &[NodeId], nics: u32, lane: Lane) {
+    pub fn home(&mut self, hosts: &[NodeId], switches: &[NodeId], nics: u32, lane: LinkParams) {
         let share = hosts.len() / switches.len();
         for (at, &host) in hosts.iter().enumerate() {
             for nic in 0..nics as usize {
@@ -103,7 +103,7 @@ pub(super) fn positive(key: &str, rate: Rate) -> Result<(), SpecError> {
     Err(SpecError::new(key, format!("`{key}` = {rate} must be above zero, for example \"10Gbps\"")))
 }
 
-/// Refuses fabrics beyond what can be routed; `key` is the count to blame.
+/// Refuses fabrics that are too large to be routed. `key` names the count in the error.
 pub(super) fn size(key: &str, links: u64, switches: u64) -> Result<(), SpecError> {
     let too_many = [("links", links, MAX_LINKS), ("switches", switches, MAX_SWITCHES)]
         .into_iter()

@@ -3,7 +3,7 @@
 
 use super::builder::{Builder, count, positive};
 use super::hybrid::{CircuitNetSpec, HybridSpec, Roles};
-use super::{Lane, NO_POD};
+use super::{LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::{NodeId, PortId};
 use crate::units::Rate;
@@ -52,7 +52,7 @@ impl CoreNetSpec {
         self.spread(u64::from(fabric.racks), u64::from(circuits.switches))
     }
 
-    /// Its ports go evenly to racks and to circuit switches, and there are uplinks for them.
+    /// Checks that its ports divide evenly among racks and circuit switches, and that there are uplinks for them.
     fn spread(&self, racks: u64, panels: u64) -> Result<(), SpecError> {
         let fail = |key: &str, why: String| Err(SpecError::new(key, why));
         let (each, cores) = (u64::from(self.ports), u64::from(self.switches));
@@ -93,8 +93,8 @@ impl CoreNetSpec {
         circuits: &CircuitNetSpec,
         b: &mut Builder,
     ) -> Vec<NodeId> {
-        let up = Lane { rate: self.rate.unwrap_or(circuits.rate), delay: circuits.delay };
-        let down = Lane { rate: circuits.rate, delay: circuits.delay };
+        let up = LinkParams { rate: self.rate.unwrap_or(circuits.rate), delay: circuits.delay };
+        let down = LinkParams { rate: circuits.rate, delay: circuits.delay };
         let one = |at| {
             let node = b.switch(format!("core{at}"), 3, NO_POD);
             for panel in roles.circuit_switches() {
@@ -106,7 +106,7 @@ impl CoreNetSpec {
     }
 }
 
-/// Where a core is: what has a port at each circuit switch is an *end*. First come the racks, one end each, then
+/// The ends at circuit switches: an *end* has a port at each of them. First come the racks, one end each, then
 /// those of core switches, one by one.
 impl Roles {
     /// Ends at each circuit switch.
@@ -151,7 +151,7 @@ impl Roles {
             Some(core) => PortId((uplink * self.slots + core % self.slots.max(1)) as u16),
         }
     }
-    /// The port by which such a switch hears the scheduler.
+    /// The port of such a switch to the scheduler.
     pub fn news_port(&self, seat: u32) -> PortId {
         match seat < self.racks {
             true => self.control_port(),

@@ -1,8 +1,8 @@
 //! The k-ary fat-tree (Al-Fares, Loukissas and Vahdat, SIGCOMM 2008, section 2.2).
 
 use super::builder::{Builder, count, positive, size};
-use super::spec::{LinkOverride, default_delay, default_rate, one};
-use super::{Graph, Lane, NO_POD};
+use super::spec::{LinkOverride, Topology, default_delay, default_rate, one};
+use super::{Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::NodeId;
 use crate::time::Time;
@@ -78,7 +78,29 @@ impl FatTreeSpec {
         size("oversubscription", cables * (2 + u64::from(self.oversubscription * self.nics)), 1)
     }
 
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
+    fn lane(&self) -> LinkParams {
+        LinkParams { rate: self.rate, delay: self.delay }
+    }
+
+    /// Lays out one pod and returns its aggregation switches.
+    fn pod(&self, b: &mut Builder, pod: u32) -> Vec<NodeId> {
+        let half = self.k / 2;
+        let hosts = b.hosts(half * half * self.oversubscription, pod);
+        let mut tier = |name, tier| -> Vec<NodeId> {
+            (0..half).map(|at| b.switch(format!("{name}{pod}.{at}"), tier, pod)).collect()
+        };
+        let (edges, aggs) = (tier("edge", 1), tier("agg", 2));
+        let host_lane = LinkParams { rate: self.host_rate.unwrap_or(self.rate), delay: self.delay };
+        b.home(&hosts, &edges, self.nics, host_lane);
+        for &edge in &edges {
+            aggs.iter().for_each(|&agg| b.link(edge, agg, self.lane()));
+        }
+        aggs
+    }
+}
+
+impl Topology for FatTreeSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
         self.check()?;
         let half = self.k / 2;
         let mut b = Builder::default();
@@ -92,23 +114,7 @@ impl FatTreeSpec {
         b.finish()
     }
 
-    fn lane(&self) -> Lane {
-        Lane { rate: self.rate, delay: self.delay }
-    }
-
-    /// Lays out one pod and returns its aggregation switches.
-    fn pod(&self, b: &mut Builder, pod: u32) -> Vec<NodeId> {
-        let half = self.k / 2;
-        let hosts = b.hosts(half * half * self.oversubscription, pod);
-        let mut tier = |name, tier| -> Vec<NodeId> {
-            (0..half).map(|at| b.switch(format!("{name}{pod}.{at}"), tier, pod)).collect()
-        };
-        let (edges, aggs) = (tier("edge", 1), tier("agg", 2));
-        let host_lane = Lane { rate: self.host_rate.unwrap_or(self.rate), delay: self.delay };
-        b.home(&hosts, &edges, self.nics, host_lane);
-        for &edge in &edges {
-            aggs.iter().for_each(|&agg| b.link(edge, agg, self.lane()));
-        }
-        aggs
+    fn overrides(&self) -> &[LinkOverride] {
+        &self.overrides
     }
 }

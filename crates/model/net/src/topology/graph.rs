@@ -2,8 +2,8 @@
 
 use super::builder::{Builder, count, positive, size};
 use super::layout::Layout;
-use super::spec::LinkOverride;
-use super::{Graph, Lane};
+use super::spec::{LinkOverride, Topology};
+use super::{Graph, LinkParams};
 use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Rate;
@@ -98,7 +98,7 @@ pub enum FabricFormat {
     Containerlab,
 }
 
-/// The part of a [`GraphSpec`] that is at fault.
+/// The part of a [`GraphSpec`] with the error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GraphPart {
     /// A key of the fabric.
@@ -111,12 +111,12 @@ pub enum GraphPart {
     Link(usize, &'static str),
 }
 
-/// Why a [`GraphSpec`] is no network.
+/// The reason why a [`GraphSpec`] is no network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GraphFault {
-    /// Where the fault is.
+    /// The part with the error.
     pub part: GraphPart,
-    /// What is wrong, and what would be right.
+    /// The error, with the expected value.
     pub message: String,
 }
 
@@ -144,14 +144,10 @@ fn key(error: SpecError, key: &'static str) -> GraphFault {
 
 type Checked<T = ()> = Result<T, GraphFault>;
 
-/// What has to be named otherwise, because it is a name of something else.
+/// A reserved name, which has another meaning.
 const CONTROLLER: &str = "controller";
 
 impl GraphSpec {
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
-        Ok(self.graph()?)
-    }
-
     /// The network, without the overrides.
     pub fn graph(&self) -> Result<Graph, GraphFault> {
         self.check()?;
@@ -223,7 +219,7 @@ impl GraphSpec {
         self.hosts.iter().cloned().chain(attached).collect()
     }
 
-    /// Where a node is in the list of hosts and then switches.
+    /// The index of a node in the list of hosts and then switches.
     fn part(&self, hosts: usize, at: usize) -> GraphPart {
         match (at.checked_sub(hosts), at < self.hosts.len()) {
             (Some(switch), _) => GraphPart::Switch(switch),
@@ -280,12 +276,17 @@ impl GraphSpec {
         };
         let rate = self.host_rate.or(self.rate).ok_or_else(|| lacks("host-rate", "10Gbps"))?;
         let delay = self.host_delay.or(self.delay).ok_or_else(|| lacks("host-delay", "1us"))?;
-        let lane = Lane { rate, delay };
+        let lane = LinkParams { rate, delay };
         let at = |host| Cable { a: host, b: hosts + host / count as usize, ab: lane, ba: lane };
         Ok((0..hosts).map(at).collect())
     }
 
-    fn lanes(&self, at: usize, link: &GraphLink, to_host: bool) -> Checked<(Lane, Lane)> {
+    fn lanes(
+        &self,
+        at: usize,
+        link: &GraphLink,
+        to_host: bool,
+    ) -> Checked<(LinkParams, LinkParams)> {
         let lacks = |key, example: &str| {
             let message = format!(
                 "link `{}-{}` has no {key}: give it one, or give {key} = \"{example}\" for all \
@@ -298,7 +299,7 @@ impl GraphSpec {
         let delay = link.delay.or(self.host_delay.filter(|_| to_host)).or(self.delay);
         let rate = rate.ok_or_else(|| lacks("rate", "10Gbps"))?;
         let delay = delay.ok_or_else(|| lacks("delay", "1us"))?;
-        let back = Lane {
+        let back = LinkParams {
             rate: link.reverse_rate.unwrap_or(rate),
             delay: link.reverse_delay.unwrap_or(delay),
         };
@@ -311,7 +312,7 @@ impl GraphSpec {
             );
             return Err(GraphFault::new(GraphPart::Link(at, key), message));
         }
-        Ok((Lane { rate, delay }, back))
+        Ok((LinkParams { rate, delay }, back))
     }
 
     /// A link is called by its ends, `a-b`: that must not mean two links.
@@ -336,7 +337,7 @@ impl GraphSpec {
         Ok(())
     }
 
-    /// What is wrong with the layout, said with names.
+    /// The error for a fault of the layout, with names.
     fn name(&self, hosts: &[String], fault: super::layout::Fault) -> GraphFault {
         use super::layout::Fault::*;
         let name = |at: usize| hosts.get(at).unwrap_or_else(|| &self.switches[at - hosts.len()]);
@@ -363,12 +364,22 @@ impl GraphSpec {
     }
 }
 
+impl Topology for GraphSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
+        Ok(self.graph()?)
+    }
+
+    fn overrides(&self) -> &[LinkOverride] {
+        &self.overrides
+    }
+}
+
 /// A link by the places of its ends in the list of hosts and then switches.
 pub(super) struct Cable {
     pub a: usize,
     pub b: usize,
-    pub ab: Lane,
-    pub ba: Lane,
+    pub ab: LinkParams,
+    pub ba: LinkParams,
 }
 
 fn end(
@@ -383,7 +394,7 @@ fn end(
     })
 }
 
-/// Why a name would be of no use.
+/// The reason why a name is not valid.
 fn unusable(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("it is empty")

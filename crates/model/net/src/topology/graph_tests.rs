@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::error::SpecError;
-use crate::workload::Shape;
+use crate::workload::HostMap;
 use proptest::prelude::*;
 
 /// `graph`, spelled out.
@@ -112,9 +112,9 @@ fn hosts_can_be_attached_to_every_switch() {
     );
     let names: Vec<&str> = graph.nodes.iter().map(|node| node.name.as_str()).collect();
     assert_eq!(names, ["x.h0", "x.h1", "x", "y.h0", "y.h1", "y"]);
-    let lane = Lane { rate: Rate(1_000_000_000), delay: Time::us(1) };
+    let lane = LinkParams { rate: Rate(1_000_000_000), delay: Time::us(1) };
     assert!(graph.links[..4].iter().all(|link| link.ab == lane && link.ba == lane));
-    let places: Vec<_> = Shape::of(&graph).hosts.iter().map(|p| (p.pod, p.edge)).collect();
+    let places: Vec<_> = HostMap::of(&graph).hosts.iter().map(|p| (p.pod, p.edge)).collect();
     assert_eq!(places, [(0, 2), (0, 2), (1, 5), (1, 5)]);
 }
 

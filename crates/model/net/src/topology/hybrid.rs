@@ -2,10 +2,10 @@
 
 use super::builder::{Builder, count, positive, size};
 use super::cores::CoreNetSpec;
-use super::{Graph, Lane, NO_POD};
+use super::spec::Topology;
+use super::{Down, Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::{HostId, NodeId, PortId};
-use crate::route::Down;
 use crate::time::Time;
 use crate::units::Rate;
 use schemars::JsonSchema;
@@ -190,48 +190,17 @@ impl HybridSpec {
         self.circuits.as_ref().map_or(0, |circuits| circuits.switches)
     }
 
-    /// How long a night is; zero where there are no circuits.
+    /// The length of a night; zero if there are no circuits.
     pub fn night(&self) -> Time {
         self.circuits.as_ref().map_or(Time::ZERO, |circuits| circuits.reconfiguration)
     }
 
-    /// What a night darkens.
+    /// The circuits that are dark in a night.
     pub fn dark(&self) -> Dark {
         self.circuits.as_ref().map_or(Dark::All, |circuits| circuits.dark)
     }
 
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
-        self.check()?;
-        let mut b = Builder::default();
-        let lane = Lane { rate: self.host_rate, delay: self.host_delay };
-        let mut tors = Vec::new();
-        for rack in 0..self.racks {
-            let hosts = b.hosts(self.hosts_per_rack, rack);
-            let tor = b.switch(format!("tor{rack}"), 1, rack);
-            b.home(&hosts, &[tor], 1, lane);
-            tors.push(tor);
-        }
-        if let Some(packet) = &self.packet {
-            let node = b.switch("packet0".into(), 2, NO_POD);
-            let up = Lane { rate: packet.rate, delay: packet.delay };
-            let down = Lane { rate: packet.down_rate.unwrap_or(packet.rate), ..up };
-            tors.iter().for_each(|&tor| b.cable(tor, node, up, down));
-        }
-        for (at, circuits) in (0..self.uplinks()).zip(self.circuits.iter().cycle()) {
-            let node = b.switch(format!("circuit{at}"), 2, NO_POD);
-            let lane = Lane { rate: circuits.rate, delay: circuits.delay };
-            tors.iter().for_each(|&tor| b.link(tor, node, lane));
-        }
-        let cores = self.core.iter().zip(&self.circuits);
-        let cores: Vec<NodeId> =
-            cores.flat_map(|(core, circuits)| core.build(self.roles(), circuits, &mut b)).collect();
-        let scheduler = b.switch("scheduler".into(), 3, NO_POD);
-        let lane = Lane { rate: self.host_rate, delay: self.control_delay };
-        tors.iter().chain(&cores).for_each(|&switch| b.link(switch, scheduler, lane));
-        b.finish()
-    }
-
-    /// What each node is.
+    /// The roles of all nodes.
     pub fn roles(&self) -> Roles {
         Roles {
             racks: self.racks,
@@ -244,7 +213,40 @@ impl HybridSpec {
     }
 }
 
-/// Which rack a host is in, without a division for each packet.
+impl Topology for HybridSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
+        self.check()?;
+        let mut b = Builder::default();
+        let lane = LinkParams { rate: self.host_rate, delay: self.host_delay };
+        let mut tors = Vec::new();
+        for rack in 0..self.racks {
+            let hosts = b.hosts(self.hosts_per_rack, rack);
+            let tor = b.switch(format!("tor{rack}"), 1, rack);
+            b.home(&hosts, &[tor], 1, lane);
+            tors.push(tor);
+        }
+        if let Some(packet) = &self.packet {
+            let node = b.switch("packet0".into(), 2, NO_POD);
+            let up = LinkParams { rate: packet.rate, delay: packet.delay };
+            let down = LinkParams { rate: packet.down_rate.unwrap_or(packet.rate), ..up };
+            tors.iter().for_each(|&tor| b.cable(tor, node, up, down));
+        }
+        for (at, circuits) in (0..self.uplinks()).zip(self.circuits.iter().cycle()) {
+            let node = b.switch(format!("circuit{at}"), 2, NO_POD);
+            let lane = LinkParams { rate: circuits.rate, delay: circuits.delay };
+            tors.iter().for_each(|&tor| b.link(tor, node, lane));
+        }
+        let cores = self.core.iter().zip(&self.circuits);
+        let cores: Vec<NodeId> =
+            cores.flat_map(|(core, circuits)| core.build(self.roles(), circuits, &mut b)).collect();
+        let scheduler = b.switch("scheduler".into(), 3, NO_POD);
+        let lane = LinkParams { rate: self.host_rate, delay: self.control_delay };
+        tors.iter().chain(&cores).for_each(|&switch| b.link(switch, scheduler, lane));
+        b.finish()
+    }
+}
+
+/// The rack of a host, computed without a division for each packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RackOf {
     hosts: u32,
@@ -253,7 +255,7 @@ pub struct RackOf {
 }
 
 impl RackOf {
-    /// Where each rack has so many hosts, at least one.
+    /// For racks with `hosts` hosts, at least one.
     pub fn new(hosts_per_rack: u32) -> RackOf {
         let hosts = hosts_per_rack.max(1);
         RackOf { hosts, per: (1u64 << 40).div_ceil(hosts.into()) }
@@ -270,7 +272,7 @@ impl RackOf {
     }
 }
 
-/// What sits at the nodes and ports of a hybrid fabric.
+/// The roles of the nodes and ports of a hybrid fabric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Roles {
     /// Racks.
@@ -287,7 +289,7 @@ pub struct Roles {
     pub slots: u32,
 }
 
-/// What a node of a hybrid fabric is.
+/// The role of a node of a hybrid fabric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// A host.
@@ -309,19 +311,19 @@ impl Roles {
     pub fn tor(&self, rack: u32) -> NodeId {
         NodeId(rack * (self.hosts + 1) + self.hosts)
     }
-    /// The port of a rack's switch that leads to the packet switch, if there is one.
+    /// The port of a rack's switch to the packet switch, if there is one.
     pub fn packet_port(&self) -> Option<PortId> {
         self.packet.then_some(PortId(self.hosts as u16))
     }
-    /// The port of a rack's switch that leads to a circuit switch.
+    /// The port of a rack's switch to a circuit switch.
     pub fn circuit_port(&self, uplink: u32) -> PortId {
         PortId((self.hosts + u32::from(self.packet) + uplink) as u16)
     }
-    /// The port of a rack's switch that leads to the scheduler.
+    /// The port of a rack's switch to the scheduler.
     pub fn control_port(&self) -> PortId {
         self.circuit_port(self.uplinks)
     }
-    /// What `node` is.
+    /// The role of `node`.
     pub fn role(&self, node: NodeId) -> Role {
         let racks = self.racks * (self.hosts + 1);
         if node.0 < racks {
@@ -340,8 +342,8 @@ impl Roles {
         let first = self.racks * (self.hosts + 1) + u32::from(self.packet);
         (first..first + self.uplinks).map(NodeId)
     }
-    /// What routes must leave alone: circuits, which come and go, where there is a packet switch, all
-    /// circuit switches but the first where there is none, and the scheduler.
+    /// The nodes that routes must avoid: the scheduler; with a packet switch all circuit switches, without one all
+    /// but the first.
     pub fn unrouted(&self) -> Down {
         let first = self.racks * (self.hosts + 1);
         let switches = u32::from(self.packet) + self.uplinks + self.cores + 1;

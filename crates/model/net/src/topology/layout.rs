@@ -1,11 +1,11 @@
-//! Where the nodes of an arbitrary network belong: tiers, pods, and an order in which neighbours in the
-//! network are neighbours in number.
+//! The layout of an arbitrary network: tiers, pods, and an order in which neighbours in the network have
+//! neighbouring numbers.
 
 use super::NO_POD;
 use super::graph::Cable;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Nodes are counted over hosts, then switches.
+/// The layout. Nodes are counted over hosts, then switches.
 pub(super) struct Layout {
     /// By node, hops to the nearest host.
     pub tier: Vec<u8>,
@@ -16,7 +16,7 @@ pub(super) struct Layout {
     pub order: Vec<usize>,
 }
 
-/// Why nodes are no network.
+/// The reason why nodes are no network.
 pub(super) enum Fault {
     /// A host without a link.
     Lonely(usize),

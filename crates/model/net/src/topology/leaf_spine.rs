@@ -1,8 +1,8 @@
 //! Leaf-spine: every leaf switch is linked to every spine switch.
 
 use super::builder::{Builder, count, positive, size};
-use super::spec::{LinkOverride, default_delay, default_rate, one};
-use super::{Graph, Lane, NO_POD};
+use super::spec::{LinkOverride, Topology, default_delay, default_rate, one};
+use super::{Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::NodeId;
 use crate::time::Time;
@@ -72,8 +72,10 @@ impl LeafSpineSpec {
         let downlinks = leaves * u64::from(self.hosts_per_leaf) * u64::from(self.nics);
         size("leaves", uplinks + downlinks, leaves + spines)
     }
+}
 
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
+impl Topology for LeafSpineSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
         self.check()?;
         let mut b = Builder::default();
         let (mut hosts, mut leaves): (Vec<NodeId>, Vec<NodeId>) = Default::default();
@@ -81,8 +83,8 @@ impl LeafSpineSpec {
             hosts.extend(b.hosts(self.hosts_per_leaf, leaf));
             leaves.push(b.switch(format!("leaf{leaf}"), 1, leaf));
         }
-        b.home(&hosts, &leaves, self.nics, Lane { rate: self.host_rate, delay: self.delay });
-        let lane = Lane { rate: self.uplink_rate, delay: self.delay };
+        b.home(&hosts, &leaves, self.nics, LinkParams { rate: self.host_rate, delay: self.delay });
+        let lane = LinkParams { rate: self.uplink_rate, delay: self.delay };
         for spine in 0..self.spines {
             let spine = b.switch(format!("spine{spine}"), 2, NO_POD);
             for &leaf in &leaves {
@@ -90,5 +92,9 @@ impl LeafSpineSpec {
             }
         }
         b.finish()
+    }
+
+    fn overrides(&self) -> &[LinkOverride] {
+        &self.overrides
     }
 }

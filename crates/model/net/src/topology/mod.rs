@@ -26,11 +26,12 @@ pub use wiring::{Wire, Wiring};
 use crate::id::{HostId, NodeId, PortId};
 use crate::time::Time;
 use crate::units::Rate;
+use std::collections::BTreeSet;
 
-/// The pod of nodes that are in none.
+/// The pod of nodes that are in no pod.
 pub const NO_POD: u32 = u32::MAX;
 
-/// Host or switch.
+/// The kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {
     /// An end host.
@@ -45,7 +46,7 @@ pub enum NodeKind {
 pub struct NodeInfo {
     /// Unique name, for example `h3`, `edge0.1`, `core2`.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
     /// 0 for hosts, 1 for the switches next to them, and so on upwards.
     pub tier: u8,
@@ -62,16 +63,16 @@ pub struct End {
     pub port: PortId,
 }
 
-/// One direction of a link.
+/// The parameters of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lane {
+pub struct LinkParams {
     /// Transmission rate.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Time,
 }
 
-/// A full-duplex link; the two directions may differ.
+/// A full-duplex link. Its two directions may differ.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// One end.
@@ -79,9 +80,9 @@ pub struct Link {
     /// The other.
     pub b: End,
     /// From `a` to `b`.
-    pub ab: Lane,
+    pub ab: LinkParams,
     /// From `b` to `a`.
-    pub ba: Lane,
+    pub ba: LinkParams,
 }
 
 /// A network.
@@ -95,6 +96,15 @@ pub struct Graph {
     pub hosts: Vec<NodeId>,
 }
 
+/// The links and nodes that routes must avoid: they have failed, or are circuits.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Down {
+    /// Links, by index into [`Graph::links`]; both directions.
+    pub links: BTreeSet<usize>,
+    /// Nodes.
+    pub nodes: BTreeSet<NodeId>,
+}
+
 impl Link {
     /// Both ends.
     pub fn ends(&self) -> [End; 2] {
@@ -103,9 +113,14 @@ impl Link {
 }
 
 impl Graph {
-    /// Adds a host with one link to `switch`, on that switch's next free port. Both directions are
-    /// `lane`. The host is the last node and the last host; no other number changes.
-    pub fn attach_host(&mut self, name: impl Into<String>, switch: NodeId, lane: Lane) -> HostId {
+    /// Adds a host with one link to `switch`, on that switch's next free port. Both directions have
+    /// the parameters `lane`. The host is the last node and the last host; no other number changes.
+    pub fn attach_host(
+        &mut self,
+        name: impl Into<String>,
+        switch: NodeId,
+        lane: LinkParams,
+    ) -> HostId {
         let used = self.links.iter().flat_map(Link::ends).filter(|end| end.node == switch).count();
         let (node, pod) = (NodeId(self.nodes.len() as u32), self.nodes[switch.at()].pod);
         self.nodes.push(NodeInfo { name: name.into(), kind: NodeKind::Host, tier: 0, pod });
@@ -126,7 +141,7 @@ impl Graph {
         ports
     }
 
-    /// What is at the far end of each port of each node. For a graph that [`Graph::validate`] accepts.
+    /// The far ends of all ports of all nodes, for a graph that [`Graph::validate`] accepts.
     pub fn wiring(&self) -> Wiring {
         Wiring::new(self)
     }
@@ -161,7 +176,7 @@ impl Graph {
             Some((pair, nth)) => (pair, Some(nth)),
             None => (name, None),
         };
-        // Names may have dashes in them, too.
+        // Names may contain dashes.
         let ends = pair.match_indices('-').filter_map(|(at, _)| {
             let (from, to) = (&pair[..at], &pair[at + 1..]);
             Some((self.node_named(from.trim())?, self.node_named(to.trim())?))

@@ -1,18 +1,44 @@
 //! What a scenario says about its fabric.
 
-use super::{FatTreeSpec, Graph, GraphSpec, HybridSpec, LeafSpineSpec, StarSpec, TreeSpec};
+use super::{Down, FatTreeSpec, Graph, GraphSpec, HybridSpec, LeafSpineSpec, StarSpec, TreeSpec};
 use crate::error::SpecError;
 use crate::id::NodeId;
-use crate::route::Down;
 use crate::time::Time;
 use crate::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A fabric.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum TopologySpec {
+/// The settings of a fabric of one kind.
+///
+/// A new kind is one file with its settings and this trait, and one line in the list below.
+pub(super) trait Topology {
+    /// The network, before the overrides.
+    fn build(&self) -> Result<Graph, SpecError>;
+    /// The links that differ from the rest.
+    fn overrides(&self) -> &[LinkOverride] {
+        &[]
+    }
+}
+
+/// Makes the kinds of fabrics from a list of names and settings.
+macro_rules! topologies {
+    ($($(#[$comment:meta])* $name:ident($settings:ty),)*) => {
+        /// A fabric.
+        #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+        pub enum TopologySpec {
+            $($(#[$comment])* $name($settings),)*
+        }
+
+        impl TopologySpec {
+            fn settings(&self) -> &dyn Topology {
+                match self { $(TopologySpec::$name(settings) => settings,)* }
+            }
+        }
+    };
+}
+
+topologies! {
     /// Hosts around one switch.
     Star(StarSpec),
     /// Racks, or rows of racks, under one core switch, oversubscribed as given.
@@ -38,19 +64,15 @@ pub enum TopologySpec {
 }
 
 impl TopologySpec {
-    /// The network it describes. Hosts are numbered pod by pod, and so are nodes: the hosts of a pod,
-    /// then its switches; switches above the pods come last.
+    /// The network. Hosts are numbered pod by pod, and so are nodes: the hosts of a pod, then its switches.
+    /// Switches above the pods come last.
+    ///
+    /// # Errors
+    /// A setting is out of range, or an override names no link.
     pub fn build(&self) -> Result<Graph, SpecError> {
-        let (graph, overrides) = match self {
-            TopologySpec::Star(spec) => (spec.build(), &spec.overrides),
-            TopologySpec::Tree(spec) => (spec.build(), &spec.overrides),
-            TopologySpec::FatTree(spec) => (spec.build(), &spec.overrides),
-            TopologySpec::LeafSpine(spec) => (spec.build(), &spec.overrides),
-            TopologySpec::Hybrid(spec) => (spec.build(), &Vec::new()),
-            TopologySpec::Graph(spec) => (spec.build(), &spec.overrides),
-        };
-        let mut graph = graph?;
-        overrides.iter().try_for_each(|change| change.apply(&mut graph))?;
+        let settings = self.settings();
+        let mut graph = settings.build()?;
+        settings.overrides().iter().try_for_each(|change| change.apply(&mut graph))?;
         graph.validate()?;
         Ok(graph)
     }

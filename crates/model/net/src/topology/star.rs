@@ -1,8 +1,8 @@
 //! One switch.
 
 use super::builder::{Builder, count, positive, size};
-use super::spec::{LinkOverride, default_delay, default_rate, one};
-use super::{Graph, Lane};
+use super::spec::{LinkOverride, Topology, default_delay, default_rate, one};
+use super::{Graph, LinkParams};
 use crate::error::SpecError;
 use crate::time::Time;
 use crate::units::Rate;
@@ -36,8 +36,10 @@ impl StarSpec {
         let (rate, delay) = (default_rate(), default_delay());
         StarSpec { hosts, rate, delay, nics: 1, overrides: Vec::new() }
     }
+}
 
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
+impl Topology for StarSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
         count("hosts", self.hosts, u16::MAX.into())?;
         count("nics", self.nics, u16::MAX.into())?;
         size("hosts", u64::from(self.hosts) * u64::from(self.nics), 1)?;
@@ -45,7 +47,11 @@ impl StarSpec {
         let mut b = Builder::default();
         let hosts = b.hosts(self.hosts, 0);
         let switch = b.switch("s0".into(), 1, 0);
-        b.home(&hosts, &[switch], self.nics, Lane { rate: self.rate, delay: self.delay });
+        b.home(&hosts, &[switch], self.nics, LinkParams { rate: self.rate, delay: self.delay });
         b.finish()
+    }
+
+    fn overrides(&self) -> &[LinkOverride] {
+        &self.overrides
     }
 }

@@ -17,7 +17,7 @@ fn refused(text: &str) -> SpecError {
     parse(text).build().unwrap_err()
 }
 
-fn lane(graph: &Graph, from: &str, to: &str) -> Lane {
+fn lane(graph: &Graph, from: &str, to: &str) -> LinkParams {
     let (link, flipped) = graph.links_named(&format!("{from}-{to}"))[0];
     if flipped { graph.links[link].ba } else { graph.links[link].ab }
 }

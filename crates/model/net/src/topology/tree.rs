@@ -1,8 +1,8 @@
 //! A tree of racks, and of rows of racks, under one core switch.
 
 use super::builder::{Builder, count, positive, size};
-use super::spec::{LinkOverride, default_delay, default_rate, one};
-use super::{Graph, Lane, NO_POD};
+use super::spec::{LinkOverride, Topology, default_delay, default_rate, one};
+use super::{Graph, LinkParams, NO_POD};
 use crate::error::SpecError;
 use crate::id::NodeId;
 use crate::time::Time;
@@ -99,7 +99,24 @@ impl TreeSpec {
         }
     }
 
-    pub(super) fn build(&self) -> Result<Graph, SpecError> {
+    fn rack(&self, b: &mut Builder, pod: u32, number: String) -> NodeId {
+        let hosts = b.hosts(self.hosts_per_rack, pod);
+        let tor = b.switch(format!("tor{number}"), 1, pod);
+        b.home(&hosts, &[tor], self.nics, LinkParams { rate: self.rate, delay: self.delay });
+        tor
+    }
+
+    fn row(&self, b: &mut Builder, row: u32, lane: LinkParams) -> NodeId {
+        let tors: Vec<_> =
+            (0..self.racks).map(|rack| self.rack(b, row, format!("{row}.{rack}"))).collect();
+        let switch = b.switch(format!("row{row}"), 2, row);
+        tors.into_iter().for_each(|tor| b.link(tor, switch, lane));
+        switch
+    }
+}
+
+impl Topology for TreeSpec {
+    fn build(&self) -> Result<Graph, SpecError> {
         self.check()?;
         let hosts = self.hosts_per_rack.saturating_mul(self.nics);
         let rack =
@@ -108,7 +125,7 @@ impl TreeSpec {
         let rack_rate = rack.rate_above(hosts, self.rate)?;
         let row_rate = row.rate_above(self.racks, rack_rate)?;
         let [rack_lane, row_lane] =
-            [rack_rate, row_rate].map(|rate| Lane { rate, delay: self.delay });
+            [rack_rate, row_rate].map(|rate| LinkParams { rate, delay: self.delay });
         let mut b = Builder::default();
         let (below, lane, tier) = match self.rows {
             None => (
@@ -126,19 +143,8 @@ impl TreeSpec {
         b.finish()
     }
 
-    fn rack(&self, b: &mut Builder, pod: u32, number: String) -> NodeId {
-        let hosts = b.hosts(self.hosts_per_rack, pod);
-        let tor = b.switch(format!("tor{number}"), 1, pod);
-        b.home(&hosts, &[tor], self.nics, Lane { rate: self.rate, delay: self.delay });
-        tor
-    }
-
-    fn row(&self, b: &mut Builder, row: u32, lane: Lane) -> NodeId {
-        let tors: Vec<_> =
-            (0..self.racks).map(|rack| self.rack(b, row, format!("{row}.{rack}"))).collect();
-        let switch = b.switch(format!("row{row}"), 2, row);
-        tors.into_iter().for_each(|tor| b.link(tor, switch, lane));
-        switch
+    fn overrides(&self) -> &[LinkOverride] {
+        &self.overrides
     }
 }
 

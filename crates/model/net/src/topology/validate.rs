@@ -1,11 +1,11 @@
-//! What makes a graph a network.
+//! Checks that a graph is a network.
 
 use super::{Graph, Link, NodeKind};
 use crate::error::SpecError;
 use std::collections::BTreeSet;
 
 impl Graph {
-    /// Whether this is a network that can be driven: names are unique; ports of a node are numbered
+    /// Checks that this is a valid network: names are unique; ports of a node are numbered
     /// from zero without gaps, each used once; links join two different nodes, at least one of them a
     /// switch, at rates above zero; every host is listed in order of its node and has a link.
     pub fn validate(&self) -> Result<(), SpecError> {

@@ -1,18 +1,18 @@
-//! A graph seen from its ports.
+//! The far ends of all ports of a graph.
 
-use super::{End, Graph, Lane, Link};
+use super::{End, Graph, Link, LinkParams};
 use crate::id::NodeId;
 use std::sync::Arc;
 
-/// One direction of a link, as the port that sends into it sees it.
+/// One direction of a link, from the port that sends into it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wire {
     /// Index into [`Graph::links`].
     pub link: usize,
-    /// Where it leads.
+    /// Its far end.
     pub far: End,
     /// Rate and delay of this direction.
-    pub lane: Lane,
+    pub lane: LinkParams,
 }
 
 /// The wires of every node, by port. Copies share them.

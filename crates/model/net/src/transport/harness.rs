@@ -5,14 +5,14 @@ use crate::frame::{CE, Circuits, ECT, Packet};
 use crate::id::FlowId;
 use crate::rng::Stream;
 use crate::time::Time;
-use crate::topology::Lane;
-use crate::units::Pace;
+use crate::topology::LinkParams;
+use crate::units::InverseRate;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// A FIFO with a transmitter behind it.
 pub struct Hop {
-    pace: Pace,
+    pace: InverseRate,
     delay: Time,
     /// Packets, the one in transmission included, above which arrivals are dropped.
     pub limit: usize,
@@ -25,9 +25,9 @@ pub struct Hop {
 
 impl Hop {
     /// Without a limit or marks.
-    pub fn new(lane: &Lane) -> Hop {
+    pub fn new(lane: &LinkParams) -> Hop {
         Hop {
-            pace: lane.rate.pace(),
+            pace: lane.rate.inverse_rate(),
             delay: lane.delay,
             limit: usize::MAX,
             mark: usize::MAX,
@@ -135,7 +135,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(transport: &Transport, path: &[Lane], back: &[Lane]) -> World {
+    pub fn new(transport: &Transport, path: &[LinkParams], back: &[LinkParams]) -> World {
         World {
             transport: *transport,
             sender: Sender::new(transport),

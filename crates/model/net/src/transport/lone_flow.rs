@@ -1,18 +1,23 @@
-//! The completion time of a flow that has the network to itself: the yardstick of slowdown.
+//! The completion time of a flow alone in the network. It is the base of slowdown.
 
 use super::Transport;
 use crate::time::Time;
-use crate::topology::Lane;
+use crate::topology::LinkParams;
 
 /// Time from the start of a flow of `bytes` (at least 1) until the receiver has its last byte, alone on
-/// the store-and-forward lanes `path`, acknowledged over `back`.
+/// the store-and-forward links `path`, acknowledged over `back`.
 ///
 /// The connection is new, every segment is acknowledged at once, nothing is lost or marked, and the
 /// time-out is longer than any round trip. The flow starts slowly from the initial window, each
 /// acknowledgement adding one segment, up to the largest window. What a host lets wait in its network
 /// card changes nothing, as the card never runs dry. Exact; the effort is one step per round trip until
 /// the path or the largest window is full.
-pub fn lone_flow_time(bytes: u64, transport: &Transport, path: &[Lane], back: &[Lane]) -> Time {
+pub fn lone_flow_time(
+    bytes: u64,
+    transport: &Transport,
+    path: &[LinkParams],
+    back: &[LinkParams],
+) -> Time {
     let segments = transport.segments(bytes).max(1);
     let payload = bytes - u64::from(segments - 1) * u64::from(transport.mss());
     let train = Train::new(segments, transport, path, back);
@@ -28,20 +33,20 @@ pub fn lone_flow_time(bytes: u64, transport: &Transport, path: &[Lane], back: &[
     arrival
 }
 
-/// Serialisation plus delay of a packet of `len` bytes, lane by lane.
-fn spans(lanes: &[Lane], len: u16) -> impl Iterator<Item = Time> {
+/// The serialisation time plus delay of a packet of `len` bytes, link by link.
+fn spans(lanes: &[LinkParams], len: u16) -> impl Iterator<Item = Time> {
     services(lanes, len).zip(lanes).map(|(service, lane)| service.after(lane.delay))
 }
 
-fn services(lanes: &[Lane], len: u16) -> impl Iterator<Item = Time> {
-    lanes.iter().map(move |lane| lane.rate.pace().time_for(u64::from(len)))
+fn services(lanes: &[LinkParams], len: u16) -> impl Iterator<Item = Time> {
+    lanes.iter().map(move |lane| lane.rate.inverse_rate().time_for(u64::from(len)))
 }
 
 fn total(spans: &[Time]) -> Time {
     spans.iter().fold(Time::ZERO, |sum, &span| sum.after(span))
 }
 
-/// Segments sent back to back in answer to the acknowledgements of the round before.
+/// The segments that are sent back to back after the acknowledgements of the round before.
 #[derive(Clone, Copy)]
 struct Round {
     first: u32,
@@ -66,7 +71,12 @@ struct Train {
 }
 
 impl Train {
-    fn new(segments: u32, transport: &Transport, path: &[Lane], back: &[Lane]) -> Train {
+    fn new(
+        segments: u32,
+        transport: &Transport,
+        path: &[LinkParams],
+        back: &[LinkParams],
+    ) -> Train {
         let len = transport.data_len(transport.mss());
         let service: Vec<Time> = services(path, len).collect();
         let there: Vec<Time> = spans(path, len).collect();
@@ -161,8 +171,8 @@ mod tests {
         TransportSpec { initial_window, max_window, min_rto: Time::s(10), ..spec }.build().unwrap()
     }
 
-    fn lane(mbps: u64, delay: Time) -> Lane {
-        Lane { rate: Rate(mbps * 1_000_000), delay }
+    fn lane(mbps: u64, delay: Time) -> LinkParams {
+        LinkParams { rate: Rate(mbps * 1_000_000), delay }
     }
 
     #[test]
@@ -203,13 +213,13 @@ mod tests {
         assert!((rounds - 500_000_000.0).abs() < 50_000.0, "{rounds}");
     }
 
-    fn lanes() -> impl Strategy<Value = Vec<Lane>> {
+    fn lanes() -> impl Strategy<Value = Vec<LinkParams>> {
         let rate = prop::sample::select(vec![10, 1_000, 2_500, 10_000, 25_000, 100_000, 400_000]);
         let lane = (rate, 0..100_000_000u64).prop_map(|(rate, delay)| lane(rate, Time::ps(delay)));
         prop::collection::vec(lane, 1..6)
     }
 
-    fn agrees(bytes: u64, initial: u32, most: u64, path: &[Lane], back: &[Lane]) {
+    fn agrees(bytes: u64, initial: u32, most: u64, path: &[LinkParams], back: &[LinkParams]) {
         let transport = transport(initial, most);
         let reference = World::new(&transport, path, back).run(&[bytes], u64::MAX).unwrap();
         assert_eq!(reference.retransmissions, 0);

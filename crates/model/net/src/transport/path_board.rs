@@ -1,12 +1,12 @@
-//! Which segments of a window were received, lost or sent again, and on which path each went last: what
-//! overtakes a segment on another path says nothing about it.
+//! The scoreboard of a window with several paths: received, lost and retransmitted segments, and the path of each
+//! one's last transmission. A segment that overtakes on another path is no sign of loss.
 
 use crate::frame::{Circuits, Span};
 use std::collections::VecDeque;
 
-/// Paths that are told apart.
+/// The number of classes of paths.
 pub(super) const PATHS: usize = Circuits::CLASSES;
-/// One number for each path.
+/// One number for each class of paths.
 pub(super) type ByPath = [u32; PATHS];
 
 /// A segment is lost when this many that went later by the same path were received.
@@ -21,7 +21,7 @@ fn path_of(flag: u8) -> usize {
     usize::from(flag >> PATH) % PATHS
 }
 
-/// Whether a segment with this flag is in the network, as far as is known.
+/// Whether a segment with this flag is probably in the network.
 fn is_under_way(flag: u8) -> bool {
     flag & RECEIVED == 0 && flag & (LOST | AGAIN) != LOST
 }
@@ -30,7 +30,7 @@ fn is_under_way(flag: u8) -> bool {
 #[derive(Clone, Copy, Debug)]
 struct Resent {
     segment: u32,
-    /// What was next to be sent for the first time.
+    /// The next new segment at that time.
     before: u32,
     path: u8,
 }
@@ -46,9 +46,9 @@ pub(super) struct PathBoard {
     under_way: ByPath,
     /// Of each path the highest segments received over it, plus one, highest first.
     highest: [[u32; DUPLICATES]; PATHS],
-    /// Segments of each path below this have been judged.
+    /// Losses are decided for segments of each path below this.
     judged: ByPath,
-    /// Lost and not sent again; none below `cursor`.
+    /// The lost segments that were not sent again. None is below `cursor`.
     waiting: u32,
     cursor: u32,
     resent: VecDeque<Resent>,
@@ -131,7 +131,7 @@ impl PathBoard {
         news
     }
 
-    /// One segment was received.
+    /// A segment was received.
     fn note(&mut self, segment: u32, taken: u8, news: &mut ByPath) {
         let flag = *self.flag(segment);
         if flag & RECEIVED != 0 {
@@ -151,8 +151,8 @@ impl PathBoard {
         }
     }
 
-    /// Judges which segments are lost: those with enough of later ones of their own path received.
-    /// Returns how many are newly so, by path.
+    /// Marks lost segments: those with enough later segments of their own path received. Returns how many are
+    /// newly lost, by path.
     pub fn judge(&mut self) -> ByPath {
         let mut lost = [0; PATHS];
         for (path, lost) in lost.iter_mut().enumerate() {
@@ -180,7 +180,7 @@ impl PathBoard {
         lost
     }
 
-    /// A segment that was under way is lost.
+    /// A segment in transit is lost.
     fn lose(&mut self, segment: u32) {
         let flag = self.flag(segment);
         let path = path_of(*flag);
@@ -190,7 +190,7 @@ impl PathBoard {
         self.cursor = self.cursor.min(segment);
     }
 
-    /// A time-out: all that is not known to be received is lost.
+    /// A time-out: all unacknowledged segments are lost.
     pub fn lose_all(&mut self) {
         for segment in self.base..self.end {
             if is_under_way(*self.flag(segment)) {

@@ -1,9 +1,9 @@
 //! The sending end's view of several paths that a connection takes in turn, as in TDTCP (Chen et al.,
-//! SIGCOMM 2022): segments under way, round-trip times and loss recovery of each class of path.
+//! SIGCOMM 2022): segments in transit, round-trip times and loss recovery of each class of path.
 //!
-//! A segment belongs to the path that was active, as far as the sender knew, when it last went. The
-//! network tells which path is active in every acknowledgement, and where racks' switches do so, in messages
-//! of their own, as in the paper. A round-trip time counts for the path that the segment did take. The time-out is the
+//! A segment belongs to the path that was active, to the sender's knowledge, at its last transmission. Every
+//! acknowledgement carries the active path. Racks' switches may also send separate messages about it, as in the
+//! paper. A round-trip time counts for the path that the segment took. The time-out is the
 //! longest of all paths: an acknowledgement may come back over the slowest.
 
 use super::path_board::{ByPath, PATHS, PathBoard};
@@ -11,13 +11,13 @@ use super::rtt::{Limits, Rtt};
 use crate::frame::Packet;
 use crate::time::Time;
 
-/// What an acknowledgement says of one path.
+/// The content of an acknowledgement about one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct News {
     pub path: u8,
     /// Segments newly known to be received.
     pub acked: u32,
-    /// Segments that were under way before.
+    /// Segments that were in transit before.
     pub flight: u32,
     /// Loss recovery begins.
     pub lost: bool,

@@ -1,29 +1,29 @@
-//! Tail loss probes (RFC 8985, section 7): where acknowledgements stop, a segment asks for one before the
+//! Tail loss probes (RFC 8985, section 7): if acknowledgements stop, a probe segment requests one before the
 //! retransmission timer expires.
 
 use crate::time::Time;
 
-/// A probe that has gone.
+/// A probe in transit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Gone {
-    /// What was next to be sent for the first time right after it (TLP.end_seq).
+    /// The next new segment after it (TLP.end_seq).
     end: u32,
-    /// It was sent before (TLP.is_retrans).
+    /// It is a retransmission (TLP.is_retrans).
     again: bool,
 }
 
 /// The probes of a connection, at most one at a time.
 #[derive(Debug)]
 pub(super) struct Probes {
-    /// When the next one is due; [`Time::MAX`] for never.
+    /// The time at which the next one is due; [`Time::MAX`] for never.
     pub at: Time,
-    /// One is to be sent now, whatever the window.
+    /// A probe must be sent now, whatever the window.
     pub pending: bool,
     gone: Option<Gone>,
 }
 
-/// The probe's time-out (section 7.2): two round trips; of a single segment under way also as long as its
-/// acknowledgement may be delayed. Before the first round trip there is none but the retransmission timer's.
+/// The probe's time-out (section 7.2): two round trips; for a single segment in transit also the
+/// longest delay of its acknowledgement. Before the first round trip only the retransmission timer's is used.
 pub(super) fn timeout(srtt: Time, under_way: u32, ack_delay: Time, slack: Time) -> Time {
     if srtt == Time::ZERO {
         return Time::MAX;
@@ -32,29 +32,29 @@ pub(super) fn timeout(srtt: Time, under_way: u32, ack_delay: Time, slack: Time) 
 }
 
 impl Probes {
-    /// None due.
+    /// No probe is due.
     pub const fn new() -> Probes {
         Probes { at: Time::MAX, pending: false, gone: None }
     }
 
-    /// A probe is due after `timeout`, at the latest at `limit`, unless one is under way.
+    /// A probe is due after `timeout`, at the latest at `limit`, unless one is in transit.
     #[inline]
     pub fn schedule(&mut self, now: Time, timeout: Time, limit: Time) {
         self.at = if self.gone.is_some() { Time::MAX } else { now.after(timeout).min(limit) };
     }
 
-    /// None is due.
+    /// Cancels the probe.
     pub fn cancel(&mut self) {
         (self.at, self.pending) = (Time::MAX, false);
     }
 
-    /// The pending one goes; `next` is to be sent after it.
+    /// The pending probe is sent. `next` is the next new segment.
     pub fn send(&mut self, next: u32, again: bool) {
         self.cancel();
         self.gone = Some(Gone { end: next, again });
     }
 
-    /// The retransmission timer has expired: all is begun anew.
+    /// The retransmission timer has expired. All state is reset.
     pub fn reset(&mut self) {
         *self = Probes::new();
     }

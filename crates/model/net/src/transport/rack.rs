@@ -1,9 +1,10 @@
-//! Which segments are lost, by the times at which they went: RACK (RFC 8985, section 6).
+//! Loss detection by transmission times: RACK (RFC 8985, section 6).
 //!
-//! A segment is lost when another one that went later has been received, and the round-trip time and a little
-//! more has passed since it went. That little, the reordering window, is zero while nothing was ever reordered
-//! and three segments were received beyond, so that what three duplicate acknowledgements tell is told as soon;
-//! unlike these it tells also of the last segments of a window and of segments that were sent again.
+//! A segment is lost when another one that was sent later has been received, and more than the round-trip time
+//! plus the reordering window has passed since it was sent. The reordering window is zero while nothing was ever
+//! reordered and three segments were received beyond, so that RACK is as fast as three duplicate
+//! acknowledgements. Unlike these it also detects the loss of the last segments of a window, and of
+//! retransmissions.
 //! Receivers here report no duplicates (RFC 2883), so that the window stays at a quarter of the least
 //! round-trip time.
 
@@ -22,13 +23,13 @@ struct Sent {
     again: bool,
 }
 
-/// What is known of a connection's transmissions.
+/// The transmissions of a connection.
 #[derive(Debug)]
 pub(super) struct Rack {
     /// Ring: segment s at `s & mask`.
     sent: Vec<Sent>,
     mask: u32,
-    /// Transmissions in turn; those of a segment before its last one are void.
+    /// The transmissions in order. Only the last one of each segment is valid.
     order: VecDeque<(Time, u32)>,
     /// Of the segments received, the one that went last (RACK.xmit_ts, RACK.end_seq), and its round-trip time.
     latest: (Time, u32),
@@ -59,7 +60,7 @@ impl Rack {
         self.sent[(segment & self.mask) as usize]
     }
 
-    /// A segment goes, for the first time or `again`.
+    /// A segment is sent, for the first time or `again`.
     #[inline]
     pub fn send(&mut self, segment: u32, again: bool, now: Time) {
         self.sent[(segment & self.mask) as usize] = Sent { at: now, again };

@@ -1,15 +1,15 @@
-//! The receiving end of a connection: what has arrived, and what to acknowledge.
+//! The receiving end of a connection: it stores what has arrived, and acknowledges it.
 
 use super::spec::Transport;
 use crate::frame::{CE, CWR, Circuits, ECE, Kind, PUSH, Packet, Span};
 use crate::time::Time;
 
-/// What an acknowledgement says.
+/// The content of an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// Next segment expected.
     pub seq: u32,
-    /// What was received beyond it, most recent first.
+    /// The ranges received beyond it, the most recent first.
     pub sack: [Span; 3],
     /// Echoes congestion.
     pub echo: bool,
@@ -40,10 +40,10 @@ pub struct Receiver {
     next: u32,
     /// Segments received and not yet acknowledged.
     pending: u32,
-    /// Acknowledgements to come that are not delayed.
+    /// The number of next acknowledgements that are not delayed.
     quick: u32,
-    /// When something arrived last.
-    heard: Time,
+    /// The time of the last arrival.
+    last_arrival: Time,
     /// Ranges beyond `next`, most recently touched first.
     beyond: Vec<(u32, u32)>,
     /// Congestion to be echoed.
@@ -60,13 +60,13 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// Nothing received.
+    /// A connection that has received nothing.
     pub fn new() -> Receiver {
         Receiver {
             next: 0,
             pending: 0,
             quick: 0,
-            heard: Time::ZERO,
+            last_arrival: Time::ZERO,
             beyond: Vec::new(),
             echo: false,
             stamp: 0,
@@ -81,7 +81,7 @@ impl Receiver {
         self.next
     }
 
-    /// A segment arrived; returns the acknowledgement to send now, if any.
+    /// A segment has arrived. Returns the acknowledgement to send now, if any.
     #[inline]
     pub fn on_data(&mut self, packet: &Packet, transport: &Transport, now: Time) -> Option<Reply> {
         self.hurry(packet.seq < self.next, transport, now);
@@ -99,7 +99,7 @@ impl Receiver {
         self.delay(packet, in_order, before, transport, now)
     }
 
-    /// Notes congestion marks; returns what to acknowledge at once where the echo changes (RFC 8257 §3.2).
+    /// Records congestion marks. If the echo changes, it returns an acknowledgement to send at once (RFC 8257 §3.2).
     #[inline]
     fn hear(&mut self, packet: &Packet, transport: &Transport) -> Option<Reply> {
         let marked = packet.flags & CE != 0;
@@ -147,12 +147,12 @@ impl Receiver {
         if most == 0 {
             return;
         }
-        let begins = self.heard == Time::ZERO;
-        let paused = now.since(self.heard) > transport.rto_limits().min;
+        let begins = self.last_arrival == Time::ZERO;
+        let paused = now.since(self.last_arrival) > transport.rto_limits().min;
         if begins || paused || twice {
             self.quick = most;
         }
-        self.heard = now;
+        self.last_arrival = now;
     }
 
     /// The segment that the next acknowledgement echoes.
@@ -198,13 +198,13 @@ impl Receiver {
         }
     }
 
-    /// When [`Self::on_timeout`] is due.
+    /// The time at which [`Self::on_timeout`] is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         (self.deadline != Time::MAX).then_some(self.deadline)
     }
 
-    /// The delayed-acknowledgement timer expired.
+    /// The delayed-acknowledgement timer has expired.
     pub fn on_timeout(&mut self) -> Option<Reply> {
         (self.pending > 0).then(|| self.acknowledge())
     }

@@ -1,7 +1,7 @@
-//! Proportional rate reduction (RFC 6937): while losses are repaired, what is sent falls from the old window to
-//! the new one in step with what is received, not all at once.
+//! Proportional rate reduction (RFC 6937): during recovery the data in transit falls from the old window to the
+//! new one in proportion to the acknowledged data, not at once.
 
-/// A recovery under way.
+/// A recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reduction {
     /// Segments outstanding when it began (RecoverFS).
@@ -14,8 +14,8 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    /// One begins with `flight` segments outstanding, `pipe` of them in the network. The first lost segment may go
-    /// in any case.
+    /// One begins with `flight` segments outstanding, `pipe` of them in the network. The first lost segment may
+    /// always be sent.
     pub fn new(flight: u32, target: u32, pipe: u32) -> Reduction {
         Reduction { flight: flight.max(1), target, delivered: 0, sent: 0, window: pipe + 1 }
     }
@@ -26,7 +26,7 @@ impl Reduction {
         self.window
     }
 
-    /// A segment goes.
+    /// A segment is sent.
     pub fn send(&mut self) {
         self.sent += 1;
     }

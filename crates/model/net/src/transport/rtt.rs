@@ -20,7 +20,7 @@ pub struct Limits {
 }
 
 impl Rtt {
-    /// Nothing measured yet.
+    /// A state without samples.
     pub const fn new() -> Rtt {
         Rtt { smoothed: 0, variation: 0, backoff: 0 }
     }
@@ -45,7 +45,7 @@ impl Rtt {
         Time::ns(u64::from(self.smoothed))
     }
 
-    /// The time-out now: SRTT + max(4·RTTVAR, minimum) as Linux computes it, doubled per back-off.
+    /// The present time-out: SRTT + max(4·RTTVAR, minimum) as Linux computes it, doubled per back-off.
     /// Before the first sample it is the minimum, as after a handshake on an idle network.
     #[inline]
     pub fn timeout(&self, limits: &Limits) -> Time {

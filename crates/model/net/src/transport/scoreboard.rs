@@ -1,4 +1,4 @@
-//! Which segments of a window were received, lost or retransmitted (RFC 2018, RFC 6675).
+//! The scoreboard of a window: received, lost and retransmitted segments (RFC 2018, RFC 6675).
 
 use crate::frame::Span;
 
@@ -19,14 +19,14 @@ pub struct Scoreboard {
     mask: u32,
     /// One past the highest segment received.
     top: u32,
-    /// Segments below this have been judged.
+    /// Losses are decided for segments below this.
     judged: u32,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
     /// No lost segment awaits retransmission below this.
     cursor: u32,
-    /// For each retransmission under way, in order: the segment, and what was next to be sent then.
+    /// For each retransmission in transit, in order: the segment, and what was next to be sent then.
     under_way: std::collections::VecDeque<(u32, u32)>,
 }
 
@@ -49,9 +49,9 @@ impl Scoreboard {
         &mut self.flags[(segment & self.mask) as usize]
     }
 
-    /// Everything below `una` is acknowledged. Returns how many of those were not known to be received; each
-    /// is told to `heard`.
-    pub fn advance(&mut self, una: u32, mut heard: impl FnMut(u32)) -> u32 {
+    /// All segments below `una` are acknowledged. Returns how many of them are newly acknowledged. It calls
+    /// `acked` with each.
+    pub fn advance(&mut self, una: u32, mut acked: impl FnMut(u32)) -> u32 {
         let mut news = 0;
         while self.base < una {
             let at = self.base;
@@ -59,7 +59,7 @@ impl Scoreboard {
             self.base += 1;
             if flag & SACKED == 0 {
                 news += 1;
-                heard(at);
+                acked(at);
             }
             self.sacked -= u32::from(flag & SACKED != 0);
             self.lost -= u32::from(flag & LOST != 0);
@@ -71,13 +71,13 @@ impl Scoreboard {
         news
     }
 
-    /// Notes received segments; returns how many are news. Each is told to `heard`.
+    /// Marks received segments. Returns how many are newly acknowledged. It calls `acked` with each.
     pub fn receive(
         &mut self,
         ack: u32,
         spans: &[Span],
         nxt: u32,
-        mut heard: impl FnMut(u32),
+        mut acked: impl FnMut(u32),
     ) -> u32 {
         let mut news = 0;
         for span in spans.iter().filter(|s| s.end > s.start) {
@@ -86,7 +86,7 @@ impl Scoreboard {
             for segment in first..end {
                 if self.receive_one(segment) {
                     news += 1;
-                    heard(segment);
+                    acked(segment);
                 }
             }
             self.top = self.top.max(end);
@@ -94,7 +94,7 @@ impl Scoreboard {
         news
     }
 
-    /// Whether it is news.
+    /// Returns whether it is newly acknowledged.
     fn receive_one(&mut self, segment: u32) -> bool {
         let flag = self.flag(segment);
         if *flag & SACKED != 0 {
@@ -107,8 +107,8 @@ impl Scoreboard {
         true
     }
 
-    /// Judges which segments are lost: those with enough received above them, and retransmissions
-    /// whose later-sent neighbours were received.
+    /// Marks lost segments: those with enough segments received above them, and retransmissions whose later-sent
+    /// neighbours were received.
     pub fn judge(&mut self) {
         let mut above = 0;
         let mut segment = self.top;
@@ -145,7 +145,7 @@ impl Scoreboard {
         }
     }
 
-    /// A segment that is under way is lost, perhaps once more.
+    /// A segment in transit is lost, perhaps again.
     pub fn lose_by_time(&mut self, segment: u32) {
         let flag = self.flag(segment);
         if *flag & RETRANSMITTED != 0 {
@@ -157,7 +157,7 @@ impl Scoreboard {
         self.judged = self.judged.max(segment + 1);
     }
 
-    /// Whether a segment is in the network, as far as is known.
+    /// Whether a segment is probably in the network.
     pub fn is_under_way(&self, segment: u32) -> bool {
         let flag = self.flags[(segment & self.mask) as usize];
         segment >= self.base && flag & SACKED == 0 && flag & (LOST | RETRANSMITTED) != LOST
@@ -168,7 +168,7 @@ impl Scoreboard {
         self.sacked
     }
 
-    /// A time-out: all that is not known to be received is lost, retransmissions too.
+    /// A time-out: all unacknowledged segments are lost, including retransmissions.
     pub fn lose_all(&mut self, nxt: u32) {
         for segment in self.base..nxt {
             let flag = self.flag(segment);
@@ -183,8 +183,8 @@ impl Scoreboard {
         self.judged = nxt;
     }
 
-    /// The next lost segment to send again. Where [`Self::judge`] has to find out whether it is lost again,
-    /// `nxt` is what was next to be sent first.
+    /// The next lost segment to send again. `nxt`, the next new segment, lets [`Self::judge`] detect whether it is
+    /// lost again.
     pub fn retransmit(&mut self, nxt: Option<u32>) -> Option<u32> {
         let segment = self.next_lost()?;
         *self.flag(segment) |= RETRANSMITTED;
@@ -209,7 +209,7 @@ impl Scoreboard {
         None
     }
 
-    /// Whether anything is thought lost.
+    /// Whether any segment is marked lost.
     pub fn has_lost(&self) -> bool {
         self.lost > 0
     }
@@ -219,7 +219,7 @@ impl Scoreboard {
         self.sacked + self.lost - self.retransmitted
     }
 
-    /// Whether nothing is known beyond the acknowledged.
+    /// Whether no segment beyond the acknowledged ones is marked.
     pub fn is_clean(&self) -> bool {
         self.sacked == 0 && self.lost == 0
     }

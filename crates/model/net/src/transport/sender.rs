@@ -1,4 +1,4 @@
-//! The sending end of a connection: what to send next, and what an acknowledgement means.
+//! The sending end of a connection: it chooses the next segment, and handles acknowledgements.
 
 mod loss_detection;
 mod path_notice;
@@ -40,9 +40,9 @@ pub struct Sender {
     una: u32,
     nxt: u32,
     end: u32,
-    /// Recovery or time-out repair lasts until this is acknowledged.
+    /// Loss recovery lasts until this segment is acknowledged.
     recover: u32,
-    /// A further reaction to ECN is due only beyond this.
+    /// The next reaction to ECN is only due beyond this segment.
     echo_until: u32,
     recovering: bool,
     /// Nothing was acknowledged since the retransmission timer expired.
@@ -62,7 +62,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A connection with nothing sent.
+    /// A connection that has sent nothing.
     pub fn new(transport: &Transport) -> Sender {
         Sender {
             una: 0,
@@ -111,7 +111,8 @@ impl Sender {
         }
     }
 
-    /// Segments in the network, as far as is known; with a state for each path, those of the present one.
+    /// The segments that are probably in the network. With a state for each path, only those of the present path
+    /// count.
     #[inline]
     fn pipe(&self) -> u32 {
         match &self.detection {
@@ -120,7 +121,7 @@ impl Sender {
         }
     }
 
-    /// Whether the window allows a segment now, or a probe has to go in any case.
+    /// Whether the window allows a segment now, or a probe is due.
     #[inline]
     fn has_room(&self) -> bool {
         let window = match &self.detection {
@@ -140,7 +141,7 @@ impl Sender {
                 || self.detection.has_more())
     }
 
-    /// The next segment to send now, if window and data allow: lost ones first.
+    /// The next segment to send now, if window and data allow. Lost segments come first.
     #[inline]
     pub fn next_segment(&mut self, transport: &Transport, now: Time) -> Option<Segment> {
         if !self.has_room() {
@@ -219,7 +220,7 @@ impl Sender {
             };
         }
         if self.board.is_some() || packet.sack[0].end > 0 {
-            news = self.reckon(packet, transport, flight, now);
+            news = self.process_sack(packet, transport, flight, now);
         } else if let Some(rack) = self.detection.rack_mut() {
             rack.receive(before..ack, packet.stamp, now);
         }
@@ -246,7 +247,7 @@ impl Sender {
         }
     }
 
-    /// Whether congestion is echoed; if so, the next segment says that it was heard.
+    /// Whether congestion is echoed. If so, the next segment carries CWR.
     #[inline]
     fn hear_echo(&mut self, packet: &Packet) -> bool {
         let echo = packet.flags & ECE != 0;
@@ -300,10 +301,16 @@ impl Sender {
         self.detection = LossDetection::PerPath(paths);
     }
 
-    /// Selective acknowledgements: what arrived, what is lost, whether recovery begins or ends.
+    /// Handles selective acknowledgements: received and lost segments, and the begin and end of recovery.
     /// Returns the number of segments newly known to be received.
     #[cold]
-    fn reckon(&mut self, packet: &Packet, transport: &Transport, flight: u32, now: Time) -> u32 {
+    fn process_sack(
+        &mut self,
+        packet: &Packet,
+        transport: &Transport,
+        flight: u32,
+        now: Time,
+    ) -> u32 {
         let una = self.una;
         self.timed_out = false;
         let fresh = || Box::new(Scoreboard::new(una, transport.max_window()));
@@ -318,7 +325,14 @@ impl Sender {
             }
             Some(rack) => {
                 let recovering = self.recovering && !repaired;
-                rack.reckon(board, packet, (una, self.nxt), recovering, self.rtt.smoothed(), now)
+                rack.process_sack(
+                    board,
+                    packet,
+                    (una, self.nxt),
+                    recovering,
+                    self.rtt.smoothed(),
+                    now,
+                )
             }
         };
         let clean = board.is_clean();
@@ -330,7 +344,7 @@ impl Sender {
         news
     }
 
-    /// Where something is lost that is not being repaired, recovery begins.
+    /// Begins recovery if a new loss is detected.
     fn begin_recovery(&mut self, flight: u32, now: Time) {
         let has_lost = self.board.as_ref().is_some_and(|board| board.has_lost());
         if !has_lost || self.recovering || self.una < self.recover {
@@ -345,7 +359,7 @@ impl Sender {
         }
     }
 
-    /// A timer expired; where it is the retransmission timer, all that is not known to be received is sent
+    /// A timer has expired. If it is the retransmission timer, all segments that are not acknowledged are sent
     /// again.
     pub fn on_timeout(&mut self, transport: &Transport, now: Time) {
         if self.una == self.nxt {
@@ -387,13 +401,13 @@ impl Sender {
         self.algorithm.on_loss(Loss::Timeout { flight }, now);
     }
 
-    /// When [`Self::on_timeout`] is due.
+    /// The time at which [`Self::on_timeout`] is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         (self.deadline != Time::MAX).then_some(self.deadline)
     }
 
-    /// Nothing more is sent, and what comes back is ignored; messages that are not acknowledged never will be.
+    /// Aborts the connection: it sends nothing more, and ignores acknowledgements. Unacknowledged messages stay so.
     pub fn abandon(&mut self) {
         (self.una, self.end) = (self.nxt, self.nxt);
         (self.board, self.recovering) = (None, false);
@@ -402,7 +416,7 @@ impl Sender {
         self.messages.clear();
     }
 
-    /// The next message that is acknowledged in full, each once.
+    /// The next message that is fully acknowledged. Each is returned once.
     #[inline]
     pub fn poll_acked(&mut self) -> Option<FlowId> {
         let front = self.messages.front()?;
@@ -412,7 +426,7 @@ impl Sender {
         self.messages.pop_front().map(|message| message.flow)
     }
 
-    /// Segments retransmitted and time-outs so far.
+    /// The numbers of retransmitted segments and of time-outs so far.
     pub fn losses(&self) -> (u32, u32) {
         (self.retransmissions, self.timeouts)
     }

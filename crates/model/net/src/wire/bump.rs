@@ -1,5 +1,5 @@
-//! What bumps in front of one switch tell each other (NetBump, 5.2.2): lengths and downstream ports of
-//! the packets that passed, four bytes for each. Big-endian:
+//! Updates between bumps in front of one switch (NetBump, 5.2.2): the lengths and downstream ports of passed
+//! packets, four bytes for each. Big-endian:
 //!
 //! ```text
 //! | version 1 | type 1 | count 2 | sequence 4 | count of (length 2, port 2) |
@@ -12,7 +12,7 @@ use crate::id::PortId;
 pub const VERSION: u8 = 1;
 /// The one type of message.
 const UPDATE: u8 = 1;
-/// What Ethernet adds to a message on the wire: preamble, header, check sequence and gap.
+/// The bytes that Ethernet adds to a message on the wire: preamble, header, check sequence and gap.
 pub const OVERHEAD: u16 = 38;
 /// Packets that one update within a 1500-byte frame can report.
 pub const MOST_PACKETS: usize = 373;

@@ -6,7 +6,7 @@ pub mod mac_control;
 pub mod packet;
 pub mod path_news;
 
-/// Why bytes are not a message.
+/// The reason why bytes are not a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParseError {
     /// Fewer bytes than the message says or needs.

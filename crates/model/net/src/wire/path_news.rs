@@ -1,5 +1,5 @@
-//! What the switch of a rack tells its hosts of paths: which class of path packets for other hosts take, and
-//! whether a circuit is announced.
+//! Notifications of a rack's switch to its hosts: the class of path to other hosts, and whether a circuit is
+//! announced.
 //!
 //! A body for an ICMP message, in the place of what the notice of TDTCP (Chen et al., SIGCOMM 2022, section 3.2)
 //! has; that names no destination, as its hosts have one rack to send to. Big-endian:
@@ -19,16 +19,16 @@ use crate::time::Time;
 /// Ethernet's preamble, header, checksum and gap, IPv4's header, and the type, code and checksum of ICMP.
 pub const OVERHEAD: u16 = 62;
 
-/// News of the paths to some hosts.
+/// A notification about the paths to some hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathNews {
     /// The first of these hosts.
     pub first: HostId,
-    /// How many they are.
+    /// The number of these hosts.
     pub hosts: u32,
     /// The class of path that is active, and whether a circuit is announced.
     pub circuits: Circuits,
-    /// How long after the message went this is so.
+    /// The time from the message until this takes effect.
     pub holds: Time,
 }
 

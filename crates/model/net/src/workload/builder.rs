@@ -1,4 +1,4 @@
-//! Collects connections and flows from generators and puts them into the order [`Traffic`] promises.
+//! Collects connections and flows from generators, and sorts them into the order of [`Traffic`].
 
 use super::check::check;
 use super::{Carrier, Conn, Flow, Machines, Role, Start, Step, Traffic, Trigger, When};
@@ -14,7 +14,7 @@ pub const MAX_FLOWS: u64 = 1 << 26;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnHandle(u32);
 
-/// Where generators put their traffic, for a fabric of a given number of hosts.
+/// The traffic that generators add, for a fabric of a given number of hosts.
 #[derive(Clone, Debug)]
 pub struct TrafficBuilder {
     hosts: u32,
@@ -77,7 +77,8 @@ impl TrafficBuilder {
         Ok(handle)
     }
 
-    /// The sender of `conn` gives it up so long after it began, if it is not done. Once for a connection.
+    /// Sets the time after its start at which the sender of `conn` aborts it, if it is not done. A connection has
+    /// at most one.
     pub fn give_up(&mut self, conn: ConnHandle, after: Time) {
         self.cuts.push((conn.0, after));
     }
@@ -94,7 +95,7 @@ impl TrafficBuilder {
         self.triggers[trigger as usize].count += 1;
     }
 
-    /// Work at a host. All triggers that it names must be there.
+    /// Adds work at a host. All triggers that it names must exist.
     pub fn step(&mut self, step: Step) -> Result<(), SpecError> {
         if let Start::After { trigger, .. } = step.start {
             self.check_local(trigger, step.host, "starts a step")?;
@@ -107,19 +108,19 @@ impl TrafficBuilder {
         Ok(())
     }
 
-    /// Says something about the traffic that people should know, such as what was assumed of a file.
+    /// Adds a note for the user about the traffic, such as an assumption about a file.
     pub fn note(&mut self, text: String) {
         if !self.notes.contains(&text) {
             self.notes.push(text);
         }
     }
 
-    /// What was noted so far, in order.
+    /// The notes so far, in order.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The number of a new exchange: requests and what answers them, for [`Role`].
+    /// The number of a new exchange of requests and answers, for [`Role`].
     pub fn exchange(&mut self) -> u32 {
         self.exchanges += 1;
         self.exchanges - 1
@@ -150,8 +151,8 @@ impl TrafficBuilder {
         self.push(Flow { conn: ConnId(conn.0), bytes, start, then, also: None, group, role })
     }
 
-    /// [`TrafficBuilder::flow_as`] for a flow of which both ends tell: trigger `received` counts when
-    /// the receiver has the last byte, `acked` when the sender knows.
+    /// [`TrafficBuilder::flow_as`] for a flow with a trigger at both ends: `received` counts when the receiver
+    /// has the last byte, `acked` when the sender has its acknowledgement.
     pub fn flow_with_both(
         &mut self,
         role: Role,
@@ -191,12 +192,12 @@ impl TrafficBuilder {
         Ok(())
     }
 
-    /// Flows so far.
+    /// The number of flows so far.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// Whether `more` flows still fit; asked by generators before they make many.
+    /// Whether `more` flows still fit. Generators ask before they make many.
     pub fn check_room(&self, key: &str, more: u64) -> Result<(), SpecError> {
         let total = more.saturating_add(self.flows.len() as u64);
         if total <= MAX_FLOWS {
@@ -265,7 +266,7 @@ fn arrange_cuts(cuts: &[(u32, Time)], order: &[u32]) -> Vec<(ConnId, Time)> {
     cuts
 }
 
-/// Moves `flows` to where their connections, created as `order` and placed as `conns`, want them.
+/// Sorts `flows` by their connections, which were created as `order` and are placed as `conns`.
 fn arrange(flows: &[Flow], order: &[u32], conns: &[Conn]) -> Vec<Flow> {
     let id_of = ids(order);
     let mut place: Vec<u32> = conns.iter().map(|conn| conn.first.0).collect();

@@ -41,13 +41,13 @@ impl Bulk {
             return Err(SpecError::new("size", "`size` is needed where the run has no end time"));
         }
         let span = job.end(self.start, None)?.since(self.start);
-        Ok(Bytes(job.place(src).rate.pace().bytes_in(span).saturating_add(1)))
+        Ok(Bytes(job.place(src).rate.inverse_rate().bytes_in(span).saturating_add(1)))
     }
 }
 
 impl Generate for Bulk {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
-        let (senders, receivers) = job.apart(&self.senders, &self.receivers)?;
+        let (senders, receivers) = job.disjoint(&self.senders, &self.receivers)?;
         job.out.check_room("connections", senders.len() as u64 * u64::from(self.connections))?;
         for (&src, &dst) in senders.iter().zip(receivers.iter().cycle()) {
             let bytes = self.bytes(job, src)?;

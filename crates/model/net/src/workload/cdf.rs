@@ -1,9 +1,9 @@
-//! Flow-size distributions: cumulative tables, read strictly, sampled by inversion.
+//! Flow-size distributions. They are cumulative tables, which are read strictly and sampled by inversion.
 
 use super::text::{LineError, numbered};
 use crate::rng::Stream;
 
-/// How a table writes its probabilities.
+/// The scale of the probabilities in a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
     /// 0 to 100, assumed where the last value is 100.
@@ -13,7 +13,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// What was assumed, and why.
+    /// The assumption, with its reason.
     pub fn in_words(self) -> &'static str {
         match self {
             Scale::Percent => "per cent, as the last cumulative value is 100",
@@ -22,8 +22,8 @@ impl Scale {
     }
 }
 
-/// A cumulative distribution of flow sizes, linear between its points; what the first point has is
-/// concentrated there.
+/// A cumulative distribution of flow sizes, linear between its points. The probability of the first point
+/// is concentrated there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cdf {
     /// Size in bytes and probability (0 to 1) of a flow not larger.
@@ -45,7 +45,7 @@ macro_rules! published {
     };
 }
 
-/// The published distributions that come with the program: name and table, whose first lines name the
+/// The published distributions that are part of the program: name and table. The first lines of a table name its
 /// source.
 pub const DISTRIBUTIONS: [(&str, &str); 4] = [
     published!("websearch"),
@@ -94,7 +94,7 @@ impl Cdf {
         if cdf.mean() > 0.0 { Ok(cdf) } else { Err("the mean size is 0: flows need bytes".into()) }
     }
 
-    /// Which convention the table was read in.
+    /// The scale with which the table was read.
     pub fn scale(&self) -> Scale {
         self.scale
     }

@@ -1,4 +1,4 @@
-//! Whether traffic can run: every flow starts once everything before it is complete.
+//! Checks that traffic can run: every flow must start when all flows before it are complete.
 
 use super::{Flow, Start, Step, Traffic};
 use crate::error::SpecError;
@@ -9,14 +9,14 @@ fn wrong(message: String) -> Result<(), SpecError> {
 }
 
 /// Refuses triggers that cannot fire, connections whose flows are not in order of their start, and
-/// flows that would wait for ever.
+/// flows that would never start.
 pub(super) fn check(traffic: &Traffic) -> Result<(), SpecError> {
     check_triggers(traffic)?;
     for conn in &traffic.conns {
         let first = conn.first.at();
         check_order(&traffic.flows[first..first + conn.count as usize])?;
     }
-    match Rehearsal::new(traffic).run() {
+    match DryRun::new(traffic).run() {
         None => Ok(()),
         Some(flow) => wrong(format!("flow {flow} waits for a trigger that depends on itself")),
     }
@@ -48,28 +48,28 @@ fn check_order(flows: &[Flow]) -> Result<(), SpecError> {
                 ));
             }
             Start::At(time) => time,
-            // Nothing timed may follow what waits for a trigger: which is first would be open.
+            // No flow with a start time may follow one with a trigger, because their order would be undefined.
             Start::After { .. } => Time::MAX,
         };
     }
     Ok(())
 }
 
-/// Runs the traffic in a network where every flow completes at once, and work takes no time.
-struct Rehearsal<'a> {
+/// A dry run of the traffic: every flow completes at once, and work takes no time.
+struct DryRun<'a> {
     traffic: &'a Traffic,
-    /// Completions each trigger still needs.
+    /// The completions that each trigger still needs.
     missing: Vec<u32>,
     flows: Waiting,
     steps: Waiting,
     released: Vec<bool>,
-    /// Flows started on each connection.
+    /// The number of flows started on each connection.
     started: Vec<u32>,
-    /// Connections that may go on.
+    /// Connections that may continue.
     active: Vec<u32>,
 }
 
-/// What waits for each trigger: `members[first[t]..first[t + 1]]`.
+/// The connections and steps that wait for each trigger: `members[first[t]..first[t + 1]]`.
 struct Waiting {
     first: Vec<u32>,
     members: Vec<u32>,
@@ -109,10 +109,10 @@ fn awaited(start: Start) -> Option<usize> {
     }
 }
 
-impl<'a> Rehearsal<'a> {
-    fn new(traffic: &'a Traffic) -> Rehearsal<'a> {
+impl<'a> DryRun<'a> {
+    fn new(traffic: &'a Traffic) -> DryRun<'a> {
         let triggers = traffic.triggers.len();
-        Rehearsal {
+        DryRun {
             traffic,
             missing: traffic.triggers.iter().map(|trigger| trigger.count).collect(),
             flows: Waiting::new(triggers, traffic.flows.iter().map(|flow| flow.start)),
@@ -144,7 +144,7 @@ impl<'a> Rehearsal<'a> {
         (started < at.count && self.released[flow]).then_some(flow)
     }
 
-    /// Counts a completion towards each of `todo`, and what steps then count towards.
+    /// Counts a completion towards each of `todo`, and towards the triggers of steps that complete then.
     fn count(&mut self, mut todo: Vec<u32>) {
         while let Some(trigger) = todo.pop() {
             let trigger = trigger as usize;

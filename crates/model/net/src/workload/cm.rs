@@ -3,8 +3,8 @@
 //! `Nodes N`, `Connections M`, perhaps `Triggers T` and `Failures F`; then M lines
 //! `src->dst [id n] start t | trigger k size b [send_done_trigger k] [recv_done_trigger k] [prio p]`,
 //! T lines `trigger id k oneshot|multishot|barrier [count n]` and F lines
-//! `failure switch_type AGG switch_id n link_id n`, in any order. What they mean is in
-//! `cm_traffic`. What else there is is refused, not skipped: the run would not be the one meant.
+//! `failure switch_type AGG switch_id n link_id n`, in any order. Their meaning is in
+//! `cm_traffic`. Anything else is refused, not skipped, because the run would not be the intended one.
 
 use super::decimal;
 use super::text::{LineError, numbered, whole};
@@ -12,16 +12,16 @@ use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a `start` of 1 means: it differs between versions of htsim.
+/// The unit of `start`. It differs between versions of htsim.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUnit {
-    /// Picoseconds, as the present version reads.
+    /// Picoseconds, which the present version reads.
     #[default]
     Ps,
-    /// Microseconds, as earlier versions read and as all write.
+    /// Microseconds, which earlier versions read and all versions write.
     Us,
 }
 
@@ -36,7 +36,7 @@ impl TimeUnit {
     }
 }
 
-/// What starts a flow.
+/// The start of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Begin {
     /// A time.
@@ -56,24 +56,24 @@ pub struct CmFlow {
     pub dst: u32,
     /// Size, at least 1.
     pub bytes: u64,
-    /// When it starts.
+    /// The time or trigger at which it starts.
     pub begin: Begin,
-    /// The trigger that is activated when the sender knows that all was received.
+    /// The trigger that is activated when the sender has the last acknowledgement.
     pub send_done: Option<u32>,
     /// The trigger that is activated when the receiver has everything.
     pub recv_done: Option<u32>,
-    /// Its priority; lower is served first.
+    /// Its priority. Lower numbers are served first.
     pub prio: Option<u32>,
 }
 
-/// What a trigger does when it is activated.
+/// The effect of an activation of a trigger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shots {
-    /// Starts all its flows, the only time.
+    /// Starts all its flows at the first activation.
     Oneshot,
     /// Starts its next flow, in the order of the file.
     Multishot,
-    /// Starts all its flows, the time of this number.
+    /// Starts all its flows at the activation with this number.
     Barrier(u32),
 }
 
@@ -82,7 +82,7 @@ pub enum Shots {
 pub struct CmTrigger {
     /// Its line.
     pub line: usize,
-    /// What it does.
+    /// Its effect.
     pub shots: Shots,
 }
 
@@ -161,7 +161,7 @@ impl Matrix {
     }
 }
 
-/// What the header announces, with its line: nodes, connections, triggers, failures.
+/// The counts in the header, with their lines: nodes, connections, triggers, failures.
 type Header = [Option<(u32, usize)>; 4];
 const HEADER: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
 
@@ -187,7 +187,7 @@ pub fn parse(text: &str, unit: TimeUnit) -> Result<Matrix, LineError> {
     Ok(matrix)
 }
 
-/// Reads a line of the header; whether it was one.
+/// Reads a line of the header. Returns whether it was one.
 fn announce(header: &mut Header, line: usize, words: &[&str]) -> Result<bool, String> {
     let [word, count] = words[..] else { return Ok(false) };
     let Some(at) = HEADER.iter().position(|known| *known == word) else { return Ok(false) };

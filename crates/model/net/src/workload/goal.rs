@@ -1,6 +1,6 @@
 //! Schedules in the GOAL language (Hoefler, Siebert, Lumsdaine, ICPP 2009), as LogGOPSim and ATLAHS
-//! write them as text: what each rank of a parallel program computes, sends and receives, and what
-//! has to happen before.
+//! write them as text: what each rank of a parallel program computes, sends and receives, and in
+//! which order.
 //!
 //! ```text
 //! num_ranks 2
@@ -14,20 +14,20 @@
 //! }
 //! ```
 //!
-//! What a program makes of a network is in `goal_traffic`.
+//! `goal_traffic` converts a program into traffic.
 
 use super::decimal;
 use super::text::LineError;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a rank does.
+/// An action of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Computes for a time in nanoseconds, on the processor of the given number.
     Calc {
-        /// How long.
+        /// The time.
         ns: u64,
-        /// On which processor.
+        /// The processor.
         cpu: u8,
     },
     /// Sends a message.
@@ -36,7 +36,7 @@ pub enum Act {
         bytes: u64,
         /// The rank that receives it.
         to: u32,
-        /// What it is matched by.
+        /// The tag for matching.
         tag: u32,
     },
     /// Waits for a message.
@@ -45,7 +45,7 @@ pub enum Act {
         bytes: u64,
         /// The rank that sends it.
         from: u32,
-        /// What it is matched by.
+        /// The tag for matching.
         tag: u32,
     },
 }
@@ -55,20 +55,20 @@ pub enum Act {
 pub struct Op {
     /// Its line.
     pub line: usize,
-    /// Who does it.
+    /// The rank that does it.
     pub rank: u32,
-    /// What is done.
+    /// The action.
     pub act: Act,
 }
 
-/// One operation has to wait for another of its rank.
+/// A dependency between two operations of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Need {
-    /// What waits: index into [`Program::ops`].
+    /// The operation that waits: an index into [`Program::ops`].
     pub op: u32,
-    /// What it waits for.
+    /// The operation that it waits for.
     pub on: u32,
-    /// Until that has begun (`irequires`), not until it is done (`requires`).
+    /// It waits for the begin (`irequires`), not for the end (`requires`).
     pub begun: bool,
 }
 
@@ -79,9 +79,9 @@ pub struct Program {
     pub ranks: u32,
     /// All operations, rank by rank in the order of the file.
     pub ops: Vec<Op>,
-    /// What waits for what, within ranks.
+    /// The dependencies within ranks.
     pub needs: Vec<Need>,
-    /// For each message the operations that send and receive it.
+    /// For each message, the operations that send and receive it.
     pub messages: Vec<(u32, u32)>,
 }
 
@@ -140,7 +140,7 @@ fn without_comments(line: &str, number: usize, open: &mut Option<usize>) -> Stri
 
 #[derive(Default)]
 struct Reader {
-    /// The line being read, or to blame.
+    /// The line being read, or the line with the error.
     number: usize,
     ranks: Option<u32>,
     /// The rank being read and its line.
@@ -194,7 +194,7 @@ impl Reader {
 
     fn end(&mut self) -> Result<(), String> {
         for (line, op, on, begun) in std::mem::take(&mut self.waiting) {
-            // What is wrong is wrong there.
+            // Errors belong to that line.
             self.number = line;
             let find = |label: &String| {
                 let found = self.labels.get(label).copied();

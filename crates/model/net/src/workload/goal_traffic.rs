@@ -1,10 +1,10 @@
-//! What a GOAL program makes of a network: rank *r* runs on host *r*, messages are flows.
+//! The traffic of a GOAL program: rank *r* runs on host *r*, and messages are flows.
 //!
 //! An operation is ready when all that it requires is done and all that it "irequires" has begun. A
 //! `calc` then waits for its processor and occupies it; processors serve in the order in which
-//! operations become ready. A `send` begins at once. It is done at once too where it is not larger than
-//! `eager`, as LogGOPSim's messages up to its parameter S; else when the sender knows that all was
-//! received. A `recv` is done when it is ready and its message is there.
+//! operations become ready. A `send` begins at once. It is done at once, too, if it is not larger than
+//! `eager`, like LogGOPSim's messages up to its parameter S. Else it is done when the sender has the last
+//! acknowledgement. A `recv` is done when it is ready and its message has arrived.
 
 use super::goal::{Act, Program};
 use super::job::{Job, after};
@@ -13,10 +13,10 @@ use crate::error::SpecError;
 use crate::id::HostId;
 use crate::time::Time;
 
-/// How a program is run.
+/// The options of a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
-    /// When it starts.
+    /// The start time.
     pub from: Time,
     /// Messages up to this size do not keep their sender waiting.
     pub eager: u64,
@@ -24,7 +24,7 @@ pub(super) struct Options {
     pub class: u8,
 }
 
-/// Operations by what they wait for: `ops[first[op]..first[op + 1]]`.
+/// Operations by the operation that they wait for: `ops[first[op]..first[op + 1]]`.
 struct Waiting {
     first: Vec<u32>,
     ops: Vec<u32>,
@@ -122,7 +122,7 @@ impl Plan<'_, '_, '_> {
         out.flow_with_both(Role::Alone, conn, bytes.max(1), start, [received, acked], group)
     }
 
-    /// What the arrival of its message counts towards.
+    /// The trigger that the arrival of its message counts towards.
     fn receive(&mut self, op: u32, host: HostId) -> Result<Option<u32>, SpecError> {
         let start = self.start(op);
         self.at_once(host, start, &self.for_begin.on(op))?;
@@ -151,7 +151,7 @@ impl Plan<'_, '_, '_> {
         }
     }
 
-    /// With `start`, all of `waiting` have what they waited for.
+    /// At `start`, the dependency of all of `waiting` is fulfilled.
     fn at_once(&mut self, host: HostId, start: Start, waiting: &[u32]) -> Result<(), SpecError> {
         let ready: Vec<u32> = waiting.iter().filter_map(|op| self.ready[*op as usize]).collect();
         ready.into_iter().try_for_each(|then| self.step(host, start, then))

@@ -74,7 +74,7 @@ options! {
     }
 }
 
-/// Bytes of the message by which a host says that those after it in the pipeline have a block.
+/// The bytes of the message that a block has arrived at all later hosts of the pipeline.
 const ACKNOWLEDGEMENT: Bytes = Bytes(64);
 
 impl Hdfs {
@@ -109,7 +109,7 @@ impl Hdfs {
         (0..size.div_ceil(block)).map(move |at| Bytes(block.min(size - at * block)))
     }
 
-    /// When the next writer starts.
+    /// The start time of the next writer.
     fn begin(&self, job: &mut Job) -> Time {
         match self.spread.as_ps() {
             0 => self.start,
@@ -117,7 +117,7 @@ impl Hdfs {
         }
     }
 
-    /// Flows of all files.
+    /// Adds the flows of all files.
     fn count(&self) -> u64 {
         let per_block = |block: Bytes| match self.replicas {
             2 => 1,
@@ -172,27 +172,27 @@ impl Cluster {
     }
 }
 
-/// A block on its way.
+/// A block in transit.
 struct Pipeline<'a> {
     spec: &'a Hdfs,
     role: Role,
     writer: HostId,
     bytes: Bytes,
     start: Start,
-    /// Counts when the block is written.
+    /// The trigger that counts when the block is written.
     then: Option<u32>,
 }
 
 impl Pipeline<'_> {
-    /// To one more host, in one piece.
+    /// Sends the block to one more host, in one piece.
     fn direct(&self, job: &mut Job, to: HostId) -> Result<(), SpecError> {
         let conn = job.tcp(self.writer, to, self.spec.class)?;
         let then = self.then.map(|trigger| (trigger, When::Acked));
         job.send_as(self.role, conn, self.bytes, self.start, then)
     }
 
-    /// To `middle`, which sends every piece on to `last` when it is there, and tells the writer when
-    /// `last` has all.
+    /// Sends the block to `middle`. It sends every piece on to `last` when it has arrived, and notifies the writer
+    /// when `last` has all.
     fn relayed(&self, job: &mut Job, middle: HostId, last: HostId) -> Result<(), SpecError> {
         let class = self.spec.class;
         let there = job.tcp(self.writer, middle, class)?;

@@ -1,4 +1,4 @@
-//! Which hosts take part: the text form used in scenario files.
+//! Selections of hosts, in the text form of scenario files.
 
 use crate::error::SpecError;
 use crate::id::HostId;

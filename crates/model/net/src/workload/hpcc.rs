@@ -27,7 +27,7 @@ pub(super) fn flow(line: &[u8]) -> Result<(Entry, u8), String> {
     Ok((entry(src, dst, field("size", bytes)?, start)?, group))
 }
 
-/// How hosts are written in a completion-time file.
+/// The form of hosts in a completion-time file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Addresses {
     /// As the eight hexadecimal digits of an address, which the simulator gives to node *n* as

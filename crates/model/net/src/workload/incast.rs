@@ -66,12 +66,12 @@ impl Incast {
         Ok(servers)
     }
 
-    /// How long a server lets a block wait.
+    /// The delay of a server before it answers.
     fn wait(&self, job: &mut Job) -> Time {
         Time::ps(job.rng.below(self.jitter.as_ps()))
     }
 
-    /// All servers start by themselves.
+    /// Adds flows that all servers start by themselves.
     fn push(&self, job: &mut Job, servers: &[Server]) -> Result<(), SpecError> {
         let exchange = job.out.exchange();
         servers.iter().try_for_each(|server| {
@@ -80,7 +80,7 @@ impl Incast {
         })
     }
 
-    /// The client asks for each block.
+    /// Adds the client's requests for each block.
     fn fetch(
         &self,
         job: &mut Job,

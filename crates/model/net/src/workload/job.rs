@@ -1,4 +1,4 @@
-//! What a generator is given: the fabric, the time, its random stream, and where traffic goes.
+//! The input of a generator: the fabric, the time, its random stream, and the traffic that it adds to.
 
 use super::cdf::{self, Cdf, DISTRIBUTIONS};
 use super::{Carrier, ConnHandle, Hosts, Role, Start, TrafficBuilder, When};
@@ -9,35 +9,35 @@ use crate::time::Time;
 use crate::topology::Graph;
 use crate::units::{Bytes, Rate};
 
-/// Where a host is, as far as workloads care.
+/// The location of a host, for workloads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct HostLocation {
     /// Its pod.
     pub pod: u32,
     /// Its edge switch, or rack: equal for hosts at the same one.
     pub edge: u32,
-    /// What its network cards can send together.
+    /// The sum of the rates of its network cards.
     pub rate: Rate,
 }
 
 /// The hosts of a fabric, by [`HostId`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shape {
+pub struct HostMap {
     /// One entry per host.
-    pub hosts: Vec<Place>,
+    pub hosts: Vec<HostLocation>,
 }
 
-impl Shape {
-    /// The shape of `graph`. A host with several links counts to the edge switch of its first.
-    pub fn of(graph: &Graph) -> Shape {
-        let nowhere = |&node: &NodeId| Place {
+impl HostMap {
+    /// The locations of the hosts of `graph`. A host with several links belongs to the edge switch of its first.
+    pub fn of(graph: &Graph) -> HostMap {
+        let nowhere = |&node: &NodeId| HostLocation {
             pod: graph.nodes[node.at()].pod,
             edge: u32::MAX,
             rate: Rate(0),
         };
         let mut by_node: Vec<Option<usize>> = vec![None; graph.nodes.len()];
         graph.hosts.iter().enumerate().for_each(|(host, node)| by_node[node.at()] = Some(host));
-        let mut hosts: Vec<Place> = graph.hosts.iter().map(nowhere).collect();
+        let mut hosts: Vec<HostLocation> = graph.hosts.iter().map(nowhere).collect();
         for link in &graph.links {
             for (near, far, lane) in [(link.a, link.b, link.ab), (link.b, link.a, link.ba)] {
                 let Some(host) = by_node[near.node.at()] else {
@@ -49,19 +49,19 @@ impl Shape {
                 }
             }
         }
-        Shape { hosts }
+        HostMap { hosts }
     }
 }
 
 /// The run a workload is generated for.
 pub struct Setting<'a> {
     /// The fabric.
-    pub fabric: &'a Shape,
-    /// When the run ends; [`Time::MAX`] where it ends with its last flow.
+    pub fabric: &'a HostMap,
+    /// The end of the run; [`Time::MAX`] if it ends with its last flow.
     pub horizon: Time,
     /// Seed of the run.
     pub seed: u64,
-    /// Gives the text of a file named in the specification, or says why it cannot.
+    /// Returns the text of a file named in the specification, or the reason why it cannot.
     pub files: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn after(trigger: u32) -> Start {
 }
 
 impl Job<'_> {
-    pub fn place(&self, host: HostId) -> Place {
+    pub fn place(&self, host: HostId) -> HostLocation {
         self.setting.fabric.hosts[host.at()]
     }
 
@@ -88,7 +88,7 @@ impl Job<'_> {
         self.hosts(key, &Hosts::List(vec![(index, index)]), &[]).map(|_| HostId(index))
     }
 
-    /// The hosts selected, without `taken`. The draw has a stream of its own per key.
+    /// The hosts selected, without `taken`. The draw has a separate random stream for each key.
     pub fn hosts(
         &self,
         key: &str,
@@ -108,8 +108,8 @@ impl Job<'_> {
         }
     }
 
-    /// Senders and receivers; unless they are listed, receivers are taken from those that do not send.
-    pub fn apart(
+    /// Senders and receivers. Unless receivers are listed, they are taken from the hosts that do not send.
+    pub fn disjoint(
         &self,
         senders: &Hosts,
         receivers: &Hosts,
@@ -146,8 +146,8 @@ impl Job<'_> {
         self.out.flow_as(role, conn, bytes.0, start, then, self.group)
     }
 
-    /// The end of a workload that starts at `start`: `until` where given, no later than the run's.
-    /// `Time::MAX` is refused: such a workload would be endless.
+    /// The end of a workload that starts at `start`: `until` if it is given, but not later than the
+    /// end of the run. `Time::MAX` is refused, because such a workload would be endless.
     pub fn end(&self, start: Time, until: Option<Time>) -> Result<Time, SpecError> {
         let end = until.unwrap_or(Time::MAX).min(self.setting.horizon);
         if end == Time::MAX {
@@ -190,13 +190,13 @@ impl Job<'_> {
 mod tests {
     use super::*;
     use crate::id::PortId;
-    use crate::topology::{End, Lane, Link, NodeInfo, NodeKind};
+    use crate::topology::{End, Link, LinkParams, NodeInfo, NodeKind};
 
     #[test]
     fn a_shape_has_edges_pods_and_rates() {
         let node = |kind, pod| NodeInfo { name: String::new(), kind, tier: 0, pod };
         let end = |node, port| End { node: NodeId(node), port: PortId(port) };
-        let lane = |gbps: u64| Lane { rate: Rate(gbps * 1_000_000_000), delay: Time::us(1) };
+        let lane = |gbps: u64| LinkParams { rate: Rate(gbps * 1_000_000_000), delay: Time::us(1) };
         let link = |a, b, up, down| Link { a, b, ab: lane(up), ba: lane(down) };
         let graph = Graph {
             nodes: vec![
@@ -207,7 +207,7 @@ mod tests {
             links: vec![link(end(0, 0), end(1, 0), 40, 10), link(end(1, 1), end(2, 0), 25, 1)],
             hosts: vec![NodeId(1)],
         };
-        let shape = Shape::of(&graph);
-        assert_eq!(shape.hosts, [Place { pod: 5, edge: 0, rate: Rate(35_000_000_000) }]);
+        let shape = HostMap::of(&graph);
+        assert_eq!(shape.hosts, [HostLocation { pod: 5, edge: 0, rate: Rate(35_000_000_000) }]);
     }
 }

@@ -41,7 +41,7 @@ options! {
     }
 }
 
-/// A page: what is sent at least when the machine has stopped.
+/// A page: the least size of the last round.
 const PAGE: u64 = 4_096;
 
 impl Migration {

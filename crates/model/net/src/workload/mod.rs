@@ -1,8 +1,8 @@
-//! Traffic: who sends what to whom, and when.
+//! Traffic: connections and flows between hosts, and their start times.
 //!
 //! A [`WorkloadSpec`] generates its connections and flows into a [`TrafficBuilder`], whose
-//! [`TrafficBuilder::finish`] checks them and puts them in order. All traffic of a run is known before
-//! it starts; what depends on completions is said with triggers.
+//! [`TrafficBuilder::finish`] checks them and sorts them. All traffic of a run is known before
+//! it starts. Triggers describe what depends on completions.
 
 pub mod builder;
 pub mod bulk;
@@ -45,19 +45,19 @@ pub mod udp;
 pub use builder::{ConnHandle, TrafficBuilder};
 pub use cdf::{Cdf, DISTRIBUTIONS};
 pub use hosts::Hosts;
-pub use job::{Place, Setting, Shape};
+pub use job::{HostLocation, HostMap, Setting};
 pub use spec::WorkloadSpec;
 
 use crate::id::{ConnId, FlowId, HostId};
 use crate::time::Time;
 use crate::units::Rate;
 
-/// When a flow starts.
+/// The start of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// At a time.
     At(Time),
-    /// When trigger `trigger` fires, and `delay` later.
+    /// After trigger `trigger` fires, with a delay of `delay`.
     After {
         /// Index into [`Traffic::triggers`].
         trigger: u32,
@@ -66,28 +66,28 @@ pub enum Start {
     },
 }
 
-/// Fires once, when `count` flows and steps that name it are complete. A trigger lives at one host:
+/// A trigger fires once, when `count` flows and steps that name it are complete. It belongs to one host:
 /// every flow that names it in [`Flow::then`] ends (or, for [`When::Acked`], begins) there, and every
 /// flow or step that it starts begins there, as in a real application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trigger {
     /// The host that observes the completions and acts.
     pub host: HostId,
-    /// Completions needed.
+    /// The number of completions that it needs.
     pub count: u32,
 }
 
 /// Work done inside a host, between flows: when it is ready it waits for its processor, takes `work`,
-/// and then counts as a completion. Triggers of other hosts it cannot reach.
+/// and then counts as a completion. It can only count towards triggers of its own host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The host that works.
     pub host: HostId,
-    /// When it is ready.
+    /// The time or trigger at which it is ready.
     pub start: Start,
-    /// How long it takes.
+    /// The time that it takes.
     pub work: Time,
-    /// The processor it occupies meanwhile, first come, first served; none: it waits for nobody.
+    /// The processor that it occupies meanwhile, first come, first served. Without one it does not wait.
     pub cpu: Option<u16>,
     /// The trigger that its beginning counts towards.
     pub begun: Option<u32>,
@@ -95,26 +95,26 @@ pub struct Step {
     pub then: Option<u32>,
 }
 
-/// Which end's view of completion counts for a trigger.
+/// The end whose view of completion counts for a trigger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
     /// The receiver has the last byte.
     Received,
-    /// The sender knows that all was received.
+    /// The sender has the last acknowledgement.
     Acked,
 }
 
-/// What a flow is to the application.
+/// The role of a flow in the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Role {
-    /// A transfer of its own.
+    /// A separate transfer.
     #[default]
     Alone,
-    /// It merely asks for others: those of the exchange with this number.
+    /// A request for the flows of the exchange with this number.
     Request(u32),
-    /// It is asked for, or part of what is: it counts towards the exchange with this number.
+    /// An answer, or a part of one: it counts towards the exchange with this number.
     Answer(u32),
-    /// It merely tells another host that something happened.
+    /// A notification of another host.
     Signal,
 }
 
@@ -135,33 +135,33 @@ pub struct Flow {
     pub conn: ConnId,
     /// Payload bytes, at least 1.
     pub bytes: u64,
-    /// When it starts.
+    /// The time or trigger at which it starts.
     pub start: Start,
     /// The trigger its completion counts towards.
     pub then: Option<(u32, When)>,
-    /// A second one, at the sender, that counts when it knows that all was received.
+    /// A second trigger, at the sender, that counts when it has the last acknowledgement.
     pub also: Option<u32>,
-    /// Which workload of the scenario made it, for grouping results.
+    /// The workload of the scenario that made it. It groups results.
     pub group: u16,
-    /// What it is to the application; for results alone.
+    /// Its role in the application. It only affects results.
     pub role: Role,
 }
 
-/// How a connection carries its flows.
+/// The transport of a connection's flows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Carrier {
     /// Reliable, congestion-controlled byte stream (the scheme's transport).
     Tcp,
-    /// Datagrams at a given pace, without feedback. A message that exceeds one datagram is
-    /// fragmented and is lost when any fragment is.
+    /// Datagrams at a given rate, without feedback. A message that exceeds one datagram is fragmented. It is lost
+    /// if any fragment is lost.
     Udp {
-        /// Rate on the wire while on; capped by the host's link.
+        /// The rate on the wire while on. The host's link limits it.
         rate: Rate,
         /// Application message size in bytes.
         message: u32,
-        /// Sends for `on`, is silent for `off`, and so on; `off` zero: constant rate.
+        /// The source sends for `on`, pauses for `off`, and so on. If `off` is zero, the rate is constant.
         on: Time,
-        /// Silent part of the cycle.
+        /// The pause of the cycle.
         off: Time,
         /// Poisson instead of evenly spaced packets.
         poisson: bool,
@@ -171,14 +171,14 @@ pub enum Carrier {
 /// Virtual machines at both ends of a connection, by their numbers on their hosts: one V2V flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Machines {
-    /// On the sending host.
+    /// The number on the sending host.
     pub from: u16,
-    /// On the receiving host.
+    /// The number on the receiving host.
     pub to: u16,
 }
 
 impl Machines {
-    /// Of what goes the other way.
+    /// The machines of the reverse direction.
     pub const fn back(self) -> Machines {
         Machines { from: self.to, to: self.from }
     }
@@ -191,7 +191,7 @@ pub struct Conn {
     pub src: HostId,
     /// Receiving host.
     pub dst: HostId,
-    /// How data is carried.
+    /// The transport of its data.
     pub carrier: Carrier,
     /// Priority class of its packets, 0 to 7 (7 first).
     pub class: u8,
@@ -215,6 +215,6 @@ pub struct Traffic {
     pub triggers: Vec<Trigger>,
     /// Work inside hosts, by index.
     pub steps: Vec<Step>,
-    /// Connections that their sender gives up so long after it began, if they are not done; sorted.
+    /// The connections that their sender aborts so long after they began, if they are not done. They are sorted.
     pub cuts: Vec<(ConnId, Time)>,
 }

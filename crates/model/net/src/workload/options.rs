@@ -1,4 +1,4 @@
-//! The shape of all workload options: every field has a default.
+//! The options of workloads: every field has a default.
 
 /// Declares a struct of options with a default for each, readable from and writable to a scenario.
 macro_rules! options {
@@ -38,7 +38,7 @@ pub(super) trait OnMachines {
     fn machines(&self) -> super::Machines;
 }
 
-/// Whether a virtual machine is the one that hosts have anyway.
+/// Whether a virtual machine is the default one of each host.
 pub(super) fn is_first(vm: &u16) -> bool {
     *vm == 0
 }

@@ -102,7 +102,7 @@ pattern! {
     }
 }
 
-/// What all patterns have in common.
+/// The options that all patterns have.
 struct Rounds {
     size: Bytes,
     exponential: bool,
@@ -126,7 +126,7 @@ impl Rounds {
             ));
         }
         let span = duration.min(job.setting.horizon.since(self.start));
-        let room = job.place(host).rate.pace().bytes_in(span);
+        let room = job.place(host).rate.inverse_rate().bytes_in(span);
         Ok(room.div_ceil(self.size.0.max(1)).max(1))
     }
 }
@@ -139,7 +139,7 @@ impl Rounds {
             false => self.size,
         }
     }
-    /// When flows of `host` arrive; nothing where they follow one another instead.
+    /// The arrival times of flows of `host`; none if they follow one another instead.
     fn arrivals(&self, job: &mut Job, host: HostId) -> Result<Option<Vec<Time>>, SpecError> {
         let Some(load) = self.load else { return Ok(None) };
         if !(load > 0.0 && load <= 1.0) {
@@ -193,7 +193,7 @@ impl Chain {
     }
 }
 
-/// `draw` gives one destination for each of `hosts`; it is asked again for each round if `redraw`.
+/// `draw` gives one destination for each of `hosts`. It is called again for each round if `redraw`.
 fn generate(
     job: &mut Job,
     hosts: &[HostId],
@@ -226,7 +226,7 @@ fn generate(
     Ok(())
 }
 
-/// Flows that arrive whether or not others are done.
+/// Adds flows that arrive whether or not others are done.
 fn open_loop(
     job: &mut Job,
     hosts: &[HostId],
@@ -327,7 +327,7 @@ impl Generate for HotSpot {
     }
 }
 
-/// Where one host can send: same edge switch, elsewhere in the pod, other pods.
+/// The possible destinations of a host: same edge switch, elsewhere in the pod, other pods.
 type Reach = [Vec<HostId>; 3];
 
 impl Staggered {
@@ -335,7 +335,7 @@ impl Staggered {
     fn parts(&self) -> Result<Vec<(usize, f64)>, SpecError> {
         let (edge, pod) = (share("edge", self.edge)?, share("pod", self.pod)?);
         let beyond = 1.0 - edge - pod;
-        // What rounding leaves of 1 - 0.7 - 0.3 is neither an error nor a wish to leave the pod.
+        // The rounding error of 1 - 0.7 - 0.3 is neither an input error nor a probability of other pods.
         if beyond < -1e-9 {
             let message =
                 format!("`edge` = {edge} and `pod` = {pod} are probabilities: their sum exceeds 1");

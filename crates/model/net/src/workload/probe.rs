@@ -92,7 +92,7 @@ impl Probe {
 impl Generate for Probe {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
         self.check()?;
-        let (clients, servers) = job.apart(&self.clients, &self.servers)?;
+        let (clients, servers) = job.disjoint(&self.clients, &self.servers)?;
         let probes = self.probes(job)?;
         job.out.check_room("every", probes.saturating_mul(2 * clients.len() as u64))?;
         for (&client, &server) in clients.iter().zip(servers.iter().cycle()) {

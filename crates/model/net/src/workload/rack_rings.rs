@@ -121,14 +121,14 @@ impl Generate for RackRings {
 #[cfg(test)]
 mod tests {
     use super::super::WorkloadSpec;
-    use super::super::job::{Place, Shape};
+    use super::super::job::{HostLocation, HostMap};
     use super::super::testing::{made, refusal};
     use super::*;
 
-    fn shape(racks: u32, hosts: u32) -> Shape {
+    fn shape(racks: u32, hosts: u32) -> HostMap {
         let rate = Rate(10_000_000_000);
-        let place = |host: u32| Place { pod: host / hosts, edge: host / hosts, rate };
-        Shape { hosts: (0..racks * hosts).map(place).collect() }
+        let place = |host: u32| HostLocation { pod: host / hosts, edge: host / hosts, rate };
+        HostMap { hosts: (0..racks * hosts).map(place).collect() }
     }
 
     /// Etalon's own generator makes 11,799 small and 1,089 large flows for one ring, 10,113 and 1,083 for two.

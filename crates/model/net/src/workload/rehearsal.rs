@@ -1,5 +1,5 @@
-//! Runs traffic in a network in which every flow takes the same time, whatever else is under way: what
-//! tests compare triggers and steps with.
+//! Runs traffic in a network in which every flow takes the same time, whatever else is in transit. Tests compare
+//! triggers and steps with it.
 
 use super::{Start, Traffic, When};
 use crate::time::Time;

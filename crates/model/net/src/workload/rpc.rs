@@ -120,9 +120,13 @@ impl RequestResponse {
         let span = end.since(self.start);
         let possible = match self.interval {
             Some(_) => u64::MAX,
-            None => {
-                job.place(host).rate.pace().bytes_in(span).div_ceil(self.response.0.max(1)).max(1)
-            }
+            None => job
+                .place(host)
+                .rate
+                .inverse_rate()
+                .bytes_in(span)
+                .div_ceil(self.response.0.max(1))
+                .max(1),
         };
         self.requests.map_or(possible, u64::from)
     }

@@ -53,7 +53,7 @@ impl ShortFlows {
             return Ok(flows.into());
         }
         let span = job.end(self.start, None)?.since(self.start);
-        let all = job.place(src).rate.pace().bytes_in(span) / self.size.0.max(1) + 1;
+        let all = job.place(src).rate.inverse_rate().bytes_in(span) / self.size.0.max(1) + 1;
         let share = (all * SPARE).div_ceil(u64::from(self.sequences.max(1)));
         Ok(share.min(all))
     }
@@ -91,7 +91,7 @@ impl ShortFlows {
 
 impl Generate for ShortFlows {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
-        let (senders, receivers) = job.apart(&self.senders, &self.receivers)?;
+        let (senders, receivers) = job.disjoint(&self.senders, &self.receivers)?;
         for (&src, &dst) in senders.iter().zip(receivers.iter().cycle()) {
             let flows = self.each(job, src)?;
             let messages = if self.handshake { 3 } else { 1 };

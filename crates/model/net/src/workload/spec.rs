@@ -1,4 +1,4 @@
-//! Every workload a scenario can name.
+//! The one list of workloads, by the names that scenarios use.
 
 use super::bulk::Bulk;
 use super::collective::Collective;
@@ -22,134 +22,127 @@ use crate::error::SpecError;
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
 
-/// A workload as written in a scenario: `kind` and its options.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum WorkloadSpec {
+/// The settings of a workload of one kind.
+///
+/// A new kind is one file with its settings and this trait, and one line in the list below.
+pub(super) trait Generate: OnMachines {
+    /// Adds the flows of the workload.
+    fn generate(&self, job: &mut Job) -> Result<(), SpecError>;
+}
+
+/// Makes the kinds of workloads from a list of variants, names and settings.
+macro_rules! workloads {
+    ($($(#[$comment:meta])* $kind:ident($name:literal, $settings:ty),)*) => {
+        /// A workload as written in a scenario: `kind` and its options.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+        #[serde(tag = "kind", deny_unknown_fields)]
+        pub enum WorkloadSpec {
+            $($(#[$comment])* #[serde(rename = $name)] $kind($settings),)*
+        }
+
+        impl WorkloadSpec {
+            /// The name in scenario files.
+            pub fn kind(&self) -> &'static str {
+                match self { $(WorkloadSpec::$kind(_) => $name,)* }
+            }
+            fn settings(&self) -> &dyn Generate {
+                match self { $(WorkloadSpec::$kind(settings) => settings,)* }
+            }
+        }
+    };
+}
+
+workloads! {
     /// Host x sends to host x + i, in a circle; closed loop.
     ///
     /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
     /// section 5.2.
-    Stride(Stride),
+    Stride("stride", Stride),
     /// Each host sends within its rack, its pod or beyond with given probabilities; closed loop.
     ///
     /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
     /// section 5.2.
-    Staggered(Staggered),
+    Staggered("staggered", Staggered),
     /// Each host sends to a random other, several perhaps to the same; closed loop.
     ///
     /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
     /// section 5.2.
-    Random(Random),
+    Random("random", Random),
     /// A random permutation: each host sends to one and receives from one; closed loop.
     ///
     /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
     /// section 5.2.
-    RandomBijective(RandomBijective),
+    RandomBijective("random-bijective", RandomBijective),
     /// A share of all flows goes to a few hosts; closed loop.
     ///
     /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
     /// section 5.2.
-    HotSpot(HotSpot),
+    HotSpot("hot-spot", HotSpot),
     /// Every host sends to every other, all at once or some at a time.
     ///
     /// Source: Al-Fares et al., "Hedera: Dynamic Flow Scheduling for Data Center Networks", NSDI 2010,
     /// section 5.2.
-    Shuffle(Shuffle),
+    Shuffle("shuffle", Shuffle),
     /// Many senders to one receiver, in barrier-synchronised blocks or all at once.
     ///
     /// Source: Phanishayee et al., "Measurement and Analysis of TCP Throughput Collapse in
     /// Cluster-based Storage Systems", FAST 2008.
-    Incast(Incast),
+    Incast("incast", Incast),
     /// Clients ask servers; closed loop, or open loop with Poisson requests.
     ///
     /// Source: Schroeder, Wierman and Harchol-Balter, "Open Versus Closed: A Cautionary Tale", NSDI
     /// 2006, for the difference between the two loops.
-    RequestResponse(RequestResponse),
+    RequestResponse("request-response", RequestResponse),
     /// Each host sends to the next in a ring, step after step, as in all-reduce.
     ///
     /// Source: Patarasuk and Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of
     /// Workstations", Journal of Parallel and Distributed Computing 69(2), 2009.
-    Ring(Ring),
+    Ring("ring", Ring),
     /// A collective operation of an AI cluster, round after round, with computation in between: all-reduce,
     /// all-to-all, a pipeline.
     ///
     /// Source: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in
     /// MPICH", International Journal of High Performance Computing Applications 19(1), 2005.
-    Collective(Collective),
+    Collective("collective", Collective),
     /// Files written to a distributed file system, block by block, with replicas in other racks.
     ///
     /// Source: Mukerjee et al., "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks"
     /// (Etalon), 2018, section 6, for `rehdfs`.
-    Hdfs(Hdfs),
+    Hdfs("hdfs", Hdfs),
     /// Large flows from each rack to the next, small ones between all others; open loop.
     ///
     /// Source: "Overcoming End-to-End Challenges in Reconfigurable Datacenter Networks" (Etalon), 2018,
     /// section 5.3.
-    RackRings(RackRings),
+    RackRings("rack-rings", RackRings),
     /// Poisson arrivals at a given load, sizes from a distribution; open loop.
-    Poisson(Poisson),
+    Poisson("poisson", Poisson),
     /// Datagrams at a constant rate, on and off, or Poisson.
     ///
     /// Source: RFC 768.
-    Udp(Udp),
+    Udp("udp", Udp),
     /// Long TCP flows, of given size or as long as the run.
-    Bulk(Bulk),
+    Bulk("bulk", Bulk),
     /// Small datagrams that come back, at regular times; what is lost stays unanswered.
     ///
     /// Source: RFC 862, the echo protocol over UDP.
-    Probe(Probe),
+    Probe("probe", Probe),
     /// Sequences of short TCP flows, each on a fresh connection; closed loop.
     ///
     /// Source: Rajanna, Shah, Jahagirdar and Gopalan, "XCo: Explicit Coordination to Prevent Network
     /// Fabric Congestion in Cloud Computing Cluster Platforms", 2010, section 2.3.
-    ShortFlows(ShortFlows),
+    ShortFlows("short-flows", ShortFlows),
     /// Live migration of a virtual machine: its memory in rounds, while it runs, then the rest.
     ///
     /// Source: Clark et al., "Live Migration of Virtual Machines", NSDI 2005, section 3.
-    Migration(Migration),
+    Migration("migration", Migration),
     /// Flows from a file: CSV, htsim .cm, HPCC, GOAL, or a packet capture.
-    Trace(Trace),
-}
-
-/// Makes the flows of one workload.
-pub(super) trait Generate: OnMachines {
-    fn generate(&self, job: &mut Job) -> Result<(), SpecError>;
+    Trace("trace", Trace),
 }
 
 impl WorkloadSpec {
-    /// The name in scenario files.
-    pub fn kind(&self) -> &'static str {
-        self.parts().0
-    }
-
-    fn parts(&self) -> (&'static str, &dyn Generate) {
-        match self {
-            WorkloadSpec::Stride(options) => ("stride", options),
-            WorkloadSpec::Staggered(options) => ("staggered", options),
-            WorkloadSpec::Random(options) => ("random", options),
-            WorkloadSpec::RandomBijective(options) => ("random-bijective", options),
-            WorkloadSpec::HotSpot(options) => ("hot-spot", options),
-            WorkloadSpec::Shuffle(options) => ("shuffle", options),
-            WorkloadSpec::Incast(options) => ("incast", options),
-            WorkloadSpec::RequestResponse(options) => ("request-response", options),
-            WorkloadSpec::Ring(options) => ("ring", options),
-            WorkloadSpec::Collective(options) => ("collective", options),
-            WorkloadSpec::Hdfs(options) => ("hdfs", options),
-            WorkloadSpec::RackRings(options) => ("rack-rings", options),
-            WorkloadSpec::Poisson(options) => ("poisson", options),
-            WorkloadSpec::Udp(options) => ("udp", options),
-            WorkloadSpec::Bulk(options) => ("bulk", options),
-            WorkloadSpec::Probe(options) => ("probe", options),
-            WorkloadSpec::ShortFlows(options) => ("short-flows", options),
-            WorkloadSpec::Migration(options) => ("migration", options),
-            WorkloadSpec::Trace(options) => ("trace", options),
-        }
-    }
-
     /// The virtual machines that its flows are between.
     pub fn machines(&self) -> Machines {
-        self.parts().1.machines()
+        self.settings().machines()
     }
 
     /// Adds this workload's traffic to `out`, as flows of group `index`. The random stream depends on
@@ -160,13 +153,13 @@ impl WorkloadSpec {
         setting: &Setting,
         out: &mut TrafficBuilder,
     ) -> Result<(), SpecError> {
-        let (kind, options) = self.parts();
+        let (kind, options) = (self.kind(), self.settings());
         let rng = Stream::named(setting.seed, &format!("workload.{kind}"), index.into());
         let before = out.flows();
         out.between(options.machines());
         options.generate(&mut Job { setting, group: index, rng, out })?;
         if out.flows() == before {
-            return Err(SpecError::new("kind", format!("{kind}: no flow comes of these options")));
+            return Err(SpecError::new("kind", format!("{kind}: these options give no flow")));
         }
         Ok(())
     }

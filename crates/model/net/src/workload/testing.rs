@@ -1,19 +1,24 @@
-//! What the tests of all generators share.
+//! Common parts of the tests of all generators.
 
-use super::{Carrier, Place, Setting, Shape, Start, Traffic, TrafficBuilder, WorkloadSpec};
+use super::{
+    Carrier, HostLocation, HostMap, Setting, Start, Traffic, TrafficBuilder, WorkloadSpec,
+};
 use crate::error::SpecError;
 use crate::rng::mix64;
 use crate::time::Time;
 use crate::units::Rate;
 
-/// When runs end in these tests.
+/// The end of runs in these tests.
 pub const HORIZON: Time = Time::s(1);
 
 /// 64 hosts at 10 Gbit/s: four to a rack, four racks to a pod.
-pub fn fabric() -> Shape {
-    let place =
-        |host: u32| Place { pod: host / 16, edge: 100 + host / 4, rate: Rate(10_000_000_000) };
-    Shape { hosts: (0..64).map(place).collect() }
+pub fn fabric() -> HostMap {
+    let place = |host: u32| HostLocation {
+        pod: host / 16,
+        edge: 100 + host / 4,
+        rate: Rate(10_000_000_000),
+    };
+    HostMap { hosts: (0..64).map(place).collect() }
 }
 
 pub fn files(name: &str) -> Result<String, String> {
@@ -27,7 +32,7 @@ type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 fn generate(
     spec: &WorkloadSpec,
-    fabric: &Shape,
+    fabric: &HostMap,
     horizon: Time,
     files: Files,
 ) -> Result<Traffic, SpecError> {
@@ -36,16 +41,16 @@ fn generate(
     out.finish()
 }
 
-pub fn made(spec: &WorkloadSpec, fabric: &Shape) -> Traffic {
+pub fn made(spec: &WorkloadSpec, fabric: &HostMap) -> Traffic {
     generate(spec, fabric, HORIZON, &files).expect("generates")
 }
-pub fn refusal(spec: &WorkloadSpec, fabric: &Shape) -> String {
+pub fn refusal(spec: &WorkloadSpec, fabric: &HostMap) -> String {
     generate(spec, fabric, HORIZON, &files).expect_err("refused").to_string()
 }
-pub fn made_with(spec: &WorkloadSpec, fabric: &Shape, file: &str) -> Traffic {
+pub fn made_with(spec: &WorkloadSpec, fabric: &HostMap, file: &str) -> Traffic {
     generate(spec, fabric, HORIZON, &|_| Ok(file.into())).expect("generates")
 }
-pub fn refusal_with(spec: &WorkloadSpec, fabric: &Shape, file: &str) -> String {
+pub fn refusal_with(spec: &WorkloadSpec, fabric: &HostMap, file: &str) -> String {
     generate(spec, fabric, HORIZON, &|_| Ok(file.into())).expect_err("refused").to_string()
 }
 /// In a run that ends with its last flow.
@@ -53,7 +58,7 @@ pub fn endless(spec: &WorkloadSpec) -> Result<Traffic, SpecError> {
     generate(spec, &fabric(), Time::MAX, &files)
 }
 
-/// All that defines TCP traffic, in one number.
+/// A digest of all that defines TCP traffic.
 pub fn digest(traffic: &Traffic) -> u64 {
     let start = |start| match start {
         Start::At(time) => [0, time.as_ps()],

@@ -1,16 +1,16 @@
-//! What the readers of line-based files share.
+//! Common parts of the readers of line-based files.
 
-/// What is wrong with a file, and where.
+/// An error in a file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct LineError {
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The error, with the expected text.
     pub message: String,
 }
 
-/// The words of each line that has any, with its number; lines that start with `#` are comments.
+/// The words of each line that is not empty, with its number. Lines that start with `#` are comments.
 pub(super) fn numbered(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     lines
@@ -18,7 +18,7 @@ pub(super) fn numbered(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
         .map(|(at, line)| (at, line.split_whitespace().collect()))
 }
 
-/// A whole number; `what` is it called in the error.
+/// Reads a whole number. `what` is its name in the error.
 pub(super) fn whole<T: std::str::FromStr>(what: &str, text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("{what} `{text}`: expected a whole number"))
 }

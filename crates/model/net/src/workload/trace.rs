@@ -48,7 +48,7 @@ impl TraceFormat {
         TraceFormat::ALL.iter().find(|(format, ..)| *format == self).map_or("", |(_, name, _)| name)
     }
 
-    /// The format of a file, going by the end of its name.
+    /// The format of a file by the end of its name.
     pub fn of(file: &str) -> Option<TraceFormat> {
         let (_, ending) = file.rsplit_once('.')?;
         let found = TraceFormat::ALL.iter().find(|(.., endings)| endings.contains(&ending));
@@ -87,7 +87,7 @@ options! {
     }
 }
 
-/// LogGOPSim's parameter S, where it is not given.
+/// The default of LogGOPSim's parameter S.
 const EAGER: Bytes = Bytes(65_535);
 
 impl Trace {
@@ -95,7 +95,7 @@ impl Trace {
         SpecError::new("file", format!("{}: {why}", self.file))
     }
 
-    /// What the file is written in.
+    /// The format of the file.
     pub fn written_in(&self) -> Result<TraceFormat, SpecError> {
         self.format.or(TraceFormat::of(&self.file)).ok_or_else(|| {
             let names: Vec<String> =
@@ -111,8 +111,8 @@ impl Trace {
         })
     }
 
-    /// The name under which the text of the file is asked for. Of a capture that is not its own name:
-    /// what is asked for is a trace in CSV, made from the capture as the options say.
+    /// The name under which the text of the file is requested. For a capture it is another name than the file's:
+    /// the text is a trace in CSV, made from the capture with the options.
     pub fn source(&self) -> String {
         let addresses = self.addresses.as_deref().map(|file| format!(", addresses {file}"));
         match (self.written_in(), self.idle_gap) {
@@ -126,7 +126,7 @@ impl Trace {
         }
     }
 
-    /// Refuses options that say nothing about this format.
+    /// Refuses options that have no meaning for this format.
     fn check_options(&self, format: TraceFormat) -> Result<(), SpecError> {
         use TraceFormat::{Cm, Goal, HpccFlows, Pcap};
         let given: [(&str, bool, &[TraceFormat]); 5] = [

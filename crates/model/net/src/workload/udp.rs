@@ -142,13 +142,18 @@ impl Udp {
         let carrier =
             Carrier::Udp { rate, message, on: self.on, off: self.off, poisson: self.poisson };
         let conn = job.out.connect(src, dst, carrier, self.class)?;
-        job.send(conn, Bytes(rate.pace().bytes_in(active).max(1)), Start::At(self.start), None)
+        job.send(
+            conn,
+            Bytes(rate.inverse_rate().bytes_in(active).max(1)),
+            Start::At(self.start),
+            None,
+        )
     }
 }
 
 impl Generate for Udp {
     fn generate(&self, job: &mut Job) -> Result<(), SpecError> {
-        let (senders, receivers) = job.apart(&self.senders, &self.receivers)?;
+        let (senders, receivers) = job.disjoint(&self.senders, &self.receivers)?;
         let active = self.active(job.end(self.start, self.until)?.since(self.start))?;
         let to = receivers.iter().cycle();
         senders.iter().zip(to).try_for_each(|(&src, &dst)| self.stream(job, src, dst, active))

@@ -4,7 +4,7 @@ use slotline_net::error::SpecError;
 use slotline_net::id::NodeId;
 use slotline_net::node::Change;
 use slotline_net::time::Time;
-use slotline_net::topology::{End, Graph, Lane, NodeKind};
+use slotline_net::topology::{End, Graph, LinkParams, NodeKind};
 use slotline_scenario::EventKind;
 
 /// Changes of nodes, with their time and place.
@@ -23,11 +23,12 @@ pub(super) fn presence(
         _ => return None,
     };
     Some(node(graph, host).map(|node| {
-        let own = |(near, _, _): &(End, End, Lane)| near.node == node;
+        let own = |(near, _, _): &(End, End, LinkParams)| near.node == node;
         let lanes = graph.links.iter().flat_map(|l| [(l.a, l.b, l.ab), (l.b, l.a, l.ba)]);
         let lanes: Vec<_> = lanes.filter(own).collect();
-        let says =
-            lanes.iter().map(|(_, _, lane)| lane.rate.pace().time_for(2 * largest) + lane.delay);
+        let says = lanes
+            .iter()
+            .map(|(_, _, lane)| lane.rate.inverse_rate().time_for(2 * largest) + lane.delay);
         let gone = at + says.max().unwrap_or_default();
         let ends = lanes.iter().flat_map(|&(near, far, _)| [near, far]);
         match leaves {

@@ -49,7 +49,7 @@ impl Builder<'_> {
         let spec = &self.queue_spec;
         let red = |red| {
             let stream = queue_stream(self.seed, node, port, 0);
-            Red::new(red, wire.lane.rate.pace(), self.largest(), stream)
+            Red::new(red, wire.lane.rate.inverse_rate(), self.largest(), stream)
         };
         Queue {
             pulled: false,

@@ -89,7 +89,7 @@ fn of_scheme(survey: &Survey<'_>, scheme: &SchemeSpec) -> Vec<String> {
     let Ok(transport) = scheme.transport.build() else { return vec![] };
     let trip = survey.round_trips(&transport).map_or(Time::ZERO, |(_, most)| most);
     let rate = slowest(survey);
-    let product = Bytes(rate.pace().bytes_in(trip));
+    let product = Bytes(rate.inverse_rate().bytes_in(trip));
     let packet = Bytes(transport.data_len(transport.mss()).into());
     let doubts = [
         shallow(scheme, product, packet),

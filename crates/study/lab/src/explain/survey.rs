@@ -7,7 +7,7 @@ use slotline_net::id::{HostId, NodeId};
 use slotline_net::node::host::pair_entropy;
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, Lane, NodeKind, Wiring};
+use slotline_net::topology::{Graph, LinkParams, NodeKind, Wiring};
 use slotline_net::transport::Transport;
 use slotline_net::units::Rate;
 use slotline_net::workload::{Carrier, Conn, Start, Traffic, WorkloadSpec};
@@ -37,7 +37,7 @@ pub(super) struct Survey<'a> {
 pub(super) struct Way {
     pub from: NodeId,
     pub to: NodeId,
-    pub lane: Lane,
+    pub lane: LinkParams,
     /// Bytes that the traffic puts on it, framing and acknowledgements included.
     pub bytes: f64,
 }
@@ -156,9 +156,9 @@ impl<'a> Survey<'a> {
     fn one_way(&self, src: HostId, dst: HostId, bytes: u64) -> Option<Time> {
         let path = self.routes.path(&self.wiring, src, dst, 0)?;
         let lanes = path.iter().map(|end| self.wiring.of(end.node)[end.port.at()].lane);
-        Some(
-            lanes.fold(Time::ZERO, |sum, lane| sum + lane.delay + lane.rate.pace().time_for(bytes)),
-        )
+        Some(lanes.fold(Time::ZERO, |sum, lane| {
+            sum + lane.delay + lane.rate.inverse_rate().time_for(bytes)
+        }))
     }
 
     /// Least and largest round trip from the first host to another.

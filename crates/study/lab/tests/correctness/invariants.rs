@@ -234,7 +234,7 @@ fn no_link_exceeds_its_rate(run: &Run) -> Result<(), TestCaseError> {
         for Arrival { at, port, packet } in seen {
             let far = run.wiring.of(NodeId(host as u32))[port.at()].far;
             let rate = run.wiring.of(far.node)[far.port.at()].lane.rate;
-            let least = rate.pace().time_for(packet.len.into());
+            let least = rate.inverse_rate().time_for(packet.len.into());
             let since = at.since(last.insert(*port, *at).unwrap_or(Time::ZERO));
             prop_assert!(since >= least, "{packet:?} came {since} after the one before");
         }
@@ -242,7 +242,7 @@ fn no_link_exceeds_its_rate(run: &Run) -> Result<(), TestCaseError> {
     let reached = run.outcome.reached.after(Time::us(3));
     for (at, ports) in run.outcome.ports.iter().enumerate() {
         for (wire, port) in run.wiring.of(NodeId(at as u32)).iter().zip(ports) {
-            let pace = wire.lane.rate.pace();
+            let pace = wire.lane.rate.inverse_rate();
             let budget = pace.bytes_in(reached) + port.peak;
             prop_assert!(port.bytes <= budget, "node {at}: {port:?} in {reached}");
         }

@@ -5,9 +5,9 @@ use slotline_net::frame::Packet;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::host::Host;
 use slotline_net::node::{Change, Cx, Node, PacketAccount};
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::time::Time;
-use slotline_net::topology::{Graph, TopologySpec};
+use slotline_net::topology::{Down, Graph, TopologySpec};
 use slotline_sim::{Network, Place, Queue};
 use std::sync::Arc;
 

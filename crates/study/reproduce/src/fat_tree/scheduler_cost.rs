@@ -7,10 +7,10 @@ use slotline_lab::statistics::Estimate;
 use slotline_lab::usage::thread_cpu_s;
 use slotline_net::id::{ConnId, HostId};
 use slotline_net::rng::Stream;
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::scheme::Map;
 use slotline_net::time::Time;
-use slotline_net::topology::{FatTreeSpec, TopologySpec};
+use slotline_net::topology::{Down, FatTreeSpec, TopologySpec};
 use slotline_report::plot::Figure;
 use std::sync::Arc;
 

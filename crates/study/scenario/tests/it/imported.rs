@@ -4,7 +4,7 @@ use slotline_net::error::SpecError;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
 use slotline_net::workload::{
-    Place, Role, Setting, Shape, Start, Traffic, TrafficBuilder, WorkloadSpec,
+    HostLocation, HostMap, Role, Setting, Start, Traffic, TrafficBuilder, WorkloadSpec,
 };
 use std::fs;
 use std::path::PathBuf;
@@ -16,8 +16,8 @@ fn data(name: &str) -> String {
 
 /// The traffic of `trace`, the keys of a `[[workload]]` table, among `hosts` hosts, and the notes.
 fn made(trace: &str, hosts: u32) -> Result<(Traffic, Vec<String>), SpecError> {
-    let place = |host| Place { pod: 0, edge: host / 4, rate: Rate(10_000_000_000) };
-    let fabric = Shape { hosts: (0..hosts).map(place).collect() };
+    let place = |host| HostLocation { pod: 0, edge: host / 4, rate: Rate(10_000_000_000) };
+    let fabric = HostMap { hosts: (0..hosts).map(place).collect() };
     let spec: WorkloadSpec = toml::from_str(&format!("kind = \"trace\"\n{trace}")).expect("keys");
     let files = |name: &str| Ok(data(name));
     let setting = Setting { fabric: &fabric, horizon: Time::MAX, seed: 1, files: &files };

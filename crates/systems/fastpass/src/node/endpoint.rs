@@ -24,7 +24,7 @@ use slotline_net::node::agent::{AGENT_TOKENS, Agent};
 use slotline_net::node::reserve::Reserve;
 use slotline_net::node::{Cx, Note, PacketAccount, Tally};
 use slotline_net::time::Time;
-use slotline_net::units::{Pace, Rate};
+use slotline_net::units::{InverseRate, Rate};
 use std::collections::VecDeque;
 
 const MESSAGE_TIMER: u32 = AGENT_TOKENS;
@@ -62,7 +62,7 @@ pub struct Endpoint {
     class: Option<u8>,
     /// The share of the link that messages may take before packets.
     reserve: Reserve,
-    pace: Pace,
+    pace: InverseRate,
     /// The number of packets per timeslot.
     lanes: u64,
     late: Time,
@@ -100,7 +100,7 @@ impl Endpoint {
             clock: Clock::new(&common, host.0),
             class: common.options.classes().0,
             reserve: common.reserve(),
-            pace: Rate(timing.slowest.0 * u64::from(lanes)).pace(),
+            pace: Rate(timing.slowest.0 * u64::from(lanes)).inverse_rate(),
             lanes: lanes.into(),
             late: spec.late.unwrap_or(timing.slot.times(slots)),
             notice: if reserved { timing.slot } else { Time::ZERO },

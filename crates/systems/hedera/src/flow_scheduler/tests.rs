@@ -2,9 +2,9 @@
 
 use super::*;
 use proptest::prelude::*;
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::scheme::Map;
-use slotline_net::topology::{FatTreeSpec, Graph, TopologySpec};
+use slotline_net::topology::{Down, FatTreeSpec, Graph, TopologySpec};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

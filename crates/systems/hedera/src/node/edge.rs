@@ -76,7 +76,7 @@ impl EdgeAgent {
     /// An empty table.
     pub fn new(config: EdgeConfig) -> EdgeAgent {
         let spec = config.options.spec();
-        let whole = config.line.pace().bytes_in(spec.poll);
+        let whole = config.line.inverse_rate().bytes_in(spec.poll);
         EdgeAgent {
             large: ((whole as f64 * spec.threshold) as u64).max(1),
             table: vec![Entry::default(); config.conns.len()],

@@ -8,10 +8,10 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, HostId, PortId};
 use slotline_net::node::agent::Agent;
 use slotline_net::node::{Collected, Cx, Effects, Node};
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::scheme::{Control, Decision, Map, News, Plan};
 use slotline_net::time::Time;
-use slotline_net::topology::{FatTreeSpec, TopologySpec};
+use slotline_net::topology::{Down, FatTreeSpec, TopologySpec};
 use slotline_net::units::Rate;
 use std::sync::Arc;
 

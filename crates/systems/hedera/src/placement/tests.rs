@@ -3,9 +3,9 @@
 use super::*;
 use proptest::prelude::*;
 use slotline_net::rng::Stream;
-use slotline_net::route::{Down, Routes, RoutingSpec};
+use slotline_net::route::{Routes, RoutingSpec};
 use slotline_net::scheme::Map;
-use slotline_net::topology::{FatTreeSpec, Graph, LeafSpineSpec, TopologySpec};
+use slotline_net::topology::{Down, FatTreeSpec, Graph, LeafSpineSpec, TopologySpec};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

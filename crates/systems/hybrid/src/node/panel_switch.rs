@@ -18,7 +18,7 @@ use slotline_net::node::{Change, Cx, DropReason, Node, Note, PacketAccount};
 use slotline_net::rng::mix32;
 use slotline_net::time::Time;
 use slotline_net::topology::{RackOf, Roles};
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 
 /// The configuration of a panel switch.
 pub struct PanelSwitchConfig {
@@ -29,7 +29,7 @@ pub struct PanelSwitchConfig {
     /// The switch that queues the packets.
     pub switch: Switch,
     /// The rates of its ports at the start.
-    pub paces: Vec<Pace>,
+    pub paces: Vec<InverseRate>,
     /// The propagation delay from switch to switch.
     pub delay: Time,
     /// The largest packet in bytes on the wire.

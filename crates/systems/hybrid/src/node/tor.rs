@@ -19,13 +19,13 @@ use slotline_net::id::{HostId, PortId};
 use slotline_net::node::{Cx, DropReason, Note, PacketAccount};
 use slotline_net::time::Time;
 use slotline_net::topology::{RackOf, Roles};
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 
 /// The links of a rack to the circuit switches.
 #[derive(Clone, Copy, Debug)]
 pub struct CircuitLinks {
     /// The rate of circuits at the start.
-    pub pace: Pace,
+    pub pace: InverseRate,
     /// The propagation delay from rack to rack.
     pub delay: Time,
 }
@@ -69,7 +69,7 @@ pub struct Tor {
     /// By uplink, where its circuit would lead if all ports worked.
     days: Vec<Option<(u16, Time)>>,
     /// By uplink, the rate of its port.
-    paces: Vec<Pace>,
+    paces: Vec<InverseRate>,
     /// The earliest wake-up that was requested and has not come.
     wake: Time,
     account: PacketAccount,

@@ -16,7 +16,7 @@ use slotline_net::node::agent::Agent;
 use slotline_net::node::{Cx, Note, PacketAccount, Tally};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
-use slotline_net::units::{Bytes, Pace, Rate};
+use slotline_net::units::{Bytes, InverseRate, Rate};
 use slotline_net::wire::ETHERNET_OVERHEAD;
 use slotline_net::wire::mac_control::{Frame, Mac};
 use slotline_net::wire::newer;
@@ -30,7 +30,7 @@ struct Short {
     /// The most bytes to a destination in each span.
     most: u64,
     span: Time,
-    pace: Pace,
+    pace: InverseRate,
     /// When the next packet may leave.
     next: Time,
 }
@@ -93,7 +93,7 @@ impl TdmaAgent {
         let short_of = |most: Bytes| Short {
             most: most.0,
             span: spec.round,
-            pace: share.pace(),
+            pace: share.inverse_rate(),
             next: Time::ZERO,
         };
         TdmaAgent {

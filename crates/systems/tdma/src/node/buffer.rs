@@ -2,13 +2,13 @@
 
 use slotline_net::node::Tally;
 use slotline_net::time::Time;
-use slotline_net::units::{Bytes, Pace, Rate};
+use slotline_net::units::{Bytes, InverseRate, Rate};
 
 /// A receive buffer that is read at a constant rate.
 pub(super) struct ReceiveBuffer {
     size: u64,
     /// The rate at which it is read; `None` if it is read at once.
-    drain: Option<Pace>,
+    drain: Option<InverseRate>,
     level: u64,
     at: Time,
     peak: u64,
@@ -17,7 +17,7 @@ pub(super) struct ReceiveBuffer {
 
 impl ReceiveBuffer {
     pub fn new(size: Bytes, drain: Option<Rate>) -> ReceiveBuffer {
-        let drain = drain.map(Rate::pace);
+        let drain = drain.map(Rate::inverse_rate);
         ReceiveBuffer { size: size.0, drain, level: 0, at: Time::ZERO, peak: 0, overflows: 0 }
     }
     fn read(&mut self, now: Time) {

@@ -3,7 +3,7 @@
 use crate::wire::{Class, Fragment, Timing};
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
-use slotline_net::units::Pace;
+use slotline_net::units::InverseRate;
 
 /// The clock of a host, which is fast or slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,7 +27,7 @@ pub(super) struct Entry {
     pub class: u16,
     pub from: u16,
     pub dst: HostId,
-    pub pace: Option<Pace>,
+    pub pace: Option<InverseRate>,
     pub rate: Option<slotline_net::units::Rate>,
     /// Bytes that may still leave.
     pub budget: u64,
@@ -74,7 +74,7 @@ impl KnownRound {
                 class: class.class,
                 from: class.from,
                 dst: class.dst,
-                pace: class.rate.map(|rate| rate.pace()),
+                pace: class.rate.map(|rate| rate.inverse_rate()),
                 rate: class.rate,
                 budget: class.bytes,
             }));

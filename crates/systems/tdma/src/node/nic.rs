@@ -266,11 +266,11 @@ impl Nic {
         known.spend(open.entry, packet.len.into());
         let slower = known.at(open.entry).rate.filter(|rate| *rate < line);
         let rate = slower.unwrap_or(line);
-        self.usage.used += rate.pace().time_for(packet.len.into());
+        self.usage.used += rate.inverse_rate().time_for(packet.len.into());
         if let Some(pace) = known.at(open.entry).pace.filter(|_| slower.is_some()) {
             open.next = open.next.max(now).after(pace.time_for(packet.len.into()));
         }
-        let end = now.after(line.pace().time_for(packet.len.into()));
+        let end = now.after(line.inverse_rate().time_for(packet.len.into()));
         if end > open.limit {
             self.faults.overruns += 1;
             self.faults.longest = self.faults.longest.max(end.since(open.limit));

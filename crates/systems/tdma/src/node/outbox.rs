@@ -5,7 +5,7 @@ use slotline_net::id::{HostId, PortId};
 use slotline_net::node::{Cx, Tally};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
-use slotline_net::units::{Pace, Rate};
+use slotline_net::units::{InverseRate, Rate};
 use slotline_net::wire::ETHERNET_OVERHEAD;
 use slotline_net::wire::mac_control::{AROUND, Frame};
 
@@ -15,7 +15,7 @@ const LONGEST: u64 = 1_538;
 /// The port, and the counters of what has left by it.
 pub(super) struct Outbox {
     host: HostId,
-    pace: Pace,
+    pace: InverseRate,
     /// When all that was queued will have left.
     free_at: Time,
     /// The number of the last message.
@@ -34,7 +34,7 @@ impl Outbox {
         let (frames, frame_bytes, messages, bytes) = (0, 0, 0, 0);
         Outbox {
             host,
-            pace: rate.pace(),
+            pace: rate.inverse_rate(),
             free_at,
             seq,
             created,

@@ -264,7 +264,7 @@ fn a_slot_ends_without_a_pause_frame() {
         wait((&mut effects, &mut asked), now, |token, cx| agent.expire(token, cx));
         let packet = agent.dequeue(&mut Cx::new(now, &mut effects));
         sent.extend(packet.filter(|packet| packet.kind == Kind::Data).map(|_| now));
-        now = now.after(LINE.pace().time_for(1_538));
+        now = now.after(LINE.inverse_rate().time_for(1_538));
     }
     // The reaction is 150 us.
     let within = |from: u64, until: u64| {

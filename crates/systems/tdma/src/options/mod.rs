@@ -330,7 +330,7 @@ impl Tdma {
     /// the rate `slowest`: [`TdmaSpec::short_flow`] or its default. By default, the short flows of all other hosts to
     /// one host in a round fit into the share of its link.
     pub fn short_flow(&self, hosts: usize, slowest: Rate) -> Option<Bytes> {
-        let share = self.rounds.reserved(slowest).pace().bytes_in(self.spec.round);
+        let share = self.rounds.reserved(slowest).inverse_rate().bytes_in(self.spec.round);
         let each = share / (hosts as u64).saturating_sub(1).max(1);
         let bytes = self.spec.short_flow.unwrap_or(Bytes(each.min(10_000)));
         self.spec.has_short().then_some(bytes)

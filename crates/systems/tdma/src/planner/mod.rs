@@ -413,7 +413,7 @@ impl<P: Paths> Planner<P> {
     /// The bytes that a slot carries at a rate. There is at least one, so that each demand ends.
     fn slot_bytes(&mut self, rate: u64, slot: Time) -> u64 {
         if self.carries.0 != rate {
-            self.carries = (rate, Rate(rate).pace().bytes_in(slot).max(1));
+            self.carries = (rate, Rate(rate).inverse_rate().bytes_in(slot).max(1));
         }
         self.carries.1
     }

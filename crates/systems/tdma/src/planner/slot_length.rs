@@ -18,7 +18,7 @@ pub(super) fn best(sizes: &Sizes, rate: Rate, range: (Time, Time), guard: Time) 
         Time::from_secs_f64(mean * 8.0 / rate.0.max(1) as f64).after(Time::ns(1))
     });
     let tried = grid.chain(fitting).filter(|slot| (shortest..=longest).contains(slot));
-    let cost = |slot: Time| cost(sizes, rate.pace().bytes_in(slot).max(1), slot + guard);
+    let cost = |slot: Time| cost(sizes, rate.inverse_rate().bytes_in(slot).max(1), slot + guard);
     tried.map(|slot| (cost(slot), std::cmp::Reverse(slot))).min().map_or(longest, |best| best.1.0)
 }
 

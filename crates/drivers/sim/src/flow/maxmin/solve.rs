@@ -1,26 +1,26 @@
-//! How levels are brought up to date.
+//! The computation of levels.
 
 use super::{MaxMin, NOBODY};
 use crate::flow::levels::upwards;
 use crate::flow::shares::Shares;
 
-/// Of so many links that are looked at, the sums of one are found anew from its flows, so that rounding
-/// does not add up.
+/// Once in so many checks of links, the sums of one link are computed anew from its flows, so that rounding
+/// errors do not accumulate.
 const RENEWED: u64 = 1021;
-/// What the flows of a link would get if it limited those that get more elsewhere than it can give.
+/// The rates of a link's flows if it limited all flows that get more elsewhere than it can give.
 struct Fair {
-    /// Its level; infinite if it limits none.
+    /// Its level, or infinity if it limits none.
     level: f64,
-    /// What flows take that are limited elsewhere, and the most that one of them gets.
+    /// The sum of the rates of flows that are limited elsewhere, and the greatest of them.
     taken: f64,
     most: f64,
-    /// The weight of those that it limits already, and whether it limits others from now on.
+    /// The weight of the flows that it limits already, and whether it limits others from now on.
     own: f64,
     more: bool,
 }
 
 impl<S: Shares> MaxMin<S> {
-    /// Brings all rates up to date.
+    /// Computes all rates.
     pub fn solve(&mut self) {
         let mut free = std::mem::take(&mut self.free);
         free.drain(..).for_each(|flow| self.place(flow));
@@ -34,18 +34,18 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// Finds a link that limits a free flow, for a start: that which would give it least.
+    /// Finds a first link to limit a free flow: the link that would give it least.
     fn place(&mut self, flow: u32) {
-        let weight = self.ways.weight(flow);
+        let weight = self.paths.weight(flow);
         let share = |(hop, link): (usize, u32)| {
             let entry = &self.levels.links[link as usize];
             let taken = self.levels.sums[link as usize].taken;
-            let load = weight * self.ways.share(flow, hop);
+            let load = weight * self.paths.share(flow, hop);
             ((entry.capacity - taken) / (entry.weight + load), link)
         };
         let less =
             |least: (f64, u32), next: (f64, u32)| if next.0 < least.0 { next } else { least };
-        let shares = self.ways.of(flow).enumerate().map(share);
+        let shares = self.paths.of(flow).enumerate().map(share);
         let (share, link) = shares.fold((f64::INFINITY, NOBODY), less);
         self.join(flow, link);
         if self.levels.level(link) == f64::INFINITY {
@@ -53,11 +53,11 @@ impl<S: Shares> MaxMin<S> {
         }
         self.effort.given += 1;
         let level = self.levels.level(link);
-        self.levels.shift(link, &self.ways, &[flow], level, upwards(level));
+        self.levels.shift(link, &self.paths, &[flow], level, upwards(level));
         self.levels.doubt(link);
     }
 
-    /// Looks whether the level of `link` is right.
+    /// Checks the level of `link`.
     fn look(&mut self, link: u32) {
         let entry = &self.levels.links[link as usize];
         if entry.weight == 0.0 {
@@ -76,20 +76,20 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// `link`, which limits flows, has another level from now on: the links on their ways are told.
+    /// Changes the level of `link`, which limits flows. The links on their paths are queued for a check.
     fn settle(&mut self, link: u32, level: f64) {
-        let MaxMin { levels, members, ways, .. } = self;
+        let MaxMin { levels, members, paths, .. } = self;
         let entry = levels.of(link);
         entry.wind(self.now);
         let change = level - std::mem::replace(&mut entry.level, level);
         let most = if change > 0.0 { upwards(level) } else { 0.0 };
         let own = members.own(link);
-        levels.shift(link, ways, own, change, most);
+        levels.shift(link, paths, own, change, most);
         self.effort.given += own.len() as u64;
         self.moved.push(link);
     }
 
-    /// Finds the level of `link` from its flows; it limits those that get more than this.
+    /// Computes the level of `link` from its flows. It limits the flows that get more than this.
     fn scan(&mut self, link: u32) {
         self.effort.scans += 1;
         let fair = self.fair(link);
@@ -113,23 +113,23 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// The level at which the flows of `link`, each limited by what it gets elsewhere, fill it. From
-    /// below, so that each step ends at or before the level sought.
+    /// The level at which the flows of `link`, each limited by its rate elsewhere, fill it. The search starts from
+    /// below, so that each step ends at or below this level.
     fn fair(&self, link: u32) -> Fair {
         let entry = &self.levels.links[link as usize];
         let weight_of =
-            |flows: &[u32]| flows.iter().map(|&flow| self.ways.load(flow, link)).sum::<f64>();
+            |flows: &[u32]| flows.iter().map(|&flow| self.paths.load(flow, link)).sum::<f64>();
         let own = weight_of(self.members.own(link));
         let others = self.members.others(link);
         let share = entry.capacity / (own + weight_of(others));
         let mut level = if own > 0.0 { self.levels.bound(link).max(share) } else { share };
         loop {
-            // What those take that get no more than this, the weight of the others, and the least of theirs.
+            // The sum of the rates up to this level, the weight of the other flows, and the least of their rates.
             let (mut taken, mut most, mut weight, mut least) = (0.0, 0.0, own, f64::INFINITY);
             for &flow in others {
                 let limit = self.levels.level(self.flows[flow as usize].at);
-                let w = self.ways.load(flow, link);
-                // Without a branch, for nobody can tell which way it goes.
+                let w = self.paths.load(flow, link);
+                // This has no branch, because a branch would be unpredictable.
                 let low = limit <= level * (1.0 + self.tie);
                 taken += if low { limit * w } else { 0.0 };
                 most = if low && limit > most { limit } else { most };
@@ -148,7 +148,7 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// From now on `link` limits those of its flows that get more than `limit` elsewhere.
+    /// From now on `link` limits its flows that get more than `limit` elsewhere.
     fn capture(&mut self, link: u32, limit: f64) {
         let mut place = self.members.own_count(link);
         while let Some(&flow) = self.members.of(link).get(place) {
@@ -159,15 +159,15 @@ impl<S: Shares> MaxMin<S> {
         }
     }
 
-    /// From now on `link` limits a flow, which gets less than before.
+    /// From now on `link` limits a flow, whose rate falls.
     fn take(&mut self, flow: u32, link: u32) {
         let from = self.flows[flow as usize].at;
-        let load = self.ways.load(flow, from);
+        let load = self.paths.load(flow, from);
         let (old, level) = (self.levels.level(from), self.levels.level(link));
         self.quit(flow);
         self.join(flow, link);
         self.effort.given += 1;
         self.levels.give_up(from, load * old, upwards(level));
-        self.levels.shift(link, &self.ways, &[flow], level - old, 0.0);
+        self.levels.shift(link, &self.paths, &[flow], level - old, 0.0);
     }
 }

@@ -146,13 +146,13 @@ fn long_ways_and_no_flows() {
     let long = Plain { weight: 3.0, ..Plain::over(&links) }.enter(&mut solver);
     solver.solve();
     assert_eq!((solver.rate(short), solver.rate(long)), (0.5, 1.5));
-    assert_eq!(solver.way(long).collect::<Vec<_>>(), links);
+    assert_eq!(solver.path(long).collect::<Vec<_>>(), links);
     solver.remove(long);
     solver.solve();
     assert_eq!(solver.rate(short), 2.0);
 }
 
-/// What is done to the flows: one is removed, sent another way or given another cap, a link's capacity
+/// What is done to the flows: one is removed, sent another path or given another cap, a link's capacity
 /// changes, a flow comes.
 fn step(
     solver: &mut MaxMin,

@@ -9,7 +9,7 @@ use crate::id::{HostId, PortId};
 use crate::node::switch::{Switch, SwitchPort};
 use crate::node::{Cx, Node};
 use crate::time::Time;
-use crate::units::Pace;
+use crate::units::InverseRate;
 use crate::wire::bump::OVERHEAD;
 
 /// The wake-up at which an update has crossed its link.
@@ -28,7 +28,7 @@ struct Crossing {
 pub(super) struct InBand {
     /// The port of each bump.
     taps: Vec<PortId>,
-    paces: Vec<Pace>,
+    paces: Vec<InverseRate>,
     /// By port.
     crossing: Vec<Option<Crossing>>,
     taken_off: u64,
@@ -36,12 +36,12 @@ pub(super) struct InBand {
 
 impl InBand {
     pub fn new(taps: Vec<PortId>, ports: &[SwitchPort]) -> InBand {
-        let paces = ports.iter().map(|link| link.tx.rate.pace()).collect();
+        let paces = ports.iter().map(|link| link.tx.rate.inverse_rate()).collect();
         let crossing = ports.iter().map(|_| None).collect();
         InBand { taps, paces, crossing, taken_off: 0 }
     }
 
-    pub fn set_pace(&mut self, port: PortId, pace: Pace) {
+    pub fn set_pace(&mut self, port: PortId, pace: InverseRate) {
         self.paces[port.at()] = pace;
     }
 

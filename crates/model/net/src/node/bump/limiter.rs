@@ -39,7 +39,7 @@ struct Flow {
 
 impl Flow {
     fn new(number: u32, spec: ReactionSpec, line: Rate, room: Bytes) -> Flow {
-        let queue = VirtualQueue::new(line.pace(), room);
+        let queue = VirtualQueue::new(line.inverse_rate(), room);
         let point = ReactionPoint::new(spec, line);
         Flow { number, point, queue, rate: line, keep_at: Time::ZERO }
     }
@@ -48,7 +48,7 @@ impl Flow {
     fn follow(&mut self, now: Time) {
         if self.point.rate() != self.rate {
             self.rate = self.point.rate();
-            self.queue.set_pace(self.rate.pace(), now);
+            self.queue.set_pace(self.rate.inverse_rate(), now);
         }
     }
 

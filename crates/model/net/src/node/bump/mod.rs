@@ -99,7 +99,7 @@ impl Bumped {
         let table = |at: usize| {
             let queue = spec.queue.unshared();
             let entry = |(port, link): (u64, &SwitchPort)| {
-                let pace = spec.rate.unwrap_or(link.tx.rate).pace();
+                let pace = spec.rate.unwrap_or(link.tx.rate).inverse_rate();
                 let number = (u64::from(node.0) << 24) | (port << 8) | at as u64;
                 let rng = Stream::named(seed, "bump.queue", number);
                 let marker = queue.marker(pace, mtu, rng);
@@ -293,11 +293,11 @@ impl Node for Bumped {
 
     fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
         if let (Change::Rate(port, rate), None) = (change, self.spec.rate) {
-            let pace = rate.pace();
+            let pace = rate.inverse_rate();
             self.tables.iter_mut().for_each(|table| table.set_pace(port.at(), pace, cx.now));
         }
         if let Change::Rate(port, rate) = change {
-            self.in_band.set_pace(*port, rate.pace());
+            self.in_band.set_pace(*port, rate.inverse_rate());
         }
         self.switch.change(change, cx);
     }

@@ -6,8 +6,8 @@ use crate::id::HostId;
 use crate::node::notify::Senders;
 use crate::node::switch::SwitchConfig;
 use crate::node::{Collected, Effects};
-use crate::route::{Down, Routes, RoutingSpec};
-use crate::topology::{End, Graph, Lane, Link, NodeInfo, NodeKind};
+use crate::route::{Routes, RoutingSpec};
+use crate::topology::{Down, End, Graph, Link, LinkParams, NodeInfo, NodeKind};
 use crate::units::{Bytes, Rate};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const OUT: u16 = 2;
 
 /// Three hosts at one switch, node 3: port n leads to host n.
 fn star() -> Graph {
-    let lane = Lane { rate: Rate(1_000_000_000), delay: Time::us(1) };
+    let lane = LinkParams { rate: Rate(1_000_000_000), delay: Time::us(1) };
     let node = |n: u16| NodeInfo {
         name: format!("n{n}"),
         kind: if n < 3 { NodeKind::Host } else { NodeKind::Switch },
@@ -72,7 +72,7 @@ fn bumped(spec: BumpSpec, queue: QueueSpec) -> Bumped {
 fn drive(node: &mut Bumped, packets: &[(Time, u16, u16)]) -> Vec<(Time, Packet)> {
     let (mut effects, mut sent) = (Effects::default(), Vec::new());
     let (mut free_at, mut wakes) = (Time::ZERO, Vec::<Time>::new());
-    let pace = Rate(1_000_000_000).pace();
+    let pace = Rate(1_000_000_000).inverse_rate();
     let mut arrivals = packets.iter().copied().peekable();
     let mut now = Time::ZERO;
     loop {
@@ -222,7 +222,7 @@ fn marks_are_made_in_front_of_the_switch() {
 fn drive_all(node: &mut Bumped, packets: &[(Time, u16, u32, u16)]) -> Vec<(Time, u16, Packet)> {
     let (mut effects, mut sent) = (Effects::default(), Vec::new());
     let (mut free_at, mut wakes) = ([Time::ZERO; 3], Vec::<(Time, u32)>::new());
-    let pace = Rate(1_000_000_000).pace();
+    let pace = Rate(1_000_000_000).inverse_rate();
     let mut arrivals = packets.iter().copied().peekable();
     let mut asked = [false; 3];
     let mut now = Time::ZERO;

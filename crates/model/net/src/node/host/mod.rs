@@ -121,7 +121,7 @@ impl Host {
             plan.triggers(id).iter().map(|&t| (t, plan.traffic.triggers[t as usize].count));
         let small_queue = plan.transport.small_queue();
         let nic = NicConfig { node, routes, egress, priorities, small_queue };
-        let paces: Vec<_> = rates.iter().map(|rate| rate.pace()).collect();
+        let paces: Vec<_> = rates.iter().map(|rate| rate.inverse_rate()).collect();
         Host {
             id,
             nic: Nic::new(nic, &paces),
@@ -449,7 +449,7 @@ impl Node for Host {
     fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
         match change {
             Change::Routes(routes) => self.nic.set_routes(Arc::clone(routes)),
-            Change::Rate(port, rate) => self.nic.set_rate(*port, rate.pace()),
+            Change::Rate(port, rate) => self.nic.set_rate(*port, rate.inverse_rate()),
             Change::Up(port) => cx.kick(*port),
             Change::Leave => self.nic.agent_mut().into_iter().for_each(|agent| agent.leave(cx)),
             Change::Join => self.nic.agent_mut().into_iter().for_each(|agent| agent.join(cx)),

@@ -8,7 +8,7 @@ use crate::node::class_queues::ClassQueues;
 use crate::node::station::Loss;
 use crate::route::Routes;
 use crate::time::Time;
-use crate::units::{Bytes, Pace};
+use crate::units::{Bytes, InverseRate};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -53,13 +53,13 @@ pub(super) struct NicConfig {
 }
 
 struct Uplink {
-    pace: Pace,
+    pace: InverseRate,
     /// FIFO: when it will have sent all it has.
     free_at: Time,
 }
 
 impl Nic {
-    pub fn new(config: NicConfig, paces: &[Pace]) -> Nic {
+    pub fn new(config: NicConfig, paces: &[InverseRate]) -> Nic {
         let queues = || if config.priorities { ClassQueues::strict() } else { ClassQueues::fifo() };
         Nic {
             node: config.node,
@@ -168,7 +168,7 @@ impl Nic {
         }
     }
 
-    pub fn set_rate(&mut self, port: PortId, pace: Pace) {
+    pub fn set_rate(&mut self, port: PortId, pace: InverseRate) {
         self.uplinks[port.at()].pace = pace;
     }
 

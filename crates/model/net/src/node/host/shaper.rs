@@ -2,16 +2,16 @@
 //! sent at the shaper's rate.
 
 use crate::time::Time;
-use crate::units::Pace;
+use crate::units::InverseRate;
 
 /// Its pace, and when it will have let go all that it has.
 pub(super) struct Shaper {
-    pace: Pace,
+    pace: InverseRate,
     free_at: Time,
 }
 
 impl Shaper {
-    pub fn new(pace: Pace) -> Shaper {
+    pub fn new(pace: InverseRate) -> Shaper {
         Shaper { pace, free_at: Time::ZERO }
     }
 
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn the_rate_holds_over_any_time() {
-        let mut shaper = Shaper::new(Rate(10_000_000_000).pace());
+        let mut shaper = Shaper::new(Rate(10_000_000_000).inverse_rate());
         let us = |tenths: u64| Time::ns(100 * tenths);
         assert_eq!(shaper.hold(9_000, Time::us(5)), us(72));
         assert_eq!(shaper.hold(9_000, Time::us(5)), us(144), "both go after 14.4 us");

@@ -5,7 +5,7 @@ use crate::id::{FlowId, HostId};
 use crate::rng::Stream;
 use crate::time::Time;
 use crate::transport::Transport;
-use crate::units::{Pace, Rate};
+use crate::units::{InverseRate, Rate};
 use crate::workload::{Carrier, Conn};
 
 /// IPv4 and UDP headers.
@@ -69,7 +69,7 @@ pub(super) struct UdpSender {
     bytes: u64,
     seq: u32,
     fragmentation: Fragmentation,
-    pace: Pace,
+    pace: InverseRate,
     started: Time,
     on: Time,
     cycle: Time,
@@ -91,7 +91,7 @@ impl UdpSender {
             bytes,
             seq: 0,
             fragmentation: Fragmentation::new(message, transport),
-            pace: rate.min(line).pace(),
+            pace: rate.min(line).inverse_rate(),
             started: now,
             on,
             cycle: if off == Time::ZERO { Time::ZERO } else { on + off },

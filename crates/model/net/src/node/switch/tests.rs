@@ -8,9 +8,9 @@ use crate::frame::{CE, ECT};
 use crate::id::HostId;
 use crate::node::class_queues::ClassQueues;
 use crate::node::{Collected, Effects};
-use crate::route::{Down, RoutingSpec};
+use crate::route::RoutingSpec;
 use crate::time::Time;
-use crate::topology::{End, Graph, Link, NodeInfo, NodeKind};
+use crate::topology::{Down, End, Graph, Link, NodeInfo, NodeKind};
 use crate::units::{Bytes, Rate};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,13 +157,13 @@ impl Node for Host {
     }
 }
 
-fn lane(gbps: u64, delay: Time) -> Lane {
-    Lane { rate: Rate(gbps * GBPS), delay }
+fn lane(gbps: u64, delay: Time) -> LinkParams {
+    LinkParams { rate: Rate(gbps * GBPS), delay }
 }
 
 /// Hosts are nodes `0..hosts`, switches come after. `lines`: a node's ports are numbered in the order
 /// of the lines that touch it.
-fn graph(hosts: u32, switches: u32, lines: &[(u32, u32, Lane, Lane)]) -> Graph {
+fn graph(hosts: u32, switches: u32, lines: &[(u32, u32, LinkParams, LinkParams)]) -> Graph {
     let info = |n: u32| NodeInfo {
         name: format!("n{n}"),
         kind: if n < hosts { NodeKind::Host } else { NodeKind::Switch },
@@ -196,7 +196,7 @@ fn switch(graph: &Graph, node: u32, queue: &QueueSpec) -> Switch {
 }
 
 /// `hosts` hosts with equal links on one switch: port n leads to host n.
-fn star(hosts: u32, lane: Lane) -> Graph {
+fn star(hosts: u32, lane: LinkParams) -> Graph {
     let lines: Vec<_> = (0..hosts).map(|host| (host, hosts, lane, lane)).collect();
     graph(hosts, 1, &lines)
 }
@@ -219,10 +219,10 @@ fn queue(policy: Policy, limit: u64) -> QueueSpec {
 fn reference(
     arrivals: &[(Time, Packet)],
     spec: &QueueSpec,
-    lane: Lane,
+    lane: LinkParams,
     node: u32,
 ) -> Vec<(Time, Packet)> {
-    let pace = lane.rate.pace();
+    let pace = lane.rate.inverse_rate();
     let rng = queue_stream(SEED, NodeId(node), PortId(0), 0);
     let mut red = match spec.policy {
         Policy::Red(red) => Some(Red::new(red, pace, MTU, rng)),
@@ -466,9 +466,9 @@ fn with_classes_each_queue_is_marked_for_its_own_backlog() {
 
 #[derive(Clone, Debug)]
 struct Incast {
-    senders: Vec<(Lane, Lane)>,
-    middle: (Lane, Lane),
-    receiver: (Lane, Lane),
+    senders: Vec<(LinkParams, LinkParams)>,
+    middle: (LinkParams, LinkParams),
+    receiver: (LinkParams, LinkParams),
     shared: u64,
     xoff: u64,
     lens: Vec<u16>,
@@ -518,7 +518,7 @@ impl Incast {
     }
 }
 
-fn lanes() -> impl Strategy<Value = (Lane, Lane)> {
+fn lanes() -> impl Strategy<Value = (LinkParams, LinkParams)> {
     let lane = || (1u64..=40, 0u64..8_000).prop_map(|(gbps, ns)| lane(gbps, Time::ns(ns)));
     (lane(), lane())
 }
@@ -529,7 +529,7 @@ fn incast() -> impl Strategy<Value = Incast> {
     let sizes = (0u64..60_000, 0u64..30_000);
     (senders, lanes(), lanes(), sizes, lens).prop_map(
         |(senders, middle, receiver, (shared, xoff), lens)| {
-            let receiver = (receiver.0, Lane { rate: Rate(GBPS), ..receiver.1 });
+            let receiver = (receiver.0, LinkParams { rate: Rate(GBPS), ..receiver.1 });
             Incast { senders, middle, receiver, shared, xoff, lens }
         },
     )

@@ -1,14 +1,14 @@
-//! Ports that switches avoid.
+//! The ports that switches avoid.
 
 use crate::id::{NodeId, PortId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one switch avoids.
+/// The ports that one switch avoids.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NodeAvoid {
     /// Ports whose session is down.
     pub down: BTreeSet<PortId>,
-    /// Ports behind which there is no way to the hosts of a switch.
+    /// Ports from which there is no path to the hosts of a switch.
     pub tagged: BTreeSet<(PortId, NodeId)>,
 }
 
@@ -17,7 +17,7 @@ impl NodeAvoid {
     pub fn usable(&self, port: PortId, dst: NodeId) -> bool {
         !self.down.contains(&port) && !self.tagged.contains(&(port, dst))
     }
-    /// Whether it avoids `port` for anybody.
+    /// Whether it avoids `port` for any destination.
     pub fn avoids(&self, port: PortId) -> bool {
         self.down.contains(&port) || self.tagged.iter().any(|(tagged, _)| *tagged == port)
     }
@@ -27,18 +27,18 @@ impl NodeAvoid {
     }
 }
 
-/// What all switches avoid; those that avoid nothing are left out.
+/// The ports that all switches avoid. Switches that avoid none are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Avoid {
     nodes: BTreeMap<NodeId, NodeAvoid>,
 }
 
 impl Avoid {
-    /// What `node` avoids, if anything.
+    /// The ports that `node` avoids, if any.
     pub fn of(&self, node: NodeId) -> Option<&NodeAvoid> {
         self.nodes.get(&node)
     }
-    /// `node` avoids this now.
+    /// From now on `node` avoids these ports.
     pub fn set(&mut self, node: NodeId, avoid: NodeAvoid) {
         if avoid.is_empty() {
             self.nodes.remove(&node);

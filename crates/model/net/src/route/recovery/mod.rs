@@ -1,27 +1,27 @@
-//! How switches find out about failures by themselves, and route around them.
+//! Distributed failure recovery: switches detect failures by themselves, and route around them.
 //!
-//! Neighbouring switches keep a session of hello packets (RFC 5880, BFD). A switch that has no way left
-//! to the hosts of another switch tells the neighbours that could have come through it, with a tag; they
-//! avoid it for these hosts, and pass the tag on where they have no way left themselves. When a session
-//! comes back, so do the ways. A switch never takes a port that is on no shortest path of the whole
-//! network, so packets do not go in circles, not even while the news is under way.
+//! Neighbouring switches have a session of hello packets (RFC 5880, BFD). A switch that has lost its last
+//! path to the hosts of another switch sends a tag to the neighbours that may route through it. These
+//! neighbours avoid it for these hosts. They send the tag on if they have no other path. When a session
+//! comes up again, its paths are used again. A switch uses only ports on shortest paths of the whole
+//! network, so packets never loop, not even while tags are in transit.
 //!
 //! Source: Al-Fares, "Data center network architecture", section 3.1.8. There a tag from a core switch
 //! ends at the aggregation switches of other pods. In the paper's own wiring all core switches of such an
-//! aggregation switch lead to the same aggregation switch of the failed pod: it has no way left, and has
-//! to tell its edge switches. So tags here go on as far as they have to.
+//! aggregation switch are linked to the same aggregation switch of the failed pod. So it has no other path, and
+//! must notify its edge switches. For this reason tags are sent on here as far as they are needed.
 
 mod avoid;
 mod session;
+mod simulate;
 mod speaker;
 mod spec;
-mod unfold;
 
 pub use avoid::{Avoid, NodeAvoid};
 pub use session::{Session, State};
-pub use speaker::{Speaker, Tag, Ways};
+pub use simulate::{LinkChange, Step, Timeline, simulate};
+pub use speaker::{ShortestPaths, Speaker, Tag};
 pub use spec::RecoverySpec;
-pub use unfold::{LinkChange, Step, Story, unfold};
 
 #[cfg(test)]
 mod tests;

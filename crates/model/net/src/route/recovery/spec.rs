@@ -1,10 +1,10 @@
-//! How fast switches find out about failures.
+//! The settings of distributed failure recovery.
 
 use crate::error::SpecError;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Switches keep sessions with their neighbours, tell each other what they cannot reach, and route around
+/// Switches have sessions with their neighbours, notify each other of lost paths, and route around
 /// failures by themselves.
 ///
 /// Source: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network Architecture",
@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RecoverySpec {
-    /// From one hello packet to the next while a session is up.
+    /// The time from one hello packet to the next while a session is up.
     pub interval: Time,
-    /// So many hello packets have to be missing until a session goes down.
+    /// The number of missing hello packets after which a session goes down.
     #[schemars(range(min = 1, max = 255))]
     pub multiplier: u32,
-    /// From one hello packet to the next while a session is not up.
+    /// The time from one hello packet to the next while a session is not up.
     pub down_interval: Time,
-    /// From a session's change, or a tag's arrival, until the switch's table has changed and its own tags
-    /// leave.
+    /// The time from a session's change, or a tag's arrival, until the switch's table has changed and its own
+    /// tags leave.
     pub processing: Time,
 }
 
@@ -36,7 +36,7 @@ impl Default for RecoverySpec {
 }
 
 impl RecoverySpec {
-    /// Whether it makes sense.
+    /// Checks the values.
     ///
     /// # Errors
     /// An interval is zero, or no packet may be missing.

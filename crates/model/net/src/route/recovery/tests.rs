@@ -3,10 +3,10 @@
 use super::*;
 use crate::id::{HostId, NodeId, PortId};
 use crate::rng::Stream;
-use crate::route::{Down, Routes, RoutingSpec};
+use crate::route::{Routes, RoutingSpec};
 use crate::time::Time;
 use crate::topology::{
-    FatTreeSpec, Graph, LeafSpineSpec, NodeKind, TopologySpec, TreeSpec, Wiring,
+    Down, FatTreeSpec, Graph, LeafSpineSpec, NodeKind, TopologySpec, TreeSpec, Wiring,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +21,8 @@ fn fail(links: &[usize], at: Time) -> Vec<LinkChange> {
     links.iter().map(|&link| LinkChange { at, link, up: false }).collect()
 }
 
-fn story(graph: &Graph, changes: &[LinkChange]) -> Story {
-    unfold(graph, &RecoverySpec::default(), changes, END, 3)
+fn timeline(graph: &Graph, changes: &[LinkChange]) -> Timeline {
+    simulate(graph, &RecoverySpec::default(), changes, END, 3)
 }
 
 fn routes(graph: &Graph, mode: RoutingSpec, avoid: &Avoid) -> Routes {
@@ -97,9 +97,9 @@ fn reachable(
 /// After convergence, every pair between which a shortest path is left is connected, under all modes.
 fn check(graph: &Graph, links: &[usize], pairs: impl Fn(HostId, HostId) -> bool) {
     let broken: BTreeSet<usize> = links.iter().copied().collect();
-    let story = story(graph, &fail(links, Time::ms(5)));
+    let timeline = timeline(graph, &fail(links, Time::ms(5)));
     let (wiring, hosts) = (graph.wiring(), one_each(graph));
-    let last = story.steps.last().map(|step| step.avoid.clone()).unwrap_or_default();
+    let last = timeline.steps.last().map(|step| step.avoid.clone()).unwrap_or_default();
     let modes = [RoutingSpec::Ecmp, RoutingSpec::TwoLevel, RoutingSpec::Pinned];
     let tables = modes.map(|mode| routes(graph, mode, &last));
     for &src in &hosts {
@@ -192,15 +192,15 @@ proptest! {
         // Whatever overlaps, in the end everything works.
         changes.extend(inner.iter().map(|&link| LinkChange { at: Time::ms(1_000), link, up: true }));
         changes.sort_by_key(|change| change.at);
-        let story = story(&graph, &changes);
-        if let Some(last) = story.steps.last() {
+        let timeline = timeline(&graph, &changes);
+        if let Some(last) = timeline.steps.last() {
             prop_assert_eq!(&last.avoid, &Avoid::default(), "after {:?}", last.at);
             prop_assert!(last.at < Time::ms(1_000 + 2 * 1_000 + 1_000));
         }
-        prop_assert!(story.steps.is_sorted_by_key(|step| step.at));
-        // Packets may be lost on the way to that, but never go in circles.
+        prop_assert!(timeline.steps.is_sorted_by_key(|step| step.at));
+        // Packets may be lost on the path to that, but never go in circles.
         let (wiring, hosts) = (graph.wiring(), one_each(&graph));
-        for step in story.steps.iter().step_by(3) {
+        for step in timeline.steps.iter().step_by(3) {
             let routes = routes(&graph, RoutingSpec::Ecmp, &step.avoid);
             for &dst in &hosts {
                 arrives(&graph, &wiring, &routes, (hosts[0], dst), &BTreeSet::new(), 9);
@@ -210,11 +210,11 @@ proptest! {
 }
 
 /// Who changes its table when a link fails, and when, by the names of switches.
-fn told(graph: &Graph, link: &str) -> Vec<(String, Time)> {
+fn notified(graph: &Graph, link: &str) -> Vec<(String, Time)> {
     let link = graph.link_named(link).unwrap();
-    let story = story(graph, &fail(&[link], Time::ms(100)));
+    let timeline = timeline(graph, &fail(&[link], Time::ms(100)));
     let mut first: BTreeMap<String, Time> = BTreeMap::new();
-    for step in &story.steps {
+    for step in &timeline.steps {
         for node in &step.nodes {
             first.entry(graph.nodes[node.at()].name.clone()).or_insert(step.at);
         }
@@ -224,16 +224,16 @@ fn told(graph: &Graph, link: &str) -> Vec<(String, Time)> {
 
 #[test]
 fn an_edge_link_is_known_where_it_has_to_be() {
-    let told = told(&fat_tree(4), "edge0.0-agg0.1");
-    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    let notified = notified(&fat_tree(4), "edge0.0-agg0.1");
+    let names: Vec<&str> = notified.iter().map(|(name, _)| name.as_str()).collect();
     // Both ends; the pod's other edge switch; the cores above; the aggregation switches at these; and,
-    // as each of these has no other way, their edge switches.
+    // as each of these has no other path, their edge switches.
     let expected = [
         "agg0.1", "agg1.1", "agg2.1", "agg3.1", "core2", "core3", "edge0.0", "edge0.1", "edge1.0",
         "edge1.1", "edge2.0", "edge2.1", "edge3.0", "edge3.1",
     ];
     assert_eq!(names, expected);
-    let at = |name: &str| told.iter().find(|(n, _)| n == name).unwrap().1;
+    let at = |name: &str| notified.iter().find(|(n, _)| n == name).unwrap().1;
     // Three hello packets of 10 ms are missing: between 20 and 30 ms after the failure.
     for end in ["agg0.1", "edge0.0"] {
         let detected = at(end) - Time::us(100) - Time::ms(100);
@@ -249,8 +249,8 @@ fn an_edge_link_is_known_where_it_has_to_be() {
 
 #[test]
 fn a_core_link_is_known_where_it_has_to_be() {
-    let told = told(&fat_tree(4), "agg0.1-core2");
-    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    let notified = notified(&fat_tree(4), "agg0.1-core2");
+    let names: Vec<&str> = notified.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["agg0.1", "agg1.1", "agg2.1", "agg3.1", "core2"]);
 }
 
@@ -260,23 +260,23 @@ fn a_blink_is_not_noticed() {
     let link = graph.link_named("edge0.0-agg0.1").unwrap();
     let blink =
         [(100, false), (115, true)].map(|(ms, up)| LinkChange { at: Time::ms(ms), link, up });
-    assert_eq!(story(&graph, &blink), Story::default());
+    assert_eq!(timeline(&graph, &blink), Timeline::default());
 }
 
 #[test]
 fn a_session_comes_up_in_three_steps() {
     let (mut a, mut b) = (Session::UP, Session::UP);
-    a.silence();
-    assert!(!a.settled() && a.state() == State::Down);
-    b.hear(a.state());
+    a.expire();
+    assert!(!a.is_up() && a.state() == State::Down);
+    b.receive(a.state());
     assert_eq!(b.state(), State::Down, "the other end has gone down");
-    b.hear(a.state());
+    b.receive(a.state());
     assert_eq!(b.state(), State::Init);
-    a.hear(b.state());
+    a.receive(b.state());
     assert_eq!(a.state(), State::Up);
-    b.hear(a.state());
-    a.hear(b.state());
-    assert!(a.settled() && b.settled());
+    b.receive(a.state());
+    a.receive(b.state());
+    assert!(a.is_up() && b.is_up());
 }
 
 #[test]

@@ -5,28 +5,28 @@ use crate::id::{HostId, NodeId};
 use crate::topology::{FatTreeSpec, TopologySpec};
 use core::net::Ipv4Addr;
 
-/// Where a switch is in a fat-tree.
+/// The position of a switch in a fat-tree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Place {
     /// Edge switch `at` of a pod.
     Edge {
         /// The pod.
         pod: u32,
-        /// Its place among the pod's edge switches.
+        /// Its index among the pod's edge switches.
         at: u32,
     },
     /// Aggregation switch `at` of a pod.
     Aggregation {
         /// The pod.
         pod: u32,
-        /// Its place among the pod's aggregation switches.
+        /// Its index among the pod's aggregation switches.
         at: u32,
     },
     /// Core switch `at` of those linked to the aggregation switches `group` of all pods.
     Core {
         /// The aggregation switch of each pod that it is linked to.
         group: u32,
-        /// Its place among those.
+        /// Its index among those.
         at: u32,
     },
 }
@@ -152,8 +152,7 @@ impl Plan {
         address(edge / self.half(), edge % self.half(), host.0 % self.hosts + FIRST_ID)
     }
 
-    /// What is at the far end of port `port` of the switch at `place`: another switch, or nothing where
-    /// a host is.
+    /// The switch at the far end of port `port` of the switch at `place`; none if a host is there.
     pub fn behind(&self, place: Place, port: u32) -> Option<Place> {
         let half = self.half();
         match place {

@@ -35,7 +35,7 @@ impl Plan {
     }
 
     /// The suffixes of switch `z`, whose upward ports begin at `first`. Shifted by `z`, so that hosts of
-    /// the same number at different switches are reached by different ways.
+    /// the same number at different switches are reached by different paths.
     fn upwards(&self, z: u32, first: u32) -> Action {
         let suffix = |i: u32| {
             let suffix = Suffix { address: i.into(), len: 8 };

@@ -1,4 +1,4 @@
-//! A table of prefixes, some of which lead on to a table of suffixes (sections 3.1.3 and 3.1.4).
+//! A table of prefixes. Some of them refer to a table of suffixes (sections 3.1.3 and 3.1.4).
 
 use crate::id::PortId;
 use core::net::Ipv4Addr;
@@ -8,27 +8,27 @@ use std::fmt;
 /// The first `len` bits of an address: a left-handed entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prefix {
-    /// An address that has them.
+    /// An address with these bits.
     pub address: Ipv4Addr,
-    /// How many bits count, from the left: 0 to 32.
+    /// The number of bits from the left, 0 to 32.
     pub len: u8,
 }
 
 /// The last `len` bits of an address: a right-handed entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Suffix {
-    /// An address that has them.
+    /// An address with these bits.
     pub address: Ipv4Addr,
-    /// How many bits count, from the right: 0 to 32.
+    /// The number of bits from the right, 0 to 32.
     pub len: u8,
 }
 
-/// What a prefix leads to.
+/// The action of a prefix.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// A terminating prefix: this port.
     Port(PortId),
-    /// The longest of these suffixes that matches says the port; where none does, there is no way.
+    /// The longest matching suffix gives the port. If none matches, there is no route.
     Suffixes(Vec<(Suffix, PortId)>),
 }
 
@@ -47,13 +47,13 @@ pub struct Table {
 pub struct TcamRow {
     /// The bits to match.
     pub value: u32,
-    /// Which bits count.
+    /// The bits that are compared.
     pub mask: u32,
-    /// The port; none: packets are dropped.
+    /// The port. If there is none, packets are dropped.
     pub port: Option<PortId>,
 }
 
-/// How large a table is.
+/// The size of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sizes {
     /// Entries of the first level.
@@ -65,7 +65,7 @@ pub struct Sizes {
 }
 
 impl Prefix {
-    /// The bits that count.
+    /// The mask of its bits.
     pub fn mask(&self) -> u32 {
         u32::MAX.checked_shl(32 - u32::from(self.len)).unwrap_or(0)
     }
@@ -76,7 +76,7 @@ impl Prefix {
 }
 
 impl Suffix {
-    /// The bits that count.
+    /// The mask of its bits.
     pub fn mask(&self) -> u32 {
         u32::MAX.checked_shr(32 - u32::from(self.len)).unwrap_or(0)
     }
@@ -98,8 +98,8 @@ impl fmt::Display for Suffix {
 }
 
 impl Table {
-    /// The port by which a packet for `address` leaves: that of the longest matching prefix or, where
-    /// this leads on, of the longest matching suffix behind it. A switch's own subnet is not asked for.
+    /// The port by which a packet for `address` leaves: that of the longest matching prefix. If this
+    /// refers to suffixes, it is that of the longest matching suffix. The switch's own subnet is not looked up.
     pub fn lookup(&self, address: Ipv4Addr) -> Option<PortId> {
         let matching = self.prefixes.iter().filter(|(prefix, _)| prefix.matches(address));
         match matching.max_by_key(|(prefix, _)| prefix.len)? {
@@ -130,7 +130,7 @@ impl Table {
         prefixes.into_iter().flat_map(|(prefix, action)| rows(prefix, action)).collect()
     }
 
-    /// How large it is.
+    /// The size of the table.
     pub fn sizes(&self) -> Sizes {
         let second = |(_, action): &(Prefix, Action)| match action {
             Action::Port(_) => 0,
@@ -144,8 +144,8 @@ impl Table {
     }
 }
 
-/// The rows of one prefix. One that leads on needs none of its own, unless a shorter one could match
-/// what none of its suffixes does.
+/// The rows of one prefix. A prefix with suffixes needs no separate row, unless a shorter prefix could match
+/// addresses that none of its suffixes matches.
 fn rows(prefix: &Prefix, action: &Action) -> Vec<TcamRow> {
     let (bits, mask) = (u32::from(prefix.address) & prefix.mask(), prefix.mask());
     let whole = |port| TcamRow { value: bits, mask, port };
@@ -156,7 +156,7 @@ fn rows(prefix: &Prefix, action: &Action) -> Vec<TcamRow> {
             longest.sort_by_key(|(suffix, _)| Reverse(suffix.len));
             let row = |(suffix, port): &(Suffix, PortId)| {
                 let (low, low_mask) = (u32::from(suffix.address) & suffix.mask(), suffix.mask());
-                // Where both say something of a bit and differ, nothing matches.
+                // If both define a bit differently, nothing matches.
                 let possible = (bits ^ low) & mask & low_mask == 0;
                 let row = TcamRow { value: bits | low, mask: mask | low_mask, port: Some(*port) };
                 possible.then_some(row)

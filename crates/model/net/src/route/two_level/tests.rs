@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::id::{HostId, PortId};
-use crate::route::{Down, Routes, RoutingSpec};
-use crate::topology::{FatTreeSpec, Graph, StarSpec, TopologySpec};
+use crate::route::{Routes, RoutingSpec};
+use crate::topology::{Down, FatTreeSpec, Graph, StarSpec, TopologySpec};
 use core::net::Ipv4Addr;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -88,9 +88,10 @@ fn states_are_small() {
 
 #[test]
 fn names_are_those_of_scenario_files() {
-    for kind in KINDS.into_iter().chain([AlgorithmKind::Fixed]) {
-        let name = toml::Value::from(Algorithm::new(kind, 10, Tuning::default()).name());
-        assert_eq!(name.try_into::<AlgorithmKind>().unwrap(), kind);
+    for &kind in AlgorithmKind::ALL {
+        assert_eq!(Algorithm::new(kind, 10, Tuning::default()).kind(), kind);
+        let name = toml::Value::from(kind.name());
+        assert_eq!(name.try_into::<AlgorithmKind>(), Ok(kind));
     }
 }
 
@@ -432,19 +433,26 @@ fn cubic_does_not_count_time_without_need() {
 fn retcp_jumps_once_when_a_circuit_comes_and_when_it_goes() {
     let mut flow = Flow::new(AlgorithmKind::Retcp, 10);
     flow.fast(); // threshold and window 5: one more per window
-    let mut heard = |circuit: bool, recovering: bool| {
+    let mut window_after = |circuit: bool, recovering: bool| {
         flow.una += 1;
         let ack = Ack { circuit, recovering, ..ack(1, flow.una, flow.window()) };
         flow.algorithm.on_ack(&ack, flow.now);
         flow.window()
     };
-    assert_eq!([false, true, true, true].map(|circuit| heard(circuit, false)), [5, 10, 10, 10]);
-    assert_eq!(heard(false, true), 10, "not while losses are repaired");
-    assert_eq!(heard(true, false), 10, "the circuit that came back meanwhile is not counted");
-    assert_eq!(heard(false, false), 5);
-    assert_eq!(heard(false, false), 5);
-    assert_eq!(heard(true, true), 5);
-    assert_eq!(heard(true, false), 10, "the jump was waiting");
+    assert_eq!(
+        [false, true, true, true].map(|circuit| window_after(circuit, false)),
+        [5, 10, 10, 10]
+    );
+    assert_eq!(window_after(false, true), 10, "not while losses are repaired");
+    assert_eq!(
+        window_after(true, false),
+        10,
+        "the circuit that came back meanwhile is not counted"
+    );
+    assert_eq!(window_after(false, false), 5);
+    assert_eq!(window_after(false, false), 5);
+    assert_eq!(window_after(true, true), 5);
+    assert_eq!(window_after(true, false), 10, "the jump was waiting");
 }
 
 /// A quarter up, and all the way down: the window is at least 1, and the threshold stays, so that slow

@@ -1,10 +1,10 @@
-//! How a sender finds out what was lost.
+//! The loss detection of a sender.
 
 use super::super::paths::Paths;
 use super::rack_tlp::RackTlp;
 use crate::transport::spec::Transport;
 
-/// The way in which a sender detects losses, with its state.
+/// The method by which a sender detects losses, with its state.
 #[derive(Debug, Default)]
 pub(super) enum LossDetection {
     /// By segments received beyond a lost one (RFC 6675).
@@ -50,7 +50,7 @@ impl LossDetection {
         }
     }
 
-    /// Whether something has to be sent that is neither new nor on the sender's scoreboard.
+    /// Whether a segment must be sent that is neither new nor on the sender's scoreboard.
     #[inline]
     pub fn has_more(&self) -> bool {
         match self {
@@ -60,7 +60,7 @@ impl LossDetection {
         }
     }
 
-    /// Takes the state out, to be put back: the sender changes with it.
+    /// Takes the state out, so that the sender can change with it. The caller puts it back.
     pub fn take_rack(&mut self) -> Option<Box<RackTlp>> {
         match std::mem::take(self) {
             LossDetection::Rack(rack) => Some(rack),
@@ -80,7 +80,7 @@ impl LossDetection {
             }
         }
     }
-    /// Nothing is sent any more, so that no timer is needed.
+    /// Nothing is sent any more, so all timers stop.
     pub fn stop_rack(&mut self) {
         self.take_rack();
     }

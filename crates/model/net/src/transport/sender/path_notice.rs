@@ -1,8 +1,8 @@
-//! What the network says of paths: with every acknowledgement, and with messages of its own.
+//! The network's information about paths: in every acknowledgement, and in separate messages.
 //!
-//! An acknowledgement tells what was so when it left the far rack, a message what is so, or soon will be. So
-//! acknowledgements count again once they are of something that went after the message came into force: if a
-//! later message gets lost, they tell the same a round trip later.
+//! An acknowledgement carries the state at the time when it left the far rack. A message carries the present state,
+//! or the next one. After a message, acknowledgements are ignored until they are for data that was sent after the
+//! message took effect. If a later message is lost, they carry the same information a round trip later.
 
 use super::Sender;
 use super::loss_detection::LossDetection;
@@ -10,18 +10,18 @@ use crate::frame::{Circuits, Packet};
 use crate::time::Time;
 use crate::transport::congestion::Congestion;
 
-/// What a message said.
+/// The content of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathNotice {
     circuits: Circuits,
-    /// From when on it is so.
+    /// The time from which it holds.
     from: Time,
 }
 
 impl Sender {
     /// A message from the switch of its rack: the class of path that is active from `from` on, and whether a
     /// circuit is announced. What is sent from now on is for that path. It should go with the next acknowledgement,
-    /// if one is to come ([`Self::is_quiet`]): all hosts of a rack hear of a circuit at the same time.
+    /// if one is to come ([`Self::is_quiet`]): all hosts of a rack receive it at the same time.
     pub fn on_path_news(&mut self, circuits: Circuits, from: Time) {
         self.notice = Some(PathNotice { circuits, from });
         if let Some(paths) = self.detection.paths_mut() {
@@ -31,7 +31,7 @@ impl Sender {
         self.algorithm.on_circuit(circuits.announced(), self.recovering);
     }
 
-    /// Whether nothing is in the network, as far as is known, so that no acknowledgement will come.
+    /// Whether probably nothing is in the network, so that no acknowledgement will arrive.
     pub fn is_quiet(&self) -> bool {
         match &self.detection {
             LossDetection::PerPath(paths) => paths.is_quiet(),
@@ -39,7 +39,7 @@ impl Sender {
         }
     }
 
-    /// What is known of paths when an acknowledgement comes of something that went `rtt` nanoseconds ago.
+    /// The state of paths at an acknowledgement of data that was sent `rtt` nanoseconds ago.
     #[inline]
     pub(super) fn circuits_at(&self, packet: &Packet, rtt: u32, now: Time) -> Circuits {
         match self.notice {

@@ -1,8 +1,8 @@
-//! A sender that finds losses by time and probes the tail of what it sends (RACK-TLP, RFC 8985), and whose rate
-//! falls in proportion (RFC 6937).
+//! A sender with loss detection by time and tail loss probes (RACK-TLP, RFC 8985), and with proportional rate
+//! reduction (RFC 6937).
 //!
-//! After a time-out all is sent again, as RFC 6675 has it and Linux did up to 4.19; RFC 8985 (section 6.3) spares
-//! what went less than a round trip before.
+//! After a time-out all segments are sent again, as in RFC 6675 and in Linux up to 4.19. RFC 8985 (section 6.3)
+//! excludes segments that were sent less than a round trip before.
 
 use super::super::probe::{self, Probes};
 use super::super::rack::Rack;
@@ -14,16 +14,16 @@ use crate::frame::Packet;
 use crate::time::Time;
 use std::ops::Range;
 
-/// What such a sender knows beyond others.
+/// The additional state of such a sender.
 #[derive(Debug)]
 pub(super) struct RackTlp {
     rack: Rack,
-    /// Where the tail is probed.
+    /// The probes, if they are enabled.
     probes: Option<Probes>,
     reduction: Option<Reduction>,
-    /// When the retransmission timer expires.
+    /// The time at which the retransmission timer expires.
     retransmit_at: Time,
-    /// When more segments will be lost, if nothing else is received.
+    /// The time at which more segments count as lost, if nothing else is received.
     reorder_at: Time,
     slack: Time,
 }
@@ -40,12 +40,12 @@ impl RackTlp {
         }
     }
 
-    /// Whether a probe has to go now.
+    /// Whether a probe must be sent now.
     pub fn is_probing(&self) -> bool {
         self.probes.as_ref().is_some_and(|probes| probes.pending)
     }
 
-    /// The window that holds now, where the congestion control has `window`.
+    /// The effective window now, if the congestion control has `window`.
     #[inline]
     pub fn window(&self, window: u32) -> u32 {
         match &self.reduction {
@@ -66,9 +66,9 @@ impl RackTlp {
         segments.for_each(|segment| self.rack.receive(segment, stamp, now));
     }
 
-    /// An acknowledgement of segments up to `una` and beyond it, where `nxt` was next to be sent first. Returns
-    /// the number of segments newly known to be received.
-    pub fn reckon(
+    /// Handles an acknowledgement of segments up to `una` and beyond it. `nxt` is the next new segment. Returns the
+    /// number of newly acknowledged segments.
+    pub fn process_sack(
         &mut self,
         board: &mut Scoreboard,
         packet: &Packet,
@@ -79,8 +79,9 @@ impl RackTlp {
     ) -> u32 {
         let mut spans = packet.sack;
         spans.sort_unstable_by_key(|span| span.start);
-        let mut heard = |segment| self.rack.receive(segment, packet.stamp, now);
-        let news = board.advance(una, &mut heard) + board.receive(una, &spans, nxt, &mut heard);
+        let mut received = |segment| self.rack.receive(segment, packet.stamp, now);
+        let news =
+            board.advance(una, &mut received) + board.receive(una, &spans, nxt, &mut received);
         self.detect(board, recovering, srtt, now);
         news
     }
@@ -106,7 +107,7 @@ impl RackTlp {
 }
 
 impl Sender {
-    /// Whether losses are being repaired, or something beyond a hole was received.
+    /// Whether recovery is under way, or segments beyond a hole were received.
     fn is_repairing(&self) -> bool {
         self.recovering || self.board.as_ref().is_some_and(|board| !board.is_clean())
     }
@@ -120,7 +121,7 @@ impl Sender {
         (!fresh && self.nxt > self.una).then(|| self.nxt - 1)
     }
 
-    /// Segment `seq` goes, for the first time or `again`.
+    /// Segment `seq` is sent, for the first time or `again`.
     pub(super) fn sent_in_time(&mut self, seq: u32, again: bool, transport: &Transport, now: Time) {
         let rto = self.timeout(transport);
         let Some(mut rack) = self.detection.take_rack() else { return };
@@ -153,7 +154,7 @@ impl Sender {
         probes.schedule(now, timeout, rack.retransmit_at);
     }
 
-    /// An acknowledgement was taken in, with `news`; timers follow.
+    /// Sets the timers after an acknowledgement of `news` segments.
     pub(super) fn acknowledged_in_time(
         &mut self,
         packet: &Packet,
@@ -191,8 +192,8 @@ impl Sender {
         self.detection = LossDetection::Rack(rack);
     }
 
-    /// A timer expired that is not the retransmission timer, if so: waiting for late segments ends, or a probe is
-    /// due.
+    /// Handles an expired timer other than the retransmission timer: the wait for late segments ends, or a probe is
+    /// due. Returns whether there was one.
     pub(super) fn expire_early(&mut self, transport: &Transport, now: Time) -> bool {
         let flight = self.pipe();
         let rto = self.timeout(transport);

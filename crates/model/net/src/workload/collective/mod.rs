@@ -1,9 +1,8 @@
-//! Collective operations of AI clusters: who waits for whom, and when circuits may change.
+//! Collective operations of AI clusters: their messages, and the times at which circuits may change.
 //!
-//! All but the pipeline are made of steps (`steps`): in each, some hosts send something to some others,
-//! and a host begins the next step when it has received all that this one brings it. The pipeline is in
-//! `pipeline`. [`Collective::phases`] says what is sent in each step, for whoever wants to have the
-//! circuits ready for it.
+//! All but the pipeline consist of steps (`steps`). In each step some hosts send messages to others. A host begins
+//! the next step when it has received all messages of the present one. The pipeline is in `pipeline`.
+//! [`Collective::phases`] gives the demand of each step, so that a scheduler can prepare circuits for it.
 
 mod pipeline;
 mod runner;
@@ -52,7 +51,7 @@ pub enum Pattern {
     Pipeline,
 }
 
-/// When all hosts wait for each other.
+/// The times at which all hosts wait for each other.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]

@@ -1,4 +1,4 @@
-//! A pipeline of stages: microbatches forward, then back.
+//! A pipeline of stages: microbatches go forward, then back.
 
 use super::super::job::after;
 use super::super::{Role, Start};
@@ -7,7 +7,7 @@ use super::steps::Move;
 use super::{Barrier, MICROBATCHES};
 use crate::error::SpecError;
 
-/// All rounds.
+/// Adds all rounds.
 pub(super) fn run(runner: &mut Runner) -> Result<(), SpecError> {
     for round in 0..runner.spec.rounds {
         if round > 0 && runner.spec.barrier != Barrier::None {
@@ -24,8 +24,8 @@ pub(super) fn run(runner: &mut Runner) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Microbatches, ready at the first of `stages` at `ready`, go through all of them. Returns when the last
-/// stage is through with all. Every other stage goes on when it has computed its last.
+/// Microbatches, ready at the first of `stages` at `ready`, go through all of them. Returns when the last stage
+/// has computed all of them. Every other stage continues when it has computed its last.
 fn pass(
     runner: &mut Runner,
     role: Role,

@@ -1,4 +1,4 @@
-//! Turns steps into flows, triggers and work.
+//! Converts steps into flows, triggers and work.
 
 use super::super::job::{Job, after};
 use super::super::{ConnHandle, Role, Start, Step, When};
@@ -10,18 +10,18 @@ use crate::time::Time;
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// Bytes of the messages of a barrier.
+/// The bytes of a barrier message.
 const TOLD: Bytes = Bytes(64);
 
-/// An operation being written down.
+/// An operation under construction.
 pub(super) struct Runner<'a, 'b, 'c> {
     pub spec: &'a Collective,
     pub job: &'b mut Job<'c>,
     pub hosts: &'a [HostId],
-    /// How long each computes.
+    /// The computing time of each host.
     work: Vec<Time>,
     conns: BTreeMap<(u32, u32), ConnHandle>,
-    /// When each place goes on.
+    /// When each place continues.
     pub next: Vec<Start>,
 }
 
@@ -45,7 +45,7 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         self.job.out.trigger(host, count)
     }
 
-    /// A message over the one connection of these two; it counts towards `then` when it is there.
+    /// A message over the one connection of these two. It counts towards `then` when it arrives.
     pub fn send(
         &mut self,
         role: Role,
@@ -86,7 +86,7 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         self.job.out.step(Step { host, start, work, cpu: None, begun: None, then })
     }
 
-    /// All rounds of an operation that is made of steps.
+    /// All rounds of an operation that consists of steps.
     pub fn rounds(&mut self, steps: &[Vec<Move>]) -> Result<(), SpecError> {
         for round in 0..self.spec.rounds {
             if round > 0 && self.spec.barrier != Barrier::None {
@@ -110,8 +110,8 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         Ok(())
     }
 
-    /// A place goes on when it has begun the step and received all that this brings it: what comes early
-    /// must not put its messages out of order.
+    /// A place continues when it has begun the step and received all messages of it. Early messages must not
+    /// change the order of its own.
     fn step(&mut self, role: Role, step: &[Move]) -> Result<(), SpecError> {
         let mut coming = vec![0; self.hosts.len()];
         step.iter().for_each(|message| coming[message.to as usize] += 1);
@@ -135,7 +135,7 @@ impl<'a, 'b, 'c> Runner<'a, 'b, 'c> {
         Ok(())
     }
 
-    /// Everyone tells the first place that it is here; when all are, the first tells everyone.
+    /// A barrier: every place sends a message to the first place. When it has all, it sends one to every place.
     pub fn barrier(&mut self) -> Result<(), SpecError> {
         let others = 1..self.hosts.len() as u32;
         let all = self.trigger(0, self.hosts.len() as u32);

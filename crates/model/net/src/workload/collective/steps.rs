@@ -1,4 +1,4 @@
-//! What is sent to whom in each step of an operation, by places 0 to n - 1.
+//! The messages of each step of an operation, between places 0 to n - 1.
 
 /// A message of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,22 +11,22 @@ pub struct Move {
     pub bytes: u64,
 }
 
-/// A step in which every place sends to the one `by` places on.
+/// A step in which every place sends to the place `by` further on.
 fn shift(n: u32, by: u32, bytes: u64) -> Vec<Move> {
     (0..n).map(|from| Move { from, to: (from + by) % n, bytes }).collect()
 }
 
-/// Reduce-scatter and all-gather: in 2(n - 1) steps everyone sends a share to the next.
+/// Reduce-scatter and all-gather: in 2(n - 1) steps every place sends a share to the next.
 pub(super) fn ring(n: u32, size: u64) -> Vec<Vec<Move>> {
     (0..2 * (n - 1)).map(|_| shift(n, 1, size.div_ceil(n.into()))).collect()
 }
 
-/// In step k everyone sends a share to the one k places on.
+/// In step k every place sends a share to the place k further on.
 pub(super) fn all_to_all(n: u32, size: u64) -> Vec<Vec<Move>> {
     (1..n).map(|by| shift(n, by, size.div_ceil(n.into()))).collect()
 }
 
-/// Everyone but the last sends forward; then everyone but the first sends back.
+/// All places but the last send forward. Then all but the first send back.
 pub(super) fn pipeline(n: u32, bytes: u64) -> Vec<Vec<Move>> {
     let forward = (1..n).map(|to| Move { from: to - 1, to, bytes });
     let back = (1..n).rev().map(|from| Move { from, to: from - 1, bytes });
@@ -34,7 +34,7 @@ pub(super) fn pipeline(n: u32, bytes: u64) -> Vec<Vec<Move>> {
 }
 
 /// The largest power of two places exchange a half, a quarter, … with partners at distance 1, 2, …, and all
-/// of it back. The rest gives what it has to a partner first, and gets the result from it at the end.
+/// of it back. The others send their vector to a partner first, and get the result from it at the end.
 pub(super) fn halving_doubling(n: u32, size: u64) -> Vec<Vec<Move>> {
     let levels = n.ilog2();
     let core = 1 << levels;

@@ -40,7 +40,7 @@ impl Node for PanelSwitch {
             Change::Down(port) => self.set_link(*port, false, change, cx),
             _ => {
                 if let Change::Rate(port, rate) = change {
-                    self.config.paces[port.at()] = rate.pace();
+                    self.config.paces[port.at()] = rate.inverse_rate();
                 }
                 self.config.switch.change(change, cx);
             }

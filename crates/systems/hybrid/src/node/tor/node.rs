@@ -45,7 +45,7 @@ impl Node for Tor {
                 let first = self.config.roles.circuit_port(0).0;
                 let at = port.0.checked_sub(first).map(usize::from);
                 if let Some(pace) = at.and_then(|at| self.paces.get_mut(at)) {
-                    *pace = rate.pace();
+                    *pace = rate.inverse_rate();
                 }
             }
             _ => {}

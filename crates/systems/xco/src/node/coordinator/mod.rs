@@ -127,7 +127,7 @@ impl Coordinator {
     }
     /// Sets the rate of its link. A packet has to be over when its timeslice is.
     pub fn with_line(mut self, line: Rate) -> Coordinator {
-        self.queues.line = Some(line.pace());
+        self.queues.line = Some(line.inverse_rate());
         self
     }
     /// Lets the controllers of several levels decide, each about its destinations.

@@ -5,7 +5,7 @@ use crate::wire::V2v;
 use slotline_net::frame::Packet;
 use slotline_net::id::HostId;
 use slotline_net::time::Time;
-use slotline_net::units::{Pace, Rate};
+use slotline_net::units::{InverseRate, Rate};
 use slotline_net::wire::newer;
 use slotline_net::workload::Machines;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy)]
 struct Permit {
     until: Time,
-    pace: Option<Pace>,
+    pace: Option<InverseRate>,
     /// When the next packet may leave, if the rate is limited.
     next: Time,
     /// Since when there has been nothing to send.
@@ -60,7 +60,7 @@ pub(super) struct Queues {
     permitted: Vec<HostId>,
     packets: usize,
     /// The rate of the network card, if it is known: packets have to be over when a timeslice is.
-    pub line: Option<Pace>,
+    pub line: Option<InverseRate>,
     /// The least time between ends of timeslices. An end that moves by less is the same one, in a later
     /// message.
     min_spacing: Time,
@@ -287,7 +287,7 @@ impl Queues {
         let Some(queue) = self.get_mut(dst) else {
             return until;
         };
-        let pace = rate.map(Rate::pace);
+        let pace = rate.map(Rate::inverse_rate);
         queue.returned = None;
         if let Some(permit) = &mut queue.permit {
             let same = until < permit.until.after(min_spacing);

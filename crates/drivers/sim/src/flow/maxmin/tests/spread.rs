@@ -3,8 +3,8 @@
 use super::*;
 
 fn enter(plain: &Plain, solver: &mut MaxMin<Parts>) -> FlowKey {
-    let way = (&plain.links[..], &plain.shares[..]);
-    solver.insert_spread(way, plain.weight, plain.cap, f64::INFINITY)
+    let path = (&plain.links[..], &plain.shares[..]);
+    solver.insert_spread(path, plain.weight, plain.cap, f64::INFINITY)
 }
 
 fn solved(capacities: &[f64], flows: &[Plain]) -> Vec<f64> {
@@ -41,7 +41,7 @@ fn a_flow_over_two_paths_gets_both() {
 }
 
 proptest! {
-    /// Whatever happens, rates are those of progressive filling; ways may be longer than a row.
+    /// Whatever happens, rates are those of progressive filling; paths may be longer than a row.
     #[test]
     fn equals_progressive_filling_of_shares(
         capacities in prop::collection::vec(prop::sample::select(vec![1.0f64, 1.0, 2.0, 10.0, 2.5]), 9),

@@ -1,20 +1,20 @@
-//! What all switches do when links fail and return: sessions and tags over the links of a network.
+//! A simulation of the sessions and tags of all switches while links fail and return.
 
-use super::{Avoid, RecoverySpec, Session, Speaker, State, Tag, Ways};
+use super::{Avoid, RecoverySpec, Session, ShortestPaths, Speaker, State, Tag};
 use crate::id::NodeId;
 use crate::rng::Stream;
-use crate::route::{Down, Routes, RoutingSpec};
+use crate::route::{Routes, RoutingSpec};
 use crate::time::Time;
-use crate::topology::{End, Graph, Lane, NodeKind};
+use crate::topology::{Down, End, Graph, LinkParams, NodeKind};
 use crate::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A link fails or returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkChange {
-    /// When.
+    /// The time of the change.
     pub at: Time,
-    /// Which, by index into [`Graph::links`].
+    /// The link, by index into [`Graph::links`].
     pub link: usize,
     /// Whether it works from now on.
     pub up: bool,
@@ -23,18 +23,18 @@ pub struct LinkChange {
 /// The tables of some switches have changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// When.
+    /// The time of the change.
     pub at: Time,
-    /// Whose.
+    /// The switches.
     pub nodes: BTreeSet<NodeId>,
-    /// What all switches avoid from now on.
+    /// The ports that all switches avoid from now on.
     pub avoid: Avoid,
 }
 
-/// Everything that follows from the changes of links.
+/// All table changes that follow from the changes of links.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Story {
-    /// In order of time; no two at the same.
+pub struct Timeline {
+    /// The steps in order of time. No two have the same time.
     pub steps: Vec<Step>,
     /// Tags sent.
     pub tags: u64,
@@ -43,18 +43,17 @@ pub struct Story {
 /// A hello packet or a tag: 24 bytes over UDP, IPv4 and Ethernet.
 const MESSAGE: Bytes = Bytes(24 + 8 + 20 + 18);
 
-/// What the switches of `graph` do about `changes`, which are in order of time, before `end`. All
-/// sessions are up at the start; `seed` draws when each end sends its hello packets. Messages wait in no
-/// queue.
-pub fn unfold(
+/// Simulates the switches of `graph` until `end`, with `changes` in order of time. All sessions are up at the
+/// start. `seed` draws the phase of each end's hello packets. Messages wait in no queue.
+pub fn simulate(
     graph: &Graph,
     spec: &RecoverySpec,
     changes: &[LinkChange],
     end: Time,
     seed: u64,
-) -> Story {
+) -> Timeline {
     let routes = Routes::build(graph, RoutingSpec::Ecmp, &Down::default(), seed);
-    let mut run = Run::new(graph, spec, Ways::new(graph, &routes), seed);
+    let mut run = Run::new(graph, spec, ShortestPaths::new(graph, &routes), seed);
     for change in changes {
         run.plan(change.at, Event::Link { link: change.link, up: change.up });
     }
@@ -64,7 +63,7 @@ pub fn unfold(
         }
         run.handle(now, event);
     }
-    run.story()
+    run.timeline()
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,21 +72,22 @@ enum Event {
         link: usize,
         up: bool,
     },
-    /// A hello packet reaches end `side` of a link; lost where the link has failed since it left.
+    /// A hello packet reaches end `side` of a link. It is lost if the link has failed since it left.
     Hello {
         link: usize,
         side: usize,
-        said: State,
+        state: State,
         epoch: u32,
     },
-    Told {
+    /// A tag reaches end `side` of a link.
+    ReceiveTag {
         link: usize,
         side: usize,
         tag: Tag,
         epoch: u32,
     },
-    /// End `side` has processed what changed: its tags leave.
-    Tell {
+    /// End `side` has processed a change, and sends a tag.
+    SendTag {
         link: usize,
         side: usize,
         tag: Tag,
@@ -96,50 +96,50 @@ enum Event {
         link: usize,
         side: usize,
     },
-    Silence {
+    Timeout {
         link: usize,
         side: usize,
     },
 }
 
 impl Event {
-    /// What comes first of what is due at the same time: what is heard comes before silence.
+    /// The order of events at the same time: arrivals come before time-outs.
     fn order(&self) -> u8 {
         match self {
             Event::Link { .. } => 0,
             Event::Hello { .. } => 1,
-            Event::Told { .. } => 2,
-            Event::Tell { .. } => 3,
+            Event::ReceiveTag { .. } => 2,
+            Event::SendTag { .. } => 3,
             Event::Send { .. } => 4,
-            Event::Silence { .. } => 5,
+            Event::Timeout { .. } => 5,
         }
     }
 }
 
 /// A link between two switches, with both ends of its session.
-struct Cable {
+struct SessionLink {
     ends: [End; 2],
-    /// What a message takes from each end to the other.
-    takes: [Time; 2],
+    /// The time that a message takes from each end to the other.
+    delay: [Time; 2],
     works: bool,
-    /// How often it has failed.
+    /// The number of its failures.
     epoch: u32,
     sessions: [Session; 2],
-    /// A number between 0 and 1 for each end: when in an interval it sends.
+    /// When each end sends within an interval: a number between 0 and 1.
     phases: [f64; 2],
-    /// Until when each end waits for the next one.
-    patience: [Time; 2],
-    /// When each end sends next, while that is followed.
+    /// When each end stops waiting for the next hello packet.
+    deadline: [Time; 2],
+    /// When each end sends next, while its hello packets are simulated.
     next: [Time; 2],
-    /// Whether hello packets are followed one by one: not while nothing can come of them.
-    followed: [bool; 2],
+    /// Whether single hello packets are simulated. They are not while they cannot change a state.
+    simulated: [bool; 2],
 }
 
 struct Run<'a> {
     spec: &'a RecoverySpec,
-    ways: Ways<'a>,
-    /// By link; none where a host is at an end.
-    cables: Vec<Option<Cable>>,
+    paths: ShortestPaths<'a>,
+    /// By link. Links to hosts have none.
+    cables: Vec<Option<SessionLink>>,
     speakers: BTreeMap<NodeId, Speaker>,
     /// By node and port: the link and its end.
     ports: BTreeMap<(NodeId, u16), (usize, usize)>,
@@ -149,28 +149,28 @@ struct Run<'a> {
     tags: u64,
 }
 
-fn takes(lane: Lane) -> Time {
+fn delay(lane: LinkParams) -> Time {
     lane.delay + lane.rate.time_for(MESSAGE)
 }
 
 impl<'a> Run<'a> {
-    fn new(graph: &Graph, spec: &'a RecoverySpec, ways: Ways<'a>, seed: u64) -> Run<'a> {
+    fn new(graph: &Graph, spec: &'a RecoverySpec, paths: ShortestPaths<'a>, seed: u64) -> Run<'a> {
         let is_switch = |node: NodeId| graph.nodes[node.at()].kind == NodeKind::Switch;
         let cable = |(at, link): (u64, &crate::topology::Link)| {
             let mut stream = Stream::named(seed, "route.hello", at);
-            link.ends().iter().all(|end| is_switch(end.node)).then(|| Cable {
+            link.ends().iter().all(|end| is_switch(end.node)).then(|| SessionLink {
                 ends: link.ends(),
-                takes: [takes(link.ab), takes(link.ba)],
+                delay: [delay(link.ab), delay(link.ba)],
                 works: true,
                 epoch: 0,
                 sessions: [Session::UP; 2],
                 phases: [stream.unit(), stream.unit()],
-                patience: [Time::MAX; 2],
+                deadline: [Time::MAX; 2],
                 next: [Time::MAX; 2],
-                followed: [false; 2],
+                simulated: [false; 2],
             })
         };
-        let cables: Vec<Option<Cable>> = (0..).zip(&graph.links).map(cable).collect();
+        let cables: Vec<Option<SessionLink>> = (0..).zip(&graph.links).map(cable).collect();
         let mut ports = BTreeMap::new();
         let ends = cables.iter().enumerate().flat_map(|(at, cable)| {
             cable
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
         let switches = (0..graph.nodes.len()).filter(|&at| is_switch(NodeId(at as u32)));
         let speakers = switches.map(speaker).collect();
         let (events, changed) = (BTreeMap::new(), BTreeMap::new());
-        Run { spec, ways, cables, speakers, ports, events, planned: 0, changed, tags: 0 }
+        Run { spec, paths, cables, speakers, ports, events, planned: 0, changed, tags: 0 }
     }
 
     fn plan(&mut self, at: Time, event: Event) {
@@ -201,27 +201,27 @@ impl<'a> Run<'a> {
         match event {
             Event::Link { link, up } => self.link(now, link, up),
             Event::Send { link, side } => self.send(now, link, side),
-            Event::Hello { link, side, said, epoch } => {
+            Event::Hello { link, side, state, epoch } => {
                 if self.arrives(link, epoch) {
-                    self.session(now, link, side, |session| session.hear(said));
+                    self.session(now, link, side, |session| session.receive(state));
                     self.expect(now, link, side);
                 }
             }
-            Event::Silence { link, side } => {
-                // Packets that are not followed one by one do come, unless the link has failed.
-                let due = |cable: &Cable| {
-                    cable.patience[side] == now
+            Event::Timeout { link, side } => {
+                // Packets that are not simulated do arrive, unless the link has failed.
+                let due = |cable: &SessionLink| {
+                    cable.deadline[side] == now
                         && cable.sessions[side].state() != State::Down
-                        && (cable.followed[1 - side] || !cable.works)
+                        && (cable.simulated[1 - side] || !cable.works)
                 };
                 if self.cables[link].as_ref().is_some_and(due) {
-                    self.session(now, link, side, Session::silence);
+                    self.session(now, link, side, Session::expire);
                 }
             }
-            Event::Tell { link, side, tag } => self.tell(now, link, side, tag),
-            Event::Told { link, side, tag, epoch } => {
+            Event::SendTag { link, side, tag } => self.send_tag(now, link, side, tag),
+            Event::ReceiveTag { link, side, tag, epoch } => {
                 if self.arrives(link, epoch) {
-                    self.heard(now, link, side, tag);
+                    self.receive_tag(now, link, side, tag);
                 }
             }
         }
@@ -231,7 +231,7 @@ impl<'a> Run<'a> {
         self.cables[link].as_ref().is_some_and(|cable| cable.works && cable.epoch == epoch)
     }
 
-    /// A link fails or returns: from now on its hello packets are followed.
+    /// A link fails or returns. From now on its hello packets are simulated.
     fn link(&mut self, now: Time, link: usize, up: bool) {
         let Some(cable) = &mut self.cables[link] else { return };
         if cable.works == up {
@@ -242,40 +242,40 @@ impl<'a> Run<'a> {
         if !up {
             [0, 1].into_iter().for_each(|side| self.last_heard(now, link, side));
         }
-        [0, 1].into_iter().for_each(|side| self.follow(now, link, side));
+        [0, 1].into_iter().for_each(|side| self.simulate_hellos(now, link, side));
     }
 
-    /// Silence begins at end `side` with the last packet that came before `now`, unless packets have been
-    /// followed anyway.
+    /// Sets the deadline of end `side` from the last packet that arrived before `now`, unless packets are
+    /// simulated already.
     fn last_heard(&mut self, now: Time, link: usize, side: usize) {
         let Some(cable) = &mut self.cables[link] else { return };
-        if cable.followed[1 - side] || !cable.sessions[side].settled() {
+        if cable.simulated[1 - side] || !cable.sessions[side].is_up() {
             return;
         }
         let interval = self.spec.interval.as_ps();
         let phase = (cable.phases[1 - side] * interval as f64) as u64;
-        let first = phase + cable.takes[1 - side].as_ps();
-        // Packets that came before the run began count, too.
+        let first = phase + cable.delay[1 - side].as_ps();
+        // Packets that arrived before the run began count, too.
         let since = (now.as_ps() + interval - first % interval) % interval;
-        let due = now + cable.sessions[side].patience(self.spec) - Time::ps(since);
-        cable.patience[side] = due;
-        self.plan(due, Event::Silence { link, side });
+        let due = now + cable.sessions[side].detection_time(self.spec) - Time::ps(since);
+        cable.deadline[side] = due;
+        self.plan(due, Event::Timeout { link, side });
     }
 
-    fn follow(&mut self, now: Time, link: usize, side: usize) {
+    fn simulate_hellos(&mut self, now: Time, link: usize, side: usize) {
         let Some(cable) = &mut self.cables[link] else { return };
-        if !std::mem::replace(&mut cable.followed[side], true) {
+        if !std::mem::replace(&mut cable.simulated[side], true) {
             self.next_hello(now, link, side);
         }
     }
 
-    /// End `side` sends at the next moment that its pace and its phase give.
+    /// End `side` sends at the next time that its interval and its phase give.
     fn next_hello(&mut self, now: Time, link: usize, side: usize) {
         let Some(cable) = &mut self.cables[link] else { return };
-        let pace = cable.sessions[side].pace(self.spec).as_ps();
-        let phase = (cable.phases[side] * pace as f64) as u64;
-        let past = (now.as_ps() + pace - phase) % pace;
-        cable.next[side] = now + Time::ps(pace - past);
+        let interval = cable.sessions[side].interval(self.spec).as_ps();
+        let phase = (cable.phases[side] * interval as f64) as u64;
+        let past = (now.as_ps() + interval - phase) % interval;
+        cable.next[side] = now + Time::ps(interval - past);
         let at = cable.next[side];
         self.plan(at, Event::Send { link, side });
     }
@@ -286,30 +286,30 @@ impl<'a> Run<'a> {
             return;
         }
         cable.next[side] = Time::MAX;
-        let calm = cable.works && cable.sessions.iter().all(Session::settled);
+        let calm = cable.works && cable.sessions.iter().all(Session::is_up);
         let dead =
             !cable.works && cable.sessions.iter().all(|session| session.state() == State::Down);
         if calm || dead {
-            cable.followed[side] = false;
+            cable.simulated[side] = false;
             return;
         }
         if cable.works {
-            let (said, epoch) = (cable.sessions[side].state(), cable.epoch);
-            let at = now + cable.takes[side];
-            self.plan(at, Event::Hello { link, side: 1 - side, said, epoch });
+            let (state, epoch) = (cable.sessions[side].state(), cable.epoch);
+            let at = now + cable.delay[side];
+            self.plan(at, Event::Hello { link, side: 1 - side, state, epoch });
         }
         self.next_hello(now, link, side);
     }
 
-    /// A packet has come: the next silence begins.
+    /// A packet has arrived. The deadline for the next one is set.
     fn expect(&mut self, now: Time, link: usize, side: usize) {
         let Some(cable) = &mut self.cables[link] else { return };
-        let due = now + cable.sessions[side].patience(self.spec);
-        cable.patience[side] = due;
-        self.plan(due, Event::Silence { link, side });
+        let due = now + cable.sessions[side].detection_time(self.spec);
+        cable.deadline[side] = due;
+        self.plan(due, Event::Timeout { link, side });
     }
 
-    /// Something happens to an end of a session; its switch is told where that matters.
+    /// Changes one end of a session, and reports changed states to its switch.
     fn session(&mut self, now: Time, link: usize, side: usize, change: impl Fn(&mut Session)) {
         let Some(cable) = &mut self.cables[link] else { return };
         let session = &mut cable.sessions[side];
@@ -317,43 +317,44 @@ impl<'a> Run<'a> {
         change(session);
         let after = *session;
         let end = cable.ends[side];
-        let spoke = [before, after].map(|session| session.state() == State::Up);
-        let settled = [before, after].map(|session| session.settled());
-        let faster = before.pace(self.spec) > after.pace(self.spec);
+        let up = [before, after].map(|session| session.state() == State::Up);
+        let both_up = [before, after].map(|session| session.is_up());
+        let faster = before.interval(self.spec) > after.interval(self.spec);
         // What this end cannot carry it says first; the port is used when the other end is up, too, and
-        // has said the same.
+        // has state the same.
         let gone = before.state() != State::Down && after.state() == State::Down;
-        if gone || spoke[0] != spoke[1] {
-            self.change(now, end, |speaker, ways, out| {
-                speaker.heard(end.port, spoke[1], ways, out)
+        if gone || up[0] != up[1] {
+            self.change(now, end, |speaker, paths, out| {
+                speaker.session_state(end.port, up[1], paths, out)
             });
         }
-        if settled[0] != settled[1] {
-            self.change(now, end, |s, ways, out| s.session(end.port, settled[1], ways, out));
+        if both_up[0] != both_up[1] {
+            self.change(now, end, |s, paths, out| s.port_state(end.port, both_up[1], paths, out));
         }
         if faster {
             self.next_hello(now, link, side);
         }
     }
 
-    fn heard(&mut self, now: Time, link: usize, side: usize, tag: Tag) {
-        // What was said before the session went down is out of date: when it is up, all is said again.
-        let heard = self.cables[link].as_ref().filter(|c| c.sessions[side].state() != State::Down);
-        let Some(end) = heard.map(|cable| cable.ends[side]) else { return };
-        self.change(now, end, |speaker, ways, out| speaker.hear(end.port, tag, ways, out));
+    fn receive_tag(&mut self, now: Time, link: usize, side: usize, tag: Tag) {
+        // Tags from before the session went down are out of date: they are sent again when it is up.
+        let receiver =
+            self.cables[link].as_ref().filter(|c| c.sessions[side].state() != State::Down);
+        let Some(end) = receiver.map(|cable| cable.ends[side]) else { return };
+        self.change(now, end, |speaker, paths, out| speaker.receive(end.port, tag, paths, out));
     }
 
-    /// A switch gets to know something: its table changes, and it tells others, when that is processed.
+    /// An event reaches a switch. After the processing time its table changes and its tags leave.
     fn change(
         &mut self,
         now: Time,
         end: End,
-        news: impl FnOnce(&mut Speaker, &Ways<'_>, &mut Vec<(crate::id::PortId, Tag)>),
+        event: impl FnOnce(&mut Speaker, &ShortestPaths<'_>, &mut Vec<(crate::id::PortId, Tag)>),
     ) {
         let Some(speaker) = self.speakers.get_mut(&end.node) else { return };
         let before = speaker.avoid().clone();
         let mut out = Vec::new();
-        news(speaker, &self.ways, &mut out);
+        event(speaker, &self.paths, &mut out);
         let done = now + self.spec.processing;
         if *speaker.avoid() != before {
             let avoid = speaker.avoid().clone();
@@ -361,27 +362,27 @@ impl<'a> Run<'a> {
         }
         for (port, tag) in out {
             if let Some(&(link, side)) = self.ports.get(&(end.node, port.0)) {
-                self.plan(done, Event::Tell { link, side, tag });
+                self.plan(done, Event::SendTag { link, side, tag });
             }
         }
     }
 
-    fn tell(&mut self, now: Time, link: usize, side: usize, tag: Tag) {
+    fn send_tag(&mut self, now: Time, link: usize, side: usize, tag: Tag) {
         let Some(cable) = &self.cables[link] else { return };
-        let (at, epoch) = (now + cable.takes[side], cable.epoch);
+        let (at, epoch) = (now + cable.delay[side], cable.epoch);
         if cable.works && cable.sessions[side].state() == State::Up {
             self.tags += 1;
-            self.plan(at, Event::Told { link, side: 1 - side, tag, epoch });
+            self.plan(at, Event::ReceiveTag { link, side: 1 - side, tag, epoch });
         }
     }
 
-    fn story(self) -> Story {
+    fn timeline(self) -> Timeline {
         let mut avoid = Avoid::default();
         let step = |(at, nodes): (Time, BTreeMap<NodeId, super::NodeAvoid>)| {
             let changed = nodes.keys().copied().collect();
             nodes.into_iter().for_each(|(node, own)| avoid.set(node, own));
             Step { at, nodes: changed, avoid: avoid.clone() }
         };
-        Story { steps: self.changed.into_iter().map(step).collect(), tags: self.tags }
+        Timeline { steps: self.changed.into_iter().map(step).collect(), tags: self.tags }
     }
 }

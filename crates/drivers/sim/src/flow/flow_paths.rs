@@ -1,12 +1,12 @@
-//! The ways of all flows: links, what share of the flow each of them carries, and the flow's place
-//! among the flows of each.
+//! The paths of all flows: their links, the share of the flow that each link carries, and the flow's index in
+//! the list of each link.
 
 use super::shares::Shares;
 
-/// So many links of a way are kept with the flow's weight in half a cache line.
+/// The number of links of a path that fit with the flow's weight into half a cache line.
 pub(super) const HEAD: usize = 6;
 
-/// A flow's weight and the first links of its way; where that is shorter, [`Ways::pad`] follows.
+/// A flow's weight and the first links of its path; a shorter path is filled with [`FlowPaths::pad`].
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Row {
@@ -15,30 +15,30 @@ struct Row {
     links: [u32; HEAD],
 }
 
-/// By flow, its weight, the links of its way, with shares, and its place on each.
+/// By flow: its weight, the links of its path with their shares, and its index on each link.
 #[derive(Clone, Debug)]
-pub(super) struct Ways<S> {
+pub(super) struct FlowPaths<S> {
     rows: Vec<Row>,
     places: Vec<[u32; HEAD]>,
-    /// Links, with places, of ways that are longer than a row.
+    /// The other links, with indices, of paths that are longer than a row.
     tails: Vec<Vec<(u32, u32)>>,
-    /// In place of a link: there is none.
+    /// Marks an unused entry in a row.
     pad: u32,
     shares: S,
 }
 
-impl<S: Shares> Ways<S> {
-    /// No flows. In place of a link, `pad` means that there is none.
-    pub fn new(pad: u32) -> Ways<S> {
+impl<S: Shares> FlowPaths<S> {
+    /// A table without flows. `pad` marks unused entries.
+    pub fn new(pad: u32) -> FlowPaths<S> {
         let (rows, places, tails) = (Vec::new(), Vec::new(), Vec::new());
-        Ways { rows, places, tails, pad, shares: S::default() }
+        FlowPaths { rows, places, tails, pad, shares: S::default() }
     }
 
     fn row(&self, weight: f32) -> Row {
         Row { hops: 0, weight, links: [self.pad; HEAD] }
     }
 
-    /// Room for one more flow; its number.
+    /// Makes room for one more flow. Returns its number.
     pub fn grow(&mut self) -> u32 {
         self.rows.push(self.row(1.0));
         self.places.push([0; HEAD]);
@@ -47,15 +47,15 @@ impl<S: Shares> Ways<S> {
         self.rows.len() as u32 - 1
     }
 
-    /// Gives a flow a weight and a way, without places. Links beyond the `shares` carry all of it.
-    pub fn set(&mut self, flow: u32, weight: f32, way: impl Iterator<Item = u32>, shares: &[f64]) {
+    /// Sets the weight and the path of a flow, without indices. Links beyond the `shares` carry all of the flow.
+    pub fn set(&mut self, flow: u32, weight: f32, path: impl Iterator<Item = u32>, shares: &[f64]) {
         let at = flow as usize;
         self.shares.set(flow, shares);
         if self.hops(flow) > HEAD {
             self.tails[at].clear();
         }
         self.rows[at] = self.row(weight);
-        for link in way {
+        for link in path {
             let hop = self.hops(flow);
             match self.rows[at].links.get_mut(hop) {
                 Some(place) => *place = link,
@@ -75,13 +75,13 @@ impl<S: Shares> Ways<S> {
         f64::from(self.rows[flow as usize].weight)
     }
 
-    /// The share of a flow that a link of its way carries.
+    /// The share of a flow that a link of its path carries.
     #[inline(always)]
     pub fn share(&self, flow: u32, hop: usize) -> f64 {
         self.shares.of(flow, hop)
     }
 
-    /// What `link`, which is on a flow's way, carries of it at a level of one.
+    /// The part of a flow that `link`, which is on its path, carries at a level of one.
     #[inline]
     pub fn load(&self, flow: u32, link: u32) -> f64 {
         if S::WHOLE {
@@ -91,7 +91,7 @@ impl<S: Shares> Ways<S> {
         self.weight(flow) * share
     }
 
-    /// The links of a way.
+    /// The links of a path.
     #[inline]
     pub fn of(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
         let row = &self.rows[flow as usize];
@@ -100,19 +100,19 @@ impl<S: Shares> Ways<S> {
         row.links[..hops.min(HEAD)].iter().copied().chain(tail)
     }
 
-    /// The first links of a way; where it is shorter, the pad.
+    /// The first links of a path. A shorter path is filled with the pad.
     #[inline]
     pub fn head(&self, flow: u32) -> &[u32; HEAD] {
         &self.rows[flow as usize].links
     }
 
-    /// The links of a way that follow the first, with places.
+    /// The links of a path after the first ones, with indices.
     #[inline]
     pub fn tail(&self, flow: u32) -> &[(u32, u32)] {
         if self.hops(flow) > HEAD { &self.tails[flow as usize] } else { &[] }
     }
 
-    /// A link of a way, and the flow's place there.
+    /// A link of a path, and the flow's index there.
     pub fn at(&self, flow: u32, hop: usize) -> (u32, u32) {
         match hop.checked_sub(HEAD) {
             None => (self.rows[flow as usize].links[hop], self.places[flow as usize][hop]),
@@ -120,19 +120,19 @@ impl<S: Shares> Ways<S> {
         }
     }
 
-    /// A flow's place on a link of its way.
+    /// A flow's index on a link of its path.
     pub fn place(&self, flow: u32, link: u32) -> u32 {
         self.hop(flow, link).map_or(0, |hop| self.at(flow, hop).1)
     }
 
-    /// The flow is at `place` of `link`, which is on its way.
+    /// Sets the flow's index on `link`, which is on its path.
     pub fn set_place(&mut self, flow: u32, link: u32, place: u32) {
         if let Some(hop) = self.hop(flow, link) {
             self.put(flow, hop, place);
         }
     }
 
-    /// The flow is at `place` of a link of its way.
+    /// Sets the flow's index on a link of its path.
     #[inline]
     pub fn put(&mut self, flow: u32, hop: usize, place: u32) {
         match hop.checked_sub(HEAD) {
