@@ -31,7 +31,7 @@ fn is_right(file: &Path) -> bool {
     });
     match loaded {
         Ok(loaded) => {
-            loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+            crate::print_notes(&loaded);
             crate::said(&format!("ok: {}: {}", file.display(), in_a_line(&loaded)));
             true
         }

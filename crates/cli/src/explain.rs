@@ -17,7 +17,7 @@ pub struct ExplainOptions {
 pub fn explain(options: &ExplainOptions) -> Result<ExitCode> {
     let loaded = Scenario::load(&options.file)?;
     central_faults(&loaded).into_iter().next().map_or(Ok(()), Err)?;
-    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    crate::print_notes(&loaded);
     let Scenario { name, description, .. } = &loaded.scenario;
     let colon = if description.is_empty() { "" } else { ": " };
     let words = in_words(&loaded, calibrate())?;

@@ -86,6 +86,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// Prints what the user should know about a scenario that is valid, on the standard error output.
+fn print_notes(loaded: &slotline_scenario::Loaded) {
+    print_notices(&loaded.document.notices);
+    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+}
+
+/// Prints a line for each old name that a scenario file uses, on the standard error output.
+fn print_notices(notices: &[String]) {
+    notices.iter().for_each(|notice| eprintln!("notice: {notice}"));
+}
+
 /// Prints `text`; a reader that went away is no error.
 fn said(text: &str) -> ExitCode {
     use std::io::Write;

@@ -21,7 +21,7 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     if options.seed.is_some() || options.repeat.is_some() {
         loaded.reseed(options.seed, options.repeat)?;
     }
-    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    crate::print_notes(&loaded);
     let place =
         Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
     let (jobs, mut records) = to_do(&loaded, &place);

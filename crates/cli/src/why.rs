@@ -31,6 +31,7 @@ pub struct WhyOptions {
 
 pub fn why(options: &WhyOptions) -> Result<ExitCode> {
     let mut loaded = Scenario::load(&options.file)?;
+    crate::print_notices(&loaded.document.notices);
     loaded.follow(&options.flows)?;
     loaded.reseed(options.seed, Some(1))?;
     let scheme = options.scheme.as_deref().map(|name| index(&loaded, name)).transpose()?;

@@ -26,6 +26,7 @@ pub fn sweep(options: &SweepOptions) -> Result<ExitCode> {
         return child::point(options, which);
     }
     let study = Study::load(&options.file)?;
+    crate::print_notices(&study.notices);
     let shard = options.shard.unwrap_or(Shard::WHOLE);
     let prepared = prepare::prepare(&study, shard, &options.out)?;
     if options.slurm.slurm {

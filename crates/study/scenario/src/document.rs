@@ -18,6 +18,8 @@ pub struct Document {
     pub text: String,
     /// Where its parts were written, if it was put together from several files; else empty.
     pub(super) marks: Marks,
+    /// A line for each old name that it uses.
+    pub notices: Vec<String>,
 }
 
 /// Something that can be pointed at.
@@ -44,7 +46,7 @@ impl Spot {
 impl Document {
     /// The file at `file`, which says `text`.
     pub fn new(file: &Path, text: String) -> Document {
-        Document { file: file.into(), text, marks: Marks::new() }
+        Document { file: file.into(), text, marks: Marks::new(), notices: vec![] }
     }
 
     /// Whether the file has a value at `path`, as `measure.why`.

@@ -41,13 +41,20 @@ pub struct Fault {
     pub hint: Option<String>,
 }
 
+impl Fault {
+    /// The place and the message, in one line: `incast.toml:6:9: unknown key …`.
+    pub fn heading(&self) -> String {
+        format!("{}:{}:{}: {}", self.file.display(), self.line, self.column, self.message)
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
         let lead: String = self.source.chars().take(self.column - 1).map(blank).collect();
         let carets = "^".repeat(self.width);
-        writeln!(f, "{}:{}:{}: {}", self.file.display(), self.line, self.column, self.message)?;
+        writeln!(f, "{}", self.heading())?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{number} | {}", self.source)?;
         write!(f, "{margin} | {lead}{carets}")?;

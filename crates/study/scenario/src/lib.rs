@@ -29,6 +29,7 @@ mod paths;
 pub mod port_names;
 mod queue_text;
 pub mod reference;
+mod renamed;
 pub mod scheduler;
 pub mod schema;
 mod shape;

@@ -117,7 +117,7 @@ impl Node {
         self.collect("", &mut marks);
         // Tables, lists and plain values that came from TOML.
         let text = toml::to_string(&self.plain()).expect("came from TOML");
-        Document { file: self.mark.document.file.clone(), text, marks }
+        Document { file: self.mark.document.file.clone(), text, marks, notices: vec![] }
     }
 
     fn collect(&self, path: &str, marks: &mut Marks) {

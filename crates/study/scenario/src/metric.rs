@@ -92,11 +92,11 @@ pub enum Metric {
     SlowdownMean,
     /// 99th percentile of the slowdown.
     SlowdownP99,
-    /// Mean time from a request to the last byte that answers it. The answer of an incast is a whole
-    /// block, from all servers.
-    AnswerMean,
-    /// 99th percentile of the time from a request to the last byte that answers it.
-    AnswerP99,
+    /// Mean query completion time: from a request to the last byte of its response. The response of an
+    /// incast is a whole block, from all servers.
+    QctMean,
+    /// 99th percentile of the query completion time.
+    QctP99,
     /// From the first start to the last completion.
     Makespan,
     /// Payload delivered, all flows, over the time in which they were active.
@@ -169,8 +169,8 @@ impl Metric {
         Metric::FctLargeMean,
         Metric::SlowdownMean,
         Metric::SlowdownP99,
-        Metric::AnswerMean,
-        Metric::AnswerP99,
+        Metric::QctMean,
+        Metric::QctP99,
         Metric::Makespan,
         Metric::Goodput,
         Metric::GoodputPerFlow,
@@ -205,8 +205,8 @@ impl Metric {
         Metric::FctSmallP99,
         Metric::FctLargeMean,
         Metric::SlowdownP99,
-        Metric::AnswerMean,
-        Metric::AnswerP99,
+        Metric::QctMean,
+        Metric::QctP99,
         Metric::Makespan,
         Metric::Goodput,
         Metric::GoodputTcp,
@@ -234,8 +234,8 @@ impl Metric {
             Metric::FctLargeMean => ("fct-large-mean", "FCT mean, large", Seconds, Lower),
             Metric::SlowdownMean => ("slowdown-mean", "Slowdown mean", Ratio, Lower),
             Metric::SlowdownP99 => ("slowdown-p99", "Slowdown 99th", Ratio, Lower),
-            Metric::AnswerMean => ("answer-mean", "Answer mean", Seconds, Lower),
-            Metric::AnswerP99 => ("answer-p99", "Answer 99th", Seconds, Lower),
+            Metric::QctMean => ("qct-mean", "QCT mean", Seconds, Lower),
+            Metric::QctP99 => ("qct-p99", "QCT 99th", Seconds, Lower),
             Metric::Makespan => ("makespan", "All flows done", Seconds, Lower),
             Metric::Goodput => ("goodput", "Goodput", BitsPerSecond, Higher),
             Metric::GoodputPerFlow => {

@@ -48,7 +48,6 @@ pub enum SchedulerKind {
     /// Source: Farrington et al., "Helios", SIGCOMM 2010; Wang et al., "c-Through", SIGCOMM 2010.
     MaxWeight,
     /// Our own.
-    #[serde(alias = "harvest")]
     Portfolio,
     /// Links between pods that are held for the week, in proportion to demand: topology engineering of patch panels
     /// with several switches, over which all reach each other in two hops.
@@ -61,7 +60,6 @@ pub enum SchedulerKind {
     /// links, as many as relieve most; the other uplinks go to the core, which carries all other pairs.
     ///
     /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022, on its way from Clos to direct links.
-    #[serde(alias = "mix")]
     ClosDirect,
     /// Circuits for the phases of the scenario's collective operation, one after another by the clock: each for as long
     /// as its bytes take on a circuit, times `stretch`, and again for each round. Where all phases need the same

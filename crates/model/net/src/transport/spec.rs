@@ -114,7 +114,7 @@ pub struct TransportSpec {
     #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp"]))]
     pub timer_slack: Time,
     /// Most bytes that wait in the host's network card before connections take turns.
-    pub small_queue: Bytes,
+    pub tsq_limit: Bytes,
     /// A host's packets pass a shaper of this rate, which lets go what was handed to it at a time as one, when all
     /// of it would have been sent: as Linux' `netem rate` does with segments that the card is to cut (TSO). The
     /// host's link should be faster. Default: none.
@@ -185,7 +185,7 @@ impl TransportSpec {
             loss_recovery: LossRecovery::Sack,
             tail_loss_probe: true,
             timer_slack: Time::ZERO,
-            small_queue: Bytes(64_000),
+            tsq_limit: Bytes(64_000),
             shaper: None,
             processing: Time::ns(100),
         }
@@ -356,8 +356,8 @@ impl Transport {
         self.spec.processing
     }
     /// Most bytes waiting in a host's network card.
-    pub fn small_queue(&self) -> Bytes {
-        self.spec.small_queue
+    pub fn tsq_limit(&self) -> Bytes {
+        self.spec.tsq_limit
     }
     /// The pace of the shaper that a host's packets pass, if they do.
     pub fn shaper(&self) -> Option<Pace> {

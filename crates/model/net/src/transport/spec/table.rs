@@ -79,7 +79,7 @@ struct Table {
     tail_loss_probe: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timer_slack: Option<Time>,
-    small_queue: Option<Bytes>,
+    tsq_limit: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shaper: Option<Rate>,
     processing: Option<Time>,
@@ -176,7 +176,7 @@ impl From<TransportSpec> for Table {
             loss_recovery: rack.then_some(spec.loss_recovery),
             tail_loss_probe: rack.then_some(spec.tail_loss_probe),
             timer_slack: rack.then_some(spec.timer_slack),
-            small_queue: Some(spec.small_queue),
+            tsq_limit: Some(spec.tsq_limit),
             shaper: spec.shaper,
             processing: Some(spec.processing),
         }
@@ -207,7 +207,7 @@ impl From<Table> for TransportSpec {
             loss_recovery: table.loss_recovery.unwrap_or(base.loss_recovery),
             tail_loss_probe: table.tail_loss_probe.unwrap_or(base.tail_loss_probe),
             timer_slack: table.timer_slack.unwrap_or(base.timer_slack),
-            small_queue: table.small_queue.unwrap_or(base.small_queue),
+            tsq_limit: table.tsq_limit.unwrap_or(base.tsq_limit),
             shaper: table.shaper.or(base.shaper),
             processing: table.processing.unwrap_or(base.processing),
         }
