@@ -78,7 +78,7 @@ impl Sum {
     pub fn whole(&self) -> Option<u128> {
         self.missing.is_none().then_some(self.value)
     }
-    /// Both together.
+    /// The sum of both.
     pub fn and(&self, other: &Sum) -> Sum {
         Sum {
             value: self.value + other.value,
@@ -128,7 +128,7 @@ impl Bill {
             lines,
         })
     }
-    /// Everything together.
+    /// The total of the bill.
     pub fn cost(&self) -> Sum {
         self.switches.and(&self.cables)
     }

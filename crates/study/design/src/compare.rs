@@ -1,4 +1,4 @@
-//! Designs for the same hosts side by side, as a table for people.
+//! Compares designs for the same hosts in a table.
 
 use super::amount::{Money, Power, Ratio};
 use super::bill::{Bill, Sum};
@@ -25,7 +25,7 @@ pub type Costed = (Design, Bill);
 pub struct Comparison {
     /// The parts of all.
     pub parts: Parts,
-    /// What is wanted.
+    /// The requested network.
     pub wish: Wish,
     /// The one that was asked for.
     pub main: Costed,
@@ -95,10 +95,10 @@ impl Comparison {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let said = |(design, _): &Costed| -> Vec<String> {
+        let warnings = |(design, _): &Costed| -> Vec<String> {
             design.remarks.iter().map(|remark| format!("{}: {remark}", design.name)).collect()
         };
-        let mut all: Vec<String> = self.costed().flat_map(said).collect();
+        let mut all: Vec<String> = self.costed().flat_map(warnings).collect();
         let missing = self
             .others
             .iter()

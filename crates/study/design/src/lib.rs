@@ -26,7 +26,7 @@ use hall::Hall;
 use parts::Parts;
 use slotline_net::units::Rate;
 
-/// What is wanted.
+/// The requested network.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     /// Hosts.

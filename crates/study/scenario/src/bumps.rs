@@ -1,4 +1,4 @@
-//! What a scenario says about bumps and notices makes sense.
+//! Checks of a scenario's bumps and notifications.
 
 use super::spec::SchemeSpec;
 use crate::port_names::{bump_ports, limiter_ports, switch_ports_named};
@@ -13,7 +13,7 @@ fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
     if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
 }
 
-/// What can be said of a scheme alone.
+/// Checks that need one scheme alone.
 pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
     if let Some(bump) = &scheme.bump {
         bump.validate().map_err(|e| SpecError::new(format!("bump.{}", e.key), e.message))?;
@@ -40,7 +40,7 @@ pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
     })
 }
 
-/// What depends on the fabric.
+/// Checks that need the fabric.
 pub(super) fn on_fabric(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     if let Some(bump) = &scheme.bump {
         places(bump, graph)?;
@@ -62,9 +62,7 @@ fn named(at: &[String], key: &str, graph: &Graph) -> Fit {
         ensure(switch_ports_named(graph, name).next().is_some(), &format!("{key}[{n}]"), || {
             let switch = graph.nodes.iter().find(|node| node.kind == NodeKind::Switch);
             let example = switch.map_or("s1-s0".into(), |node| format!("{}-…", node.name));
-            format!(
-                "`at` has \"{name}\": write a switch and what its port leads to, for example {example}"
-            )
+            format!("`at` has \"{name}\": write a switch and its neighbour, for example {example}")
         })
     })
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Files that extend one another, at most.
 const DEEPEST: usize = 16;
 
-/// Keys at the top of a file that say how a scenario is put together. None is left in a scenario.
+/// Keys at the top of a file that control how a scenario is merged. A scenario has none of them.
 pub const FILE_KEYS: [&str; 3] = ["extends", "without", "sweep"];
 
 /// `document` merged with the files that it extends, with new names in place of old ones, and with the
@@ -108,7 +108,7 @@ fn paths(without: &Node) -> Vec<Result<(&Node, &str), ScenarioError>> {
     }
 }
 
-/// The file that `document` extends; refused where it leads back or too far.
+/// The file that `document` extends; refused if the files form a circle or a chain that is too long.
 fn opened(
     extends: &Node,
     named: &str,

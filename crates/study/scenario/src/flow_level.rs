@@ -1,4 +1,4 @@
-//! What the flow-level engine cannot do is refused, with the key and the reason.
+//! Refuses what the flow-level engine cannot simulate, with the key and the reason.
 
 use super::engine::{EngineSpec, FlowSpec, RatesSpec};
 use super::event::EventKind;
@@ -17,7 +17,7 @@ use slotline_net::workload::WorkloadSpec;
 use slotline_schemes::ControlSpec;
 use std::sync::Arc;
 
-/// What the flow-level engine has to object to.
+/// The errors of a scenario under the flow-level engine.
 pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecError> {
     let EngineSpec::Flow(spec) = &scenario.engine else { return vec![] };
     let mut faults = options(spec);

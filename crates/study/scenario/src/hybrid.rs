@@ -1,4 +1,4 @@
-//! What a hybrid fabric needs of the rest of a scenario, and what makes sense on such a fabric only.
+//! Checks of scenarios on a hybrid fabric, and of options that need such a fabric.
 
 use super::event::{EventKind, EventSpec};
 use super::spec::{Scenario, SchemeSpec};
@@ -14,7 +14,7 @@ use slotline_net::units::Rate;
 use slotline_net::workload::WorkloadSpec;
 use slotline_schemes::ControlSpec;
 
-/// All that is wrong.
+/// Every error.
 pub(super) fn faults(scenario: &Scenario) -> Vec<SpecError> {
     let fabric = scenario.fabric.hybrid();
     let schemes = scenario.scheme.iter().enumerate().filter_map(|(at, scheme)| {
@@ -92,7 +92,7 @@ fn on_hybrid(
     Ok(())
 }
 
-/// Options of queues by rack that have something to act on.
+/// The options of the queues by destination rack must have an effect.
 fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
     if dark && voq.relay.is_some() {
         return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
@@ -266,8 +266,8 @@ fn as_a_whole(scenario: &Scenario) -> Result<(), SpecError> {
         happens(event).map_err(|e| SpecError::new(format!("event[{at}].{}", e.key), e.message))?;
     }
     let slowdown = [Metric::SlowdownMean, Metric::SlowdownP99];
-    let wanted = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));
-    wanted.map_or(Ok(()), |at| {
+    let slowdown_at = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));
+    slowdown_at.map_or(Ok(()), |at| {
         let why = "slowdowns are not known on a hybrid fabric: what a flow takes alone depends on when it \
                    begins";
         fail(&format!("measure.metrics[{at}]"), why)
@@ -282,7 +282,7 @@ mod tests {
     const CIRCUITS: &str = "circuits = { rate = \"25Gbps\", reconfiguration = \"10ns\" }";
 
     /// What a check says of three racks under a scheme.
-    fn said(circuits: &str, scheme: &str) -> Result<(), String> {
+    fn checked(circuits: &str, scheme: &str) -> Result<(), String> {
         let text = format!(
             "name = \"a\"\nend = {{ at = \"1ms\" }}\n[fabric]\nkind = \"hybrid\"\nracks = 3\nhosts-per-rack = 2\n\
              packet = {{ rate = \"10Gbps\" }}\n{circuits}\n\
@@ -294,25 +294,25 @@ mod tests {
 
     #[test]
     fn days_have_room_for_a_packet() {
-        let no = said(CIRCUITS, "control = \"circuits\"").unwrap_err();
+        let no = checked(CIRCUITS, "control = \"circuits\"").unwrap_err();
         assert!(no.contains("days are 90ns") && no.contains("2880ns"), "{no}");
         assert!(no.contains("control.day"), "{no}");
         let day = |day: &str, scheduler: &str| {
             let control =
                 format!("kind = \"circuits\", scheduler = \"{scheduler}\", day = \"{day}\"");
-            said(CIRCUITS, &format!("control = {{ {control} }}"))
+            checked(CIRCUITS, &format!("control = {{ {control} }}"))
         };
         for scheduler in ["rotor", "eclipse"] {
             assert!(day("2879ns", scheduler).is_err(), "{scheduler}");
             assert_eq!(day("2880ns", scheduler), Ok(()), "{scheduler}");
         }
-        let drains = said(CIRCUITS, "control = \"circuits\"\nvoq = { at-night = \"drain\" }");
+        let drains = checked(CIRCUITS, "control = \"circuits\"\nvoq = { at-night = \"drain\" }");
         assert_eq!(drains, Ok(()), "one packet a day");
         let fixed = |us: u32| {
             let week = format!("unit ns\\n2 {us} 1/2/0 20 -1/-1/-1");
             let control =
                 format!("kind = \"circuits\", scheduler = \"fixed\", schedule = \"{week}\"");
-            said(CIRCUITS, &format!("control = {{ {control} }}"))
+            checked(CIRCUITS, &format!("control = {{ {control} }}"))
         };
         assert!(fixed(2_000).unwrap_err().contains("control.schedule"));
         assert_eq!(fixed(3_000), Ok(()));
@@ -339,14 +339,14 @@ mod tests {
                 "`computing` is 3ms",
             ),
         ] {
-            let no = said(circuits, &scheme).unwrap_err();
+            let no = checked(circuits, &scheme).unwrap_err();
             assert_eq!(no.matches(refused).count(), 1, "{scheme}: {no}");
         }
         for scheme in [
             format!("{planned}\ncontrol-loss = 0.1"),
             format!("{rotor}\nvoq = {{ at-night = \"drop\" }}"),
         ] {
-            assert_eq!(said(circuits, &scheme), Ok(()), "{scheme}");
+            assert_eq!(checked(circuits, &scheme), Ok(()), "{scheme}");
         }
     }
 }

@@ -56,8 +56,8 @@ fn formats() -> String {
 
 /// What is asked for is blamed where it stands, or else the file that would need it.
 fn within(asked: &GraphSpec, error: SpecError) -> SpecError {
-    let unsaid = error.key == "attach-hosts" && asked.attach_hosts.is_none();
-    let key = if unsaid { "file" } else { &error.key };
+    let is_missing = error.key == "attach-hosts" && asked.attach_hosts.is_none();
+    let key = if is_missing { "file" } else { &error.key };
     SpecError::new(format!("fabric.{key}"), error.message)
 }
 
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn faults_are_blamed_at_their_key() {
-        for (test, file, content, fabric, place, words) in [
+        for (test, file, content, fabric, place, part) in [
             (
                 "line",
                 "net.json",
@@ -183,7 +183,7 @@ mod tests {
         ] {
             let error = load(test, file, content, fabric).map(|_| ()).expect_err(test).to_string();
             assert!(error.contains(&format!("s.toml:{place}: ")), "{test}: {error}");
-            assert!(error.contains(words), "{test}: {error}");
+            assert!(error.contains(part), "{test}: {error}");
         }
         let fabric = "file = \"net.txt\"\nformat = \"hpcc-topology\"";
         assert!(load("good", "net.txt", HPCC, fabric).is_ok());

@@ -1,5 +1,5 @@
-//! What can be measured on a run: each metric with its unit and which way is better. How its value is
-//! computed is for those who have runs.
+//! The metrics of a run, each with its unit and with whether lower or higher is better. The laboratory
+//! computes their values.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,14 +22,14 @@ pub const PACKET_METRICS: [Metric; 15] = [
     Metric::LimiterQueueMax,
 ];
 
-/// Which way is better.
+/// Whether lower or higher values are better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Better {
     /// Lower values.
     Lower,
     /// Higher values.
     Higher,
-    /// Neither: it describes, it does not judge.
+    /// Neither: the metric only describes a run.
     Neither,
 }
 
@@ -222,7 +222,7 @@ impl Metric {
         Metric::Unfinished,
     ];
 
-    /// Key in scenario and result files, name for people, unit, and which way is better.
+    /// Key in scenario and result files, title, unit, and whether lower or higher is better.
     pub const fn about(self) -> (&'static str, &'static str, Unit, Better) {
         use {Better::*, Unit::*};
         match self {
@@ -276,7 +276,7 @@ impl Metric {
     pub const fn key(self) -> &'static str {
         self.about().0
     }
-    /// Name for people.
+    /// Title in tables and pages.
     pub const fn title(self) -> &'static str {
         self.about().1
     }
@@ -284,7 +284,7 @@ impl Metric {
     pub const fn unit(self) -> Unit {
         self.about().2
     }
-    /// Which way is better.
+    /// Whether lower or higher values are better.
     pub const fn better(self) -> Better {
         self.about().3
     }

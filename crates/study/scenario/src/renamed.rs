@@ -161,7 +161,7 @@ kind = "incast"
 
 [[scheme]]
 name = "harvest"
-transport = { kind = "dctcp", small-queue = "32KB" }
+transport = { kind = "newreno", small-queue = "32KB" }
 "#;
 
     fn parsed(text: &str) -> crate::Loaded {
@@ -181,7 +181,7 @@ transport = { kind = "dctcp", small-queue = "32KB" }
             [
                 format!("old.toml:9:24: \"answer-mean\" is now called \"qct-mean\"; {rest}"),
                 format!("old.toml:9:39: \"answer-p99\" is now called \"qct-p99\"; {rest}"),
-                format!("old.toml:16:31: \"small-queue\" is now called \"tsq-limit\"; {rest}"),
+                format!("old.toml:16:33: \"small-queue\" is now called \"tsq-limit\"; {rest}"),
             ]
         );
     }
@@ -191,7 +191,7 @@ transport = { kind = "dctcp", small-queue = "32KB" }
         let wrong = OLD.replace("\"32KB\"", "\"32 KBs\"");
         let fault = Scenario::parse(Path::new("old.toml"), wrong).map(drop).expect_err("a fault");
         let text = fault.to_string();
-        assert!(text.starts_with("old.toml:16:45: "), "{text}");
+        assert!(text.starts_with("old.toml:16:47: "), "{text}");
         assert!(text.contains("small-queue = \"32 KBs\""), "{text}");
     }
 

@@ -128,7 +128,12 @@ pub static FLOWS: Table<FlowRow> = Table {
         field!("retransmits", Count, retransmits, "Segments sent again."),
         field!("timeouts", Count, timeouts, "Retransmission time-outs."),
         field!("udp", Flag, udp, "Datagrams instead of a byte stream."),
-        field!("request", Flag, request, "It merely asks for others."),
+        field!(
+            "request",
+            Flag,
+            request,
+            "Whether it is a request, which only asks for other flows."
+        ),
         Column {
             name: "exchange",
             meaning: "Number of the exchange (requests and what answers them) that it is part of; \

@@ -254,8 +254,8 @@ impl Job<'_> {
         format: &'static str,
     ) -> Vec<(&'static str, String)> {
         let named = slotline_net::workload::trace::TraceFormat::of(&self.file.to_string_lossy());
-        let said = named.is_some_and(|named| named.name() == format);
-        if said || written.is_some() { vec![] } else { vec![("format", quoted(format))] }
+        let is_known = named.is_some_and(|named| named.name() == format);
+        if is_known || written.is_some() { vec![] } else { vec![("format", quoted(format))] }
     }
 
     fn pcap(&self) -> Result<Imported, String> {

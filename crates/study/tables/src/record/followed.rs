@@ -1,4 +1,4 @@
-//! What was followed in detail: the course of single flows, the schedule, the packets of a port.
+//! Detailed records: the events of single flows, the schedule, and the packets of a port.
 
 use slotline_net::frame::Packet;
 
@@ -70,6 +70,6 @@ pub struct Capture {
     pub port: u32,
     /// Packets in the order they left.
     pub packets: Vec<CapturedPacket>,
-    /// Packets that left after the limit was reached, and are not kept.
+    /// Packets that left after the limit was reached, and are not in the record.
     pub omitted: u64,
 }

@@ -1,4 +1,4 @@
-//! What runs leave behind: plain data, the same whatever engine made it.
+//! Records of runs: plain data, in the same form for every engine.
 
 mod estimate;
 mod fault;
@@ -46,7 +46,7 @@ pub struct FlowRow {
     pub timeouts: u32,
     /// Datagrams instead of a byte stream.
     pub udp: bool,
-    /// It merely asks for others.
+    /// Whether it is a request, which only asks for other flows.
     pub request: bool,
     /// Number of the exchange (requests and what answers them) that it is part of.
     pub exchange: Option<u32>,
@@ -115,7 +115,7 @@ pub struct SampleRow {
 /// Where the packets of a run are: every one is accounted for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Conservation {
-    /// Packets brought into being.
+    /// Packets created.
     pub sent: u64,
     /// Packets that reached their end.
     pub delivered: u64,
@@ -187,7 +187,7 @@ pub struct RunRecord {
     pub voqs: Vec<VoqRow>,
     /// Where the time of followed flows went, by flow number; empty where none was followed.
     pub why: Vec<WhyRow>,
-    /// The course of a few flows, in order of flow and time.
+    /// The events of followed flows, in order of flow and time.
     pub sequence: Vec<SequenceRow>,
     /// What a central scheduler permitted, in order of beginning.
     pub schedule: Vec<ScheduleRow>,

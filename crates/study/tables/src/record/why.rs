@@ -76,7 +76,7 @@ impl Part {
     }
 }
 
-/// Ports kept for each flow: those at which it waited longest.
+/// Ports recorded for each flow: those at which it waited longest.
 pub const WORST_PORTS: usize = 3;
 
 /// Where the time of one flow went.
