@@ -90,11 +90,11 @@ fn beside(scenario: &Path) -> Result<()> {
     let (name, text) = FLOWS;
     let path = scenario.with_file_name(name);
     if path.exists() {
-        eprintln!("{}: there already, left alone", path.display());
+        eprintln!("{}: exists already and is unchanged", path.display());
         return Ok(());
     }
     create(&path, text)?;
-    eprintln!("{}: an example; put your own flows there", path.display());
+    eprintln!("{}: an example; replace it with your own flows", path.display());
     Ok(())
 }
 

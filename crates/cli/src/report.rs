@@ -41,7 +41,7 @@ fn one(run: &Path, output: Option<&Path>) -> Result<PathBuf> {
 fn several(runs: &[PathBuf], output: Option<&Path>) -> Result<PathBuf> {
     let page = output.unwrap_or(Path::new(SEVERAL));
     if output.is_none() && page.exists() {
-        bail!("`{SEVERAL}` is there already: name the page with --output, which replaces it");
+        bail!("`{SEVERAL}` exists already: name the page with --output, which replaces it");
     }
     let set = merge(labels(runs).into_iter().zip(stored(runs)?).collect())?;
     put(page, &slotline_report::html(&set.name, &set, &Summary::of(&set)))?;

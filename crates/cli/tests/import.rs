@@ -66,8 +66,8 @@ const STAR: &str = "kind = \"star\"\nhosts = 128";
 #[test]
 fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
     for (kind, file, note) in [
-        ("htsim-cm", "study/scenario/tests/data/htsim/allreduce.cm", "taken for picoseconds"),
-        ("htsim-cm", "study/scenario/tests/data/htsim/incast.cm", "taken for picoseconds"),
+        ("htsim-cm", "study/scenario/tests/data/htsim/allreduce.cm", "read as picoseconds"),
+        ("htsim-cm", "study/scenario/tests/data/htsim/incast.cm", "read as picoseconds"),
         (
             "hpcc-flows",
             "study/scenario/tests/data/hpcc/flow.txt",
@@ -168,7 +168,7 @@ fn what_cannot_be_used_is_refused_with_its_line() {
         ("sizes sizes.txt", "sizes.txt: line 2: the last cumulative value is 50"),
         ("pcap bad.pcap", "bad.pcap: packet or block 1: neither pcap nor pcapng"),
         ("pcap none.pcap", "none.pcap: No such file"),
-        ("csv bad.csv --eager 5KB", "--eager is for goal: it says nothing about csv"),
+        ("csv bad.csv --eager 5KB", "--eager is for goal: it does not apply to csv"),
         ("csv bad.csv -o bad.csv", "call the fragment .toml"),
         ("hpcc-flows one.txt --topology topology.txt", "say with -o where the trace goes"),
         ("hpcc-flows one.txt --topology topology.txt -o p.toml", "line 2: node 1 is a switch"),

@@ -72,12 +72,12 @@ fn places(bump: &BumpSpec, graph: &Graph) -> Fit {
     if let Some(reaction) = &bump.reaction {
         named(&reaction.at, "bump.reaction.at", graph)?;
         ensure(!limiter_ports(bump, graph).is_empty(), "bump.reaction.at", || {
-            "no switch of this fabric has a host: say in `at` where flows are limited".into()
+            "no switch of this fabric has a host: name the ports that limit flows in `at`".into()
         })?;
     }
     let ends = bump_ports(bump, graph);
     ensure(!ends.is_empty(), "bump.at", || {
-        "no two switches of this fabric are connected: say in `at` where bumps are, for example \
+        "no two switches of this fabric are connected: name the ports that have bumps in `at`, for example \
          at = [\"s0-h0\"]"
             .into()
     })?;

@@ -33,7 +33,7 @@ pub fn resolved(document: Document) -> Result<Document, ScenarioError> {
     }
     match tree.take("sweep") {
         Some(sweep) => Err(sweep.fault_of_key(
-            "`sweep` makes many scenarios of this file: use `slotline sweep` with it".into(),
+            "`sweep` stands for many scenarios: run this file with `slotline sweep`".into(),
         )),
         None => Ok(Document { notices, ..tree.document() }),
     }
@@ -121,10 +121,10 @@ fn opened(
         .map_err(|e| extends.fault(format!("`extends`: cannot read `{}`: {e}", file.display())))?;
     let real = canonical(&file);
     if chain.contains(&real) {
-        return Err(extends.fault(format!("`extends` leads in a circle, back to `{named}`")));
+        return Err(extends.fault(format!("`extends` forms a circle with `{named}`")));
     }
     if chain.len() >= DEEPEST {
-        return Err(extends.fault(format!("`extends`: at most {DEEPEST} files in a row")));
+        return Err(extends.fault(format!("`extends`: a chain has at most {DEEPEST} files")));
     }
     chain.push(real);
     Ok(Document::new(&file, text))

@@ -24,7 +24,7 @@ pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecErro
     faults.extend(measure(scenario));
     faults.extend(scenario.workload.iter().enumerate().filter_map(|(at, workload)| {
         let given_up = matches!(workload, WorkloadSpec::RackRings(spec) if spec.give_up.is_some());
-        let why = "the flow-level engine gives no flow up: leave `give-up` out";
+        let why = "the flow-level engine never aborts a flow: leave `give-up` out";
         given_up.then(|| SpecError::new(format!("workload[{at}].give-up"), why))
     }));
     for (at, event) in scenario.event.iter().enumerate() {
@@ -64,7 +64,7 @@ fn options(spec: &FlowSpec) -> Vec<SpecError> {
         let key = if spec.tick.is_some() { "tick" } else { "increase" };
         faults.push(fault(
             key,
-            format!("`{key}` does nothing with max-min fair rates: give rates = \"aimd\""),
+            format!("`{key}` does nothing with max-min fair rates: use rates = \"aimd\""),
         ));
     }
     if spec.tick == Some(Time::ZERO) {

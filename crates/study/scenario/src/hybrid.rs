@@ -95,7 +95,7 @@ fn on_hybrid(
 /// The options of the queues by destination rack must have an effect.
 fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
     if dark && voq.relay.is_some() {
-        return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
+        return fail("voq.relay", "`relay` does nothing: there are no circuits");
     }
     let planned = matches!(&scheme.control, ControlSpec::Circuits(spec)
         if spec.scheduler.looks_at_demand() && spec.scheduler != SchedulerKind::Mesh);
@@ -106,10 +106,7 @@ fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecErr
         );
     }
     if dark && voq.resize.is_some() {
-        return fail(
-            "voq.resize",
-            "`resize` does nothing: there are no circuits whose days it could be for",
-        );
+        return fail("voq.resize", "`resize` does nothing: there are no circuits");
     }
     let usual = VoqSpec::default();
     if dark && voq.at_night != usual.at_night {
@@ -121,7 +118,7 @@ fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecErr
     if dark && voq.mark_ahead != usual.mark_ahead {
         return fail(
             "voq.mark-ahead",
-            "`mark-ahead` does nothing: there are no circuits to tell of",
+            "`mark-ahead` does nothing: there are no circuits to announce",
         );
     }
     Ok(())
@@ -147,7 +144,7 @@ fn carries(scheme: &SchemeSpec, fabric: &HybridSpec, course: &Course) -> Result<
         return Ok(());
     }
     let why = format!(
-        "days are {day}, and a packet of {mtu} takes {takes} on a circuit: none would ever go by one. Give longer \
+        "days are {day}, and a packet of {mtu} takes {takes} on a circuit: no packet would ever use a circuit. Give longer \
          days; without `day` they are nine nights"
     );
     fail(key, why)
@@ -180,11 +177,14 @@ fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
         return fail(key, why);
     }
     if matches!(scheme.transport.kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp) {
-        let why = "`retcp` and `tdtcp` act on what racks say of circuits, which they do not on a fabric with a `core`";
+        let why = "`retcp` and `tdtcp` act on the racks' messages about circuits, which a fabric with a `core` does not have";
         return fail("transport.kind", why);
     }
     if scheme.queue.pfc.is_some() {
-        return fail("queue.pfc", "`pfc` does not go with a `core`: links move under pause frames");
+        return fail(
+            "queue.pfc",
+            "`pfc` cannot be used with a `core`: paused links would be moved",
+        );
     }
     let hashed =
         [RoutingSpec::Ecmp, RoutingSpec::Spray, RoutingSpec::Flowlet, RoutingSpec::EcmpDestination];
@@ -205,15 +205,14 @@ fn notified(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecEr
         return Ok(());
     }
     if dark {
-        return fail("voq.notify", "`notify` does nothing: there are no circuits to tell of");
+        return fail("voq.notify", "`notify` does nothing: there are no circuits to announce");
     }
     match scheme.transport.kind {
         AlgorithmKind::Retcp | AlgorithmKind::Tdtcp => Ok(()),
         kind => {
             let name = kind.name();
-            let why = format!(
-                "`{name}` does nothing with what `notify` tells: use \"tdtcp\" or \"retcp\""
-            );
+            let why =
+                format!("`{name}` ignores the messages of `notify`: use \"tdtcp\" or \"retcp\"");
             fail("voq.notify", why)
         }
     }
@@ -230,7 +229,7 @@ fn happens(event: &EventSpec) -> Result<(), SpecError> {
         {
             return fail(
                 "link",
-                "links to the scheduler do not change: news of failures goes over them",
+                "links to the scheduler do not change: they carry the news of failures",
             );
         }
         EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } if sound(switch) => {
@@ -268,7 +267,7 @@ fn as_a_whole(scenario: &Scenario) -> Result<(), SpecError> {
     let slowdown = [Metric::SlowdownMean, Metric::SlowdownP99];
     let slowdown_at = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));
     slowdown_at.map_or(Ok(()), |at| {
-        let why = "slowdowns are not known on a hybrid fabric: what a flow takes alone depends on when it \
+        let why = "slowdowns are unknown on a hybrid fabric: the time of a flow alone depends on when it \
                    begins";
         fail(&format!("measure.metrics[{at}]"), why)
     })

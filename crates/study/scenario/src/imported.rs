@@ -31,7 +31,7 @@ pub fn resolve(
     let fault = |message: String| SpecError::new("fabric.file", message);
     let assumed = asked.format.is_none();
     let Some(format) = asked.format.or_else(|| by_ending(&file)) else {
-        let message = format!("`file` = \"{file}\" does not tell its format: {}", formats());
+        let message = format!("`file` = \"{file}\" does not show its format: {}", formats());
         return Err(fault(message));
     };
     let text = files(&file).map_err(|why| fault(format!("`file` cannot be read: {why}")))?;
@@ -64,7 +64,7 @@ fn within(asked: &GraphSpec, error: SpecError) -> SpecError {
 impl Imported {
     /// Where the fabric comes from, and what of the file was not read, as text.
     pub fn description(&self) -> String {
-        let how = if self.assumed { ", by the end of its name" } else { "" };
+        let how = if self.assumed { ", by the ending of its name" } else { "" };
         let unread = match self.unread.len() {
             0 => String::new(),
             1..=4 => format!("; not read: {}", self.unread.join(", ")),
@@ -125,7 +125,7 @@ mod tests {
         );
         assert_eq!(
             loaded.fabric(),
-            "graph of 4 hosts and 4 switches, from net.json (read as node-link, by the end of its name)"
+            "graph of 4 hosts and 4 switches, from net.json (read as node-link, by the ending of its name)"
         );
         // The file is gone by now.
         let again = Scenario::parse("again.toml".as_ref(), resolved).unwrap();

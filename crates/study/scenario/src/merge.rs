@@ -195,7 +195,7 @@ impl Node {
                     *self = self.clone().with_kind(&made);
                 }
                 let Value::Table(table) = &mut self.value else {
-                    return Err(format!("`{key}` cannot be in there: it is not a table"));
+                    return Err(format!("`{key}` cannot be set here: the value is not a table"));
                 };
                 if !table.contains_key(key) && matches!(rest.0.first(), Some(Step::Item(_))) {
                     return Err(format!("there is no `{key}` in this scenario"));
@@ -220,7 +220,7 @@ impl Node {
                 let names: Vec<String> =
                     self.table().into_iter().flatten().map(|(k, _)| k.clone()).collect();
                 let Value::Table(table) = &mut self.value else {
-                    return Err(format!("`{key}` is not there: nothing to leave out"));
+                    return Err(format!("`{key}` does not exist, so it cannot be left out"));
                 };
                 let Some(node) = table.get_mut(key) else {
                     return Err(format!("unknown field `{key}`, expected {}", choices(&names)));
@@ -257,8 +257,8 @@ impl Node {
         let numbered = item.parse::<usize>().ok().filter(|at| *at < list.len());
         let none = || match (names.is_empty(), list.len()) {
             (false, _) => format!("unknown element `{item}`, expected {}", choices(&names)),
-            (true, 0) => format!("`[{item}]` is not there: the list is empty"),
-            (true, n) => format!("`[{item}]` is not there: elements are numbered 0 to {}", n - 1),
+            (true, 0) => format!("`[{item}]` does not exist: the list is empty"),
+            (true, n) => format!("`[{item}]` does not exist: elements are numbered 0 to {}", n - 1),
         };
         named.or(numbered).map(|at| vec![at]).ok_or_else(none)
     }

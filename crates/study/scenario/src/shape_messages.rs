@@ -99,7 +99,7 @@ pub fn due_hint(path: &str, value: &DeValue<'_>, schema: &Value) -> Option<Strin
         (DeValue::Integer(number), Some("string")) if schema["x-type"].is_null() => {
             Some(format!("write \"{}\"", number.as_str()))
         }
-        (DeValue::Integer(_), Some("string")) => Some("a quantity has its unit with it".into()),
+        (DeValue::Integer(_), Some("string")) => Some("a quantity needs a unit".into()),
         _ => None,
     }
 }
@@ -202,11 +202,11 @@ pub fn wrong_number(path: &str, value: &DeValue<'_>, schema: &Value) -> Option<S
 /// How a key that is missing may look.
 pub fn example(key: &str, schema: &Value) -> Option<String> {
     let fixed = match key {
-        "end" => "say when a run ends at the latest, for example: end = { at = \"100ms\" }",
-        "fabric" => "say what the network is, for example: fabric = { kind = \"star\", hosts = 9 }",
+        "end" => "give the latest end of a run, for example: end = { at = \"100ms\" }",
+        "fabric" => "describe the network, for example: fabric = { kind = \"star\", hosts = 9 }",
         "name" => "for example: name = \"incast\"",
-        "workload" => "say who sends what, for example [[workload]] with kind = \"incast\"",
-        "scheme" => "say what is compared, for example [[scheme]] with name = \"tcp\"",
+        "workload" => "describe the traffic, for example [[workload]] with kind = \"incast\"",
+        "scheme" => "name a scheme to compare, for example [[scheme]] with name = \"tcp\"",
         _ => {
             let about = schema["description"].as_str()?.lines().next()?;
             return Some(format!("`{key}` is {}: {}", due(schema), uncapitalised(about)));
@@ -244,13 +244,13 @@ pub fn belongs(key: &str, path: &str) -> Option<Belongs> {
         same.filter_map(|home| Some(format!("\"{}\"", home.kind.as_ref()?))).collect();
     let exact = best.path == names;
     let sentence = match (exact, &kinds[..]) {
-        (true, kinds) => format!("`{key}` goes with kind = {} only", kinds.join(" or ")),
+        (true, kinds) => format!("`{key}` is only for kind = {}", kinds.join(" or ")),
         (false, kinds @ ([_] | [_, _])) => {
             let kinds = kinds.join(" or ");
-            format!("`{key}` belongs into {}, with kind = {kinds}", place(&best.path))
+            format!("`{key}` belongs in {}, with kind = {kinds}", place(&best.path))
         }
         (false, _) if best.path.is_empty() => format!("`{key}` belongs at the top of the file"),
-        (false, _) => format!("`{key}` belongs into {}", place(&best.path)),
+        (false, _) => format!("`{key}` belongs in {}", place(&best.path)),
     };
     Some(Belongs { exact, sentence })
 }

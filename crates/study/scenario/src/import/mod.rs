@@ -135,7 +135,7 @@ pub fn import(kind: Kind, file: &Path, options: &Options) -> Result<Imported, Im
 
 fn network(format: FabricFormat, file: &Path, options: &Options) -> Result<Imported, String> {
     if let Some(option) = options.of_traffic() {
-        return Err(format!("{option} is for traffic: it says nothing about a network"));
+        return Err(format!("{option} is for traffic: it does not apply to a network"));
     }
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
@@ -145,10 +145,10 @@ fn network(format: FabricFormat, file: &Path, options: &Options) -> Result<Impor
 
 fn circuits(file: &Path, options: &Options) -> Result<Imported, String> {
     if let Some(option) = options.of_traffic() {
-        return Err(format!("{option} is for traffic: it says nothing about circuits"));
+        return Err(format!("{option} is for traffic: it does not apply to circuits"));
     }
     if options.fabric != GraphSpec::default() {
-        return Err("options of networks say nothing about circuits".into());
+        return Err("options of networks do not apply to circuits".into());
     }
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
