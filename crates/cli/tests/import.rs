@@ -136,9 +136,9 @@ fn failures_become_events() {
     assert!(fragment.contains("link = \"agg1.1-core3\""), "{fragment}");
     assert!(fragment.contains("link = \"agg3.0-core0\""), "{fragment}");
     for (change, arguments, why) in [
-        (("", ""), "htsim-cm x.cm", "say with -o where the rest goes"),
+        (("", ""), "htsim-cm x.cm", "name a file for the rest with -o"),
         (("link_id 1", "link_id 2"), "htsim-cm x.cm -o n.toml", "line 5: switch_id 3, link_id 2"),
-        (("Nodes 16", "Nodes 20"), "htsim-cm x.cm -o n.toml", "say with --fat-tree K"),
+        (("Nodes 16", "Nodes 20"), "htsim-cm x.cm -o n.toml", "with --fat-tree K"),
     ] {
         folder.write("x.cm", &matrix.replacen(change.0, change.1, 1));
         let (code, _, printed) = folder.import(arguments);
@@ -169,7 +169,7 @@ fn what_cannot_be_used_is_refused_with_its_line() {
         ("pcap bad.pcap", "bad.pcap: packet or block 1: neither pcap nor pcapng"),
         ("pcap none.pcap", "none.pcap: No such file"),
         ("csv bad.csv --eager 5KB", "--eager is for goal: it does not apply to csv"),
-        ("csv bad.csv -o bad.csv", "call the fragment .toml"),
+        ("csv bad.csv -o bad.csv", "give the fragment a name with .toml"),
         ("hpcc-flows one.txt --topology topology.txt", "say with -o where the trace goes"),
         ("hpcc-flows one.txt --topology topology.txt -o p.toml", "line 2: node 1 is a switch"),
         ("netflow x", "htsim-cm"),

@@ -1,4 +1,4 @@
-//! Virtual queues beside the real ones, as a table of the result.
+//! Virtual queues compared with real queues, as a table of the result.
 
 use super::table::{Cell, Column, Table, fit};
 use super::tables::{field, node, port, scheme, seed};

@@ -29,9 +29,9 @@ impl Step {
 pub struct SequenceRow {
     /// The flow's number in the run.
     pub flow: u32,
-    /// When, in picoseconds.
+    /// Time, in picoseconds.
     pub t_ps: u64,
-    /// What.
+    /// The event.
     pub step: Step,
     /// Payload bytes of the flow: the end of the segment, or all that is acknowledged.
     pub bytes: u64,
