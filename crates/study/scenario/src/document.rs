@@ -72,7 +72,8 @@ impl Document {
         }
     }
 
-    /// Every place where the file does not have the shape of a scenario, in the file's order. Empty if the file is not TOML.
+    /// Every place where the file does not have the shape of a scenario, in the file's order. Empty if
+    /// the file is not TOML.
     pub fn shape_faults(&self) -> Vec<ScenarioError> {
         let Ok(root) = DeTable::parse(&self.text) else { return vec![] };
         let spots = self.spots();
