@@ -23,46 +23,46 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Run a scenario, print the comparison, keep the results.
+    /// Run a scenario, print the comparison and save the results.
     Run(RunOptions),
-    /// Run a scenario on both engines, packet by packet and flow by flow; say where they differ.
+    /// Run a scenario on both engines, packet by packet and flow by flow, and show where they differ.
     Crosscheck(crate::crosscheck::CrosscheckOptions),
-    /// Say where the time of single flows went.
+    /// Show where the time of single flows was spent.
     Why(crate::why::WhyOptions),
-    /// Run all points of a scenario's `sweep`; what is done already is not done again.
+    /// Run all points of a scenario's `sweep`; points that already have a result are skipped.
     Sweep(SweepOptions),
-    /// Join the parts of a sweep that several machines or shards did.
+    /// Join the parts of a sweep that ran on several machines or as several shards.
     Collect(CollectOptions),
-    /// Say what changed from one result to another.
+    /// Show what changed from one result to another.
     Diff(crate::diff::DiffOptions),
     /// Rebuild the page of a result, or compare several results on one page.
     Report(crate::report::ReportOptions),
     /// Plan a network: switches, cables, racks, cost, power and heat of fat-tree, tree and leaf-spine.
     Plan(crate::plan::PlanOptions),
-    /// Run published experiments: the paper's values beside ours, and a page with the figures.
+    /// Run published experiments, print the paper's values beside ours, and write a page with the figures.
     Reproduce(ReproduceOptions),
-    /// Turn a file of another program (traffic, captures) into a part of a scenario.
+    /// Convert a file of another program (traffic, captures, networks) into a part of a scenario.
     Import(crate::import::ImportOptions),
-    /// Take real traffic through virtual queues: estimates, marks, drops and notices.
+    /// Replay real traffic through virtual queues, with estimates, marks, drops and notifications.
     Bump(crate::bump::BumpOptions),
-    /// Measure this program.
+    /// Measure the speed and memory use of this program.
     Bench(BenchOptions),
-    /// Say what is wrong with scenario files, without running them.
+    /// Check scenario files for errors without running them.
     Check(CheckOptions),
-    /// Say in words what a scenario simulates, how long that will take, and what looks wrong.
+    /// Describe what a scenario simulates, estimate how long that takes, and warn of likely mistakes.
     Explain(ExplainOptions),
-    /// Name everything a scenario can name; with a kind, every parameter with unit and default.
+    /// List every name that a scenario can use; with a kind, also every parameter with its unit and default.
     List(ListOptions),
     /// Print the JSON Schema of scenario files, for editors.
     Schema,
-    /// Write the reference pages, as below docs/reference.
+    /// Write the reference pages that are in docs/reference.
     #[command(hide = true)]
     Reference(ReferenceOptions),
     /// Write a result in the format of another tool.
     Export(ExportOptions),
-    /// Write a commented scenario to start from.
+    /// Write a commented scenario as a starting point.
     New(NewOptions),
-    /// Print completions for a shell.
+    /// Print the completion script of a shell.
     Completions(CompletionsOptions),
     /// Write manual pages.
     Man(ManOptions),
@@ -80,7 +80,7 @@ pub enum Engine {
 /// What means the same everywhere.
 #[derive(Args)]
 pub struct Common {
-    /// Threads to use; the result does not depend on it [default: all processors].
+    /// Number of threads; results do not depend on it [default: all processors].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Print JSON instead of a table.
@@ -103,13 +103,13 @@ pub fn processors() -> usize {
 pub struct RunOptions {
     /// The scenario file.
     pub file: PathBuf,
-    /// Folder in which the result gets a folder of its own.
+    /// Folder that receives a new folder with the result.
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
     /// Replace an existing result of the same scenario.
     #[arg(long)]
     pub force: bool,
-    /// Write tables of more than a million rows as CSV too, not as Parquet alone.
+    /// Write tables of more than a million rows as CSV as well as Parquet.
     #[arg(long)]
     pub csv: bool,
     /// Seed of the first repetition, instead of the file's.
@@ -118,7 +118,7 @@ pub struct RunOptions {
     /// Number of repetitions, instead of the file's.
     #[arg(long)]
     pub repeat: Option<u32>,
-    /// Engine that simulates, instead of the file's.
+    /// Simulation engine, instead of the file's.
     #[arg(long, value_enum)]
     pub engine: Option<Engine>,
     #[command(flatten)]
@@ -130,7 +130,7 @@ pub struct ReproduceOptions {
     /// The experiments, for example xco-2.
     #[arg(required_unless_present_any = ["list", "paper"], conflicts_with = "paper")]
     pub id: Vec<String>,
-    /// All experiments of a paper, for example xco; or all of all.
+    /// All experiments of a paper, for example xco; `all` selects every paper.
     #[arg(long)]
     pub paper: Option<String>,
     /// List the experiments.
@@ -139,7 +139,7 @@ pub struct ReproduceOptions {
     /// Print Markdown tables instead, for documents.
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// Folder in which each experiment gets a folder of its own, with a page.
+    /// Folder that receives a new folder with a page for each experiment.
     #[arg(long, value_name = "DIR", default_value = "results/reproduce")]
     pub out: PathBuf,
     #[command(flatten)]
@@ -154,7 +154,7 @@ pub struct BenchOptions {
     /// Include the large cases (8,192 hosts; needs up to 4 GB).
     #[arg(long)]
     pub large: bool,
-    /// Run one case in this process: scenario:scheme:threads.
+    /// Run one case in this process, given as scenario:scheme:threads.
     #[arg(long, hide = true)]
     pub case: Option<String>,
     /// With `flow` and `--case`: write the traffic as a plain file for other simulators instead.

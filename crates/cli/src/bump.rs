@@ -23,18 +23,18 @@ pub struct BumpOptions {
 
 #[derive(Subcommand)]
 enum What {
-    /// Replay a capture through a bump, with its marks, drops and estimates.
+    /// Replay a capture through a bump, and record its marks, drops and estimates.
     #[command(alias = "pcapng")]
     Replay(CaptureOptions),
 }
 
 #[derive(Args)]
 struct CaptureOptions {
-    /// The capture, pcap or pcapng, of Ethernet.
+    /// The capture of Ethernet frames, in pcap or pcapng.
     input: PathBuf,
-    /// The pcapng to write: packets that go on, with estimates as comments.
+    /// The pcapng file to write, with the packets that pass and with estimates as comments.
     output: PathBuf,
-    /// Discipline and capacity, as a scenario's `queue`, for example '{ kind = "ecn", limit = "150KB" }'.
+    /// Discipline and capacity in the form of a scenario's `queue`, for example '{ kind = "ecn", limit = "150KB" }'.
     #[arg(long, value_name = "QUEUE", default_value = "\"drop-tail\"")]
     queue: String,
     /// An eBPF object file whose program decides, as '{ kind = "object", file = FILE }' of --queue; that then
@@ -44,7 +44,7 @@ struct CaptureOptions {
     /// The rate at which virtual queues drain.
     #[arg(long, default_value = "1Gbps")]
     rate: Rate,
-    /// Most virtual queues; packets for more destinations pass.
+    /// Largest number of virtual queues; packets for further destinations pass unchanged.
     #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     queues: u32,
     /// Leading bits of IPv4 destinations that share a virtual queue.
@@ -53,19 +53,19 @@ struct CaptureOptions {
     /// Leading bits of IPv6 destinations that share a virtual queue.
     #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u8).range(0..=128))]
     prefix6: u8,
-    /// What links add to each packet's bytes: preamble, check sequence, gap.
+    /// Bytes that links add to each packet: preamble, check sequence and gap.
     #[arg(long, default_value_t = slotline_bump::pipeline::FRAMING)]
     framing: u32,
-    /// What becomes of malformed packets.
+    /// What happens to malformed packets.
     #[arg(long, value_enum, default_value = "pass")]
     malformed: OnMalformed,
-    /// A CSV to write, with a line for each packet of the input.
+    /// CSV file to write, with a line for each packet of the input.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Seed of disciplines that draw.
+    /// Seed of disciplines that use random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Replace files that are there.
+    /// Replace existing files.
     #[arg(long)]
     force: bool,
 }

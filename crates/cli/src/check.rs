@@ -1,4 +1,4 @@
-//! `slotline check`: whether scenario files can be run, without running them.
+//! `slotline check`: checks scenario files without running them.
 
 use anyhow::Result;
 use clap::Args;
@@ -23,7 +23,7 @@ pub fn check(options: &CheckOptions) -> Result<ExitCode> {
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
-/// Says what is wrong with a file, or that nothing is.
+/// Prints the errors of a file, or that it has none. Returns whether it is valid.
 fn is_right(file: &Path) -> bool {
     let loaded = Scenario::load_all(file).and_then(|loaded| {
         let faults = central_faults(&loaded);
@@ -31,8 +31,8 @@ fn is_right(file: &Path) -> bool {
     });
     match loaded {
         Ok(loaded) => {
-            loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
-            crate::said(&format!("ok: {}: {}", file.display(), in_a_line(&loaded)));
+            crate::print_notes(&loaded);
+            crate::print_text(&format!("ok: {}: {}", file.display(), in_a_line(&loaded)));
             true
         }
         Err(faults) => {

@@ -23,7 +23,7 @@ pub struct CrosscheckOptions {
 
 pub fn crosscheck(options: &CrosscheckOptions) -> Result<ExitCode> {
     let loaded = Scenario::load(&options.file)?;
-    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    crate::print_notes(&loaded);
     let sides = Sides::of(&loaded)?;
     let threads = options.common.threads();
     let end = loaded.scenario.end.at.map(|at| at.as_ps());

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What changed from one result to another. Exit codes: 0, no regression; 1, a regression beyond the
+/// Show what changed from one result to another. Exit codes: 0, no regression; 1, a regression beyond the
 /// tolerance; 2, they cannot be compared.
 #[derive(Args)]
 pub struct DiffOptions {
@@ -18,10 +18,10 @@ pub struct DiffOptions {
     pub old: PathBuf,
     /// Folder of the new result.
     pub new: PathBuf,
-    /// How much worse a metric may become, for sure, without being a regression: 5% or 0.05.
+    /// Largest change for the worse that is not a regression, for example 5% or 0.05.
     #[arg(long, value_name = "PART", default_value = "5%", value_parser = tolerance)]
     pub tolerance: f64,
-    /// Judge this metric only; may be given several times [default: the scenario's or the usual ones].
+    /// Compare only this metric; can be given several times [default: the scenario's metrics, or the usual ones].
     #[arg(long = "metric", value_name = "METRIC", value_parser = metric)]
     pub metrics: Vec<Metric>,
     /// Print JSON instead of a table.
@@ -35,9 +35,9 @@ pub fn diff(options: &DiffOptions) -> Result<ExitCode> {
     let found = Diff::of(&old, &new, question).with_context(|| {
         format!("cannot compare `{}` with `{}`", options.new.display(), options.old.display())
     })?;
-    let said = if options.json { diff::json(&found) } else { diff::text(&found, width()) };
+    let output = if options.json { diff::json(&found) } else { diff::text(&found, width()) };
     // A reader that went away is no error.
-    drop(std::io::stdout().write_all(said.as_bytes()));
+    drop(std::io::stdout().write_all(output.as_bytes()));
     Ok(match found.outcome() {
         Outcome::Fine => ExitCode::SUCCESS,
         Outcome::Regression => ExitCode::from(1),

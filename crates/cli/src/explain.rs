@@ -1,9 +1,9 @@
-//! `slotline explain`: what a scenario means and what it costs, in words.
+//! `slotline explain`: describes a scenario in sentences and estimates its cost.
 
 use anyhow::Result;
 use clap::Args;
 use slotline_lab::build::central_faults;
-use slotline_lab::explain::{calibrate, explain as in_words};
+use slotline_lab::explain::{calibrate, explain as describe};
 use slotline_scenario::Scenario;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,9 +17,9 @@ pub struct ExplainOptions {
 pub fn explain(options: &ExplainOptions) -> Result<ExitCode> {
     let loaded = Scenario::load(&options.file)?;
     central_faults(&loaded).into_iter().next().map_or(Ok(()), Err)?;
-    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
-    let Scenario { name, description, .. } = &loaded.scenario;
-    let colon = if description.is_empty() { "" } else { ": " };
-    let words = in_words(&loaded, calibrate())?;
-    Ok(crate::said(&format!("{name}{colon}{description}\n\n{words}")))
+    crate::print_notes(&loaded);
+    let Scenario { name, description: about, .. } = &loaded.scenario;
+    let colon = if about.is_empty() { "" } else { ": " };
+    let description = describe(&loaded, calibrate())?;
+    Ok(crate::print_text(&format!("{name}{colon}{about}\n\n{description}")))
 }

@@ -24,11 +24,11 @@ pub struct ExportOptions {
 enum Format {
     /// Packets of the ports named in `measure.capture`, for Wireshark and tshark.
     Pcapng(PcapngOptions),
-    /// Time line of flows, schedule and queues, for ui.perfetto.dev (Chrome trace events).
+    /// Timeline of flows, schedule and queues for ui.perfetto.dev, as Chrome trace events.
     Perfetto(Source),
-    /// Metrics and totals of all runs as text, for Prometheus and what reads its format.
+    /// Metrics and totals of all runs in OpenMetrics text, which Prometheus reads.
     Openmetrics(Source),
-    /// Flow completion times as HPCC's simulator writes them, for its analysis scripts.
+    /// Flow completion times in the format of HPCC's simulator, for its analysis scripts.
     HpccFct(Source),
     /// The fabric of a scenario as a containerlab topology.
     Containerlab(ContainerlabOptions),
@@ -39,15 +39,15 @@ enum Format {
 /// What is exported, and where to.
 #[derive(Args)]
 struct Source {
-    /// The result: its folder.
+    /// Folder of the result.
     run: PathBuf,
     /// File to write; it must not exist [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only this scheme.
+    /// Export only this scheme.
     #[arg(long)]
     scheme: Option<String>,
-    /// Only this seed.
+    /// Export only this seed.
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -71,10 +71,10 @@ struct RoutesOptions {
     /// File to write; it must not exist [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What to write: prefixes and suffixes, or routes for each host where a suffix stands.
+    /// What to write: prefixes and suffixes, or a route for each host in place of a suffix.
     #[arg(long = "as", value_name = "FORMAT", default_value = "table")]
     format: RouteSyntax,
-    /// Only the switch of this name, as agg0.1.
+    /// Export only the switch of this name, for example agg0.1.
     #[arg(long, value_name = "NAME")]
     switch: Option<String>,
 }
@@ -94,10 +94,10 @@ enum RouteSyntax {
 struct PcapngOptions {
     #[command(flatten)]
     source: Source,
-    /// Only this port, as s0-h0; may be given several times.
+    /// Export only this port, for example s0-h0; can be given several times.
     #[arg(long, value_name = "PORT")]
     port: Vec<String>,
-    /// Bytes kept of each frame; payloads are zeros.
+    /// Bytes written of each frame; payloads are zeros.
     #[arg(long, value_name = "BYTES", default_value_t = pcapng::SNAP,
           value_parser = clap::value_parser!(u32).range(14..=262_144))]
     snap: u32,
@@ -153,12 +153,12 @@ fn completion_times(source: &Source) -> Result<()> {
         left_out = hpcc_fct::write(set, source.one(set)?, out)?;
         Ok(())
     })?;
-    tell(left_out);
+    report_omissions(left_out);
     Ok(())
 }
 
-/// Says what is not in the file.
-fn tell(left_out: hpcc_fct::LeftOut) {
+/// Prints what the file does not contain.
+fn report_omissions(left_out: hpcc_fct::LeftOut) {
     let counts = [
         (left_out.unfinished, "unfinished flows"),
         (left_out.without_ideal, "flows whose time alone is not known"),
@@ -193,12 +193,12 @@ fn written(
     fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>,
 ) -> Result<()> {
     match output {
-        Some(path) => kept(path, fill),
+        Some(path) => to_file(path, fill),
         None => filled(Box::new(io::stdout()), fill),
     }
 }
 
-fn kept(path: &Path, fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>) -> Result<()> {
+fn to_file(path: &Path, fill: impl FnOnce(&mut Sink) -> Result<(), ExportError>) -> Result<()> {
     let file =
         File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
     let done = filled(Box::new(file), fill);

@@ -11,63 +11,63 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Turn a file of another program into a part of a scenario.
+/// Convert a file of another program into a part of a scenario.
 #[derive(Args)]
 pub struct ImportOptions {
-    /// What the file is; a wrong name lists the kinds.
+    /// Kind of the file; an unknown name prints the list of kinds.
     #[arg(value_parser = Kind::named)]
     pub kind: Kind,
     /// The file.
     pub file: PathBuf,
-    /// Write the fragment here, and the traffic beside it, instead of printing it.
+    /// Write the fragment to this file and the traffic to a file beside it, instead of printing the fragment.
     #[arg(long, short, value_name = "TOML")]
     pub out: Option<PathBuf>,
-    /// Replace files that are there.
+    /// Replace existing files.
     #[arg(long)]
     pub force: bool,
     /// htsim-cm: unit of `start`, ps or us [default: ps].
     #[arg(long, value_parser = time_unit)]
     pub time_unit: Option<TimeUnit>,
-    /// htsim-cm, hpcc-flows: priorities become classes.
+    /// htsim-cm, hpcc-flows: convert priorities to classes.
     #[arg(long)]
     pub priorities: bool,
-    /// htsim-cm: failures are of a fat-tree with this k.
+    /// htsim-cm: the failures refer to a fat-tree with this k.
     #[arg(long, value_name = "K", value_parser = tree)]
     pub fat_tree: Option<u32>,
-    /// hpcc-flows, hpcc-fct: the topology file that says which nodes are hosts.
+    /// hpcc-flows, hpcc-fct: the topology file that defines which nodes are hosts.
     #[arg(long, value_name = "FILE")]
     pub topology: Option<PathBuf>,
-    /// goal: messages up to this size do not keep their sender waiting, as "65535B".
+    /// goal: senders do not wait for messages up to this size, for example "65535B".
     #[arg(long, value_name = "SIZE")]
     pub eager: Option<Bytes>,
-    /// pcap: a longer silence ends a flow, as "1s".
+    /// pcap: a longer silence ends a flow, for example "1s".
     #[arg(long, value_name = "TIME")]
     pub idle_gap: Option<Time>,
     /// pcap: a file of lines `address host`.
     #[arg(long, value_name = "FILE")]
     pub addresses: Option<PathBuf>,
-    /// circuits: how many times as long as in the network lengths in the file are [default: 1].
+    /// circuits: factor by which times in the file are longer than in the network [default: 1].
     #[arg(long, value_name = "N")]
     pub dilation: Option<u64>,
-    /// Networks: rate of links that give none, as "10Gbps".
+    /// Networks: rate of links that have none in the file, for example "10Gbps".
     #[arg(long)]
     pub rate: Option<Rate>,
-    /// Networks: propagation delay of links that give none, as "1us".
+    /// Networks: propagation delay of links that have none in the file, for example "1us".
     #[arg(long)]
     pub delay: Option<Time>,
-    /// Networks: rate of hosts' links that give none [default: --rate].
+    /// Networks: rate of hosts' links that have none in the file [default: --rate].
     #[arg(long, value_name = "RATE")]
     pub host_rate: Option<Rate>,
-    /// Networks: propagation delay of hosts' links that give none [default: --delay].
+    /// Networks: propagation delay of hosts' links that have none in the file [default: --delay].
     #[arg(long, value_name = "DELAY")]
     pub host_delay: Option<Time>,
-    /// Networks without hosts: link so many to every switch.
+    /// Networks without hosts: number of hosts to attach to every switch.
     #[arg(long, value_name = "N")]
     pub attach_hosts: Option<u32>,
-    /// Networks: the attribute that names nodes [default: their ids].
+    /// Networks: the attribute with the names of nodes [default: their ids].
     #[arg(long, value_name = "ATTRIBUTE")]
     pub names: Option<String>,
-    /// Networks: a kind of node that is a host; may be given several times.
+    /// Networks: a kind of node that is a host; can be given several times.
     #[arg(long = "host-kind", value_name = "KIND")]
     pub host_kinds: Vec<String>,
 }

@@ -11,10 +11,10 @@ const WIDTH: usize = 96;
 
 #[derive(Args)]
 pub struct ListOptions {
-    /// Only this kind, with all parameters.
+    /// List only this kind, with all parameters.
     #[arg(value_parser = kind)]
     pub kind: Option<Kind>,
-    /// Only this one of the kind.
+    /// List only the entry of this name.
     pub name: Option<String>,
     /// Print JSON instead of text.
     #[arg(long)]
@@ -37,7 +37,7 @@ pub fn list(options: &ListOptions) -> Result<ExitCode> {
         (false, None) => lists.iter().map(overview).collect(),
         (false, Some(_)) => lists.iter().map(in_full).collect(),
     };
-    Ok(crate::said(&text))
+    Ok(crate::print_text(&text))
 }
 
 fn json(lists: &[(Kind, Vec<Entry>)]) -> Result<String> {

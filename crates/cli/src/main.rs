@@ -25,33 +25,33 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use std::process::ExitCode;
 
-/// What `slotline` says when it is called without arguments.
+/// What `slotline` prints when it is called without arguments.
 const ABOUT: &str = "\
-Slotline compares ways to run a datacenter network, from one scenario file.
+Slotline compares schemes for running a datacenter network. One scenario file describes a comparison.
 
-  slotline new [NAME]         write a commented scenario to start from
-  slotline check FILE         say what is wrong with a scenario, without running it
-  slotline explain FILE       say in words what it simulates, and how long that will take
-  slotline run FILE           run a scenario, print the comparison, keep the results
-  slotline why FILE           say where the time of single flows went
-  slotline crosscheck FILE    run a scenario on both engines, and say where they differ
-  slotline sweep FILE         run all points of a scenario's `sweep`, and compare them
-  slotline collect DIR...     join the parts of a sweep that several machines did
-  slotline report RUN...      rebuild a result's page, or compare several results on one
-  slotline diff OLD NEW       what changed between two results; exit code 1 on a regression
-  slotline import KIND FILE   turn a file of another program into a part of a scenario
+  slotline new [NAME]         write a commented scenario as a starting point
+  slotline check FILE         check a scenario for errors without running it
+  slotline explain FILE       describe what a scenario simulates and how long that takes
+  slotline run FILE           run a scenario, print the comparison and save the results
+  slotline why FILE           show where the time of single flows was spent
+  slotline crosscheck FILE    run a scenario on both engines and show where they differ
+  slotline sweep FILE         run all points of a scenario's `sweep` and compare them
+  slotline collect DIR...     join the parts of a sweep that ran on several machines
+  slotline report RUN...      rebuild the page of a result, or compare several results on one page
+  slotline diff OLD NEW       show what changed between two results; exit code 1 means a regression
+  slotline import KIND FILE   convert a file of another program into a part of a scenario
   slotline export FORMAT RUN  write a result in the format of another tool
-  slotline plan SHAPE         what a network of so many hosts takes: switches, cables, racks, cost, power
-  slotline bump replay IN OUT  replay a capture through virtual queues: marks, drops, estimates
-  slotline reproduce ID       run a published experiment; print the paper's values beside ours
-  slotline bench NAME         measure this program: `engine`, `flow`, `arbiter`, `tdma`, `hedera`, ...
-  slotline list [KIND]        name everything a scenario can name, with its parameters
+  slotline plan SHAPE         plan a network: switches, cables, racks, cost and power
+  slotline bump replay IN OUT  replay a capture through virtual queues
+  slotline reproduce ID       run a published experiment and print the paper's values beside ours
+  slotline bench NAME         measure the speed of this program: `engine`, `flow`, `arbiter`, `tdma`, `hedera`, ...
+  slotline list [KIND]        list every name that a scenario can use, with its parameters
 
 Start with `slotline run scenarios/incast.toml`; `slotline help run` explains the options.";
 
 fn main() -> ExitCode {
     if std::env::args_os().len() == 1 {
-        return said(ABOUT);
+        return print_text(ABOUT);
     }
     let arguments = Arguments::parse();
     let result = match &arguments.command {
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         Command::Explain(options) => explain::explain(options),
         Command::List(options) => list::list(options),
         Command::Reference(options) => reference::reference(options),
-        Command::Schema => Ok(said(&slotline_scenario::schema::text())),
+        Command::Schema => Ok(print_text(&slotline_scenario::schema::text())),
         Command::Export(options) => export::export(options),
         Command::New(options) => new::new(options),
         Command::Completions(options) => return manual::completions(options),
@@ -86,8 +86,19 @@ fn main() -> ExitCode {
     }
 }
 
+/// Prints what the user should know about a scenario that is valid, on the standard error output.
+fn print_notes(loaded: &slotline_scenario::Loaded) {
+    print_notices(&loaded.document.notices);
+    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+}
+
+/// Prints a line for each old name that a scenario file uses, on the standard error output.
+fn print_notices(notices: &[String]) {
+    notices.iter().for_each(|notice| eprintln!("notice: {notice}"));
+}
+
 /// Prints `text`; a reader that went away is no error.
-fn said(text: &str) -> ExitCode {
+fn print_text(text: &str) -> ExitCode {
     use std::io::Write;
     drop(writeln!(std::io::stdout(), "{}", text.trim_end()));
     ExitCode::SUCCESS

@@ -17,7 +17,7 @@ pub struct CompletionsOptions {
 
 #[derive(Args)]
 pub struct ManOptions {
-    /// Folder for a page per command; it is made where it is missing [default: the main page, to
+    /// Folder for one page per command, created if missing [default: print the main page to
     /// standard output].
     dir: Option<PathBuf>,
 }

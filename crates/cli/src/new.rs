@@ -9,9 +9,9 @@ use std::process::ExitCode;
 
 #[derive(Args)]
 pub struct NewOptions {
-    /// Name of the scenario [default: that of the template].
+    /// Name of the scenario [default: the template's name].
     name: Option<String>,
-    /// What to start from.
+    /// The template to start from.
     #[arg(long, value_enum, default_value = "incast")]
     template: Template,
     /// File to write; it must not exist [default: standard output].
@@ -22,11 +22,11 @@ pub struct NewOptions {
 /// A commented scenario that runs in seconds.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Template {
-    /// Many servers answer one client at once; three ways to live with it.
+    /// Many servers respond to one client at once, under three schemes.
     Incast,
     /// Poisson arrivals with published flow sizes: short flows among long ones.
     Websearch,
-    /// A permutation on a fat-tree: how paths are chosen, and what a failed link does.
+    /// A permutation on a fat-tree, with several ways to choose paths and a link that fails.
     FatTree,
     /// Rings of accelerators that exchange gradients, step by step.
     AllReduce,
@@ -72,14 +72,14 @@ pub fn new(options: &NewOptions) -> Result<ExitCode> {
     let name = options.name.clone().unwrap_or_else(|| template.name());
     let text = template.called(&name)?;
     match &options.output {
-        Some(path) => keep(template, path, &text)?,
+        Some(path) => write(template, path, &text)?,
         // A reader that went away is no error.
         None => drop(io::stdout().write_all(text.as_bytes())),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn keep(template: Template, path: &Path, text: &str) -> Result<()> {
+fn write(template: Template, path: &Path, text: &str) -> Result<()> {
     create(path, text)?;
     eprintln!("{}: run it with `slotline run {0}`", path.display());
     if template == Template::MyTrace { beside(path) } else { Ok(()) }
@@ -90,11 +90,11 @@ fn beside(scenario: &Path) -> Result<()> {
     let (name, text) = FLOWS;
     let path = scenario.with_file_name(name);
     if path.exists() {
-        eprintln!("{}: there already, left alone", path.display());
+        eprintln!("{}: exists already and is unchanged", path.display());
         return Ok(());
     }
     create(&path, text)?;
-    eprintln!("{}: an example; put your own flows there", path.display());
+    eprintln!("{}: an example; replace it with your own flows", path.display());
     Ok(())
 }
 

@@ -21,13 +21,13 @@ pub struct PlanOptions {
 /// What can be planned.
 #[derive(Subcommand)]
 enum Planned {
-    /// A fat-tree, beside hierarchical trees and a leaf-spine of the same hosts.
+    /// A fat-tree, compared with hierarchical trees and a leaf-spine for the same hosts.
     FatTree(FatTreeOptions),
-    /// A hierarchical tree: edge switches with faster uplinks, two levels above.
+    /// A hierarchical tree: edge switches with faster uplinks, and two levels of switches above them.
     Tree(RatioOptions),
     /// A leaf-spine.
     LeafSpine(RatioOptions),
-    /// Print a table of parts, to put other figures into a copy of it.
+    /// Print a table of parts, whose copy can be edited and passed to --parts.
     Parts {
         /// The table.
         #[arg(long, value_name = "NAME", default_value = "today")]
@@ -35,26 +35,26 @@ enum Planned {
     },
 }
 
-/// What is wanted of any network.
+/// Options of every kind of network.
 #[derive(Args)]
-struct Wanted {
+struct CommonOptions {
     /// Hosts.
     #[arg(long)]
     hosts: u64,
-    /// Rate of a host's port, as 10Gbps.
+    /// Rate of a host's port, for example 10Gbps.
     #[arg(long)]
     nic: Rate,
     /// Table of parts: 2008, 2012 or today [default: the first of 2012, 2008, today that has switches for
     /// the hosts' ports].
     #[arg(long, value_name = "NAME", conflicts_with = "parts")]
     year: Option<String>,
-    /// Table of parts of your own; `slotline plan parts` prints one to start from.
+    /// File with a table of parts; `slotline plan parts` prints one to start from.
     #[arg(long, value_name = "FILE")]
     parts: Option<PathBuf>,
-    /// Write the bill of materials as CSV; the file must not exist.
+    /// Write the bill of materials to this CSV file, which must not exist.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Draw racks, pods and bundles of cables as SVG; the file must not exist.
+    /// Draw racks, pods and bundles of cables to this SVG file, which must not exist.
     #[arg(long, value_name = "FILE")]
     drawing: Option<PathBuf>,
     /// Print JSON instead of a table.
@@ -65,12 +65,12 @@ struct Wanted {
 #[derive(Args)]
 struct FatTreeOptions {
     #[command(flatten)]
-    wanted: Wanted,
+    common: CommonOptions,
     /// Ports per switch: an even number. More than needed leaves room for pods to come [default: the
     /// smallest that does].
     #[arg(long)]
     k: Option<u64>,
-    /// The switches of a pod are one unit, without cables between them.
+    /// Build the switches of a pod as one unit, without cables between them.
     #[arg(long)]
     pod_switch: bool,
 }
@@ -78,8 +78,8 @@ struct FatTreeOptions {
 #[derive(Args)]
 struct RatioOptions {
     #[command(flatten)]
-    wanted: Wanted,
-    /// What hosts may want over what the network carries, at most.
+    common: CommonOptions,
+    /// Largest oversubscription: the hosts' total rate over the rate that the network carries.
     #[arg(long, value_name = "RATIO", default_value = "1:1")]
     oversubscription: Ratio,
 }
@@ -90,23 +90,23 @@ pub fn plan(options: &PlanOptions) -> Result<ExitCode> {
             let wish = Wish {
                 k: options.k,
                 pod_switch: options.pod_switch,
-                ..options.wanted.wish(Ratio::FULL)
+                ..options.common.wish(Ratio::FULL)
             };
-            one(Shape::FatTree, wish, &options.wanted)
+            one(Shape::FatTree, wish, &options.common)
         }
         Planned::Tree(options) => {
-            one(Shape::Tree, options.wanted.wish(options.oversubscription), &options.wanted)
+            one(Shape::Tree, options.common.wish(options.oversubscription), &options.common)
         }
         Planned::LeafSpine(options) => {
-            one(Shape::LeafSpine, options.wanted.wish(options.oversubscription), &options.wanted)
+            one(Shape::LeafSpine, options.common.wish(options.oversubscription), &options.common)
         }
-        Planned::Parts { year } => Ok(crate::said(shipped(year)?)),
+        Planned::Parts { year } => Ok(crate::print_text(shipped(year)?)),
     }
 }
 
-impl Wanted {
+impl CommonOptions {
     fn wish(&self, oversubscription: Ratio) -> Wish {
-        let Wanted { hosts, nic, .. } = *self;
+        let CommonOptions { hosts, nic, .. } = *self;
         Wish { hosts, nic, oversubscription, k: None, pod_switch: false }
     }
     fn table(&self) -> Result<Parts> {
@@ -135,18 +135,18 @@ fn shipped(name: &str) -> Result<&'static str> {
     }
 }
 
-fn one(shape: Shape, wish: Wish, wanted: &Wanted) -> Result<ExitCode> {
-    let comparison = Comparison::of(shape, wish, wanted.table()?)?;
+fn one(shape: Shape, wish: Wish, common: &CommonOptions) -> Result<ExitCode> {
+    let comparison = Comparison::of(shape, wish, common.table()?)?;
     let (design, bill) = &comparison.main;
-    if let Some(file) = &wanted.csv {
+    if let Some(file) = &common.csv {
         write(file, &files::csv(bill, &comparison.parts))?;
     }
-    if let Some(file) = &wanted.drawing {
+    if let Some(file) = &common.drawing {
         write(file, &drawing::svg(design))?;
     }
-    Ok(match wanted.json {
-        true => crate::said(&serde_json::to_string_pretty(&files::json(&comparison))?),
-        false => crate::said(&comparison.text()),
+    Ok(match common.json {
+        true => crate::print_text(&serde_json::to_string_pretty(&files::json(&comparison))?),
+        false => crate::print_text(&comparison.text()),
     })
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 const STEPS: u64 = 1000;
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Shows how far `jobs` are while `work` does them. Ctrl-C stops them; what is done is kept.
+/// Shows the progress of `jobs` while `work` runs them. Ctrl-C stops them; finished runs are saved.
 pub fn watched<T: Send>(
     jobs: &Arc<Jobs>,
     end_ps: Option<u64>,

@@ -25,7 +25,7 @@ pub fn reference(options: &ReferenceOptions) -> Result<ExitCode> {
         let file = dir.join(name);
         std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    Ok(crate::said(&format!("{} pages in {}", all.len(), dir.display())))
+    Ok(crate::print_text(&format!("{} pages in {}", all.len(), dir.display())))
 }
 
 fn command_line() -> String {

@@ -9,15 +9,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Where a page about several results goes unless told otherwise.
+/// Default file of a page about several results.
 const SEVERAL: &str = "comparison.html";
 
 #[derive(Args)]
 pub struct ReportOptions {
-    /// Result folders; several are compared on one page.
+    /// Folders of results; several results are compared on one page.
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The page [default: report.html in the folder; of several results comparison.html here].
+    /// File of the page [default: report.html in the result's folder, or comparison.html here for several results].
     #[arg(short, long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ fn one(run: &Path, output: Option<&Path>) -> Result<PathBuf> {
 fn several(runs: &[PathBuf], output: Option<&Path>) -> Result<PathBuf> {
     let page = output.unwrap_or(Path::new(SEVERAL));
     if output.is_none() && page.exists() {
-        bail!("`{SEVERAL}` is there already: name the page with --output, which replaces it");
+        bail!("`{SEVERAL}` exists already: name the page with --output, which replaces it");
     }
     let set = merge(labels(runs).into_iter().zip(stored(runs)?).collect())?;
     put(page, &slotline_report::html(&set.name, &set, &Summary::of(&set)))?;

@@ -2,7 +2,7 @@
 
 use crate::arguments::ReproduceOptions;
 use crate::progress;
-use crate::run::{keeper, to_do};
+use crate::run::{saver, to_do};
 use anyhow::{Result, bail};
 use slotline_lab::output::Place;
 use slotline_lab::record::RunRecord;
@@ -32,7 +32,7 @@ fn line(experiment: &Experiment) -> String {
     format!("{:<8}{}", experiment.id, experiment.about)
 }
 
-/// What is asked for; whatever is not there is refused before anything runs.
+/// The requested experiments. An unknown name is refused before anything runs.
 fn chosen(options: &ReproduceOptions) -> Result<Vec<&'static Experiment>> {
     match options.paper.as_deref() {
         None => options.id.iter().map(|id| known(id)).collect(),
@@ -109,20 +109,20 @@ fn measured(study: &Study, options: &ReproduceOptions) -> Result<(Findings, Vec<
     Ok((study.findings(&done), places))
 }
 
-/// All runs of a scenario; each is kept in `place` as soon as it is done.
+/// All runs of a scenario. Each is saved in `place` as soon as it is done.
 fn runs(loaded: &Loaded, place: &Place, threads: usize) -> Result<Vec<RunRecord>> {
     let (jobs, mut records) = to_do(loaded, place);
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
-    let (keep, kept) = (keeper(loaded, place), Mutex::new(BTreeSet::new()));
+    let (save, saved) = (saver(loaded, place), Mutex::new(BTreeSet::new()));
     let name = |run: &RunRecord| (run.scheme.clone(), run.seed);
     let noted = |run: &mut RunRecord| {
-        keep(run);
-        kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name(run));
+        save(run);
+        saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name(run));
     };
     let mut fresh = progress::watched(&jobs, end, || jobs.run_keeping(loaded, threads, noted))?;
-    let kept = kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    // The last of a scenario is not kept by itself: usually a result follows at once.
-    fresh.iter_mut().filter(|run| !kept.contains(&name(run))).for_each(&keep);
+    let saved = saved.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    // The last run of a scenario is not saved on its own, because the result usually follows at once.
+    fresh.iter_mut().filter(|run| !saved.contains(&name(run))).for_each(&save);
     records.append(&mut fresh);
     Ok(records)
 }

@@ -21,14 +21,14 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     if options.seed.is_some() || options.repeat.is_some() {
         loaded.reseed(options.seed, options.repeat)?;
     }
-    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    crate::print_notes(&loaded);
     let place =
         Place::claim(&options.out, &loaded.scenario.name, &loaded.resolved(), options.force)?;
     let (jobs, mut records) = to_do(&loaded, &place);
     progress::stop_on_interrupt(&jobs)?;
     let threads = options.common.threads();
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
-    let work = || jobs.run_keeping(&loaded, threads, keeper(&loaded, &place));
+    let work = || jobs.run_keeping(&loaded, threads, saver(&loaded, &place));
     records.extend(progress::watched(&jobs, end, work)?);
     finish(&loaded, place, records, options)
 }
@@ -45,24 +45,24 @@ fn loaded(options: &RunOptions) -> Result<Loaded> {
     Ok(loaded)
 }
 
-/// The runs to be done, and those that an interrupted process did already.
+/// The runs that are still to do, and the finished runs of an interrupted process.
 pub fn to_do(loaded: &Loaded, place: &Place) -> (Arc<Jobs>, Vec<RunRecord>) {
     let left = place.left(&RunSet::new(loaded, vec![]));
     left.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let all = Jobs::of(loaded);
     if !left.runs.is_empty() {
         let (found, of) = (left.runs.len(), all.0.len());
-        eprintln!("going on from {found} of {of} runs that an interrupted run left");
+        eprintln!("continuing from {found} of {of} runs of an interrupted run");
     }
     (Arc::new(all.without(&left.runs, loaded)), left.runs)
 }
 
-/// Keeps each run in `place` as it is done. Where that fails the run is not lost, unless this is killed.
-pub fn keeper(loaded: &Loaded, place: &Place) -> impl Fn(&mut RunRecord) + Sync {
+/// Saves each run in `place` as soon as it is done. A run that cannot be saved is lost only if the process is killed.
+pub fn saver(loaded: &Loaded, place: &Place) -> impl Fn(&mut RunRecord) + Sync {
     let plan = RunSet::new(loaded, vec![]);
     move |run| {
         if let Err(error) = place.keep(&plan, run) {
-            eprintln!("note: a run is not safe before the end: {error}");
+            eprintln!("note: a run could not be saved before the end: {error}");
         }
     }
 }
@@ -75,7 +75,7 @@ fn finish(
 ) -> Result<ExitCode> {
     let set = RunSet::new(loaded, records);
     if set.runs.is_empty() {
-        eprintln!("interrupted before any run was complete: nothing to keep");
+        eprintln!("interrupted before any run was complete: nothing to save");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let summary = Summary::of(&set);

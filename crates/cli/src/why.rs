@@ -15,22 +15,23 @@ use std::sync::Arc;
 pub struct WhyOptions {
     /// The scenario file.
     pub file: PathBuf,
-    /// Number of the flow, as in flows.csv; may be given several times [default: the slowest].
+    /// Number of the flow, as in flows.csv; can be given several times [default: the slowest flow].
     #[arg(long = "flow", value_name = "N")]
     pub flows: Vec<u32>,
-    /// Only this scheme [default: all].
+    /// Run only this scheme [default: all].
     #[arg(long)]
     pub scheme: Option<String>,
     /// The run's seed [default: the file's].
     #[arg(long)]
     pub seed: Option<u32>,
-    /// Threads to use; the result does not depend on it [default: all processors].
+    /// Number of threads; results do not depend on it [default: all processors].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 }
 
 pub fn why(options: &WhyOptions) -> Result<ExitCode> {
     let mut loaded = Scenario::load(&options.file)?;
+    crate::print_notices(&loaded.document.notices);
     loaded.follow(&options.flows)?;
     loaded.reseed(options.seed, Some(1))?;
     let scheme = options.scheme.as_deref().map(|name| index(&loaded, name)).transpose()?;
@@ -56,7 +57,7 @@ fn index(loaded: &Loaded, name: &str) -> Result<usize> {
     Ok(at)
 }
 
-/// The rows of the wanted flows; of the slowest where none is named.
+/// The rows of the requested flows, or of the slowest flow if none is requested.
 fn chosen<'a>(record: &'a RunRecord, flows: &[u32]) -> Result<Vec<&'a WhyRow>> {
     if flows.is_empty() {
         let slowest = record.why.iter().max_by_key(|row| row.parts.iter().sum::<u64>());

@@ -66,12 +66,12 @@ impl Folder {
     /// `arguments` are refused with a message that has all of `parts`, and leave nothing behind.
     fn refuses(&self, title: &str, arguments: &[&str], parts: &[&str]) {
         let output = self.run(arguments);
-        let said = error(&output);
-        assert_eq!(output.status.code(), BAD_INPUT, "{title}: {said}");
+        let printed = error(&output);
+        assert_eq!(output.status.code(), BAD_INPUT, "{title}: {printed}");
         assert!(output.stdout.is_empty(), "{title}: {}", text(&output.stdout));
-        assert!(!said.contains("panicked") && !said.trim().is_empty(), "{title}: {said}");
+        assert!(!printed.contains("panicked") && !printed.trim().is_empty(), "{title}: {printed}");
         for part in parts {
-            assert!(said.contains(part), "{title}: `{part}` is not in\n{said}");
+            assert!(printed.contains(part), "{title}: `{part}` is not in\n{printed}");
         }
         assert_eq!(self.results(), [] as [PathBuf; 0], "{title}");
     }
@@ -198,8 +198,8 @@ fn a_result_is_not_overwritten_unless_asked() {
     fs::write(result.join("mine"), "").expect("a file");
     let again = folder.run(&["run", "s.toml"]);
     assert_eq!(again.status.code(), BAD_INPUT);
-    let said = error(&again);
-    assert!(said.contains("--force") && said.contains("--out"), "{said}");
+    let printed = error(&again);
+    assert!(printed.contains("--force") && printed.contains("--out"), "{printed}");
     assert!(result.join("mine").exists() && folder.results().len() == 1);
     assert_eq!(folder.run(&["run", "s.toml", "--force"]).status.code(), Some(0));
     assert!(!result.join("mine").exists() && folder.results().len() == 1);
@@ -231,9 +231,12 @@ fn a_disk_that_takes_no_more_leaves_nothing() {
     let script = format!("trap '' XFSZ; ulimit -f 2; exec {PROGRAM} run s.toml");
     let output = Command::new("sh").args(["-c", &script]).current_dir(&folder.0).output();
     let output = output.expect("a shell");
-    let said = error(&output);
-    assert_eq!(output.status.code(), BAD_INPUT, "{said}");
-    assert!(said.contains("cannot write") && said.contains("no result was kept"), "{said}");
+    let printed = error(&output);
+    assert_eq!(output.status.code(), BAD_INPUT, "{printed}");
+    assert!(
+        printed.contains("cannot write") && printed.contains("no result was kept"),
+        "{printed}"
+    );
     assert_eq!(folder.results(), [] as [PathBuf; 0]);
 }
 
@@ -336,7 +339,7 @@ fn an_interrupt_before_anything_is_complete_keeps_nothing() {
     let folder = Folder::new("interrupt-early", &scenario);
     let output = interrupted(&folder, &["run", "s.toml"], Duration::from_millis(300));
     assert_eq!(output.status.code(), INTERRUPTED, "{}", error(&output));
-    assert!(error(&output).contains("nothing to keep"), "{}", error(&output));
+    assert!(error(&output).contains("nothing to save"), "{}", error(&output));
     assert_eq!(folder.results(), [] as [PathBuf; 0]);
 }
 
@@ -360,12 +363,12 @@ fn json_is_all_that_json_prints() {
     let folder = Folder::new("json", GOOD);
     let output = folder.run(&["run", "s.toml", "--json", "--repeat", "2"]);
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
-    let said: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(said["complete"], true);
-    let fct = &said["schemes"]["dctcp"]["metrics"]["fct-mean"];
+    let printed: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(printed["complete"], true);
+    let fct = &printed["schemes"]["dctcp"]["metrics"]["fct-mean"];
     assert!(fct["mean"].is_f64() && fct["unit"] == "s" && fct["n"] == 2, "{fct}");
     for key in ["cpu_s", "wall_s", "events", "packet_hops", "peak_rss_bytes", "digest", "threads"] {
-        assert!(!said["engine"][key].is_null(), "{key}");
+        assert!(!printed["engine"][key].is_null(), "{key}");
     }
     let kept = fs::read(folder.results()[0].join("summary.json")).expect("a summary");
     assert_eq!(text(&kept).trim_end(), text(&output.stdout).trim_end());

@@ -48,7 +48,7 @@ impl Folder {
         let out = format!("out-{name}");
         let arguments = [&["run", "s.toml", "--out", &out][..], options].concat();
         let output = self.slotline(&arguments);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
         let made = fs::read_dir(self.0.join(&out)).expect("results").next().expect("a result");
         fs::rename(made.expect("a result").path(), self.0.join(name)).expect("a folder");
     }
@@ -63,18 +63,18 @@ impl Drop for Folder {
     }
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8_lossy(&both).into_owned()
 }
 
 /// It ends with `code` and says all of `parts`.
 fn expect(output: &Output, code: i32, parts: &[&str]) {
-    let said = said(output);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    assert!(!said.contains("panicked"), "{said}");
+    let printed = printed(output);
+    assert_eq!(output.status.code(), Some(code), "{printed}");
+    assert!(!printed.contains("panicked"), "{printed}");
     for part in parts {
-        assert!(said.contains(part), "`{part}` is not in\n{said}");
+        assert!(printed.contains(part), "`{part}` is not in\n{printed}");
     }
 }
 

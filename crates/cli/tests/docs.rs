@@ -147,17 +147,17 @@ impl Folder {
     fn try_command(&self, shown: &[String], like: Like, code: i32) -> Result<(), String> {
         let words = words(shown[0].strip_prefix("$ ").unwrap_or(""));
         let arguments: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-        let said = match words.first().map(String::as_str) {
+        let printed = match words.first().map(String::as_str) {
             Some("./slotline") => self.run(&arguments, code)?,
             Some("sed") => self.call("sed", &arguments, 0)?,
             _ => {
                 return Err(format!("`{}`: only `./slotline` and `sed` can be tried", shown[0]));
             }
         };
-        compare(&shown[1..], &said, like)
+        compare(&shown[1..], &printed, like)
     }
 
-    /// Runs the program; returns what it said.
+    /// Runs the program; returns what it printed.
     fn run(&self, arguments: &[&str], code: i32) -> Result<String, String> {
         self.call(PROGRAM, arguments, code)
     }
@@ -165,13 +165,13 @@ impl Folder {
     fn call(&self, program: &str, arguments: &[&str], code: i32) -> Result<String, String> {
         let output = Command::new(program).args(arguments).current_dir(&self.0).output();
         let output = output.expect("the program starts");
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed).into_owned();
         if output.status.code() == Some(code) {
-            return Ok(said);
+            return Ok(printed);
         }
         let arguments = arguments.join(" ");
-        Err(format!("`slotline {arguments}`: {} instead of {code}\n{said}", output.status))
+        Err(format!("`slotline {arguments}`: {} instead of {code}\n{printed}", output.status))
     }
 }
 
@@ -214,41 +214,41 @@ fn stands_in(path: &str, block: &Block) -> Result<(), String> {
     Err(format!("is not in {path} as it stands here: {missing:?}"))
 }
 
-/// Whether the lines shown are among those `said`, in order.
-fn compare(shown: &[String], said: &str, like: Like) -> Result<(), String> {
-    let mut rest = said.lines();
+/// Whether the lines shown are among those `printed`, in order.
+fn compare(shown: &[String], printed: &str, like: Like) -> Result<(), String> {
+    let mut rest = printed.lines();
     for line in shown.iter().filter(|line| !line.trim().is_empty() && line.trim() != "...") {
-        if !rest.any(|said| is_like(line, said, like)) {
-            return Err(format!("`{}` is not printed, or not in this order:\n{said}", line));
+        if !rest.any(|printed| is_like(line, printed, like)) {
+            return Err(format!("`{}` is not printed, or not in this order:\n{printed}", line));
         }
     }
     Ok(())
 }
 
-/// Whether `said` has the words of `shown`, in order: all and no others, or at least those without
+/// Whether `printed` has the words of `shown`, in order: all and no others, or at least those without
 /// digits.
-fn is_like(shown: &str, said: &str, like: Like) -> bool {
-    let mut words = said.split_whitespace();
+fn is_like(shown: &str, printed: &str, like: Like) -> bool {
+    let mut words = printed.split_whitespace();
     let fixed = shown.split_whitespace();
     match like {
         Like::Exactly => words.eq(fixed),
         Like::Words => fixed
             .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
-            .all(|word| words.any(|said| said == word)),
+            .all(|word| words.any(|printed| printed == word)),
     }
 }
 
 #[test]
 fn lines_are_compared_by_their_words() {
     let shown = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
-    let said = "incast: 3 schemes\n\nFCT mean  ms  12.8 ± 0.1\nGoodput  Gbit/s  9.1\n";
-    let by_words = |text: &str| compare(&shown(text), said, Like::Words);
+    let printed = "incast: 3 schemes\n\nFCT mean  ms  12.8 ± 0.1\nGoodput  Gbit/s  9.1\n";
+    let by_words = |text: &str| compare(&shown(text), printed, Like::Words);
     assert_eq!(by_words("FCT mean ms 10.1 ± 0.7\n...\nGoodput Gbit/s 7"), Ok(()));
     assert_eq!(by_words("\n..."), Ok(()));
     for wrong in ["FCT median ms 12.8", "Goodput Gbit/s 9.1\nincast: 3 schemes", "mean FCT"] {
         assert!(by_words(wrong).is_err(), "{wrong}");
     }
-    let exactly = |text: &str| compare(&shown(text), said, Like::Exactly).is_ok();
+    let exactly = |text: &str| compare(&shown(text), printed, Like::Exactly).is_ok();
     assert!(exactly("FCT mean ms 12.8 ± 0.1\n...\nGoodput  Gbit/s 9.1"));
     assert!(!exactly("FCT mean ms 12.9 ± 0.1") && !exactly("FCT mean ms"));
     assert_eq!(words("sed -i 's/a b/c/' x.toml"), ["sed", "-i", "s/a b/c/", "x.toml"]);

@@ -66,8 +66,8 @@ const STAR: &str = "kind = \"star\"\nhosts = 128";
 #[test]
 fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
     for (kind, file, note) in [
-        ("htsim-cm", "study/scenario/tests/data/htsim/allreduce.cm", "taken for picoseconds"),
-        ("htsim-cm", "study/scenario/tests/data/htsim/incast.cm", "taken for picoseconds"),
+        ("htsim-cm", "study/scenario/tests/data/htsim/allreduce.cm", "read as picoseconds"),
+        ("htsim-cm", "study/scenario/tests/data/htsim/incast.cm", "read as picoseconds"),
         (
             "hpcc-flows",
             "study/scenario/tests/data/hpcc/flow.txt",
@@ -81,16 +81,19 @@ fn every_kind_gives_a_scenario_with_and_without_a_file_of_its_own() {
         let folder = Folder::new(&kind.replace('/', "-"));
         folder.bring(file);
         let name = Path::new(file).file_name().and_then(|name| name.to_str()).expect("a name");
-        let (code, fragment, said) = folder.import(&format!("{kind} {name}"));
-        assert_eq!(code, 0, "{kind}: {said}");
-        assert!(said.contains(note) && (note.is_empty() || said.starts_with("note: ")), "{said}");
+        let (code, fragment, printed) = folder.import(&format!("{kind} {name}"));
+        assert_eq!(code, 0, "{kind}: {printed}");
+        assert!(
+            printed.contains(note) && (note.is_empty() || printed.starts_with("note: ")),
+            "{printed}"
+        );
         folder.loads(&fragment, STAR);
-        let (code, out, said) = folder.import(&format!("{kind} {name} -o part.toml"));
-        assert_eq!(code, 0, "{kind}: {said}");
+        let (code, out, printed) = folder.import(&format!("{kind} {name} -o part.toml"));
+        assert_eq!(code, 0, "{kind}: {printed}");
         assert!(out.starts_with("wrote part.toml\nwrote part."), "{out}");
         folder.loads(&folder.read("part.toml"), STAR);
-        let (code, _, said) = folder.import(&format!("{kind} {name} -o part.toml"));
-        assert_eq!((code, said.contains("--force replaces it")), (BAD_INPUT, true), "{said}");
+        let (code, _, printed) = folder.import(&format!("{kind} {name} -o part.toml"));
+        assert_eq!((code, printed.contains("--force replaces it")), (BAD_INPUT, true), "{printed}");
         assert_eq!(folder.import(&format!("{kind} {name} -o part.toml --force")).0, 0);
         let left = fs::read_dir(&folder.0).expect("a folder").flatten();
         let parts = left.filter(|entry| entry.path().extension().is_some_and(|e| e == "part"));
@@ -105,8 +108,8 @@ fn traces_are_written_exactly() {
         .bring("study/scenario/tests/data/hpcc/flow.txt")
         .bring("study/scenario/tests/data/hpcc/topology.txt");
     let import = "hpcc-flows flow.txt --topology topology.txt --priorities -o part.toml";
-    let (code, _, said) = folder.import(import);
-    assert_eq!(code, 0, "{said}");
+    let (code, _, printed) = folder.import(import);
+    assert_eq!(code, 0, "{printed}");
     // Nodes 1, 2, 4 and 5 are hosts 0 to 3; priority group 3 is class 4.
     let expected = "src,dst,bytes,start_s,class\n\
         0,1,20000,2.000000000000,4\n2,0,1500,2.000000125000,4\n3,0,3000000,2.000010000000,4\n\
@@ -124,22 +127,22 @@ fn failures_become_events() {
     let matrix = "Nodes 16\nConnections 1\nFailures 2\n0->5 start 0 size 1000\n\
         failure switch_type AGG switch_id 3 link_id 1\nfailure switch_type AGG switch_id 6 link_id 0\n";
     folder.write("x.cm", matrix);
-    let (code, _, said) = folder.import("htsim-cm x.cm -o part.toml");
-    assert_eq!(code, 0, "{said}");
-    assert!(said.contains("fat-tree with k = 4, by its nodes"), "{said}");
+    let (code, _, printed) = folder.import("htsim-cm x.cm -o part.toml");
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("fat-tree with k = 4, by its nodes"), "{printed}");
     let scenario = folder.loads(&folder.read("part.toml"), "kind = \"fat-tree\"\nk = 4");
     assert_eq!(scenario.event.len(), 2);
     let fragment = folder.read("part.toml");
     assert!(fragment.contains("link = \"agg1.1-core3\""), "{fragment}");
     assert!(fragment.contains("link = \"agg3.0-core0\""), "{fragment}");
     for (change, arguments, why) in [
-        (("", ""), "htsim-cm x.cm", "say with -o where the rest goes"),
+        (("", ""), "htsim-cm x.cm", "name a file for the rest with -o"),
         (("link_id 1", "link_id 2"), "htsim-cm x.cm -o n.toml", "line 5: switch_id 3, link_id 2"),
-        (("Nodes 16", "Nodes 20"), "htsim-cm x.cm -o n.toml", "say with --fat-tree K"),
+        (("Nodes 16", "Nodes 20"), "htsim-cm x.cm -o n.toml", "with --fat-tree K"),
     ] {
         folder.write("x.cm", &matrix.replacen(change.0, change.1, 1));
-        let (code, _, said) = folder.import(arguments);
-        assert_eq!((code, said.contains(why)), (BAD_INPUT, true), "{said}");
+        let (code, _, printed) = folder.import(arguments);
+        assert_eq!((code, printed.contains(why)), (BAD_INPUT, true), "{printed}");
     }
     folder.write("x.cm", &matrix.replacen("Nodes 16", "Nodes 20", 1));
     assert_eq!(folder.import("htsim-cm x.cm -o k.toml --fat-tree 6").0, 0);
@@ -165,14 +168,14 @@ fn what_cannot_be_used_is_refused_with_its_line() {
         ("sizes sizes.txt", "sizes.txt: line 2: the last cumulative value is 50"),
         ("pcap bad.pcap", "bad.pcap: packet or block 1: neither pcap nor pcapng"),
         ("pcap none.pcap", "none.pcap: No such file"),
-        ("csv bad.csv --eager 5KB", "--eager is for goal: it says nothing about csv"),
-        ("csv bad.csv -o bad.csv", "call the fragment .toml"),
+        ("csv bad.csv --eager 5KB", "--eager is for goal: it does not apply to csv"),
+        ("csv bad.csv -o bad.csv", "give the fragment a name with .toml"),
         ("hpcc-flows one.txt --topology topology.txt", "say with -o where the trace goes"),
         ("hpcc-flows one.txt --topology topology.txt -o p.toml", "line 2: node 1 is a switch"),
         ("netflow x", "htsim-cm"),
     ] {
-        let (code, _, said) = folder.import(arguments);
-        assert_eq!((code, said.contains(why)), (BAD_INPUT, true), "{arguments}: {said}");
+        let (code, _, printed) = folder.import(arguments);
+        assert_eq!((code, printed.contains(why)), (BAD_INPUT, true), "{arguments}: {printed}");
     }
     let written = ["part.toml", "part.csv", "part.csv.part", "p.toml", "p.csv"];
     assert!(written.iter().all(|name| !folder.0.join(name).exists()), "something is left");

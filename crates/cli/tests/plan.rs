@@ -19,7 +19,7 @@ fn call(place: &PathBuf, arguments: &str) -> Output {
     Command::new(PROGRAM).arg("plan").args(words).current_dir(place).output().expect("it starts")
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
@@ -79,12 +79,12 @@ switch,48-port GigE,core,4,3000.00,12000.00,USD,100,100,power heat
 fn a_printed_table_is_one_that_can_be_given() {
     let place = folder("table");
     for year in ["2008", "2012", "today"] {
-        let table = said(&call(&place, &format!("parts --year {year}")));
+        let table = printed(&call(&place, &format!("parts --year {year}")));
         fs::write(place.join("own.toml"), table).expect("a file");
         let nic = if year == "today" { "400Gbps" } else { "1Gbps" };
         let wanted = format!("tree --hosts 3000 --nic {nic} --oversubscription 3:1 --json");
-        let own = said(&call(&place, &format!("{wanted} --parts own.toml")));
-        let shipped = said(&call(&place, &format!("{wanted} --year {year}")));
+        let own = printed(&call(&place, &format!("{wanted} --parts own.toml")));
+        let shipped = printed(&call(&place, &format!("{wanted} --year {year}")));
         assert!(own.contains("\"designs\"") && own == shipped, "{year}");
     }
 }

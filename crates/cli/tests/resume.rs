@@ -99,7 +99,7 @@ fn is_draft(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "partial")
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -149,26 +149,30 @@ fn only_what_is_missing_is_run() {
     let kept = folder.kept("out");
     assert!(kept.len() >= 2 && kept.len() < 8 && entries(&folder.0.join("out")).len() == 1);
     let whole = folder.run(&["run", "busy.toml", "--out", "whole"]);
-    assert!(whole.status.success() && !said(&whole).contains("going on"), "{}", said(&whole));
+    assert!(
+        whole.status.success() && !printed(&whole).contains("continuing"),
+        "{}",
+        printed(&whole)
+    );
     // Killed again, it goes on with what both had; another result of the same name is no hindrance.
     folder.killed("out", kept.len() + 1, &[]);
     let kept = folder.kept("out").len();
     let again = folder.run(&["run", "busy.toml", "--out", "out"]);
-    let text = said(&again);
+    let text = printed(&again);
     assert!(again.status.success(), "{text}");
-    let told = format!("going on from {kept} of 8 runs that an interrupted run left");
-    assert!(text.contains(&told), "{text}");
+    let notice = format!("continuing from {kept} of 8 runs of an interrupted run");
+    assert!(text.contains(&notice), "{text}");
     same(&folder.result("out"), &folder.result("whole"));
     // With --force, a result that is there is in nobody's way, and stays until there is another.
     folder.killed("out", 2, &["--force"]);
     assert_eq!(entries(&folder.0.join("out")).len(), 2);
     let refused = folder.run(&["run", "busy.toml", "--out", "out"]);
-    assert!(refused.status.code() == Some(2) && said(&refused).contains("--force"));
+    assert!(refused.status.code() == Some(2) && printed(&refused).contains("--force"));
     let forced = folder.run(&["run", "busy.toml", "--out", "out", "--force"]);
     assert!(
-        forced.status.success() && said(&forced).contains("going on from "),
+        forced.status.success() && printed(&forced).contains("continuing from "),
         "{}",
-        said(&forced)
+        printed(&forced)
     );
     same(&folder.result("out"), &folder.result("whole"));
 }
@@ -180,13 +184,17 @@ fn a_damaged_run_is_done_again_and_another_scenario_is_not_concerned() {
     let kept = folder.kept("out");
     fs::write(kept[0].join("ports.parquet"), "PAR1").expect("a file");
     let other = folder.run(&["run", "busy.toml", "--seed", "77", "--repeat", "1", "--out", "out"]);
-    assert!(other.status.success() && !said(&other).contains("going on"), "{}", said(&other));
+    assert!(
+        other.status.success() && !printed(&other).contains("continuing"),
+        "{}",
+        printed(&other)
+    );
     assert_eq!(folder.kept("out").len(), kept.len(), "of another scenario, and left alone");
     let mine = folder.run(&["run", "busy.toml", "--out", "out"]);
-    let text = said(&mine);
+    let text = printed(&mine);
     assert!(mine.status.success(), "{text}");
-    let told = format!("going on from {} of 8 runs", kept.len() - 1);
-    assert!(text.contains(&told) && text.contains("damaged"), "{text}");
+    let notice = format!("continuing from {} of 8 runs", kept.len() - 1);
+    assert!(text.contains(&notice) && text.contains("damaged"), "{text}");
     assert!(folder.kept("out").is_empty() && entries(&folder.0.join("out")).len() == 2);
 }
 
@@ -211,7 +219,7 @@ fn a_point_of_a_sweep_goes_on_too() {
     }
     let kept = folder.kept("out");
     assert!(kept.len() >= 2, "{kept:?}");
-    // The kept runs are told from done again by being the same files' rows: cost figures and all.
+    // The kept runs are notice from done again by being the same files' rows: cost figures and all.
     let cost = |path: &Path| {
         let text = fs::read(path.join("runs.json")).expect("an index");
         let index: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
@@ -220,7 +228,7 @@ fn a_point_of_a_sweep_goes_on_too() {
     };
     let costs: Vec<String> = kept.iter().flat_map(|path| cost(path)).collect();
     let output = folder.run(&arguments);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", printed(&output));
     let result = entries(&folder.0.join("out"));
     let point = result.iter().find(|path| path.join("runs.json").exists()).expect("a result");
     let found = cost(point);

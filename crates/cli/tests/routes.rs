@@ -255,16 +255,16 @@ fn frr_takes_the_routes() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("frr");
     let script =
         FRR.replace("{routes}", &lines.join("\n")).replace("{count}", &lines.len().to_string());
-    let said = nodes.shell("switch", &format!("D={}\n{script}", folder.display()));
+    let printed = nodes.shell("switch", &format!("D={}\n{script}", folder.display()));
     for line in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [_, _, prefix, via, device, _] = words[..] else { panic!("{line}") };
         let (begin, way) =
             (format!("{} ", prefix.trim_end_matches("/32")), format!(" via {via} dev {device} "));
-        let mut routes = said.lines();
+        let mut routes = printed.lines();
         assert!(
             routes.any(|route| route.starts_with(&begin) && route.contains(&way)),
-            "{line}: {said}"
+            "{line}: {printed}"
         );
     }
 }

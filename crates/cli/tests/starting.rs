@@ -27,7 +27,7 @@ impl Folder {
     }
 
     /// What the program says when all is well.
-    fn said(&self, arguments: &[&str]) -> String {
+    fn printed(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "slotline {}: {error}", arguments.join(" "));
@@ -53,31 +53,31 @@ fn templates_run() {
     let folder = Folder::new("templates");
     for name in TEMPLATES {
         let file = format!("{name}.toml");
-        folder.said(&["new", "--template", name, "-o", &file]);
+        folder.printed(&["new", "--template", name, "-o", &file]);
         let written = fs::read_to_string(folder.0.join(&file)).expect("the scenario");
-        assert_eq!(folder.said(&["new", "--template", name]), written);
+        assert_eq!(folder.printed(&["new", "--template", name]), written);
         assert!(written.contains(&format!("\nname = \"{name}\"\n")), "{name}");
         let mut bare = written.split("\n\n").filter(|part| !part.contains('#'));
         let again = |part: &str| part.starts_with("[[scheme]]") || part.starts_with("[[event]]");
         assert!(bare.all(again), "{name}: a table without a comment");
-        folder.said(&["run", &file]);
+        folder.printed(&["run", &file]);
     }
-    let said = folder.refused(&["new", "--template", "other"]);
-    assert!(TEMPLATES.iter().all(|name| said.contains(name)), "{said}");
+    let printed = folder.refused(&["new", "--template", "other"]);
+    assert!(TEMPLATES.iter().all(|name| printed.contains(name)), "{printed}");
 }
 
 #[test]
 fn a_new_scenario_has_its_name_and_replaces_nothing() {
     let folder = Folder::new("new");
-    let text = folder.said(&["new", "my \"first\" one"]);
+    let text = folder.printed(&["new", "my \"first\" one"]);
     assert!(text.contains("\nname = \"my \\\"first\\\" one\"\n"), "{text}");
     fs::write(folder.0.join("s.toml"), text).expect("a writable folder");
-    folder.said(&["run", "s.toml"]);
+    folder.printed(&["run", "s.toml"]);
     let error = folder.refused(&["new", "-o", "s.toml"]);
     assert!(error.contains("cannot write s.toml"), "{error}");
     assert!(folder.refused(&["new", "…"]).contains("a letter or a digit"));
     fs::write(folder.0.join("flows.csv"), "mine").expect("a writable folder");
-    folder.said(&["new", "--template", "my-trace", "-o", "trace.toml"]);
+    folder.printed(&["new", "--template", "my-trace", "-o", "trace.toml"]);
     assert_eq!(fs::read_to_string(folder.0.join("flows.csv")).expect("the trace"), "mine");
 }
 
@@ -86,14 +86,14 @@ fn completions_and_manual_pages_have_every_command() {
     let folder = Folder::new("manual");
     let commands = ["run", "reproduce", "bench", "list", "new", "export", "completions", "man"];
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = folder.said(&["completions", shell]);
+        let script = folder.printed(&["completions", shell]);
         assert!(commands.iter().all(|name| script.contains(name)), "{shell}");
         let values = ["bash", "zsh", "fish"].contains(&shell);
         assert!(!values || script.contains("my-trace"), "{shell} completes values too");
         assert!(script.contains("hpcc-fct"), "{shell}");
     }
-    assert!(folder.said(&["man"]).contains(".TH slotline 1"));
-    folder.said(&["man", "pages/man1"]);
+    assert!(folder.printed(&["man"]).contains(".TH slotline 1"));
+    folder.printed(&["man", "pages/man1"]);
     for name in commands {
         let page = folder.0.join(format!("pages/man1/slotline-{name}.1"));
         let page = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -122,19 +122,19 @@ fn a_result_is_exported() {
     let folder = Folder::new("export");
     let scenario = CAPTURED.replace("[1]", "\"1,2\"").replace("[0]", "\"0\"");
     fs::write(folder.0.join("s.toml"), scenario).expect("a writable folder");
-    folder.said(&["run", "s.toml"]);
+    folder.printed(&["run", "s.toml"]);
     let results = fs::read_dir(folder.0.join("results")).expect("results");
     let result = results.flatten().next().expect("a result").path();
     let result = result.to_str().expect("text");
-    let metrics = folder.said(&["export", "openmetrics", result]);
+    let metrics = folder.printed(&["export", "openmetrics", result]);
     assert!(
         metrics.contains("slotline_completed{scheme=\"tcp\",seed=\"2\",lower_bound=\"false\"} 2\n")
     );
     assert!(metrics.ends_with("# EOF\n"));
     assert!(folder.refused(&["export", "hpcc-fct", result]).contains("--seed"));
-    let times = folder.said(&["export", "hpcc-fct", result, "--seed", "1"]);
+    let times = folder.printed(&["export", "hpcc-fct", result, "--seed", "1"]);
     assert_eq!(times.lines().filter(|line| line.contains(" 100 100000 ")).count(), 2, "{times}");
-    folder.said(&["export", "perfetto", result, "--seed", "2", "-o", "line.json"]);
+    folder.printed(&["export", "perfetto", result, "--seed", "2", "-o", "line.json"]);
     let error = folder.refused(&["export", "perfetto", result, "--seed", "2", "-o", "line.json"]);
     assert!(error.contains("line.json"), "{error}");
     let line = fs::read_to_string(folder.0.join("line.json")).expect("the time line");
@@ -143,7 +143,7 @@ fn a_result_is_exported() {
     assert!(events.iter().any(|event| event["name"] == "flow to h0"));
     assert!(events.iter().any(|event| event["name"] == "queue s0-h0"));
     let captured = ["export", "pcapng", result, "--seed", "1", "--port"];
-    folder.said(&[&captured[..], &["s0-h0", "-o", "s0-h0.pcapng"]].concat());
+    folder.printed(&[&captured[..], &["s0-h0", "-o", "s0-h0.pcapng"]].concat());
     let capture = fs::read(folder.0.join("s0-h0.pcapng")).expect("the capture");
     let ports = fs::read_to_string(PathBuf::from(result).join("ports.csv")).expect("the ports");
     let sent = sent_packets(&ports, "tcp,1,s0,h0,");

@@ -32,7 +32,7 @@ transport = "dctcp"
 queue = { kind = "ecn", threshold = "30KB" }
 "#;
 
-/// A flow that sends until the run ends: what takes how long is said by `end`.
+/// A flow that sends until the run ends: `end` sets how long it takes.
 const BUSY: &str = r#"name = "busy"
 end = { at = "1ms", when = "time" }
 fabric = { kind = "star", hosts = 3 }
@@ -178,9 +178,9 @@ fn each_point_is_run_once() {
     let points = folder.points("results");
     assert_eq!(points.len(), 4);
     assert_eq!(folder.left_behind("results"), [] as [PathBuf; 0]);
-    let (again, said) = folder.run(0, &["sweep", "s.toml"]);
+    let (again, printed) = folder.run(0, &["sweep", "s.toml"]);
     assert_eq!(again, shown);
-    assert_eq!(said, "", "nothing was run");
+    assert_eq!(printed, "", "nothing was run");
     assert_eq!(folder.points("results"), points);
     // Another sweep shares what it has in common, and a plain run of a point is the point.
     fs::write(folder.0.join("t.toml"), sweep.replace("[5, 6]", "[6, 7]")).expect("a file");
@@ -188,8 +188,8 @@ fn each_point_is_run_once() {
     assert_eq!((listed.matches("to do").count(), listed.matches(" done ").count()), (2, 2));
     let plain = "extends = \"base.toml\"\nrepeat = 2\nfabric.hosts = 5\n";
     fs::write(folder.0.join("p.toml"), plain).expect("a file");
-    let (_, said) = folder.run(2, &["run", "p.toml"]);
-    assert!(said.contains("holds a result already"), "{said}");
+    let (_, printed) = folder.run(2, &["run", "p.toml"]);
+    assert!(printed.contains("holds a result already"), "{printed}");
     for file in ["sweep.csv", "sweep.json", "sweep.html", "sweep.vl.json"] {
         assert!(folder.sweep("results").join(file).is_file(), "{file}");
     }
@@ -205,20 +205,23 @@ fn each_point_is_run_once() {
 fn a_sweep_is_not_for_run_nor_a_scenario_for_sweep() {
     let sweep = format!("{BASE}[sweep.grid]\nseed = [1, 2]\n");
     let folder = Folder::new("misused", &[("s.toml", &sweep), ("base.toml", BASE)]);
-    let (_, said) = folder.run(2, &["run", "s.toml"]);
-    assert!(said.starts_with("s.toml:20:2: ") && said.contains("`slotline sweep`"), "{said}");
-    let (_, said) = folder.run(2, &["sweep", "base.toml"]);
-    assert!(said.contains("no `sweep`") && said.contains("`slotline run`"), "{said}");
+    let (_, printed) = folder.run(2, &["run", "s.toml"]);
+    assert!(
+        printed.starts_with("s.toml:20:2: ") && printed.contains("`slotline sweep`"),
+        "{printed}"
+    );
+    let (_, printed) = folder.run(2, &["sweep", "base.toml"]);
+    assert!(printed.contains("no `sweep`") && printed.contains("`slotline run`"), "{printed}");
     for wrong in ["2/2", "1", "x/y"] {
         folder.run(2, &["sweep", "s.toml", "--shard", wrong]);
     }
     folder.run(2, &["sweep", "s.toml", "--time", "1:00"]);
     let same = format!("{BASE}[sweep.grid]\nend.at = [\"1ms\", \"1000us\"]\n");
     fs::write(folder.0.join("same.toml"), same).expect("a file");
-    let (_, said) = folder.run(2, &["sweep", "same.toml"]);
+    let (_, printed) = folder.run(2, &["sweep", "same.toml"]);
     assert!(
-        said.contains("points 0 (at = 1ms) and 1 (at = 1000us) are the same scenario"),
-        "{said}"
+        printed.contains("points 0 (at = 1ms) and 1 (at = 1000us) are the same scenario"),
+        "{printed}"
     );
     assert!(entries(&folder.0.join("results")).is_empty());
 }
@@ -227,15 +230,18 @@ fn a_sweep_is_not_for_run_nor_a_scenario_for_sweep() {
 fn faults_point_into_the_right_file_before_anything_runs() {
     let sweep = "extends = \"base.toml\"\n[sweep.grid]\nfabric.hosts = [5, 3]\n";
     let folder = Folder::new("faults", &[("base.toml", BASE), ("s.toml", sweep)]);
-    let (_, said) = folder.run(2, &["sweep", "s.toml"]);
-    assert!(said.starts_with("base.toml:10:11: "), "{said}");
-    assert!(said.contains("in point 1 of the sweep: hosts = 3"), "{said}");
+    let (_, printed) = folder.run(2, &["sweep", "s.toml"]);
+    assert!(printed.starts_with("base.toml:10:11: "), "{printed}");
+    assert!(printed.contains("in point 1 of the sweep: hosts = 3"), "{printed}");
     fs::write(folder.0.join("s.toml"), sweep.replace("hosts", "hots")).expect("a file");
-    let (_, said) = folder.run(2, &["sweep", "s.toml"]);
-    assert!(said.starts_with("s.toml:3:8: ") && said.contains("did you mean `hosts`?"), "{said}");
+    let (_, printed) = folder.run(2, &["sweep", "s.toml"]);
+    assert!(
+        printed.starts_with("s.toml:3:8: ") && printed.contains("did you mean `hosts`?"),
+        "{printed}"
+    );
     fs::write(folder.0.join("s.toml"), "extends = \"base.toml\"\nrepeat = 0\n").expect("a file");
-    let (_, said) = folder.run(2, &["run", "s.toml"]);
-    assert!(said.starts_with("s.toml:2:10: "), "{said}");
+    let (_, printed) = folder.run(2, &["run", "s.toml"]);
+    assert!(printed.starts_with("s.toml:2:10: "), "{printed}");
     assert!(entries(&folder.0.join("results")).is_empty(), "nothing was begun");
 }
 
@@ -263,14 +269,17 @@ fn shards_together_are_the_whole() {
     // On two machines: one is not enough.
     folder.run(0, &["sweep", "s.toml", "--out", "one", "--shard", "0/2"]);
     folder.run(0, &["sweep", "s.toml", "--out", "two", "--shard", "1/2"]);
-    let (_, said) = folder.run(1, &["collect", "one"]);
-    assert_eq!(said.matches("is missing (").count(), 4, "{said}");
+    let (_, printed) = folder.run(1, &["collect", "one"]);
+    assert_eq!(printed.matches("is missing (").count(), 4, "{printed}");
     folder.run(0, &["collect", "one", "two", "-o", "joined"]);
     ["sweep.csv", "sweep.json"].iter().for_each(|file| same(file, "joined"));
-    let (_, said) = folder.run(0, &["collect", "one", "two", "whole", "-o", "joined"]);
-    assert!(said.contains("9 points were done in several folders, with equal results"), "{said}");
-    let (_, said) = folder.run(2, &["collect", "nowhere"]);
-    assert!(said.contains("nowhere"), "{said}");
+    let (_, printed) = folder.run(0, &["collect", "one", "two", "whole", "-o", "joined"]);
+    assert!(
+        printed.contains("9 points were done in several folders, with equal results"),
+        "{printed}"
+    );
+    let (_, printed) = folder.run(2, &["collect", "nowhere"]);
+    assert!(printed.contains("nowhere"), "{printed}");
 }
 
 /// A sweep of `BUSY` over its length.
@@ -294,9 +303,9 @@ fn a_point_that_is_killed_is_one_point() {
     until("the second point", || long().is_some());
     signal("KILL", long().expect("it runs"));
     let output = child.wait_with_output().expect("it ends");
-    let said = error(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("point 1 failed (at = 100000s):\n    killed (signal 9)"), "{said}");
+    let printed = error(&output);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("point 1 failed (at = 100000s):\n    killed (signal 9)"), "{printed}");
     assert!(text(&output.stdout).starts_with("busy: 2 of 3 points\n"));
     assert_eq!(folder.points("results").len(), 2);
     assert_eq!(folder.left_behind("results"), [] as [PathBuf; 0]);
@@ -322,9 +331,9 @@ fn a_sweep_whose_process_is_killed_goes_on_where_it_was() {
         running.iter().all(|process| !Path::new(&format!("/proc/{process}")).exists())
     });
     assert_eq!(folder.points("results").len(), 1, "no half result");
-    let (shown, said) = folder.run(0, &["sweep", "s.toml", "--jobs", "1"]);
+    let (shown, printed) = folder.run(0, &["sweep", "s.toml", "--jobs", "1"]);
     assert!(shown.starts_with("busy: 3 of 3 points\n"), "{shown}");
-    assert_eq!(said.matches("  done  ").count(), 2, "{said}");
+    assert_eq!(printed.matches("  done  ").count(), 2, "{printed}");
     assert!(folder.points("results").contains(&first[0]), "the first point was not run again");
     assert_eq!(folder.left_behind("results"), [] as [PathBuf; 0]);
 }
@@ -340,9 +349,9 @@ fn an_interrupted_sweep_keeps_what_is_done() {
     });
     signal("INT", child.id());
     let output = child.wait_with_output().expect("it ends");
-    let said = error(&output);
-    assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(said.contains("interrupted: 2 points are left"), "{said}");
+    let printed = error(&output);
+    assert_eq!(output.status.code(), Some(130), "{printed}");
+    assert!(printed.contains("interrupted: 2 points are left"), "{printed}");
     assert_eq!(folder.points("results").len(), 1);
     assert_eq!(folder.left_behind("results"), [] as [PathBuf; 0]);
     let (listed, _) = folder.run(0, &["sweep", "s.toml", "--dry-run"]);
@@ -366,13 +375,13 @@ fn what_went_wrong_in_a_point_is_told() {
     });
     fs::write(folder.0.join("flows.csv"), "src,dst,bytes,start_s\n0,1,2000,0\n").expect("a file");
     let output = child.wait_with_output().expect("it ends");
-    let said = error(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let printed = error(&output);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(
-        said.contains(
+        printed.contains(
             "point 1 failed (at = 1ms):\n    `s.toml` or a file that it names has changed"
         ),
-        "{said}"
+        "{printed}"
     );
     assert_eq!(folder.points("results").len(), 1);
 }
@@ -406,7 +415,7 @@ fn a_job_array_is_written_and_does_the_sweep() {
     let script = folder.sweep("results").join("job.sbatch");
     assert!(shown.contains("sbatch ") && shown.contains("slotline collect "), "{shown}");
     assert!(folder.points("results").is_empty(), "nothing is run");
-    let said = fs::read_to_string(&script).expect("a script");
+    let printed = fs::read_to_string(&script).expect("a script");
     for directive in [
         "array=0-2%2",
         "cpus-per-task=2",
@@ -417,8 +426,8 @@ fn a_job_array_is_written_and_does_the_sweep() {
         "qos=low",
     ] {
         assert!(
-            said.contains(&format!("#SBATCH --{directive}\n")),
-            "{directive} is not in\n{said}"
+            printed.contains(&format!("#SBATCH --{directive}\n")),
+            "{directive} is not in\n{printed}"
         );
     }
     // What Slurm does, without Slurm.

@@ -6,7 +6,7 @@
 
 use super::SweepOptions;
 use crate::progress;
-use crate::run::{INTERRUPTED, keeper, to_do};
+use crate::run::{INTERRUPTED, saver, to_do};
 use anyhow::{Context, Result, bail};
 use slotline_lab::output::{Place, run_id};
 use slotline_lab::record::RunSet;
@@ -38,7 +38,7 @@ pub fn point(options: &SweepOptions, which: &str) -> Result<ExitCode> {
     let (jobs, mut records) = to_do(&loaded, &place);
     progress::stop_on_interrupt(&jobs)?;
     stop_with_lifeline(&jobs);
-    records.extend(jobs.run_keeping(&loaded, options.threads, keeper(&loaded, &place))?);
+    records.extend(jobs.run_keeping(&loaded, options.threads, saver(&loaded, &place))?);
     let set = RunSet::new(&loaded, records);
     if !set.complete() {
         place.leave();

@@ -7,7 +7,7 @@ use slotline_lab::sweep::slurm::{Job, quoted};
 use slotline_lab::sweep::{Study, store};
 use std::process::ExitCode;
 
-/// Tasks of an array, unless told otherwise: more would only wait.
+/// Default number of tasks in an array. More tasks would only wait.
 const MOST_TASKS: usize = 100;
 
 /// Writes the script, and says what to do with it.

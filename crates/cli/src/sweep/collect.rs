@@ -27,14 +27,14 @@ pub fn collect(options: &CollectOptions) -> Result<ExitCode> {
 
 fn lacking(sweep: &Sweep, point: &PointRecord) -> String {
     let pairs = sweep.parameters.iter().zip(&point.settings);
-    let words: Vec<String> = pairs
+    let settings: Vec<String> = pairs
         .filter_map(|(parameter, value)| {
             Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
         })
         .collect();
-    let words = words.join(", ");
+    let settings = settings.join(", ");
     match &point.message {
-        Some(why) => format!("point {} failed ({words}): {}", point.point, why.trim()),
-        None => format!("point {} is missing ({words})", point.point),
+        Some(why) => format!("point {} failed ({settings}): {}", point.point, why.trim()),
+        None => format!("point {} is missing ({settings})", point.point),
     }
 }

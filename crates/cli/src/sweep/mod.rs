@@ -18,7 +18,7 @@ use slotline_scenario::metric::Unit;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Exit code where some points have no result: the rest is kept.
+/// Exit code if some points have no result. The results of the other points are saved.
 pub const INCOMPLETE: u8 = 1;
 
 pub fn sweep(options: &SweepOptions) -> Result<ExitCode> {
@@ -26,6 +26,7 @@ pub fn sweep(options: &SweepOptions) -> Result<ExitCode> {
         return child::point(options, which);
     }
     let study = Study::load(&options.file)?;
+    crate::print_notices(&study.notices);
     let shard = options.shard.unwrap_or(Shard::WHOLE);
     let prepared = prepare::prepare(&study, shard, &options.out)?;
     if options.slurm.slurm {
@@ -41,7 +42,7 @@ pub fn sweep(options: &SweepOptions) -> Result<ExitCode> {
 fn run(options: &SweepOptions, prepared: Prepared) -> Result<ExitCode> {
     let Prepared { mut part, todo } = prepared;
     let shard = part.shard;
-    // Nothing that could not be kept is begun.
+    // The folder is written first, so that no point runs whose result could not be saved.
     let folder = store::write_part(&options.out, &part)?;
     store::clear_drafts(&options.out);
     let stopped = pool::run(options, &mut part, todo)?;

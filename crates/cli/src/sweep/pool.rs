@@ -1,4 +1,4 @@
-//! Points in processes of their own, several at a time: what happens to one happens to no other.
+//! Runs several points at the same time, each in its own process, so that a failing point affects no other.
 
 use super::SweepOptions;
 use crate::run::INTERRUPTED;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a point that another process does is looked at again.
+/// Interval at which a point that another process runs is checked again.
 const PATIENCE: Duration = Duration::from_millis(300);
 const PERIOD: Duration = Duration::from_millis(100);
 const SIGKILL: i32 = 9;
@@ -26,7 +26,7 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What became of a point.
+/// The outcome of a point.
 struct Outcome {
     point: usize,
     state: State,
@@ -75,7 +75,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does the points `todo` of `part` and writes down what became of them. Returns whether Ctrl-C ended it.
+/// Runs the points `todo` of `part` and records their outcome. Returns whether Ctrl-C ended the sweep.
 pub fn run(options: &SweepOptions, part: &mut Part, todo: Vec<usize>) -> Result<bool> {
     let jobs = options.jobs.map_or_else(processors, usize::from).min(todo.len()).max(1);
     let lives = Arc::new(Lives::default());
@@ -103,12 +103,12 @@ pub fn run(options: &SweepOptions, part: &mut Part, todo: Vec<usize>) -> Result<
     });
     pool.bar.finish_and_clear();
     let outcomes = pool.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
-    settle(part, outcomes, &options.out);
+    record_outcomes(part, outcomes, &options.out);
     Ok(lives.stopped())
 }
 
-/// Writes down what became of the points, with the digests of their results below `root`.
-fn settle(part: &mut Part, outcomes: Vec<Outcome>, root: &Path) {
+/// Records the outcome of the points, with the digests of their results below `root`.
+fn record_outcomes(part: &mut Part, outcomes: Vec<Outcome>, root: &Path) {
     for outcome in outcomes {
         let record = &mut part.points[outcome.point];
         (record.state, record.message) = (outcome.state, outcome.message);
@@ -132,7 +132,7 @@ fn bar(part: &Part, todo: usize) -> ProgressBar {
 }
 
 impl Pool<'_> {
-    /// Shows progress, and says that the locks are still wanted.
+    /// Shows progress, and renews the locks on points.
     fn beat(&self, over: &AtomicBool) {
         let mut touched = Instant::now();
         while !over.load(Ordering::Relaxed) {
@@ -198,9 +198,9 @@ impl Pool<'_> {
             .spawn()
             .with_context(|| format!("cannot start {}", self.program.display()))?;
         self.lives.add(point, child.stdin.take());
-        let ended = said(child);
+        let ended = wait_for(child);
         drop(locked(&self.lives.lines).remove(&point));
-        let (status, said) = ended?;
+        let (status, complaint) = ended?;
         if status.success() {
             return Ok(Outcome { point, state: State::Done, message: None });
         }
@@ -209,7 +209,7 @@ impl Pool<'_> {
         }
         let given_up = self.lives.stopped();
         let state = if given_up { State::Missing } else { State::Failed };
-        Ok(Outcome { point, state, message: (!given_up).then(|| why(status, &said)) })
+        Ok(Outcome { point, state, message: (!given_up).then(|| why(status, &complaint)) })
     }
 
     fn note(&self, outcome: Outcome, began: Instant) {
@@ -233,25 +233,25 @@ impl Pool<'_> {
     }
 }
 
-/// Waits for the end of `child`; its status, and what it complained about.
-fn said(child: Child) -> Result<(ExitStatus, String)> {
+/// Waits for the end of `child`; returns its status and its error output.
+fn wait_for(child: Child) -> Result<(ExitStatus, String)> {
     let output = child.wait_with_output()?;
     Ok((output.status, String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
 /// Why a point failed.
-fn why(status: ExitStatus, said: &str) -> String {
+fn why(status: ExitStatus, complaint: &str) -> String {
     match (status.signal(), status.code()) {
         (Some(SIGKILL), _) => {
             "killed (signal 9), as the system does where memory runs out: give each \
                                point more of it, with fewer at a time (--jobs)"
                 .into()
         }
-        (Some(signal), _) => format!("ended by signal {signal}\n{said}"),
+        (Some(signal), _) => format!("ended by signal {signal}\n{complaint}"),
         (None, Some(code)) if code == i32::from(INTERRUPTED) => "interrupted".into(),
-        (None, code) if said.trim().is_empty() => {
+        (None, code) if complaint.trim().is_empty() => {
             format!("ended with exit code {}", code.unwrap_or(-1))
         }
-        _ => said.to_string(),
+        _ => complaint.to_string(),
     }
 }

@@ -111,14 +111,14 @@ mod tests {
 
     #[test]
     fn what_is_wrong_has_a_line() {
-        for (text, line, words) in [
+        for (text, line, part) in [
             ("{\n\"a\": 1,\n}", 3, "key must be a string"),
             ("", 1, "EOF"),
             ("{\"a\": 1,\n\"a\": 2}", 2, "twice"),
             ("[1]\n[2]", 2, "trailing characters"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.line == line && error.message.contains(words), "{text}: {error}");
+            assert!(error.line == line && error.message.contains(part), "{text}: {error}");
         }
         let deep = "[".repeat(100) + &"]".repeat(100);
         assert!(parse(&deep).unwrap_err().message.contains("deep"));

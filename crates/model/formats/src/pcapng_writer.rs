@@ -32,6 +32,14 @@ pub struct Totals {
     pub omitted: u64,
 }
 
+/// The two lengths of a frame in a capture, in bytes.
+struct Lengths {
+    /// Bytes of the frame that the file contains.
+    captured: u32,
+    /// Bytes of the frame on the wire, without its checksum.
+    original: u32,
+}
+
 /// Writes one section of Ethernet frames.
 pub struct PcapngWriter<W> {
     out: W,
@@ -41,7 +49,7 @@ pub struct PcapngWriter<W> {
 
 impl<W: Write> PcapngWriter<W> {
     /// Begins a file with these interfaces, which packets name by their position. Of each frame at most
-    /// `snap` bytes are kept.
+    /// `snap` bytes are written.
     pub fn new(out: W, interfaces: &[Interface], snap: u32) -> io::Result<PcapngWriter<W>> {
         let mut writer = PcapngWriter { out, snap, body: Vec::new() };
         writer.section()?;
@@ -52,7 +60,7 @@ impl<W: Write> PcapngWriter<W> {
     fn section(&mut self) -> io::Result<()> {
         self.body.extend(0x1a2b_3c4d_u32.to_le_bytes());
         self.body.extend([1, 0, 0, 0]);
-        // The section's length is not said.
+        // The length of the section is not given.
         self.body.extend(u64::MAX.to_le_bytes());
         self.option(4, b"slotline");
         self.end_of_options();
@@ -79,7 +87,8 @@ impl<W: Write> PcapngWriter<W> {
         bytes: &[u8],
         length: u32,
     ) -> io::Result<()> {
-        self.record(interface, t_ns, bytes, (length.min(self.snap), length), "")
+        let lengths = Lengths { captured: length.min(self.snap), original: length };
+        self.record(interface, t_ns, bytes, lengths, "")
     }
 
     /// Adds a frame of which only `bytes` are known, with a comment that is left out where it is empty.
@@ -91,8 +100,9 @@ impl<W: Write> PcapngWriter<W> {
         length: u32,
         comment: &str,
     ) -> io::Result<()> {
-        let kept = self.snap.min(bytes.len().try_into().unwrap_or(u32::MAX));
-        self.record(interface, t_ns, bytes, (kept, length), comment)
+        let captured = self.snap.min(bytes.len().try_into().unwrap_or(u32::MAX));
+        let lengths = Lengths { captured, original: length };
+        self.record(interface, t_ns, bytes, lengths, comment)
     }
 
     fn record(
@@ -100,17 +110,18 @@ impl<W: Write> PcapngWriter<W> {
         interface: u32,
         t_ns: u64,
         bytes: &[u8],
-        (kept, length): (u32, u32),
+        lengths: Lengths,
         comment: &str,
     ) -> io::Result<()> {
         self.body.extend(interface.to_le_bytes());
         self.body.extend(((t_ns >> 32) as u32).to_le_bytes());
         self.body.extend((t_ns as u32).to_le_bytes());
-        self.body.extend(kept.to_le_bytes());
-        self.body.extend(length.to_le_bytes());
-        let given = bytes.len().min(kept as usize);
+        let Lengths { captured, original } = lengths;
+        self.body.extend(captured.to_le_bytes());
+        self.body.extend(original.to_le_bytes());
+        let given = bytes.len().min(captured as usize);
         self.body.extend(&bytes[..given]);
-        self.body.resize(self.body.len() + kept as usize - given, 0);
+        self.body.resize(self.body.len() + captured as usize - given, 0);
         self.pad();
         if !comment.is_empty() {
             self.option(1, comment.as_bytes());

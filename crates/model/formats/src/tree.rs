@@ -59,11 +59,14 @@ impl Tree {
         }
     }
 
-    fn unlike(&self, what: &str, wanted: &str) -> FormatError {
-        FormatError::new(self.line, format!("{what} must be {wanted}, but it is {}", self.words()))
+    fn unlike(&self, what: &str, expected: &str) -> FormatError {
+        FormatError::new(
+            self.line,
+            format!("{what} must be {expected}, but it is {}", self.described()),
+        )
     }
 
-    fn words(&self) -> String {
+    fn described(&self) -> String {
         match &self.value {
             Value::Null => "nothing".into(),
             Value::Flag(yes) => format!("`{yes}`"),

@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_has_a_line() {
-        for (text, line, words) in [
+        for (text, line, part) in [
             ("a: 1\nb: [1, 2", 2, "not YAML"),
             ("", 1, "nothing"),
             ("a: 1\na: 2", 2, "twice"),
@@ -168,7 +168,7 @@ mod tests {
             ("x: 1\n? [a]\n: 2", 2, "key"),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.message.contains(words), "{text}: {error}");
+            assert!(error.message.contains(part), "{text}: {error}");
             assert!(error.line.abs_diff(line) <= 1, "{text}: {error}");
         }
         assert!(parse(&"[".repeat(100_000)).is_err());

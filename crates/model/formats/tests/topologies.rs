@@ -1,4 +1,4 @@
-//! Files of networks are read as their programs mean them, and what is wrong in them is said with the line.
+//! Files of networks are read as their programs mean them, and errors in them have their line.
 
 use proptest::prelude::*;
 use slotline_formats::topology::{Fabric, FabricFormat, ReadError, containerlab_writer, read};
@@ -360,7 +360,7 @@ const FAULTS: &[(&str, FabricFormat, &str, &str, &str)] = &[
     ("a rate without a unit", HpccTopology, HPCC, "0 5 25Gbps", "0 5 25"),
     ("a delay without a unit", HpccTopology, HPCC, "0 5 25Gbps 1000ns", "0 5 25Gbps 1000"),
     ("a node that is none", HpccTopology, HPCC, "0 5 25Gbps", "0 8 25Gbps"),
-    ("fewer links than said", HpccTopology, HPCC, "8 3 9", "8 3 10"),
+    ("fewer links than announced", HpccTopology, HPCC, "8 3 9", "8 3 10"),
     ("a switch missing", HpccTopology, HPCC, "5 6 7\n", "5 6\n"),
     ("not a topology", HpccTopology, HPCC, "8 3 9", "nodes switches links"),
     ("bad indentation", Containerlab, CLOS, "    leaf2:\n", "   leaf2:\n"),
@@ -385,7 +385,7 @@ const FAULTS: &[(&str, FabricFormat, &str, &str, &str)] = &[
 
 #[test]
 fn faults_have_lines_and_say_what_would_be_right() {
-    let mut said = String::new();
+    let mut messages = String::new();
     for (title, format, text, old, new) in FAULTS {
         assert!(text.contains(old), "{title}: {old}");
         let broken = text.replacen(old, new, 1);
@@ -394,9 +394,9 @@ fn faults_have_lines_and_say_what_would_be_right() {
         let ReadError::File(error) = error else { panic!("{title}: {error}") };
         let lines = broken.lines().count();
         assert!((1..=lines + 1).contains(&error.line), "{title}: line {} of {lines}", error.line);
-        said += &format!("## {format:?}: {title}\n{error}\n\n");
+        messages += &format!("## {format:?}: {title}\n{error}\n\n");
     }
-    assert_eq!(said, include_str!("golden/topology_faults.txt"), "got:\n{said}");
+    assert_eq!(messages, include_str!("golden/topology_faults.txt"), "got:\n{messages}");
 }
 
 #[test]

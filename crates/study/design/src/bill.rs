@@ -5,16 +5,16 @@ use super::parts::{Figure, Parts, Switch};
 use super::{Design, PlanError, Run};
 use std::collections::BTreeMap;
 
-/// What is bought.
+/// One line of the bill.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
     /// `switch`, `cable` or `rack`.
     pub kind: &'static str,
     /// Name of the part.
     pub item: String,
-    /// Its level, or what it joins.
+    /// Its level, or the levels that it joins.
     pub role: &'static str,
-    /// How many.
+    /// Number of parts.
     pub count: u64,
     /// Price of one.
     pub price: Known<Money>,
@@ -36,11 +36,11 @@ pub struct Known<T> {
 /// A sum of figures.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sum {
-    /// Of all that is known.
+    /// The sum of all known figures.
     pub value: u128,
-    /// Examples are among them.
+    /// Whether one of the figures is an example.
     pub example: bool,
-    /// A part without the figure: then it is no sum.
+    /// A part without the figure. The sum is then incomplete.
     pub missing: Option<String>,
 }
 
@@ -74,11 +74,11 @@ impl<T> Known<T> {
 }
 
 impl Sum {
-    /// The value, if it is one of everything.
+    /// The value, if every part has the figure.
     pub fn whole(&self) -> Option<u128> {
         self.missing.is_none().then_some(self.value)
     }
-    /// Both together.
+    /// The sum of both.
     pub fn and(&self, other: &Sum) -> Sum {
         Sum {
             value: self.value + other.value,
@@ -102,7 +102,7 @@ impl Sum {
 }
 
 impl Bill {
-    /// Of `design`, with parts of `parts`.
+    /// The bill of `design`, with prices from `parts`.
     pub fn of(design: &Design, parts: &Parts) -> Result<Bill, PlanError> {
         let mut lines: Vec<Line> = design
             .switches
@@ -128,7 +128,7 @@ impl Bill {
             lines,
         })
     }
-    /// Everything together.
+    /// The total of the bill.
     pub fn cost(&self) -> Sum {
         self.switches.and(&self.cables)
     }

@@ -1,4 +1,4 @@
-//! Designs for the same hosts side by side, as a table for people.
+//! Compares designs for the same hosts in a table.
 
 use super::amount::{Money, Power, Ratio};
 use super::bill::{Bill, Sum};
@@ -9,11 +9,11 @@ use std::fmt::Write;
 /// A kind of network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// Of switches that are all the same.
+    /// A fat-tree of identical switches.
     FatTree,
-    /// Of edge switches with faster uplinks and two levels above.
+    /// A tree of edge switches with faster uplinks and two levels above.
     Tree,
-    /// Of two levels.
+    /// A leaf-spine with two levels of switches.
     LeafSpine,
 }
 
@@ -25,11 +25,11 @@ pub type Costed = (Design, Bill);
 pub struct Comparison {
     /// The parts of all.
     pub parts: Parts,
-    /// What is wanted.
+    /// The requested network.
     pub wish: Wish,
-    /// The one that was asked for.
+    /// The requested design.
     pub main: Costed,
-    /// Others, with their names; or why there are none.
+    /// Other designs with their names, or the reason why they do not exist.
     pub others: Vec<(String, Result<Costed, PlanError>)>,
 }
 
@@ -48,7 +48,7 @@ pub fn plan(shape: Shape, wish: &Wish, parts: &Parts) -> Result<Costed, PlanErro
 }
 
 impl Comparison {
-    /// What is asked for, with the other kinds beside it.
+    /// The requested design, compared with the other kinds.
     pub fn of(shape: Shape, wish: Wish, parts: Parts) -> Result<Comparison, PlanError> {
         let main = plan(shape, &wish, &parts)?;
         let with = |oversubscription| Wish { oversubscription, k: None, ..wish };
@@ -67,13 +67,13 @@ impl Comparison {
         Ok(Comparison { main, others, wish, parts })
     }
 
-    /// Those that there are, the one asked for first.
+    /// The designs that exist, the requested one first.
     pub fn costed(&self) -> impl Iterator<Item = &Costed> {
         let others = self.others.iter().filter_map(|(_, plan)| plan.as_ref().ok());
         std::iter::once(&self.main).chain(others)
     }
 
-    /// The table, with what else there is to know below it.
+    /// The table, followed by remarks.
     pub fn text(&self) -> String {
         let columns: Vec<&Costed> = self.costed().collect();
         let rows = rows(&columns, &self.parts);
@@ -95,10 +95,10 @@ impl Comparison {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let said = |(design, _): &Costed| -> Vec<String> {
+        let warnings = |(design, _): &Costed| -> Vec<String> {
             design.remarks.iter().map(|remark| format!("{}: {remark}", design.name)).collect()
         };
-        let mut all: Vec<String> = self.costed().flat_map(said).collect();
+        let mut all: Vec<String> = self.costed().flat_map(warnings).collect();
         let missing = self
             .others
             .iter()
@@ -108,7 +108,7 @@ impl Comparison {
         let sums = |bill: &Bill| [bill.cost(), bill.power.clone(), bill.heat.clone()];
         if self.costed().flat_map(|(_, bill)| sums(bill)).any(|sum| sum.example) {
             all.push(
-                "*: rests on figures that are examples: put yours into a copy of the table (`slotline plan parts`)"
+                "*: depends on example figures: replace them in a copy of the table (`slotline plan parts`)"
                     .into(),
             );
         }
@@ -117,7 +117,7 @@ impl Comparison {
 }
 
 impl Comparison {
-    /// What the table lacks: for each kind of figure one part.
+    /// The figures that the table lacks, each with one part as an example.
     fn unknown(&self) -> Vec<String> {
         type Of = fn(&Bill) -> &Sum;
         let kinds: [(&str, Of); 4] = [
@@ -135,7 +135,7 @@ impl Comparison {
 }
 
 impl Shape {
-    /// What a column is called.
+    /// The title of a column.
     fn titled(self, wish: &Wish) -> String {
         match self {
             Shape::FatTree => "fat-tree".into(),

@@ -138,11 +138,11 @@ fn label(out: &mut String, block: &Placed, scale: Scale) {
 fn legend(out: &mut String, design: &Design, y: f64) {
     let marks = [("#cfe3f7", "rack with hosts"), ("#f59e0b", "rack with switches alone")];
     let mut x = MARGIN;
-    for (colour, words) in marks {
+    for (colour, label) in marks {
         let _ = writeln!(
             out,
             "<rect x=\"{x:.0}\" y=\"{:.0}\" width=\"12\" height=\"12\" fill=\"{colour}\" stroke=\"#6b7280\"/>\
-             <text x=\"{:.0}\" y=\"{y:.0}\">{words}</text>",
+             <text x=\"{:.0}\" y=\"{y:.0}\">{label}</text>",
             y - 11.0,
             x + 18.0,
         );

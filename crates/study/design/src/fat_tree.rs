@@ -81,8 +81,8 @@ pub fn design(wish: &Wish, parts: &Parts) -> Result<Design, PlanError> {
     let hall = Hall::of((0..counts.pods).map(pod).collect(), None, &parts.floor);
     let mut runs = Vec::new();
     for pod in 0..counts.pods {
-        let together = one_rack(k);
-        runs.extend(in_pod(wish, &counts, &hall, pod, together));
+        let in_one_rack = one_rack(k);
+        runs.extend(in_pod(wish, &counts, &hall, pod, in_one_rack));
         let alone = one_rack(k + counts.cores_in(pod));
         runs.extend(to_core(wish, &counts, &hall, pod, alone));
     }
@@ -135,8 +135,8 @@ fn switch(wish: &Wish, k: u64, parts: &Parts) -> Result<usize, PlanError> {
     })
 }
 
-/// From the racks of a pod to its switches, and between these. `together`: they share a rack.
-fn in_pod(wish: &Wish, counts: &Counts, hall: &Hall, pod: u64, together: bool) -> Vec<Run> {
+/// From the racks of a pod to its switches, and between these. `in_one_rack`: they share a rack.
+fn in_pod(wish: &Wish, counts: &Counts, hall: &Hall, pod: u64, in_one_rack: bool) -> Vec<Run> {
     let block = pod as usize;
     let run =
         |link, count, length| Run { link, rate: wish.nic, count, length, blocks: (block, block) };
@@ -144,7 +144,7 @@ fn in_pod(wish: &Wish, counts: &Counts, hall: &Hall, pod: u64, together: bool) -
     let mut runs: Vec<Run> = hall.host_racks(block).map(rack).collect();
     if !wish.pod_switch {
         let (_, edge) = counts.pod(pod);
-        runs.push(run("edge-aggregation", edge * counts.k / 2, near(hall, block, together)));
+        runs.push(run("edge-aggregation", edge * counts.k / 2, near(hall, block, in_one_rack)));
     }
     runs
 }
@@ -172,9 +172,9 @@ fn to_core<'a>(
 }
 
 /// Between switches of a pod: within a rack, or from the first to the last of those for switches.
-fn near(hall: &Hall, block: usize, together: bool) -> Length {
+fn near(hall: &Hall, block: usize, in_one_rack: bool) -> Length {
     let apart = hall.blocks[block].network as u64 - 1;
-    if together { hall.within() } else { hall.beside(apart.max(1)) }
+    if in_one_rack { hall.within() } else { hall.beside(apart.max(1)) }
 }
 
 fn remarks(counts: &Counts, wish: &Wish, hall: &Hall) -> Vec<String> {

@@ -4,7 +4,7 @@
 use super::amount::Length;
 use super::parts::FloorSpec;
 
-/// What is to be placed together.
+/// Racks that are placed as one block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Block {
     /// What stands on it in drawings.
@@ -72,7 +72,7 @@ struct Grid {
     rows: usize,
 }
 
-/// Blocks may lie apart by this many rows: the way between them.
+/// Rows of free space between blocks.
 const GAP: u64 = 1;
 
 impl Hall {
@@ -143,9 +143,9 @@ impl Hall {
         self.riser
     }
 
-    /// Cable from a rack to the next one, or to one that is `apart` racks further in its row.
-    pub fn beside(&self, apart: u64) -> Length {
-        Length(apart * self.cell.0 + 2 * self.riser.0)
+    /// Cable from a rack to the next one, or to one that is `steps` racks further in its row.
+    pub fn beside(&self, steps: u64) -> Length {
+        Length(steps * self.cell.0 + 2 * self.riser.0)
     }
 
     /// Cable from rack `rack` to the switches of its block.
@@ -182,18 +182,18 @@ fn near_square(count: usize, cell: (u64, u64)) -> Grid {
 /// `count` cells of `grid`: first `network` of them side by side in its middle, then the nearest to it.
 fn inside_out(grid: Grid, cell: (u64, u64), network: usize, count: usize) -> Vec<(usize, usize)> {
     let from = |at: usize, of: usize, size: u64| (2 * at + 1).abs_diff(of) as u64 * size;
-    let apart = |&(column, row): &(usize, usize)| {
+    let distance = |&(column, row): &(usize, usize)| {
         (from(row, grid.rows, cell.1), from(column, grid.columns, cell.0))
     };
     let rows = 0..grid.rows;
     let mut cells: Vec<(usize, usize)> =
         rows.flat_map(|row| (0..grid.columns).map(move |column| (column, row))).collect();
     cells.sort_by_key(|place| {
-        let (rows, columns) = apart(place);
+        let (rows, columns) = distance(place);
         (rows, place.1, columns)
     });
     cells[network..].sort_by_key(|place| {
-        let (rows, columns) = apart(place);
+        let (rows, columns) = distance(place);
         rows + columns
     });
     cells.truncate(count);

@@ -83,8 +83,8 @@ impl Counts {
     }
 
     fn oversubscription(&self, nic: Rate) -> Ratio {
-        let wanted = 1_000 * u128::from(self.hosts_each) * u128::from(nic.0);
-        let ratio = wanted.div_ceil(u128::from(self.uplinks) * u128::from(self.rate.0));
+        let demand = 1_000 * u128::from(self.hosts_each) * u128::from(nic.0);
+        let ratio = demand.div_ceil(u128::from(self.uplinks) * u128::from(self.rate.0));
         if self.spines == 0 { Ratio::FULL } else { Ratio(ratio.max(1_000) as u64) }
     }
 }

@@ -26,7 +26,7 @@ use hall::Hall;
 use parts::Parts;
 use slotline_net::units::Rate;
 
-/// What is wanted.
+/// The requested network.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     /// Hosts.
@@ -73,35 +73,35 @@ pub struct Switches {
     pub role: &'static str,
     /// Index into [`Parts::switches`].
     pub part: usize,
-    /// How many.
+    /// Their number.
     pub count: u64,
 }
 
 /// Cables side by side: a bundle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// What it joins, as `edge-aggregation`.
+    /// The levels that it joins, as `edge-aggregation`.
     pub link: &'static str,
     /// Rate of its ports.
     pub rate: Rate,
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// How long each is at least.
+    /// Least length of each.
     pub length: Length,
     /// Blocks of its two ends; twice the same for what stays in a block.
     pub blocks: (usize, usize),
 }
 
-/// Why there is no plan.
+/// The reason why a network cannot be planned.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Nothing to plan, or too much.
+    /// The number of hosts is zero or too large.
     #[error("a plan needs 1 to {MOST_HOSTS} hosts, not {0}")]
     Hosts(u64),
     /// A fat-tree's switches have an even number of ports.
     #[error("k = {0}: a fat-tree needs an even number of ports per switch, from 2 to 1024")]
     Odd(u64),
-    /// They do not fit.
+    /// The hosts do not fit.
     #[error(
         "{hosts} hosts do not fit into a fat-tree of k = {k}, which has {room}; k = {need} would do"
     )]
@@ -115,7 +115,7 @@ pub enum PlanError {
         /// Ports per switch that would do.
         need: u64,
     },
-    /// No switch for hosts of that rate.
+    /// The table has no switch for hosts of that rate.
     #[error("the table `{table}` has no switch with ports of {nic}: it has {known}")]
     NoRate {
         /// The table.
@@ -125,7 +125,7 @@ pub enum PlanError {
         /// Rates that there are.
         known: String,
     },
-    /// No switch is large enough.
+    /// The table has no switch with enough ports.
     #[error(
         "a fat-tree of {hosts} hosts needs switches with {k} ports of {nic}; the largest in the table `{table}` has {largest}, for up to {room} hosts"
     )]
@@ -143,26 +143,26 @@ pub enum PlanError {
         /// Hosts for which that would do.
         room: u64,
     },
-    /// No combination of the table's switches does it.
+    /// No combination of the table's switches satisfies the request.
     #[error("no {what} at {oversubscription} with the switches of the table `{table}`: {why}")]
     Impossible {
         /// `hierarchical tree` or `leaf-spine`.
         what: &'static str,
-        /// What was allowed.
+        /// The largest oversubscription allowed.
         oversubscription: Ratio,
         /// The table.
         table: String,
-        /// What is missing.
+        /// The reason.
         why: String,
     },
-    /// A cable is missing.
+    /// The table has no cable that is long enough.
     #[error("the table `{table}` has no cable of {rate} over {length}{longest}")]
     NoCable {
         /// The table.
         table: String,
         /// Its rate.
         rate: Rate,
-        /// How long it would have to be.
+        /// The length needed.
         length: Length,
         /// `: its longest has 50 m`, or nothing.
         longest: String,
@@ -173,7 +173,7 @@ pub enum PlanError {
 pub const MOST_HOSTS: u64 = 10_000_000;
 
 impl Wish {
-    /// Refuses what nobody can plan.
+    /// Refuses requests that cannot be planned.
     pub fn check(&self, parts: &Parts) -> Result<(), PlanError> {
         if !(1..=MOST_HOSTS).contains(&self.hosts) {
             return Err(PlanError::Hosts(self.hosts));
@@ -198,7 +198,7 @@ impl Design {
     pub fn switch_count(&self) -> u64 {
         self.switches.iter().map(|kind| kind.count).sum()
     }
-    /// Ports of all switches that something is plugged into.
+    /// Ports of all switches that are in use.
     pub fn ports_used(&self) -> u64 {
         2 * (self.cables() + self.inside) - self.hosts
     }
@@ -206,13 +206,13 @@ impl Design {
     pub fn ports(&self, parts: &Parts) -> u64 {
         self.switches.iter().map(|kind| kind.count * parts.switches[kind.part].all_ports()).sum()
     }
-    /// What its switches cost, to compare: what has no price is dearer than all.
+    /// Price of its switches, for comparisons. A switch without a price counts as more than any sum.
     pub fn worth(&self, parts: &Parts) -> (Money, u64) {
         (worth(&self.switches, parts), self.switch_count())
     }
 }
 
-/// What `switches` cost, to compare.
+/// Price of `switches`, for comparisons.
 fn worth(switches: &[Switches], parts: &Parts) -> Money {
     let cost =
         |kind: &Switches| parts::money(&parts.switches[kind.part].price).0 * u128::from(kind.count);

@@ -87,7 +87,7 @@ pub struct Cable {
     pub length: Length,
     /// Its price, with transceivers.
     pub price: Option<Price>,
-    /// What its two ends draw together; nothing without.
+    /// Power of its two ends; none if they need no power.
     #[serde(default)]
     pub power: Power,
     /// Where these figures are from.
@@ -255,7 +255,7 @@ impl Switch {
             return Some(("rate", "a port needs a rate above zero".into()));
         }
         if (self.uplinks > 0) != self.uplink_rate.is_some() {
-            let message = "`uplinks` and `uplink-rate` come together, or neither";
+            let message = "`uplinks` and `uplink-rate` need each other";
             return Some(("name", message.into()));
         }
         let room = floor.rack_units;

@@ -43,7 +43,7 @@ fn a_table_is_found_for_a_rate() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_have_their_place() {
     refused("ports = 48", "prots = 48", &["unknown key `prots`", "did you mean `ports`?"]);
     refused("name = \"2008\"\n", "", &["missing key `name`"]);
     refused("name = \"2008\"\n", "name = \"2008\"\nextra = 1\n", &["unknown key `extra`"]);

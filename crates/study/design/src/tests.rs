@@ -89,7 +89,7 @@ fn a_tree_goes_as_far_as_its_core_reaches() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn impossible_designs_are_refused() {
     let table = parts("2012");
     let error = |wish: Wish| fat_tree::design(&wish, &table).expect_err("no plan").to_string();
     assert!(error(wish(0, Ratio::FULL)).contains("not 0"));
@@ -232,11 +232,11 @@ proptest! {
         prop_assert!(counts.to_core <= counts.core * upper.ports);
         prop_assert!(counts.edge * counts.hosts_each >= hosts);
         let allowed = |up: u64| u128::from(up) * u128::from(fast) * u128::from(ratio);
-        let wanted = |hosts: u64| 1_000 * u128::from(hosts) * u128::from(wish.nic.0);
+        let demand = |hosts: u64| 1_000 * u128::from(hosts) * u128::from(wish.nic.0);
         // One edge switch alone has its hosts among themselves.
-        prop_assert!(counts.edge == 1 || wanted(counts.hosts_each) <= allowed(counts.uplinks));
+        prop_assert!(counts.edge == 1 || demand(counts.hosts_each) <= allowed(counts.uplinks));
         if counts.core > 0 {
-            prop_assert!(wanted(counts.hosts_each * counts.down) <= allowed(counts.uplinks * counts.up));
+            prop_assert!(demand(counts.hosts_each * counts.down) <= allowed(counts.uplinks * counts.up));
         }
         let design = tree::design(&wish, &parts).expect("a tree");
         prop_assert_eq!(linked(&design, "host-edge"), hosts);

@@ -48,22 +48,26 @@ struct Choice {
     down: u64,
 }
 
+/// The two kinds of switches of a tree: indices into [`Parts::switches`].
+#[derive(Clone, Copy)]
+struct Pair {
+    /// The edge switch.
+    edge: usize,
+    /// The switch of the upper levels.
+    upper: usize,
+}
+
 impl Counts {
-    /// So many hosts; nothing where every core switch cannot reach every aggregation switch.
-    fn of(
-        hosts: u64,
-        choice: Choice,
-        ports: u64,
-        (edge_part, upper_part): (usize, usize),
-    ) -> Option<Counts> {
+    /// The numbers for `hosts` hosts; none where every core switch cannot reach every aggregation switch.
+    fn of(hosts: u64, choice: Choice, ports: u64, pair: Pair) -> Option<Counts> {
         let Choice { hosts_each, uplinks, down } = choice;
         let edge = hosts.div_ceil(hosts_each);
         let pods = edge.div_ceil(down);
         // One edge switch has nothing above it.
         let uplinks = if edge > 1 { uplinks } else { 0 };
         let alone = Counts {
-            edge_part,
-            upper_part,
+            edge_part: pair.edge,
+            upper_part: pair.upper,
             hosts_each,
             uplinks,
             down,
@@ -113,12 +117,12 @@ impl Counts {
         if self.edge == 1 {
             return Ratio::FULL;
         }
-        let wanted = u128::from(self.hosts_each) * u128::from(nic);
+        let demand = u128::from(self.hosts_each) * u128::from(nic);
         let carried = u128::from(self.uplinks) * u128::from(uplink);
-        let edge = (1_000 * wanted).div_ceil(carried);
+        let edge = (1_000 * demand).div_ceil(carried);
         let above = match self.up {
             0 => edge,
-            up => (1_000 * wanted * u128::from(self.down)).div_ceil(carried * u128::from(up)),
+            up => (1_000 * demand * u128::from(self.down)).div_ceil(carried * u128::from(up)),
         };
         Ratio(u64::try_from(edge.max(above).max(1_000)).unwrap_or(u64::MAX))
     }
@@ -140,22 +144,22 @@ pub fn cheapest(wish: &Wish, parts: &Parts) -> Result<Counts, PlanError> {
 }
 
 /// Edge switches for hosts, with switches for the rate of their uplinks.
-fn pairs<'a>(wish: &'a Wish, parts: &'a Parts) -> impl Iterator<Item = (usize, usize)> + 'a {
+fn pairs<'a>(wish: &'a Wish, parts: &'a Parts) -> impl Iterator<Item = Pair> + 'a {
     let all = || parts.switches.iter().enumerate();
     let edge = all().filter(|(_, part)| part.rate == wish.nic && part.uplinks > 0);
     edge.flat_map(move |(edge, part)| {
         let above = all().filter(|(_, upper)| Some(upper.rate) == part.uplink_rate);
-        above.map(move |(upper, _)| (edge, upper))
+        above.map(move |(upper, _)| Pair { edge, upper })
     })
 }
 
-/// All trees of two parts within the oversubscription that are worth a look.
+/// All trees of two kinds of switches within the oversubscription that can be the cheapest.
 fn candidates<'a>(
     wish: &'a Wish,
     parts: &'a Parts,
-    pair: (usize, usize),
+    pair: Pair,
 ) -> impl Iterator<Item = Counts> + 'a {
-    let (edge, upper) = (&parts.switches[pair.0], &parts.switches[pair.1]);
+    let (edge, upper) = (&parts.switches[pair.edge], &parts.switches[pair.upper]);
     let each =
         (1..=edge.uplinks).flat_map(|uplinks| (1..=edge.ports).map(move |hosts| (hosts, uplinks)));
     each.flat_map(move |(hosts_each, uplinks)| {
@@ -175,10 +179,10 @@ fn within(wish: &Wish, edge: &Switch, counts: &Counts) -> bool {
 
 /// The most of an aggregation switch's ports that may go to edge switches; at least one goes up.
 fn most_down(wish: &Wish, edge: &Switch, ports: u64, hosts: u64, uplinks: u64) -> Option<u64> {
-    let wanted = 1_000 * u128::from(hosts) * u128::from(wish.nic.0);
+    let demand = 1_000 * u128::from(hosts) * u128::from(wish.nic.0);
     let uplink = u128::from(edge.uplink_rate?.0);
     let allowed = u128::from(wish.oversubscription.0 * uplinks) * uplink;
-    let down = u128::from(ports) * allowed / (allowed + wanted);
+    let down = u128::from(ports) * allowed / (allowed + demand);
     let down = (down as u64).min(ports - 1);
     (down > 0).then_some(down)
 }

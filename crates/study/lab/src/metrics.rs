@@ -51,8 +51,8 @@ fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
         Metric::FctLargeMean => mean(&facts.times_of(|bytes| bytes >= LARGE)),
         Metric::SlowdownMean => mean(facts.slowdowns()),
         Metric::SlowdownP99 => percentile(facts.slowdowns().to_vec(), 99),
-        Metric::AnswerMean => mean(facts.answer_times()),
-        Metric::AnswerP99 => percentile(facts.answer_times().to_vec(), 99),
+        Metric::QctMean => mean(facts.query_times()),
+        Metric::QctP99 => percentile(facts.query_times().to_vec(), 99),
         Metric::Makespan => facts.makespan(),
         Metric::Goodput => facts.goodput(|_| true),
         Metric::GoodputPerFlow => mean(facts.rates()),
@@ -187,11 +187,11 @@ mod tests {
         assert!(close(value(Metric::FctMean, &all(&flows)), 0.009));
         assert!(close(value(Metric::Goodput, &all(&flows)), 1.6e9));
         assert_eq!(value(Metric::Fairness, &all(&flows)), 1.0);
-        assert!(close(value(Metric::AnswerMean, &all(&flows)), 0.011));
+        assert!(close(value(Metric::QctMean, &all(&flows)), 0.011));
         assert!(close(value(Metric::Makespan, &all(&flows)), 0.011));
         assert_eq!(value(Metric::Completed, &all(&flows)), 4.0);
         flows.extend([ask(10, 1), FlowRow { start_ps: NEVER, ..answer(0, None, 1) }]);
-        let open = measure(Metric::AnswerP99, &all(&flows), Window::ALL);
+        let open = measure(Metric::QctP99, &all(&flows), Window::ALL);
         assert_eq!(open.map(|m| (m.value, m.at_least)), Some((0.09, true)));
     }
 

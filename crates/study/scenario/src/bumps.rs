@@ -1,4 +1,4 @@
-//! What a scenario says about bumps and notices makes sense.
+//! Checks of a scenario's bumps and notifications.
 
 use super::spec::SchemeSpec;
 use crate::port_names::{bump_ports, limiter_ports, switch_ports_named};
@@ -13,7 +13,7 @@ fn ensure(holds: bool, key: &str, why: impl FnOnce() -> String) -> Fit {
     if holds { Ok(()) } else { Err(SpecError::new(key, why())) }
 }
 
-/// What can be said of a scheme alone.
+/// Checks that need one scheme alone.
 pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
     if let Some(bump) = &scheme.bump {
         bump.validate().map_err(|e| SpecError::new(format!("bump.{}", e.key), e.message))?;
@@ -40,7 +40,7 @@ pub(super) fn scheme(scheme: &SchemeSpec) -> Fit {
     })
 }
 
-/// What depends on the fabric.
+/// Checks that need the fabric.
 pub(super) fn on_fabric(scheme: &SchemeSpec, graph: &Graph) -> Fit {
     if let Some(bump) = &scheme.bump {
         places(bump, graph)?;
@@ -62,9 +62,7 @@ fn named(at: &[String], key: &str, graph: &Graph) -> Fit {
         ensure(switch_ports_named(graph, name).next().is_some(), &format!("{key}[{n}]"), || {
             let switch = graph.nodes.iter().find(|node| node.kind == NodeKind::Switch);
             let example = switch.map_or("s1-s0".into(), |node| format!("{}-…", node.name));
-            format!(
-                "`at` has \"{name}\": write a switch and what its port leads to, for example {example}"
-            )
+            format!("`at` has \"{name}\": write a switch and its neighbour, for example {example}")
         })
     })
 }
@@ -74,12 +72,12 @@ fn places(bump: &BumpSpec, graph: &Graph) -> Fit {
     if let Some(reaction) = &bump.reaction {
         named(&reaction.at, "bump.reaction.at", graph)?;
         ensure(!limiter_ports(bump, graph).is_empty(), "bump.reaction.at", || {
-            "no switch of this fabric has a host: say in `at` where flows are limited".into()
+            "no switch of this fabric has a host: name the ports that limit flows in `at`".into()
         })?;
     }
     let ends = bump_ports(bump, graph);
     ensure(!ends.is_empty(), "bump.at", || {
-        "no two switches of this fabric are connected: say in `at` where bumps are, for example \
+        "no two switches of this fabric are connected: name the ports that have bumps in `at`, for example \
          at = [\"s0-h0\"]"
             .into()
     })?;

@@ -1,4 +1,4 @@
-//! Everything a scenario can name, with every parameter: what the schema knows, arranged for people.
+//! Every name that a scenario can use, with every parameter, as derived from the schema.
 
 use crate::metric::{Better, Metric, Unit};
 use crate::schema;
@@ -50,7 +50,7 @@ pub struct Entry {
     /// Where it comes from: a paper's section, a standard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What can be said about it.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
 }
 
@@ -191,7 +191,7 @@ fn entry(name: String, schema: &Value) -> Entry {
     Entry { name, about, more, source, parameters: parameters(schema) }
 }
 
-/// A published distribution tells of itself in the first lines of its table.
+/// The first lines of a published distribution's table describe it.
 fn sizes(name: &str, table: &str) -> Entry {
     let mut lines = table.lines().map(|line| line.trim_start_matches(['#', ' ']));
     let about = lines.next().and_then(|line| line.split_once(": ")).map_or("", |(_, about)| about);
@@ -210,14 +210,14 @@ fn capitalised(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A metric's unit and which way is better go with what it means.
+/// The description of a metric ends with its unit and with whether lower or higher is better.
 fn with_unit(entry: Entry) -> Entry {
     let metric = Metric::ALL.into_iter().find(|metric| metric.key() == entry.name);
-    let words = metric.map(|metric| {
+    let ending = metric.map(|metric| {
         let better = match metric.better() {
             Better::Lower => "lower is better",
             Better::Higher => "higher is better",
-            Better::Neither => "neither way is better",
+            Better::Neither => "neither lower nor higher is better",
         };
         let unit = match metric.unit() {
             Unit::Count => "a count".into(),
@@ -226,7 +226,7 @@ fn with_unit(entry: Entry) -> Entry {
         };
         format!("\"{}\" in tables, {unit}; {better}.", metric.title())
     });
-    Entry { more: words.into_iter().chain(entry.more).collect(), ..entry }
+    Entry { more: ending.into_iter().chain(entry.more).collect(), ..entry }
 }
 
 /// What a description consists of.
@@ -402,18 +402,18 @@ mod tests {
             assert!(!entries.is_empty(), "{kind:?}");
             for entry in entries {
                 assert!(!entry.about.is_empty(), "{kind:?} {}", entry.name);
-                said(&format!("{kind:?} {}", entry.name), &entry.parameters);
+                all_described(&format!("{kind:?} {}", entry.name), &entry.parameters);
             }
         }
         assert_eq!(Kind::Metric.entries().len(), Metric::ALL.len());
     }
 
-    fn said(place: &str, parameters: &[Parameter]) {
+    fn all_described(place: &str, parameters: &[Parameter]) {
         for parameter in parameters {
             let about = &parameter.about;
             assert!(!about.is_empty(), "{place}: `{}` has no comment", parameter.key);
             assert!(!about.contains("[`"), "{place}: {about} is a link for programmers");
-            said(place, &parameter.parameters);
+            all_described(place, &parameter.parameters);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a scenario makes sense as a whole. Errors have the full path of a key, as `scheme[1].queue`.
+//! Checks a scenario as a whole. Errors have the full path of a key, as `scheme[1].queue`.
 
 use super::bumps;
 use super::error::nearest;
@@ -21,22 +21,22 @@ use slotline_schemes::ControlSpec;
 
 type Fit = Result<(), SpecError>;
 
-/// More would fill the memory before it told anybody anything.
+/// More samples would fill the memory without adding information.
 const MOST_SAMPLES: u64 = 10_000_000;
 
 /// More packets of one port than this would not fit into the memory of most machines.
 const MOST_CAPTURED: u64 = 100_000_000;
 
-/// Gives the text of a file that a scenario names, or says why it cannot.
+/// Returns the text of a file that a scenario names, or the reason why it cannot be read.
 pub type Files<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// What a check of a whole scenario says.
+/// The result of checking a whole scenario.
 pub struct Checked {
-    /// The fabric, unless that is wrong.
+    /// The fabric, unless it is invalid.
     pub graph: Option<Graph>,
-    /// All that is wrong and can be found independently.
+    /// Every error that can be found on its own.
     pub faults: Vec<SpecError>,
-    /// What people should know: what was assumed of files.
+    /// Assumptions about files, which the user should know.
     pub notes: Vec<String>,
 }
 
@@ -60,14 +60,14 @@ pub fn check(scenario: &Scenario, files: &Files<'_>) -> Checked {
     }
     let mut faults: Vec<SpecError> = checks.into_iter().filter_map(Result::err).collect();
     faults.extend(super::flow_level::faults(scenario, graph.as_ref().ok()));
-    // What is wrong in itself is found there once more.
+    // An error of the fabric itself was reported above.
     let hybrid = if graph.is_ok() { super::hybrid::faults(scenario) } else { vec![] };
     let new: Vec<SpecError> = hybrid.into_iter().filter(|fault| !faults.contains(fault)).collect();
     faults.extend(new);
     Checked { graph: graph.ok(), faults, notes }
 }
 
-/// What depends on the fabric, but for the traffic.
+/// Checks that need the fabric, except those of the traffic.
 fn on_fabric(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     let end = scenario.end.at;
     let stations = stations(&scenario.scheme, graph);
@@ -124,7 +124,7 @@ fn machines(scenario: &Scenario) -> Vec<Fit> {
         let key = if from > 0 { "vm" } else { "to-vm" };
         ensure(known || (from, to) == (0, 0), &format!("workload[{at}].{key}"), || {
             format!(
-                "`{key}` does nothing: no scheme has control = \"xco\", which tells virtual machines apart"
+                "`{key}` does nothing: no scheme has control = \"xco\", which distinguishes virtual machines"
             )
         })
     };
@@ -149,9 +149,9 @@ fn measure(spec: &MeasureSpec, end: Option<Time>) -> Fit {
             format!("`sample` is {sample}: {samples} samples per port; at most {MOST_SAMPLES}")
         })?;
     }
-    let wants = |metrics: &[Metric]| spec.metrics.iter().find(|m| metrics.contains(m)).copied();
-    let slowdown = wants(&[Metric::SlowdownMean, Metric::SlowdownP99]).filter(|_| !spec.ideal);
-    let queue = wants(&[Metric::QueueP50, Metric::QueueP99]).filter(|_| spec.sample.is_none());
+    let shown = |metrics: &[Metric]| spec.metrics.iter().find(|m| metrics.contains(m)).copied();
+    let slowdown = shown(&[Metric::SlowdownMean, Metric::SlowdownP99]).filter(|_| !spec.ideal);
+    let queue = shown(&[Metric::QueueP50, Metric::QueueP99]).filter(|_| spec.sample.is_none());
     slowdown.map_or(Ok(()), |m| lacks(m, "ideal = true"))?;
     queue.map_or(Ok(()), |m| lacks(m, "an interval for samples, for example sample = \"10us\""))
 }
@@ -161,7 +161,7 @@ fn ports(spec: &MeasureSpec, graph: &Graph) -> Fit {
         let known = switch_ports_named(graph, port).next().is_some();
         ensure(known, &format!("measure.ports[{at}]"), || {
             format!(
-                "`ports` has \"{port}\": write a switch and what its port leads to, for example {}{}",
+                "`ports` has \"{port}\": write a switch and its neighbour, for example {}{}",
                 some_ports(graph),
                 perhaps(port, &port_names(graph))
             )
@@ -177,7 +177,7 @@ fn capture(spec: &MeasureSpec, graph: &Graph) -> Fit {
         let known = ports_named(graph, port).next().is_some();
         ensure(known, &format!("measure.capture[{at}]"), || {
             format!(
-                "`capture` has \"{port}\": write a node and what its port leads to, for example {}",
+                "`capture` has \"{port}\": write a node and its neighbour, for example {}",
                 some_ports(graph)
             )
         })?;
@@ -221,7 +221,7 @@ fn followed(spec: &MeasureSpec, traffic: &Traffic) -> Fit {
         })?;
         ensure(traffic.conns[flow.conn.at()].carrier == Carrier::Tcp, &key, || {
             format!(
-                "`follow` has {number}, which is a stream of datagrams: only TCP flows have a course"
+                "`follow` has {number}, which is a stream of datagrams: only TCP flows can be followed"
             )
         })?;
     }
@@ -238,7 +238,7 @@ fn distinct(scenario: &Scenario, at: usize) -> Fit {
     let before = scenario.scheme[..at].iter().position(|other| other.name == *name);
     ensure(before.is_none(), "name", || {
         format!(
-            "`name` = \"{name}\" is the name of another scheme: results could not be told apart"
+            "`name` = \"{name}\" is the name of another scheme: their results would have the same name"
         )
     })
 }
@@ -279,7 +279,7 @@ fn scheme(scheme: &SchemeSpec) -> Fit {
     })
 }
 
-/// What is said about paths has an effect.
+/// The keys about paths must have an effect.
 fn routing(scheme: &SchemeSpec) -> Fit {
     let flowlets = scheme.routing == RoutingSpec::Flowlet;
     ensure(scheme.flowlet_gap.is_none() || flowlets, "flowlet-gap", || {
@@ -417,7 +417,7 @@ fn perhaps(given: &str, names: &[String]) -> String {
     near.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
 
-/// Makes the first seed's traffic and throws it away: what generators and traces have to object to.
+/// Generates the traffic of the first seed to find the errors of generators and traces, and discards it.
 fn traffic(
     scenario: &Scenario,
     graph: &Graph,

@@ -16,8 +16,10 @@ pub struct Document {
     pub file: PathBuf,
     /// What it says.
     pub text: String,
-    /// Where its parts were written, if it was put together from several files; else empty.
+    /// Where its parts were written, if it was merged from several files; otherwise empty.
     pub(super) marks: Marks,
+    /// A line for each old name that it uses.
+    pub notices: Vec<String>,
 }
 
 /// Something that can be pointed at.
@@ -44,7 +46,7 @@ impl Spot {
 impl Document {
     /// The file at `file`, which says `text`.
     pub fn new(file: &Path, text: String) -> Document {
-        Document { file: file.into(), text, marks: Marks::new() }
+        Document { file: file.into(), text, marks: Marks::new(), notices: vec![] }
     }
 
     /// Whether the file has a value at `path`, as `measure.why`.
@@ -70,7 +72,8 @@ impl Document {
         }
     }
 
-    /// All that is not of the shape of a scenario, in the file's order. Empty where it is not TOML.
+    /// Every place where the file does not have the shape of a scenario, in the file's order. Empty if
+    /// the file is not TOML.
     pub fn shape_faults(&self) -> Vec<ScenarioError> {
         let Ok(root) = DeTable::parse(&self.text) else { return vec![] };
         let spots = self.spots();
@@ -93,8 +96,8 @@ impl Document {
         found.into_iter().map(fault).collect()
     }
 
-    /// What serde or the TOML parser found, at the right place: an enum told apart by its `kind` is
-    /// blamed as a whole, so the culprit is looked for inside.
+    /// The error of serde or the TOML parser, at its exact place: an enum that is tagged by its `kind` is
+    /// reported as a whole, so the wrong part is searched for inside it.
     pub fn fault_of(&self, error: &toml::de::Error) -> ScenarioError {
         self.fault_worded(error, with_file_keys)
     }
@@ -139,7 +142,7 @@ impl Document {
             column: self.text[line_start..start].chars().count() + 1,
             width: marked.map_or(0, |text| text.chars().count()).max(1),
             hint: suggestion(&message),
-            message: in_our_words(&message),
+            message: in_scenario_terms(&message),
             key: path.to_string(),
             source,
         }))
@@ -258,9 +261,9 @@ pub(super) fn quoted(message: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Serde speaks of Rust; a scenario has keys and values.
-fn in_our_words(message: &str) -> String {
-    let words = [
+/// Puts the terms of scenarios in place of serde's terms, which are Rust's.
+fn in_scenario_terms(message: &str) -> String {
+    let terms = [
         ("unknown field", "unknown key"),
         ("missing field", "missing key"),
         ("unknown variant", "unknown value"),
@@ -274,5 +277,5 @@ fn in_our_words(message: &str) -> String {
         ("invalid value", "wrong value"),
         ("expected a string", "expected text in quotes"),
     ];
-    words.iter().fold(message.to_string(), |text, (from, to)| text.replace(from, to))
+    terms.iter().fold(message.to_string(), |text, (from, to)| text.replace(from, to))
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where, and what would be right.
+//! Errors in scenarios: the place, the reason, and the correction.
 
 use super::document::quoted;
 use std::fmt;
@@ -12,15 +12,15 @@ pub enum ScenarioError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         error: std::io::Error,
     },
-    /// Something in it is wrong.
+    /// It has an error.
     #[error("{0}")]
     Fault(Box<Fault>),
 }
 
-/// Something wrong at one place of a scenario file.
+/// An error at one place of a scenario file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The file.
@@ -41,13 +41,20 @@ pub struct Fault {
     pub hint: Option<String>,
 }
 
+impl Fault {
+    /// The place and the message, in one line: `incast.toml:6:9: unknown key …`.
+    pub fn heading(&self) -> String {
+        format!("{}:{}:{}: {}", self.file.display(), self.line, self.column, self.message)
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
         let lead: String = self.source.chars().take(self.column - 1).map(blank).collect();
         let carets = "^".repeat(self.width);
-        writeln!(f, "{}:{}:{}: {}", self.file.display(), self.line, self.column, self.message)?;
+        writeln!(f, "{}", self.heading())?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{number} | {}", self.source)?;
         write!(f, "{margin} | {lead}{carets}")?;
@@ -76,7 +83,7 @@ pub fn suggestion(message: &str) -> Option<String> {
     Some(format!("did you mean `{choice}`?"))
 }
 
-/// The choice that is nearest to what was `given`, if any is near.
+/// The choice with the fewest edits from `given`, unless all have too many.
 pub fn nearest<'a>(given: &str, choices: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, choice) = choices.map(|choice| (edits(given, choice), choice)).min()?;
     let begin_alike = given.chars().next() == choice.chars().next();

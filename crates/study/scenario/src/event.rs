@@ -22,7 +22,7 @@ pub struct EventSpec {
     pub at: Time,
     /// What.
     pub kind: EventKind,
-    /// How long it takes until routes follow; zero: at once.
+    /// Time until the routes change; zero means at once.
     pub reroute_after: Time,
     /// How often it happens; at least once.
     pub times: u32,
@@ -70,7 +70,7 @@ pub enum EventKind {
         /// Its name.
         controller: String,
     },
-    /// A host leaves the network, after saying so to a central scheduler that wants to know.
+    /// A host leaves the network, and first informs a central scheduler that keeps a list of hosts.
     Leave {
         /// Its name.
         host: String,
@@ -132,7 +132,7 @@ struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-needed-by" = ["rate"]))]
     rate: Option<Rate>,
-    /// How long it takes until routes follow; zero: at once.
+    /// Time until the routes change; zero means at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-only" = ["link-down", "link-up", "switch-down", "switch-up"]))]
     #[schemars(extend("default" = Time::ZERO))]
@@ -156,9 +156,9 @@ enum Kind {
     ControllerDown,
     /// A controller starts again, without any memory.
     ControllerUp,
-    /// A host leaves: it says so to XCo's controller, which schedules it no more, and then its links go down.
+    /// A host leaves. It first informs XCo's controller, which no longer schedules it; then its links go down.
     Leave,
-    /// A host is there again: its links carry, and it registers with XCo's controller.
+    /// A host returns: its links go up, and it registers with XCo's controller.
     Join,
 }
 
@@ -246,7 +246,7 @@ impl TryFrom<Table> for EventSpec {
     }
 }
 
-/// `times` and `every`, which go together.
+/// `times` and `every`, each of which needs the other.
 fn repetition(times: Option<u32>, every: Option<Time>) -> Result<(u32, Time), SpecError> {
     let wrong = |key, message: String| Err(SpecError::new(key, message));
     match (times, every) {

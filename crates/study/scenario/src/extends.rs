@@ -4,6 +4,7 @@ use super::document::Document;
 use super::error::ScenarioError;
 use super::keys::KeyPath;
 use super::merge::Node;
+use super::renamed;
 use slotline_net::units::Bytes;
 use slotline_net::workload::cdf::published;
 use std::path::{Path, PathBuf};
@@ -12,38 +13,65 @@ use std::sync::Arc;
 /// Files that extend one another, at most.
 const DEEPEST: usize = 16;
 
-/// Keys at the top of a file that say how a scenario is put together. None is left in a scenario.
+/// Keys at the top of a file that control how a scenario is merged. A scenario has none of them.
 pub const FILE_KEYS: [&str; 3] = ["extends", "without", "sweep"];
 
-/// `document` with all that it extends, and where each part was written. A file that has none of
-/// [`FILE_KEYS`] is left as it is; one with a `sweep` is many scenarios, and refused.
+/// `document` merged with the files that it extends, with new names in place of old ones, and with the
+/// place where each part was written. A file that needs none of this is returned unchanged.
+///
+/// # Errors
+/// A file cannot be read or merged, or it has a `sweep`, which stands for many scenarios.
 pub fn resolved(document: Document) -> Result<Document, ScenarioError> {
-    let plain = toml::from_str::<toml::Table>(&document.text)
-        .map_or(true, |table| !FILE_KEYS.iter().any(|key| table.contains_key(*key)));
-    if plain {
+    let Ok(table) = toml::from_str::<toml::Table>(&document.text) else { return Ok(document) };
+    let stands_alone = !FILE_KEYS.iter().any(|key| table.contains_key(*key));
+    if stands_alone && !renamed::may_have_old_names(&document.text) {
         return Ok(document);
     }
-    let mut tree = tree(&Arc::new(document))?;
+    let Merged { mut tree, notices } = merged(&Arc::new(document.clone()))?;
+    if stands_alone && notices.is_empty() {
+        return Ok(document);
+    }
     match tree.take("sweep") {
         Some(sweep) => Err(sweep.fault_of_key(
-            "`sweep` makes many scenarios of this file: use `slotline sweep` with it".into(),
+            "`sweep` stands for many scenarios: run this file with `slotline sweep`".into(),
         )),
-        None => Ok(tree.document()),
+        None => Ok(Document { notices, ..tree.document() }),
     }
 }
 
-/// Everything that `document` says, itself and by the files it extends; it may have a `sweep`.
-pub fn tree(document: &Arc<Document>) -> Result<Node, ScenarioError> {
-    extended(document, Path::new(""), &mut vec![canonical(&document.file)])
+/// A file merged with those that it extends.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// Its content, which may have a `sweep`.
+    pub tree: Node,
+    /// A line for each old name that one of the files uses.
+    pub notices: Vec<String>,
 }
 
-/// `folder` leads from the first file's folder to this one's; `chain` are the files up to here.
+/// The content of `document` and of the files that it extends.
+///
+/// # Errors
+/// A file cannot be read or merged.
+pub fn merged(document: &Arc<Document>) -> Result<Merged, ScenarioError> {
+    let mut files = Files { chain: vec![canonical(&document.file)], notices: vec![] };
+    let tree = extended(document, Path::new(""), &mut files)?;
+    Ok(Merged { tree, notices: files.notices })
+}
+
+/// The files read so far, each of which extends the next.
+struct Files {
+    chain: Vec<PathBuf>,
+    notices: Vec<String>,
+}
+
+/// `folder` is the path from the first file's folder to the folder of `document`.
 fn extended(
     document: &Arc<Document>,
     folder: &Path,
-    chain: &mut Vec<PathBuf>,
+    files: &mut Files,
 ) -> Result<Node, ScenarioError> {
     let mut own = Node::read(document)?;
+    files.notices.extend(renamed::update(&mut own));
     own.each_text("", &|key, text| moved(key, text, folder, document));
     let without = own.take("without");
     let Some(extends) = own.take("extends") else {
@@ -55,9 +83,9 @@ fn extended(
     let named = extends.text().ok_or_else(|| {
         extends.fault("`extends` is the name of a file: extends = \"base.toml\"".into())
     })?;
-    let below = Arc::new(opened(&extends, named, document, chain)?);
+    let below = Arc::new(opened(&extends, named, document, &mut files.chain)?);
     let next = folder.join(Path::new(named).parent().unwrap_or(Path::new("")));
-    let mut base = extended(&below, &next, chain)?;
+    let mut base = extended(&below, &next, files)?;
     for path in without.iter().flat_map(paths) {
         let (node, text) = path?;
         let removed = KeyPath::parse(text).and_then(|path| base.remove(&path));
@@ -80,7 +108,7 @@ fn paths(without: &Node) -> Vec<Result<(&Node, &str), ScenarioError>> {
     }
 }
 
-/// The file that `document` extends; refused where it leads back or too far.
+/// The file that `document` extends; refused if the files form a circle or a chain that is too long.
 fn opened(
     extends: &Node,
     named: &str,
@@ -93,10 +121,10 @@ fn opened(
         .map_err(|e| extends.fault(format!("`extends`: cannot read `{}`: {e}", file.display())))?;
     let real = canonical(&file);
     if chain.contains(&real) {
-        return Err(extends.fault(format!("`extends` leads in a circle, back to `{named}`")));
+        return Err(extends.fault(format!("`extends` forms a circle with `{named}`")));
     }
     if chain.len() >= DEEPEST {
-        return Err(extends.fault(format!("`extends`: at most {DEEPEST} files in a row")));
+        return Err(extends.fault(format!("`extends`: a chain has at most {DEEPEST} files")));
     }
     chain.push(real);
     Ok(Document::new(&file, text))

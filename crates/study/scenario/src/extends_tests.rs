@@ -55,7 +55,7 @@ impl Files {
         Scenario::load(&self.0.join("own.toml"))
     }
 
-    /// What is said of `own`, without the folder.
+    /// The message about `own`, without the folder.
     fn fault(&self, own: &str) -> String {
         let error = self.load(own).map(drop).expect_err(own).to_string();
         error.replace(&format!("{}/", self.0.display()), "")
@@ -160,9 +160,9 @@ fn faults_are_in_the_file_in_which_they_stand() {
         ("a sweep", "sweep.grid.seed = [1, 2]"),
     ];
     let files = Files::new("faults");
-    let mut said = String::new();
+    let mut messages = String::new();
     for (title, own) in cases {
-        said += &format!("## {title}\n{}\n\n", files.fault(own));
+        messages += &format!("## {title}\n{}\n\n", files.fault(own));
     }
     // In the base itself, and on the way to it.
     for (title, base) in [
@@ -175,9 +175,9 @@ fn faults_are_in_the_file_in_which_they_stand() {
         ("no file name", format!("extends = 3\n{BASE}")),
     ] {
         files.write("base.toml", &base);
-        said += &format!("## {title}\n{}\n\n", files.fault(""));
+        messages += &format!("## {title}\n{}\n\n", files.fault(""));
     }
-    assert_eq!(said, include_str!("../tests/golden/extends_faults.txt"), "got:\n{said}");
+    assert_eq!(messages, include_str!("../tests/golden/extends_faults.txt"), "got:\n{messages}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the flow-level engine cannot do is refused, with the key and the reason.
+//! Refuses what the flow-level engine cannot simulate, with the key and the reason.
 
 use super::engine::{EngineSpec, FlowSpec, RatesSpec};
 use super::event::EventKind;
@@ -17,14 +17,14 @@ use slotline_net::workload::WorkloadSpec;
 use slotline_schemes::ControlSpec;
 use std::sync::Arc;
 
-/// What the flow-level engine has to object to.
+/// The errors of a scenario under the flow-level engine.
 pub(super) fn faults(scenario: &Scenario, graph: Option<&Graph>) -> Vec<SpecError> {
     let EngineSpec::Flow(spec) = &scenario.engine else { return vec![] };
     let mut faults = options(spec);
     faults.extend(measure(scenario));
     faults.extend(scenario.workload.iter().enumerate().filter_map(|(at, workload)| {
         let given_up = matches!(workload, WorkloadSpec::RackRings(spec) if spec.give_up.is_some());
-        let why = "the flow-level engine gives no flow up: leave `give-up` out";
+        let why = "the flow-level engine never aborts a flow: leave `give-up` out";
         given_up.then(|| SpecError::new(format!("workload[{at}].give-up"), why))
     }));
     for (at, event) in scenario.event.iter().enumerate() {
@@ -64,7 +64,7 @@ fn options(spec: &FlowSpec) -> Vec<SpecError> {
         let key = if spec.tick.is_some() { "tick" } else { "increase" };
         faults.push(fault(
             key,
-            format!("`{key}` does nothing with max-min fair rates: give rates = \"aimd\""),
+            format!("`{key}` does nothing with max-min fair rates: use rates = \"aimd\""),
         ));
     }
     if spec.tick == Some(Time::ZERO) {

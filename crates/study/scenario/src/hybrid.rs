@@ -1,4 +1,4 @@
-//! What a hybrid fabric needs of the rest of a scenario, and what makes sense on such a fabric only.
+//! Checks of scenarios on a hybrid fabric, and of options that need such a fabric.
 
 use super::event::{EventKind, EventSpec};
 use super::spec::{Scenario, SchemeSpec};
@@ -14,7 +14,7 @@ use slotline_net::units::Rate;
 use slotline_net::workload::WorkloadSpec;
 use slotline_schemes::ControlSpec;
 
-/// All that is wrong.
+/// Every error.
 pub(super) fn faults(scenario: &Scenario) -> Vec<SpecError> {
     let fabric = scenario.fabric.hybrid();
     let schemes = scenario.scheme.iter().enumerate().filter_map(|(at, scheme)| {
@@ -92,10 +92,10 @@ fn on_hybrid(
     Ok(())
 }
 
-/// Options of queues by rack that have something to act on.
+/// The options of the queues by destination rack must have an effect.
 fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecError> {
     if dark && voq.relay.is_some() {
-        return fail("voq.relay", "`relay` does nothing: there are no circuits to go by");
+        return fail("voq.relay", "`relay` does nothing: there are no circuits");
     }
     let planned = matches!(&scheme.control, ControlSpec::Circuits(spec)
         if spec.scheduler.looks_at_demand() && spec.scheduler != SchedulerKind::Mesh);
@@ -106,10 +106,7 @@ fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecErr
         );
     }
     if dark && voq.resize.is_some() {
-        return fail(
-            "voq.resize",
-            "`resize` does nothing: there are no circuits whose days it could be for",
-        );
+        return fail("voq.resize", "`resize` does nothing: there are no circuits");
     }
     let usual = VoqSpec::default();
     if dark && voq.at_night != usual.at_night {
@@ -121,7 +118,7 @@ fn by_rack(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecErr
     if dark && voq.mark_ahead != usual.mark_ahead {
         return fail(
             "voq.mark-ahead",
-            "`mark-ahead` does nothing: there are no circuits to tell of",
+            "`mark-ahead` does nothing: there are no circuits to announce",
         );
     }
     Ok(())
@@ -151,7 +148,7 @@ fn carries(
         return Ok(());
     }
     let why = format!(
-        "days are {day}, and a packet of {mtu} takes {takes} on a circuit: none would ever go by one. Give longer \
+        "days are {day}, and a packet of {mtu} takes {takes} on a circuit: no packet would ever use a circuit. Give longer \
          days; without `day` they are nine nights"
     );
     fail(key, why)
@@ -184,11 +181,14 @@ fn with_core(scheme: &SchemeSpec, voq: &VoqSpec) -> Result<(), SpecError> {
         return fail(key, why);
     }
     if matches!(scheme.transport.kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp) {
-        let why = "`retcp` and `tdtcp` act on what racks say of circuits, which they do not on a fabric with a `core`";
+        let why = "`retcp` and `tdtcp` act on the racks' messages about circuits, which a fabric with a `core` does not have";
         return fail("transport.kind", why);
     }
     if scheme.queue.pfc.is_some() {
-        return fail("queue.pfc", "`pfc` does not go with a `core`: links move under pause frames");
+        return fail(
+            "queue.pfc",
+            "`pfc` cannot be used with a `core`: paused links would be moved",
+        );
     }
     let hashed =
         [RoutingSpec::Ecmp, RoutingSpec::Spray, RoutingSpec::Flowlet, RoutingSpec::EcmpDestination];
@@ -209,15 +209,14 @@ fn notified(scheme: &SchemeSpec, voq: &VoqSpec, dark: bool) -> Result<(), SpecEr
         return Ok(());
     }
     if dark {
-        return fail("voq.notify", "`notify` does nothing: there are no circuits to tell of");
+        return fail("voq.notify", "`notify` does nothing: there are no circuits to announce");
     }
     match scheme.transport.kind {
         AlgorithmKind::Retcp | AlgorithmKind::Tdtcp => Ok(()),
         kind => {
             let name = kind.name();
-            let why = format!(
-                "`{name}` does nothing with what `notify` tells: use \"tdtcp\" or \"retcp\""
-            );
+            let why =
+                format!("`{name}` ignores the messages of `notify`: use \"tdtcp\" or \"retcp\"");
             fail("voq.notify", why)
         }
     }
@@ -234,7 +233,7 @@ fn happens(event: &EventSpec) -> Result<(), SpecError> {
         {
             return fail(
                 "link",
-                "links to the scheduler do not change: news of failures goes over them",
+                "links to the scheduler do not change: they carry the news of failures",
             );
         }
         EventKind::SwitchDown { switch } | EventKind::SwitchUp { switch } if sound(switch) => {
@@ -270,9 +269,9 @@ fn as_a_whole(scenario: &Scenario) -> Result<(), SpecError> {
         happens(event).map_err(|e| SpecError::new(format!("event[{at}].{}", e.key), e.message))?;
     }
     let slowdown = [Metric::SlowdownMean, Metric::SlowdownP99];
-    let wanted = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));
-    wanted.map_or(Ok(()), |at| {
-        let why = "slowdowns are not known on a hybrid fabric: what a flow takes alone depends on when it \
+    let slowdown_at = scenario.measure.metrics.iter().position(|metric| slowdown.contains(metric));
+    slowdown_at.map_or(Ok(()), |at| {
+        let why = "slowdowns are unknown on a hybrid fabric: the time of a flow alone depends on when it \
                    begins";
         fail(&format!("measure.metrics[{at}]"), why)
     })
@@ -286,7 +285,7 @@ mod tests {
     const CIRCUITS: &str = "circuits = { rate = \"25Gbps\", reconfiguration = \"10ns\" }";
 
     /// What a check says of three racks under a scheme.
-    fn said(circuits: &str, scheme: &str) -> Result<(), String> {
+    fn checked(circuits: &str, scheme: &str) -> Result<(), String> {
         let text = format!(
             "name = \"a\"\nend = {{ at = \"1ms\" }}\n[fabric]\nkind = \"hybrid\"\nracks = 3\nhosts-per-rack = 2\n\
              packet = {{ rate = \"10Gbps\" }}\n{circuits}\n\
@@ -298,25 +297,25 @@ mod tests {
 
     #[test]
     fn days_have_room_for_a_packet() {
-        let no = said(CIRCUITS, "control = \"circuits\"").unwrap_err();
+        let no = checked(CIRCUITS, "control = \"circuits\"").unwrap_err();
         assert!(no.contains("days are 90ns") && no.contains("2880ns"), "{no}");
         assert!(no.contains("control.day"), "{no}");
         let day = |day: &str, scheduler: &str| {
             let control =
                 format!("kind = \"circuits\", scheduler = \"{scheduler}\", day = \"{day}\"");
-            said(CIRCUITS, &format!("control = {{ {control} }}"))
+            checked(CIRCUITS, &format!("control = {{ {control} }}"))
         };
         for scheduler in ["rotor", "eclipse"] {
             assert!(day("2879ns", scheduler).is_err(), "{scheduler}");
             assert_eq!(day("2880ns", scheduler), Ok(()), "{scheduler}");
         }
-        let drains = said(CIRCUITS, "control = \"circuits\"\nvoq = { at-night = \"drain\" }");
+        let drains = checked(CIRCUITS, "control = \"circuits\"\nvoq = { at-night = \"drain\" }");
         assert_eq!(drains, Ok(()), "one packet a day");
         let fixed = |us: u32| {
             let week = format!("unit ns\\n2 {us} 1/2/0 20 -1/-1/-1");
             let control =
                 format!("kind = \"circuits\", scheduler = \"fixed\", schedule = \"{week}\"");
-            said(CIRCUITS, &format!("control = {{ {control} }}"))
+            checked(CIRCUITS, &format!("control = {{ {control} }}"))
         };
         assert!(fixed(2_000).unwrap_err().contains("control.schedule"));
         assert_eq!(fixed(3_000), Ok(()));
@@ -343,14 +342,14 @@ mod tests {
                 "`computing` is 3ms",
             ),
         ] {
-            let no = said(circuits, &scheme).unwrap_err();
+            let no = checked(circuits, &scheme).unwrap_err();
             assert_eq!(no.matches(refused).count(), 1, "{scheme}: {no}");
         }
         for scheme in [
             format!("{planned}\ncontrol-loss = 0.1"),
             format!("{rotor}\nvoq = {{ at-night = \"drop\" }}"),
         ] {
-            assert_eq!(said(circuits, &scheme), Ok(()), "{scheme}");
+            assert_eq!(checked(circuits, &scheme), Ok(()), "{scheme}");
         }
     }
 }

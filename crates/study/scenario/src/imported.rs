@@ -31,7 +31,7 @@ pub fn resolve(
     let fault = |message: String| SpecError::new("fabric.file", message);
     let assumed = asked.format.is_none();
     let Some(format) = asked.format.or_else(|| by_ending(&file)) else {
-        let message = format!("`file` = \"{file}\" does not tell its format: {}", formats());
+        let message = format!("`file` = \"{file}\" does not show its format: {}", formats());
         return Err(fault(message));
     };
     let text = files(&file).map_err(|why| fault(format!("`file` cannot be read: {why}")))?;
@@ -56,15 +56,15 @@ fn formats() -> String {
 
 /// What is asked for is blamed where it stands, or else the file that would need it.
 fn within(asked: &GraphSpec, error: SpecError) -> SpecError {
-    let unsaid = error.key == "attach-hosts" && asked.attach_hosts.is_none();
-    let key = if unsaid { "file" } else { &error.key };
+    let is_missing = error.key == "attach-hosts" && asked.attach_hosts.is_none();
+    let key = if is_missing { "file" } else { &error.key };
     SpecError::new(format!("fabric.{key}"), error.message)
 }
 
 impl Imported {
     /// Where the fabric comes from, and what of the file was not read, as text.
     pub fn description(&self) -> String {
-        let how = if self.assumed { ", by the end of its name" } else { "" };
+        let how = if self.assumed { ", by the ending of its name" } else { "" };
         let unread = match self.unread.len() {
             0 => String::new(),
             1..=4 => format!("; not read: {}", self.unread.join(", ")),
@@ -125,7 +125,7 @@ mod tests {
         );
         assert_eq!(
             loaded.fabric(),
-            "graph of 4 hosts and 4 switches, from net.json (read as node-link, by the end of its name)"
+            "graph of 4 hosts and 4 switches, from net.json (read as node-link, by the ending of its name)"
         );
         // The file is gone by now.
         let again = Scenario::parse("again.toml".as_ref(), resolved).unwrap();
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn faults_are_blamed_at_their_key() {
-        for (test, file, content, fabric, place, words) in [
+        for (test, file, content, fabric, place, part) in [
             (
                 "line",
                 "net.json",
@@ -183,7 +183,7 @@ mod tests {
         ] {
             let error = load(test, file, content, fabric).map(|_| ()).expect_err(test).to_string();
             assert!(error.contains(&format!("s.toml:{place}: ")), "{test}: {error}");
-            assert!(error.contains(words), "{test}: {error}");
+            assert!(error.contains(part), "{test}: {error}");
         }
         let fabric = "file = \"net.txt\"\nformat = \"hpcc-topology\"";
         assert!(load("good", "net.txt", HPCC, fabric).is_ok());

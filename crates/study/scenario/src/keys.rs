@@ -1,4 +1,4 @@
-//! Paths of keys, as `workload[0].load`: what a scenario file calls other parts of it by.
+//! Paths of keys, as `workload[0].load`, by which a scenario file refers to its parts.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl Step {
 pub struct KeyPath(pub Vec<Step>);
 
 impl KeyPath {
-    /// Reads `workload[0].load`, `scheme[dctcp].queue.threshold`, `seed`; says what is wrong with others.
+    /// Parses `workload[0].load`, `scheme[dctcp].queue.threshold` or `seed`. The error shows how to write a path.
     pub fn parse(text: &str) -> Result<KeyPath, String> {
         let wrong = || {
             format!(

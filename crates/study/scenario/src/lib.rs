@@ -1,6 +1,6 @@
 //! Scenario files: what is compared, on what network, under which traffic, and for how long.
 //!
-//! A file is read ([`load`]), put together from the files that it extends ([`extends`]), checked against
+//! A file is read ([`load`]), merged with the files that it extends ([`extends`]), checked against
 //! its schema ([`schema`]) and against itself ([`check`]), and becomes plain data ([`Scenario`]). Each fault
 //! names its file, line and key ([`error`]). The crate also imports the files of other tools ([`import`])
 //! and declares the metrics that a scenario can name ([`metric`]). It runs nothing.
@@ -29,6 +29,7 @@ mod paths;
 pub mod port_names;
 mod queue_text;
 pub mod reference;
+mod renamed;
 pub mod scheduler;
 pub mod schema;
 mod shape;

@@ -24,7 +24,7 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// Its text, for blaming a key at its place.
     pub document: Document,
-    /// What people should know before they trust it: what was assumed of the files it names.
+    /// Assumptions about the files that it names, which the user should know.
     pub notes: Vec<String>,
     /// The files it names, with their text.
     inputs: BTreeMap<String, String>,
@@ -45,13 +45,12 @@ impl Scenario {
         Scenario::parse(path, text)
     }
 
-    /// Checks `text` as the content of the file at `path`; says the first thing that is wrong.
+    /// Checks `text` as the content of the file at `path`; reports the first error.
     pub fn parse(path: &Path, text: String) -> Result<Loaded, ScenarioError> {
         Loaded::of(extends::resolved(Document::new(path, text))?)
     }
 
-    /// As [`Scenario::load`], but says everything that is wrong and can be found independently: at
-    /// least one thing.
+    /// As [`Scenario::load`], but reports every error that can be found on its own.
     pub fn load_all(path: &Path) -> Result<Loaded, Vec<ScenarioError>> {
         let read = std::fs::read_to_string(path);
         let text = read.map_err(|error| vec![ScenarioError::Read { path: path.into(), error }])?;
@@ -67,7 +66,7 @@ impl Loaded {
         Loaded::all_of(document).map_err(first)
     }
 
-    /// As [`Loaded::of`], but says all that is wrong.
+    /// As [`Loaded::of`], but reports every error.
     fn all_of(document: Document) -> Result<Loaded, Vec<ScenarioError>> {
         let shape = document.shape_faults();
         if !shape.is_empty() {
@@ -105,21 +104,21 @@ impl Loaded {
         self.check()
     }
 
-    /// Where the time of flows went is found out unless a file says otherwise; but not without packets.
+    /// Finds where the time of flows was spent, unless the file sets `why`. The flow engine cannot do this.
     fn follow_nothing_unasked(&mut self) {
         if !self.document.says("measure.why") {
             self.scenario.measure.why = self.scenario.engine.is_packet();
         }
     }
 
-    /// Follows these flows only; without any, those that are worth it.
+    /// Follows these flows only; without any, the slowest flows.
     pub fn follow(&mut self, flows: &[u32]) -> Result<(), ScenarioError> {
         self.scenario.measure.follow = flows.to_vec();
         self.scenario.measure.why = flows.is_empty();
         self.check()
     }
 
-    /// Puts the content of a fabric's file in place of its name, and programs into their queues.
+    /// Reads the file of the fabric and the programs of queues, and puts them in place of their names.
     fn import(&mut self) -> Result<(), Vec<ScenarioError>> {
         let folder = self.folder();
         let imported = resolve(&mut self.scenario.fabric, |name| read(&folder.join(name)));
@@ -134,7 +133,7 @@ impl Loaded {
         self.faults().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Checks it; returns all that is wrong.
+    /// Checks the scenario; returns every error.
     fn faults(&mut self) -> Vec<ScenarioError> {
         let folder = self.folder();
         let inputs = RefCell::new(BTreeMap::new());

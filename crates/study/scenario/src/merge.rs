@@ -1,4 +1,4 @@
-//! A scenario put together from several files: every value remembers where it was written.
+//! A scenario merged from several files. Every value has a reference to the place where it was written.
 
 use super::document::Document;
 use super::error::ScenarioError;
@@ -86,7 +86,7 @@ impl Node {
         text.is_some_and(|text| text.starts_with('{'))
     }
 
-    /// The same, blamed on the key of `other` where its key is to blame.
+    /// The same value, with the place of the key of `other` for errors of the key.
     pub fn at_key_of(&self, other: &Node) -> Node {
         let mark = Mark { key: other.mark.key.clone(), ..self.mark.clone() };
         Node { value: self.value.clone(), mark }
@@ -111,13 +111,13 @@ impl Node {
         }
     }
 
-    /// As a document that says of each fault where it was written.
+    /// As a document that reports each fault at the place where it was written.
     pub fn document(&self) -> Document {
         let mut marks = Marks::new();
         self.collect("", &mut marks);
         // Tables, lists and plain values that came from TOML.
         let text = toml::to_string(&self.plain()).expect("came from TOML");
-        Document { file: self.mark.document.file.clone(), text, marks }
+        Document { file: self.mark.document.file.clone(), text, marks, notices: vec![] }
     }
 
     fn collect(&self, path: &str, marks: &mut Marks) {
@@ -178,8 +178,10 @@ impl Node {
         Node { value: Value::Table([("kind".to_string(), self)].into()), mark }
     }
 
-    /// Puts `value` at `path`. What `path` goes through has to be there; tables that are not are made.
-    /// Says otherwise what is wrong.
+    /// Puts `value` at `path`. Lists on the path must exist; missing tables are created.
+    ///
+    /// # Errors
+    /// The message states which part of the path does not exist.
     pub fn assign(&mut self, path: &KeyPath, value: &Node) -> Result<(), String> {
         match path.0.split_first() {
             None => {
@@ -193,7 +195,7 @@ impl Node {
                     *self = self.clone().with_kind(&made);
                 }
                 let Value::Table(table) = &mut self.value else {
-                    return Err(format!("`{key}` cannot be in there: it is not a table"));
+                    return Err(format!("`{key}` cannot be set here: the value is not a table"));
                 };
                 if !table.contains_key(key) && matches!(rest.0.first(), Some(Step::Item(_))) {
                     return Err(format!("there is no `{key}` in this scenario"));
@@ -209,7 +211,7 @@ impl Node {
         }
     }
 
-    /// Takes away what `path` names. Says what is missing.
+    /// Removes the value at `path`. The error states what is missing.
     pub fn remove(&mut self, path: &KeyPath) -> Result<(), String> {
         let Some((step, rest)) = path.0.split_first() else { return Ok(()) };
         let rest = KeyPath(rest.to_vec());
@@ -218,7 +220,7 @@ impl Node {
                 let names: Vec<String> =
                     self.table().into_iter().flatten().map(|(k, _)| k.clone()).collect();
                 let Value::Table(table) = &mut self.value else {
-                    return Err(format!("`{key}` is not there: nothing to leave out"));
+                    return Err(format!("`{key}` does not exist, so it cannot be left out"));
                 };
                 let Some(node) = table.get_mut(key) else {
                     return Err(format!("unknown field `{key}`, expected {}", choices(&names)));
@@ -255,8 +257,8 @@ impl Node {
         let numbered = item.parse::<usize>().ok().filter(|at| *at < list.len());
         let none = || match (names.is_empty(), list.len()) {
             (false, _) => format!("unknown element `{item}`, expected {}", choices(&names)),
-            (true, 0) => format!("`[{item}]` is not there: the list is empty"),
-            (true, n) => format!("`[{item}]` is not there: elements are numbered 0 to {}", n - 1),
+            (true, 0) => format!("`[{item}]` does not exist: the list is empty"),
+            (true, n) => format!("`[{item}]` does not exist: elements are numbered 0 to {}", n - 1),
         };
         named.or(numbered).map(|at| vec![at]).ok_or_else(none)
     }
@@ -265,7 +267,7 @@ impl Node {
         self.table()?.get("name")?.text()
     }
 
-    /// Calls `change` on each text in it, with the key it stands at.
+    /// Calls `change` on each text below this node, with the key of the text.
     pub fn each_text(&mut self, key: &str, change: &dyn Fn(&str, &mut String)) {
         match &mut self.value {
             Value::Table(table) => table.iter_mut().for_each(|(k, node)| node.each_text(k, change)),
@@ -325,7 +327,7 @@ fn by_name(base: Vec<Node>, own: Vec<Node>) -> Vec<Node> {
     all.into_iter().flatten().collect()
 }
 
-/// Puts values and places together.
+/// Combines values with the places where they were written.
 struct Reader<'a> {
     document: &'a Arc<Document>,
 }

@@ -1,5 +1,5 @@
-//! What can be measured on a run: each metric with its unit and which way is better. How its value is
-//! computed is for those who have runs.
+//! The metrics of a run, each with its unit and with whether lower or higher is better. The laboratory
+//! computes their values.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,14 +22,14 @@ pub const PACKET_METRICS: [Metric; 15] = [
     Metric::LimiterQueueMax,
 ];
 
-/// Which way is better.
+/// Whether lower or higher values are better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Better {
     /// Lower values.
     Lower,
     /// Higher values.
     Higher,
-    /// Neither: it describes, it does not judge.
+    /// Neither: the metric only describes a run.
     Neither,
 }
 
@@ -92,11 +92,11 @@ pub enum Metric {
     SlowdownMean,
     /// 99th percentile of the slowdown.
     SlowdownP99,
-    /// Mean time from a request to the last byte that answers it. The answer of an incast is a whole
-    /// block, from all servers.
-    AnswerMean,
-    /// 99th percentile of the time from a request to the last byte that answers it.
-    AnswerP99,
+    /// Mean query completion time: from a request to the last byte of its response. The response of an
+    /// incast is a whole block, from all servers.
+    QctMean,
+    /// 99th percentile of the query completion time.
+    QctP99,
     /// From the first start to the last completion.
     Makespan,
     /// Payload delivered, all flows, over the time in which they were active.
@@ -169,8 +169,8 @@ impl Metric {
         Metric::FctLargeMean,
         Metric::SlowdownMean,
         Metric::SlowdownP99,
-        Metric::AnswerMean,
-        Metric::AnswerP99,
+        Metric::QctMean,
+        Metric::QctP99,
         Metric::Makespan,
         Metric::Goodput,
         Metric::GoodputPerFlow,
@@ -205,8 +205,8 @@ impl Metric {
         Metric::FctSmallP99,
         Metric::FctLargeMean,
         Metric::SlowdownP99,
-        Metric::AnswerMean,
-        Metric::AnswerP99,
+        Metric::QctMean,
+        Metric::QctP99,
         Metric::Makespan,
         Metric::Goodput,
         Metric::GoodputTcp,
@@ -222,7 +222,7 @@ impl Metric {
         Metric::Unfinished,
     ];
 
-    /// Key in scenario and result files, name for people, unit, and which way is better.
+    /// Key in scenario and result files, title, unit, and whether lower or higher is better.
     pub const fn about(self) -> (&'static str, &'static str, Unit, Better) {
         use {Better::*, Unit::*};
         match self {
@@ -234,8 +234,8 @@ impl Metric {
             Metric::FctLargeMean => ("fct-large-mean", "FCT mean, large", Seconds, Lower),
             Metric::SlowdownMean => ("slowdown-mean", "Slowdown mean", Ratio, Lower),
             Metric::SlowdownP99 => ("slowdown-p99", "Slowdown 99th", Ratio, Lower),
-            Metric::AnswerMean => ("answer-mean", "Answer mean", Seconds, Lower),
-            Metric::AnswerP99 => ("answer-p99", "Answer 99th", Seconds, Lower),
+            Metric::QctMean => ("qct-mean", "QCT mean", Seconds, Lower),
+            Metric::QctP99 => ("qct-p99", "QCT 99th", Seconds, Lower),
             Metric::Makespan => ("makespan", "All flows done", Seconds, Lower),
             Metric::Goodput => ("goodput", "Goodput", BitsPerSecond, Higher),
             Metric::GoodputPerFlow => {
@@ -276,7 +276,7 @@ impl Metric {
     pub const fn key(self) -> &'static str {
         self.about().0
     }
-    /// Name for people.
+    /// Title in tables and pages.
     pub const fn title(self) -> &'static str {
         self.about().1
     }
@@ -284,7 +284,7 @@ impl Metric {
     pub const fn unit(self) -> Unit {
         self.about().2
     }
-    /// Which way is better.
+    /// Whether lower or higher values are better.
     pub const fn better(self) -> Better {
         self.about().3
     }

@@ -1,4 +1,4 @@
-//! Whether a scheme's way of choosing paths fits its fabric.
+//! Checks that a scheme's routing fits its fabric.
 
 use super::spec::{Scenario, SchemeSpec};
 use slotline_net::error::SpecError;
@@ -9,7 +9,7 @@ use slotline_net::topology::{Graph, NodeKind, TopologySpec};
 
 type Fit = Result<(), SpecError>;
 
-/// What is wrong with the paths of any scheme, with the path of its key.
+/// The errors in the routing of all schemes, each with the path of its key.
 pub(super) fn check(scenario: &Scenario, graph: &Graph) -> Vec<Fit> {
     let one = |(at, scheme): (usize, &SchemeSpec)| {
         fits(&scenario.fabric, scheme)
@@ -61,8 +61,8 @@ fn recovers(scheme: &SchemeSpec, graph: &Graph) -> Fit {
 /// Where all schemes find out by themselves, nothing follows an event.
 fn rerouted(scenario: &Scenario) -> Fit {
     let all = scenario.scheme.iter().all(|scheme| scheme.recovery.is_some());
-    let told = scenario.event.iter().position(|event| event.reroute_after > Time::ZERO);
-    match told {
+    let rerouted = scenario.event.iter().position(|event| event.reroute_after > Time::ZERO);
+    match rerouted {
         Some(at) if all && !scenario.scheme.is_empty() => Err(SpecError::new(
             format!("event[{at}].reroute-after"),
             "`reroute-after` does nothing: all schemes have `recovery`, and find out by themselves",

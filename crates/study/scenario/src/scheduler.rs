@@ -8,7 +8,7 @@ use slotline_schemes::ControlSpec;
 use std::fmt;
 use std::sync::Arc;
 
-/// A named way to make a [`Control`] of one's own: see [`Loaded::schedule`].
+/// A named function that makes a custom [`Control`]: see [`Loaded::schedule`].
 #[derive(Clone)]
 pub struct Scheduler {
     name: String,
@@ -16,7 +16,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler called `name`; `make` gives a fresh one for each run, told the network it is for. The
+    /// A scheduler called `name`; `make` returns a new one for each run, for the network that it gets. The
     /// name goes into the resolved scenario, so give it another one when the scheduler changes.
     pub fn new<C: Control + 'static>(
         name: impl Into<String>,

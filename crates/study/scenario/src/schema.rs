@@ -16,7 +16,7 @@ pub fn scenario() -> &'static Value {
     &SCENARIO
 }
 
-/// What a file may say beside a scenario: how one is put together, or many are made of it.
+/// Keys of a file beside those of a scenario: for merging files, and for making many scenarios of one.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "it is there to be described")]

@@ -1,4 +1,4 @@
-//! Whether a file has the shape of a scenario: everything that its schema objects to, all at once.
+//! Checks that a file has the shape of a scenario, and collects every violation of the schema.
 
 use super::error::nearest;
 use super::shape_messages as messages;
@@ -20,7 +20,7 @@ pub(super) struct Finding {
     pub hint: Option<String>,
 }
 
-/// What `root` has that a scenario does not have, and what it lacks.
+/// The unknown keys and wrong values of `root`, and the keys that it lacks.
 pub(super) fn findings(root: &DeTable<'_>) -> Vec<Finding> {
     let mut out = vec![];
     Walk { path: String::new(), out: &mut out }.table(root, schema::scenario());
@@ -101,7 +101,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Words of which one is due, or tables told apart by their `kind`.
+    /// A list of permitted names, or tables that differ by their `kind`.
     fn one_of_variants(&mut self, value: &DeValue<'_>, schema: &Value) {
         let variants = variants(schema);
         let names: Vec<&str> = variants.iter().map(|(name, _)| name.as_str()).collect();
@@ -177,7 +177,7 @@ impl Walk<'_> {
         let near = nearest(key, keys.iter().copied());
         let hint = messages::belongs(key, &self.path)
             .filter(|home| near.is_none() || home.exact)
-            .map(|home| home.words)
+            .map(|home| home.sentence)
             .or_else(|| near.map(|near| format!("did you mean `{near}`?")));
         let path = self.at(key).path;
         self.out.push(Finding { path, key: true, message, hint });

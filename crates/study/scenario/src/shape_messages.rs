@@ -1,4 +1,4 @@
-//! The words for what is wrong with a key or a value, going by its schema.
+//! Messages for wrong keys and values, derived from the schema.
 
 use super::error::nearest;
 use crate::schema;
@@ -9,7 +9,7 @@ use slotline_net::units::{Bytes, Rate};
 use slotline_net::workload::Hosts;
 use toml::de::DeValue;
 
-/// What is wrong, and what was probably meant.
+/// The message, and a suggestion of what was meant.
 type Wrong = (String, Option<String>);
 
 /// The keys that a table cannot do without.
@@ -99,12 +99,12 @@ pub fn due_hint(path: &str, value: &DeValue<'_>, schema: &Value) -> Option<Strin
         (DeValue::Integer(number), Some("string")) if schema["x-type"].is_null() => {
             Some(format!("write \"{}\"", number.as_str()))
         }
-        (DeValue::Integer(_), Some("string")) => Some("a quantity has its unit with it".into()),
+        (DeValue::Integer(_), Some("string")) => Some("a quantity needs a unit".into()),
         _ => None,
     }
 }
 
-/// How the table looks whose `kind` was given alone.
+/// An example of the table whose `kind` was given alone.
 fn as_table(key: &str, name: &str, schema: &Value) -> Option<String> {
     let variants = variants(schema);
     let (_, table) = variants.iter().find(|(variant, _)| variant == name)?;
@@ -128,7 +128,7 @@ pub fn fits(value: &DeValue<'_>, form: &Value) -> bool {
     }
 }
 
-/// The words that would do as well as a quantity.
+/// The names that are permitted in place of a quantity.
 pub fn also(schema: &Value) -> String {
     let forms = schema["anyOf"].as_array().into_iter().flatten();
     forms.filter_map(|form| form["const"].as_str()).map(|word| format!(", or \"{word}\"")).collect()
@@ -202,11 +202,11 @@ pub fn wrong_number(path: &str, value: &DeValue<'_>, schema: &Value) -> Option<S
 /// How a key that is missing may look.
 pub fn example(key: &str, schema: &Value) -> Option<String> {
     let fixed = match key {
-        "end" => "say when a run ends at the latest, for example: end = { at = \"100ms\" }",
-        "fabric" => "say what the network is, for example: fabric = { kind = \"star\", hosts = 9 }",
+        "end" => "give the latest end of a run, for example: end = { at = \"100ms\" }",
+        "fabric" => "describe the network, for example: fabric = { kind = \"star\", hosts = 9 }",
         "name" => "for example: name = \"incast\"",
-        "workload" => "say who sends what, for example [[workload]] with kind = \"incast\"",
-        "scheme" => "say what is compared, for example [[scheme]] with name = \"tcp\"",
+        "workload" => "describe the traffic, for example [[workload]] with kind = \"incast\"",
+        "scheme" => "name a scheme to compare, for example [[scheme]] with name = \"tcp\"",
         _ => {
             let about = schema["description"].as_str()?.lines().next()?;
             return Some(format!("`{key}` is {}: {}", due(schema), uncapitalised(about)));
@@ -220,15 +220,15 @@ fn uncapitalised(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Where a key is at home.
+/// The place where a key is permitted.
 pub struct Belongs {
     /// In the same table, if it were of another kind.
     pub exact: bool,
-    /// In words.
-    pub words: String,
+    /// The sentence that states it.
+    pub sentence: String,
 }
 
-/// Where a key that is not known at `path` would be at home.
+/// The nearest place that permits a key which is unknown at `path`.
 pub fn belongs(key: &str, path: &str) -> Option<Belongs> {
     let mut homes = vec![];
     homes_of(key, schema::scenario(), &mut vec![], &mut homes);
@@ -243,16 +243,16 @@ pub fn belongs(key: &str, path: &str) -> Option<Belongs> {
     let kinds: Vec<String> =
         same.filter_map(|home| Some(format!("\"{}\"", home.kind.as_ref()?))).collect();
     let exact = best.path == names;
-    let words = match (exact, &kinds[..]) {
-        (true, kinds) => format!("`{key}` goes with kind = {} only", kinds.join(" or ")),
+    let sentence = match (exact, &kinds[..]) {
+        (true, kinds) => format!("`{key}` is only for kind = {}", kinds.join(" or ")),
         (false, kinds @ ([_] | [_, _])) => {
             let kinds = kinds.join(" or ");
-            format!("`{key}` belongs into {}, with kind = {kinds}", place(&best.path))
+            format!("`{key}` belongs in {}, with kind = {kinds}", place(&best.path))
         }
         (false, _) if best.path.is_empty() => format!("`{key}` belongs at the top of the file"),
-        (false, _) => format!("`{key}` belongs into {}", place(&best.path)),
+        (false, _) => format!("`{key}` belongs in {}", place(&best.path)),
     };
-    Some(Belongs { exact, words })
+    Some(Belongs { exact, sentence })
 }
 
 /// A table that has the key.

@@ -24,7 +24,7 @@ use slotline_schemes::ControlSpec;
 pub struct Scenario {
     /// Short name; the result's folder is called after it.
     pub name: String,
-    /// What it is about, for people.
+    /// Description in a sentence, shown in reports.
     #[serde(default)]
     pub description: String,
     /// Seed of the first repetition; the next have the numbers after it.
@@ -44,7 +44,7 @@ pub struct Scenario {
     pub measure: MeasureSpec,
     /// The network.
     pub fabric: TopologySpec,
-    /// The traffic: all workloads together.
+    /// The traffic, which consists of all workloads.
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub workload: Vec<WorkloadSpec>,
@@ -52,7 +52,7 @@ pub struct Scenario {
     #[serde(default)]
     #[schemars(extend("x-required" = true))]
     pub scheme: Vec<SchemeSpec>,
-    /// What happens to the network meanwhile.
+    /// Events that change the network during a run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub event: Vec<EventSpec>,
 }
@@ -61,7 +61,7 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SchemeSpec {
-    /// Its name in results.
+    /// Name of the scheme in results.
     pub name: String,
     /// How packets choose among paths.
     #[serde(default)]
@@ -136,14 +136,14 @@ pub struct MeasureSpec {
     /// Interval between samples of queues and throughput; none are taken without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Time>,
-    /// Switch ports that are sampled, as `s0-h0`: the switch, and what its port leads to. Empty: all, at
+    /// Switch ports that are sampled, as `s0-h0`: the switch, and its neighbour. Empty: all, at
     /// most 256, those that lead to hosts first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
-    /// Ports of which every packet that leaves is kept, as `s0-h0`: the node, and what its port leads to.
+    /// Ports whose departing packets are all captured, as `s0-h0`: the node, and the node at the other end of the link.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capture: Vec<String>,
-    /// Packets kept for each captured port; later ones are counted only.
+    /// Packets captured at each port; later packets are only counted.
     pub capture_limit: u64,
     /// Flows that start before this do not count, nor do samples.
     pub warmup: Time,
@@ -153,17 +153,17 @@ pub struct MeasureSpec {
     /// Whether it is found out where the time of flows went: the first seed's run is done again, with the
     /// packets of the slowest 1 % of flows, and as many of the others as memory allows, recorded.
     pub why: bool,
-    /// Numbers of flows to be followed in any case.
+    /// Numbers of flows that are followed in any case.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub follow: Vec<u32>,
-    /// What to show first; empty for the usual choice. All metrics are kept in any case.
+    /// What to show first; empty for the usual choice. All metrics are saved in any case.
     pub metrics: Vec<Metric>,
     /// Whether each flow's completion time alone in the network is computed, for the slowdown.
     pub ideal: bool,
 }
 
 impl MeasureSpec {
-    /// Packets kept for each captured port, unless a scenario says otherwise.
+    /// Default number of packets captured at each port.
     pub const CAPTURE_LIMIT: u64 = 1_000_000;
 }
 

@@ -172,12 +172,12 @@ const FAULTS: &[(&str, &str, &str)] = &[
 
 #[test]
 fn faults_name_file_line_key_and_choices() {
-    let mut said = String::new();
+    let mut messages = String::new();
     for (title, old, new) in FAULTS {
         let error = load(&with(old, new)).map(|_| ()).expect_err(title);
-        said += &format!("## {title}\n{error}\n\n");
+        messages += &format!("## {title}\n{error}\n\n");
     }
-    assert_eq!(said, include_str!("../tests/golden/scenario_faults.txt"), "got:\n{said}");
+    assert_eq!(messages, include_str!("../tests/golden/scenario_faults.txt"), "got:\n{messages}");
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn all_faults(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once() {
+fn every_error_is_reported_at_once() {
     let shape = with("repeat = 3", "repeats = 3")
         .replace("hosts = 9", "hots = \"nine\"")
         .replace("kind = \"incast\"", "kind = \"incast\"\nblock = 3\njiter = \"1us\"")

@@ -1,11 +1,11 @@
-//! Virtual queues beside the real ones, as a table of the result.
+//! Virtual queues compared with real queues, as a table of the result.
 
 use super::table::{Cell, Column, Table, fit};
 use super::tables::{field, node, port, scheme, seed};
 use crate::record::EstimateRow;
 use std::borrow::Cow;
 
-/// One row per comparison that was kept.
+/// One row per recorded comparison.
 pub static ESTIMATES: Table<EstimateRow> = Table {
     name: "estimates",
     meaning: "One row per comparison of a bump's virtual queue with the queue it stands for that was \

@@ -28,7 +28,7 @@ pub static FAULTS: Table<FaultRow> = Table {
             "avoided_ps",
             Maybe,
             avoided_ps,
-            "When the first timeslot began that was kept away from it; null where the run ended before."
+            "When the first timeslot began that avoids it; null where the run ended before."
         ),
         field!("cleared_ps", Maybe, cleared_ps, "When it was used again; null where it was not."),
     ],

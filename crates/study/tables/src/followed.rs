@@ -1,4 +1,4 @@
-//! The tables of what was followed in detail: where time went, the course of flows, the schedule,
+//! The tables of what was followed in detail: where time was spent, the events of flows, the schedule,
 //! captured packets. They are there only where a scenario asks for them.
 
 use super::table::{Cell, Column, Put, Table, fit, set};
@@ -96,7 +96,7 @@ pub static WHY: Table<WhyRow> = Table {
 /// One row per step of a followed flow.
 pub static SEQUENCE: Table<SequenceRow> = Table {
     name: "sequence",
-    meaning: "One row per step of a flow whose course was followed: a time-sequence graph.",
+    meaning: "One row per step of a flow that was followed in detail, for a time-sequence graph.",
     csv: true,
     rows: |run| Cow::Borrowed(&run.sequence),
     len: |run| run.sequence.len(),

@@ -1,4 +1,4 @@
-//! What runs leave behind, as plain data ([`record`]), and its tables, which are written as CSV and as
+//! Records of runs, as plain data ([`record`]), and its tables, which are written as CSV and as
 //! Parquet and read back ([`tables`]). The crate knows neither scenarios nor engines, so that it builds
 //! beside them, and it is the only one that needs a library for Parquet.
 #![forbid(unsafe_code)]

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Rows decoded at a time.
 const BATCH: usize = 4096;
 
-/// What is wrong with a table, for people.
+/// The error message of a table that cannot be read.
 type Fault = String;
 
 type File = SerializedFileReader<Bytes>;
@@ -27,10 +27,10 @@ impl<R: Clone + Send + Sync> Table<R> {
         runs.into_iter().collect()
     }
     fn check_schema(&self, file: &File) -> Result<(), Fault> {
-        let wanted = self.schema().map_err(|error| error.to_string())?;
+        let expected = self.schema().map_err(|error| error.to_string())?;
         let there = file.metadata().file_metadata().schema();
-        let same = wanted.get_fields().len() == there.get_fields().len()
-            && wanted.get_fields().iter().zip(there.get_fields()).all(|(a, b)| a == b);
+        let same = expected.get_fields().len() == there.get_fields().len()
+            && expected.get_fields().iter().zip(there.get_fields()).all(|(a, b)| a == b);
         if same { Ok(()) } else { Err("its columns are not those of this table".into()) }
     }
     fn read_run(&self, file: &File, groups: &Range<usize>) -> Result<Vec<R>, Fault> {
@@ -57,16 +57,16 @@ impl<R: Clone + Send + Sync> Table<R> {
 /// The row groups of each run.
 fn share_out(file: &File, rows: &[usize]) -> Result<Vec<Range<usize>>, Fault> {
     let mut next = 0;
-    let share = |wanted: &usize| {
-        let groups = next..next + wanted.div_ceil(GROUP);
+    let share = |expected: &usize| {
+        let groups = next..next + expected.div_ceil(GROUP);
         let there = groups.clone().map_while(|at| {
             let known = at < file.metadata().num_row_groups();
             known.then(|| file.metadata().row_group(at).num_rows())
         });
         let there: i64 = there.sum();
         next = groups.end;
-        let fits = i64::try_from(*wanted) == Ok(there);
-        fits.then_some(groups).ok_or(format!("{there} rows of a run instead of {wanted}"))
+        let fits = i64::try_from(*expected) == Ok(there);
+        fits.then_some(groups).ok_or(format!("{there} rows of a run instead of {expected}"))
     };
     let shares: Result<Vec<_>, Fault> = rows.iter().map(share).collect();
     let more = file.metadata().num_row_groups() > next;

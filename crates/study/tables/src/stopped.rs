@@ -1,4 +1,4 @@
-//! Queues that went on without their discipline, as a table of the result.
+//! Queues whose discipline failed, as a table of the result.
 
 use super::table::{Cell, Column, Table, fit, set};
 use super::tables::{field, node, port, scheme, seed};

@@ -12,7 +12,7 @@ pub use super::limits::LIMITS;
 pub use super::stopped::STOPPED;
 pub use super::voqs::VOQS;
 
-/// A table, whatever its rows are.
+/// A table with rows of any type.
 pub trait AnyTable: Sync {
     /// Its name: that of its files without the ending.
     fn name(&self) -> &'static str;
@@ -128,10 +128,15 @@ pub static FLOWS: Table<FlowRow> = Table {
         field!("retransmits", Count, retransmits, "Segments sent again."),
         field!("timeouts", Count, timeouts, "Retransmission time-outs."),
         field!("udp", Flag, udp, "Datagrams instead of a byte stream."),
-        field!("request", Flag, request, "It merely asks for others."),
+        field!(
+            "request",
+            Flag,
+            request,
+            "Whether it is a request, which only asks for other flows."
+        ),
         Column {
             name: "exchange",
-            meaning: "Number of the exchange (requests and what answers them) that it is part of; \
+            meaning: "Number of the exchange (requests and their responses) that it is part of; \
                       null where of none.",
             cell: Cell::Maybe(
                 |f| or_never(f.exchange.map(u64::from)),

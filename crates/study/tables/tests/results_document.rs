@@ -12,10 +12,10 @@ fn the_document_has_every_table_and_column() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/results.md");
     let document = fs::read_to_string(&path).expect("a readable document");
     let (_, rest) = document.split_once(BEGIN).expect("the beginning of the tables");
-    let (said, _) = rest.split_once(END).expect("the end of the tables");
+    let (shown, _) = rest.split_once(END).expect("the end of the tables");
     let right: String = columns().iter().map(table).collect();
     let why = format!("between `{}` and `{}` write:\n{right}", BEGIN.trim(), END.trim());
-    assert!(said == right, "{}: {why}", path.display());
+    assert!(shown == right, "{}: {why}", path.display());
 }
 
 fn table(table: &TableAbout) -> String {

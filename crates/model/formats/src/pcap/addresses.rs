@@ -17,8 +17,8 @@ impl AddressMap {
         let mut hosts = BTreeMap::new();
         for (at, line) in text.lines().enumerate() {
             let wrong = |why: String| FormatError::new(at + 1, why);
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let (address, host) = match words[..] {
+            let tokens: Vec<&str> = line.split_whitespace().collect();
+            let (address, host) = match tokens[..] {
                 [] => continue,
                 [comment, ..] if comment.starts_with('#') => continue,
                 [address, host] => (address, host),

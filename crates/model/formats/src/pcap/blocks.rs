@@ -124,12 +124,13 @@ impl Blocks {
     fn packet<'a>(&self, body: &'a [u8], interface: Option<u32>) -> Result<Captured<'a>, String> {
         let word = |at| self.order.u32(body, at).ok_or("a packet block that is too short");
         let number = interface.ok_or("a packet block that is too short")?;
-        let (high, low, kept, length) = (word(4)?, word(8)?, word(12)?, word(16)?);
+        let (high, low, captured, length) = (word(4)?, word(8)?, word(12)?, word(16)?);
         let interface = self.interfaces.get(number as usize);
         let interface = interface
             .ok_or_else(|| format!("a packet of interface {number}, which is not described"))?;
-        let data = body.get(20..20 + kept as usize);
-        let data = data.ok_or_else(|| format!("a packet of {kept} bytes in a shorter block"))?;
+        let data = body.get(20..20 + captured as usize);
+        let data =
+            data.ok_or_else(|| format!("a packet of {captured} bytes in a shorter block"))?;
         let ticks = u64::from(high) << 32 | u64::from(low);
         let time_ps = i128::from(interface.offset) * 1_000_000_000_000
             + i128::from(ticks) * 1_000_000_000_000 / i128::from(interface.resolution);

@@ -47,14 +47,14 @@ impl Classic {
         bytes: &'a [u8],
     ) -> Result<Option<(usize, Option<Captured<'a>>)>, String> {
         let word = |at| self.order.u32(bytes, at);
-        let (Some(seconds), Some(fraction), Some(kept), Some(length)) =
+        let (Some(seconds), Some(fraction), Some(captured), Some(length)) =
             (word(0), word(4), word(8), word(12))
         else {
             return Ok(None);
         };
-        let size = RECORD + kept as usize;
+        let size = RECORD + captured as usize;
         if size > LARGEST {
-            return Err(format!("a packet of {kept} bytes: the file is damaged"));
+            return Err(format!("a packet of {captured} bytes: the file is damaged"));
         }
         if u64::from(fraction) * u64::from(self.unit) >= 1_000_000_000_000 {
             return Err(format!("a time of {fraction} parts of a second: the file is damaged"));

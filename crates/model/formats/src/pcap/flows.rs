@@ -27,7 +27,7 @@ pub struct Left {
     pub other: u64,
     /// Later fragments of TCP segments: their ports are not known.
     pub fragments: u64,
-    /// Too little of them was kept to see their ports.
+    /// Too few of their bytes were captured to see their ports.
     pub short: u64,
     /// To or from addresses that are left out.
     pub unwanted: u64,
@@ -47,13 +47,13 @@ pub struct Extract {
 }
 
 impl Extract {
-    /// What people should know about it.
+    /// Notes about the capture, which the user should know.
     pub fn notes(&self) -> Vec<String> {
         let Left { other, fragments, short, unwanted, own } = self.left;
         let left = [
             (other, "neither TCP nor UDP"),
             (fragments, "later fragments of TCP segments"),
-            (short, "kept too little of"),
+            (short, "too few bytes captured"),
             (unwanted, "to or from addresses left out"),
             (own, "from a host to itself"),
         ];
@@ -139,7 +139,7 @@ impl FlowTable {
         Ok(())
     }
 
-    /// The hosts at both ends, if their flow is wanted.
+    /// The hosts at both ends, if their flow is not left out.
     fn ends(&mut self, key: &Key) -> Result<Option<(u32, u32)>, String> {
         let ends = match &self.options.addresses {
             Some(map) => map.host(key.src)?.zip(map.host(key.dst)?),

@@ -1,6 +1,6 @@
 //! Captures of packets, pcap and pcapng, as traffic: who sent how much to whom, and when.
 //!
-//! A capture is pushed in pieces of any size; what is kept is one record per flow. Formats:
+//! A capture is pushed in pieces of any size; only one record per flow stays in memory. Formats:
 //! draft-ietf-opsawg-pcap (pcap) and draft-ietf-opsawg-pcapng.
 
 mod addresses;
@@ -19,7 +19,7 @@ use blocks::Blocks;
 use classic::Classic;
 use flows::FlowTable;
 
-/// How flows are told apart.
+/// The key that identifies a flow.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// A longer silence, in picoseconds, ends a flow; none: nothing but a new connection does.
@@ -35,7 +35,7 @@ struct Captured<'a> {
     link: u16,
     /// Length on the wire.
     length: u32,
-    /// What was kept of it.
+    /// The captured bytes of it.
     data: &'a [u8],
 }
 

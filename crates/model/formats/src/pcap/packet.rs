@@ -38,7 +38,7 @@ pub(super) enum Content {
     Fragment,
     /// A later fragment of a UDP datagram: its length was in the first.
     Counted,
-    /// Too little of it was kept.
+    /// Too few of its bytes were captured.
     Short,
 }
 
@@ -49,7 +49,7 @@ fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
 }
 
-/// Takes a packet of link type `link` apart; `length` is its length on the wire.
+/// Parses a packet of link type `link`; `length` is its length on the wire.
 pub(super) fn content(link: u16, length: u32, data: &[u8]) -> Result<Content, String> {
     let network = network(link, data)?;
     Ok(network.map_or(Content::Short, |(kind, header)| {
@@ -163,7 +163,7 @@ fn later_fragment(protocol: u8) -> Content {
     }
 }
 
-/// `length`: of header and payload. UDP has its own, which holds for all fragments together.
+/// `length`: of header and payload. UDP has its own, which holds for all of its fragments.
 fn transport(
     src: IpAddr,
     dst: IpAddr,

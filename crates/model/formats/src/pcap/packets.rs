@@ -12,7 +12,7 @@ pub struct CapturedFrame<'a> {
     pub link: u16,
     /// Its length on the wire, as the capture says.
     pub length: u32,
-    /// What was kept of it.
+    /// The captured bytes of it.
     pub data: &'a [u8],
 }
 

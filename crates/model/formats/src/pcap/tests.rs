@@ -1,4 +1,4 @@
-//! Tests of captures: files that real tools wrote, taken apart in all ways.
+//! Tests of captures: files that real tools wrote, parsed in pieces of every size.
 
 use super::*;
 use proptest::prelude::*;

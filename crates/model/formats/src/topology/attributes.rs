@@ -75,17 +75,17 @@ pub(super) fn speed(
     Ok(Speed { rate: rate.map(|(rate, _)| rate), delay: delay.map(|(delay, _)| delay) })
 }
 
-/// Keeps `value`, unless another attribute gave one already.
+/// Sets `first` to `value`, unless another attribute gave one already.
 fn once<'a, T>(
-    kept: &mut Option<(T, &'a str)>,
+    first: &mut Option<(T, &'a str)>,
     attribute: &'a Attribute,
     value: T,
 ) -> Result<(), FormatError> {
-    if let Some((_, other)) = kept {
+    if let Some((_, other)) = first {
         let both = format!("`{other}` and `{}` say the same: leave one out", attribute.name);
         return fail(attribute.line, both);
     }
-    *kept = Some((value, &attribute.name));
+    *first = Some((value, &attribute.name));
     Ok(())
 }
 
@@ -124,19 +124,19 @@ pub(super) fn role(
     for attribute in attributes.iter().filter(|a| a.name != "role" && a.name != "type") {
         unread.insert(format!("attribute `{}` of nodes", short(&attribute.name)));
     }
-    let said = |attribute: &Attribute| match attribute.value.as_str() {
+    let role_of = |attribute: &Attribute| match attribute.value.as_str() {
         "host" => Ok(Role::Host),
         "switch" => Ok(Role::Switch),
         other => Err(format!("`{}` = `{}`", attribute.name, short(other))),
     };
     match (find("role"), find("type")) {
-        (Some(role), _) => said(role).map_err(|what| {
+        (Some(role), _) => role_of(role).map_err(|what| {
             FormatError::new(role.line, format!("{what} must be \"host\" or \"switch\""))
         }),
-        (None, Some(kind)) => Ok(said(kind).unwrap_or_else(|what| {
-            Role::Unsaid(format!("has {what}, which is neither host nor switch"))
+        (None, Some(kind)) => Ok(role_of(kind).unwrap_or_else(|what| {
+            Role::Unknown(format!("has {what}, which is neither host nor switch"))
         })),
-        (None, None) => Ok(Role::Unsaid("has neither `role` nor `type`".into())),
+        (None, None) => Ok(Role::Unknown("has neither `role` nor `type`".into())),
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) const ROLE: &str = "role";
 /// The labels of a link: rate and delay there and back.
 pub(super) const LANES: [&str; 4] = ["rate", "delay", "reverse-rate", "reverse-delay"];
 
-/// Kinds of node that are hosts where nothing else is said.
+/// Kinds of node that are hosts by default.
 const HOST_KINDS: [&str; 1] = ["linux"];
 const TOPOLOGY: [&str; 5] = ["defaults", "kinds", "groups", "nodes", "links"];
 const LINK: [&str; 5] = ["endpoints", "labels", "type", "mtu", "vars"];
@@ -105,7 +105,7 @@ impl<'a> Lab<'a> {
         let group = get(settings, "group").map_or(Ok(&[][..]), |name| self.group(name))?;
         let kind = [settings, group, self.defaults].into_iter().find_map(|s| get(s, "kind"));
         Ok(match kind.map(|kind| kind.plain(&format!("the kind of {what}"))).transpose()? {
-            None => Role::Unsaid("has no `kind`, nor a label `role`".into()),
+            None => Role::Unknown("has no `kind`, nor a label `role`".into()),
             Some(kind) if self.host_kinds.contains(&kind) => Role::Host,
             Some(_) => Role::Switch,
         })

@@ -9,13 +9,13 @@ use slotline_net::topology::{GraphFault, GraphLink, GraphPart, GraphSpec};
 use slotline_net::units::Rate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What a file says a node is.
+/// The role of a node according to its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Host,
     Switch,
-    /// Nothing, or something else, in words.
-    Unsaid(String),
+    /// The file has no role that is known; the text states what it has.
+    Unknown(String),
 }
 
 /// A node as it is in the file.
@@ -170,7 +170,7 @@ impl Draft {
                 (Role::Host, None) => &mut hosts,
                 (Role::Host, Some(_)) => return Err(both(node).into()),
                 (Role::Switch, _) | (_, Some(_)) => &mut switches,
-                (Role::Unsaid(what), None) => return Err(unsaid(node, what).into()),
+                (Role::Unknown(what), None) => return Err(unknown_role(node, what).into()),
             };
             list.push(node);
         }
@@ -203,19 +203,19 @@ impl Draft {
     }
 }
 
-/// Refuses edges that have none of the way back.
+/// Refuses edges without an edge in the opposite direction.
 fn one_way(left: impl Iterator<Item = Edge>) -> Result<(), FormatError> {
     left.min_by_key(|edge| edge.line).map_or(Ok(()), |edge| {
         let (a, b) = (short(&edge.a), short(&edge.b));
         let why = format!(
-            "the edge from `{a}` to `{b}` has none that leads back: links carry both ways, so add it, or \
+            "the edge from `{a}` to `{b}` has no edge in the opposite direction: links carry both ways, so add it, or \
              write the graph undirected"
         );
         fail(edge.line, why)
     })
 }
 
-/// What is kept of what was asked for.
+/// The part of the request that stays in the resolved fabric.
 fn rest(asked: &GraphSpec) -> GraphSpec {
     GraphSpec {
         rate: asked.rate,
@@ -236,7 +236,7 @@ fn both(node: &Node) -> FormatError {
     FormatError::new(node.line, message)
 }
 
-fn unsaid(node: &Node, what: &str) -> FormatError {
+fn unknown_role(node: &Node, what: &str) -> FormatError {
     let message = format!(
         "node `{}` {what}: say for every node in the file whether it is a host or a switch, or name \
          the hosts with `hosts`, or link hosts to every node with `attach-hosts`",
@@ -251,7 +251,7 @@ fn no_host(line: usize) -> FormatError {
     FormatError::new(line, message)
 }
 
-/// The same network with what most links have in common said once, where nothing was asked for.
+/// The same network, with the most common rate and delay of links as defaults, unless the scenario sets them.
 fn compact(mut spec: GraphSpec) -> GraphSpec {
     let asked = spec.rate.is_some() || spec.host_rate.is_some();
     if asked || spec.delay.is_some() || spec.host_delay.is_some() {

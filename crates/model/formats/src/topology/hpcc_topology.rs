@@ -10,11 +10,11 @@ use slotline_net::units::Rate;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
-    let mut words = Words::new(text);
-    let header = Header::read(&mut words)?;
-    let switches = switch_ids(&mut words, &header)?;
+    let mut tokens = Tokens::new(text);
+    let header = Header::read(&mut tokens)?;
+    let switches = switch_ids(&mut tokens, &header)?;
     let edges: Vec<Edge> =
-        (0..header.links).map(|_| link(&mut words, &header)).collect::<Result<_, _>>()?;
+        (0..header.links).map(|_| link(&mut tokens, &header)).collect::<Result<_, _>>()?;
     let mut draft = Draft::new([""; 3]);
     let lines = first_lines(&edges);
     for id in (0..header.nodes).map(|id| id.to_string()) {
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
         draft.node(Node { name: format!("{letter}{id}"), id, line, role })?;
     }
     edges.into_iter().try_for_each(|edge| draft.link(edge))?;
-    words.rest(&mut draft);
+    tokens.rest(&mut draft);
     draft.finish(asked)
 }
 
@@ -36,17 +36,17 @@ struct Header {
 }
 
 impl Header {
-    fn read(words: &mut Words<'_>) -> Result<Header, FormatError> {
+    fn read(tokens: &mut Tokens<'_>) -> Result<Header, FormatError> {
         let hint =
             "the first line has the numbers of nodes, of switches and of links, as `66 1 65`";
-        let [nodes, switches, links] =
-            ["nodes", "switches", "links"].map(|of| words.number(&format!("number of {of}"), hint));
+        let [nodes, switches, links] = ["nodes", "switches", "links"]
+            .map(|of| tokens.number(&format!("number of {of}"), hint));
         let (nodes, switches, links) = (nodes?, switches?, links?);
         if nodes <= links + 1 && switches <= nodes {
             return Ok(Header { nodes, switches, links });
         }
-        words.fail(format!(
-            "{nodes} nodes, {switches} of them switches, cannot hang together with {links} links; {hint}"
+        tokens.fail(format!(
+            "{nodes} nodes, {switches} of them switches, cannot be connected by {links} links; {hint}"
         ))
     }
 }
@@ -57,53 +57,53 @@ fn first_lines(edges: &[Edge]) -> BTreeMap<&str, usize> {
     ends.collect()
 }
 
-fn switch_ids(words: &mut Words<'_>, header: &Header) -> Result<BTreeSet<String>, FormatError> {
+fn switch_ids(tokens: &mut Tokens<'_>, header: &Header) -> Result<BTreeSet<String>, FormatError> {
     let hint = format!("the ids of all {} switches come after the first line", header.switches);
     let mut ids = BTreeSet::new();
     for _ in 0..header.switches {
-        let id = words.id(header.nodes, &hint)?;
+        let id = tokens.id(header.nodes, &hint)?;
         if !ids.insert(id.clone()) {
-            return words.fail(format!("switch {id} is listed twice"));
+            return tokens.fail(format!("switch {id} is listed twice"));
         }
     }
     Ok(ids)
 }
 
-fn link(words: &mut Words<'_>, header: &Header) -> Result<Edge, FormatError> {
+fn link(tokens: &mut Tokens<'_>, header: &Header) -> Result<Edge, FormatError> {
     let hint = format!(
         "after the ids of all switches, each of the {} links has two nodes, a rate, a delay and an error \
          rate",
         header.links
     );
-    let a = words.id(header.nodes, &hint)?;
-    let line = words.line;
-    let b = words.id(header.nodes, &hint)?;
-    let speed = Speed { rate: Some(rate(words, &hint)?), delay: Some(delay(words, &hint)?) };
-    no_loss(words, &hint)?;
+    let a = tokens.id(header.nodes, &hint)?;
+    let line = tokens.line;
+    let b = tokens.id(header.nodes, &hint)?;
+    let speed = Speed { rate: Some(rate(tokens, &hint)?), delay: Some(delay(tokens, &hint)?) };
+    no_loss(tokens, &hint)?;
     Ok(Edge { a, b, line, speed })
 }
 
-fn rate(words: &mut Words<'_>, hint: &str) -> Result<Rate, FormatError> {
-    let text = words.next("rate", hint)?;
+fn rate(tokens: &mut Tokens<'_>, hint: &str) -> Result<Rate, FormatError> {
+    let text = tokens.next("rate", hint)?;
     let example = "expected for example `100Gbps`";
     data_rate(text)
-        .map_or_else(|| words.fail(format!("`{}` is no rate: {example}; {hint}", short(text))), Ok)
+        .map_or_else(|| tokens.fail(format!("`{}` is no rate: {example}; {hint}", short(text))), Ok)
 }
 
-fn delay(words: &mut Words<'_>, hint: &str) -> Result<Time, FormatError> {
-    let text = words.next("delay", hint)?;
-    text.parse().or_else(|error| words.fail(format!("the delay: {error}; {hint}")))
+fn delay(tokens: &mut Tokens<'_>, hint: &str) -> Result<Time, FormatError> {
+    let text = tokens.next("delay", hint)?;
+    text.parse().or_else(|error| tokens.fail(format!("the delay: {error}; {hint}")))
 }
 
-fn no_loss(words: &mut Words<'_>, hint: &str) -> Result<(), FormatError> {
-    let text = words.next("error rate", hint)?;
+fn no_loss(tokens: &mut Tokens<'_>, hint: &str) -> Result<(), FormatError> {
+    let text = tokens.next("error rate", hint)?;
     match text.parse::<f64>() {
         Ok(0.0) => Ok(()),
-        Ok(loss) if loss > 0.0 && loss <= 1.0 => words.fail(format!(
+        Ok(loss) if loss > 0.0 && loss <= 1.0 => tokens.fail(format!(
             "error rate {loss}: packets are never lost by chance here, only in full queues and on failed \
              links; set it to 0"
         )),
-        _ => words.fail(format!("`{}` is no error rate: expected 0; {hint}", short(text))),
+        _ => tokens.fail(format!("`{}` is no error rate: expected 0; {hint}", short(text))),
     }
 }
 
@@ -132,19 +132,19 @@ fn data_rate(text: &str) -> Option<Rate> {
     (rate < 1e19).then_some(Rate(rate as u64))
 }
 
-/// A file as words, as its simulator reads it, with the line of the latest.
-struct Words<'a> {
-    words: std::iter::Peekable<Box<dyn Iterator<Item = (usize, &'a str)> + 'a>>,
+/// The tokens of a file, as its simulator reads them, with the line of the latest one.
+struct Tokens<'a> {
+    tokens: std::iter::Peekable<Box<dyn Iterator<Item = (usize, &'a str)> + 'a>>,
     line: usize,
 }
 
-impl<'a> Words<'a> {
-    fn new(text: &'a str) -> Words<'a> {
+impl<'a> Tokens<'a> {
+    fn new(text: &'a str) -> Tokens<'a> {
         let line = |(line, text): (usize, &'a str)| {
             text.split_whitespace().map(move |word| (line + 1, word))
         };
-        let words: Box<dyn Iterator<Item = _>> = Box::new(text.lines().enumerate().flat_map(line));
-        Words { words: words.peekable(), line: 1 }
+        let tokens: Box<dyn Iterator<Item = _>> = Box::new(text.lines().enumerate().flat_map(line));
+        Tokens { tokens: tokens.peekable(), line: 1 }
     }
 
     fn fail<T>(&self, why: String) -> Result<T, FormatError> {
@@ -152,7 +152,7 @@ impl<'a> Words<'a> {
     }
 
     fn next(&mut self, what: &str, hint: &str) -> Result<&'a str, FormatError> {
-        match self.words.next() {
+        match self.tokens.next() {
             Some((line, word)) => {
                 self.line = line;
                 Ok(word)
@@ -180,7 +180,7 @@ impl<'a> Words<'a> {
 
     /// What comes after the last link is not looked at by the simulator: remarks, or further links.
     fn rest(&mut self, draft: &mut Draft) {
-        let rest: Vec<(usize, &str)> = self.words.by_ref().collect();
+        let rest: Vec<(usize, &str)> = self.tokens.by_ref().collect();
         let is_link = |line: &&[(usize, &str)]| {
             line.len() >= 5 && line[..2].iter().all(|(_, word)| word.parse::<u32>().is_ok())
         };

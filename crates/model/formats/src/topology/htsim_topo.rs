@@ -21,7 +21,7 @@ pub(super) struct Field {
     pub line: usize,
 }
 
-/// What is said of a tier of switches.
+/// The attributes of a tier of switches.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tier {
     pub line: usize,
@@ -50,12 +50,12 @@ const OF_TIER: &str = "`Downlink_speed_Gbps`, `Radix_Down`, `Radix_Up`, `Downlin
 fn parse(text: &str) -> Result<File, FormatError> {
     let mut file = File::default();
     let mut current = None;
-    for (line, words) in (1..).zip(text.lines()) {
-        let words: Vec<&str> = words.split_whitespace().collect();
-        let Some(key) = words.first().filter(|word| !word.starts_with('#')) else {
+    for (line, tokens) in (1..).zip(text.lines()) {
+        let tokens: Vec<&str> = tokens.split_whitespace().collect();
+        let Some(key) = tokens.first().filter(|word| !word.starts_with('#')) else {
             continue;
         };
-        let [_, value] = words[..] else {
+        let [_, value] = tokens[..] else {
             let message = format!("`{}` needs one number behind it", short(key));
             return Err(FormatError::new(line, message));
         };

@@ -37,17 +37,17 @@ pub const FORMATS: [(FabricFormat, &str, &str, &[&str]); 5] = [
 pub struct Fabric {
     /// The network: hosts, switches and links written out, `file` and how to read it left out.
     pub spec: GraphSpec,
-    /// What the file says besides, in words: names of attributes without a meaning here, and the like.
+    /// Other content of the file that is not used, such as the names of unknown attributes.
     pub unread: Vec<String>,
 }
 
 /// Why there is no [`Fabric`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// What was asked for does not go together, or not with the file.
+    /// The options contradict each other or the file.
     #[error("{0}")]
     Asked(SpecError),
-    /// Something in the file.
+    /// The file has an error.
     #[error("{0}")]
     File(#[from] FormatError),
 }
@@ -62,15 +62,15 @@ pub fn named(name: &str) -> Option<FabricFormat> {
     FORMATS.iter().find(|entry| entry.1 == name).map(|entry| entry.0)
 }
 
-/// The format that the end of a file's name tells.
+/// The format to which the ending of a file's name belongs.
 pub fn by_ending(file: &str) -> Option<FabricFormat> {
     let ends = |endings: &[&str]| endings.iter().any(|ending| file.ends_with(ending));
     FORMATS.iter().find(|(.., endings)| ends(endings)).map(|entry| entry.0)
 }
 
 /// Reads `text` as a file of `format`. Of `asked`, its rates and delays hold for links that have none in
-/// the file; `hosts`, `attach_hosts`, `names` and `host_kinds` say what the nodes are; its overrides are
-/// kept.
+/// the file; `hosts`, `attach_hosts`, `names` and `host_kinds` say what the nodes are; its overrides stay as
+/// they are.
 pub fn read(format: FabricFormat, text: &str, asked: &GraphSpec) -> Result<Fabric, ReadError> {
     check(format, asked).map_err(ReadError::Asked)?;
     let fabric = match format {

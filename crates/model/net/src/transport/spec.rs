@@ -109,7 +109,7 @@ keys! { |kind|
     #[schemars(extend("x-except" = ["tdtcp", "fixed"]))]
     timer_slack: Time = Time::ZERO,
     /// Most bytes that wait in the host's network card before connections take turns.
-    small_queue: Bytes = Bytes(64_000),
+    tsq_limit: Bytes = Bytes(64_000),
     /// A host's packets pass a shaper of this rate, which lets go what was handed to it at a time as one, when all
     /// of it would have been sent: as Linux' `netem rate` does with segments that the card is to cut (TSO). The
     /// host's link should be faster. Default: none.
@@ -304,8 +304,8 @@ impl Transport {
         self.spec.processing
     }
     /// Most bytes waiting in a host's network card.
-    pub fn small_queue(&self) -> Bytes {
-        self.spec.small_queue
+    pub fn tsq_limit(&self) -> Bytes {
+        self.spec.tsq_limit
     }
     /// The rate of the shaper of a host's packets, if there is one.
     pub fn shaper(&self) -> Option<InverseRate> {

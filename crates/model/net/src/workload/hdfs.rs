@@ -61,7 +61,7 @@ options! {
         /// `rehdfs`: racks between a writer and its blocks; 1 where absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         shift: Option<u32> = None,
-        /// What the metrics of exchanges (`answer-mean`, `answer-p99`) are about.
+        /// What the metrics of exchanges (`qct-mean`, `qct-p99`) are about.
         unit: Unit = Unit::Block,
         /// When writers start.
         start: Time = Time::ZERO,

@@ -12,7 +12,7 @@ pub(super) struct Facts<'a> {
     window: Window,
     times: OnceCell<Vec<Measured>>,
     slowdowns: OnceCell<Vec<Measured>>,
-    answers: OnceCell<Vec<Measured>>,
+    query_times: OnceCell<Vec<Measured>>,
     rates: OnceCell<Vec<Measured>>,
     queue: OnceCell<Vec<Measured>>,
 }
@@ -20,8 +20,9 @@ pub(super) struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub fn of(run: &'a RunRecord, window: Window) -> Facts<'a> {
         let none = OnceCell::new;
-        let (times, slowdowns, answers, rates, queue) = (none(), none(), none(), none(), none());
-        Facts { run, window, times, slowdowns, answers, rates, queue }
+        let (times, slowdowns, query_times, rates, queue) =
+            (none(), none(), none(), none(), none());
+        Facts { run, window, times, slowdowns, query_times, rates, queue }
     }
     /// All that count.
     fn flows(&self) -> impl Iterator<Item = &'a FlowRow> {
@@ -74,11 +75,12 @@ impl<'a> Facts<'a> {
     pub fn makespan(&self) -> Option<Measured> {
         self.span(self.tcp())
     }
-    /// Of all exchanges that began. A flow of theirs that did not leaves them unfinished.
-    pub fn answer_times(&self) -> &[Measured] {
-        self.answers.get_or_init(|| self.answers())
+    /// Query completion times of all exchanges that began. An exchange is unfinished while a flow of it
+    /// has not begun.
+    pub fn query_times(&self) -> &[Measured] {
+        self.query_times.get_or_init(|| self.measured_queries())
     }
-    fn answers(&self) -> Vec<Measured> {
+    fn measured_queries(&self) -> Vec<Measured> {
         let mut exchanges: BTreeMap<u32, Vec<&FlowRow>> = BTreeMap::new();
         for flow in &self.run.flows {
             flow.exchange.into_iter().for_each(|n| exchanges.entry(n).or_default().push(flow));

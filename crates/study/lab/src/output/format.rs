@@ -135,8 +135,8 @@ fn rounded(unit: Unit, value: f64) -> String {
 /// What needs a word of explanation.
 const EXPLAINED: [(&[Metric], &str); 2] = [
     (
-        &[Metric::AnswerMean, Metric::AnswerP99],
-        "Answer: from a request to the last byte that answers it; in an incast a whole block.",
+        &[Metric::QctMean, Metric::QctP99],
+        "QCT: query completion time, from a request to the last byte of its response; in an incast, of a whole block.",
     ),
     (
         &[Metric::FctSmallP99, Metric::FctLargeMean],

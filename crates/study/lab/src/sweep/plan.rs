@@ -3,7 +3,7 @@
 use crate::output::run_id;
 use serde::{Deserialize, Serialize};
 use slotline_scenario::document::Document;
-use slotline_scenario::extends;
+use slotline_scenario::extends::{self, Merged};
 use slotline_scenario::keys::{KeyPath, Step};
 use slotline_scenario::merge::Node;
 use slotline_scenario::{Loaded, ScenarioError};
@@ -41,6 +41,8 @@ pub struct Study {
     pub id: String,
     /// What is varied, in the file's order.
     pub parameters: Vec<Parameter>,
+    /// A line for each old name that the file, or one that it extends, uses.
+    pub notices: Vec<String>,
     /// The scenario without the sweep.
     base: Node,
     paths: Vec<KeyPath>,
@@ -61,7 +63,8 @@ impl Study {
 
     /// Reads `text` as the content of `file`.
     pub fn parse(file: &Path, text: String) -> Result<Study, ScenarioError> {
-        let mut base = extends::tree(&Arc::new(Document::new(file, text)))?;
+        let document = Arc::new(Document::new(file, text));
+        let Merged { tree: mut base, notices } = extends::merged(&document)?;
         let sweep = base.take("sweep").ok_or_else(|| {
             missing(
                 &base,
@@ -81,6 +84,7 @@ impl Study {
             name,
             id: String::new(),
             parameters,
+            notices,
             base,
             paths: axes.paths,
             points,

@@ -150,7 +150,7 @@ fn transport() -> impl Strategy<Value = String> {
         r#", delayed-ack = "40us""#,
         r#", mtu = "9000B""#,
         r#", framing = "0B", initial-window = 2"#,
-        r#", max-window = "20KB", small-queue = "3KB""#,
+        r#", max-window = "20KB", tsq-limit = "3KB""#,
     ]);
     (kind, options)
         .prop_map(|(kind, options)| format!(r#"{{ kind = "{kind}", min-rto = "1ms"{options} }}"#))

@@ -44,7 +44,7 @@ impl<'a> Captures<'a> {
         }))
     }
 
-    /// What people should know about the captures that were read.
+    /// Assumptions about the captures that were read, which the user should know.
     pub fn notes(&self) -> Vec<String> {
         self.notes.borrow().clone()
     }

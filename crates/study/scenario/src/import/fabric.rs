@@ -130,8 +130,8 @@ mod tests {
     const REST: &str = "\n[[workload]]\nkind = \"incast\"\n[[scheme]]\nname = \"tcp\"\n";
 
     fn scenario(fragment: &str) -> Scenario {
-        let text = format!("name = \"brought\"\nend = {{ at = \"1s\" }}\n{fragment}{REST}");
-        let loaded = Scenario::parse(Path::new("brought.toml"), text.clone());
+        let text = format!("name = \"imported\"\nend = {{ at = \"1s\" }}\n{fragment}{REST}");
+        let loaded = Scenario::parse(Path::new("imported.toml"), text.clone());
         loaded.unwrap_or_else(|error| panic!("{error}\n{text}")).scenario
     }
 

@@ -40,15 +40,15 @@ impl Hosts {
 pub fn hosts(path: &Path) -> Result<Hosts, String> {
     let (mut counts, mut switches) = (None, None);
     each(path, |_, line| {
-        let words =
+        let numbers =
             String::from_utf8_lossy(line).split_whitespace().map(number).collect::<Vec<_>>();
         match (counts, &switches) {
-            (None, _) => match words[..] {
+            (None, _) => match numbers[..] {
                 [Ok(nodes), Ok(count), Ok(_)] if nodes <= 1 << 24 => counts = Some((nodes, count)),
                 _ => return Err("expected three numbers: nodes, switches and links".into()),
             },
             (Some((_, count)), None) => {
-                let found: BTreeSet<u32> = words.into_iter().collect::<Result<_, _>>()?;
+                let found: BTreeSet<u32> = numbers.into_iter().collect::<Result<_, _>>()?;
                 if found.len() != count as usize {
                     return Err(format!("{count} switches announced, {} listed", found.len()));
                 }

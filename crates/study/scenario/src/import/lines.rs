@@ -44,7 +44,7 @@ impl Whole {
     /// Begins the file at `path`. One that is there is replaced only with `force`.
     pub fn create(path: &Path, force: bool) -> Result<Whole, String> {
         if path.exists() && !force {
-            return Err(format!("{} is there already: --force replaces it", path.display()));
+            return Err(format!("{} exists already: --force replaces it", path.display()));
         }
         let mut part = path.as_os_str().to_owned();
         part.push(".part");

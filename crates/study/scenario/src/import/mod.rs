@@ -1,6 +1,6 @@
-//! What people bring: files of other programs, turned into parts of a scenario.
+//! Imports: files of other programs are converted into parts of a scenario.
 //!
-//! A kind of file is a variant of [`Kind`], told apart by the name that the command line has for it.
+//! Each kind of file is a variant of [`Kind`], which the command line selects by its name.
 
 pub mod captures;
 pub mod fabric;
@@ -63,7 +63,7 @@ pub struct Options {
     pub priorities: bool,
     /// htsim-cm: the fabric is a fat-tree with this `k`, for failures.
     pub fat_tree: Option<u32>,
-    /// hpcc-flows, hpcc-fct: the topology file that says which nodes are hosts.
+    /// hpcc-flows, hpcc-fct: the topology file that defines which nodes are hosts.
     pub topology: Option<PathBuf>,
     /// goal: messages up to this size do not keep their sender waiting.
     pub eager: Option<Bytes>,
@@ -93,12 +93,12 @@ impl Options {
     }
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
     /// Tables for a scenario file, in TOML.
     pub fragment: String,
-    /// What people should know: what was assumed and left out.
+    /// Assumptions and omissions, which the user should know.
     pub notes: Vec<String>,
     /// Files that were written.
     pub written: Vec<PathBuf>,
@@ -135,7 +135,7 @@ pub fn import(kind: Kind, file: &Path, options: &Options) -> Result<Imported, Im
 
 fn network(format: FabricFormat, file: &Path, options: &Options) -> Result<Imported, String> {
     if let Some(option) = options.of_traffic() {
-        return Err(format!("{option} is for traffic: it says nothing about a network"));
+        return Err(format!("{option} is for traffic: it does not apply to a network"));
     }
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
@@ -145,10 +145,10 @@ fn network(format: FabricFormat, file: &Path, options: &Options) -> Result<Impor
 
 fn circuits(file: &Path, options: &Options) -> Result<Imported, String> {
     if let Some(option) = options.of_traffic() {
-        return Err(format!("{option} is for traffic: it says nothing about circuits"));
+        return Err(format!("{option} is for traffic: it does not apply to circuits"));
     }
     if options.fabric != GraphSpec::default() {
-        return Err("options of networks say nothing about circuits".into());
+        return Err("options of networks do not apply to circuits".into());
     }
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_have_their_place() {
         let wrong = |text, dilation| import(text, "s.txt", dilation).expect_err("wrong");
         assert_eq!(
             wrong("2 5 1/0", 1),

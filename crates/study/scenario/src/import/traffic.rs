@@ -64,7 +64,7 @@ impl TrafficKind {
         idle.map_or(Ok(()), |(option, _, kinds)| {
             let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
             Err(format!(
-                "{option} is for {}: it says nothing about {}",
+                "{option} is for {}: it does not apply to {}",
                 names.join(" and "),
                 self.name()
             ))
@@ -131,7 +131,7 @@ impl Job<'_> {
         let path = out.with_extension(ending);
         if path == *out {
             return Err(format!(
-                "{}: the traffic would go to the same file; call the fragment .toml",
+                "{}: the traffic would be written to the same file; give the fragment a name with .toml",
                 out.display()
             ));
         }
@@ -205,7 +205,7 @@ impl Job<'_> {
     /// Completes what was written, unless there is nothing in it.
     fn written(&self, out: Option<Whole>, flows: u64) -> Result<Option<PathBuf>, String> {
         if flows == 0 {
-            return Err(self.wrong("there are no flows in it"));
+            return Err(self.wrong("it has no flows"));
         }
         out.map(Whole::done).transpose()
     }
@@ -254,8 +254,8 @@ impl Job<'_> {
         format: &'static str,
     ) -> Vec<(&'static str, String)> {
         let named = slotline_net::workload::trace::TraceFormat::of(&self.file.to_string_lossy());
-        let said = named.is_some_and(|named| named.name() == format);
-        if said || written.is_some() { vec![] } else { vec![("format", quoted(format))] }
+        let is_known = named.is_some_and(|named| named.name() == format);
+        if is_known || written.is_some() { vec![] } else { vec![("format", quoted(format))] }
     }
 
     fn pcap(&self) -> Result<Imported, String> {
@@ -294,7 +294,7 @@ impl Job<'_> {
         let events = failures(&matrix, self.options.fat_tree).map_err(|why| self.wrong(why))?;
         if !matrix.failures.is_empty() && self.options.out.is_none() {
             return Err(self.wrong(
-                "it has failures, which go into `event` tables: say with -o where the rest goes",
+                "it has failures, which become `event` tables: name a file for the rest with -o",
             ));
         }
         let written = self.matrix_written(&matrix)?;
@@ -318,10 +318,12 @@ impl Job<'_> {
         let fragment = self.fragment(&about, written.as_ref(), &keys) + &events;
         let mut notes = vec![];
         if self.options.time_unit.is_none() {
-            notes.push(self.wrong("`start` is taken for picoseconds; --time-unit us if it is not"));
+            notes.push(
+                self.wrong("`start` is read as picoseconds; use --time-unit us for microseconds"),
+            );
         }
         if !self.options.priorities && matrix.flows.iter().any(|flow| flow.prio.is_some()) {
-            notes.push(self.wrong("`prio` is not used; --priorities makes classes of it"));
+            notes.push(self.wrong("`prio` is not used; --priorities converts it to classes"));
         }
         if !matrix.failures.is_empty() && self.options.fat_tree.is_none() {
             let k = tree_of(matrix.nodes).unwrap_or_default();
@@ -384,7 +386,7 @@ fn failures(matrix: &Matrix, k: Option<u32>) -> Result<String, String> {
     }
     let k = k.or(tree_of(matrix.nodes)).ok_or_else(|| {
         format!(
-            "no fat-tree has {} hosts: say with --fat-tree K where the failures are",
+            "no fat-tree has {} hosts: name the fat-tree of the failures with --fat-tree K",
             matrix.nodes
         )
     })?;

@@ -1,9 +1,9 @@
-//! What bumps made of the queues in front of which they are.
+//! Virtual queues of bumps compared with the queues of switches.
 
-/// A virtual queue beside the queue that it stands for, as a packet met them.
+/// A virtual queue and the queue that it models, at the arrival of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EstimateRow {
-    /// When, in picoseconds.
+    /// Time, in picoseconds.
     pub t_ps: u64,
     /// Index into [`super::RunRecord::ports`].
     pub port: u32,
@@ -16,7 +16,7 @@ pub struct EstimateRow {
 }
 
 impl EstimateRow {
-    /// Bytes between the two.
+    /// Difference of the two, in bytes.
     pub fn error(&self) -> u64 {
         self.estimate_bytes.abs_diff(self.real_bytes)
     }

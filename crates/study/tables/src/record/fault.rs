@@ -11,7 +11,7 @@ pub struct FaultRow {
     pub switch: bool,
     /// When it was named, in picoseconds.
     pub found_ps: u64,
-    /// When the first packets could leave that were kept away from it; [`NEVER`] where the run ended before.
+    /// When the first packets could leave that avoid it; [`NEVER`] where the run ended before.
     pub avoided_ps: u64,
     /// When it was used again; [`NEVER`] where it was not.
     pub cleared_ps: u64,

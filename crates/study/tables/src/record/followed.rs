@@ -1,4 +1,4 @@
-//! What was followed in detail: the course of single flows, the schedule, the packets of a port.
+//! Detailed records: the events of single flows, the schedule, and the packets of a port.
 
 use slotline_net::frame::Packet;
 
@@ -29,9 +29,9 @@ impl Step {
 pub struct SequenceRow {
     /// The flow's number in the run.
     pub flow: u32,
-    /// When, in picoseconds.
+    /// Time, in picoseconds.
     pub t_ps: u64,
-    /// What.
+    /// The event.
     pub step: Step,
     /// Payload bytes of the flow: the end of the segment, or all that is acknowledged.
     pub bytes: u64,
@@ -70,6 +70,6 @@ pub struct Capture {
     pub port: u32,
     /// Packets in the order they left.
     pub packets: Vec<CapturedPacket>,
-    /// Packets that left after the limit was reached, and are not kept.
+    /// Packets that left after the limit was reached, and are not in the record.
     pub omitted: u64,
 }

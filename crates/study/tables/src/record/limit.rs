@@ -1,15 +1,15 @@
-//! What bumps that limit flows made of them.
+//! Flows that are limited by bumps.
 
-/// The virtual queue of one limited flow, as one of its packets left it.
+/// The virtual queue of one limited flow, after one of its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LimitRow {
-    /// When, in picoseconds.
+    /// Time, in picoseconds.
     pub t_ps: u64,
     /// Index into [`super::RunRecord::ports`]: the port of the switch by which the flow comes.
     pub port: u32,
     /// Number of the connection.
     pub connection: u32,
-    /// The rate that it has, in bits per second.
+    /// Its rate limit, in bits per second.
     pub rate_bps: u64,
     /// Bytes in its virtual queue.
     pub queue_bytes: u64,

@@ -1,4 +1,4 @@
-//! What runs leave behind: plain data, the same whatever engine made it.
+//! Records of runs: plain data, in the same form for every engine.
 
 mod estimate;
 mod fault;
@@ -18,13 +18,13 @@ pub use why::{Part, WORST_PORTS, WhyRow};
 
 use slotline_net::node::DropReason;
 
-/// In the place of a time: it never happened.
+/// The value of a time at which nothing happened.
 pub const NEVER: u64 = u64::MAX;
 
 /// One flow (one message) of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlowRow {
-    /// Its number in the run.
+    /// Number of the flow in the run.
     pub flow: u32,
     /// Index of the scenario's workload that made it.
     pub group: u16,
@@ -38,17 +38,17 @@ pub struct FlowRow {
     pub start_ps: u64,
     /// When the receiver had its last byte; [`NEVER`] where unfinished.
     pub finish_ps: u64,
-    /// How long it would take alone in the network, in picoseconds; 0 where not computed.
+    /// Completion time of the flow alone in the network, in picoseconds; 0 if it was not computed.
     pub ideal_ps: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u32,
     /// Retransmission time-outs.
     pub timeouts: u32,
-    /// Datagrams instead of a byte stream.
+    /// Whether it consists of datagrams instead of a byte stream.
     pub udp: bool,
-    /// It merely asks for others.
+    /// Whether it is a request, which only asks for other flows.
     pub request: bool,
-    /// Number of the exchange (requests and what answers them) that it is part of.
+    /// Number of the exchange (requests and their responses) that it is part of.
     pub exchange: Option<u32>,
     /// Payload bytes that arrived, each counted once.
     pub delivered_bytes: u64,
@@ -72,7 +72,7 @@ pub struct PortRow {
     pub node: String,
     /// Name of the port: its number, or what it leads to.
     pub port: String,
-    /// Whether the node is a host: what waits there is held back, not queued in the network.
+    /// Whether the node is a host: packets that wait there are not in a queue of the network.
     pub host: bool,
     /// Bits per second of its link, at the start.
     pub rate_bps: u64,
@@ -93,16 +93,16 @@ pub struct PortRow {
 /// One count of a central scheme, over a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ControlRow {
-    /// What is counted.
+    /// Name of the count.
     pub count: String,
-    /// How many.
+    /// The count.
     pub value: u64,
 }
 
 /// The state of one port at one instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SampleRow {
-    /// When, in picoseconds.
+    /// Time, in picoseconds.
     pub t_ps: u64,
     /// Index into [`RunRecord::ports`].
     pub port: u32,
@@ -112,16 +112,16 @@ pub struct SampleRow {
     pub tx_bytes: u64,
 }
 
-/// Where the packets of a run are: every one is accounted for.
+/// Counts of packets by their fate. Each packet is counted once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Conservation {
-    /// Packets brought into being.
+    /// Packets created.
     pub sent: u64,
-    /// Packets that reached their end.
+    /// Packets delivered.
     pub delivered: u64,
     /// Packets dropped, indexed by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
-    /// Packets under way or waiting when the run ended.
+    /// Packets in flight or queued when the run ended.
     pub in_flight: u64,
 }
 
@@ -136,7 +136,7 @@ impl Conservation {
     }
 }
 
-/// What the engine did and what it cost.
+/// Work and cost of the engine.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct EngineStats {
     /// CPU time, all threads, in seconds.
@@ -173,11 +173,11 @@ pub struct RunRecord {
     pub ports: Vec<PortRow>,
     /// Samples, in time order.
     pub samples: Vec<SampleRow>,
-    /// What a central scheme has counted, by name; empty without one.
+    /// Counts of a central scheme, by name; empty without one.
     pub control: Vec<ControlRow>,
-    /// What a central scheme has found to be faulty, in that order.
+    /// Components that a central scheme found to be faulty, in order of discovery.
     pub faults: Vec<FaultRow>,
-    /// Virtual queues of bumps beside the queues they stand for, in time order.
+    /// Virtual queues of bumps and the queues that they model, in time order.
     pub estimates: Vec<EstimateRow>,
     /// Virtual queues of flows that bumps limit, in time order.
     pub limits: Vec<LimitRow>,
@@ -185,22 +185,22 @@ pub struct RunRecord {
     pub stopped: Vec<StoppedRow>,
     /// Queues by destination of a hybrid fabric's racks, in order of source and destination.
     pub voqs: Vec<VoqRow>,
-    /// Where the time of followed flows went, by flow number; empty where none was followed.
+    /// Parts of the completion time of followed flows, by flow number; empty if none was followed.
     pub why: Vec<WhyRow>,
-    /// The course of a few flows, in order of flow and time.
+    /// The events of followed flows, in order of flow and time.
     pub sequence: Vec<SequenceRow>,
-    /// What a central scheduler permitted, in order of beginning.
+    /// Spans in which a central scheduler let hosts send, in order of beginning.
     pub schedule: Vec<ScheduleRow>,
-    /// What left captured ports.
+    /// Packets that left captured ports.
     pub captures: Vec<Capture>,
-    /// What the engine did.
+    /// Work and cost of the engine.
     pub engine: EngineStats,
-    /// Where the packets are.
+    /// Counts of packets by their fate.
     pub census: Conservation,
 }
 
 impl RunRecord {
-    /// What was counted under this name, if anything was.
+    /// The count of this name, if it exists.
     pub fn counted(&self, name: &str) -> Option<u64> {
         self.control.iter().find(|row| row.count == name).map(|row| row.value)
     }
@@ -209,12 +209,12 @@ impl RunRecord {
         let ports: u64 = self.ports.iter().map(|port| port.marks).sum();
         ports + self.counted("bump_marks").unwrap_or(0)
     }
-    /// One count over another; nothing where that is zero or not there.
+    /// The ratio of two counts; none if the second is zero or missing.
     pub fn over(&self, part: &str, whole: &str) -> Option<f64> {
         let whole = self.counted(whole).filter(|whole| *whole > 0)?;
         Some(self.counted(part)? as f64 / whole as f64)
     }
-    /// A central scheme's count of that name; zero where it counts no such thing.
+    /// A central scheme's count of that name; zero if there is none.
     pub fn control(&self, count: &str) -> u64 {
         self.control.iter().find(|row| row.count == count).map_or(0, |row| row.value)
     }

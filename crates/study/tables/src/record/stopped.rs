@@ -1,11 +1,11 @@
-//! Queues that went on without their discipline.
+//! Queues whose discipline failed.
 
 use super::NEVER;
 
 /// A queue whose discipline failed: its packets passed from then on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoppedRow {
-    /// When, in picoseconds.
+    /// Time, in picoseconds.
     pub t_ps: u64,
     /// Index into [`super::RunRecord::ports`]: the port of the switch that the queue is of.
     pub port: u32,
@@ -13,9 +13,9 @@ pub struct StoppedRow {
     pub bump: u64,
     /// The class of its packets; zero where all share one queue.
     pub class: u8,
-    /// Packets that nobody judged, the one at which it failed included.
+    /// Packets that the discipline did not judge, including the one at which it failed.
     pub unjudged: u64,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 

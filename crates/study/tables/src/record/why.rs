@@ -1,6 +1,6 @@
-//! Where the time of a flow went.
+//! The parts of a flow's completion time.
 
-/// What a flow was doing, or waiting for. The parts of a flow's completion time add up to it exactly:
+/// What a flow did or waited for. The parts of a flow's completion time add up to it exactly:
 /// they are the pieces of its critical path, the chain of packets and acknowledgements each of which had
 /// to happen before the next could, from the first byte sent to the last byte received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -14,17 +14,17 @@ pub enum Part {
     Queue,
     /// Waiting in a rack's switch for a circuit, on which it then left.
     Circuit,
-    /// Being put on a link, bit by bit.
+    /// Transmission onto a link.
     Serialising,
-    /// On the way along a link.
+    /// Propagation along a link.
     Propagating,
     /// Hosts reacting: processing, delayed acknowledgements.
     Host,
-    /// Segments sent again under way, until they arrived.
+    /// Retransmitted segments in flight, until they arrived.
     Retransmitting,
     /// Silence until a retransmission timer expired.
     Timeout,
-    /// Not followed: nothing is known.
+    /// Unknown, because the packets were not followed.
     Unknown,
 }
 
@@ -59,7 +59,7 @@ impl Part {
         }
     }
 
-    /// The name for people.
+    /// The title in tables.
     pub const fn title(self) -> &'static str {
         match self {
             Part::Grant => "waiting for a grant",
@@ -76,10 +76,10 @@ impl Part {
     }
 }
 
-/// Ports kept for each flow: those at which it waited longest.
+/// Ports recorded for each flow: those at which it waited longest.
 pub const WORST_PORTS: usize = 3;
 
-/// Where the time of one flow went.
+/// The completion time of one flow, divided into parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WhyRow {
     /// The flow's number in the run.

@@ -119,8 +119,8 @@ impl Host {
         let total = received_first.last().copied().unwrap_or_default();
         let triggers =
             plan.triggers(id).iter().map(|&t| (t, plan.traffic.triggers[t as usize].count));
-        let small_queue = plan.transport.small_queue();
-        let nic = NicConfig { node, routes, egress, priorities, small_queue };
+        let tsq_limit = plan.transport.tsq_limit();
+        let nic = NicConfig { node, routes, egress, priorities, tsq_limit };
         let paces: Vec<_> = rates.iter().map(|rate| rate.inverse_rate()).collect();
         Host {
             id,

@@ -36,7 +36,7 @@ pub(super) struct Nic {
     routes: Arc<Routes>,
     uplinks: Vec<Uplink>,
     waiting: Waiting,
-    small_queue: u64,
+    tsq_limit: u64,
     /// Own connections waiting for room, in turn.
     pub blocked: VecDeque<u32>,
     /// A wake-up to resume them is under way.
@@ -49,7 +49,7 @@ pub(super) struct NicConfig {
     pub routes: Arc<Routes>,
     pub egress: Egress,
     pub priorities: bool,
-    pub small_queue: Bytes,
+    pub tsq_limit: Bytes,
 }
 
 struct Uplink {
@@ -70,7 +70,7 @@ impl Nic {
                 Egress::Classes => Waiting::InClasses(paces.iter().map(|_| queues()).collect()),
                 Egress::Agent(agent, loss) => Waiting::WithAgent(agent, loss),
             },
-            small_queue: config.small_queue.0,
+            tsq_limit: config.tsq_limit.0,
             blocked: VecDeque::new(),
             resuming: false,
         }
@@ -121,16 +121,16 @@ impl Nic {
         match &self.waiting {
             Waiting::InDriver => {
                 let uplink = &self.uplinks[port];
-                uplink.free_at.since(now) < uplink.pace.time_for(self.small_queue)
+                uplink.free_at.since(now) < uplink.pace.time_for(self.tsq_limit)
             }
-            Waiting::InClasses(queues) => queues[port].bytes() < self.small_queue,
-            Waiting::WithAgent(agent, _) => agent.has_room(Bytes(self.small_queue)),
+            Waiting::InClasses(queues) => queues[port].bytes() < self.tsq_limit,
+            Waiting::WithAgent(agent, _) => agent.has_room(Bytes(self.tsq_limit)),
         }
     }
 
     /// When a blocked FIFO will have drained by half.
     pub fn resume_at(&self) -> Time {
-        let half = |u: &Uplink| u.free_at.since(u.pace.time_for(self.small_queue / 2));
+        let half = |u: &Uplink| u.free_at.since(u.pace.time_for(self.tsq_limit / 2));
         self.uplinks.iter().map(half).max().unwrap_or_default()
     }
 

@@ -69,7 +69,7 @@ pub enum Barrier {
 options! {
     /// A collective operation, `rounds` times, with computation before each round. Every pair of hosts has
     /// one connection each way for the whole run. A round is an exchange: its time is in the metrics
-    /// `answer-mean` and `answer-p99`; the job's time is the `makespan`, which begins with the first message.
+    /// `qct-mean` and `qct-p99`; the job's time is the `makespan`, which begins with the first message.
     Collective {
         /// The operation.
         pattern: Pattern = Pattern::RingAllReduce,
