@@ -119,7 +119,7 @@ fn runs(loaded: &Loaded, place: &Place, threads: usize) -> Result<Vec<RunRecord>
         keep(run);
         kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name(run));
     };
-    let mut fresh = progress::watched(&jobs, end, || jobs.run_keeping(loaded, threads, noted))?;
+    let mut fresh = progress::watched(&jobs, end, || jobs.run_saving(loaded, threads, noted))?;
     let kept = kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     // The last of a scenario is not kept by itself: usually a result follows at once.
     fresh.iter_mut().filter(|run| !kept.contains(&name(run))).for_each(&keep);

@@ -123,12 +123,12 @@ impl Case {
         let us = 1e6 * least_time(|| scheduler.week(&demand, &mut week));
         let mut rows = vec![self.row("time", us, "us"), self.row("served", share, "% of demand")];
         if self.planner == Planner::Portfolio {
-            rows.push(self.lead(share, &demand, terms));
+            rows.push(self.advantage(share, &demand, terms));
         }
         rows
     }
     /// How much more is served than by the best of all others, also by those that hold circuits for the shortest day.
-    fn lead(&self, share: f64, demand: &Demand, terms: CircuitTiming) -> Row {
+    fn advantage(&self, share: f64, demand: &Demand, terms: CircuitTiming) -> Row {
         let held = MaxWeight::new(self.racks, terms, Some(terms.min_day()));
         let held: Box<dyn Scheduler> = Box::new(held.expect("a week has room for a day"));
         let others = PLANNERS.iter().filter(|planner| **planner != Planner::Portfolio);

@@ -1,7 +1,7 @@
 //! What the packet engine costs: CPU time per packet-hop, memory, on one thread and on several.
 
 use crate::Row;
-use crate::table::{Apart, Choice, Outcome};
+use crate::table::{Choice, Outcome, Separate};
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Jobs;
 use slotline_lab::usage;
@@ -84,8 +84,8 @@ fn rows(loaded: &Loaded, run: &RunRecord, threads: u32) -> Vec<Row> {
 }
 
 /// How the command line runs it. A case is `scenario:scheme:threads`.
-pub const APART: Apart =
-    Apart { cases: names, run: run_named, has_large: true, takes_threads: true };
+pub const SEPARATE: Separate =
+    Separate { cases: names, run: run_named, has_large: true, takes_threads: true };
 
 /// The cases that are wanted; with a number of threads, each scenario and scheme once.
 fn names(choice: &Choice<'_>) -> Vec<String> {

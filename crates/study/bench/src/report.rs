@@ -1,7 +1,7 @@
 //! What it takes to write a large result and to make its report: on flows that were made up.
 
 use crate::Row;
-use crate::table::{Apart, Choice, Outcome};
+use crate::table::{Choice, Outcome, Separate};
 use slotline_lab::output::read::{ReadError, read};
 use slotline_lab::output::{self, OutputError, Place};
 use slotline_lab::record::{
@@ -152,8 +152,8 @@ fn row(name: &str, value: f64, unit: &str) -> Row {
 }
 
 /// How the command line runs it. A case is `write:FOLDER` or `read:FOLDER`.
-pub const APART: Apart =
-    Apart { cases: names, run: run_named, has_large: false, takes_threads: false };
+pub const SEPARATE: Separate =
+    Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
 
 /// One process writes a result, another reads it and makes its report.
 fn names(choice: &Choice<'_>) -> Vec<String> {

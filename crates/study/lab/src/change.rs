@@ -20,7 +20,7 @@ pub enum Pairing {
     /// Seed by seed.
     BySeed,
     /// As two samples.
-    Apart,
+    Independent,
 }
 
 /// One side of a change.
@@ -75,7 +75,7 @@ impl Change {
 /// How `old` and `new` are compared.
 pub fn pairing(old: &Values, new: &Values) -> Pairing {
     let same = old.len() == new.len() && old.iter().zip(new).all(|((a, _), (b, _))| a == b);
-    if same { Pairing::BySeed } else { Pairing::Apart }
+    if same { Pairing::BySeed } else { Pairing::Independent }
 }
 
 /// Means of two samples, and what the means vary by chance.
@@ -107,7 +107,7 @@ impl Moments {
         let n = a.len().min(b.len());
         let spread = || match pairing(old, new) {
             Pairing::BySeed => Spread::paired(&a, &b),
-            Pairing::Apart => Spread::welch(&a, &b),
+            Pairing::Independent => Spread::welch(&a, &b),
         };
         let spread = if n > 1 { Some(spread()) } else { None };
         (n > 0).then(|| Moments { old: mean(&a), new: mean(&b), n, spread })
@@ -237,8 +237,9 @@ mod tests {
         assert!(near(got_edges.unwrap().1, edges.unwrap().1));
         assert_eq!((got.verdict, change.regression), (Verdict::Better, false));
         // Apart, the same numbers say nothing.
-        let apart = Change::of(Metric::FctMean, &values(1, &old), &values(9, &new), 0.05).unwrap();
-        assert_eq!(apart.comparison.map(|c| c.verdict), Some(Verdict::NoDifference));
+        let independent =
+            Change::of(Metric::FctMean, &values(1, &old), &values(9, &new), 0.05).unwrap();
+        assert_eq!(independent.comparison.map(|c| c.verdict), Some(Verdict::NoDifference));
     }
 
     fn regresses(metric: Metric, old: &[f64], new: &[f64], tolerance: f64) -> bool {

@@ -63,8 +63,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// In words.
-    pub const fn words(self) -> &'static str {
+    /// The verdict as text.
+    pub const fn text(self) -> &'static str {
         match self {
             Verdict::Better => "better",
             Verdict::Worse => "worse",

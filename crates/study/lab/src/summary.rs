@@ -58,7 +58,7 @@ impl Summary {
     pub fn of(set: &RunSet) -> Summary {
         let values: Vec<Vec<BySeed>> = parallel::map(&set.schemes, |s| measure_all(set, s));
         let present = |at: &usize| values.iter().any(|scheme| !scheme[*at].is_empty());
-        let kept: Vec<usize> = (0..Metric::ALL.len()).filter(present).collect();
+        let present_metrics: Vec<usize> = (0..Metric::ALL.len()).filter(present).collect();
         let scheme = |(index, name): (usize, &String)| {
             let base = if index > 0 { values.first() } else { None };
             let cell = |at: &usize| {
@@ -68,14 +68,14 @@ impl Summary {
             SchemeSummary {
                 name: name.clone(),
                 runs: runs.len(),
-                cells: kept.iter().map(cell).collect(),
+                cells: present_metrics.iter().map(cell).collect(),
                 control: control(&runs),
                 engine: EngineTotal::of(&runs),
             }
         };
         Summary {
             schemes: set.schemes.iter().enumerate().map(scheme).collect(),
-            metrics: kept.iter().map(|at| Metric::ALL[*at]).collect(),
+            metrics: present_metrics.iter().map(|at| Metric::ALL[*at]).collect(),
         }
     }
     /// The cell of `scheme` (by position) on `metric`.
@@ -85,9 +85,9 @@ impl Summary {
     }
     /// What to show: the scenario's choice, or else those of `usual` that are not zero throughout.
     pub fn shown(&self, set: &RunSet, usual: &[Metric]) -> Vec<Metric> {
-        let wanted = |m: &Metric| usual.contains(m) && !self.all_zero(*m);
+        let is_usual = |m: &Metric| usual.contains(m) && !self.all_zero(*m);
         let chosen =
-            |m: &Metric| if set.metrics.is_empty() { wanted(m) } else { set.metrics.contains(m) };
+            |m: &Metric| if set.metrics.is_empty() { is_usual(m) } else { set.metrics.contains(m) };
         self.metrics.iter().copied().filter(chosen).collect()
     }
     /// Those of `usual` that [`Summary::shown`] leaves out because they are zero throughout.

@@ -83,7 +83,7 @@ impl Source {
 }
 
 #[test]
-fn habits_are_kept() {
+fn habits_are_followed() {
     let sources = sources();
     let mut findings: Vec<Finding> = sources.iter().flat_map(judge).collect();
     findings.retain(|f| !EXCEPTIONS.contains(&(&f.file, &f.what)));

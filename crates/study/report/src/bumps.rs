@@ -18,7 +18,7 @@ pub fn figures(view: &View<'_>) -> Vec<Figure> {
     if view.first().all(|(_, run)| run.estimates.is_empty()) {
         return vec![];
     }
-    vec![course(view), errors(view)]
+    vec![time_series(view), errors(view)]
 }
 
 /// The estimates of the one virtual queue that had most in it.
@@ -33,7 +33,7 @@ pub fn longest(run: &RunRecord) -> Vec<&EstimateRow> {
     run.estimates.iter().filter(|row| Some((row.port, row.bump)) == best).collect()
 }
 
-fn course(view: &View<'_>) -> Figure {
+fn time_series(view: &View<'_>) -> Figure {
     let (mut series, mut places) = (Vec::new(), Vec::new());
     for (scheme, run) in view.first() {
         let rows = longest(run);
@@ -55,8 +55,7 @@ fn course(view: &View<'_>) -> Figure {
     }
     places.dedup();
     let caption = format!(
-        "The virtual queue of a bump and the queue that it stands for, as packets met them, in the first \
-         seed, at the port whose queue was longest: {}.",
+        "The virtual queue of a bump and the real queue, as arriving packets found them, in the first seed, at the port with the longest queue: {}.",
         places.join(", ")
     );
     let lines = Lines { x: TIME, y: QUEUE, series };
@@ -78,9 +77,8 @@ fn errors(view: &View<'_>) -> Figure {
     };
     let series = view.runs.iter().enumerate().map(line).filter(|line| !line.x.is_empty()).collect();
     let caption = format!(
-        "Share of comparisons in which a virtual queue was off by this much or less, all bumps and all \
-         seeds together.{}",
-        thin::said(most)
+        "Share of comparisons in which the error of a virtual queue was this large or smaller, over all bumps and seeds.{}",
+        thin::note(most)
     );
     let lines = Lines { x: ERROR, y: SHARE, series };
     Ok(Plot {

@@ -21,7 +21,8 @@ const BOTH: usize = 240;
 
 /// The figure of this subject.
 pub fn figure(view: &View<'_>) -> Figure {
-    let missing = Missing { title: TITLE, remedy: "No run was done, so that no port is known." };
+    let missing =
+        Missing { title: TITLE, remedy: "No run is complete, so the ports are not known." };
     let known = Links::of(view).ok_or(missing)?;
     let ports = known.ports;
     let used: Vec<Vec<i32>> = (0..ports.len()).map(|at| known.used(at)).collect();
@@ -36,11 +37,13 @@ pub fn figure(view: &View<'_>) -> Figure {
         nodes: places.nodes,
     };
     let grouped = match hosts > HOSTS {
-        true => " Hosts of a switch are drawn as one, with the busiest of their links.",
+        true => " The hosts of a switch are drawn as one, with the busiest of their links.",
         false => "",
     };
     let directions = match fabric.both {
-        true => "the line on the right is the way up, the one on the left the way down",
+        true => {
+            "the line on the right is the direction up, the line on the left the direction down"
+        }
         false => "that of the busier direction",
     };
     let caption = format!(

@@ -32,8 +32,7 @@ pub fn page(set: &RunSet) -> Option<String> {
     };
     (!all.is_empty()).then(|| {
         format!(
-            "<p>What the arbiter found to be faulty from reports of lost packets, when packets were first \
-             kept away from it, and when tries had shown that it works.{more}</p>\n\
+            "<p>The table lists the components that the arbiter found faulty from reports of lost packets, when packets first avoided them, and when probes showed that they work again.{more}</p>\n\
              <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of faults\">\
              <table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
         )

@@ -40,8 +40,7 @@ impl Page<'_> {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
              <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
              <header>\n<h1>{title}</h1>\n{}</header>\n<nav aria-label=\"Contents\">{contents}</nav>\n\
-             <noscript><p class=\"warning\">The figures are drawn by a script, which is switched off here. The \
-             tables and all data files beside this page do not need it.</p></noscript>\n\
+             <noscript><p class=\"warning\">A script draws the figures, and scripts are disabled here. The tables and the data files beside this page do not need it.</p></noscript>\n\
              <main>\n{body}</main>\n\
              <script type=\"application/json\" id=\"data\">{}</script>\n\
              <script>\n'use strict';\n(() => {{\n{}}})();\n</script>\n</body>\n</html>\n",

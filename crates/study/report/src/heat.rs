@@ -94,7 +94,7 @@ fn permille(bytes: u64, rate_bps: u64, span_ps: u64) -> i32 {
 }
 
 fn totals(view: &View<'_>) -> Figure {
-    let missing = Missing { title: TITLE, remedy: "No link carried anything." };
+    let missing = Missing { title: TITLE, remedy: "No link carried any packet." };
     let Some(links) = Links::of(view) else { return Err(missing) };
     let mut ports: Vec<(Vec<i32>, &PortRow)> =
         links.ports.iter().enumerate().map(|(at, port)| (links.used(at), port)).collect();
@@ -115,9 +115,7 @@ fn totals(view: &View<'_>) -> Figure {
         stated: vec![],
     };
     let caption = format!(
-        "Bytes sent over what the link could have carried during the whole run, all seeds together: the \
-         busiest ports ({left_out} that were used less are not drawn). To see it over time, set \
-         sample in [measure]."
+        "Bytes sent over the capacity of the link during the whole run, over all seeds, at the busiest ports ({left_out} ports that were used less are not drawn). To see the utilisation over time, set sample in [measure]."
     );
     Ok(Plot { id: "utilisation", title: TITLE.into(), caption, shape: Shape::Bars(bars) })
 }

@@ -90,12 +90,12 @@ fn cell(metric: Metric, cell: Option<&Cell>) -> String {
     let Some(cell) = cell else { return "<td>–</td>".into() };
     let scale = Scale::of(metric.unit(), cell.estimate.mean);
     let value = scale.with(format::estimate(&cell.estimate, cell.at_least, scale));
-    let said = cell.against.map(|comparison| {
-        let class = comparison.verdict.words().split([' ', ':']).next().unwrap_or("");
-        let words = unbroken(&format::verdict(metric, &comparison));
-        format!("<br/><span class=\"{class}\">{words}</span>")
+    let verdict = cell.against.map(|comparison| {
+        let class = comparison.verdict.text().split([' ', ':']).next().unwrap_or("");
+        let text = unbroken(&format::verdict(metric, &comparison));
+        format!("<br/><span class=\"{class}\">{text}</span>")
     });
-    format!("<td>{}{}</td>", unbroken(&value), said.unwrap_or_default())
+    format!("<td>{}{}</td>", unbroken(&value), verdict.unwrap_or_default())
 }
 
 /// `text` that may be broken only after a colon and before a bracket.

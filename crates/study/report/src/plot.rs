@@ -403,18 +403,18 @@ pub struct Flows {
     /// Names of the parts.
     pub parts: Vec<&'static str>,
     /// Flows, by scheme, the slowest first.
-    pub flows: Vec<FlowStory>,
+    pub flows: Vec<FlowBreakdown>,
 }
 
 /// Where the time of one flow went.
 #[derive(Serialize, Debug)]
-pub struct FlowStory {
+pub struct FlowBreakdown {
     /// Index of the scheme.
     pub scheme: usize,
     /// What it is: number, seed, ends and size.
     pub name: String,
     /// Its time, in words.
-    pub story: String,
+    pub summary: String,
     /// Seconds by part.
     #[serde(serialize_with = "short")]
     pub seconds: Vec<f64>,

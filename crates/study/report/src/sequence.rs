@@ -50,18 +50,14 @@ pub fn figure(view: &View<'_>) -> Figure {
 fn caption(left_out: usize, each: usize) -> String {
     let thinned = match each {
         1 => String::new(),
-        n => format!(
-            " Of points that were followed by more of their kind, one in {n} is drawn at least."
-        ),
+        n => format!(" In a series of similar points, at least one in {n} is drawn."),
     };
     let left_out = match left_out {
         0 => String::new(),
         n => format!(" {n} more flows were followed and are only in sequence.csv."),
     };
     format!(
-        "One flow under each scheme, in the first seed; time counts from its first segment. Dots: the end \
-         of a segment when it was sent; crosses: when it was sent again; line: what was acknowledged. \
-         Shaded: the sender was permitted to send to this destination.{thinned}{left_out}"
+        "One flow under each scheme, in the first seed; time starts at its first segment. A dot is the end of a segment when it was sent, and a cross is a retransmission. The line shows the acknowledged bytes. In shaded intervals the sender was permitted to send to this destination.{thinned}{left_out}"
     )
 }
 
@@ -188,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_course_is_whole() {
+    fn a_short_trace_is_whole() {
         let (drawn, caption) = drawn(&followed(3_000));
         assert_eq!((drawn.flows.len(), drawn.tracks.len()), (1, 3));
         let track = &drawn.tracks[0];
@@ -200,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_course_says_what_is_left_out() {
+    fn a_long_trace_names_what_is_left_out() {
         let (drawn, caption) = drawn(&followed(100_000));
         let sent = &drawn.tracks[0].sent;
         assert!(sent.x.len() <= 4_446, "{}", sent.x.len());

@@ -31,9 +31,7 @@ impl<'a> View<'a> {
     /// What to do about a figure that needs packets: `usual`, unless there were none.
     pub fn with_packets(&self, usual: &'static str) -> &'static str {
         match self.is_flow_level() {
-            true => {
-                "The flow-level engine has no packets that could be followed: use engine = \"packet\"."
-            }
+            true => "The flow-level engine has no packets to follow: use engine = \"packet\".",
             false => usual,
         }
     }

@@ -28,8 +28,7 @@ pub fn page(set: &RunSet) -> Option<String> {
     let heads = heads.map(|head| format!("<th scope=\"col\">{head}</th>")).concat();
     (!rows.is_empty()).then(|| {
         format!(
-            "<p>Queues of racks for other racks, in each scheme's first run: the {LISTED} that most bytes \
-             went through. All are in voqs.csv.</p>\n\
+            "<p>The table lists the {LISTED} queues of racks for other racks that sent the most bytes in the first run of each scheme. All queues are in voqs.csv.</p>\n\
              <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of queues\">\
              <table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
         )

@@ -63,8 +63,8 @@ impl<'a> View<'a> {
 
     /// [`View::against`], where a step of the axis is `step` of `unit`.
     pub fn against_in(&self, label: &str, unit: Measure, step: f64, quantity: &Quantity) -> Figure {
-        let wanted = |scheme: &&String| self.rows.iter().any(|row| is(row, quantity, scheme));
-        let lines = self.names.iter().enumerate().filter(|(_, scheme)| wanted(scheme));
+        let is_measured = |scheme: &&String| self.rows.iter().any(|row| is(row, quantity, scheme));
+        let lines = self.names.iter().enumerate().filter(|(_, scheme)| is_measured(scheme));
         let series: Vec<StudyLine> = lines
             .map(|(at, scheme)| self.line(at, scheme, step, quantity))
             .filter(|line| !line.x.is_empty())
@@ -136,8 +136,8 @@ impl<'a> View<'a> {
             values: values(&|row| Some(row.ours.mean)),
             stated: values(&|row| row.paper.map(Stated::value)),
         };
-        let said = bars.stated.iter().any(|bar| bar.0.iter().any(|value| value.is_finite()));
-        let caption = caption(0, if said { &["about"] } else { &[] });
+        let is_stated = bars.stated.iter().any(|bar| bar.0.iter().any(|value| value.is_finite()));
+        let caption = caption(0, if is_stated { &["about"] } else { &[] });
         Ok(Plot { id, title: title.into(), caption, shape: Shape::Bars(bars) })
     }
 
@@ -161,7 +161,7 @@ impl<'a> View<'a> {
         let series = self.names.iter().enumerate().map(line).collect();
         let caption = format!(
             "Share of values that are this large or smaller, all seeds together.{}{}",
-            thin::said(most),
+            thin::is_stated(most),
             if paper.is_empty() { "" } else { PAPER }
         );
         let y = Axis { label: "share", unit: Measure::Share, scale: SHARE };
@@ -169,7 +169,7 @@ impl<'a> View<'a> {
     }
 
     /// The course over time (in seconds) of what `of` finds in the first run of each scheme at `x`.
-    pub fn course(
+    pub fn time_series(
         &self,
         x: u32,
         values: &Values,
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_and_courses_are_of_one_point() {
+    fn distributions_and_time_series_are_of_one_point() {
         let points = points();
         let view = View::of(&points, &[]);
         let values = Values {
@@ -332,8 +332,8 @@ mod tests {
         assert_eq!(lines.series[0].x.len(), 16, "8 flows of 2 seeds");
         assert_eq!(lines.series[1].stated, [Mark { x: 0.01, y: 0.5, sense: "about" }]);
         assert!(lines.series[0].stated.is_empty() && lines.series[0].x.is_sorted());
-        let course = view.course(2, &values, |run| rates(&samples(run, "s0", "0")));
-        let Shape::Lines(lines) = shape(course) else { panic!() };
+        let time_series = view.time_series(2, &values, |run| rates(&samples(run, "s0", "0")));
+        let Shape::Lines(lines) = shape(time_series) else { panic!() };
         // 9,000 bytes each 10 us.
         assert!(lines.series.iter().all(|line| line.y.iter().all(|y| (y - 7.2e9).abs() < 1.0)));
         assert_eq!(lines.series.len(), 3);

@@ -23,8 +23,8 @@ fn table(rows: &[Row], line: impl Fn(&Row) -> String, column: impl Fn(&Row) -> S
         format!("| | {} |\n|---|{}\n", columns.join(" | "), "---:|".repeat(columns.len()));
     for at in lines {
         let _ = write!(out, "| {at} |");
-        for wanted in &columns {
-            let here = |row: &&Row| line(row) == at && column(row) == *wanted;
+        for at_column in &columns {
+            let here = |row: &&Row| line(row) == at && column(row) == *at_column;
             let _ = write!(out, " {} |", rows.iter().find(here).map_or(String::new(), cell));
         }
         out.push('\n');

@@ -64,11 +64,12 @@ fn html(experiment: &Experiment, findings: &mut Findings) -> String {
 }
 
 fn head(experiment: &Experiment) -> String {
-    let lead = format!("<p class=\"lead\">{}</p>\n", escape(experiment.paper().title));
-    lead + &list(&[
-        ("Experiment", experiment.id.to_string()),
-        ("Made by", format!("slotline {}", env!("CARGO_PKG_VERSION"))),
-    ])
+    let title = format!("<p class=\"lead\">{}</p>\n", escape(experiment.paper().title));
+    title
+        + &list(&[
+            ("Experiment", experiment.id.to_string()),
+            ("Made by", format!("slotline {}", env!("CARGO_PKG_VERSION"))),
+        ])
 }
 
 fn table(rows: &[Row]) -> String {

@@ -56,23 +56,23 @@ pub fn mbit_per_s(bytes: u64, run: &RunRecord) -> f64 {
 }
 
 /// The flows of `which` that carry what somebody wants.
-pub fn wanted(run: &RunRecord, which: fn(&FlowRow) -> bool) -> impl Iterator<Item = &FlowRow> {
+pub fn matching(run: &RunRecord, which: fn(&FlowRow) -> bool) -> impl Iterator<Item = &FlowRow> {
     run.flows.iter().filter(move |flow| !flow.request && which(flow))
 }
 
 /// Payload of `which` that arrived, over time.
 pub fn goodput(run: &RunRecord, which: fn(&FlowRow) -> bool) -> f64 {
-    mbit_per_s(wanted(run, which).map(|flow| flow.delivered_bytes).sum(), run)
+    mbit_per_s(matching(run, which).map(|flow| flow.delivered_bytes).sum(), run)
 }
 
 /// [`goodput`] of one of `which`, on average.
 pub fn each(run: &RunRecord, which: fn(&FlowRow) -> bool) -> f64 {
-    goodput(run, which) / wanted(run, which).count().max(1) as f64
+    goodput(run, which) / matching(run, which).count().max(1) as f64
 }
 
 /// How long each of `which` that is complete took, in seconds.
 pub fn completion_times(run: &RunRecord, which: fn(&FlowRow) -> bool) -> Vec<f64> {
-    let done = wanted(run, which).filter(|flow| flow.finished());
+    let done = matching(run, which).filter(|flow| flow.finished());
     done.map(|flow| (flow.finish_ps - flow.start_ps) as f64 / 1e12).collect()
 }
 

@@ -96,7 +96,7 @@ mod tests {
     use slotline_lab::statistics::Estimate;
 
     #[test]
-    fn notes_are_said_once() {
+    fn notes_are_shown_once() {
         let row = |setup: &str, paper, mean, note: &str| Row {
             x: None,
             point: setup.split(", ").next().unwrap_or("").into(),
@@ -124,7 +124,7 @@ N=10, xco  goodput   ~ 200   200 ± 1.2  Mbit/s
     }
 
     #[test]
-    fn small_numbers_keep_two_digits() {
+    fn small_numbers_have_two_digits() {
         let shown = [0.0, 0.015_23, 0.4, 0.96, 5.25, 99.6, 123_456.7, -0.05].map(short);
         assert_eq!(shown, ["0", "0.015", "0.40", "0.96", "5.2", "100", "123457", "-0.050"]);
     }

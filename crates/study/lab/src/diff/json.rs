@@ -69,7 +69,7 @@ fn side(side: &Side) -> Value {
 fn comparison(comparison: &Comparison) -> Value {
     let ratio = comparison.ratio;
     json!({
-        "verdict": comparison.verdict.words(),
+        "verdict": comparison.verdict.text(),
         "difference": comparison.difference.mean,
         "ci_low": comparison.difference.low(),
         "ci_high": comparison.difference.high(),

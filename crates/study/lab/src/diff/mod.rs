@@ -201,8 +201,8 @@ fn metrics(old: &RunSet, question: &Question) -> Vec<Metric> {
         (_, false) => &old.metrics,
         _ => &Metric::USUAL,
     };
-    let wanted = |metric: &Metric| chosen.contains(metric) || always.contains(metric);
-    Metric::ALL.into_iter().filter(wanted).collect()
+    let is_judged = |metric: &Metric| chosen.contains(metric) || always.contains(metric);
+    Metric::ALL.into_iter().filter(is_judged).collect()
 }
 
 /// Whether a change is worth a line: zero on both sides is not, unless asked for.

@@ -23,17 +23,22 @@ use permits::Permits;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::node::host::Plan;
 use slotline_sim::{Hop, Outcome};
-use trip::Courses;
+use trip::Traces;
 
 /// Adds to `record` what `outcome`, of the same run with packets recorded, tells.
-pub fn tell(record: &mut RunRecord, choice: &Choice, scene: &Scene, outcome: &mut Outcome) {
+pub fn record_followed(
+    record: &mut RunRecord,
+    choice: &Choice,
+    scene: &Scene,
+    outcome: &mut Outcome,
+) {
     let journal = std::mem::take(&mut outcome.journal);
     let permits = Permits::of(&outcome.notes, outcome.reached.as_ps());
     let days = Days::of(&outcome.notes, scene);
     let rows = scene.rows();
-    let courses = Courses::of(&journal.hops, scene, &rows);
-    record.why = walk::explain(&choice.flows, record, scene, &courses, (&permits, &days));
-    record.sequence = sequence::sequences(choice, record, scene, &courses);
+    let traces = Traces::of(&journal.hops, scene, &rows);
+    record.why = walk::explain(&choice.flows, record, scene, &traces, (&permits, &days));
+    record.sequence = sequence::sequences(choice, record, scene, &traces);
     record.schedule = permits.into_rows();
     let captures = journal.captures.into_iter().zip(&choice.ports);
     record.captures = captures
@@ -46,7 +51,7 @@ pub fn tell(record: &mut RunRecord, choice: &Choice, scene: &Scene, outcome: &mu
 }
 
 /// Adds to `record` what was permitted in a run without recorded packets.
-pub fn tell_schedule(record: &mut RunRecord, outcome: &Outcome) {
+pub fn record_schedule(record: &mut RunRecord, outcome: &Outcome) {
     record.schedule = Permits::of(&outcome.notes, outcome.reached.as_ps()).into_rows();
 }
 

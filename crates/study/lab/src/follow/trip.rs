@@ -59,7 +59,7 @@ impl Trip {
 
 /// All trips of a connection. Those that ended in a drop are left out of `arrived…`.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Trace {
     /// Segments, in the order in which they left their host.
     pub data: Vec<Trip>,
     /// Acknowledgements, in that order.
@@ -71,7 +71,7 @@ pub(super) struct Course {
 }
 
 /// Connections by number.
-pub(super) struct Courses(BTreeMap<u32, Course>);
+pub(super) struct Traces(BTreeMap<u32, Trace>);
 
 /// What tells packets of a connection apart that are under way at the same time.
 type Key = (u8, u32, u32, bool, [(u16, u16); 3]);
@@ -82,11 +82,11 @@ fn key(packet: &Packet) -> Key {
     (kind, packet.seq, packet.stamp, packet.has(RETRANSMITTED), packet.sack.map(span))
 }
 
-impl Courses {
+impl Traces {
     /// Puts `hops`, in order of arrival, together.
-    pub fn of(hops: &[Hop], scene: &Scene, rows: &RowOf) -> Courses {
+    pub fn of(hops: &[Hop], scene: &Scene, rows: &RowOf) -> Traces {
         let mut open: BTreeMap<(u32, Key), Vec<Trip>> = BTreeMap::new();
-        let mut courses: BTreeMap<u32, Course> = BTreeMap::new();
+        let mut traces: BTreeMap<u32, Trace> = BTreeMap::new();
         for hop in hops {
             let wire = &scene.wiring.of(hop.node)[hop.port.at()];
             let Hop { start, leave, arrive, .. } = *hop;
@@ -111,24 +111,24 @@ impl Courses {
             trips[place].at = at;
             if at == scene.graph.hosts[hop.packet.dst.at()] {
                 let trip = trips.swap_remove(place);
-                courses.entry(hop.packet.flow).or_default().add(trip);
+                traces.entry(hop.packet.flow).or_default().add(trip);
             }
         }
         let lost = open
             .into_iter()
             .flat_map(|((conn, _), trips)| trips.into_iter().map(move |t| (conn, t)));
-        lost.for_each(|(conn, trip)| courses.entry(conn).or_default().add(trip));
-        courses.values_mut().for_each(|course| course.index(scene));
-        Courses(courses)
+        lost.for_each(|(conn, trip)| traces.entry(conn).or_default().add(trip));
+        traces.values_mut().for_each(|trace| trace.index(scene));
+        Traces(traces)
     }
 
     /// What is known of a connection.
-    pub fn get(&self, conn: u32) -> Option<&Course> {
+    pub fn get(&self, conn: u32) -> Option<&Trace> {
         self.0.get(&conn)
     }
 }
 
-impl Course {
+impl Trace {
     fn add(&mut self, trip: Trip) {
         if trip.packet.kind == Kind::Ack { self.acks.push(trip) } else { self.data.push(trip) }
     }

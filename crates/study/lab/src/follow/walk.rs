@@ -7,7 +7,7 @@
 
 use super::days::Days;
 use super::permits::Permits;
-use super::trip::{Course, Courses, Leg, Trip};
+use super::trip::{Leg, Trace, Traces, Trip};
 use crate::collect::Scene;
 use crate::record::{Part, RunRecord, WORST_PORTS, WhyRow};
 use slotline_net::frame::TIMED_OUT;
@@ -21,7 +21,7 @@ pub(super) fn explain(
     flows: &[u32],
     record: &RunRecord,
     scene: &Scene,
-    courses: &Courses,
+    traces: &Traces,
     (permits, days): (&Permits, &Days),
 ) -> Vec<WhyRow> {
     let rows = flows.iter().map(|&flow| &record.flows[flow as usize]);
@@ -29,7 +29,7 @@ pub(super) fn explain(
         let conn = scene.plan.traffic.flows[row.flow as usize].conn;
         let ends = &scene.plan.traffic.conns[conn.at()];
         let walk = Walk {
-            course: courses.get(conn.0)?,
+            trace: traces.get(conn.0)?,
             plan: &scene.plan,
             permits,
             days,
@@ -68,7 +68,7 @@ enum Cause {
 }
 
 struct Walk<'a> {
-    course: &'a Course,
+    trace: &'a Trace,
     plan: &'a Plan,
     permits: &'a Permits,
     days: &'a Days,
@@ -82,7 +82,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn done(mut self) -> WhyRow {
-        let mut next = self.course.data_at(self.now).map(Event::Arrived);
+        let mut next = self.trace.data_at(self.now).map(Event::Arrived);
         while let Some(event) = next.filter(|_| self.now > self.start) {
             next = self.before(event);
         }
@@ -97,10 +97,10 @@ impl Walk<'_> {
 
     /// Accounts for what lies between `event` and the one that caused it.
     fn before(&mut self, event: Event) -> Option<Event> {
-        let course = self.course;
+        let trace = self.trace;
         match event {
             Event::Arrived(at) => {
-                let trip = &course.data[at];
+                let trip = &trace.data[at];
                 self.travel(trip);
                 let made = self.made_at(trip);
                 self.wait_in_host(self.ends, trip, made);
@@ -108,12 +108,12 @@ impl Walk<'_> {
             }
             Event::Made(at) => self.before_made(at),
             Event::Acknowledged(at) => {
-                let ack = &course.acks[at];
+                let ack = &trace.acks[at];
                 self.row.round_trips += 1;
                 self.travel(ack);
-                let answered = course.answered(ack)?;
+                let answered = trace.answered(ack)?;
                 let (src, dst) = self.ends;
-                self.wait_in_host((dst, src), ack, course.data[answered].arrive());
+                self.wait_in_host((dst, src), ack, trace.data[answered].arrive());
                 Some(Event::Arrived(answered))
             }
         }
@@ -127,8 +127,8 @@ impl Walk<'_> {
             }
             Cause::Acknowledged(ack) => Some(Event::Acknowledged(ack)),
             Cause::Room(earlier) => {
-                let earlier_made = self.made_at(&self.course.data[earlier]);
-                self.wait_for_card(&self.course.data[at], earlier_made);
+                let earlier_made = self.made_at(&self.trace.data[earlier]);
+                self.wait_for_card(&self.trace.data[at], earlier_made);
                 Some(Event::Made(earlier))
             }
             Cause::Timer(before) => {
@@ -140,9 +140,9 @@ impl Walk<'_> {
 
     fn time_of(&self, event: Event) -> u64 {
         match event {
-            Event::Arrived(at) => self.course.data[at].arrive(),
-            Event::Made(at) => self.made_at(&self.course.data[at]),
-            Event::Acknowledged(at) => self.course.acks[at].arrive(),
+            Event::Arrived(at) => self.trace.data[at].arrive(),
+            Event::Made(at) => self.made_at(&self.trace.data[at]),
+            Event::Acknowledged(at) => self.trace.acks[at].arrive(),
         }
     }
 
@@ -150,18 +150,18 @@ impl Walk<'_> {
     /// to the picosecond.
     fn made_at(&self, trip: &Trip) -> u64 {
         let ns = trip.made_ns();
-        let ack = self.course.ack_until(ns).map(|ack| self.course.acks[ack].arrive());
+        let ack = self.trace.ack_until(ns).map(|ack| self.trace.acks[ack].arrive());
         let exact = ack.into_iter().chain([self.start]).find(|time| time / 1000 == ns);
         exact.unwrap_or(ns * 1000)
     }
 
     fn cause(&self, at: usize) -> Cause {
-        let trip = &self.course.data[at];
+        let trip = &self.trace.data[at];
         let ns = trip.made_ns();
-        let ack = self.course.ack_until(ns);
-        let heard = ack.map(|ack| self.course.acks[ack].arrive());
-        let earlier = (0..at).rev().find(|&earlier| self.course.data[earlier].made_ns() <= ns);
-        let sent = earlier.map(|earlier| self.made_at(&self.course.data[earlier]));
+        let ack = self.trace.ack_until(ns);
+        let heard = ack.map(|ack| self.trace.acks[ack].arrive());
+        let earlier = (0..at).rev().find(|&earlier| self.trace.data[earlier].made_ns() <= ns);
+        let sent = earlier.map(|earlier| self.made_at(&self.trace.data[earlier]));
         if trip.packet.has(TIMED_OUT) {
             let ack = ack.map(Event::Acknowledged);
             return Cause::Timer(if heard >= sent { ack } else { earlier.map(Event::Made) });
@@ -224,7 +224,7 @@ impl Walk<'_> {
     /// Waiting for the sender's network card since `since`: the time in which it was busy with this
     /// connection's own segments is no waiting.
     fn wait_for_card(&mut self, trip: &Trip, since: u64) {
-        let (data, until) = (&self.course.data, self.now);
+        let (data, until) = (&self.trace.data, self.now);
         let first = data.partition_point(|earlier| earlier.legs[0].leave <= since);
         let within = data[first..].iter().map(|earlier| &earlier.legs[0]);
         let within = within.take_while(|leg| leg.start < until);

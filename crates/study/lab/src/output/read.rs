@@ -158,15 +158,15 @@ fn table<R: Clone + Send + Sync, T>(
     put: impl Fn(&mut T, Vec<R>),
 ) -> Result<(), ReadError> {
     let name = format!("{}.parquet", table.name());
-    let wanted: Vec<usize> = index.runs.iter().map(|run: &Run| run.rows(table.name())).collect();
+    let expected: Vec<usize> = index.runs.iter().map(|run: &Run| run.rows(table.name())).collect();
     let path = folder.join(&name);
     match file(folder, index, &name)? {
         Some(bytes) => {
-            let rows = table.read(bytes, &wanted).map_err(|fault| damaged(&path, fault))?;
+            let rows = table.read(bytes, &expected).map_err(|fault| damaged(&path, fault))?;
             runs.iter_mut().zip(rows).for_each(|(run, rows)| put(run, rows));
             Ok(())
         }
-        None if wanted.iter().all(|rows| *rows == 0) => Ok(()),
+        None if expected.iter().all(|rows| *rows == 0) => Ok(()),
         None => Err(damaged(&folder.join(index::FILE), format!("it does not name `{name}`"))),
     }
 }

@@ -122,12 +122,12 @@ impl Part {
     }
 
     /// Point `at` in words: `load = 0.7, k = 8`.
-    pub fn words(&self, at: usize) -> String {
+    pub fn settings_text(&self, at: usize) -> String {
         let pairs = self.parameters.iter().zip(&self.points[at].settings);
-        let word = |(parameter, value): (&Parameter, &Option<serde_json::Value>)| {
+        let setting = |(parameter, value): (&Parameter, &Option<serde_json::Value>)| {
             Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
         };
-        pairs.filter_map(word).collect::<Vec<_>>().join(", ")
+        pairs.filter_map(setting).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -153,7 +153,7 @@ pub enum JoinError {
     Version(String, String, String),
     /// The same point gave different results.
     #[error(
-        "point {point} ({words}) has different results: digest {} in `{}`, {} in `{}`; \
+        "point {point} ({settings_text}) has different results: digest {} in `{}`, {} in `{}`; \
          the same scenario must give the same result everywhere",
         .first.1, .first.0.display(), .second.1, .second.0.display()
     )]
@@ -161,7 +161,7 @@ pub enum JoinError {
         /// Its number.
         point: usize,
         /// Its settings.
-        words: String,
+        settings_text: String,
         /// A folder, and the digest there.
         first: Box<(PathBuf, String)>,
         /// Another.
@@ -341,7 +341,7 @@ fn check_digests(
     match other {
         Some(other) => Err(JoinError::Digests {
             point: at,
-            words: part.words(at),
+            settings_text: part.settings_text(at),
             first: Box::new(digest(&results[0])),
             second: Box::new(digest(other)),
         }),

@@ -107,13 +107,13 @@ impl Study {
     }
 
     /// Point `at` in words: `load = 0.7, k = 8`.
-    pub fn words(&self, at: usize) -> String {
+    pub fn settings_text(&self, at: usize) -> String {
         let settings = self.settings(at);
         let pairs = self.parameters.iter().zip(&settings);
-        let word = |(parameter, value): (&Parameter, &Option<toml::Value>)| {
+        let setting = |(parameter, value): (&Parameter, &Option<toml::Value>)| {
             Some(format!("{} = {}", parameter.label, shown(value.as_ref()?)))
         };
-        pairs.filter_map(word).collect::<Vec<_>>().join(", ")
+        pairs.filter_map(setting).collect::<Vec<_>>().join(", ")
     }
 
     /// The scenario of point `at`, checked. Faults are where they were written: in the sweep, the
@@ -157,7 +157,7 @@ impl Study {
     fn in_point(&self, at: usize, error: ScenarioError) -> ScenarioError {
         match error {
             ScenarioError::Fault(mut fault) if !fault.key.starts_with("sweep.") => {
-                let point = format!("in point {at} of the sweep: {}", self.words(at));
+                let point = format!("in point {at} of the sweep: {}", self.settings_text(at));
                 let before = fault.hint.take().map_or(String::new(), |hint| format!("{hint}; "));
                 fault.hint = Some(before + &point);
                 ScenarioError::Fault(fault)

@@ -39,8 +39,8 @@ pub fn rows(
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for point in points.iter().filter(|point| summaries.contains_key(&point.point)) {
         let named = parameters.iter().zip(&point.settings);
-        let kept = named.filter(|(parameter, _)| parameter.path != "seed");
-        let settings: Settings = kept.map(|(_, value)| value.clone()).collect();
+        let named_settings = named.filter(|(parameter, _)| parameter.path != "seed");
+        let settings: Settings = named_settings.map(|(_, value)| value.clone()).collect();
         let place = *places.entry(format!("{settings:?}")).or_insert(groups.len());
         match groups.get_mut(place) {
             Some((_, members)) => members.push(point.point),
@@ -95,7 +95,7 @@ fn over_seeds(scheme: usize, members: &[&SummaryFile]) -> BTreeMap<Metric, Metri
             n: estimate.n,
             lower_bound: own.iter().any(|m| m.at_least),
             against_baseline: Comparison::paired(&pairs, metric.better())
-                .map(|c| Against { verdict: c.verdict.words().into() }),
+                .map(|c| Against { verdict: c.verdict.text().into() }),
         })
     };
     Metric::ALL.into_iter().filter_map(|metric| Some((metric, combined(metric)?))).collect()

@@ -28,8 +28,8 @@ pub fn clear_drafts(root: &Path) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
         let draft = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
         let Some((id, holder)) = draft.and_then(|draft| draft.split_once('.')) else { continue };
-        let is_wanted = || has_runs(&path) && !root.join(id).exists();
-        if lock::is_gone(holder) && !is_wanted() {
+        let is_needed = || has_runs(&path) && !root.join(id).exists();
+        if lock::is_gone(holder) && !is_needed() {
             // What cannot be removed is in nobody's way.
             drop(fs::remove_dir_all(&path));
         }

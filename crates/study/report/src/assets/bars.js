@@ -1,4 +1,4 @@
-// Horizontal bars: one for each scheme in each row.
+// Horizontal bars, one for each scheme in each row.
 
 const BAR = 11;
 

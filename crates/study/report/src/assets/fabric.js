@@ -1,4 +1,4 @@
-// The network: nodes in tiers, hosts at the bottom, links coloured by how much they were used.
+// The network: nodes in tiers with hosts at the bottom, and links coloured by utilisation.
 
 const busier = (link, scheme) => Math.max(link.up[scheme], link.down[scheme]);
 function fabricLayout(plot, width) {
@@ -26,7 +26,7 @@ function drawFabric(plot, state, width) {
   return { height, parts, ...fabricCursor(plot, state, layout, panels) };
 }
 
-// The links of a scheme: others may have a node that this one does not have.
+// The links of a scheme. Other schemes may have nodes that this one does not have.
 function linksOf(plot, scheme) {
   const known = (link, at) => link.up[at] >= 0 || link.down[at] >= 0;
   return plot.links.filter(link => known(link, scheme) || !link.up.some((_, at) => known(link, at)));
@@ -68,7 +68,7 @@ function fabricNode(node, { x, y }, dense) {
 
 const nodeName = node => node.name;
 
-// The names of a tier where there is room, or else the first and the last and how many there are.
+// The names of a tier where there is room; otherwise the first, the last and their number.
 function tierLabels(plot, layout, tier, wide, there) {
   const nodes = range(plot.nodes.length).filter(at => plot.nodes[at].tier === tier && there.has(at));
   nodes.sort((a, b) => plot.nodes[a].x - plot.nodes[b].x);
@@ -131,7 +131,7 @@ function fabricCursor(plot, state, layout, panels) {
 function hottestLists(plot, state) {
   const list = (links, scheme) => el('div', {}, el('h4', {}, `Hottest links, ${state.schemes[scheme]}`),
     links.length ? el('ol', {}, links.map(([name, used]) => el('li', {}, el('span', {}, name), el('span', { class: 'value' }, percent(used)))))
-      : el('p', {}, 'Nothing was sent, or no rates are known.'));
+      : el('p', {}, 'Nothing was sent, or the link rates are not known.'));
   return el('div', { class: 'aside' }, heatKey(), el('div', { class: 'columns' }, plot.hottest.map(list)));
 }
 

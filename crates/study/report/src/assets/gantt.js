@@ -122,7 +122,7 @@ function ganttZoom(plot, state, change) {
 function ganttControls(plot, state, redraw) {
   state.zoom = {};
   const act = change => () => { ganttZoom(plot, state, change); redraw(); };
-  // Into the beginning first: that is where single windows are kept.
+  // Zooms to the start first, because single windows are recorded there.
   state.keys = {
     '+': act((from, until) => [from, from + (until - from) / 2]),
     '-': act((from, until) => [from, until + (until - from)]),

@@ -1,4 +1,4 @@
-// Numbers as people read them: a unit's multiple that suits, no more digits than say something.
+// Numbers for people, with a suitable multiple of the unit and only significant digits.
 
 const MULTIPLES = {
   's': [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns'], [1e-12, 'ps']],
@@ -25,7 +25,7 @@ function significant(value, digits) {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : grouped(text);
 }
 
-// Thousands apart where there are more than four digits.
+// Separates thousands where there are more than four digits.
 function grouped(text) {
   const digits = String(text);
   return digits.replace('-', '').length > 4 ? digits.replace(/\B(?=(\d{3})+(?!\d))/g, ',') : digits;

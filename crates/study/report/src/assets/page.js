@@ -26,7 +26,7 @@ function axisButtons(axes, state, redraw) {
   return Object.entries(axes).filter(([, axis]) => canLog(axis)).map(([name, axis]) => {
     state.log[name] = isLog(axis);
     const words = axis.scale === 'tail' ? 'tail' : `log ${name}`;
-    const label = axis.scale === 'tail' ? `Logarithm of what is left to 100 %: ${axis.label}` : `Logarithmic axis: ${axis.label}`;
+    const label = axis.scale === 'tail' ? `Logarithm of the distance to 100 %: ${axis.label}` : `Logarithmic axis: ${axis.label}`;
     return toggle(words, label, state.log[name], now => { state.log[name] = now; redraw(); });
   });
 }

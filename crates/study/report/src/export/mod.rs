@@ -16,10 +16,10 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// No run is of that scheme and seed.
-    #[error("no such run{wanted}: there are {there}")]
+    #[error("no such run{asked}: there are {there}")]
     NoRun {
         /// What was asked for.
-        wanted: String,
+        asked: String,
         /// What there is.
         there: String,
     },
@@ -51,7 +51,7 @@ pub fn runs<'a>(
     }
     let scheme = scheme.map(|name| format!(" of scheme `{name}`")).unwrap_or_default();
     let seed = seed.map(|seed| format!(" with seed {seed}")).unwrap_or_default();
-    Err(ExportError::NoRun { wanted: scheme + &seed, there: listed(&set.in_order()) })
+    Err(ExportError::NoRun { asked: scheme + &seed, there: listed(&set.in_order()) })
 }
 
 /// The only run of `scheme` with `seed`.

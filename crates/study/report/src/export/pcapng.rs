@@ -76,8 +76,8 @@ fn chosen<'a>(
         let why = format!("port `{unknown}` was not captured: there are {}", there.join(", "));
         return Err(ExportError::Nothing(why));
     }
-    let wanted = |c: &&Capture| ports.is_empty() || ports.iter().any(|port| is(c, port));
-    Ok(run.captures.iter().filter(wanted).collect())
+    let is_chosen = |c: &&Capture| ports.is_empty() || ports.iter().any(|port| is(c, port));
+    Ok(run.captures.iter().filter(is_chosen).collect())
 }
 
 /// The transport of the run's scheme, from the scenario kept with the result.

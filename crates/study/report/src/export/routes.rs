@@ -82,9 +82,9 @@ impl Tables {
         )?;
         writeln!(
             out,
-            "{mark} In their place stands one route for each host, which leads the same way; where"
+            "{mark} One route for each host replaces them and has the same next hop; where"
         )?;
-        writeln!(out, "{mark} those begin, a line with `suffix` says so.")
+        writeln!(out, "{mark} those routes begin, a line with `suffix` marks it.")
     }
 
     /// `edge0.0 10.0.0.1`.
@@ -210,7 +210,7 @@ agg2.0 10.2.2.1: 3 prefixes, 2 suffixes, 4 TCAM rows
 
     /// Routes read back and looked up by longest prefix lead where the tables do.
     #[test]
-    fn routes_lead_where_tables_do() {
+    fn routes_and_tables_agree() {
         for k in [4, 6] {
             let text = written(k, None, RouteFormat::Linux);
             let plan = Plan::new(k, k / 2).unwrap();
@@ -234,10 +234,10 @@ agg2.0 10.2.2.1: 3 prefixes, 2 suffixes, 4 TCAM rows
     }
 
     fn read(line: &str) -> Option<(Prefix, PortId)> {
-        let words: Vec<&str> = line.strip_prefix("ip route add ")?.split(' ').collect();
-        let (address, len) = words[0].split_once('/')?;
+        let fields: Vec<&str> = line.strip_prefix("ip route add ")?.split(' ').collect();
+        let (address, len) = fields[0].split_once('/')?;
         let prefix = Prefix { address: address.parse().ok()?, len: len.parse().ok()? };
-        let interface: u16 = words[4].strip_prefix("eth")?.parse().ok()?;
+        let interface: u16 = fields[4].strip_prefix("eth")?.parse().ok()?;
         Some((prefix, PortId(interface - 1)))
     }
 

@@ -154,8 +154,8 @@ fn packets(mut file: &[u8]) -> Vec<(u32, u64, Vec<u8>)> {
         let length = word(file, 4) as usize;
         if word(file, 0) == 6 {
             let time = u64::from(word(file, 12)) << 32 | u64::from(word(file, 16));
-            let kept = word(file, 20) as usize;
-            found.push((word(file, 8), time, file[28..28 + kept].to_vec()));
+            let captured = word(file, 20) as usize;
+            found.push((word(file, 8), time, file[28..28 + captured].to_vec()));
         }
         file = &file[length..];
     }
@@ -354,7 +354,7 @@ fn runs_without_packets_have_no_counts_of_them() {
 }
 
 #[test]
-fn metrics_keep_to_the_format() {
+fn metrics_follow_the_format() {
     let set = pair();
     let text = exposition(&set);
     let series = check_exposition(&text).unwrap();

@@ -78,8 +78,8 @@ impl Places {
             let pairs = self.others.iter().zip(settings.iter().enumerate().skip(1));
             let varied =
                 pairs.filter(|(_, (at, value))| self.lines.iter().any(|l| l[*at] != **value));
-            let words = varied.map(|(label, (_, value))| format!(", {label} = {value}"));
-            settings[0].clone() + &words.collect::<String>()
+            let rest = varied.map(|(label, (_, value))| format!(", {label} = {value}"));
+            settings[0].clone() + &rest.collect::<String>()
         };
         self.lines.iter().take(MOST_LINES).map(name).collect()
     }
@@ -161,20 +161,20 @@ fn caption(study: &Study, lines: usize, least: bool) -> String {
     let counts = || study.series.iter().flat_map(|line| &line.seeds);
     let (few, many) = (counts().min().copied().unwrap_or(0), counts().max().copied().unwrap_or(0));
     let mut out = match (few, many) {
-        (_, 0 | 1) => "One seed for each point: no intervals.".to_string(),
+        (_, 0 | 1) => "There is one seed for each point, so there are no intervals.".to_string(),
         (few, many) if few == many => {
             format!("Means over {many} seeds, with 95 % confidence intervals.")
         }
         _ => format!("Means over {few} to {many} seeds, with 95 % confidence intervals."),
     };
     if least {
-        out += " Hollow marks are lower bounds: unfinished flows count with the time they had.";
+        out += " Hollow marks are lower bounds: unfinished flows count with their time until the end of the run.";
     }
     if lines > 1 {
-        out += " Lines are moved a little sideways so that none hides another.";
+        out += " Lines are shifted sideways a little so that none hides another.";
     }
     if lines > MOST_LINES {
-        out += &format!(" {} more lines are in the table only.", lines - MOST_LINES);
+        out += &format!(" {} more lines are only in the table.", lines - MOST_LINES);
     }
     out
 }

@@ -69,12 +69,12 @@ fn lacking(sweep: &Sweep, missing: &[&PointRecord]) -> String {
     }
     let item = |point: &&PointRecord| {
         let named = sweep.parameters.iter().zip(&point.settings);
-        let words = named.filter_map(|(parameter, value)| {
+        let pairs = named.filter_map(|(parameter, value)| {
             Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
         });
         let why = point.message.as_deref().unwrap_or("not run yet");
-        let words = words.collect::<Vec<_>>().join(", ");
-        format!("<li>Point {}, {}: {}</li>\n", point.point, escape(&words), escape(why))
+        let pairs = pairs.collect::<Vec<_>>().join(", ");
+        format!("<li>Point {}, {}: {}</li>\n", point.point, escape(&pairs), escape(why))
     };
     let items: String = missing.iter().take(MOST_NAMED).map(item).collect();
     let rest = match missing.len().saturating_sub(MOST_NAMED) {

@@ -139,14 +139,14 @@ fn trip_at(run: &RunRecord, percent: f64) -> f64 {
 }
 
 fn queues(view: &View) -> Vec<Figure> {
-    let course = Values {
+    let time_series = Values {
         id: "course",
         title: "Queue at the receiver's port over time",
         label: "queue",
         unit: Measure::Bytes,
         scale: Division::LinearFirst,
     };
-    let all = Values { id: "cdf", title: "Queue at the receiver's port", ..course };
+    let all = Values { id: "cdf", title: "Queue at the receiver's port", ..time_series };
     let over_time = |run: &RunRecord| {
         let at =
             |s: &&slotline_lab::record::SampleRow| (s.t_ps as f64 / 1e12, s.queue_bytes as f64);
@@ -157,7 +157,7 @@ fn queues(view: &View) -> Vec<Figure> {
     let alone = View { points: view.points, rows: &own, names: view.names.clone() };
     let jitter = |quantity| alone.against_in("jitter", Measure::Seconds, 1e-6, quantity);
     vec![
-        view.course(LIKE_THE_PAPER, &course, over_time),
+        view.time_series(LIKE_THE_PAPER, &time_series, over_time),
         view.distribution(LIKE_THE_PAPER, &all, occupancy, &[]),
         jitter(&MEDIAN),
         jitter(&P999),

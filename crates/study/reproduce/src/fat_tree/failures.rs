@@ -125,9 +125,9 @@ fn interruptions(run: &RunRecord) -> Vec<f64> {
 /// When the port that was out of use carries something again, in seconds.
 fn first_use(run: &RunRecord) -> Option<f64> {
     let ports = FAILURES_OF.iter().map(|failure| failure.port);
-    let mut courses = ports.map(|[node, to]| rates(&samples(run, node, to)));
-    let course = courses.find(|course| !course.is_empty())?;
-    course.into_iter().find(|(at, rate)| *at > RETURNS && *rate > 0.0).map(|(at, _)| at)
+    let mut all_series = ports.map(|[node, to]| rates(&samples(run, node, to)));
+    let time_series = all_series.find(|time_series| !time_series.is_empty())?;
+    time_series.into_iter().find(|(at, rate)| *at > RETURNS && *rate > 0.0).map(|(at, _)| at)
 }
 
 fn figures(view: &View) -> Vec<Figure> {

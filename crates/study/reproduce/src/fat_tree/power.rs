@@ -130,7 +130,7 @@ fn needed(tree: &Costed, fat_tree: &Costed, parts: &Parts, percent: f64) -> f64 
 /// Figure 3.9, as multiples: the table's watts are examples, and do not matter here.
 fn figure(tree: &Bill, fat_tree: &Bill) -> Figure {
     let over = |of| 1.0 / share(tree, fat_tree, of);
-    let said = |percent: f64| 1.0 / (1.0 - percent / 100.0);
+    let over_saving = |percent: f64| 1.0 / (1.0 - percent / 100.0);
     let bars = Bars {
         x: Axis {
             label: "times that of the fat-tree",
@@ -140,7 +140,10 @@ fn figure(tree: &Bill, fat_tree: &Bill) -> Figure {
         row: "quantity",
         rows: vec!["power".into(), "heat".into()],
         values: vec![Bar(vec![over(power), over(heat)]), Bar(vec![1.0, 1.0])],
-        stated: vec![Bar(vec![said(SAVED.0), said(SAVED.1)]), Bar(vec![f64::NAN, f64::NAN])],
+        stated: vec![
+            Bar(vec![over_saving(SAVED.0), over_saving(SAVED.1)]),
+            Bar(vec![f64::NAN, f64::NAN]),
+        ],
     };
     let caption = "27,648 hosts. Stars: what the paper's text says is saved.";
     Ok(Plot {

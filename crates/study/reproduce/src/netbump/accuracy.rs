@@ -19,7 +19,7 @@ pub(super) const ALONE: Experiment = Experiment {
         axis: &[40],
         set: |_, room| format!("{room} KB"),
         compare: alone,
-        figures: |view| vec![course(view, 40), distribution(view, 40)],
+        figures: |view| vec![time_series(view, 40), distribution(view, 40)],
     }),
 };
 
@@ -203,7 +203,7 @@ fn neighbour(points: &[Measured]) -> Vec<Row> {
 }
 
 /// The two queues of the scheme `software`, as Figure 5.10 (a) has them.
-fn course(view: &View, x: u32) -> Figure {
+fn time_series(view: &View, x: u32) -> Figure {
     let values = Values {
         id: "course",
         title: "The virtual queue over time",
@@ -212,7 +212,7 @@ fn course(view: &View, x: u32) -> Figure {
         scale: Division::LinearFirst,
     };
     let point = |row: &&EstimateRow| (row.t_ps as f64 / 1e12, row.estimate_bytes as f64);
-    view.course(x, &values, |run| longest(run).iter().map(point).collect())
+    view.time_series(x, &values, |run| longest(run).iter().map(point).collect())
 }
 
 fn distribution(view: &View, x: u32) -> Figure {

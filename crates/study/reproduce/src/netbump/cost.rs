@@ -42,10 +42,10 @@ pub(super) const CORES: Experiment = Experiment {
             let note = "the paper's is the latency of its whole bump, of which the locks of the table are a part; ours is \
                         the pipeline's own time, in which no lock is taken. More threads than processors cannot run \
                         side by side";
-            let of = |(case, threads, kept, paper): (Case, u32, &str, Option<f64>)| {
+            let of = |(case, threads, sharing, paper): (Case, u32, &str, Option<f64>)| {
                 let rows = case.run(100);
                 let value = |at: usize| rows.get(at).map_or(f64::NAN, |row| row.value);
-                let name = format!("{threads} pipelines, {kept}");
+                let name = format!("{threads} pipelines, {sharing}");
                 [
                     row("time for a packet", &name, value(0) / 1e3, "us", paper, note),
                     row("packets of all", &name, value(1), "million/s", None, note),

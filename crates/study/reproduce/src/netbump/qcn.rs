@@ -37,14 +37,14 @@ pub(super) const QCN: Experiment = Experiment {
                 unit: Measure::BitsPerSecond,
                 scale: Division::LinearFirst,
             };
-            let course = |run: &RunRecord| {
+            let time_series = |run: &RunRecord| {
                 let all = samples(run, "s1", "h3").into_iter();
                 all.map(|s| (s.t_ps as f64 / 1e12, s.queue_bytes as f64)).collect()
             };
             vec![
-                view.course(3, &queue, course),
-                view.course(3, &limited, most_of_limited),
-                view.course(3, &rate, |run| rates(&samples(run, "s1", "h3"))),
+                view.time_series(3, &queue, time_series),
+                view.time_series(3, &limited, most_of_limited),
+                view.time_series(3, &rate, |run| rates(&samples(run, "s1", "h3"))),
             ]
         },
     }),

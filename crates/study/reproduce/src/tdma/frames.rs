@@ -172,12 +172,12 @@ fn edges(run: &RunRecord) -> Vec<[u64; HOSTS]> {
 
 /// For each two such edges in a row, how far the hosts' gaps between them are apart: us.
 fn gaps(run: &RunRecord) -> Vec<f64> {
-    let apart = |pair: &[[u64; HOSTS]]| {
+    let skew = |pair: &[[u64; HOSTS]]| {
         let gaps = pair[1].iter().zip(pair[0]).map(|(late, early)| late - early);
         let (low, high) = gaps.fold((u64::MAX, 0), |(l, h), gap| (l.min(gap), h.max(gap)));
         (high - low) as f64 / 1e6
     };
-    edges(run).windows(2).map(apart).collect()
+    edges(run).windows(2).map(skew).collect()
 }
 
 fn delays(view: &View) -> Vec<Figure> {

@@ -10,7 +10,7 @@ use slotline_report::plot::Figure;
 use slotline_scenario::Scenario;
 
 /// Table 2's two rings, with reTCP and TDTCP.
-pub(super) const TOLD: Experiment = Experiment {
+pub(super) const PATH_NOTICES: Experiment = Experiment {
     id: "et-T",
     about: "New: Table 2 for reTCP and TDTCP whose senders are told of circuits, and those that are not",
     work: Work::Runs(Study {
