@@ -1,4 +1,4 @@
-//! What the arbiter of Fastpass costs: demand intake, timeslot allocation and completion under random
+//! Measures the cost of the Fastpass arbiter: demand intake, timeslot allocation and completion under random
 //! flows, and path selection on random matchings. CPU time of one thread.
 
 use crate::Row;
@@ -27,7 +27,7 @@ pub enum Case {
     },
 }
 
-/// How long a case runs.
+/// The length of a case.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Length {
     /// Batches before the measurement, for the queues to reach their usual length.
@@ -223,7 +223,7 @@ fn matching(stream: &mut Stream, load: f64) -> Vec<(u16, u16)> {
     packets
 }
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(|case| case.run(USUAL)).collect()
 }

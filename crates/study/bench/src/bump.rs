@@ -332,7 +332,7 @@ fn combined(done: &[(Turns, f64)], frames: f64) -> Measured {
 /// Times that 4,096 frames pass in each of five parts.
 const ROUNDS: u32 = 500;
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(|case| case.run(ROUNDS)).collect()
 }

@@ -1,4 +1,4 @@
-//! What FCP costs an arbiter and its endpoints: demand parsed and counted, grants counted and sent, and
+//! Measures the cost of FCP for an arbiter and its endpoints: demand parsed and counted, grants counted and sent, and
 //! how much of the network control takes. CPU time of one thread; the allocator and the path selector
 //! decide what is granted, outside the clock.
 
@@ -28,9 +28,9 @@ pub struct Case {
 /// How long a case runs, in blocks of 16 batches.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Length {
-    /// Before the measurement.
+    /// Blocks before the measurement.
     pub warm_up: u32,
-    /// Measured.
+    /// Blocks that are measured.
     pub blocks: u32,
 }
 
@@ -187,7 +187,7 @@ impl Measured {
 /// What was decided since the last burst is granted and sent.
 fn grant(arbiters: &mut [ArbiterSession], awards: &Awards, base: u64, now: Time, mail: &mut Mail) {
     let denied = hand_out(arbiters, awards, base, now, mail);
-    assert_eq!(denied, [], "only what is wanted is allocated");
+    assert_eq!(denied, [], "only requested slots are allocated");
 }
 
 /// Endpoints, arbiters, and who decides.
@@ -327,7 +327,7 @@ fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Over> {
     all
 }
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(|case| case.run(USUAL)).collect()
 }

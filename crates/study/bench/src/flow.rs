@@ -35,7 +35,7 @@ pub enum Load {
 /// the transport's own.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Case {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
     /// The fat-tree.
     pub k: u32,
@@ -268,7 +268,7 @@ fn transport() -> Result<Transport, SpecError> {
     TransportSpec { framing: Bytes(0), ..spec }.build()
 }
 
-/// How the command line runs it. A case is `k16x10`, or `k16x10:300` for the first 300 flows alone.
+/// The benchmark for the command line. A case is `k16x10`, or `k16x10:300` for the first 300 flows alone.
 pub const SEPARATE: Separate =
     Separate { cases: names, run: run_named, has_large: true, takes_threads: false };
 

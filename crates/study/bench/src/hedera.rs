@@ -1,4 +1,4 @@
-//! What Hedera's scheduler costs and how good its placements are: demand estimation, annealing, exact
+//! Measures the cost of Hedera's scheduler and the quality of its placements: demand estimation, annealing, exact
 //! placement, the control loop. CPU time of one thread.
 
 use crate::Row;
@@ -104,7 +104,7 @@ impl Case {
                 let ms = median(times, || estimator.demands(&cards, &cards, &pairs).len());
                 vec![self.row("estimate", ms, "ms")]
             }
-            Case::Anneal { k, flows, iterations } => self.anneal(times, (k, flows, iterations)),
+            Case::Anneal { k, flows, iterations } => self.anneal(times, k, flows, iterations),
             Case::Euler { k } => {
                 let fabric = Fabric::fat_tree(k);
                 let mut flows = permutation(hosts(k), 1);
@@ -114,7 +114,7 @@ impl Case {
             Case::Loop { k, each } => self.control_loop(times, k, each),
         }
     }
-    fn anneal(&self, times: usize, (k, flows, iterations): (u32, u32, u32)) -> Vec<Row> {
+    fn anneal(&self, times: usize, k: u32, flows: u32, iterations: u32) -> Vec<Row> {
         let mut fabric = Fabric::fat_tree(k);
         let mut flows = estimated(&fabric, &random(hosts(k), flows, 2));
         let first = Annealing::new(&fabric);
@@ -194,7 +194,7 @@ fn on_link(bytes: f64) -> f64 {
     bytes * 8.0 / 10e9 * 1e3
 }
 
-/// Bytes on the wire of a message to or from each of several hosts, together.
+/// The total bytes on the wire of a message to or from each of several hosts.
 fn on_wire(messages: impl Iterator<Item = (HostId, Body)>) -> f64 {
     let bytes = |(host, body)| {
         let message = Message { host, seq: u32::MAX, body };
@@ -256,7 +256,7 @@ pub fn estimated(fabric: &Fabric, pairs: &[(HostId, HostId)]) -> Vec<Flow> {
     pairs.iter().zip(demands).map(flow).collect()
 }
 
-/// A random permutation in which nobody sends to itself, one flow of a whole card each.
+/// A random permutation without fixed points, with one flow at full rate for each host.
 pub fn permutation(hosts: u32, seed: u64) -> Vec<Flow> {
     let mut stream = Stream::named(seed, "bench.permutation", 0);
     let mut to: Vec<u32> = (0..hosts).collect();

@@ -1,4 +1,4 @@
-//! What it takes to write a large result and to make its report: on flows that were made up.
+//! Measures the time and the memory to write a large result and its report, with synthetic flows.
 
 use crate::Row;
 use crate::table::{Choice, Outcome, Separate};
@@ -151,7 +151,7 @@ fn row(name: &str, value: f64, unit: &str) -> Row {
     }
 }
 
-/// How the command line runs it. A case is `write:FOLDER` or `read:FOLDER`.
+/// The benchmark for the command line. A case is `write:FOLDER` or `read:FOLDER`.
 pub const SEPARATE: Separate =
     Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
 

@@ -7,21 +7,21 @@ use crate::{
 use std::error::Error;
 use std::path::Path;
 
-/// What a case measures, or why it cannot be run.
+/// The rows of a case, or the reason why it cannot be run.
 pub type Outcome = Result<Vec<Row>, Box<dyn Error + Send + Sync>>;
 
 /// One benchmark of the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Benchmark {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it measures, in a line.
+    /// A description in one line.
     pub help: &'static str,
-    /// How it is done.
+    /// The method.
     pub work: Work,
 }
 
-/// How a benchmark is done.
+/// The method of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// All cases one after another in the calling process.
@@ -30,7 +30,7 @@ pub enum Work {
     Separate(Separate),
 }
 
-/// A benchmark whose cases have a process each.
+/// A benchmark that runs each case in a separate process.
 #[derive(Clone, Copy, Debug)]
 pub struct Separate {
     /// The names of its cases.

@@ -1,4 +1,4 @@
-//! What a scheduling event of XCo costs at the size of the paper's largest network and beyond (§5.2): CPU
+//! Measures the cost of a scheduling event of XCo at the size of the paper's largest network and beyond (§5.2): CPU
 //! time of one thread, from news to directives.
 
 use crate::Row;
@@ -18,7 +18,7 @@ pub struct Case {
     pub hosts: u32,
     /// Destinations that each sender always has packets for.
     pub destinations: u32,
-    /// Who goes first.
+    /// The order of service.
     pub fairness: Fairness,
 }
 
@@ -169,7 +169,7 @@ impl Bench {
 /// Events of each sort that are measured.
 const EVENTS: usize = 400;
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(|case| case.run(EVENTS)).collect()
 }

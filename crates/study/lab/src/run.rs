@@ -140,9 +140,9 @@ fn noted_until(scenario: &Scenario, job: &Job) -> Time {
     else {
         return Time::ZERO;
     };
-    let course = spec.course(fabric, &scenario.workload).ok();
-    let recorded = course.filter(|_| job.followed && scenario.measure.why);
-    recorded.map_or(Time::ZERO, |course| course.span_of(MOST_CIRCUITS))
+    let plan = spec.course(fabric, &scenario.workload).ok();
+    let recorded = plan.filter(|_| job.followed && scenario.measure.why);
+    recorded.map_or(Time::ZERO, |plan| plan.span_of(MOST_CIRCUITS))
 }
 
 /// Does one run on `threads` threads; `None` where it was stopped. `alone` says that nothing else runs in the

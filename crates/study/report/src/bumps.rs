@@ -1,4 +1,4 @@
-//! Virtual queues of bumps beside the queues they stand for.
+//! The virtual queues of bumps, compared with the real queues.
 
 use super::flows::cumulative;
 use super::plot::{Axis, Division, Figure, Lines, Measure, Plot, Series, Shape};
@@ -21,14 +21,14 @@ pub fn figures(view: &View<'_>) -> Vec<Figure> {
     vec![time_series(view), errors(view)]
 }
 
-/// The estimates of the one virtual queue that had most in it.
+/// The estimates of the longest virtual queue.
 pub fn longest(run: &RunRecord) -> Vec<&EstimateRow> {
     let mut sums: BTreeMap<(u32, u16), u64> = BTreeMap::new();
     for row in &run.estimates {
         let sum = sums.entry((row.port, row.bump)).or_default();
         *sum = sum.saturating_add(row.real_bytes);
     }
-    // The first of equals.
+    // Of equal queues the first counts.
     let best = sums.iter().rev().max_by_key(|(_, sum)| **sum).map(|(key, _)| *key);
     run.estimates.iter().filter(|row| Some((row.port, row.bump)) == best).collect()
 }

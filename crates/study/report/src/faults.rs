@@ -1,14 +1,14 @@
-//! What was found to be faulty, as a table of the page.
+//! The table of components that were found faulty.
 
 use super::html::escape;
 use slotline_lab::output::faults::{all, kind, time};
 use slotline_lab::output::format::grouped;
 use slotline_lab::record::{FaultRow, RunRecord, RunSet};
 
-/// Faults that are listed, at most.
+/// The most faults that are listed.
 const LISTED: usize = 200;
 
-/// A table of all faults as HTML; `None` where none was found.
+/// The table of all faults as HTML; `None` where no fault was found.
 pub fn page(set: &RunSet) -> Option<String> {
     let all = all(set);
     let heads = ["Scheme", "Seed", "Part", "Found", "Avoided from", "Used again from"];

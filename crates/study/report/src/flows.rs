@@ -1,4 +1,4 @@
-//! What happened to flows: completion times, slowdowns, slowdowns by size, and how evenly they shared.
+//! Figures of flows: completion times, slowdowns, slowdowns by size, and fairness.
 
 use super::plot::{Axis, Division, Figure, Lines, Measure, Missing, Plot, Series, Shape};
 use super::thin;
@@ -15,7 +15,7 @@ const NO_IDEAL: &str =
 
 const NO_IDEAL_HYBRID: &str = "Slowdowns are not defined on a hybrid fabric: the completion time of a flow in an empty network depends on when it starts.";
 
-/// Why slowdowns are not known.
+/// The reason why slowdowns are not known.
 fn no_ideal(view: &View<'_>) -> &'static str {
     let hybrid = view.first().any(|(_, run)| !run.voqs.is_empty());
     if hybrid { NO_IDEAL_HYBRID } else { NO_IDEAL }
@@ -47,7 +47,7 @@ fn slowdown(view: &View<'_>) -> Figure {
     Ok(Plot { id: "slowdown-cdf", title: title.into(), caption, shape: Shape::Lines(drawn.0) })
 }
 
-/// The distribution of `value` over all seeds, by scheme, and what to say of it.
+/// The distribution of `value` over all seeds by scheme, with its caption.
 fn distribution(
     view: &View<'_>,
     x: Axis,
@@ -71,7 +71,7 @@ fn distribution(
     (!lines.is_empty()).then(|| (lines, caption + &thin::note(most)))
 }
 
-/// The shares at which `values` lie among themselves and `open` others that never came.
+/// The cumulative shares of `values` among themselves and `open` unfinished flows.
 pub fn cumulative(scheme: usize, mut values: Vec<f64>, open: usize) -> Series {
     values.sort_unstable_by(f64::total_cmp);
     let total = (values.len() + open) as f64;
@@ -85,7 +85,7 @@ pub fn cumulative(scheme: usize, mut values: Vec<f64>, open: usize) -> Series {
     }
 }
 
-/// Parts of all flows, by size, that are shown as one point.
+/// The number of buckets of flows by size.
 const BUCKETS: usize = 20;
 
 fn by_size(view: &View<'_>) -> Figure {
@@ -150,7 +150,7 @@ fn buckets(view: &View<'_>, scheme: usize, edges: &[u64]) -> [Series; 2] {
     })
 }
 
-/// The percentile by nearest rank of values that are there.
+/// The percentile of `values` by nearest rank.
 fn nearest_rank(values: &mut [f64], percent: usize) -> f64 {
     let rank = (values.len() * percent).div_ceil(100).max(1) - 1;
     *values.select_nth_unstable_by(rank, f64::total_cmp).1

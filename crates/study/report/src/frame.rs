@@ -4,25 +4,25 @@ use super::html::{escape, paragraph};
 use super::plot::{Figure, Plot};
 use serde::Serialize;
 
-/// A page; it needs nothing else.
+/// A self-contained page.
 pub struct Page<'a> {
     /// Its heading.
     pub title: &'a str,
-    /// What stands below the heading, as HTML.
+    /// The HTML below the heading.
     pub head: String,
-    /// What the lines and bars of its figures stand for: schemes, or schemes with settings.
+    /// The names of lines and bars in its figures: schemes, or schemes with settings.
     pub names: &'a [String],
     /// Its parts.
     pub sections: Vec<Section>,
 }
 
-/// Tables and figures that belong together.
+/// Tables and figures on one subject.
 pub struct Section {
     /// Its name in the page.
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
-    /// What stands before the figures, as HTML.
+    /// The HTML before the figures.
     pub text: String,
     /// Its figures.
     pub figures: Vec<Figure>,
@@ -74,7 +74,7 @@ impl Section {
     }
 }
 
-/// The place where the script draws, or what is missing.
+/// The element in which the script draws, or the remedy where there are no data.
 fn figure(figure: &Figure) -> String {
     match figure {
         Ok(Plot { id, title, caption, .. }) => format!(
@@ -94,7 +94,7 @@ fn figure(figure: &Figure) -> String {
 pub(super) const STYLE: &str =
     concat!(include_str!("assets/colours.css"), include_str!("assets/page.css"));
 
-/// One subject each; later ones use earlier ones.
+/// The scripts of the page. Each has one subject, and uses only scripts before it.
 pub(super) const SCRIPTS: [&str; 14] = [
     include_str!("assets/numbers.js"),
     include_str!("assets/dom.js"),

@@ -1,7 +1,7 @@
-//! Groups of followed flows whose means say something about all flows of a run.
+//! Groups of followed flows whose means are estimates for all flows of a run.
 //!
-//! Followed are the slowest 1 %, some of the others drawn at random, and those that the scenario names. A mean
-//! over all of these would lean towards slow flows: so each group has a mean of its own.
+//! The slowest 1 % of the flows are followed, a random sample of the others, and the flows that the scenario names.
+//! A mean over all of these would be biased towards slow flows, so each group has a mean of its own.
 
 use super::plot::StackBar;
 use super::view::{View, is_transfer, seconds};
@@ -11,7 +11,7 @@ use slotline_lab::output::format::grouped;
 use slotline_lab::record::Part;
 use std::collections::BTreeSet;
 
-/// The flows of one scheme, all followed runs together, as far as they count.
+/// The followed flows of one scheme over all runs, as far as they count.
 pub(super) struct Groups<'a> {
     /// Followed flows of the slowest 1 %.
     slowest: Vec<&'a Followed<'a>>,
@@ -19,16 +19,16 @@ pub(super) struct Groups<'a> {
     others: Vec<&'a Followed<'a>>,
     /// Followed flows that the scenario names and that are in neither.
     named: Vec<&'a Followed<'a>>,
-    /// How many are among the slowest 1 %.
+    /// The number of flows in the slowest 1 %.
     slowest_of: usize,
-    /// How many are not.
+    /// The number of the other flows.
     others_of: usize,
-    /// Whether it is known which flows the scenario names.
+    /// Whether the flows that the scenario names are known.
     named_known: bool,
 }
 
 impl<'a> Groups<'a> {
-    /// Sorts the followed flows `told` of `scheme`.
+    /// Sorts the followed flows of `scheme` into groups.
     pub(super) fn of(view: &View<'_>, scheme: usize, followed: &'a [Followed<'a>]) -> Groups<'a> {
         let window = view.set.window;
         let names = named(&view.set.scenario);
@@ -58,7 +58,7 @@ impl<'a> Groups<'a> {
         self.others.extend(others);
     }
 
-    /// Where all are followed, those with a name are no more than others are.
+    /// Separates the flows that are followed because they are named, unless all flows are followed.
     fn separate_named(&mut self, names: Option<&BTreeSet<u32>>) {
         if let Some(names) = names.filter(|_| !self.all()) {
             let others = std::mem::take(&mut self.others).into_iter();
@@ -109,7 +109,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// How many flows of how many were followed, and what that means for the bars.
+/// The part of the caption on the numbers of followed flows, and on biases of the sample.
 pub(super) fn caption(schemes: &[String], groups: &[Groups<'_>]) -> String {
     let pairs = schemes.iter().zip(groups).filter(|(_, groups)| groups.slowest_of > 0);
     let followed: Vec<String> = pairs.map(|(name, groups)| groups.count_text(name)).collect();
@@ -120,7 +120,7 @@ pub(super) fn caption(schemes: &[String], groups: &[Groups<'_>]) -> String {
     let partly: Vec<&Groups<'_>> = groups.iter().filter(|groups| !groups.all()).collect();
     if !partly.is_empty() {
         out += " The others were drawn at random until memory was full, so very large ones may be missing; \
-                flows of one connection are followed together.";
+                all flows of a connection are followed or none.";
     }
     if partly.iter().any(|groups| !groups.named_known) {
         out += " Flows named in follow cannot be distinguished here and count with the others.";

@@ -1,4 +1,4 @@
-//! How much of each link was used: over time where samples exist, over the whole run otherwise.
+//! The utilisation of links: over time where there are samples, otherwise over the whole run.
 
 use super::links::Links;
 use super::plot::{
@@ -10,11 +10,11 @@ use slotline_lab::record::{PortRow, RunRecord};
 use std::collections::BTreeSet;
 
 const TITLE: &str = "Link utilisation";
-/// Ports drawn over time.
+/// The most ports that are drawn over time.
 const ROWS: usize = 40;
-/// Columns of a map.
+/// The number of columns of a map.
 const COLUMNS: usize = 120;
-/// Ports drawn where there are only totals.
+/// The most ports that are drawn where there are only totals.
 const BARS: usize = 24;
 
 /// The figure of this subject.
@@ -87,7 +87,7 @@ fn cells(run: &RunRecord, port: Option<usize>, edges: &[u64]) -> Vec<i32> {
     (0..edges.len() - 1).map(cell).collect()
 }
 
-/// What `bytes` within `span_ps` are of a link's capacity; -1 where that is not known.
+/// The utilisation of a link by `bytes` within `span_ps`; -1 where the capacity is not known.
 fn permille(bytes: u64, rate_bps: u64, span_ps: u64) -> i32 {
     let capacity = rate_bps as f64 * seconds(span_ps);
     if capacity > 0.0 { (bytes as f64 * 8000.0 / capacity).round() as i32 } else { -1 }

@@ -1,5 +1,5 @@
-//! `report.html`: one file that shows a result and needs nothing else. Figures are plain data made here
-//! ([`plot`]) and drawn by the page's own script; text and tables are HTML, and stay where there is no
+//! `report.html`: one self-contained file that shows a result. This crate computes the figures as plain data
+//! ([`plot`]), and the script of the page draws them. Text and tables are HTML, and do not need the
 //! script. The crate also writes results in the formats of other tools ([`export`]) and the page of a
 //! parameter study ([`sweep`]).
 #![forbid(unsafe_code)]

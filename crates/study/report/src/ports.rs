@@ -1,4 +1,4 @@
-//! What happened at the busiest switch port: throughput, queue, and the queue's distribution.
+//! Figures of the busiest switch port: its throughput, its queue, and the distribution of the queue.
 
 use super::plot::{Axis, Division, Figure, Lines, Measure, Missing, Plot, Series, Shape};
 use super::thin::{self, Envelope, Moment, envelope};

@@ -1,4 +1,4 @@
-//! Who may send to whom, and when, as a central scheduler decided it.
+//! The schedule of a central scheduler: which host may send to which, and when.
 
 use super::plot::{Figure, Gantt, GanttPanel, Missing, Plot, Shape, Spans};
 use super::view::{View, hosts, seconds};
@@ -6,13 +6,13 @@ use slotline_lab::record::{RunRecord, ScheduleRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 const TITLE: &str = "Who may send, and when";
-/// Windows that are drawn one by one.
+/// The most windows that are drawn one by one.
 const MOST: usize = 4_000;
-/// Hosts that are drawn: those with most windows.
+/// The most hosts that are drawn: those with the most windows.
 const HOSTS: usize = 128;
-/// The first windows, kept one by one where there are more.
+/// The number of first windows that are included one by one where there are more.
 const DETAIL: usize = 1_500;
-/// A schedule of no more windows was recorded to the end of its run.
+/// A schedule with at most this many windows was recorded to the end of its run.
 const PART: usize = 100_000;
 
 /// The figure of this subject.

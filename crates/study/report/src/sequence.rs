@@ -1,4 +1,4 @@
-//! The course of single flows: what was sent, sent again and acknowledged, and when it was permitted.
+//! Time-sequence graphs of single flows: segments, retransmissions, acknowledgements, and permissions.
 
 use super::plot::{Figure, Missing, Plot, Points, Sequence, Shape, Track};
 use super::view::{View, host, hosts, seconds};
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const TITLE: &str = "Time and sequence";
 const REMEDY: &str =
     "No flow was followed in detail: set follow = [0], or other numbers of flows, in [measure].";
-/// Flows that can be chosen.
+/// The most flows that can be chosen.
 const FLOWS: usize = 12;
-/// Points of all courses together.
+/// The most points of all traces.
 const POINTS: usize = 40_000;
 
 /// The figure of this subject.
@@ -23,7 +23,7 @@ pub fn figure(view: &View<'_>) -> Figure {
     };
     let mut schemes: BTreeMap<u32, usize> = BTreeMap::new();
     view.first().flat_map(followed).for_each(|flow| *schemes.entry(flow).or_default() += 1);
-    // Flows that can be compared come first.
+    // Flows under several schemes come first.
     let mut all: Vec<u32> = schemes.keys().copied().collect();
     all.sort_by_key(|flow| (std::cmp::Reverse(schemes[flow]), *flow));
     let (_, one) = view.first().next().ok_or(Missing { title: TITLE, remedy })?;
@@ -72,7 +72,7 @@ fn name(run: &RunRecord, flow: u32) -> String {
     }
 }
 
-/// The course of `flow`, and how many points one that is drawn may stand for.
+/// The trace of `flow`, and the number of points that one drawn point may stand for.
 fn track(
     at: usize,
     flow: u32,
@@ -101,7 +101,7 @@ fn track(
     Some((track, each))
 }
 
-/// At most about `most` of the rows: every so manyth, the last one always.
+/// About `most` of the rows at most, evenly spaced and with the last one.
 fn points<'a>(
     rows: impl Iterator<Item = &'a &'a SequenceRow> + Clone,
     start: u64,
@@ -136,7 +136,7 @@ fn windows(run: &RunRecord, flow: u32, start: u64, end: u64, most: usize) -> Vec
     }
 }
 
-/// Neighbours no more than `gap` apart are joined.
+/// Joins neighbours with a gap of at most `gap`.
 fn join(windows: &[(u64, u64)], gap: u64) -> Vec<(u64, u64)> {
     let mut out: Vec<(u64, u64)> = vec![];
     for window in windows {

@@ -1,12 +1,12 @@
-//! Fewer points than were measured, without hiding anything: quantiles stay exact, peaks stay visible.
+//! Reduces the number of points of a figure: quantiles stay exact, and peaks stay visible.
 
-/// Points of a distribution.
+/// The most points of a distribution.
 const POINTS: usize = 1_000;
-/// Values at each end that are all kept.
+/// The number of values at each end that are all shown.
 const ENDS: usize = 100;
-/// Points between the ends that are equally far apart.
+/// The number of points between the ends at equal distances.
 const EVEN: usize = 600;
-/// Points that come closer and closer to the upper end, as the tail is read on a logarithmic axis.
+/// The number of points with decreasing distances to the upper end, for the tail on a logarithmic axis.
 const TAIL: usize = POINTS - EVEN - 2 * ENDS;
 
 /// Which of `n` values in ascending order are shown: all, or else [`POINTS`] at most with every one of the
@@ -29,12 +29,12 @@ pub fn ranks(n: usize) -> Vec<usize> {
     all
 }
 
-/// Whether [`ranks`] leaves some out.
+/// Whether [`ranks`] omits values.
 pub fn is_thinned(n: usize) -> bool {
     n > POINTS
 }
 
-/// What a distribution's caption says of points left out, where `most` values are the most of a line.
+/// The part of a caption on omitted points, where the longest line has `most` values.
 pub fn note(most: usize) -> String {
     if !is_thinned(most) {
         return String::new();

@@ -1,4 +1,4 @@
-//! The queues of a hybrid fabric's racks, as a table of the page.
+//! The table of the queues of racks on a hybrid fabric.
 
 use super::html::escape;
 use slotline_lab::output::format::{grouped, quantity};
@@ -6,7 +6,7 @@ use slotline_lab::record::{RunRecord, RunSet, VoqRow};
 use slotline_scenario::metric::Unit;
 use std::cmp::Reverse;
 
-/// Queues of a scheme that are listed on the page, at most.
+/// The most queues of a scheme that are listed.
 const LISTED: usize = 12;
 
 /// The queues with most bytes of each scheme's first run as HTML; `None` where there are none.

@@ -1,4 +1,4 @@
-//! Where the time of flows went: together, where they waited, and one by one.
+//! Where the time of flows went: means over flows, the ports where they waited, and single flows.
 
 use super::groups::{self, Groups};
 use super::plot::{
@@ -11,9 +11,9 @@ use slotline_scenario::metric::Unit;
 use std::collections::BTreeMap;
 
 const REMEDY: &str = "No flow was followed: set why = true in [measure].";
-/// Flows of a scheme that can be chosen.
+/// The most flows of a scheme that can be chosen.
 const MOST_FLOWS: usize = 200;
-/// Ports that are listed.
+/// The most ports that are listed.
 const PORTS: usize = 15;
 
 /// All figures of this subject: one line where no flow was followed.
@@ -217,7 +217,7 @@ mod tests {
         assert!(caption.contains("only because they are named"), "{caption}");
         let (bars, caption) = partly("name = \"a\"\nname = \"b\"\n");
         assert_eq!(bars[1].flows, 6);
-        assert!(caption.contains("cannot be told apart"), "{caption}");
+        assert!(caption.contains("cannot be distinguished"), "{caption}");
     }
 
     #[test]

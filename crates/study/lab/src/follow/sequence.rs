@@ -5,12 +5,12 @@ use super::trip::{Traces, Trip};
 use crate::collect::Scene;
 use crate::record::{RunRecord, SequenceRow, Step};
 
-/// Flows drawn besides those that the scenario names.
+/// The number of flows drawn besides those that the scenario names.
 const DRAWN: usize = 3;
-/// Segments of the largest flow that is drawn without being named.
+/// The most segments of a flow that is drawn without being named.
 const MOST_SEGMENTS: u32 = 20_000;
 
-/// The courses of the named flows, of the slowest, of the one in the middle and of the largest.
+/// The sequences of the named flows, and of the slowest, the median and the largest flow.
 pub(super) fn sequences(
     choice: &Choice,
     record: &RunRecord,

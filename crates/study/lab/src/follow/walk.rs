@@ -22,7 +22,8 @@ pub(super) fn explain(
     record: &RunRecord,
     scene: &Scene,
     traces: &Traces,
-    (permits, days): (&Permits, &Days),
+    permits: &Permits,
+    days: &Days,
 ) -> Vec<WhyRow> {
     let rows = flows.iter().map(|&flow| &record.flows[flow as usize]);
     let explained = rows.filter(|row| super::choose::can_be_explained(row)).filter_map(|row| {
@@ -44,7 +45,7 @@ pub(super) fn explain(
     explained.collect()
 }
 
-/// An event on the path; segments and acknowledgements by their place in the course.
+/// An event on the path. Segments and acknowledgements are given by their index in the trace.
 #[derive(Clone, Copy)]
 enum Event {
     /// A segment reached the receiver.
@@ -55,15 +56,15 @@ enum Event {
     Acknowledged(usize),
 }
 
-/// Why the sender made a segment when it did.
+/// The cause of a segment: the event that allowed the sender to make it.
 enum Cause {
     /// The flow began.
     Start,
-    /// An acknowledgement allowed it.
+    /// An acknowledgement allowed the segment.
     Acknowledged(usize),
     /// The network card had room again after an earlier segment.
     Room(usize),
-    /// A timer expired; the last that had happened before.
+    /// A timer expired, after the event given here.
     Timer(Option<Event>),
 }
 
@@ -74,7 +75,7 @@ struct Walk<'a> {
     days: &'a Days,
     ends: (HostId, HostId),
     start: u64,
-    /// What is later is accounted for.
+    /// The time from which on everything is accounted for.
     now: u64,
     row: WhyRow,
     waits: BTreeMap<u32, u64>,
@@ -95,7 +96,7 @@ impl Walk<'_> {
         self.row
     }
 
-    /// Accounts for what lies between `event` and the one that caused it.
+    /// Accounts for the time between `event` and its cause.
     fn before(&mut self, event: Event) -> Option<Event> {
         let trace = self.trace;
         match event {
@@ -175,7 +176,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A packet's way, from its arrival back to its start.
+    /// Accounts for the trip of a packet, from its arrival back to its start.
     fn travel(&mut self, trip: &Trip) {
         if trip.resent() {
             return self.spend(Part::Retransmitting, trip.start());
@@ -201,7 +202,7 @@ impl Walk<'_> {
         self.wait(Part::Queue, leg, since);
     }
 
-    /// From the start of a packet's trip back to when its host had reason to send it.
+    /// Accounts for the time from the start of a trip back to the time at which its host could send the packet.
     fn wait_in_host(&mut self, pair: (HostId, HostId), trip: &Trip, since: u64) {
         let (from, until) = (since.max(self.start), self.now);
         let span = until.saturating_sub(from);
@@ -222,7 +223,7 @@ impl Walk<'_> {
     }
 
     /// Waiting for the sender's network card since `since`: the time in which it was busy with this
-    /// connection's own segments is no waiting.
+    /// segments of this connection does not count as waiting.
     fn wait_for_card(&mut self, trip: &Trip, since: u64) {
         let (data, until) = (&self.trace.data, self.now);
         let first = data.partition_point(|earlier| earlier.legs[0].leave <= since);
@@ -242,7 +243,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Everything since `since`, but not from before the flow began, was `part`.
+    /// Accounts for the time since `since`, or since the start of the flow, as `part`.
     fn spend(&mut self, part: Part, since: u64) {
         let since = since.max(self.start).min(self.now);
         self.row.parts[part as usize] += self.now - since;

@@ -20,13 +20,13 @@ fn runs(n: usize) -> Vec<RunRecord> {
     runs
 }
 
-/// What a process that nobody can stop any more leaves; returns its draft.
+/// Leaves the draft of a killed process; returns its folder.
 fn killed(root: &Path, done: &[RunRecord]) -> PathBuf {
     let place = claim(root);
     for run in done {
         let mut checkpoints = run.clone();
         place.save(&plan(), &mut checkpoints).unwrap();
-        assert_eq!(checkpoints, *run, "it is only looked at");
+        assert_eq!(checkpoints, *run, "saving does not change it");
     }
     let holder = lock::holder();
     let (host, _) = holder.rsplit_once('.').unwrap();
@@ -36,14 +36,14 @@ fn killed(root: &Path, done: &[RunRecord]) -> PathBuf {
     draft
 }
 
-/// The only folder of kept runs in `draft`.
+/// The only folder of stored runs in `draft`.
 fn of_program(draft: &Path) -> PathBuf {
     entries(draft).into_iter().find(|path| is_checkpoint(path)).unwrap()
 }
 
 #[test]
 fn what_a_killed_process_left_is_found_once() {
-    let root = scratch("kept");
+    let root = scratch("checkpoint");
     let done = runs(4);
     let draft = killed(&root, &done[..3]);
     let second = killed(&root.join("elsewhere"), &done[2..]);
@@ -84,7 +84,7 @@ fn what_a_killed_process_left_is_found_once() {
 
 #[test]
 fn what_is_damaged_or_of_another_program_is_done_again() {
-    let root = scratch("kept-damaged");
+    let root = scratch("checkpoint-damaged");
     let done = runs(4);
     let draft = killed(&root, &done);
     let checkpoints = entries(&of_program(&draft));
@@ -118,7 +118,7 @@ fn what_is_damaged_or_of_another_program_is_done_again() {
 
 #[test]
 fn short_runs_and_empty_drafts_leave_nothing() {
-    let root = scratch("kept-short");
+    let root = scratch("checkpoint-short");
     let place = claim(&root);
     let mut short = runs(1).remove(0);
     short.engine.wall_s = WORTH_S / 2.0;
@@ -131,7 +131,7 @@ fn short_runs_and_empty_drafts_leave_nothing() {
 
 #[test]
 fn a_process_that_lives_keeps_its_own() {
-    let root = scratch("kept-alive");
+    let root = scratch("checkpoint-alive");
     let draft = killed(&root, &runs(2));
     // The parent of this process is there.
     let parent = std::os::unix::process::parent_id().to_string();

@@ -1,6 +1,6 @@
 //! Locks on points of a sweep, where several processes and machines share a folder.
 //!
-//! A lock is a file that only one process can create. It says which process on which host holds it, and
+//! A lock is a file that only one process can create. It names the process and the host that hold it, and
 //! its holder touches it while at work. It is stale when that process is gone (same host), or when nobody
 //! has touched it for [`SILENCE`] by the file system's own clock. Locks only save work: a result is
 //! complete or not there whatever locks say, and two processes that do the same point get the same result.
@@ -36,7 +36,7 @@ impl Lock {
     pub fn take(root: &Path, id: &str) -> io::Result<Attempt> {
         let path = root.join(format!(".{id}.lock"));
         let holder = holder();
-        // A stale lock is removed once; whoever is faster then has it.
+        // A stale lock is removed once; the fastest process then gets it.
         for _ in 0..2 {
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {

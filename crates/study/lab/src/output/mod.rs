@@ -119,13 +119,14 @@ impl Place {
         pages: &[PageFile],
     ) -> Result<Written, OutputError> {
         let rows = if all_csv { usize::MAX } else { CSV_ROWS };
-        let written = self.fill((set, summary), rows, pages);
+        let written = self.fill(set, summary, rows, pages);
         self.preserve = written.is_err() && !self.folder.exists();
         Ok(Written { folder: self.folder.clone(), left_out: written? })
     }
     fn fill(
         &self,
-        content: (&RunSet, &Summary),
+        set: &RunSet,
+        summary: &Summary,
         csv_rows: usize,
         pages: &[PageFile],
     ) -> Result<Vec<(String, usize)>, OutputError> {
@@ -133,8 +134,8 @@ impl Place {
         // A process with the same number may have left an incomplete result.
         drop(fs::remove_dir_all(&whole));
         fs::create_dir(&whole).map_err(at(&whole))?;
-        let names = (self.folder.as_path(), self.id.as_str());
-        let left_out = written::write(&whole, names, content, csv_rows, pages)?;
+        let content = written::Content { id: &self.id, set, summary };
+        let left_out = written::write(&whole, &self.folder, content, csv_rows, pages)?;
         self.publish(&whole)?;
         Ok(left_out)
     }

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 /// One scheme under one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The points that it is made of: several where they differ in their seed only.
+    /// Its points: several where they differ only in the seed.
     pub points: Vec<usize>,
-    /// A value for each parameter but `seed`, by position; none: as the scenario has it.
+    /// A value for each parameter but `seed`, by position; `None` where the value of the scenario applies.
     pub settings: Vec<Option<serde_json::Value>>,
     /// The scheme.
     pub scheme: String,
-    /// What was measured.
+    /// The measured metrics.
     pub metrics: BTreeMap<Metric, MetricEntry>,
 }
 
@@ -73,7 +73,7 @@ fn of_group(
     schemes.iter().enumerate().map(row).collect()
 }
 
-/// Repetitions that are points of their own, put together as one point's would be.
+/// Merges repetitions that are separate points, like the repetitions of one point.
 fn over_seeds(scheme: usize, members: &[&SummaryFile]) -> BTreeMap<Metric, MetricEntry> {
     let value = |entry: Option<&(String, SchemeEntry)>, metric: Metric| {
         let entry = entry?.1.metrics.get(&metric)?;

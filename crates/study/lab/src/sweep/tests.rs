@@ -176,7 +176,7 @@ fn quantities_are_recognised_by_their_units() {
     assert_eq!((found[4], found[5]), (None, None));
 }
 
-/// Runs the points of `study` below `root`, and says so in a part.
+/// Runs the points of `study` below `root`, and returns their part.
 fn run_all(study: &Study, root: &Path) -> Part {
     let mut part = Part::of(study, Shard::WHOLE);
     for at in 0..study.len() {
@@ -221,11 +221,7 @@ fn swept_seeds_are_repetitions() {
             assert!(close(entry.ci_low, cell.estimate.low()), "{title}");
             assert!(close(entry.ci_high, cell.estimate.high()), "{title}");
             let verdict = entry.against_baseline.as_ref().map(|against| against.verdict.as_str());
-            assert_eq!(
-                verdict,
-                cell.against.map(|against| against.verdict.settings_text()),
-                "{title}"
-            );
+            assert_eq!(verdict, cell.against.map(|against| against.verdict.text()), "{title}");
         }
     }
     std::fs::remove_dir_all(root).unwrap();

@@ -75,15 +75,15 @@ function tierLabels(plot, layout, tier, wide, there) {
   const below = tier === 0 ? 20 : -12;
   const room = wide / Math.max(1, nodes.length);
   const fits = nodes.every(at => widthOf(nodeName(plot.nodes[at]), 11) + 4 < room);
-  const label = (at, words, anchor, x) => text(x === undefined ? layout.at[at].x : x, layout.at[at].y + below, words, { class: 'tiny halo', 'text-anchor': anchor });
+  const label = (at, content, anchor, x) => text(x === undefined ? layout.at[at].x : x, layout.at[at].y + below, content, { class: 'tiny halo', 'text-anchor': anchor });
   if (fits) return nodes.map(at => label(at, nodeName(plot.nodes[at]), 'middle'));
   if (!nodes.length) return [];
   const hosts = nodes.reduce((sum, at) => sum + plot.nodes[at].hosts, 0);
   const [first, last] = [plot.nodes[nodes[0]], plot.nodes[nodes[nodes.length - 1]]];
   const count = tier === 0 ? `${grouped(hosts)} hosts` : `${nodes.length} switches`;
-  const words = `${first.name.split(' … ')[0]} … ${last.name.split(' … ').pop()}: ${count}`;
-  const paper = svg('rect', { class: 'paper', x: 0, y: layout.at[nodes[0]].y + below - 11, width: px(widthOf(words, 11) + 5), height: 14 });
-  return [paper, label(nodes[0], words, 'start', 1)];
+  const content = `${first.name.split(' … ')[0]} … ${last.name.split(' … ').pop()}: ${count}`;
+  const paper = svg('rect', { class: 'paper', x: 0, y: layout.at[nodes[0]].y + below - 11, width: px(widthOf(content, 11) + 5), height: 14 });
+  return [paper, label(nodes[0], content, 'start', 1)];
 }
 
 function fabricCursor(plot, state, layout, panels) {
@@ -113,7 +113,7 @@ function fabricCursor(plot, state, layout, panels) {
     const rank = cursor ? clamp(order.indexOf(cursor.link) + Math.sign(dx), 0, order.length - 1) : 0;
     return { at, link: order[rank] };
   };
-  const tell = ({ at, link }) => {
+  const describe = ({ at, link }) => {
     const { x, y, scheme } = panels[at];
     const line = plot.links[link];
     const [a, b] = [layout.at[line.bottom], layout.at[line.top]];
@@ -124,7 +124,7 @@ function fabricCursor(plot, state, layout, panels) {
       rows: [{ scheme, name: 'up', value: percent(line.up[scheme]) }, { scheme, name: 'down', value: percent(line.down[scheme]) }],
     };
   };
-  return { near, step, tell };
+  return { near, step, describe };
 }
 
 // The list of the hottest links, beside the drawing.

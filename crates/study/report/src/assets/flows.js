@@ -6,7 +6,7 @@ function drawFlow(plot, state, width) {
   const right = width - 1;
   const whole = total(flow.seconds);
   const parts = stackedBar(flow.seconds, whole, 0, right, 4, 30);
-  const tell = part => {
+  const describe = part => {
     const before = total(flow.seconds.slice(0, part)) / whole * right;
     return {
       x: before, box: [before, 4, Math.max(2, flow.seconds[part] / whole * right), 30], title: flow.name,
@@ -20,7 +20,7 @@ function drawFlow(plot, state, width) {
     return found === undefined ? null : found;
   };
   const step = (part, dx, dy) => part === null ? used[0] : used[clamp(used.indexOf(part) + Math.sign(dx + dy), 0, used.length - 1)];
-  return { height: 40, parts, tell, near, step };
+  return { height: 40, parts, describe, near, step };
 }
 
 // The summary and the numbers of a flow.

@@ -93,7 +93,7 @@ function ganttCursor(plot, state, places) {
     const far = bar => Math.abs(spans.from[bar] - spans.from[cursor.bar]);
     return { at: cursor.at, bar: there.reduce((best, bar) => far(bar) < far(best) ? bar : best) };
   };
-  const tell = ({ at, bar }) => {
+  const describe = ({ at, bar }) => {
     const { panel, view: { spans, from, until }, top, tall, across } = places[at];
     const x = across.at(Math.max(from, spans.from[bar]));
     const end = across.at(Math.min(until, spans.until[bar]));
@@ -105,7 +105,7 @@ function ganttCursor(plot, state, places) {
       rows: [{ scheme: panel.scheme, name: '', value: `${quantity('s', spans.from[bar], 6)} to ${quantity('s', spans.until[bar], 6)}, ${several}` }],
     };
   };
-  return { near, step, tell };
+  return { near, step, describe };
 }
 
 // The part of the time that all panels show, changed as `change` says: [from, until, end] to [from, until].

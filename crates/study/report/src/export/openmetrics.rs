@@ -1,5 +1,5 @@
-//! Totals and metrics of runs as OpenMetrics text (version 1.0), for what collects and draws them.
-//! Families keep together, as the format has it; in each, runs follow in order, with labels `scheme` and
+//! Totals and metrics of runs as OpenMetrics text (version 1.0), for monitoring tools.
+//! The samples of a family follow each other, as the format requires; in each, runs follow in order, with labels `scheme` and
 //! `seed`.
 
 use slotline_lab::metrics::measure;

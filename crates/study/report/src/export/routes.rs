@@ -6,7 +6,7 @@ use slotline_scenario::Loaded;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
-/// What tables are written as.
+/// The formats of tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RouteFormat {
     /// Prefixes and suffixes, switch by switch, with the sizes of the tables.
@@ -45,7 +45,7 @@ impl Tables {
     /// Writes them.
     ///
     /// # Errors
-    /// The world said no.
+    /// The output cannot be written.
     pub fn write(&self, format: RouteFormat, out: &mut impl Write) -> io::Result<()> {
         self.head(format, out)?;
         for &place in &self.places {
@@ -99,7 +99,7 @@ impl Tables {
         write!(out, "{table}")
     }
 
-    /// How large all tables are together, and the largest.
+    /// The total size of all tables, and the size of the largest.
     fn totals(&self, out: &mut impl Write) -> io::Result<()> {
         let sizes: Vec<Sizes> =
             self.places.iter().map(|&place| self.plan.table(place).sizes()).collect();
@@ -126,11 +126,11 @@ impl Tables {
         }
         for (prefix, action) in &table.prefixes {
             match action {
-                Action::Port(port) => self.route(format, place, (*prefix, *port), out)?,
+                Action::Port(port) => self.route(format, place, *prefix, *port, out)?,
                 Action::Suffixes(_) => {
                     writeln!(out, "{mark} suffix: instead of the suffixes of {prefix}")?;
-                    for route in self.by_suffix(table, *prefix) {
-                        self.route(format, place, route, out)?;
+                    for (host, port) in self.by_suffix(table, *prefix) {
+                        self.route(format, place, host, port, out)?;
                     }
                 }
             }
@@ -138,7 +138,7 @@ impl Tables {
         Ok(())
     }
 
-    /// The hosts whose longest prefix is `prefix`, and where they lead.
+    /// The hosts whose longest prefix is `prefix`, with their next hops.
     fn by_suffix<'a>(
         &'a self,
         table: &'a Table,
@@ -158,7 +158,8 @@ impl Tables {
         &self,
         format: RouteFormat,
         place: Place,
-        (to, port): (Prefix, PortId),
+        to: Prefix,
+        port: PortId,
         out: &mut impl Write,
     ) -> io::Result<()> {
         let next = self.plan.behind(place, port.0.into()).map(|next| self.plan.switch(next));

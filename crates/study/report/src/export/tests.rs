@@ -94,7 +94,7 @@ fn run(scheme: &str, seed: u64) -> RunRecord {
     record
 }
 
-/// The course of the connection at both ports of `h0`: the fourth segment is lost and sent again.
+/// The trace of the connection at both ports of `h0`: the fourth segment is lost and sent again.
 fn captures(mss: u16) -> Vec<Capture> {
     let common = Packet { flow: 5, stamp: 77, class: 1, ..Packet::default() };
     let data = |t, seq, payload: u16, flags| CapturedPacket {
@@ -289,7 +289,7 @@ fn exposition(set: &RunSet) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// What OpenMetrics 1.0 asks for, as far as it concerns this writer: families keep together and have
+/// What OpenMetrics 1.0 asks for, as far as it concerns this writer: the samples of a family follow each other, and families have
 /// their type, unit and help once and first; samples have their family's name and suffix; no series
 /// twice; values are numbers; the end is marked.
 fn check_exposition(text: &str) -> Result<usize, String> {

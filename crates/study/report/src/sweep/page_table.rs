@@ -8,7 +8,7 @@ use slotline_lab::sweep::part::Sweep;
 use slotline_lab::sweep::rows::{Row, of_rows};
 use slotline_scenario::metric::Metric;
 
-/// Rows of the table, at most; a browser would take long over more.
+/// The most rows of the table. A browser is slow with more.
 const MOST_ROWS: usize = 2_000;
 
 /// The table, with the metrics that are shown.

@@ -72,8 +72,7 @@ fn figures(view: &View) -> Vec<Figure> {
 fn compare(points: &[Measured]) -> Vec<Row> {
     let note = "no number in the text but the ratio; ours from two seconds, with a sender joining every 0.2 s before them \
                 instead of every 30 s; what the senders' ports carry, messages to the arbiter included";
-    let ratio = "with timeslots all that differs between senders is how many messages they send to the arbiter; how uneven \
-                 TCP is hangs on how its flows' windows are in step";
+    let ratio = "with timeslots, senders differ only in the number of messages that they send to the arbiter; how uneven TCP is depends on how the windows of its flows are synchronised";
     let of = |point: &Measured| {
         let mean = |scheme| point.mean(scheme, deviation).map_or(f64::NAN, |e| e.mean);
         let times = mean("baseline") / mean("fastpass").max(1e-9);

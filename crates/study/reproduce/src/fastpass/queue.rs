@@ -177,8 +177,7 @@ fn pings(view: &View) -> Vec<Figure> {
 }
 
 fn queue(points: &[Measured]) -> Vec<Row> {
-    let full = "TCP fills what there is: the paper's 5.2 MB and ours; how far below the top the median lies hangs on \
-                how the 80 flows' windows are in step";
+    let full = "TCP fills the buffer: the paper's 5.2 MB and ours; how far the median is below the maximum depends on how the windows of the 80 flows are synchronised";
     let rate = "what headers and framing leave of 10 Gbit/s";
     let reserve = "1 % of each timeslot is left for control messages; the paper lost some to timeslots that came too \
                    late";
@@ -226,8 +225,8 @@ fn ping(points: &[Measured]) -> Vec<Row> {
 }
 
 fn control(points: &[Measured]) -> Vec<Row> {
-    let note = "the text does not say of how many hosts, nor which way; ours are authenticated, over IPv6 and UDP, at \
-                least 132 bytes on the wire each, and a message tells of up to 64 timeslots";
+    let note = "the text does not say of how many hosts, nor in which direction; ours are authenticated, over IPv6 and UDP, at \
+                least 132 bytes on the wire each, and a message carries up to 64 timeslots";
     let of = |point: &Measured| {
         let paper = Some(Stated::About(0.3)).filter(|_| point.x == BUSY);
         [

@@ -1,4 +1,4 @@
-//! How much of the bisection bandwidth each way of routing reaches: Table 3.1.
+//! The share of the bisection bandwidth that each routing scheme reaches: Table 3.1.
 
 use super::patterns::PATTERNS;
 use crate::draw::View;
@@ -45,7 +45,7 @@ const fn axis() -> [u32; 100] {
     axis
 }
 
-/// A point of the axis, taken apart.
+/// A point of the axis, decoded.
 struct Place {
     pattern: usize,
     draw: u32,

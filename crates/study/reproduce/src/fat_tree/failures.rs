@@ -29,7 +29,7 @@ const RETURNS: f64 = 0.305;
 /// A flow that was silent for longer than this was cut off, not just interrupted.
 const CUT_OFF_MS: f64 = 100.0;
 
-/// What fails, and a port that leads over it.
+/// A component that fails, and a port whose link it affects.
 struct Failure {
     name: &'static str,
     what: &'static str,
@@ -152,7 +152,12 @@ fn compare(points: &[Measured]) -> Vec<Row> {
             [
                 point.row(scheme, &LONGEST, None, longest),
                 point.row(scheme, &TOUCHED, None, ""),
-                point.row(scheme, &CUT_OFF, None, "connectivity is kept where this is 0"),
+                point.row(
+                    scheme,
+                    &CUT_OFF,
+                    None,
+                    "there is no loss of connectivity where this is 0",
+                ),
                 point.row(scheme, &BACK, None, back).filter(|row| row.ours.mean.is_finite()),
             ]
         });

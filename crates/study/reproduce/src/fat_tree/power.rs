@@ -25,7 +25,7 @@ pub(super) const POWER: Experiment = Experiment {
 
 /// Power per Gbit/s of 10GigE switches over that of GigE switches, and the same of heat: §3.2.
 const TIMES: (f64, f64) = (2.0, 3.0);
-/// What the paper says is saved, in percent: power and heat.
+/// The savings that the paper states, in percent: power and heat.
 const SAVED: (f64, f64) = (56.6, 56.5);
 const COUNT: (&str, &str) = ("count", "1");
 
@@ -145,7 +145,7 @@ fn figure(tree: &Bill, fat_tree: &Bill) -> Figure {
             Bar(vec![f64::NAN, f64::NAN]),
         ],
     };
-    let caption = "27,648 hosts. Stars: what the paper's text says is saved.";
+    let caption = "The network has 27,648 hosts. Stars show the savings in the text of the paper.";
     Ok(Plot {
         id: "power",
         title: "Power and heat (Figure 3.9)".into(),

@@ -50,7 +50,7 @@ pub(super) const ITERATIONS: Experiment = Experiment {
 
 /// The same on the non-blocking network has its number and this.
 const CONTROL: u32 = 100;
-/// The point whose course is drawn.
+/// The point whose time series is drawn.
 const OVER_TIME: u32 = 10;
 
 const NAMES: [&str; 10] = [

@@ -34,7 +34,7 @@ fn findings(rows: Vec<Row>) -> Findings {
     Findings { rows, ..Findings::default() }
 }
 
-/// What flows get together, in percent of what all hosts' cards could carry.
+/// The total rate of flows, in percent of the rate of all network cards.
 fn share(fabric: &Fabric, flows: &[Flow], seed: u64) -> f64 {
     let hash = |flow: usize| mix64(seed << 32 | flow as u64) as u16;
     100.0 * max_min(fabric, flows, hash).iter().sum::<f64>() / fabric.hosts() as f64

@@ -149,7 +149,7 @@ const NOTICES: Quantity = Quantity {
 const WITHOUT: &str = "the paper: \"persistently overwhelmed\"";
 const QCN_NOTE: &str = "the congested port's queue, as the bump in front of it knows it; reaction points are in the hosts' cards";
 const LARGEST_NOTE: &str =
-    "as the paper chooses the flow that is told, and with notices of half the effect";
+    "with the paper's choice of the flow that is notified, and with notices of half the effect";
 const BUMP_NOTE: &str =
     "the reaction point is a bump next to the senders, which drops what is beyond a flow's rate";
 

@@ -22,7 +22,7 @@ pub(super) const RESPONSE: Experiment = Experiment {
 
 /// When one set follows the other: seconds.
 const TURNS: [f64; 4] = [2.0, 4.0, 6.0, 8.0];
-/// How long before and after a turn is looked at.
+/// Seconds before and after a turn that are evaluated.
 const AROUND: f64 = 0.05;
 /// Below this part of the usual rate, an interval belongs to the gap.
 const LOW: f64 = 0.9;
