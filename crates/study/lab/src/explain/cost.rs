@@ -139,13 +139,14 @@ pub(super) fn sentences(survey: &Survey<'_>, estimates: &[Estimate]) -> Vec<Stri
     let cpu: f64 = estimates.iter().map(|e| e.cpu_s).sum::<f64>() * times;
     let twice =
         if again { " Runs with the first seed are done twice, to follow flows." } else { "" };
+    let simulate = if schemes * repeat == 1 { "simulates" } else { "simulate" };
     let each: Vec<String> = estimates
         .iter()
         .map(|e| format!("{} {}", e.scheme, rough(Unit::Seconds, e.cpu_s)))
         .collect();
     vec![
         format!(
-            "{} of {} with {seeds} simulate at least {} each.{twice}",
+            "{} of {} with {seeds} {simulate} at least {} each.{twice}",
             several(schemes * repeat, "run"),
             several(schemes, "scheme"),
             span(survey.lasts())

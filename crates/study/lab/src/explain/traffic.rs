@@ -46,7 +46,8 @@ fn flows(survey: &Survey<'_>, group: u16) -> String {
     } else {
         format!(" with {} of payload, {mean} on average", size(bytes))
     };
-    format!("There are {}{requests}{total}. {}.", several(count, what), starts(survey, group))
+    let are = if count == 1 && asks.is_empty() { "is" } else { "are" };
+    format!("There {are} {}{requests}{total}. {}.", several(count, what), starts(survey, group))
 }
 
 fn starts(survey: &Survey<'_>, group: u16) -> String {
@@ -55,7 +56,9 @@ fn starts(survey: &Survey<'_>, group: u16) -> String {
     let (first, last) = (known.iter().min(), known.iter().max());
     let (first, last) = (first.copied().unwrap_or_default(), last.copied().unwrap_or_default());
     let whole = known.len() == all;
-    let which = if whole {
+    let which = if whole && all == 1 {
+        "It starts".into()
+    } else if whole {
         "All start".into()
     } else {
         format!("{} of them start", crate::output::format::grouped(known.len() as u64))
