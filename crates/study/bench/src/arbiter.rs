@@ -211,14 +211,13 @@ pub(crate) fn arrivals(endpoints: u32, load: f64, batches: usize) -> Vec<Vec<(u1
 }
 
 /// The packets between racks of one timeslot: a random matching of the hosts, each sending with a
-/// probability of `load`.
+/// probability of `load`. Their order is random, as the grants of an allocator are in no order of sources.
 fn matching(stream: &mut Stream, load: f64) -> Vec<(u16, u16)> {
     let mut to: Vec<u16> = (0..RACKS * RACK_HOSTS).collect();
     stream.shuffle(&mut to);
     let ends = (0..).zip(to).map(|(src, dst): (u16, u16)| (src / RACK_HOSTS, dst / RACK_HOSTS));
     let mut packets: Vec<_> =
         ends.filter(|(src, dst)| stream.unit() < load && src != dst).collect();
-    // An allocator's grants are in no order of sources.
     stream.shuffle(&mut packets);
     packets
 }

@@ -95,8 +95,12 @@ fn names(choice: &Choice<'_>) -> Vec<String> {
         cases.iter_mut().for_each(|case| case.threads = threads);
         cases.dedup();
     }
-    let name = |case: &Case| format!("{}:{}:{}", case.scenario, case.scheme, case.threads);
     cases.iter().map(name).collect()
+}
+
+/// The name of a case on the command line.
+fn name(case: &Case) -> String {
+    format!("{}:{}:{}", case.scenario, case.scheme, case.threads)
 }
 
 fn run_named(case: &str, scenarios: &Path) -> Outcome {

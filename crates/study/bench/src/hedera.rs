@@ -209,9 +209,8 @@ fn report_bytes(reports: &[Vec<FlowCount>]) -> f64 {
         (host, Body::Flows { report: 0, part: 0, parts: 1, span, flows })
     };
     let hosts = (0..).map(HostId).zip(reports);
-    on_wire(
-        hosts.flat_map(|(host, flows)| flows.chunks(MAX_FLOWS).map(move |f| (host, f))).map(part),
-    )
+    let parts = hosts.flat_map(|(host, flows)| flows.chunks(MAX_FLOWS).map(move |f| (host, f)));
+    on_wire(parts.map(part))
 }
 
 fn answer_bytes(plan: &Plan) -> f64 {
@@ -219,8 +218,7 @@ fn answer_bytes(plan: &Plan) -> f64 {
         Decision::Path { conn, path, .. } => Some((conn, path)),
         _ => None,
     };
-    let hosts = plan.chunk_by(|a, b| a.host() == b.host());
-    let parts = hosts.flat_map(|decisions| decisions.chunks(MAX_PATHS));
+    let parts = plan.chunk_by(|a, b| a.host() == b.host()).flat_map(|all| all.chunks(MAX_PATHS));
     let body = |part: &[Decision]| Body::Paths(part.iter().filter_map(path).collect());
     on_wire(parts.map(|part| (part[0].host(), body(part))))
 }

@@ -29,11 +29,8 @@ const GBPS: u64 = 1_000_000_000;
 /// The cases of `slotline bench xco`.
 pub fn cases() -> Vec<Case> {
     let of = |fairness| {
-        [(4_800, 1), (4_800, 8), (19_200, 1), (19_200, 8)].map(|(hosts, destinations)| Case {
-            hosts,
-            destinations,
-            fairness,
-        })
+        let case = |(hosts, destinations)| Case { hosts, destinations, fairness };
+        [(4_800, 1), (4_800, 8), (19_200, 1), (19_200, 8)].map(case)
     };
     [of(Fairness::RoundRobin), of(Fairness::MaxMin)].concat()
 }

@@ -304,7 +304,7 @@ fn damage_names_its_file() {
     let cut = shown(&whole[..whole.len() / 2]);
     assert!(cut.contains("flows.parquet") && cut.contains("cut off after"), "{cut}");
     let longer = shown(&[&whole[..], b"x"].concat());
-    assert!(longer.contains("flows.parquet") && longer.contains("not as it was"), "{longer}");
+    assert!(longer.contains("flows.parquet") && longer.contains("checksum differs"), "{longer}");
     fs::remove_file(&file).unwrap();
     let missing = read(&folder).unwrap_err().to_string();
     assert!(missing.contains("flows.parquet") && missing.contains("missing"), "{missing}");
