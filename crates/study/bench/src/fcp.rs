@@ -64,10 +64,7 @@ impl Case {
     pub fn run(&self, length: Length) -> Vec<Row> {
         let mut bench = Bench::new(self);
         let mut measured = Measured { arbiters: bench.arbiters.clone(), ..Measured::default() };
-        let mut block = || {
-            let trace: Vec<Step> = (0..BLOCK).flat_map(|_| bench.batch()).collect();
-            measured.replay(&trace)
-        };
+        let mut block = || measured.replay(&bench.block());
         let all: Vec<Spent> = (0..length.warm_up + length.blocks).map(|_| block()).collect();
         self.rows(&all[length.warm_up as usize..])
     }
@@ -230,6 +227,10 @@ impl Bench {
             base: 0,
             down: Mail::default(),
         }
+    }
+    /// The steps of a block.
+    fn block(&mut self) -> Vec<Step> {
+        (0..BLOCK).flat_map(|_| self.batch()).collect()
     }
     /// 64 timeslots.
     fn batch(&mut self) -> Vec<Step> {
