@@ -3,7 +3,7 @@
 
 use crate::arguments::BenchOptions;
 use anyhow::{Context, Result, anyhow, bail};
-use slotline_bench::{Apart, BENCHMARKS, Benchmark, Choice, Row, Work, flow};
+use slotline_bench::{BENCHMARKS, Benchmark, Choice, Row, Separate, Work, flow};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -15,7 +15,7 @@ pub fn bench(options: &BenchOptions) -> Result<ExitCode> {
     }
     match benchmark.work {
         Work::Here(rows) => here(options, benchmark.name, rows)?,
-        Work::Apart(work) => apart(options, benchmark, &work)?,
+        Work::Separate(work) => separate(options, benchmark, &work)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -31,7 +31,7 @@ fn here(options: &BenchOptions, name: &str, rows: fn() -> Vec<Row>) -> Result<()
 }
 
 /// Each case in a process of its own, or the one that is asked for in this process.
-fn apart(options: &BenchOptions, benchmark: &Benchmark, work: &Apart) -> Result<()> {
+fn separate(options: &BenchOptions, benchmark: &Benchmark, work: &Separate) -> Result<()> {
     let name = benchmark.name;
     if let Some(case) = &options.case {
         let scenarios = if name == "engine" { folder()? } else { PathBuf::new() };

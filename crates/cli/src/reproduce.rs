@@ -119,7 +119,7 @@ fn runs(loaded: &Loaded, place: &Place, threads: usize) -> Result<Vec<RunRecord>
         save(run);
         saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name(run));
     };
-    let mut fresh = progress::watched(&jobs, end, || jobs.run_keeping(loaded, threads, noted))?;
+    let mut fresh = progress::watched(&jobs, end, || jobs.run_saving(loaded, threads, noted))?;
     let saved = saved.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     // The last run of a scenario is not saved on its own, because the result usually follows at once.
     fresh.iter_mut().filter(|run| !saved.contains(&name(run))).for_each(&save);

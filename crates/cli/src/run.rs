@@ -28,7 +28,7 @@ pub fn run(options: &RunOptions) -> Result<ExitCode> {
     progress::stop_on_interrupt(&jobs)?;
     let threads = options.common.threads();
     let end = loaded.scenario.end.at.map(|at| at.as_ps());
-    let work = || jobs.run_keeping(&loaded, threads, saver(&loaded, &place));
+    let work = || jobs.run_saving(&loaded, threads, saver(&loaded, &place));
     records.extend(progress::watched(&jobs, end, work)?);
     finish(&loaded, place, records, options)
 }
@@ -47,7 +47,7 @@ fn loaded(options: &RunOptions) -> Result<Loaded> {
 
 /// The runs that are still to do, and the finished runs of an interrupted process.
 pub fn to_do(loaded: &Loaded, place: &Place) -> (Arc<Jobs>, Vec<RunRecord>) {
-    let left = place.left(&RunSet::new(loaded, vec![]));
+    let left = place.recover(&RunSet::new(loaded, vec![]));
     left.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let all = Jobs::of(loaded);
     if !left.runs.is_empty() {
@@ -61,7 +61,7 @@ pub fn to_do(loaded: &Loaded, place: &Place) -> (Arc<Jobs>, Vec<RunRecord>) {
 pub fn saver(loaded: &Loaded, place: &Place) -> impl Fn(&mut RunRecord) + Sync {
     let plan = RunSet::new(loaded, vec![]);
     move |run| {
-        if let Err(error) = place.keep(&plan, run) {
+        if let Err(error) = place.save(&plan, run) {
             eprintln!("note: a run could not be saved before the end: {error}");
         }
     }

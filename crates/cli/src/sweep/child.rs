@@ -38,10 +38,10 @@ pub fn point(options: &SweepOptions, which: &str) -> Result<ExitCode> {
     let (jobs, mut records) = to_do(&loaded, &place);
     progress::stop_on_interrupt(&jobs)?;
     stop_with_lifeline(&jobs);
-    records.extend(jobs.run_keeping(&loaded, options.threads, saver(&loaded, &place))?);
+    records.extend(jobs.run_saving(&loaded, options.threads, saver(&loaded, &place))?);
     let set = RunSet::new(&loaded, records);
     if !set.complete() {
-        place.leave();
+        place.abandon();
         return Ok(ExitCode::from(INTERRUPTED));
     }
     match place.write(&set, &Summary::of(&set), false, &[slotline_report::PAGE]) {

@@ -97,7 +97,7 @@ fn failures(part: &Part) -> usize {
     for point in failed.clone() {
         let why = point.message.as_deref().unwrap_or("no message");
         let why = why.trim().replace('\n', "\n    ");
-        eprintln!("point {} failed ({}):\n    {why}", point.point, part.words(point.point));
+        eprintln!("point {} failed ({}):\n    {why}", point.point, part.settings_text(point.point));
     }
     let missing = own(part).filter(|point| point.state == State::Missing).count();
     if missing > 0 {
@@ -120,7 +120,7 @@ fn listing(part: &Part, shard: Shard) -> String {
     let line = |point: &slotline_lab::sweep::PointRecord| {
         let state = if point.state == State::Done { "done" } else { "to do" };
         let id = point.id.as_deref().unwrap_or("");
-        format!("{:>5}  {state:<5}  {id}  {}\n", point.point, part.words(point.point))
+        format!("{:>5}  {state:<5}  {id}  {}\n", point.point, part.settings_text(point.point))
     };
     let lines: String = own(part).map(line).collect();
     let own = own(part).count();

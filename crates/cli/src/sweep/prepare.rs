@@ -40,8 +40,8 @@ pub fn prepare(study: &Study, shard: Shard, root: &Path) -> Result<Prepared> {
             bail!(
                 "{}: points {before} ({}) and {at} ({}) are the same scenario",
                 study.file.display(),
-                study.words(before),
-                study.words(at)
+                study.settings_text(before),
+                study.settings_text(at)
             );
         }
         let record = &mut part.points[at];

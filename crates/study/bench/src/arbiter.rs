@@ -1,4 +1,4 @@
-//! What the arbiter of Fastpass costs: demand intake, timeslot allocation and completion under random
+//! Measures the cost of the Fastpass arbiter: demand intake, timeslot allocation and completion under random
 //! flows, and path selection on random matchings. CPU time of one thread.
 
 use crate::Row;
@@ -27,7 +27,7 @@ pub enum Case {
     },
 }
 
-/// How long a case runs.
+/// The length of a case.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Length {
     /// Batches before the measurement, for the queues to reach their usual length.
@@ -211,19 +211,18 @@ pub(crate) fn arrivals(endpoints: u32, load: f64, batches: usize) -> Vec<Vec<(u1
 }
 
 /// The packets between racks of one timeslot: a random matching of the hosts, each sending with a
-/// probability of `load`.
+/// probability of `load`. Their order is random, as the grants of an allocator are in no order of sources.
 fn matching(stream: &mut Stream, load: f64) -> Vec<(u16, u16)> {
     let mut to: Vec<u16> = (0..RACKS * RACK_HOSTS).collect();
     stream.shuffle(&mut to);
     let ends = (0..).zip(to).map(|(src, dst): (u16, u16)| (src / RACK_HOSTS, dst / RACK_HOSTS));
     let mut packets: Vec<_> =
         ends.filter(|(src, dst)| stream.unit() < load && src != dst).collect();
-    // An allocator's grants are in no order of sources.
     stream.shuffle(&mut packets);
     packets
 }
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(|case| case.run(USUAL)).collect()
 }

@@ -1,4 +1,4 @@
-//! How good the arbiter's schedules are: against the largest matchings, and against exact max-min fairness.
+//! Measures the quality of the schedules of the arbiter, against maximum matchings and exact max-min fairness.
 
 use crate::Row;
 use slotline_fastpass::{Allocator, Grant, Policy};
@@ -39,7 +39,7 @@ fn augment(src: u16, of: &[Vec<u16>], partner: &mut [Option<u16>], seen: &mut [b
     })
 }
 
-/// Exact max-min fair shares of pairs that always want more, in slots per slot: all rise together until
+/// Exact max-min fair shares of pairs that are always backlogged, in slots per slot: all rise at the same rate until
 /// an endpoint is full, whose pairs stop there; the others go on.
 pub fn fair_shares(endpoints: u16, pairs: &[(u16, u16)]) -> Vec<f64> {
     let ends =
@@ -65,7 +65,7 @@ pub fn fair_shares(endpoints: u16, pairs: &[(u16, u16)]) -> Vec<f64> {
     shares.into_iter().flatten().collect()
 }
 
-/// What an allocator makes of pairs that always want more.
+/// What an allocator makes of pairs that are always backlogged.
 #[derive(Clone, Debug)]
 pub struct Quality {
     /// Packets per slot over those of a largest matching: mean of all slots.

@@ -303,11 +303,11 @@ fn side_by_side(threads: u32, slack: Bytes, rounds: u32) -> Measured {
         let running: Vec<_> = (0..threads).zip(levels).map(spawn).collect();
         running.into_iter().map(|thread| thread.join().expect("frames pass")).collect()
     });
-    together(&done, f64::from(rounds) * FRAMES as f64)
+    combined(&done, f64::from(rounds) * FRAMES as f64)
 }
 
 /// The best turn of pipelines that each passed so many frames in a turn. The first turn fills caches.
-fn together(done: &[(Turns, f64)], frames: f64) -> Measured {
+fn combined(done: &[(Turns, f64)], frames: f64) -> Measured {
     let threads = done.len() as f64;
     let wall = |began: Instant, ended: Instant| ended.duration_since(began).as_secs_f64();
     let alone = done.iter().flat_map(|(turns, _)| turns.iter().skip(1)).filter_map(|turn| turn.0);
@@ -332,7 +332,7 @@ fn together(done: &[(Turns, f64)], frames: f64) -> Measured {
 /// Times that 4,096 frames pass in each of five parts.
 const ROUNDS: u32 = 500;
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(|case| case.run(ROUNDS)).collect()
 }

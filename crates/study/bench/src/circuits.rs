@@ -1,4 +1,4 @@
-//! What the schedulers of circuit switches cost, and how much of a demand their weeks serve. CPU time of one thread.
+//! Measures the cost of the schedulers of circuit switches, and the share of the demand that their weeks serve. CPU time of one thread.
 
 use crate::Row;
 use slotline_circuits::{
@@ -17,7 +17,7 @@ pub struct Case {
     pub span: Span,
     /// Kind of demand.
     pub class: DemandPattern,
-    /// Who plans.
+    /// The scheduler.
     pub planner: Planner,
 }
 
@@ -30,7 +30,7 @@ pub enum Span {
     Rotation,
 }
 
-/// Who plans a week.
+/// The scheduler of a week.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Planner {
     /// Rotation.
@@ -43,11 +43,11 @@ pub enum Planner {
     Solstice,
     /// Eclipse.
     Eclipse,
-    /// Ours.
+    /// The scheduler of this program.
     Portfolio,
 }
 
-/// All planners.
+/// All schedulers.
 pub const PLANNERS: [Planner; 6] = [
     Planner::Rotor,
     Planner::MaxWeight,
@@ -123,12 +123,12 @@ impl Case {
         let us = 1e6 * least_time(|| scheduler.week(&demand, &mut week));
         let mut rows = vec![self.row("time", us, "us"), self.row("served", share, "% of demand")];
         if self.planner == Planner::Portfolio {
-            rows.push(self.lead(share, &demand, terms));
+            rows.push(self.advantage(share, &demand, terms));
         }
         rows
     }
-    /// How much more is served than by the best of all others, also by those that hold circuits for the shortest day.
-    fn lead(&self, share: f64, demand: &Demand, terms: CircuitTiming) -> Row {
+    /// The additional share that this scheduler serves compared with the best of the others.
+    fn advantage(&self, share: f64, demand: &Demand, terms: CircuitTiming) -> Row {
         let held = MaxWeight::new(self.racks, terms, Some(terms.min_day()));
         let held: Box<dyn Scheduler> = Box::new(held.expect("a week has room for a day"));
         let others = PLANNERS.iter().filter(|planner| **planner != Planner::Portfolio);
@@ -177,7 +177,7 @@ fn least_time<T>(mut call: impl FnMut() -> T) -> f64 {
     (0..more).map(|_| sample()).fold(first, f64::min)
 }
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(Case::run).collect()
 }

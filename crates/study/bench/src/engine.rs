@@ -1,7 +1,7 @@
-//! What the packet engine costs: CPU time per packet-hop, memory, on one thread and on several.
+//! Measures the cost of the packet engine: CPU time per packet-hop and memory, on one thread and on several.
 
 use crate::Row;
-use crate::table::{Apart, Choice, Outcome};
+use crate::table::{Choice, Outcome, Separate};
 use slotline_lab::record::RunRecord;
 use slotline_lab::run::Jobs;
 use slotline_lab::usage;
@@ -83,11 +83,11 @@ fn rows(loaded: &Loaded, run: &RunRecord, threads: u32) -> Vec<Row> {
     rows
 }
 
-/// How the command line runs it. A case is `scenario:scheme:threads`.
-pub const APART: Apart =
-    Apart { cases: names, run: run_named, has_large: true, takes_threads: true };
+/// The benchmark for the command line. A case is `scenario:scheme:threads`.
+pub const SEPARATE: Separate =
+    Separate { cases: names, run: run_named, has_large: true, takes_threads: true };
 
-/// The cases that are wanted; with a number of threads, each scenario and scheme once.
+/// The chosen cases; with a number of threads, each scenario and scheme once.
 fn names(choice: &Choice<'_>) -> Vec<String> {
     let mut cases: Vec<Case> =
         ENGINE.iter().filter(|case| choice.large || !case.large).copied().collect();
@@ -95,8 +95,12 @@ fn names(choice: &Choice<'_>) -> Vec<String> {
         cases.iter_mut().for_each(|case| case.threads = threads);
         cases.dedup();
     }
-    let name = |case: &Case| format!("{}:{}:{}", case.scenario, case.scheme, case.threads);
     cases.iter().map(name).collect()
+}
+
+/// The name of a case on the command line.
+fn name(case: &Case) -> String {
+    format!("{}:{}:{}", case.scenario, case.scheme, case.threads)
 }
 
 fn run_named(case: &str, scenarios: &Path) -> Outcome {

@@ -1,4 +1,4 @@
-//! What FCP costs an arbiter and its endpoints: demand parsed and counted, grants counted and sent, and
+//! Measures the cost of FCP for an arbiter and its endpoints: demand parsed and counted, grants counted and sent, and
 //! how much of the network control takes. CPU time of one thread; the allocator and the path selector
 //! decide what is granted, outside the clock.
 
@@ -29,9 +29,9 @@ pub struct Case {
 /// How long a case runs, in blocks of 16 batches.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Length {
-    /// Before the measurement.
+    /// Blocks before the measurement.
     pub warm_up: u32,
-    /// Measured.
+    /// Blocks that are measured.
     pub blocks: u32,
 }
 
@@ -65,10 +65,7 @@ impl Case {
     pub fn run(&self, length: Length) -> Vec<Row> {
         let mut bench = Bench::new(self);
         let mut measured = Measured { arbiters: bench.arbiters.clone(), ..Measured::default() };
-        let mut block = || {
-            let trace: Vec<Step> = (0..BLOCK).flat_map(|_| bench.batch()).collect();
-            measured.replay(&trace)
-        };
+        let mut block = || measured.replay(&bench.block());
         let all: Vec<Spent> = (0..length.warm_up + length.blocks).map(|_| block()).collect();
         self.rows(&all[length.warm_up as usize..])
     }
@@ -194,7 +191,7 @@ fn grant(
     messages: &mut MessageBatch,
 ) {
     let denied = send_grants(arbiters, session_grants, base, now, messages);
-    assert_eq!(denied, [], "only what is wanted is allocated");
+    assert_eq!(denied, [], "only requested slots are allocated");
 }
 
 /// Endpoints, arbiters, and who decides.
@@ -238,6 +235,10 @@ impl Bench {
             base: 0,
             down: MessageBatch::default(),
         }
+    }
+    /// The steps of a block.
+    fn block(&mut self) -> Vec<Step> {
+        (0..BLOCK).flat_map(|_| self.batch()).collect()
     }
     /// 64 timeslots.
     fn batch(&mut self) -> Vec<Step> {
@@ -335,7 +336,7 @@ fn over(paths: &mut PathSelector, grants: &[Grant]) -> Vec<Over> {
     all
 }
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(|case| case.run(USUAL)).collect()
 }

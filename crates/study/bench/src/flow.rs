@@ -1,7 +1,7 @@
 //! The flow-level engine's speed: flows per second on fat-trees, and the same traffic as a plain file.
 
 use crate::Row;
-use crate::table::{Apart, Choice, Outcome};
+use crate::table::{Choice, Outcome, Separate};
 use slotline_lab::usage;
 use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
@@ -35,7 +35,7 @@ pub enum Load {
 /// the transport's own.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Case {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
     /// The fat-tree.
     pub k: u32,
@@ -268,9 +268,9 @@ fn transport() -> Result<Transport, SpecError> {
     TransportSpec { framing: Bytes(0), ..spec }.build()
 }
 
-/// How the command line runs it. A case is `k16x10`, or `k16x10:300` for the first 300 flows alone.
-pub const APART: Apart =
-    Apart { cases: names, run: run_named, has_large: true, takes_threads: false };
+/// The benchmark for the command line. A case is `k16x10`, or `k16x10:300` for the first 300 flows alone.
+pub const SEPARATE: Separate =
+    Separate { cases: names, run: run_named, has_large: true, takes_threads: false };
 
 fn names(choice: &Choice<'_>) -> Vec<String> {
     let cases = CASES.iter().filter(|case| choice.large || !case.large);

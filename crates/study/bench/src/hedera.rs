@@ -1,4 +1,4 @@
-//! What Hedera's scheduler costs and how good its placements are: demand estimation, annealing, exact
+//! Measures the cost of Hedera's scheduler and the quality of its placements: demand estimation, annealing, exact
 //! placement, the control loop. CPU time of one thread.
 
 use crate::Row;
@@ -104,7 +104,7 @@ impl Case {
                 let ms = median(times, || estimator.demands(&cards, &cards, &pairs).len());
                 vec![self.row("estimate", ms, "ms")]
             }
-            Case::Anneal { k, flows, iterations } => self.anneal(times, (k, flows, iterations)),
+            Case::Anneal { k, flows, iterations } => self.anneal(times, k, flows, iterations),
             Case::Euler { k } => {
                 let fabric = Fabric::fat_tree(k);
                 let mut flows = permutation(hosts(k), 1);
@@ -114,7 +114,7 @@ impl Case {
             Case::Loop { k, each } => self.control_loop(times, k, each),
         }
     }
-    fn anneal(&self, times: usize, (k, flows, iterations): (u32, u32, u32)) -> Vec<Row> {
+    fn anneal(&self, times: usize, k: u32, flows: u32, iterations: u32) -> Vec<Row> {
         let mut fabric = Fabric::fat_tree(k);
         let mut flows = estimated(&fabric, &random(hosts(k), flows, 2));
         let first = Annealing::new(&fabric);
@@ -194,7 +194,7 @@ fn on_link(bytes: f64) -> f64 {
     bytes * 8.0 / 10e9 * 1e3
 }
 
-/// Bytes on the wire of a message to or from each of several hosts, together.
+/// The total bytes on the wire of a message to or from each of several hosts.
 fn on_wire(messages: impl Iterator<Item = (HostId, Body)>) -> f64 {
     let bytes = |(host, body)| {
         let message = Message { host, seq: u32::MAX, body };
@@ -209,9 +209,8 @@ fn report_bytes(reports: &[Vec<FlowCount>]) -> f64 {
         (host, Body::Flows { report: 0, part: 0, parts: 1, span, flows })
     };
     let hosts = (0..).map(HostId).zip(reports);
-    on_wire(
-        hosts.flat_map(|(host, flows)| flows.chunks(MAX_FLOWS).map(move |f| (host, f))).map(part),
-    )
+    let parts = hosts.flat_map(|(host, flows)| flows.chunks(MAX_FLOWS).map(move |f| (host, f)));
+    on_wire(parts.map(part))
 }
 
 fn answer_bytes(plan: &Plan) -> f64 {
@@ -219,8 +218,7 @@ fn answer_bytes(plan: &Plan) -> f64 {
         Decision::Path { conn, path, .. } => Some((conn, path)),
         _ => None,
     };
-    let hosts = plan.chunk_by(|a, b| a.host() == b.host());
-    let parts = hosts.flat_map(|decisions| decisions.chunks(MAX_PATHS));
+    let parts = plan.chunk_by(|a, b| a.host() == b.host()).flat_map(|all| all.chunks(MAX_PATHS));
     let body = |part: &[Decision]| Body::Paths(part.iter().filter_map(path).collect());
     on_wire(parts.map(|part| (part[0].host(), body(part))))
 }
@@ -256,7 +254,7 @@ pub fn estimated(fabric: &Fabric, pairs: &[(HostId, HostId)]) -> Vec<Flow> {
     pairs.iter().zip(demands).map(flow).collect()
 }
 
-/// A random permutation in which nobody sends to itself, one flow of a whole card each.
+/// A random permutation without fixed points, with one flow at full rate for each host.
 pub fn permutation(hosts: u32, seed: u64) -> Vec<Flow> {
     let mut stream = Stream::named(seed, "bench.permutation", 0);
     let mut to: Vec<u32> = (0..hosts).collect();

@@ -18,7 +18,7 @@ mod table;
 pub mod tdma;
 pub mod xco;
 
-pub use table::{Apart, BENCHMARKS, Benchmark, Choice, Outcome, Work};
+pub use table::{BENCHMARKS, Benchmark, Choice, Outcome, Separate, Work};
 
 use serde::{Deserialize, Serialize};
 

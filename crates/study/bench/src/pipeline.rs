@@ -1,9 +1,8 @@
-//! What the arbiter's pipeline costs, from demand to paths, and how much faster it is on two threads than
-//! on one.
+//! Measures the cost of the pipeline of the arbiter, from demand to paths, and its speed-up on two threads.
 //!
-//! The runs that are compared take turns, so that what else the machine does meets all of them, and of
-//! each the least is taken: what others do can only make a run longer. Elapsed
-//! time says what two cores give only where two cores are free; the *critical path*, which is the CPU
+//! The compared runs alternate, so that other load of the machine affects all of them, and the shortest run of
+//! each counts: other load can only make a run longer. Elapsed time shows the gain of two cores only where two
+//! cores are free; the *critical path*, which is the CPU
 //! time of the busiest thread without the time in which it waited, says it on a busy machine, too.
 
 use crate::Row;
@@ -164,7 +163,7 @@ struct Load {
 }
 
 impl Load {
-    /// The flows of every so-manieth source, those of as many batches together as a round has.
+    /// The flows of the sources of one port, grouped by the batches of a round.
     fn new(port: u16, lanes: u16, flows: &[Vec<(u16, u16, u32)>]) -> Load {
         let round = |batches: &[Vec<(u16, u16, u32)>]| {
             let mine = batches.iter().flatten().filter(|flow| flow.0 % lanes == port);

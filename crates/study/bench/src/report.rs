@@ -1,7 +1,7 @@
-//! What it takes to write a large result and to make its report: on flows that were made up.
+//! Measures the time and the memory to write a large result and its report, with synthetic flows.
 
 use crate::Row;
-use crate::table::{Apart, Choice, Outcome};
+use crate::table::{Choice, Outcome, Separate};
 use slotline_lab::output::read::{ReadError, read};
 use slotline_lab::output::{self, OutputError, Place};
 use slotline_lab::record::{
@@ -151,9 +151,9 @@ fn row(name: &str, value: f64, unit: &str) -> Row {
     }
 }
 
-/// How the command line runs it. A case is `write:FOLDER` or `read:FOLDER`.
-pub const APART: Apart =
-    Apart { cases: names, run: run_named, has_large: false, takes_threads: false };
+/// The benchmark for the command line. A case is `write:FOLDER` or `read:FOLDER`.
+pub const SEPARATE: Separate =
+    Separate { cases: names, run: run_named, has_large: false, takes_threads: false };
 
 /// One process writes a result, another reads it and makes its report.
 fn names(choice: &Choice<'_>) -> Vec<String> {

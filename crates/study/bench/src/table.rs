@@ -7,32 +7,32 @@ use crate::{
 use std::error::Error;
 use std::path::Path;
 
-/// What a case measures, or why it cannot be run.
+/// The rows of a case, or the reason why it cannot be run.
 pub type Outcome = Result<Vec<Row>, Box<dyn Error + Send + Sync>>;
 
 /// One benchmark of the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Benchmark {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it measures, in a line.
+    /// A description in one line.
     pub help: &'static str,
-    /// How it is done.
+    /// The method.
     pub work: Work,
 }
 
-/// How a benchmark is done.
+/// The method of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// All cases one after another in the calling process.
     Here(fn() -> Vec<Row>),
     /// Each case in a process of its own, so that CPU time and memory are those of the case.
-    Apart(Apart),
+    Separate(Separate),
 }
 
-/// A benchmark whose cases have a process each.
+/// A benchmark that runs each case in a separate process.
 #[derive(Clone, Copy, Debug)]
-pub struct Apart {
+pub struct Separate {
     /// The names of its cases.
     pub cases: fn(&Choice<'_>) -> Vec<String>,
     /// Runs one case in this process, which should do nothing else. The path is where the scenarios of
@@ -59,22 +59,26 @@ const fn here(name: &'static str, help: &'static str, rows: fn() -> Vec<Row>) ->
     Benchmark { name, help, work: Work::Here(rows) }
 }
 
-const fn apart(name: &'static str, help: &'static str, work: Apart) -> Benchmark {
-    Benchmark { name, help, work: Work::Apart(work) }
+const fn separate(name: &'static str, help: &'static str, work: Separate) -> Benchmark {
+    Benchmark { name, help, work: Work::Separate(work) }
 }
 
 /// All benchmarks, in the order in which they are listed.
 pub static BENCHMARKS: [Benchmark; 9] = [
-    apart("engine", "The packet engine: CPU time per packet-hop, memory, threads", engine::APART),
-    apart(
+    separate(
+        "engine",
+        "The packet engine: CPU time per packet-hop, memory, threads",
+        engine::SEPARATE,
+    ),
+    separate(
         "flow",
         "The flow-level engine: flows per second on fat-trees of up to 65,536 hosts, memory",
-        flow::APART,
+        flow::SEPARATE,
     ),
-    apart(
+    separate(
         "report",
         "Writing a result of four million flows and making its report: seconds, memory",
-        report::APART,
+        report::SEPARATE,
     ),
     here(
         "arbiter",

@@ -1,5 +1,4 @@
-//! What it costs to plan a round of TDMA among 1,024 hosts when every host has bytes waiting for every
-//! other. CPU time of one thread.
+//! Measures the cost to plan a round of TDMA among 1,024 hosts when every host has a backlog for every other host. CPU time of one thread.
 
 use crate::Row;
 use slotline_lab::usage;
@@ -36,7 +35,7 @@ pub struct Case {
 }
 
 const LINK: Rate = Rate(10_000_000_000);
-/// A byte count that no measurement comes to the end of.
+/// A backlog that no measurement exhausts.
 const PLENTY: u64 = 1 << 40;
 
 /// The cases of `slotline bench tdma`: the paper's rounds of 10 ms, and one in which all pairs get a slot.
@@ -156,7 +155,7 @@ impl Case {
 /// Rounds that are measured.
 const ROUNDS: u32 = 25;
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(|case| case.run(ROUNDS)).collect()
 }

@@ -1,4 +1,4 @@
-//! What a scheduling event of XCo costs at the size of the paper's largest network and beyond (§5.2): CPU
+//! Measures the cost of a scheduling event of XCo at the size of the paper's largest network and beyond (§5.2): CPU
 //! time of one thread, from news to directives.
 
 use crate::Row;
@@ -18,7 +18,7 @@ pub struct Case {
     pub hosts: u32,
     /// Destinations that each sender always has packets for.
     pub destinations: u32,
-    /// Who goes first.
+    /// The order of service.
     pub fairness: Fairness,
 }
 
@@ -29,11 +29,8 @@ const GBPS: u64 = 1_000_000_000;
 /// The cases of `slotline bench xco`.
 pub fn cases() -> Vec<Case> {
     let of = |fairness| {
-        [(4_800, 1), (4_800, 8), (19_200, 1), (19_200, 8)].map(|(hosts, destinations)| Case {
-            hosts,
-            destinations,
-            fairness,
-        })
+        let case = |(hosts, destinations)| Case { hosts, destinations, fairness };
+        [(4_800, 1), (4_800, 8), (19_200, 1), (19_200, 8)].map(case)
     };
     [of(Fairness::RoundRobin), of(Fairness::MaxMin)].concat()
 }
@@ -169,7 +166,7 @@ impl Bench {
 /// Events of each sort that are measured.
 const EVENTS: usize = 400;
 
-/// What all cases measure.
+/// Measures all cases.
 pub fn rows() -> Vec<Row> {
     cases().iter().flat_map(|case| case.run(EVENTS)).collect()
 }

@@ -1,17 +1,19 @@
-//! What changed on one metric from an old result to a new one, and whether that is a regression.
+//! Compares the values of one metric in an old and a new result, and decides whether there is a regression.
 //!
-//! With the same seeds on both sides values are compared seed by seed; otherwise the two means are, with
+//! With the same seeds on both sides, values are compared seed by seed. Otherwise the means are compared with
 //! Welch's interval (Welch, "The generalization of 'Student's' problem when several different population
 //! variances are involved", 1947), its degrees of freedom rounded down.
 //!
 //! A *regression beyond the tolerance* is a change for the worse that is sure to exceed it: the whole 95 %
 //! interval of new over old lies beyond `1 + tolerance` (or `1 - tolerance` where higher is better). With a
-//! single value on a side there is no interval, and the means themselves are compared. What depends on
-//! unfinished flows is judged only where they cannot change the answer; that some flows do not finish
-//! where all did before is a regression in itself.
+//! single value on a side there is no interval, and the means themselves are compared. A metric that depends on
+//! unfinished flows is judged only where they cannot change the answer. It is a regression in itself if flows
+//! do not finish where all flows did before.
 
 use crate::metrics::Measured;
-use crate::statistics::{CONFIDENCE, Comparison, Estimate, NEGLIGIBLE, Ratio, judged, t_quantile};
+use crate::statistics::{
+    CONFIDENCE, Comparison, Estimate, NEGLIGIBLE, Open, Ratio, judged, t_quantile,
+};
 use slotline_scenario::metric::{Better, Metric};
 
 /// How values were compared.
@@ -19,8 +21,8 @@ use slotline_scenario::metric::{Better, Metric};
 pub enum Pairing {
     /// Seed by seed.
     BySeed,
-    /// As two samples.
-    Apart,
+    /// As two independent samples.
+    Independent,
 }
 
 /// One side of a change.
@@ -28,18 +30,18 @@ pub enum Pairing {
 pub struct Side {
     /// Mean over seeds.
     pub estimate: Estimate,
-    /// Unfinished flows make it a lower bound.
+    /// Whether it is a lower bound because of unfinished flows.
     pub at_least: bool,
 }
 
-/// From old to new, on one metric.
+/// The change of one metric from the old result to the new one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Change {
-    /// Before.
+    /// The old result.
     pub old: Side,
-    /// After.
+    /// The new result.
     pub new: Side,
-    /// New against old; `None` where the metric does not judge.
+    /// The comparison of new with old; `None` where no value of the metric is better.
     pub comparison: Option<Comparison>,
     /// Whether it is a regression beyond the tolerance.
     pub regression: bool,
@@ -57,16 +59,16 @@ impl Side {
 }
 
 impl Change {
-    /// From `old` to `new`; `None` where a side has no value.
+    /// Compares `new` with `old`; `None` where a side has no value.
     pub fn of(metric: Metric, old: &Values, new: &Values, tolerance: f64) -> Option<Change> {
         let moments = Moments::of(old, new)?;
         let (before, after) = (Side::of(old)?, Side::of(new)?);
-        let comparison = moments.comparison(before.at_least, after.at_least, metric.better());
+        let open = Open { base: before.at_least, scheme: after.at_least };
+        let comparison = moments.comparison(open, metric.better());
         let lost = matches!(metric, Metric::Unfinished | Metric::NotStarted)
             && before.estimate.mean == 0.0
             && after.estimate.mean > 0.0;
-        let beyond =
-            moments.worse_beyond(tolerance, metric.better(), before.at_least, after.at_least);
+        let beyond = moments.worse_beyond(tolerance, metric.better(), open);
         let regression = comparison.is_some() && (lost || beyond);
         Some(Change { old: before, new: after, comparison, regression })
     }
@@ -75,15 +77,15 @@ impl Change {
 /// How `old` and `new` are compared.
 pub fn pairing(old: &Values, new: &Values) -> Pairing {
     let same = old.len() == new.len() && old.iter().zip(new).all(|((a, _), (b, _))| a == b);
-    if same { Pairing::BySeed } else { Pairing::Apart }
+    if same { Pairing::BySeed } else { Pairing::Independent }
 }
 
-/// Means of two samples, and what the means vary by chance.
+/// The means of two samples, and their variances.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Moments {
     old: f64,
     new: f64,
-    /// Number of values that the comparison rests on.
+    /// The number of values of the smaller side.
     n: usize,
     /// `None` with a single value on a side.
     spread: Option<Spread>,
@@ -107,7 +109,7 @@ impl Moments {
         let n = a.len().min(b.len());
         let spread = || match pairing(old, new) {
             Pairing::BySeed => Spread::paired(&a, &b),
-            Pairing::Apart => Spread::welch(&a, &b),
+            Pairing::Independent => Spread::welch(&a, &b),
         };
         let spread = if n > 1 { Some(spread()) } else { None };
         (n > 0).then(|| Moments { old: mean(&a), new: mean(&b), n, spread })
@@ -133,20 +135,20 @@ impl Moments {
         let value = self.new / self.old;
         (self.old != 0.0).then(|| Ratio { value, interval: self.spread.and_then(interval) })
     }
-    fn comparison(&self, old_open: bool, new_open: bool, better: Better) -> Option<Comparison> {
+    fn comparison(&self, open: Open, better: Better) -> Option<Comparison> {
         let (difference, ratio) = (self.excess(1.0), self.ratio());
-        let verdict = judged(&difference, ratio, (old_open, new_open), better)?;
+        let verdict = judged(&difference, ratio, open, better)?;
         Some(Comparison { difference, ratio, verdict })
     }
     /// Whether new is sure to be worse than old by more than `tolerance`, a part of old.
-    fn worse_beyond(&self, tolerance: f64, better: Better, old_open: bool, new_open: bool) -> bool {
+    fn worse_beyond(&self, tolerance: f64, better: Better, open: Open) -> bool {
         let tolerance = tolerance.max(NEGLIGIBLE);
         // What is open can only grow.
         let (excess, open) = match better {
-            Better::Lower => (self.excess(1.0 + tolerance), old_open),
+            Better::Lower => (self.excess(1.0 + tolerance), open.base),
             Better::Higher => {
                 let short = self.excess(1.0 - tolerance);
-                (Estimate { mean: -short.mean, ..short }, new_open)
+                (Estimate { mean: -short.mean, ..short }, open.scheme)
             }
             Better::Neither => return false,
         };
@@ -236,9 +238,10 @@ mod tests {
         assert!(near(got_edges.unwrap().0, edges.unwrap().0));
         assert!(near(got_edges.unwrap().1, edges.unwrap().1));
         assert_eq!((got.verdict, change.regression), (Verdict::Better, false));
-        // Apart, the same numbers say nothing.
-        let apart = Change::of(Metric::FctMean, &values(1, &old), &values(9, &new), 0.05).unwrap();
-        assert_eq!(apart.comparison.map(|c| c.verdict), Some(Verdict::NoDifference));
+        // As independent samples, the same numbers show no difference.
+        let independent =
+            Change::of(Metric::FctMean, &values(1, &old), &values(9, &new), 0.05).unwrap();
+        assert_eq!(independent.comparison.map(|c| c.verdict), Some(Verdict::NoDifference));
     }
 
     fn regresses(metric: Metric, old: &[f64], new: &[f64], tolerance: f64) -> bool {

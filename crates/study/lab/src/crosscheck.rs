@@ -1,4 +1,4 @@
-//! One scenario on both engines: what packets do, and what flows as fluids do.
+//! Runs one scenario on the packet engine and on the flow-level engine, and compares the results.
 
 use crate::record::{RunRecord, RunSet};
 use crate::run::Jobs;
@@ -10,31 +10,31 @@ use slotline_scenario::metric::{Metric, PACKET_METRICS, Unit};
 use slotline_scenario::{EngineSpec, EventSpec, Loaded, Scenario, ScenarioError};
 use slotline_schemes::ControlSpec;
 
-/// What both engines say of one quantity.
+/// One quantity as measured with both engines.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The scheme.
     pub scheme: String,
     /// Key of the quantity.
     pub metric: String,
-    /// Its name for people.
+    /// The title of the quantity.
     pub title: String,
     /// The unit of its values.
     pub unit: &'static str,
-    /// On the packet engine, mean over seeds.
+    /// Its value on the packet engine, a mean over seeds.
     pub packet: f64,
-    /// On the flow-level engine.
+    /// Its value on the flow-level engine.
     pub flow: f64,
     /// `flow` over `packet`, less one; nothing where that is zero.
     pub difference: Option<f64>,
 }
 
-/// Both engines side by side.
+/// The comparison of both engines.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Crosscheck {
     /// By scheme, then metric.
     pub rows: Vec<Row>,
-    /// What the flow-level engine was not told, and schemes that it cannot run.
+    /// Parts of the scenario that the flow-level engine does not model, and schemes that it cannot run.
     pub notes: Vec<String>,
     /// Processor time of the packet engine in seconds, all schemes and seeds that were compared.
     pub packet_cpu_s: f64,
@@ -44,21 +44,21 @@ pub struct Crosscheck {
     pub complete: bool,
 }
 
-/// A scenario as each engine is given it.
+/// The scenario for each engine.
 pub struct Sides {
     /// For the packet engine.
     pub packet: Loaded,
     /// For the flow-level engine.
     pub flow: Loaded,
-    /// What was left out.
+    /// The parts that were omitted.
     pub notes: Vec<String>,
 }
 
 impl Sides {
-    /// Leaves out what only one of the engines can do.
+    /// Omits the parts of the scenario that only one of the engines models.
     ///
     /// # Errors
-    /// Nothing is left to compare, or the flow-level engine objects to something else.
+    /// No scheme remains to compare, or the flow-level engine cannot run the scenario.
     pub fn of(loaded: &Loaded) -> Result<Sides, ScenarioError> {
         let (mut packet, mut flow, mut notes) = (loaded.clone(), loaded.clone(), vec![]);
         let seed = loaded.scenario.seed.into();
@@ -68,11 +68,11 @@ impl Sides {
                 || decides_about_flows(scheme, &graph, seed).is_ok()
         };
         for scheme in loaded.scenario.scheme.iter().filter(|scheme| !able(scheme)) {
-            notes.push(format!("{}: left out, for it decides packet by packet", scheme.name));
+            notes.push(format!("{}: omitted, because it decides packet by packet", scheme.name));
         }
         let heard = |event: &EventSpec| unheard(&event.kind).is_none();
         if !loaded.scenario.event.iter().all(heard) {
-            notes.push("events of controllers and schedulers: left out".into());
+            notes.push("events of controllers and schedulers: omitted".into());
         }
         for side in [&mut packet, &mut flow] {
             side.scenario.event.retain(heard);
@@ -83,7 +83,7 @@ impl Sides {
             side.scenario.measure.follow.clear();
         }
         if flow.scenario.scheme.is_empty() {
-            let why = "no scheme is left that both engines can run";
+            let why = "no scheme remains that both engines can run";
             return Err(loaded.blame(slotline_net::error::SpecError::new("scheme", why)));
         }
         notes.extend(without_packets(&mut flow.scenario));
@@ -100,7 +100,7 @@ impl Sides {
         [Jobs::of(&self.packet), Jobs::of(&self.flow)]
     }
 
-    /// What the runs of both sides say.
+    /// Compares the runs of both sides.
     pub fn compare(self, packet: Vec<RunRecord>, flow: Vec<RunRecord>) -> Crosscheck {
         let sets = [RunSet::new(&self.packet, packet), RunSet::new(&self.flow, flow)];
         let cpu = |set: &RunSet| EngineTotal::of(&set.in_order()).stats.cpu_s;
@@ -114,7 +114,7 @@ impl Sides {
     }
 }
 
-/// Takes out what describes queues and congestion control; says so.
+/// Removes the settings of queues and congestion control, and lists them.
 fn without_packets(scenario: &mut Scenario) -> Vec<String> {
     let mut notes = vec![];
     for scheme in &mut scenario.scheme {
@@ -133,7 +133,7 @@ fn without_packets(scenario: &mut Scenario) -> Vec<String> {
         scheme.control_loss = 0.0;
         if !left_out.is_empty() {
             let what = left_out.join(" and ");
-            notes.push(format!("{}: {what} not known to the flow-level engine", scheme.name));
+            notes.push(format!("{}: the flow-level engine does not model {what}", scheme.name));
         }
     }
     notes
@@ -147,7 +147,7 @@ fn rows(sets: &[RunSet; 2]) -> Vec<Row> {
             let of = |summary: &Summary| Some(summary.cell(at, metric)?.estimate.mean);
             let (_, title, unit, _) = metric.about();
             if let (Some(packet), Some(flow)) = (of(&packet), of(&flow)) {
-                rows.push(row(name, (metric.key(), title), unit.symbol(), [packet, flow]));
+                rows.push(row(name, metric.key(), title, unit.symbol(), [packet, flow]));
             }
         }
         for (key, title, measure) in USE {
@@ -156,13 +156,13 @@ fn rows(sets: &[RunSet; 2]) -> Vec<Row> {
                 runs.iter().map(|run| measure(run)).sum::<f64>() / runs.len().max(1) as f64
             };
             let both = [mean(&sets[0]), mean(&sets[1])];
-            rows.push(row(name, (key, title), Unit::Ratio.symbol(), both));
+            rows.push(row(name, key, title, Unit::Ratio.symbol(), both));
         }
     }
     rows
 }
 
-fn row(scheme: &str, (key, title): (&str, &str), unit: &'static str, both: [f64; 2]) -> Row {
+fn row(scheme: &str, key: &str, title: &str, unit: &'static str, both: [f64; 2]) -> Row {
     let [packet, flow] = both;
     let difference = (packet != 0.0).then(|| flow / packet - 1.0);
     let (scheme, metric, title) = (scheme.into(), key.into(), title.into());
@@ -171,7 +171,7 @@ fn row(scheme: &str, (key, title): (&str, &str), unit: &'static str, both: [f64;
 
 type Use = (&'static str, &'static str, fn(&RunRecord) -> f64);
 
-/// How much of their time ports of switches send.
+/// The utilisation of switch ports.
 const USE: [Use; 2] = [
     ("utilisation-mean", "Utilisation, mean", mean_use),
     ("utilisation-most", "Utilisation, busiest", most_use),

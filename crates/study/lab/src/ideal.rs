@@ -1,4 +1,4 @@
-//! How long each flow would take alone in the same network: what slowdown is measured against.
+//! The completion time of each flow in the same network when empty, which is the reference of slowdown.
 
 use crate::record::FlowRow;
 use slotline_net::id::HostId;
@@ -8,7 +8,7 @@ use slotline_net::topology::{LinkParams, Wiring};
 use slotline_net::transport::{Transport, lone_flow_time};
 use std::collections::BTreeMap;
 
-/// Computes ideals, each kind of path and size once.
+/// Computes ideal completion times, once for each kind of path and size.
 pub struct Ideal<'a> {
     transport: &'a Transport,
     routes: &'a Routes,
@@ -16,12 +16,12 @@ pub struct Ideal<'a> {
 }
 
 impl<'a> Ideal<'a> {
-    /// For flows of `transport` over `routes`.
+    /// Prepares for flows of `transport` over `routes`.
     pub fn new(transport: &'a Transport, routes: &'a Routes, wiring: &'a Wiring) -> Ideal<'a> {
         Ideal { transport, routes, wiring }
     }
 
-    /// Fills in what each TCP flow would take. Datagrams have a pace of their own: none is computed.
+    /// Fills in the ideal time of each TCP flow. Senders of datagrams have a fixed rate, so they have none.
     pub fn fill(&self, rows: &mut [FlowRow]) {
         let mut known: BTreeMap<(Vec<(u64, u64)>, u64), Time> = BTreeMap::new();
         for row in rows.iter_mut().filter(|row| !row.udp) {

@@ -1,8 +1,8 @@
-//! The laboratory: a scenario is built into a network, run, recorded, measured and compared.
+//! The laboratory builds a network from a scenario, runs it, records it, measures it and compares schemes.
 //!
-//! [`build`] makes a network of a scenario, [`run`] runs it, [`collect`] and [`follow`] record what happens,
-//! [`metrics`] and [`summary`] measure and compare it, and [`output`] keeps results and shows them on the
-//! terminal. [`sweep`] does that for many scenarios of one file.
+//! [`build`] builds the network, [`run`] runs it, [`collect`] and [`follow`] record the run,
+//! [`metrics`] and [`summary`] measure and compare it, and [`output`] stores results and shows them on the
+//! terminal. [`sweep`] runs many scenarios of one file.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

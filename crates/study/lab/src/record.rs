@@ -1,5 +1,5 @@
-//! The runs of a scenario, and what they were meant to be. What a single run leaves behind is plain data
-//! of `slotline-tables`.
+//! The runs of a scenario, and the plan for them. The record of a single run is plain data of
+//! `slotline-tables`.
 
 mod example;
 
@@ -12,12 +12,12 @@ pub use slotline_tables::record::{
     StoppedRow, VoqRow, WORST_PORTS, WhyRow,
 };
 
-/// The part of a run that counts: flows that start in it, samples taken in it.
+/// The measured part of a run: flows that start in it and samples taken in it count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// Its beginning, in picoseconds.
+    /// Its start in picoseconds.
     pub from_ps: u64,
-    /// Its end, not included.
+    /// Its end in picoseconds, which is not included.
     pub until_ps: u64,
 }
 
@@ -31,16 +31,16 @@ impl Window {
     }
 }
 
-/// All runs of a scenario, and what they were meant to be.
+/// All runs of a scenario, and the plan for them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunSet {
     /// The scenario's name.
     pub name: String,
-    /// What it is about, in the author's words.
+    /// The description that the scenario has.
     pub description: String,
     /// The scenario with all defaults written out, as TOML.
     pub scenario: String,
-    /// The fabric in a few words, for reports.
+    /// A short description of the fabric, for reports.
     pub fabric: String,
     /// Names of the schemes; the first is what the others are compared with.
     pub schemes: Vec<String>,
@@ -48,16 +48,16 @@ pub struct RunSet {
     pub workloads: Vec<String>,
     /// Seeds planned for each scheme.
     pub seeds: Vec<u64>,
-    /// What to show first; empty for the usual choice.
+    /// The metrics to show first; empty for the usual choice.
     pub metrics: Vec<Metric>,
-    /// The part of each run that counts.
+    /// The measured part of each run.
     pub window: Window,
-    /// What was done, in any order.
+    /// The complete runs, in any order.
     pub runs: Vec<RunRecord>,
 }
 
 impl RunSet {
-    /// The comparison that `loaded` asks for, with the `runs` done so far.
+    /// The plan of `loaded`, with the `runs` that are complete.
     pub fn new(loaded: &Loaded, runs: Vec<RunRecord>) -> RunSet {
         let scenario = &loaded.scenario;
         let until_ps = scenario.measure.until.map_or(NEVER, |until| until.as_ps());
@@ -84,7 +84,7 @@ impl RunSet {
     pub fn in_order(&self) -> Vec<&RunRecord> {
         self.schemes.iter().flat_map(|scheme| self.of(scheme)).collect()
     }
-    /// Whether every planned run is there.
+    /// Whether every planned run is complete.
     pub fn complete(&self) -> bool {
         let done = |scheme: &String| {
             self.seeds.iter().all(|s| self.of(scheme).iter().any(|run| run.seed == *s))

@@ -1,4 +1,4 @@
-//! Routes that follow failures as switches find out about them, as part of a run's timeline.
+//! Route changes after failures, at the times at which switches detect them.
 
 use slotline_net::id::NodeId;
 use slotline_net::node::Change;
@@ -8,7 +8,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::{Down, Graph, NodeKind};
 use std::sync::Arc;
 
-/// What a run's routes follow from.
+/// The inputs that determine the routes of a run.
 pub struct Ground<'a> {
     /// The network, stations included.
     pub graph: &'a Graph,
@@ -20,23 +20,23 @@ pub struct Ground<'a> {
     pub end: Time,
 }
 
-/// Tells each switch its routes when its own table changes. Hosts, and the stations of a scheme, are told
-/// each time: what they know of the network is what its switches do.
+/// The route changes of each switch, at the times at which its own table changes. Hosts, and the stations of
+/// a scheme, get every change, because they use the routes of the switches.
 pub fn follow(
     ground: &Ground<'_>,
     spec: &RecoverySpec,
     changes: &[LinkChange],
 ) -> Vec<(Time, NodeId, Change)> {
     let Ground { graph, routing, seed, end } = *ground;
-    let story = simulate(graph, spec, changes, end, seed);
+    let convergence = simulate(graph, spec, changes, end, seed);
     let hosts = |node: &NodeId| graph.nodes[node.at()].kind == NodeKind::Host;
     let ends: Vec<NodeId> = (0..graph.nodes.len() as u32).map(NodeId).filter(hosts).collect();
-    let told = |step: &Step| {
+    let updates = |step: &Step| {
         let down = Down::default();
         let routes = Arc::new(Routes::build_avoiding(graph, routing, &down, &step.avoid, seed));
         let at = step.at;
         let nodes: Vec<NodeId> = step.nodes.iter().chain(&ends).copied().collect();
         nodes.into_iter().map(move |node| (at, node, Change::Routes(Arc::clone(&routes))))
     };
-    story.steps.iter().flat_map(told).collect()
+    convergence.steps.iter().flat_map(updates).collect()
 }

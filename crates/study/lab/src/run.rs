@@ -1,4 +1,4 @@
-//! Runs a scenario: all schemes, all seeds, side by side.
+//! Runs a scenario: all schemes with all seeds, in parallel.
 
 use crate::build::{self, Assembly};
 use crate::build_flow::{self, FlowAssembly};
@@ -13,19 +13,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// One run to be done, and how far it is.
+/// One run, with its progress.
 pub struct Job {
     /// Index of the scheme.
     pub scheme: usize,
     /// The seed.
     pub seed: u64,
-    /// Progress, and the way to stop it.
+    /// Its progress, and a flag to stop it.
     pub watch: Watch,
-    /// Whether it is done a second time, with packets recorded.
+    /// Whether it is repeated with packets recorded.
     pub followed: bool,
-    /// Whether that is under way.
+    /// Whether the repetition is running.
     pub again: AtomicBool,
-    /// Flows of the run, once known.
+    /// The number of flows of the run, once it is known.
     pub flows: AtomicU64,
     /// Whether it is complete.
     pub done: AtomicBool,
@@ -64,7 +64,7 @@ impl Jobs {
         Jobs(jobs)
     }
 
-    /// Those that are not among `done`.
+    /// The jobs whose runs are not in `done`.
     pub fn without(self, done: &[RunRecord], loaded: &Loaded) -> Jobs {
         let Jobs(mut jobs) = self;
         let name = |job: &Job| &loaded.scenario.scheme[job.scheme].name;
@@ -72,7 +72,7 @@ impl Jobs {
         Jobs(jobs)
     }
 
-    /// Stops everything soon; what is done is kept.
+    /// Stops all jobs soon. Complete runs are retained.
     pub fn cancel(&self) {
         self.0.iter().for_each(|job| job.watch.cancel.store(true, Ordering::Relaxed));
     }
@@ -81,18 +81,18 @@ impl Jobs {
         self.0.iter().any(Job::cancelled)
     }
 
-    /// Does them, `threads` at a time; where there are fewer runs than threads, each run uses several.
-    /// Returns complete runs only, in order.
+    /// Runs the jobs, `threads` at a time. Where there are fewer runs than threads, each run uses several
+    /// threads. Returns complete runs only, in order.
     pub fn run(&self, loaded: &Loaded, threads: usize) -> Result<Vec<RunRecord>, ScenarioError> {
-        self.run_keeping(loaded, threads, |_| ())
+        self.run_saving(loaded, threads, |_| ())
     }
 
-    /// As [`Jobs::run`]; each whole run but the last is shown to `keep` when it is done, on its thread.
-    pub fn run_keeping(
+    /// As [`Jobs::run`]; calls `save` on each complete run but the last one, on the thread of the run.
+    pub fn run_saving(
         &self,
         loaded: &Loaded,
         threads: usize,
-        keep: impl Fn(&mut RunRecord) + Sync,
+        save: impl Fn(&mut RunRecord) + Sync,
     ) -> Result<Vec<RunRecord>, ScenarioError> {
         let left = AtomicUsize::new(self.0.len());
         let workers = threads.clamp(1, self.0.len().max(1));
@@ -105,9 +105,9 @@ impl Jobs {
                 let Some(job) = self.0.get(at).filter(|_| !self.cancelled()) else { return };
                 let made = one(loaded, job, each, workers == 1).transpose();
                 let Some(mut record) = made else { return };
-                // Stopped while it was followed, it lacks that.
+                // A run that was stopped during its repetition lacks the recorded packets.
                 if left.fetch_sub(1, Ordering::Relaxed) > 1 && !job.cancelled() {
-                    record.iter_mut().for_each(&keep);
+                    record.iter_mut().for_each(&save);
                 }
                 job.done.store(true, Ordering::Relaxed);
                 done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, record));
@@ -123,16 +123,16 @@ impl Jobs {
     }
 }
 
-/// Whether anything of a scenario's first run is followed packet by packet.
+/// Whether packets of the first runs of a scenario are recorded.
 fn follows(scenario: &Scenario) -> bool {
     let measure = &scenario.measure;
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
 }
 
-/// Circuits that are recorded in runs of which nothing is followed, about.
+/// The approximate number of circuits that are recorded in runs without recorded packets.
 const MOST_CIRCUITS: u64 = 1_000_000;
 
-/// Until when the schedule of a run is recorded also where no flow is followed: that of circuits.
+/// The time until which the schedule of circuits is recorded where no flow is followed.
 fn noted_until(scenario: &Scenario, job: &Job) -> Time {
     if !(job.followed && scenario.measure.why) {
         return Time::ZERO;
@@ -141,8 +141,8 @@ fn noted_until(scenario: &Scenario, job: &Job) -> Time {
     system.ok().flatten().map_or(Time::ZERO, |system| system.recorded_span(MOST_CIRCUITS))
 }
 
-/// One run, on `threads` threads; `None` where it was stopped. `alone`: nothing else runs in the process
-/// meanwhile.
+/// Does one run on `threads` threads; `None` where it was stopped. `alone` says that nothing else runs in the
+/// process meanwhile.
 fn one(
     loaded: &Loaded,
     job: &Job,
@@ -166,14 +166,14 @@ fn one(
     Ok(Some(record))
 }
 
-/// The first pass of a run, on the engine that the scenario says.
+/// The first pass of a run, on the engine of the scenario.
 fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord), ScenarioError> {
     if loaded.scenario.engine.is_packet() {
         let choice = Choice::schedule(noted_until(&loaded.scenario, job));
         let (scene, mut outcome) = simulate(loaded, job, threads, &choice)?;
         let whole = (!job.cancelled()).then(|| scene.record(&mut outcome));
         let mut record = whole.unwrap_or_default();
-        follow::tell_schedule(&mut record, &outcome);
+        follow::record_schedule(&mut record, &outcome);
         return Ok((scene, record));
     }
     let scenario = &loaded.scenario;
@@ -196,7 +196,7 @@ fn first(loaded: &Loaded, job: &Job, threads: usize) -> Result<(Scene, RunRecord
     Ok((scene, record))
 }
 
-/// Does a run again and records what is worth it. Stopped in the middle, the record stays as it was.
+/// Repeats a run and records the chosen packets. The record stays as it was where the repetition is stopped.
 fn follow(
     record: &mut RunRecord,
     loaded: &Loaded,
@@ -214,7 +214,7 @@ fn follow(
         return Ok(());
     }
     assert_eq!(outcome.digest, record.engine.digest, "the same run ended differently");
-    follow::tell(record, &choice, &scene, &mut outcome);
+    follow::record_followed(record, &choice, &scene, &mut outcome);
     Ok(())
 }
 
@@ -246,7 +246,7 @@ fn simulate(
     Ok((scene, outcome))
 }
 
-/// How a run with so many flows goes and ends.
+/// The options of a run with so many flows.
 fn options(scenario: &Scenario, flows: u64, threads: usize) -> Options {
     let completions = match scenario.end.when {
         EndWhen::FlowsDone => flows,

@@ -1,13 +1,13 @@
-//! Repetitions turned into statements: means with confidence intervals, and comparisons paired by seed.
+//! Statistics over repetitions: means with confidence intervals, and comparisons paired by seed.
 
 use crate::metrics::Measured;
 use slotline_scenario::metric::Better;
 use std::f64::consts::FRAC_2_PI;
 
-/// How sure the intervals are: 95 %.
+/// The confidence level of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Differences below this part of the baseline are no difference, however sure: nobody acts on them.
+/// Differences below this share of the baseline do not count as differences, even if they are significant.
 pub const NEGLIGIBLE: f64 = 0.001;
 
 /// A mean over repetitions.
@@ -41,13 +41,13 @@ impl Estimate {
     pub fn high(&self) -> Option<f64> {
         self.half.map(|half| self.mean + half)
     }
-    /// Everything divided by `scale`.
+    /// The estimate divided by `scale`.
     pub fn over(&self, scale: f64) -> Estimate {
         Estimate { mean: self.mean / scale, half: self.half.map(|h| (h / scale).abs()), n: self.n }
     }
 }
 
-/// What a comparison says about a scheme.
+/// The verdict of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Better than the baseline.
@@ -56,15 +56,15 @@ pub enum Verdict {
     Worse,
     /// The interval of the difference includes zero, or the difference is [`NEGLIGIBLE`].
     NoDifference,
-    /// A single repetition says nothing about chance.
+    /// There is a single repetition, so the difference may be chance.
     TooFew,
-    /// Unfinished flows leave values open that decide it.
+    /// Unfinished flows leave it undecided.
     Open,
 }
 
 impl Verdict {
-    /// In words.
-    pub const fn words(self) -> &'static str {
+    /// The verdict as text.
+    pub const fn text(self) -> &'static str {
         match self {
             Verdict::Better => "better",
             Verdict::Worse => "worse",
@@ -82,31 +82,42 @@ pub struct Comparison {
     pub difference: Estimate,
     /// The scheme's mean over the baseline's; `None` where that is zero.
     pub ratio: Option<Ratio>,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// One seed's value of the baseline and of the scheme.
+/// Whether unfinished flows make values lower bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Open {
+    /// Values of the baseline.
+    pub base: bool,
+    /// Values of the scheme.
+    pub scheme: bool,
+}
+
+/// The values of the baseline and of the scheme for one seed.
 pub type Pair = (Measured, Measured);
 
 impl Comparison {
-    /// Compares by seed; `None` where there is no pair or the metric does not judge.
+    /// Compares by seed; `None` where there is no pair, or where no value of the metric is better.
     pub fn paired(pairs: &[Pair], better: Better) -> Option<Comparison> {
         let differences: Vec<f64> = pairs.iter().map(|(b, s)| s.value - b.value).collect();
         let difference = Estimate::of(&differences)?;
         let ratio = Ratio::of(pairs);
-        let base_open = pairs.iter().any(|(base, _)| base.at_least);
-        let scheme_open = pairs.iter().any(|(_, scheme)| scheme.at_least);
-        let verdict = judged(&difference, ratio, (base_open, scheme_open), better)?;
+        let open = Open {
+            base: pairs.iter().any(|(base, _)| base.at_least),
+            scheme: pairs.iter().any(|(_, scheme)| scheme.at_least),
+        };
+        let verdict = judged(&difference, ratio, open, better)?;
         Some(Comparison { difference, ratio, verdict })
     }
-    /// Whether scheme and baseline are alike: equal, or [`NEGLIGIBLE`] apart.
+    /// Whether scheme and baseline are equal or differ by less than [`NEGLIGIBLE`].
     pub fn is_negligible(&self) -> bool {
         self.difference.mean == 0.0 || self.ratio.is_some_and(Ratio::is_negligible)
     }
 }
 
-/// One mean over another.
+/// The ratio of two means.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ratio {
     /// The ratio.
@@ -146,12 +157,12 @@ impl Ratio {
     }
 }
 
-/// What follows from a difference, scheme minus baseline; `None` where the metric does not judge. `open`:
-/// whether the baseline's values, and the scheme's, are lower bounds.
+/// The verdict on a difference, scheme minus baseline; `None` where no value of the metric is better. `open`
+/// says which values are lower bounds.
 pub fn judged(
     difference: &Estimate,
     ratio: Option<Ratio>,
-    open: (bool, bool),
+    open: Open,
     better: Better,
 ) -> Option<Verdict> {
     let negligible = ratio.is_some_and(Ratio::is_negligible);
@@ -161,11 +172,7 @@ pub fn judged(
     }
 }
 
-fn verdict(
-    difference: &Estimate,
-    (base_open, scheme_open): (bool, bool),
-    better: Better,
-) -> Option<Verdict> {
+fn verdict(difference: &Estimate, open: Open, better: Better) -> Option<Verdict> {
     let half = match (better, difference.half) {
         (Better::Neither, _) => return None,
         (_, None) => return Some(Verdict::TooFew),
@@ -175,9 +182,9 @@ fn verdict(
     let higher = difference.mean > half;
     // What is open can only grow: a lower value is sure where the scheme's is exact.
     let sure = match (lower, higher) {
-        (true, _) => !scheme_open,
-        (_, true) => !base_open,
-        _ => !scheme_open && !base_open,
+        (true, _) => !open.scheme,
+        (_, true) => !open.base,
+        _ => !open.scheme && !open.base,
     };
     Some(match (sure, lower, higher) {
         (false, ..) => Verdict::Open,

@@ -1,4 +1,4 @@
-//! A set of runs boiled down: every scheme on every metric, and each against the first.
+//! Summarises a set of runs: every scheme on every metric, and each scheme against the first.
 
 use crate::metrics::Measured;
 use crate::record::{Conservation, EngineStats, RunRecord, RunSet};
@@ -13,7 +13,7 @@ pub struct Cell {
     pub estimate: Estimate,
     /// Unfinished flows make it a lower bound.
     pub at_least: bool,
-    /// Against the baseline; `None` for the baseline itself.
+    /// The comparison with the baseline; `None` for the baseline itself.
     pub against: Option<Comparison>,
 }
 
@@ -26,9 +26,9 @@ pub struct SchemeSummary {
     pub runs: usize,
     /// By position in [`Summary::metrics`].
     pub cells: Vec<Option<Cell>>,
-    /// What its central scheme has counted, by name: the mean of a run.
+    /// The counts of its central scheme by name, as means per run.
     pub control: Vec<(String, f64)>,
-    /// What the engine did for it.
+    /// The engine figures of its runs.
     pub engine: EngineTotal,
 }
 
@@ -37,11 +37,11 @@ pub struct SchemeSummary {
 pub struct EngineTotal {
     /// The figures; `digest` is that of the runs' digests in order.
     pub stats: EngineStats,
-    /// Where the packets of all runs are.
+    /// The packet balance of all runs.
     pub census: Conservation,
 }
 
-/// A whole comparison.
+/// The summary of a set of runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
     /// The metrics that some run has a value of.
@@ -58,7 +58,7 @@ impl Summary {
     pub fn of(set: &RunSet) -> Summary {
         let values: Vec<Vec<BySeed>> = parallel::map(&set.schemes, |s| measure_all(set, s));
         let present = |at: &usize| values.iter().any(|scheme| !scheme[*at].is_empty());
-        let kept: Vec<usize> = (0..Metric::ALL.len()).filter(present).collect();
+        let present_metrics: Vec<usize> = (0..Metric::ALL.len()).filter(present).collect();
         let scheme = |(index, name): (usize, &String)| {
             let base = if index > 0 { values.first() } else { None };
             let cell = |at: &usize| {
@@ -68,14 +68,14 @@ impl Summary {
             SchemeSummary {
                 name: name.clone(),
                 runs: runs.len(),
-                cells: kept.iter().map(cell).collect(),
+                cells: present_metrics.iter().map(cell).collect(),
                 control: control(&runs),
                 engine: EngineTotal::of(&runs),
             }
         };
         Summary {
             schemes: set.schemes.iter().enumerate().map(scheme).collect(),
-            metrics: kept.iter().map(|at| Metric::ALL[*at]).collect(),
+            metrics: present_metrics.iter().map(|at| Metric::ALL[*at]).collect(),
         }
     }
     /// The cell of `scheme` (by position) on `metric`.
@@ -83,14 +83,14 @@ impl Summary {
         let at = self.metrics.iter().position(|m| *m == metric)?;
         self.schemes.get(scheme)?.cells[at].as_ref()
     }
-    /// What to show: the scenario's choice, or else those of `usual` that are not zero throughout.
+    /// The metrics to show: those that the scenario names, or else those of `usual` that are not zero throughout.
     pub fn shown(&self, set: &RunSet, usual: &[Metric]) -> Vec<Metric> {
-        let wanted = |m: &Metric| usual.contains(m) && !self.all_zero(*m);
+        let is_usual = |m: &Metric| usual.contains(m) && !self.all_zero(*m);
         let chosen =
-            |m: &Metric| if set.metrics.is_empty() { wanted(m) } else { set.metrics.contains(m) };
+            |m: &Metric| if set.metrics.is_empty() { is_usual(m) } else { set.metrics.contains(m) };
         self.metrics.iter().copied().filter(chosen).collect()
     }
-    /// Those of `usual` that [`Summary::shown`] leaves out because they are zero throughout.
+    /// The metrics of `usual` that [`Summary::shown`] omits because they are zero throughout.
     pub fn zero(&self, set: &RunSet, usual: &[Metric]) -> Vec<Metric> {
         let left_out =
             |m: &Metric| set.metrics.is_empty() && usual.contains(m) && self.all_zero(*m);
@@ -108,7 +108,7 @@ impl Summary {
     }
 }
 
-/// What central schemes have counted in `runs`: means.
+/// The means of the counts of central schemes over `runs`.
 fn control(runs: &[&RunRecord]) -> Vec<(String, f64)> {
     let mut names: Vec<&str> =
         runs.iter().flat_map(|run| run.control.iter().map(|row| row.count.as_str())).collect();

@@ -1,4 +1,4 @@
-//! What the process has used so far, as the operating system counts it.
+//! The processor time and memory that the process has used, from the operating system.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -26,8 +26,8 @@ pub fn peak_rss_bytes() -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Keeps the calling thread on one of the processors that it may use: the `nth`, counted round. Where the
-/// system does not say which these are, it stays free.
+/// Pins the calling thread to one of the processors that it may use: the `nth`, modulo their number. Where the
+/// system does not name them, the thread is not pinned.
 #[cfg(target_os = "linux")]
 pub fn stay_on(nth: usize) {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -36,10 +36,10 @@ pub fn stay_on(nth: usize) {
     let Some(own) = allowed.get(nth % allowed.len().max(1)) else { return };
     let mut one = CpuSet::new();
     one.set(*own);
-    // Where that is not allowed, the system's own choice has to do.
+    // Where that is not allowed, the system chooses the processor.
     let _ = sched_setaffinity(None, &one);
 }
 
-/// Other systems are left to choose.
+/// Other systems choose the processor.
 #[cfg(not(target_os = "linux"))]
 pub fn stay_on(_nth: usize) {}

@@ -78,17 +78,17 @@ fn explanations_are_these() {
         ("xco-3", repository("reproduce/xco-3.toml")),
         ("doubtful", doubtful.unwrap_or_else(|error| panic!("{error}"))),
     ];
-    let said: String =
+    let shown: String =
         all.iter().map(|(name, loaded)| format!("# {name}\n\n{}\n", text(loaded))).collect();
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/explained.txt");
-    let golden = std::fs::read_to_string(&kept).unwrap_or_default();
-    assert_eq!(said, golden, "got:\n{said}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/explained.txt");
+    let golden = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(shown, golden, "got:\n{shown}");
 }
 
 /// What one fabric manager cannot do in a guard time, controllers near the hosts can.
 #[test]
 fn guard_times_that_are_too_short_are_named() {
-    let said = |options: &str| {
+    let shown = |options: &str| {
         let scenario = format!(
             "name = \"slots\"\nend = {{ at = \"5ms\" }}\n\
              fabric = {{ kind = \"leaf-spine\", leaves = 20, spines = 2, hosts-per-leaf = 20 }}\n\
@@ -98,8 +98,8 @@ fn guard_times_that_are_too_short_are_named() {
         let loaded = Scenario::parse(Path::new("slots.toml"), scenario);
         text(&loaded.unwrap_or_else(|error| panic!("{error}")))
     };
-    assert!(said("").contains("the guard time, 15 µs, is shorter"), "{}", said(""));
-    let near = said(", controllers = \"per-switch\"");
+    assert!(shown("").contains("the guard time, 15 µs, is shorter"), "{}", shown(""));
+    let near = shown(", controllers = \"per-switch\"");
     assert!(near.contains("fabric manager") && !near.contains("the guard time"), "{near}");
 }
 

@@ -1,5 +1,5 @@
-//! The habits of this source tree, checked on every file outside tests: short files, short functions,
-//! nothing unfinished, no clock and no outside world in the pure crates.
+//! Rules of this source tree, checked on every file outside tests: files and functions are short, nothing is
+//! unfinished, and pure crates use no clock, file or network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ const LONGEST_FILE: usize = 500;
 const LONGEST_FUNCTION: usize = 60;
 /// The median function of the whole tree, and of each crate with many functions, is shorter than this.
 const MEDIAN_FUNCTION: usize = 10;
-/// With fewer functions a crate's median says little.
+/// The median of a crate with fewer functions is not checked.
 const MANY_FUNCTIONS: usize = 50;
 
 /// Crates that know neither time nor the outside world.
@@ -50,14 +50,14 @@ const SAFE: [&str; 20] = [
 ];
 const UNFINISHED: [&str; 5] = ["#[allow(", "#![allow(", "todo!", "unimplemented!", "dbg!"];
 
-/// What breaks a habit and may, for now: (file below `crates/`, name of the function or of what was
+/// Exceptions to the rules: (file below `crates/`, name of the function or of what was
 /// found; empty for the file's length). The list may only shrink: an entry that is no longer needed
 /// fails the test.
 ///
-/// A writer of captures fills any `Write` and opens nothing.
+/// The writer of captures writes to any `Write` and opens no file.
 const EXCEPTIONS: &[(&str, &str)] = &[("model/formats/src/pcapng_writer.rs", "std::io")];
 
-/// Something that breaks a habit.
+/// A violation of a rule.
 struct Finding {
     file: String,
     what: String,
@@ -83,13 +83,13 @@ impl Source {
 }
 
 #[test]
-fn habits_are_kept() {
+fn habits_are_followed() {
     let sources = sources();
     let mut findings: Vec<Finding> = sources.iter().flat_map(judge).collect();
     findings.retain(|f| !EXCEPTIONS.contains(&(&f.file, &f.what)));
     let all: Vec<String> =
         findings.iter().map(|f| format!("  {} {}: {}", f.file, f.what, f.why)).collect();
-    assert!(all.is_empty(), "against the habits of this tree:\n{}", all.join("\n"));
+    assert!(all.is_empty(), "these files break the rules of this tree:\n{}", all.join("\n"));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn exceptions_are_needed() {
     let findings: Vec<Finding> = sources().iter().flat_map(judge).collect();
     for (file, what) in EXCEPTIONS {
         let needed = findings.iter().any(|f| (f.file.as_str(), f.what.as_str()) == (*file, *what));
-        assert!(needed, "{file} {what} keeps the habits now: remove it from EXCEPTIONS");
+        assert!(needed, "{file} {what} follows the rules now: remove it from EXCEPTIONS");
     }
 }
 
@@ -117,7 +117,7 @@ fn the_median_function_is_short() {
         let median = lengths[lengths.len() / 2];
         assert!(
             median < MEDIAN_FUNCTION,
-            "{name}: the median of {} functions has {median} lines; below {MEDIAN_FUNCTION} is usual",
+            "{name}: the median of {} functions has {median} lines; it must be below {MEDIAN_FUNCTION}",
             lengths.len()
         );
     }
@@ -132,12 +132,12 @@ fn judge(source: &Source) -> Vec<Finding> {
         let why = format!("{} lines; at most {LONGEST_FUNCTION}", function.lines);
         out.push(source.finding(&function.name, why));
     }
-    out.extend(mentions(source, &UNFINISHED, "is not left in this tree"));
+    out.extend(mentions(source, &UNFINISHED, "must not remain in this tree"));
     if PURE.contains(&source.crate_name()) {
-        out.extend(mentions(source, &OUTSIDE_WORLD, "is not for a pure crate"));
+        out.extend(mentions(source, &OUTSIDE_WORLD, "is not allowed in a pure crate"));
     }
     if SAFE.contains(&source.crate_name()) {
-        out.extend(mentions(source, &["unsafe"], "is not for this crate"));
+        out.extend(mentions(source, &["unsafe"], "is not allowed in this crate"));
     }
     out
 }

@@ -1,4 +1,4 @@
-//! Virtual queues of bumps beside the queues they stand for.
+//! The virtual queues of bumps, compared with the real queues.
 
 use super::flows::cumulative;
 use super::plot::{Axis, Division, Figure, Lines, Measure, Plot, Series, Shape};
@@ -18,22 +18,22 @@ pub fn figures(view: &View<'_>) -> Vec<Figure> {
     if view.first().all(|(_, run)| run.estimates.is_empty()) {
         return vec![];
     }
-    vec![course(view), errors(view)]
+    vec![time_series(view), errors(view)]
 }
 
-/// The estimates of the one virtual queue that had most in it.
+/// The estimates of the longest virtual queue.
 pub fn longest(run: &RunRecord) -> Vec<&EstimateRow> {
     let mut sums: BTreeMap<(u32, u16), u64> = BTreeMap::new();
     for row in &run.estimates {
         let sum = sums.entry((row.port, row.bump)).or_default();
         *sum = sum.saturating_add(row.real_bytes);
     }
-    // The first of equals.
+    // Of equal queues the first counts.
     let best = sums.iter().rev().max_by_key(|(_, sum)| **sum).map(|(key, _)| *key);
     run.estimates.iter().filter(|row| Some((row.port, row.bump)) == best).collect()
 }
 
-fn course(view: &View<'_>) -> Figure {
+fn time_series(view: &View<'_>) -> Figure {
     let (mut series, mut places) = (Vec::new(), Vec::new());
     for (scheme, run) in view.first() {
         let rows = longest(run);
@@ -55,8 +55,7 @@ fn course(view: &View<'_>) -> Figure {
     }
     places.dedup();
     let caption = format!(
-        "The virtual queue of a bump and the queue that it stands for, as packets met them, in the first \
-         seed, at the port whose queue was longest: {}.",
+        "The virtual queue of a bump and the real queue, as arriving packets found them, in the first seed, at the port with the longest queue: {}.",
         places.join(", ")
     );
     let lines = Lines { x: TIME, y: QUEUE, series };
@@ -78,9 +77,8 @@ fn errors(view: &View<'_>) -> Figure {
     };
     let series = view.runs.iter().enumerate().map(line).filter(|line| !line.x.is_empty()).collect();
     let caption = format!(
-        "Share of comparisons in which a virtual queue was off by this much or less, all bumps and all \
-         seeds together.{}",
-        thin::said(most)
+        "Share of comparisons in which the error of a virtual queue was this large or smaller, over all bumps and seeds.{}",
+        thin::note(most)
     );
     let lines = Lines { x: ERROR, y: SHARE, series };
     Ok(Plot {

@@ -1,4 +1,4 @@
-//! The network as a drawing: nodes by their distance from hosts, links by how much they were used.
+//! A drawing of the network: nodes are placed by their distance from hosts, and links are coloured by utilisation.
 
 use super::links::Links;
 use super::plot::{Fabric, FabricLink, FabricNode, Figure, Missing, Plot, Shape};
@@ -8,20 +8,22 @@ use slotline_lab::record::PortRow;
 use std::collections::{BTreeMap, VecDeque};
 
 const TITLE: &str = "The fabric";
-/// Hosts that are drawn one by one.
+/// The most hosts that are drawn one by one.
 const HOSTS: usize = 128;
-/// The host of a central scheduler: it may sit at any switch and says nothing about that one's place.
+/// The prefix of hosts of central schedulers. Such a host may be at any switch, so it does not determine the place of
+/// its switch.
 const CONTROLLER: &str = "controller";
-/// Between the first and the last name of several hosts.
+/// The text between the first and the last name of several hosts.
 const RANGE: &str = " … ";
-/// Hottest links that are listed.
+/// The number of the busiest links that are listed.
 const LISTED: usize = 10;
-/// Links whose two directions are drawn side by side.
+/// The most links whose two directions are drawn side by side.
 const BOTH: usize = 240;
 
 /// The figure of this subject.
 pub fn figure(view: &View<'_>) -> Figure {
-    let missing = Missing { title: TITLE, remedy: "No run was done, so that no port is known." };
+    let missing =
+        Missing { title: TITLE, remedy: "No run is complete, so the ports are not known." };
     let known = Links::of(view).ok_or(missing)?;
     let ports = known.ports;
     let used: Vec<Vec<i32>> = (0..ports.len()).map(|at| known.used(at)).collect();
@@ -36,11 +38,13 @@ pub fn figure(view: &View<'_>) -> Figure {
         nodes: places.nodes,
     };
     let grouped = match hosts > HOSTS {
-        true => " Hosts of a switch are drawn as one, with the busiest of their links.",
+        true => " The hosts of a switch are drawn as one, with the busiest of their links.",
         false => "",
     };
     let directions = match fabric.both {
-        true => "the line on the right is the way up, the one on the left the way down",
+        true => {
+            "the line on the right is the direction up, the line on the left the direction down"
+        }
         false => "that of the busier direction",
     };
     let caption = format!(
@@ -151,7 +155,7 @@ impl<'a> Graph<'a> {
                 (*sum, *n) = (*sum + places.nodes[places.of[*far]].x, *n + 1.0);
             }
         }
-        // Rounded, so that equal means in another order of adding stay equal.
+        // Means are rounded, so that equal means stay equal in another order of addition.
         sums.into_iter()
             .map(|(sum, n)| if n > 0.0 { (sum / n * 1e6).round() } else { 0.0 })
             .collect()
@@ -165,7 +169,7 @@ struct Places {
     of: Vec<usize>,
 }
 
-/// Links to the nearest host, by node; 1 where there is no way.
+/// Links to the nearest host, by node; 1 where there is no path.
 fn tiers(near: &[Vec<usize>], is_host: &[bool]) -> Vec<usize> {
     let mut tier: Vec<Option<usize>> = is_host.iter().map(|host| host.then_some(0)).collect();
     let mut next: VecDeque<usize> = (0..near.len()).filter(|node| is_host[*node]).collect();

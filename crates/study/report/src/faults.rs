@@ -1,14 +1,14 @@
-//! What was found to be faulty, as a table of the page.
+//! The table of components that were found faulty.
 
 use super::html::escape;
 use slotline_lab::output::faults::{all, kind, time};
 use slotline_lab::output::format::grouped;
 use slotline_lab::record::{FaultRow, RunRecord, RunSet};
 
-/// Faults that are listed, at most.
+/// The most faults that are listed.
 const LISTED: usize = 200;
 
-/// A table of all faults as HTML; `None` where none was found.
+/// The table of all faults as HTML; `None` where no fault was found.
 pub fn page(set: &RunSet) -> Option<String> {
     let all = all(set);
     let heads = ["Scheme", "Seed", "Part", "Found", "Avoided from", "Used again from"];
@@ -32,8 +32,7 @@ pub fn page(set: &RunSet) -> Option<String> {
     };
     (!all.is_empty()).then(|| {
         format!(
-            "<p>What the arbiter found to be faulty from reports of lost packets, when packets were first \
-             kept away from it, and when tries had shown that it works.{more}</p>\n\
+            "<p>The table lists the components that the arbiter found faulty from reports of lost packets, when packets first avoided them, and when probes showed that they work again.{more}</p>\n\
              <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of faults\">\
              <table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
         )

@@ -1,4 +1,4 @@
-//! What happened to flows: completion times, slowdowns, slowdowns by size, and how evenly they shared.
+//! Figures of flows: completion times, slowdowns, slowdowns by size, and fairness.
 
 use super::plot::{Axis, Division, Figure, Lines, Measure, Missing, Plot, Series, Shape};
 use super::thin;
@@ -8,14 +8,14 @@ use slotline_lab::summary::Summary;
 use slotline_scenario::metric::Metric;
 
 const SHARE: Axis = Axis { label: "share of flows", unit: Measure::Share, scale: Division::Tail };
-const ONE_SIZE: &str = "All flows are of one size: the distribution of slowdowns says it all.";
-const NO_FLOWS: &str = "No flow over TCP began in the part of the runs that counts.";
+const ONE_SIZE: &str = "All flows have one size: see the distribution of slowdowns.";
+const NO_FLOWS: &str = "No TCP flow started in the part of the runs that is measured.";
 const NO_IDEAL: &str =
-    "The times alone in the network were not computed: set ideal = true in [measure].";
+    "The completion times in an empty network were not computed: set ideal = true in [measure].";
 
-const NO_IDEAL_HYBRID: &str = "Slowdowns are not known on a hybrid fabric: what a flow takes alone depends on when it begins.";
+const NO_IDEAL_HYBRID: &str = "Slowdowns are not defined on a hybrid fabric: the completion time of a flow in an empty network depends on when it starts.";
 
-/// Why slowdowns are not known.
+/// The reason why slowdowns are not known.
 fn no_ideal(view: &View<'_>) -> &'static str {
     let hybrid = view.first().any(|(_, run)| !run.voqs.is_empty());
     if hybrid { NO_IDEAL_HYBRID } else { NO_IDEAL }
@@ -42,11 +42,12 @@ fn slowdown(view: &View<'_>) -> Figure {
         (f.ideal_ps > 0).then(|| (f.finish_ps - f.start_ps) as f64 / f.ideal_ps as f64)
     };
     let drawn = distribution(view, x, value).ok_or(Missing { title, remedy: no_ideal(view) })?;
-    let caption = format!("Completion time over the time alone in the network. {}", drawn.1);
+    let caption =
+        format!("Completion time over the completion time in an empty network. {}", drawn.1);
     Ok(Plot { id: "slowdown-cdf", title: title.into(), caption, shape: Shape::Lines(drawn.0) })
 }
 
-/// The distribution of `value` over all seeds, by scheme, and what to say of it.
+/// The distribution of `value` over all seeds by scheme, with its caption.
 fn distribution(
     view: &View<'_>,
     x: Axis,
@@ -66,25 +67,25 @@ fn distribution(
     let end =
         if unfinished > 0 { " A line that ends below 100 % has unfinished flows." } else { "" };
     let lines = Lines { x, y: SHARE, series };
-    let caption = format!("Share of flows that took this long or less, all seeds together.{end}");
-    (!lines.is_empty()).then(|| (lines, caption + &thin::said(most)))
+    let caption = format!("Share of flows that took this long or less, over all seeds.{end}");
+    (!lines.is_empty()).then(|| (lines, caption + &thin::note(most)))
 }
 
-/// The shares at which `values` lie among themselves and `open` others that never came.
+/// The cumulative shares of `values` among themselves and `open` unfinished flows.
 pub fn cumulative(scheme: usize, mut values: Vec<f64>, open: usize) -> Series {
     values.sort_unstable_by(f64::total_cmp);
     let total = (values.len() + open) as f64;
-    let kept = thin::ranks(values.len());
+    let shown = thin::ranks(values.len());
     Series {
         scheme,
         step: !thin::is_thinned(values.len()),
-        x: kept.iter().map(|rank| values[*rank]).collect(),
-        y: kept.iter().map(|rank| (rank + 1) as f64 / total).collect(),
+        x: shown.iter().map(|rank| values[*rank]).collect(),
+        y: shown.iter().map(|rank| (rank + 1) as f64 / total).collect(),
         ..Series::default()
     }
 }
 
-/// Parts of all flows, by size, that are shown as one point.
+/// The number of buckets of flows by size.
 const BUCKETS: usize = 20;
 
 fn by_size(view: &View<'_>) -> Figure {
@@ -98,9 +99,8 @@ fn by_size(view: &View<'_>) -> Figure {
     }
     let series = (0..view.runs.len()).flat_map(|at| buckets(view, at, &edges)).collect();
     let caption = format!(
-        "All seeds together. Each point is for a bucket of about 5 % of all flows with neighbouring \
-         sizes ({} here: flows of one size are never split) and stands at its largest size. Heavy lines \
-         with filled marks: 99th percentile; light ones with hollow marks: median. Unfinished flows count \
+        "Over all seeds. Each point is for a bucket of about 5 % of all flows with neighbouring \
+         sizes ({} here: flows of one size are never split) and stands at its largest size. Heavy lines with filled marks show the 99th percentile, light lines with hollow marks the median. Unfinished flows count \
          with the time they had.",
         edges.len()
     );
@@ -150,7 +150,7 @@ fn buckets(view: &View<'_>, scheme: usize, edges: &[u64]) -> [Series; 2] {
     })
 }
 
-/// The percentile by nearest rank of values that are there.
+/// The percentile of `values` by nearest rank.
 fn nearest_rank(values: &mut [f64], percent: usize) -> f64 {
     let rank = (values.len() * percent).div_ceil(100).max(1) - 1;
     *values.select_nth_unstable_by(rank, f64::total_cmp).1
@@ -168,22 +168,21 @@ fn fairness(view: &View<'_>, summary: &Summary) -> Figure {
     let line = |scheme: usize| {
         let rates = rates(view, scheme);
         most = most.max(rates.len());
-        let kept = thin::ranks(rates.len());
+        let shown = thin::ranks(rates.len());
         let jain = summary.cell(scheme, Metric::Fairness);
         Series {
             scheme,
             note: jain.map_or(String::new(), |cell| format!("Jain {:.3}", cell.estimate.mean)),
             step: !thin::is_thinned(rates.len()),
-            x: kept.iter().map(|rank| (rank + 1) as f64 / rates.len() as f64).collect(),
-            y: kept.iter().map(|rank| rates[*rank]).collect(),
+            x: shown.iter().map(|rank| (rank + 1) as f64 / rates.len() as f64).collect(),
+            y: shown.iter().map(|rank| rates[*rank]).collect(),
             ..Series::default()
         }
     };
     let lines = Lines { x, y, series: (0..view.runs.len()).map(line).collect() };
-    let remedy = "No flow began in the part of the runs that counts.";
+    let remedy = "No flow started in the part of the runs that is measured.";
     let caption =
-        "Goodput of each flow over its own time, in ascending order, all seeds together: the \
-                   flatter, the fairer. Jain's index is 1 when all are equal; mean over seeds."
+        "Goodput of each flow over its own time, in ascending order, over all seeds: a flat line is fair. Jain's index is 1 when all are equal; it is a mean over seeds."
             .to_string();
     if lines.is_empty() {
         return Err(Missing { title, remedy });
@@ -191,7 +190,7 @@ fn fairness(view: &View<'_>, summary: &Summary) -> Figure {
     Ok(Plot {
         id: "fairness",
         title: title.into(),
-        caption: caption + &thin::said(most),
+        caption: caption + &thin::note(most),
         shape: Shape::Lines(lines),
     })
 }
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_flows_keep_a_line_below_all() {
+    fn unfinished_flows_hold_the_line_below_one() {
         let set = RunSet::example(3);
         let drawn = lines(completion(&View::of(&set)));
         let last = |scheme: usize| *drawn.series[scheme].y.last().unwrap();
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_said() {
+    fn what_is_absent_is_named() {
         let mut set = RunSet::example(1);
         set.runs.iter_mut().flat_map(|run| &mut run.flows).for_each(|flow| flow.ideal_ps = 0);
         assert_eq!(slowdown(&View::of(&set)).unwrap_err().remedy, NO_IDEAL);

@@ -4,25 +4,25 @@ use super::html::{escape, paragraph};
 use super::plot::{Figure, Plot};
 use serde::Serialize;
 
-/// A page; it needs nothing else.
+/// A self-contained page.
 pub struct Page<'a> {
     /// Its heading.
     pub title: &'a str,
-    /// What stands below the heading, as HTML.
+    /// The HTML below the heading.
     pub head: String,
-    /// What the lines and bars of its figures stand for: schemes, or schemes with settings.
+    /// The names of lines and bars in its figures: schemes, or schemes with settings.
     pub names: &'a [String],
     /// Its parts.
     pub sections: Vec<Section>,
 }
 
-/// Tables and figures that belong together.
+/// Tables and figures on one subject.
 pub struct Section {
     /// Its name in the page.
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
-    /// What stands before the figures, as HTML.
+    /// The HTML before the figures.
     pub text: String,
     /// Its figures.
     pub figures: Vec<Figure>,
@@ -40,8 +40,7 @@ impl Page<'_> {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
              <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
              <header>\n<h1>{title}</h1>\n{}</header>\n<nav aria-label=\"Contents\">{contents}</nav>\n\
-             <noscript><p class=\"warning\">The figures are drawn by a script, which is switched off here. The \
-             tables and all data files beside this page do not need it.</p></noscript>\n\
+             <noscript><p class=\"warning\">A script draws the figures, and scripts are disabled here. The tables and the data files beside this page do not need it.</p></noscript>\n\
              <main>\n{body}</main>\n\
              <script type=\"application/json\" id=\"data\">{}</script>\n\
              <script>\n'use strict';\n(() => {{\n{}}})();\n</script>\n</body>\n</html>\n",
@@ -75,7 +74,7 @@ impl Section {
     }
 }
 
-/// The place where the script draws, or what is missing.
+/// The element in which the script draws, or the remedy where there are no data.
 fn figure(figure: &Figure) -> String {
     match figure {
         Ok(Plot { id, title, caption, .. }) => format!(
@@ -95,7 +94,7 @@ fn figure(figure: &Figure) -> String {
 pub(super) const STYLE: &str =
     concat!(include_str!("assets/colours.css"), include_str!("assets/page.css"));
 
-/// One subject each; later ones use earlier ones.
+/// The scripts of the page. Each has one subject, and uses only scripts before it.
 pub(super) const SCRIPTS: [&str; 14] = [
     include_str!("assets/numbers.js"),
     include_str!("assets/dom.js"),

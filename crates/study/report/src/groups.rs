@@ -1,35 +1,35 @@
-//! Groups of followed flows whose means say something about all flows of a run.
+//! Groups of followed flows whose means are estimates for all flows of a run.
 //!
-//! Followed are the slowest 1 %, some of the others drawn at random, and those that the scenario names. A mean
-//! over all of these would lean towards slow flows: so each group has a mean of its own.
+//! The slowest 1 % of the flows are followed, a random sample of the others, and the flows that the scenario names.
+//! A mean over all of these would be biased towards slow flows, so each group has a mean of its own.
 
 use super::plot::StackBar;
 use super::view::{View, is_transfer, seconds};
-use super::why::Told;
+use super::why::Followed;
 use slotline_lab::follow::slowest;
 use slotline_lab::output::format::grouped;
 use slotline_lab::record::Part;
 use std::collections::BTreeSet;
 
-/// The flows of one scheme, all followed runs together, as far as they count.
+/// The followed flows of one scheme over all runs, as far as they count.
 pub(super) struct Groups<'a> {
     /// Followed flows of the slowest 1 %.
-    slowest: Vec<&'a Told<'a>>,
+    slowest: Vec<&'a Followed<'a>>,
     /// Followed flows of the others, without those that may be there only because they are named.
-    others: Vec<&'a Told<'a>>,
+    others: Vec<&'a Followed<'a>>,
     /// Followed flows that the scenario names and that are in neither.
-    named: Vec<&'a Told<'a>>,
-    /// How many are among the slowest 1 %.
+    named: Vec<&'a Followed<'a>>,
+    /// The number of flows in the slowest 1 %.
     slowest_of: usize,
-    /// How many are not.
+    /// The number of the other flows.
     others_of: usize,
-    /// Whether it is known which flows the scenario names.
+    /// Whether the flows that the scenario names are known.
     named_known: bool,
 }
 
 impl<'a> Groups<'a> {
-    /// Sorts the followed flows `told` of `scheme`.
-    pub(super) fn of(view: &View<'_>, scheme: usize, told: &'a [Told<'a>]) -> Groups<'a> {
+    /// Sorts the followed flows of `scheme` into groups.
+    pub(super) fn of(view: &View<'_>, scheme: usize, followed: &'a [Followed<'a>]) -> Groups<'a> {
         let window = view.set.window;
         let names = named(&view.set.scenario);
         let mut groups = Groups {
@@ -46,23 +46,24 @@ impl<'a> Groups<'a> {
             let slow: BTreeSet<u32> = slow.into_iter().filter(counts).collect();
             groups.slowest_of += slow.len();
             groups.others_of += others.iter().filter(|flow| counts(flow)).count();
-            groups.sort(told.iter().filter(|told| std::ptr::eq(told.run, *run)), &slow);
+            groups.sort(followed.iter().filter(|followed| std::ptr::eq(followed.run, *run)), &slow);
         }
-        groups.set_named_apart(names.as_ref());
+        groups.separate_named(names.as_ref());
         groups
     }
 
-    fn sort(&mut self, told: impl Iterator<Item = &'a Told<'a>>, slow: &BTreeSet<u32>) {
-        let (slow, others): (Vec<_>, Vec<_>) = told.partition(|t| slow.contains(&t.flow.flow));
+    fn sort(&mut self, followed: impl Iterator<Item = &'a Followed<'a>>, slow: &BTreeSet<u32>) {
+        let (slow, others): (Vec<_>, Vec<_>) = followed.partition(|t| slow.contains(&t.flow.flow));
         self.slowest.extend(slow);
         self.others.extend(others);
     }
 
-    /// Where all are followed, those with a name are no more than others are.
-    fn set_named_apart(&mut self, names: Option<&BTreeSet<u32>>) {
+    /// Separates the flows that are followed because they are named, unless all flows are followed.
+    fn separate_named(&mut self, names: Option<&BTreeSet<u32>>) {
         if let Some(names) = names.filter(|_| !self.all()) {
             let others = std::mem::take(&mut self.others).into_iter();
-            (self.named, self.others) = others.partition(|told| names.contains(&told.flow.flow));
+            (self.named, self.others) =
+                others.partition(|followed| names.contains(&followed.flow.flow));
         }
     }
 
@@ -91,7 +92,7 @@ impl<'a> Groups<'a> {
     }
 
     /// `tcp 20 of 20 and 1,000 of 1,980`.
-    fn words(&self, name: &str) -> String {
+    fn count_text(&self, name: &str) -> String {
         let n = |n: usize| grouped(n as u64);
         let (slowest, others) = (self.slowest.len(), self.others.len());
         let (of, rest) = (self.slowest_of, self.others_of);
@@ -108,22 +109,21 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// How many flows of how many were followed, and what that means for the bars.
-pub(super) fn said(schemes: &[String], groups: &[Groups<'_>]) -> String {
+/// The part of the caption on the numbers of followed flows, and on biases of the sample.
+pub(super) fn caption(schemes: &[String], groups: &[Groups<'_>]) -> String {
     let pairs = schemes.iter().zip(groups).filter(|(_, groups)| groups.slowest_of > 0);
-    let followed: Vec<String> = pairs.map(|(name, groups)| groups.words(name)).collect();
+    let followed: Vec<String> = pairs.map(|(name, groups)| groups.count_text(name)).collect();
     let mut out = format!(
-        "Slowest by slowdown, or by completion time where the time alone in the network is not known. \
-         Followed, of those that finished: {}.",
+        "Flows are ranked by slowdown, or by completion time where the slowdown is not known. These complete flows were followed: {}.",
         followed.join("; ")
     );
     let partly: Vec<&Groups<'_>> = groups.iter().filter(|groups| !groups.all()).collect();
     if !partly.is_empty() {
         out += " The others were drawn at random until memory was full, so very large ones may be missing; \
-                flows of one connection are followed together.";
+                all flows of a connection are followed or none.";
     }
     if partly.iter().any(|groups| !groups.named_known) {
-        out += " Flows named in follow cannot be told apart here and count with the others.";
+        out += " Flows named in follow cannot be distinguished here and count with the others.";
     } else if partly.iter().any(|groups| !groups.named.is_empty()) {
         out += " Other flows that are followed only because they are named are not in the sample.";
     }
@@ -140,8 +140,9 @@ fn named(scenario: &str) -> Option<BTreeSet<u32>> {
     list.as_array()?.iter().map(number).collect()
 }
 
-fn mean(scheme: usize, group: &'static str, flows: &[&Told<'_>]) -> StackBar {
-    let of = |part: &Part| flows.iter().map(|told| seconds(told.why.of(*part))).sum::<f64>();
+fn mean(scheme: usize, group: &'static str, flows: &[&Followed<'_>]) -> StackBar {
+    let of =
+        |part: &Part| flows.iter().map(|followed| seconds(followed.why.of(*part))).sum::<f64>();
     let seconds = Part::ALL.iter().map(|part| of(part) / flows.len() as f64).collect();
     StackBar { scheme, group, flows: flows.len(), seconds }
 }

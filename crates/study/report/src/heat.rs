@@ -1,4 +1,4 @@
-//! How much of each link was used: over time where samples exist, over the whole run otherwise.
+//! The utilisation of links: over time where there are samples, otherwise over the whole run.
 
 use super::links::Links;
 use super::plot::{
@@ -10,11 +10,11 @@ use slotline_lab::record::{PortRow, RunRecord};
 use std::collections::BTreeSet;
 
 const TITLE: &str = "Link utilisation";
-/// Ports drawn over time.
+/// The most ports that are drawn over time.
 const ROWS: usize = 40;
-/// Columns of a map.
+/// The number of columns of a map.
 const COLUMNS: usize = 120;
-/// Ports drawn where there are only totals.
+/// The most ports that are drawn where there are only totals.
 const BARS: usize = 24;
 
 /// The figure of this subject.
@@ -87,14 +87,14 @@ fn cells(run: &RunRecord, port: Option<usize>, edges: &[u64]) -> Vec<i32> {
     (0..edges.len() - 1).map(cell).collect()
 }
 
-/// What `bytes` within `span_ps` are of a link's capacity; -1 where that is not known.
+/// The utilisation of a link by `bytes` within `span_ps`; -1 where the capacity is not known.
 fn permille(bytes: u64, rate_bps: u64, span_ps: u64) -> i32 {
     let capacity = rate_bps as f64 * seconds(span_ps);
     if capacity > 0.0 { (bytes as f64 * 8000.0 / capacity).round() as i32 } else { -1 }
 }
 
 fn totals(view: &View<'_>) -> Figure {
-    let missing = Missing { title: TITLE, remedy: "No link carried anything." };
+    let missing = Missing { title: TITLE, remedy: "No link carried any packet." };
     let Some(links) = Links::of(view) else { return Err(missing) };
     let mut ports: Vec<(Vec<i32>, &PortRow)> =
         links.ports.iter().enumerate().map(|(at, port)| (links.used(at), port)).collect();
@@ -115,9 +115,7 @@ fn totals(view: &View<'_>) -> Figure {
         stated: vec![],
     };
     let caption = format!(
-        "Bytes sent over what the link could have carried during the whole run, all seeds together: the \
-         busiest ports ({left_out} that were used less are not drawn). To see it over time, set \
-         sample in [measure]."
+        "Bytes sent over the capacity of the link during the whole run, over all seeds, at the busiest ports ({left_out} ports that were used less are not drawn). To see the utilisation over time, set sample in [measure]."
     );
     Ok(Plot { id: "utilisation", title: TITLE.into(), caption, shape: Shape::Bars(bars) })
 }

@@ -1,22 +1,22 @@
-//! The words and tables of the page.
+//! The text and the tables of the page.
 
 use slotline_lab::output::format::{self, Scale};
 use slotline_lab::record::RunSet;
 use slotline_lab::summary::{Cell, EngineTotal, Summary};
 use slotline_scenario::metric::Metric;
 
-/// `text` where HTML expects text.
+/// Escapes `text` for HTML.
 pub fn escape(text: &str) -> String {
     let pairs = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;")];
     pairs.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to))
 }
 
-/// `text` as a paragraph.
+/// A paragraph with `text`.
 pub fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 
-/// What the page is about, as pairs of a name and a value.
+/// The facts in the head of the page, as pairs of a name and a value.
 pub fn list(facts: &[(&str, String)]) -> String {
     let row = |(name, value): &(&str, String)| {
         format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value))
@@ -24,7 +24,7 @@ pub fn list(facts: &[(&str, String)]) -> String {
     format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(row).collect::<String>())
 }
 
-/// What was compared, and on what.
+/// The head of the page: the schemes and the fabric.
 pub fn about(id: &str, set: &RunSet) -> String {
     let mut out = String::new();
     if !set.description.is_empty() {
@@ -49,7 +49,7 @@ pub fn about(id: &str, set: &RunSet) -> String {
     out
 }
 
-/// The answer: a sentence for each scheme.
+/// The verdict: a sentence for each scheme.
 pub fn headline(set: &RunSet, summary: &Summary) -> String {
     let shown = summary.shown(set, &Metric::USUAL);
     let sentences = format::headlines(summary, &shown, set.seeds.len());
@@ -90,12 +90,12 @@ fn cell(metric: Metric, cell: Option<&Cell>) -> String {
     let Some(cell) = cell else { return "<td>–</td>".into() };
     let scale = Scale::of(metric.unit(), cell.estimate.mean);
     let value = scale.with(format::estimate(&cell.estimate, cell.at_least, scale));
-    let said = cell.against.map(|comparison| {
-        let class = comparison.verdict.words().split([' ', ':']).next().unwrap_or("");
-        let words = unbroken(&format::verdict(metric, &comparison));
-        format!("<br/><span class=\"{class}\">{words}</span>")
+    let verdict = cell.against.map(|comparison| {
+        let class = comparison.verdict.text().split([' ', ':']).next().unwrap_or("");
+        let text = unbroken(&format::verdict(metric, &comparison));
+        format!("<br/><span class=\"{class}\">{text}</span>")
     });
-    format!("<td>{}{}</td>", unbroken(&value), said.unwrap_or_default())
+    format!("<td>{}{}</td>", unbroken(&value), verdict.unwrap_or_default())
 }
 
 /// `text` that may be broken only after a colon and before a bracket.
@@ -103,7 +103,7 @@ pub fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}").replace(":\u{a0}", ": ").replace("\u{a0}(", " (")
 }
 
-/// Why the numbers can be trusted, what they cost, and all settings.
+/// The checks and the cost of the runs, and all settings.
 pub fn trust(set: &RunSet) -> String {
     let lines = format::engine(&EngineTotal::of(&set.in_order()), set.runs.len());
     let paragraphs = lines.iter().map(|line| format!("<p>{}</p>\n", escape(line)));

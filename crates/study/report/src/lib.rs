@@ -1,5 +1,5 @@
-//! `report.html`: one file that shows a result and needs nothing else. Figures are plain data made here
-//! ([`plot`]) and drawn by the page's own script; text and tables are HTML, and stay where there is no
+//! `report.html`: one self-contained file that shows a result. This crate computes the figures as plain data
+//! ([`plot`]), and the script of the page draws them. Text and tables are HTML, and do not need the
 //! script. The crate also writes results in the formats of other tools ([`export`]) and the page of a
 //! parameter study ([`sweep`]).
 #![forbid(unsafe_code)]
@@ -50,20 +50,20 @@ fn page<'a>(id: &str, set: &'a RunSet, summary: &Summary) -> Page<'a> {
 
 fn sections(set: &RunSet, summary: &Summary) -> Vec<Section> {
     let view = View::of(set);
-    let words = |id, title, text| Section { id, title, text, figures: vec![] };
+    let plain = |id, title, text| Section { id, title, text, figures: vec![] };
     let drawn = |id, title, figures| Section { id, title, text: String::new(), figures };
     let schedule = vec![schedule::figure(&view), sequence::figure(&view)];
-    let faults = faults::page(set).map(|text| words("faults", "Faults", text));
-    let queues = voqs::page(set).map(|text| words("voqs", "Queues by rack", text));
+    let faults = faults::page(set).map(|text| plain("faults", "Faults", text));
+    let queues = voqs::page(set).map(|text| plain("voqs", "Queues by rack", text));
     let mut all = vec![
-        words("comparison", "Comparison", html::comparison(set, summary)),
+        plain("comparison", "Comparison", html::comparison(set, summary)),
         drawn("flows", "Flows", flows::figures(&view, summary)),
         drawn("reasons", "Why", why::figures(&view)),
         drawn("time", "Over time", ports::figures(&view)),
         drawn("bumps", "Bumps", bumps::figures(&view)),
         drawn("network", "Network", vec![heat::figure(&view), fabric::figure(&view)]),
         drawn("slots", "Schedule", schedule),
-        words("made", "How it was made", html::trust(set)),
+        plain("made", "How it was made", html::trust(set)),
     ];
     all.retain(|section| section.id != "bumps" || !section.figures.is_empty());
     // Before the last one.

@@ -1,4 +1,4 @@
-//! The ports of all runs under common numbers: a scheme may add a node, which shifts those of others.
+//! Common port numbers for all runs. They are needed because a scheme may add a node, which shifts the ports of others.
 
 use super::view::{View, seconds};
 use slotline_lab::record::{PortRow, RunRecord};
@@ -9,7 +9,7 @@ type Numbered<'a> = (&'a RunRecord, Vec<Option<usize>>);
 
 /// The ports of a set.
 pub struct Links<'a> {
-    /// Those of the run that has most of them; their numbers stand for all runs.
+    /// The ports of the run with the most ports. Their numbers are common to all runs.
     pub ports: &'a [PortRow],
     /// By scheme and seed.
     runs: Vec<Vec<Numbered<'a>>>,
@@ -56,7 +56,7 @@ fn used(runs: &[Numbered<'_>], at: usize) -> i32 {
     if capacity > 0.0 { (bytes / capacity).round() as i32 } else { -1 }
 }
 
-/// Node, what the port leads to, and which of several such ports it is.
+/// A node, the neighbour at the port, and the index among parallel ports.
 type Name<'a> = (&'a str, &'a str, usize);
 
 fn names(ports: &[PortRow]) -> Vec<Name<'_>> {

@@ -1,4 +1,4 @@
-//! What the page draws: plain data, one [`Plot`] per figure. All that is heavy is done before it gets here.
+//! The data of the figures: one [`Plot`] for each figure, so that the script of the page only draws.
 
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ pub struct Plot {
     /// Its heading.
     #[serde(skip)]
     pub title: Cow<'static, str>,
-    /// What must be known to read it, and what was left out.
+    /// How to read the figure, and which data it omits.
     #[serde(skip)]
     pub caption: String,
     /// What is drawn.
@@ -19,7 +19,7 @@ pub struct Plot {
     pub shape: Shape,
 }
 
-/// A figure, or why there is none.
+/// A figure, or the reason why there is none.
 pub type Figure = Result<Plot, Missing>;
 
 /// A figure for which there are no data.
@@ -37,7 +37,7 @@ pub struct Missing {
 pub enum Shape {
     /// Lines over two axes.
     Lines(Lines),
-    /// What a parameter study found.
+    /// Metrics of a parameter study.
     Study(Study),
     /// Horizontal bars, several per name.
     Bars(Bars),
@@ -55,7 +55,7 @@ pub enum Shape {
     Flows(Flows),
 }
 
-/// How values of an axis are written.
+/// The unit of the values of an axis.
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Seconds.
@@ -81,25 +81,25 @@ pub enum Measure {
 /// One axis.
 #[derive(Serialize, Clone, Copy, Debug)]
 pub struct Axis<Label = &'static str> {
-    /// What it shows.
+    /// Its label.
     pub label: Label,
-    /// How its values are written.
+    /// The unit of its values.
     pub unit: Measure,
-    /// How it can be divided.
+    /// The scales that it can have.
     pub scale: Division,
 }
 
-/// How an axis can be divided.
+/// The scales of an axis.
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Division {
-    /// Evenly; a logarithm would make no sense.
+    /// Linear only.
     Linear,
-    /// Evenly unless the reader wants a logarithm.
+    /// Linear, with a logarithm as an option.
     LinearFirst,
-    /// By logarithm unless the reader wants it evenly.
+    /// Logarithmic, with a linear scale as an option.
     LogFirst,
-    /// Evenly; the logarithm is of what is left to one, to show the last per mille.
+    /// Linear; the optional logarithm is of the distance to one, to show the last per mille.
     Tail,
 }
 
@@ -119,10 +119,10 @@ pub struct Lines {
 pub struct Series {
     /// Index of the scheme.
     pub scheme: usize,
-    /// What distinguishes it from other lines of the scheme.
+    /// Its name among the lines of the scheme.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub part: &'static str,
-    /// What the legend adds.
+    /// A note in the legend.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// Each value holds until the next one: all points are there.
@@ -144,12 +144,12 @@ pub struct Series {
     /// Flows that a point stands for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<usize>,
-    /// What others say of it.
+    /// Values that papers state for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<Mark>,
 }
 
-/// A value that somebody else states.
+/// A value that a paper states.
 #[derive(Serialize, Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
     /// Its place from left to right.
@@ -170,7 +170,7 @@ pub struct Study {
     pub names: Vec<String>,
     /// The axis from bottom to top.
     pub y: Axis<String>,
-    /// What tells lines apart: the scheme and the other parameters.
+    /// The settings that distinguish lines: the scheme and the other parameters.
     pub settings: Vec<String>,
     /// The lines.
     pub series: Vec<StudyLine>,
@@ -199,7 +199,7 @@ pub struct StudyLine {
     pub seeds: Vec<usize>,
     /// Whether unfinished flows make a point a lower bound.
     pub least: Vec<bool>,
-    /// What others say of it.
+    /// Values that papers state for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<Mark>,
 }
@@ -209,13 +209,13 @@ pub struct StudyLine {
 pub struct Bars {
     /// The axis from left to right.
     pub x: Axis,
-    /// What a row is.
+    /// The name of the subject of a row.
     pub row: &'static str,
     /// Names of the rows.
     pub rows: Vec<String>,
     /// By scheme, then by row.
     pub values: Vec<Row>,
-    /// What others say of them, not a number where they do not; empty where they say nothing.
+    /// Values that papers state: not a number where there is none, and empty without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<Row>,
 }
@@ -238,9 +238,9 @@ pub struct Stack {
 pub struct StackBar {
     /// Index of the scheme.
     pub scheme: usize,
-    /// Which flows.
+    /// The group of flows.
     pub group: &'static str,
-    /// How many.
+    /// The number of flows.
     pub flows: usize,
     /// Mean seconds by part.
     #[serde(serialize_with = "short")]
@@ -321,11 +321,11 @@ pub struct Spans {
 pub struct Sequence {
     /// Names of the flows that can be chosen.
     pub flows: Vec<String>,
-    /// A course for each flow and scheme.
+    /// A trace for each flow and scheme.
     pub tracks: Vec<Track>,
 }
 
-/// The course of one flow under one scheme. Times count from its beginning.
+/// The trace of one flow under one scheme. Times count from its start.
 #[derive(Serialize, Debug)]
 pub struct Track {
     /// Index into [`Sequence::flows`].
@@ -334,7 +334,7 @@ pub struct Track {
     pub scheme: usize,
     /// Segments sent for the first time.
     pub sent: Points,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub resent: Points,
     /// Acknowledgements.
     pub acknowledged: Points,
@@ -403,38 +403,38 @@ pub struct Flows {
     /// Names of the parts.
     pub parts: Vec<&'static str>,
     /// Flows, by scheme, the slowest first.
-    pub flows: Vec<FlowStory>,
+    pub flows: Vec<FlowBreakdown>,
 }
 
 /// Where the time of one flow went.
 #[derive(Serialize, Debug)]
-pub struct FlowStory {
+pub struct FlowBreakdown {
     /// Index of the scheme.
     pub scheme: usize,
-    /// What it is: number, seed, ends and size.
+    /// Its number, seed, ends and size.
     pub name: String,
-    /// Its time, in words.
-    pub story: String,
+    /// The largest part of its time, as text.
+    pub summary: String,
     /// Seconds by part.
     #[serde(serialize_with = "short")]
     pub seconds: Vec<f64>,
-    /// Where it waited longest, with seconds.
+    /// The ports where it waited longest, with seconds.
     pub places: Vec<(String, f64)>,
 }
 
 impl Lines {
-    /// Whether there is anything to see.
+    /// Whether the figure has data.
     pub fn is_empty(&self) -> bool {
         self.series.iter().all(|series| series.x.is_empty())
     }
 }
 
-/// Seven significant digits: finer than any screen.
+/// Rounds to seven significant digits, which are finer than any screen.
 fn short<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(values.iter().map(|value| rounded(*value, 7)))
 }
 
-/// Eleven significant digits, for times far from zero.
+/// Rounds to eleven significant digits, for times far from zero.
 fn fine<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(values.iter().map(|value| rounded(*value, 11)))
 }

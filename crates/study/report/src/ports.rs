@@ -1,4 +1,4 @@
-//! What happened at the busiest switch port: throughput, queue, and the queue's distribution.
+//! Figures of the busiest switch port: its throughput, its queue, and the distribution of the queue.
 
 use super::plot::{Axis, Division, Figure, Lines, Measure, Missing, Plot, Series, Shape};
 use super::thin::{self, Envelope, Moment, envelope};
@@ -22,7 +22,7 @@ fn throughput(view: &View<'_>) -> Figure {
     let y =
         Axis { label: "throughput", unit: Measure::BitsPerSecond, scale: Division::LinearFirst };
     let (lines, each) = over_time(view, y, rates);
-    let caption = format!("{} Framing included. {}", place(view), summed_up(each));
+    let caption = format!("{} Bytes include framing. {}", place(view), summed_up(each));
     figure("throughput", "Throughput over time", caption, lines)
 }
 
@@ -40,7 +40,11 @@ fn figure(id: &'static str, title: &'static str, caption: String, lines: Lines) 
 }
 
 fn place(view: &View<'_>) -> String {
-    let which = if view.is_flow_level() { "that sent most" } else { "with the longest mean queue" };
+    let which = if view.is_flow_level() {
+        "that sent the most bytes"
+    } else {
+        "with the longest mean queue"
+    };
     format!("At the switch port {which}, in the first seed: {}.", view.busiest_places())
 }
 
@@ -48,8 +52,7 @@ fn summed_up(each: usize) -> String {
     match each {
         0 | 1 => "Every sample is drawn.".into(),
         n => format!(
-            "Each point of a line is the mean of {n} samples; the band reaches from the lowest to the \
-             highest of them."
+            "Each point of a line is the mean of {n} samples, and the band shows their range."
         ),
     }
 }
@@ -100,20 +103,19 @@ fn distribution(view: &View<'_>) -> Figure {
         let mut values: Vec<f64> = runs.flat_map(|run| in_use(view, run)).collect();
         values.sort_unstable_by(f64::total_cmp);
         most = most.max(values.len());
-        let kept = thin::ranks(values.len());
+        let shown = thin::ranks(values.len());
         Series {
             scheme,
             step: !thin::is_thinned(values.len()),
-            x: kept.iter().map(|rank| values[*rank]).collect(),
-            y: kept.iter().map(|rank| (rank + 1) as f64 / values.len() as f64).collect(),
+            x: shown.iter().map(|rank| values[*rank]).collect(),
+            y: shown.iter().map(|rank| (rank + 1) as f64 / values.len() as f64).collect(),
             ..Series::default()
         }
     };
     let series = (0..view.runs.len()).map(line).collect();
     let caption = format!(
-        "Share of samples with a queue this long or shorter, at the switch port with the longest mean \
-         queue, all seeds together; only while the port was in use.{}",
-        thin::said(most)
+        "Share of samples with a queue this long or shorter, at the switch port with the longest mean queue, over all seeds and only while the port was in use.{}",
+        thin::note(most)
     );
     figure("queue-cdf", "Queue distribution", caption, Lines { x: QUEUE, y, series })
 }

@@ -1,4 +1,4 @@
-//! Who may send to whom, and when, as a central scheduler decided it.
+//! The schedule of a central scheduler: which host may send to which, and when.
 
 use super::plot::{Figure, Gantt, GanttPanel, Missing, Plot, Shape, Spans};
 use super::view::{View, hosts, seconds};
@@ -6,28 +6,25 @@ use slotline_lab::record::{RunRecord, ScheduleRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 const TITLE: &str = "Who may send, and when";
-/// Windows that are drawn one by one.
+/// The most windows that are drawn one by one.
 const MOST: usize = 4_000;
-/// Hosts that are drawn: those with most windows.
+/// The most hosts that are drawn: those with the most windows.
 const HOSTS: usize = 128;
-/// The first windows, kept one by one where there are more.
+/// The number of first windows that are included one by one where there are more.
 const DETAIL: usize = 1_500;
-/// A schedule of no more windows was recorded to the end of its run.
+/// A schedule with at most this many windows was recorded to the end of its run.
 const PART: usize = 100_000;
 
 /// The figure of this subject.
 pub fn figure(view: &View<'_>) -> Figure {
     let scheduled = || view.first().filter(|(_, run)| !run.schedule.is_empty());
-    let remedy = "No schedule was recorded: it takes a scheme with circuits, or with a central scheduler that opens \
-                  and closes windows and flows that could be followed; and why = true in [measure].";
+    let remedy = "No schedule was recorded: set why = true in [measure], and use a scheme with circuits, or a central scheduler that opens and closes windows.";
     let (_, one) = scheduled().next().ok_or(Missing { title: TITLE, remedy })?;
     let panels: Vec<GanttPanel> = scheduled().map(|(at, run)| panel(at, run)).collect();
     let summed = panels.iter().any(|panel| !panel.detail.row.is_empty());
     let how = match summed {
         true => {
-            " There are more windows than can be drawn: each bar sums up an interval, paler the less \
-                 of it was permitted, grey where there were several destinations. Zoom in at the beginning \
-                 to see the first windows one by one."
+            " There are more windows than can be drawn, so each bar stands for an interval: it is paler where less of the interval was permitted, and grey where there were several destinations. Zoom in at the start to see the first windows one by one."
         }
         false => " Each bar is a window; the colour stands for the destination.",
     };
@@ -37,9 +34,7 @@ pub fn figure(view: &View<'_>) -> Figure {
         n => format!(" {n} hosts with fewer windows are not drawn."),
     };
     let caption = format!(
-        "When each host was permitted to send, and to whom, in the first seed. These are permissions, not \
-         packets: a host may have sent less within one, or nothing. On a hybrid fabric they are circuits \
-         between racks.{how}{left_out}{}",
+        "The figure shows when each host was permitted to send, and to which host, in the first seed. A host may have sent less in a window, or nothing. On a hybrid fabric the windows are circuits between racks.{how}{left_out}{}",
         up_to(one)
     );
     let steps = scheduled().flat_map(|(_, run)| &run.schedule).map(|row| row.dst);
@@ -64,7 +59,7 @@ fn up_to(run: &RunRecord) -> String {
     let last = run.schedule.iter().map(|row| row.until_ps).max().unwrap_or(0);
     match run.schedule.len() > PART && last < run.engine.sim_time_ps {
         true => {
-            format!(" Of the schedule, what began up to {:.3} ms was recorded.", last as f64 * 1e-9)
+            format!(" Windows that began up to {:.3} ms were recorded.", last as f64 * 1e-9)
         }
         false => String::new(),
     }

@@ -1,4 +1,4 @@
-//! The course of single flows: what was sent, sent again and acknowledged, and when it was permitted.
+//! Time-sequence graphs of single flows: segments, retransmissions, acknowledgements, and permissions.
 
 use super::plot::{Figure, Missing, Plot, Points, Sequence, Shape, Track};
 use super::view::{View, host, hosts, seconds};
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const TITLE: &str = "Time and sequence";
 const REMEDY: &str =
     "No flow was followed in detail: set follow = [0], or other numbers of flows, in [measure].";
-/// Flows that can be chosen.
+/// The most flows that can be chosen.
 const FLOWS: usize = 12;
-/// Points of all courses together.
+/// The most points of all traces.
 const POINTS: usize = 40_000;
 
 /// The figure of this subject.
@@ -23,7 +23,7 @@ pub fn figure(view: &View<'_>) -> Figure {
     };
     let mut schemes: BTreeMap<u32, usize> = BTreeMap::new();
     view.first().flat_map(followed).for_each(|flow| *schemes.entry(flow).or_default() += 1);
-    // Flows that can be compared come first.
+    // Flows under several schemes come first.
     let mut all: Vec<u32> = schemes.keys().copied().collect();
     all.sort_by_key(|flow| (std::cmp::Reverse(schemes[flow]), *flow));
     let (_, one) = view.first().next().ok_or(Missing { title: TITLE, remedy })?;
@@ -50,18 +50,14 @@ pub fn figure(view: &View<'_>) -> Figure {
 fn caption(left_out: usize, each: usize) -> String {
     let thinned = match each {
         1 => String::new(),
-        n => format!(
-            " Of points that were followed by more of their kind, one in {n} is drawn at least."
-        ),
+        n => format!(" In a series of similar points, at least one in {n} is drawn."),
     };
     let left_out = match left_out {
         0 => String::new(),
         n => format!(" {n} more flows were followed and are only in sequence.csv."),
     };
     format!(
-        "One flow under each scheme, in the first seed; time counts from its first segment. Dots: the end \
-         of a segment when it was sent; crosses: when it was sent again; line: what was acknowledged. \
-         Shaded: the sender was permitted to send to this destination.{thinned}{left_out}"
+        "One flow under each scheme, in the first seed; time starts at its first segment. A dot is the end of a segment when it was sent, and a cross is a retransmission. The line shows the acknowledged bytes. In shaded intervals the sender was permitted to send to this destination.{thinned}{left_out}"
     )
 }
 
@@ -76,7 +72,7 @@ fn name(run: &RunRecord, flow: u32) -> String {
     }
 }
 
-/// The course of `flow`, and how many points one that is drawn may stand for.
+/// The trace of `flow`, and the number of points that one drawn point may stand for.
 fn track(
     at: usize,
     flow: u32,
@@ -105,7 +101,7 @@ fn track(
     Some((track, each))
 }
 
-/// At most about `most` of the rows: every so manyth, the last one always.
+/// About `most` of the rows at most, evenly spaced and with the last one.
 fn points<'a>(
     rows: impl Iterator<Item = &'a &'a SequenceRow> + Clone,
     start: u64,
@@ -140,7 +136,7 @@ fn windows(run: &RunRecord, flow: u32, start: u64, end: u64, most: usize) -> Vec
     }
 }
 
-/// Neighbours no more than `gap` apart are joined.
+/// Joins neighbours with a gap of at most `gap`.
 fn join(windows: &[(u64, u64)], gap: u64) -> Vec<(u64, u64)> {
     let mut out: Vec<(u64, u64)> = vec![];
     for window in windows {
@@ -188,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_course_is_whole() {
+    fn a_short_trace_is_whole() {
         let (drawn, caption) = drawn(&followed(3_000));
         assert_eq!((drawn.flows.len(), drawn.tracks.len()), (1, 3));
         let track = &drawn.tracks[0];
@@ -200,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_course_says_what_is_left_out() {
+    fn a_long_trace_names_what_is_left_out() {
         let (drawn, caption) = drawn(&followed(100_000));
         let sent = &drawn.tracks[0].sent;
         assert!(sent.x.len() <= 4_446, "{}", sent.x.len());

@@ -27,7 +27,7 @@ fn every_figure_has_a_name_of_its_own() {
 }
 
 #[test]
-fn scripts_are_short_and_keep_to_themselves() {
+fn scripts_are_short_and_self_contained() {
     for script in SCRIPTS.iter().chain([&STYLE]) {
         let lines = script.lines().count();
         assert!(lines <= 500, "{lines} lines: {}", script.lines().next().unwrap_or(""));

@@ -1,12 +1,12 @@
-//! Fewer points than were measured, without hiding anything: quantiles stay exact, peaks stay visible.
+//! Reduces the number of points of a figure: quantiles stay exact, and peaks stay visible.
 
-/// Points of a distribution.
+/// The most points of a distribution.
 const POINTS: usize = 1_000;
-/// Values at each end that are all kept.
+/// The number of values at each end that are all shown.
 const ENDS: usize = 100;
-/// Points between the ends that are equally far apart.
+/// The number of points between the ends at equal distances.
 const EVEN: usize = 600;
-/// Points that come closer and closer to the upper end, as the tail is read on a logarithmic axis.
+/// The number of points with decreasing distances to the upper end, for the tail on a logarithmic axis.
 const TAIL: usize = POINTS - EVEN - 2 * ENDS;
 
 /// Which of `n` values in ascending order are shown: all, or else [`POINTS`] at most with every one of the
@@ -29,19 +29,18 @@ pub fn ranks(n: usize) -> Vec<usize> {
     all
 }
 
-/// Whether [`ranks`] leaves some out.
+/// Whether [`ranks`] omits values.
 pub fn is_thinned(n: usize) -> bool {
     n > POINTS
 }
 
-/// What a distribution's caption says of points left out, where `most` values are the most of a line.
-pub fn said(most: usize) -> String {
+/// The part of a caption on omitted points, where the longest line has `most` values.
+pub fn note(most: usize) -> String {
     if !is_thinned(most) {
         return String::new();
     }
     format!(
-        " Each line shows at most 1,000 of its values, unaltered, with all of the {ENDS} lowest and \
-         {ENDS} highest."
+        " Each line shows at most 1,000 of its values, with all of the {ENDS} lowest and {ENDS} highest."
     )
 }
 
@@ -100,14 +99,20 @@ mod tests {
     }
 
     #[test]
-    fn many_values_keep_both_ends_whole() {
+    fn many_values_leave_both_ends_whole() {
         for n in [1_001, 1_500, 5_000, 1_000_000, 40_000_000] {
-            let kept = ranks(n);
-            assert!(kept.len() <= POINTS && kept.len() > 700, "{n}: {}", kept.len());
-            assert!(kept.is_sorted_by(|a, b| a < b) && kept[kept.len() - 1] == n - 1);
-            assert_eq!(kept[..ENDS], (0..ENDS).collect::<Vec<_>>());
-            assert_eq!(kept[kept.len() - ENDS..], (n - ENDS..n).collect::<Vec<_>>());
-            let widest = kept.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+            let ranks_left = ranks(n);
+            assert!(
+                ranks_left.len() <= POINTS && ranks_left.len() > 700,
+                "{n}: {}",
+                ranks_left.len()
+            );
+            assert!(
+                ranks_left.is_sorted_by(|a, b| a < b) && ranks_left[ranks_left.len() - 1] == n - 1
+            );
+            assert_eq!(ranks_left[..ENDS], (0..ENDS).collect::<Vec<_>>());
+            assert_eq!(ranks_left[ranks_left.len() - ENDS..], (n - ENDS..n).collect::<Vec<_>>());
+            let widest = ranks_left.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
             assert!(widest <= n / EVEN + 1, "{n}: a gap of {widest}");
         }
     }

@@ -1,4 +1,4 @@
-//! What all figures are made from: the runs by scheme, and what ports and hosts are called.
+//! The data that all figures use: the runs by scheme, and the names of ports and hosts.
 
 use slotline_lab::metrics::busiest_port;
 use slotline_lab::output::format;
@@ -28,12 +28,10 @@ impl<'a> View<'a> {
         self.first().any(|(_, run)| run.engine.flow_level)
     }
 
-    /// What to do about a figure that needs packets: `usual`, unless there were none.
+    /// The remedy for a figure that needs packets: `usual`, unless the engine has none.
     pub fn with_packets(&self, usual: &'static str) -> &'static str {
         match self.is_flow_level() {
-            true => {
-                "The flow-level engine has no packets that could be followed: use engine = \"packet\"."
-            }
+            true => "The flow-level engine has no packets to follow: use engine = \"packet\".",
             false => usual,
         }
     }
@@ -64,12 +62,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether a flow carries what somebody wants and began in the part of the run that counts.
+/// Whether a flow carries payload and started in the measured part of the run.
 pub fn is_transfer(flow: &FlowRow, window: Window) -> bool {
     flow.started() && !flow.request && window.contains(flow.start_ps)
 }
 
-/// The time `flow` took, or had when the run ended, in picoseconds.
+/// The completion time of `flow`, or its time until the end of the run, in picoseconds.
 pub fn lifetime(run: &RunRecord, flow: &FlowRow) -> u64 {
     let end = if flow.finished() { flow.finish_ps } else { run.engine.sim_time_ps };
     end.saturating_sub(flow.start_ps)

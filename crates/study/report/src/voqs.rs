@@ -1,4 +1,4 @@
-//! The queues of a hybrid fabric's racks, as a table of the page.
+//! The table of the queues of racks on a hybrid fabric.
 
 use super::html::escape;
 use slotline_lab::output::format::{grouped, quantity};
@@ -6,7 +6,7 @@ use slotline_lab::record::{RunRecord, RunSet, VoqRow};
 use slotline_scenario::metric::Unit;
 use std::cmp::Reverse;
 
-/// Queues of a scheme that are listed on the page, at most.
+/// The most queues of a scheme that are listed.
 const LISTED: usize = 12;
 
 /// The queues with most bytes of each scheme's first run as HTML; `None` where there are none.
@@ -28,8 +28,7 @@ pub fn page(set: &RunSet) -> Option<String> {
     let heads = heads.map(|head| format!("<th scope=\"col\">{head}</th>")).concat();
     (!rows.is_empty()).then(|| {
         format!(
-            "<p>Queues of racks for other racks, in each scheme's first run: the {LISTED} that most bytes \
-             went through. All are in voqs.csv.</p>\n\
+            "<p>The table lists the {LISTED} queues of racks for other racks that sent the most bytes in the first run of each scheme. All queues are in voqs.csv.</p>\n\
              <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of queues\">\
              <table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
         )

@@ -1,8 +1,8 @@
-//! Where the time of flows went: together, where they waited, and one by one.
+//! Where the time of flows went: means over flows, the ports where they waited, and single flows.
 
 use super::groups::{self, Groups};
 use super::plot::{
-    Axis, Bars, Division, Figure, FlowStory, Flows, Measure, Missing, Plot, Row, Shape, Stack,
+    Axis, Bars, Division, Figure, FlowBreakdown, Flows, Measure, Missing, Plot, Row, Shape, Stack,
 };
 use super::view::{View, host, hosts, is_transfer, seconds};
 use slotline_lab::output::format;
@@ -11,25 +11,26 @@ use slotline_scenario::metric::Unit;
 use std::collections::BTreeMap;
 
 const REMEDY: &str = "No flow was followed: set why = true in [measure].";
-/// Flows of a scheme that can be chosen.
-const STORIES: usize = 200;
-/// Ports that are listed.
+/// The most flows of a scheme that can be chosen.
+const MOST_FLOWS: usize = 200;
+/// The most ports that are listed.
 const PORTS: usize = 15;
 
 /// All figures of this subject: one line where no flow was followed.
 pub fn figures(view: &View<'_>) -> Vec<Figure> {
-    let told: Vec<Vec<Told<'_>>> = (0..view.runs.len()).map(|at| followed(view, at)).collect();
-    if told.iter().all(Vec::is_empty) {
+    let followed: Vec<Vec<Followed<'_>>> =
+        (0..view.runs.len()).map(|at| followed_flows(view, at)).collect();
+    if followed.iter().all(Vec::is_empty) {
         return vec![Err(Missing {
             title: "Where the time went",
             remedy: view.with_packets(REMEDY),
         })];
     }
-    vec![Ok(parts(view, &told)), places(&told), Ok(stories(&told))]
+    vec![Ok(parts(view, &followed)), places(&followed), Ok(breakdowns(&followed))]
 }
 
 /// A followed flow.
-pub(super) struct Told<'a> {
+pub(super) struct Followed<'a> {
     pub(super) run: &'a RunRecord,
     pub(super) flow: &'a FlowRow,
     pub(super) why: &'a WhyRow,
@@ -37,17 +38,19 @@ pub(super) struct Told<'a> {
 }
 
 /// The followed flows of a scheme that count, all seeds, the slowest first.
-fn followed<'a>(view: &View<'a>, scheme: usize) -> Vec<Told<'a>> {
+fn followed_flows<'a>(view: &View<'a>, scheme: usize) -> Vec<Followed<'a>> {
     let window = view.set.window;
-    let told = |(run, why): (&'a RunRecord, &'a WhyRow)| {
+    let followed = |(run, why): (&'a RunRecord, &'a WhyRow)| {
         let flow = run.flows.get(why.flow as usize)?;
         let total = why.parts.iter().sum();
-        (is_transfer(flow, window) && total > 0).then_some(Told { run, flow, why, total })
+        (is_transfer(flow, window) && total > 0).then_some(Followed { run, flow, why, total })
     };
     let runs = view.runs[scheme].iter();
     let rows = runs.flat_map(|run| run.why.iter().map(move |why| (*run, why)));
-    let mut all: Vec<Told<'_>> = rows.filter_map(told).collect();
-    all.sort_by_key(|told| (std::cmp::Reverse(told.total), told.run.seed, told.why.flow));
+    let mut all: Vec<Followed<'_>> = rows.filter_map(followed).collect();
+    all.sort_by_key(|followed| {
+        (std::cmp::Reverse(followed.total), followed.run.seed, followed.why.flow)
+    });
     all
 }
 
@@ -55,33 +58,32 @@ fn titles() -> Vec<&'static str> {
     Part::ALL.iter().map(|part| part.title()).collect()
 }
 
-fn parts(view: &View<'_>, told: &[Vec<Told<'_>>]) -> Plot {
+fn parts(view: &View<'_>, followed: &[Vec<Followed<'_>>]) -> Plot {
     let groups: Vec<Groups<'_>> =
-        told.iter().enumerate().map(|(at, all)| Groups::of(view, at, all)).collect();
+        followed.iter().enumerate().map(|(at, all)| Groups::of(view, at, all)).collect();
     let bars = groups.iter().enumerate().flat_map(|(at, groups)| groups.bars(at));
     let stack = Stack { parts: titles(), bars: bars.collect() };
     let caption = format!(
-        "Mean time per flow by what it was doing or waiting for. The parts of a flow are the pieces of its \
-         critical path: they add up to its completion time. {}",
-        groups::said(&view.set.schemes, &groups)
+        "Mean time per flow by what the flow did or waited for. The parts of a flow are the pieces of its critical path, and their sum is its completion time. {}",
+        groups::caption(&view.set.schemes, &groups)
     );
     Plot { id: "why", title: "Where the time went".into(), caption, shape: Shape::Stack(stack) }
 }
 
 /// The ports at which a flow waited longest, with picoseconds.
-fn worst<'a>(told: &Told<'a>) -> impl Iterator<Item = (&'a PortRow, u64)> + use<'a> {
-    let (run, why) = (told.run, told.why);
+fn worst<'a>(followed: &Followed<'a>) -> impl Iterator<Item = (&'a PortRow, u64)> + use<'a> {
+    let (run, why) = (followed.run, followed.why);
     let there = why.worst.iter().filter(|(_, ps)| *ps > 0);
     there.filter_map(|(port, ps)| Some((run.ports.get(*port as usize)?, *ps)))
 }
 
-fn places(told: &[Vec<Told<'_>>]) -> Figure {
+fn places(followed: &[Vec<Followed<'_>>]) -> Figure {
     let title = "Where flows waited";
     let mut waits: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for (scheme, all) in told.iter().enumerate() {
+    for (scheme, all) in followed.iter().enumerate() {
         for (port, ps) in all.iter().flat_map(worst) {
             let name = format::direction(&port.node, &port.port);
-            let row = waits.entry(name).or_insert_with(|| vec![0.0; told.len()]);
+            let row = waits.entry(name).or_insert_with(|| vec![0.0; followed.len()]);
             row[scheme] += seconds(ps) / all.len() as f64;
         }
     }
@@ -101,26 +103,27 @@ fn places(told: &[Vec<Told<'_>>]) -> Figure {
             scale: Division::LinearFirst,
         },
         row: "port",
-        values: (0..told.len()).map(values).collect(),
+        values: (0..followed.len()).map(values).collect(),
         rows: rows.into_iter().map(|(name, _)| name).collect(),
         stated: vec![],
     };
     let caption = format!(
-        "Mean time that a followed flow waited to leave a port: in the queue of a switch, or in a host for \
-         a grant or its card. Of each flow the three ports where it waited longest count; {left_out} \
-         ports with less are not drawn."
+        "Mean time that a followed flow waited to leave a port: in the queue of a switch, or in a host for a grant or its network card. For each flow the three ports with the longest waits count; {left_out} ports with shorter waits are not drawn."
     );
     Ok(Plot { id: "waits", title: title.into(), caption, shape: Shape::Bars(bars) })
 }
 
-fn stories(told: &[Vec<Told<'_>>]) -> Plot {
-    let of = |(scheme, all): (usize, &Vec<Told<'_>>)| {
-        all.iter().take(STORIES).map(|told| story(scheme, told)).collect::<Vec<_>>()
+fn breakdowns(followed: &[Vec<Followed<'_>>]) -> Plot {
+    let of = |(scheme, all): (usize, &Vec<Followed<'_>>)| {
+        all.iter().take(MOST_FLOWS).map(|followed| breakdown(scheme, followed)).collect::<Vec<_>>()
     };
-    let flows = Flows { parts: titles(), flows: told.iter().enumerate().flat_map(of).collect() };
-    let most = told.iter().map(Vec::len).max().unwrap_or(0);
-    let left_out = match most > STORIES {
-        true => format!(" The {STORIES} slowest of each scheme can be chosen; all are in why.csv."),
+    let flows =
+        Flows { parts: titles(), flows: followed.iter().enumerate().flat_map(of).collect() };
+    let most = followed.iter().map(Vec::len).max().unwrap_or(0);
+    let left_out = match most > MOST_FLOWS {
+        true => {
+            format!(" The {MOST_FLOWS} slowest of each scheme can be chosen; all are in why.csv.")
+        }
         false => String::new(),
     };
     let caption = format!("Followed flows, the slowest first.{left_out}");
@@ -132,14 +135,14 @@ fn stories(told: &[Vec<Told<'_>>]) -> Plot {
     }
 }
 
-fn story(scheme: usize, told: &Told<'_>) -> FlowStory {
-    let Told { run, flow, why, .. } = told;
+fn breakdown(scheme: usize, followed: &Followed<'_>) -> FlowBreakdown {
+    let Followed { run, flow, why, .. } = followed;
     let names = hosts(run);
-    let waits: Vec<(&PortRow, u64)> = worst(told).collect();
+    let waits: Vec<(&PortRow, u64)> = worst(followed).collect();
     let place = |(port, ps): &(&PortRow, u64)| {
         (format::direction(&port.node, &port.port), super::plot::rounded(seconds(*ps), 7))
     };
-    FlowStory {
+    FlowBreakdown {
         scheme,
         name: format!(
             "flow {}, seed {}: {} → {}, {}",
@@ -149,7 +152,7 @@ fn story(scheme: usize, told: &Told<'_>) -> FlowStory {
             host(&names, flow.dst),
             format::quantity(Unit::Bytes, flow.bytes as f64),
         ),
-        story: format::story(flow, why, &waits),
+        summary: format::time_summary(flow, why, &waits),
         seconds: Part::ALL.iter().map(|part| seconds(why.of(*part))).collect(),
         places: waits.iter().map(place).collect(),
     }
@@ -161,7 +164,7 @@ mod tests {
     use super::*;
     use slotline_lab::record::RunSet;
 
-    fn told() -> RunSet {
+    fn followed() -> RunSet {
         let mut set = RunSet::example(2);
         for run in &mut set.runs {
             let row = |flow: &FlowRow| {
@@ -178,7 +181,7 @@ mod tests {
 
     #[test]
     fn parts_are_means_over_flows() {
-        let set = told();
+        let set = followed();
         let figures = figures(&View::of(&set));
         let Shape::Stack(stack) = &figures[0].as_ref().unwrap().shape else { panic!("no bars") };
         assert_eq!(stack.bars.len(), 6);
@@ -192,7 +195,7 @@ mod tests {
 
     /// Followed are the slowest, 7, some others, and 1, which has a name.
     fn partly(scenario: &str) -> (Vec<StackBar>, String) {
-        let mut set = told();
+        let mut set = followed();
         set.scenario = scenario.into();
         for run in &mut set.runs {
             run.why.retain(|why| [0, 1, 2, 7].contains(&why.flow));
@@ -214,21 +217,21 @@ mod tests {
         assert!(caption.contains("only because they are named"), "{caption}");
         let (bars, caption) = partly("name = \"a\"\nname = \"b\"\n");
         assert_eq!(bars[1].flows, 6);
-        assert!(caption.contains("cannot be told apart"), "{caption}");
+        assert!(caption.contains("cannot be distinguished"), "{caption}");
     }
 
     #[test]
-    fn each_flow_has_its_story() {
-        let set = told();
+    fn each_flow_has_its_breakdown() {
+        let set = followed();
         let figures = figures(&View::of(&set));
         let Shape::Flows(flows) = &figures[2].as_ref().unwrap().shape else { panic!("no flows") };
         assert_eq!(flows.flows.len(), 48);
         let first = &flows.flows[0];
         assert!(first.name.starts_with("flow 7, seed 1: "), "{}", first.name);
         assert!(
-            first.story.starts_with("99 % of its 73 µs waiting in the queue of s0"),
+            first.summary.starts_with("99 % of its 73 µs waiting in the queue of s0"),
             "{}",
-            first.story
+            first.summary
         );
         let Shape::Bars(bars) = &figures[1].as_ref().unwrap().shape else { panic!("no bars") };
         assert!((bars.values[0].0[0] - 40.5e-6).abs() < 1e-12);

@@ -1,5 +1,5 @@
-//! Figures of experiments, in the shape of the papers': the usual cases. What fits none of them is put
-//! together from the shapes of the report.
+//! Figures of experiments in the shape of the figures in papers. Other figures are built from the shapes of
+//! the report.
 
 use super::quantity::scale;
 use super::{Measured, Quantity, Row, Stated};
@@ -18,29 +18,29 @@ pub struct View<'a> {
     pub points: &'a [Measured],
     /// The comparison.
     pub rows: &'a [Row],
-    /// All schemes, in the order in which they come: those of the runs, then those of rows alone.
+    /// All schemes in order: those of the runs, then those that only rows have.
     pub names: Vec<String>,
 }
 
-/// What a figure shows of single values or of a course over time.
+/// How a figure shows single values or a time series.
 #[derive(Clone, Copy, Debug)]
 pub struct Values {
     /// Name in the page and in the names of saved files.
     pub id: &'static str,
     /// Heading.
     pub title: &'static str,
-    /// What the axis of the values shows.
+    /// The label of the axis of values.
     pub label: &'static str,
-    /// How they are written.
+    /// The unit of the values.
     pub unit: Measure,
-    /// How their axis can be divided.
+    /// The scales that their axis can have.
     pub scale: Division,
 }
 
 const TIME: Axis = Axis { label: "time", unit: Measure::Seconds, scale: Division::Linear };
 const SHARE: Division = Division::Tail;
-const PAPER: &str = " Stars: what the paper's text says.";
-const BOUND: &str = " With a stroke up or down: more, or less, than that.";
+const PAPER: &str = " Stars show the values in the text of the paper.";
+const BOUND: &str = " A stroke up or down means more, or less, than the value.";
 
 impl<'a> View<'a> {
     /// Collects the names.
@@ -63,8 +63,8 @@ impl<'a> View<'a> {
 
     /// [`View::against`], where a step of the axis is `step` of `unit`.
     pub fn against_in(&self, label: &str, unit: Measure, step: f64, quantity: &Quantity) -> Figure {
-        let wanted = |scheme: &&String| self.rows.iter().any(|row| is(row, quantity, scheme));
-        let lines = self.names.iter().enumerate().filter(|(_, scheme)| wanted(scheme));
+        let is_measured = |scheme: &&String| self.rows.iter().any(|row| is(row, quantity, scheme));
+        let lines = self.names.iter().enumerate().filter(|(_, scheme)| is_measured(scheme));
         let series: Vec<StudyLine> = lines
             .map(|(at, scheme)| self.line(at, scheme, step, quantity))
             .filter(|line| !line.x.is_empty())
@@ -136,12 +136,12 @@ impl<'a> View<'a> {
             values: values(&|row| Some(row.ours.mean)),
             stated: values(&|row| row.paper.map(Stated::value)),
         };
-        let said = bars.stated.iter().any(|bar| bar.0.iter().any(|value| value.is_finite()));
-        let caption = caption(0, if said { &["about"] } else { &[] });
+        let is_stated = bars.stated.iter().any(|bar| bar.0.iter().any(|value| value.is_finite()));
+        let caption = caption(0, if is_stated { &["about"] } else { &[] });
         Ok(Plot { id, title: title.into(), caption, shape: Shape::Bars(bars) })
     }
 
-    /// The distribution of what `of` finds in the runs of the point at `x`, all seeds together. `paper`:
+    /// The distribution of what `of` finds in the runs of the point at `x`, over all seeds. `paper`:
     /// scheme, share and value that the paper's text has, in the unit of `values`.
     pub fn distribution(
         &self,
@@ -160,16 +160,16 @@ impl<'a> View<'a> {
         };
         let series = self.names.iter().enumerate().map(line).collect();
         let caption = format!(
-            "Share of values that are this large or smaller, all seeds together.{}{}",
-            thin::said(most),
+            "Share of values that are this large or smaller, over all seeds.{}{}",
+            thin::note(most),
             if paper.is_empty() { "" } else { PAPER }
         );
         let y = Axis { label: "share", unit: Measure::Share, scale: SHARE };
         values.figure(caption, Lines { x: values.axis(), y, series })
     }
 
-    /// The course over time (in seconds) of what `of` finds in the first run of each scheme at `x`.
-    pub fn course(
+    /// The time series (in seconds) of what `of` finds in the first run of each scheme at `x`.
+    pub fn time_series(
         &self,
         x: u32,
         values: &Values,
@@ -188,8 +188,7 @@ impl<'a> View<'a> {
         let caption = match each {
             1 => "First seed.".into(),
             n => format!(
-                "First seed. Each point of a line is the mean of {n} values; the band reaches from the \
-                 lowest to the highest of them."
+                "The first seed is shown. Each point of a line is the mean of {n} values, and the band shows their range."
             ),
         };
         values.figure(caption, Lines { x: TIME, y: values.axis(), series })
@@ -218,7 +217,7 @@ fn is(row: &Row, quantity: &Quantity, scheme: &str) -> bool {
     row.quantity == quantity.name && row.scheme == scheme
 }
 
-/// What the paper says at `x`, drawn.
+/// The value of the paper at `x`, for a figure.
 fn stated(x: f64, paper: Stated, times: f64) -> Mark {
     let sense = match paper {
         Stated::About(_) => "about",
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_and_courses_are_of_one_point() {
+    fn distributions_and_time_series_are_of_one_point() {
         let points = points();
         let view = View::of(&points, &[]);
         let values = Values {
@@ -332,8 +331,8 @@ mod tests {
         assert_eq!(lines.series[0].x.len(), 16, "8 flows of 2 seeds");
         assert_eq!(lines.series[1].stated, [Mark { x: 0.01, y: 0.5, sense: "about" }]);
         assert!(lines.series[0].stated.is_empty() && lines.series[0].x.is_sorted());
-        let course = view.course(2, &values, |run| rates(&samples(run, "s0", "0")));
-        let Shape::Lines(lines) = shape(course) else { panic!() };
+        let time_series = view.time_series(2, &values, |run| rates(&samples(run, "s0", "0")));
+        let Shape::Lines(lines) = shape(time_series) else { panic!() };
         // 9,000 bytes each 10 us.
         assert!(lines.series.iter().all(|line| line.y.iter().all(|y| (y - 7.2e9).abs() < 1.0)));
         assert_eq!(lines.series.len(), 3);

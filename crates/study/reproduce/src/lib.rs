@@ -1,8 +1,8 @@
-//! Published experiments, run again: what the paper says beside what we measure.
+//! Reproduces published experiments, and compares the measured values with those of the papers.
 //!
-//! Most experiments are a scenario file, whose schemes are the curves of a figure, and the points of the
-//! figure's axis, for which the scenario is altered. Some are no runs at all: a computation, or a
-//! measurement of this program. Nothing is tuned to match.
+//! Most experiments are a scenario file, whose schemes are the curves of a figure, and the points of the axis of
+//! the figure, for which the scenario is changed. Others are a computation, or a measurement of this program.
+//! No parameter is tuned to match a paper.
 
 pub mod draw;
 mod etalon;
@@ -47,20 +47,20 @@ pub struct Paper {
 pub struct Experiment {
     /// Its name: that of its paper, a dash, and a number or letter.
     pub id: &'static str,
-    /// What it is, in a line.
+    /// A description in one line.
     pub about: &'static str,
-    /// How it is done.
+    /// The method.
     pub work: Work,
 }
 
-/// How an experiment is done.
+/// The method of an experiment.
 #[derive(Debug)]
 pub enum Work {
-    /// By runs of a scenario.
+    /// Runs of a scenario.
     Runs(Study),
-    /// By anything else.
+    /// A computation or a measurement.
     Computed {
-        /// What is done, in a sentence, for the page.
+        /// A sentence on the method, for the page.
         how: &'static str,
         /// Does it, with so many threads.
         find: fn(usize) -> Findings,
@@ -78,9 +78,9 @@ pub struct Study {
     pub axis: &'static [u32],
     /// Sets a scenario to a point and names the point.
     pub set: fn(&mut Scenario, u32) -> String,
-    /// What is compared, from all points.
+    /// Compares all points with the paper.
     pub compare: fn(&[Measured]) -> Vec<Row>,
-    /// What is drawn.
+    /// Draws the figures.
     pub figures: fn(&View) -> Vec<Figure>,
 }
 
@@ -95,7 +95,7 @@ pub static PAPERS: [&Paper; 7] = [
     &netbump::PAPER,
 ];
 
-/// What came of an experiment.
+/// The findings of an experiment.
 #[derive(Debug, Default)]
 pub struct Findings {
     /// What the lines and bars of the figures stand for: schemes.
@@ -111,7 +111,7 @@ pub struct Findings {
 pub struct Point {
     /// Its place on the axis.
     pub x: u32,
-    /// What it is called, as "N=8".
+    /// The name of the point, as "N=8".
     pub setup: String,
     /// The scenario at this point.
     pub loaded: Loaded,
@@ -122,13 +122,13 @@ pub struct Point {
 pub struct Measured {
     /// Its place on the axis.
     pub x: u32,
-    /// What it is called.
+    /// The name of the point.
     pub setup: String,
     /// All runs of all schemes, by seed and then in the order of the schemes.
     pub runs: Vec<RunRecord>,
 }
 
-/// What a paper's text says about a quantity.
+/// The value of a quantity in the text of a paper.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Stated {
     /// This value, or about this.
@@ -148,15 +148,15 @@ pub struct Row {
     pub point: String,
     /// The scheme; empty where there is only one.
     pub scheme: String,
-    /// What is measured.
+    /// The quantity.
     pub quantity: &'static str,
     /// Unit of both values.
     pub unit: &'static str,
-    /// What the paper's text says, if anything: figures are not read off.
+    /// The value in the text of the paper, if any. Figures are not read off.
     pub paper: Option<Stated>,
-    /// What we measure, over seeds.
+    /// The measured value, over seeds.
     pub ours: Estimate,
-    /// Why they differ, or what else there is to know; one line.
+    /// A note on the difference, in one line.
     pub note: String,
 }
 
@@ -196,7 +196,7 @@ impl Study {
         };
         self.axis.iter().map(at).collect()
     }
-    /// What follows from its points.
+    /// The findings from its points.
     pub fn findings(&self, points: &[Measured]) -> Findings {
         let rows = (self.compare)(points);
         let view = View::of(points, &rows);
@@ -224,7 +224,7 @@ impl Measured {
     pub fn of(&self, scheme: &str) -> impl Iterator<Item = &RunRecord> {
         self.runs.iter().filter(move |run| run.scheme == scheme)
     }
-    /// The mean over seeds of what `value` says of each run of `scheme`; nothing without such runs.
+    /// The mean over seeds of `value` for each run of `scheme`; `None` without such runs.
     pub fn mean(&self, scheme: &str, value: impl Fn(&RunRecord) -> f64) -> Option<Estimate> {
         Estimate::of(&self.of(scheme).map(value).collect::<Vec<_>>())
     }

@@ -1,14 +1,14 @@
-//! The comparison as a Markdown table, for documents: a line for each point, a column for each quantity
-//! of each scheme; where these would be many, a line for each scheme at each point.
+//! The comparison as a Markdown table. It has a line for each point and a column for each quantity of each scheme,
+//! or, where there would be too many columns, a line for each scheme at each point.
 
 use super::Row;
 use super::table::{estimate, stated};
 use std::fmt::Write;
 
-/// Most columns of values with schemes side by side.
+/// The most columns of values with schemes side by side.
 const WIDE: usize = 8;
 
-/// The table. What the paper's text says stands in brackets behind our value.
+/// The table. The value in the text of the paper is in brackets after ours.
 pub fn markdown(rows: &[Row]) -> String {
     let across = distinct(rows, |row| (row.scheme.clone(), row.quantity, row.unit));
     if across.len() <= WIDE {
@@ -23,8 +23,8 @@ fn table(rows: &[Row], line: impl Fn(&Row) -> String, column: impl Fn(&Row) -> S
         format!("| | {} |\n|---|{}\n", columns.join(" | "), "---:|".repeat(columns.len()));
     for at in lines {
         let _ = write!(out, "| {at} |");
-        for wanted in &columns {
-            let here = |row: &&Row| line(row) == at && column(row) == *wanted;
+        for at_column in &columns {
+            let here = |row: &&Row| line(row) == at && column(row) == *at_column;
             let _ = write!(out, " {} |", rows.iter().find(here).map_or(String::new(), cell));
         }
         out.push('\n');
@@ -51,7 +51,7 @@ fn cell(row: &Row) -> String {
     row.paper.map_or(ours.clone(), |paper| format!("{ours} ({})", stated(paper)))
 }
 
-/// What `of` says of rows, each once, in order.
+/// The different values of `of` for rows, in order.
 fn distinct<T: PartialEq>(rows: &[Row], of: impl Fn(&Row) -> T) -> Vec<T> {
     let mut all = Vec::new();
     for one in rows.iter().map(of) {

@@ -1,4 +1,4 @@
-//! The folder of an experiment: a page that needs nothing else, and the comparison as JSON.
+//! The folder of an experiment: a self-contained page, and the comparison as JSON.
 
 use super::table::{estimate, notes, stated};
 use super::{Experiment, Findings, Row, Work};
@@ -8,7 +8,7 @@ use slotline_report::html::{escape, list, paragraph};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What tells a folder of ours.
+/// The mark of a folder that this program wrote.
 const ROWS: &str = "rows.json";
 
 /// Writes `report.html` and `rows.json` to the folder of `experiment` below `root`, in the place of those
@@ -26,7 +26,7 @@ pub fn write(
     fs::create_dir_all(&folder).map_err(at(&folder))?;
     let page = html(experiment, findings);
     for (name, text) in [(ROWS, json(experiment.id, &findings.rows)), ("report.html", page)] {
-        // A name never stands for half a file.
+        // A file with its final name is complete.
         let (draft, file) = (folder.join(format!(".{name}")), folder.join(name));
         fs::write(&draft, text).map_err(at(&draft))?;
         fs::rename(&draft, &file).map_err(at(&file))?;
@@ -64,11 +64,12 @@ fn html(experiment: &Experiment, findings: &mut Findings) -> String {
 }
 
 fn head(experiment: &Experiment) -> String {
-    let lead = format!("<p class=\"lead\">{}</p>\n", escape(experiment.paper().title));
-    lead + &list(&[
-        ("Experiment", experiment.id.to_string()),
-        ("Made by", format!("slotline {}", env!("CARGO_PKG_VERSION"))),
-    ])
+    let title = format!("<p class=\"lead\">{}</p>\n", escape(experiment.paper().title));
+    title
+        + &list(&[
+            ("Experiment", experiment.id.to_string()),
+            ("Made by", format!("slotline {}", env!("CARGO_PKG_VERSION"))),
+        ])
 }
 
 fn table(rows: &[Row]) -> String {
@@ -105,8 +106,7 @@ fn line(row: &Row, notes: &[&str]) -> String {
 fn made(experiment: &Experiment) -> String {
     let how = match &experiment.work {
         Work::Runs(study) => format!(
-            "The scenario {} at the points of the axis. The command: slotline run {} runs the one that is \
-             written there. Where settings come from is in the documentation's page on the paper.",
+            "The scenario {} was run at the points of the axis. The command slotline run {} runs it as it is in the file. The page of the documentation on the paper gives the sources of its settings.",
             study.file, study.file
         ),
         Work::Computed { how, .. } => how.to_string(),

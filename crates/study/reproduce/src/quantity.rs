@@ -1,11 +1,11 @@
-//! What is measured in a run, and the usual cases of it.
+//! Quantities that are measured in a run.
 
 use slotline_lab::record::{FlowRow, NEVER, RunRecord, SampleRow};
 use slotline_net::node::DropReason;
 use slotline_report::plot::Measure;
 use std::collections::BTreeMap;
 
-/// Something measured in a run.
+/// A quantity that is measured in a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     /// Its name in the page and in the names of saved files: letters and dashes.
@@ -55,24 +55,24 @@ pub fn mbit_per_s(bytes: u64, run: &RunRecord) -> f64 {
     bytes as f64 * 8e6 / ended_ps(run) as f64
 }
 
-/// The flows of `which` that carry what somebody wants.
-pub fn wanted(run: &RunRecord, which: fn(&FlowRow) -> bool) -> impl Iterator<Item = &FlowRow> {
+/// The flows of `which` that carry payload.
+pub fn matching(run: &RunRecord, which: fn(&FlowRow) -> bool) -> impl Iterator<Item = &FlowRow> {
     run.flows.iter().filter(move |flow| !flow.request && which(flow))
 }
 
 /// Payload of `which` that arrived, over time.
 pub fn goodput(run: &RunRecord, which: fn(&FlowRow) -> bool) -> f64 {
-    mbit_per_s(wanted(run, which).map(|flow| flow.delivered_bytes).sum(), run)
+    mbit_per_s(matching(run, which).map(|flow| flow.delivered_bytes).sum(), run)
 }
 
 /// [`goodput`] of one of `which`, on average.
 pub fn each(run: &RunRecord, which: fn(&FlowRow) -> bool) -> f64 {
-    goodput(run, which) / wanted(run, which).count().max(1) as f64
+    goodput(run, which) / matching(run, which).count().max(1) as f64
 }
 
 /// How long each of `which` that is complete took, in seconds.
 pub fn completion_times(run: &RunRecord, which: fn(&FlowRow) -> bool) -> Vec<f64> {
-    let done = wanted(run, which).filter(|flow| flow.finished());
+    let done = matching(run, which).filter(|flow| flow.finished());
     done.map(|flow| (flow.finish_ps - flow.start_ps) as f64 / 1e12).collect()
 }
 
@@ -119,7 +119,7 @@ pub fn rates(samples: &[&SampleRow]) -> Vec<(f64, f64)> {
     samples.windows(2).filter(|pair| pair[1].t_ps > pair[0].t_ps).map(between).collect()
 }
 
-/// Packets that switches had no room for, in percent of all that hosts sent.
+/// Packets that switches dropped, in percent of all packets that hosts sent.
 pub fn loss(run: &RunRecord) -> f64 {
     let full = run.census.dropped[DropReason::Full as usize];
     100.0 * full as f64 / run.census.sent.max(1) as f64

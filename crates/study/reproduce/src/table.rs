@@ -3,7 +3,7 @@
 use super::{Row, Stated};
 use std::fmt::Write;
 
-/// Columns are aligned; what is said of several rows stands below them, once.
+/// Aligns columns, and shows the notes below the rows, each note once.
 pub fn table(rows: &[Row]) -> String {
     let notes = notes(rows);
     let header = ["setup", "quantity", "paper", "ours", "", "unit", "note"].map(String::from);
@@ -44,7 +44,7 @@ fn cells(row: &Row, notes: &[&str]) -> [String; 7] {
     ]
 }
 
-/// What the paper says, as `> 900`.
+/// The value in the paper, as `> 900`.
 pub(super) fn stated(stated: Stated) -> String {
     format!("{} {}", stated.sign(), short(stated.value()))
 }
@@ -55,14 +55,14 @@ pub(super) fn estimate(row: &Row) -> String {
     short(row.ours.mean) + if half.is_empty() { "" } else { " " } + &half
 }
 
-/// Half of the interval, as `± 1.2`. What is nothing beside the value is rounding.
+/// Half of the interval, as `± 1.2`; nothing where it is only a rounding error.
 fn half(row: &Row) -> String {
     let rounding = row.ours.mean.abs() * 1e-9;
     let zero = |half: f64| if half > rounding { half } else { 0.0 };
     row.ours.half.map_or(String::new(), |half| format!("± {}", short(zero(half))))
 }
 
-/// No more digits than say something; two at least.
+/// The number of significant digits that are shown, at least two.
 pub(super) fn short(value: f64) -> String {
     match value.abs() {
         0.0 => "0".into(),
@@ -96,7 +96,7 @@ mod tests {
     use slotline_lab::statistics::Estimate;
 
     #[test]
-    fn notes_are_said_once() {
+    fn notes_are_shown_once() {
         let row = |setup: &str, paper, mean, note: &str| Row {
             x: None,
             point: setup.split(", ").next().unwrap_or("").into(),
@@ -124,7 +124,7 @@ N=10, xco  goodput   ~ 200   200 ± 1.2  Mbit/s
     }
 
     #[test]
-    fn small_numbers_keep_two_digits() {
+    fn small_numbers_have_two_digits() {
         let shown = [0.0, 0.015_23, 0.4, 0.96, 5.25, 99.6, 123_456.7, -0.05].map(short);
         assert_eq!(shown, ["0", "0.015", "0.40", "0.96", "5.2", "100", "123457", "-0.050"]);
     }

@@ -1,4 +1,4 @@
-//! The answer for scripts.
+//! The comparison as JSON, for scripts.
 
 use super::{Diff, Outcome, SchemeDiff};
 use crate::change::{Change, Pairing, Side};
@@ -6,7 +6,7 @@ use crate::statistics::Comparison;
 use serde_json::{Map, Value, json};
 use slotline_scenario::metric::Metric;
 
-/// The answer as JSON, on several lines.
+/// The comparison as JSON, on several lines.
 pub fn json(diff: &Diff) -> String {
     let scheme = |s: &SchemeDiff| (s.name.clone(), scheme(s));
     let (old, new) = &diff.versions;
@@ -69,7 +69,7 @@ fn side(side: &Side) -> Value {
 fn comparison(comparison: &Comparison) -> Value {
     let ratio = comparison.ratio;
     json!({
-        "verdict": comparison.verdict.words(),
+        "verdict": comparison.verdict.text(),
         "difference": comparison.difference.mean,
         "ci_low": comparison.difference.low(),
         "ci_high": comparison.difference.high(),

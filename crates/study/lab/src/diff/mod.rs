@@ -1,4 +1,4 @@
-//! Two results held against each other: what changed, for sure or perhaps, and what is a regression.
+//! Compares two results: which metrics changed significantly, and which changes are regressions.
 
 mod json;
 mod text;
@@ -15,12 +15,12 @@ use crate::record::RunSet;
 use crate::summary::measure_all;
 use slotline_scenario::metric::Metric;
 
-/// What is asked.
+/// The settings of a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Question {
-    /// Changes for the worse up to this part of the old value are no regression.
+    /// A change for the worse up to this share of the old value is no regression.
     pub tolerance: f64,
-    /// Metrics to judge; empty: the old scenario's choice, or else the usual ones.
+    /// The metrics to judge. Where empty, those that the old scenario names, or else the usual ones.
     pub metrics: Vec<Metric>,
 }
 
@@ -34,10 +34,10 @@ pub enum DiffError {
     Scheme {
         /// The scheme.
         scheme: String,
-        /// Those of the new result.
+        /// The schemes of the new result.
         there: String,
     },
-    /// No run to compare.
+    /// There is no run to compare.
     #[error("the {side} result has no complete run of scheme `{scheme}`")]
     NoRun {
         /// `old` or `new`.
@@ -45,28 +45,28 @@ pub enum DiffError {
         /// The scheme.
         scheme: String,
     },
-    /// What counts differs.
+    /// The measured parts of the runs differ.
     #[error(
         "the old result counts what happens {old}, the new one {new}: their numbers do not mean the same"
     )]
     Window {
-        /// In words.
+        /// The measured part of the old result as text.
         old: String,
-        /// In words.
+        /// The measured part of the new result as text.
         new: String,
     },
 }
 
-/// The answer.
+/// The comparison of two results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Diff {
-    /// The question.
+    /// The settings of the comparison.
     pub question: Question,
     /// Versions of the programs that made the old and the new result.
     pub versions: (String, String),
     /// Whether both have the same runs, with equal digests.
     pub identical: bool,
-    /// In what the scenarios differ.
+    /// The differences of the scenarios.
     pub differences: Vec<Difference>,
     /// Schemes of the old result, in its order.
     pub schemes: Vec<SchemeDiff>,
@@ -93,7 +93,7 @@ pub struct SchemeDiff {
     pub gaps: Vec<Metric>,
 }
 
-/// What follows for a script.
+/// The outcome of a comparison, for scripts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// No regression beyond the tolerance.
@@ -136,7 +136,7 @@ impl Diff {
         };
         self.schemes.iter().flat_map(of).collect()
     }
-    /// What follows.
+    /// The outcome.
     pub fn outcome(&self) -> Outcome {
         match self.regressions().is_empty() {
             false => Outcome::Regression,
@@ -193,7 +193,7 @@ fn seeds(runs: &[&crate::record::RunRecord]) -> Vec<(u64, Measured)> {
     runs.iter().map(|run| (run.seed, nothing)).collect()
 }
 
-/// What to judge: what was asked for, and always whether flows finish.
+/// The metrics to judge: those that were asked for, and always whether flows finish.
 fn metrics(old: &RunSet, question: &Question) -> Vec<Metric> {
     let always = [Metric::Unfinished, Metric::NotStarted];
     let chosen: &[Metric] = match (question.metrics.is_empty(), old.metrics.is_empty()) {
@@ -201,11 +201,11 @@ fn metrics(old: &RunSet, question: &Question) -> Vec<Metric> {
         (_, false) => &old.metrics,
         _ => &Metric::USUAL,
     };
-    let wanted = |metric: &Metric| chosen.contains(metric) || always.contains(metric);
-    Metric::ALL.into_iter().filter(wanted).collect()
+    let is_judged = |metric: &Metric| chosen.contains(metric) || always.contains(metric);
+    Metric::ALL.into_iter().filter(is_judged).collect()
 }
 
-/// Whether a change is worth a line: zero on both sides is not, unless asked for.
+/// Whether a change is shown: zero on both sides is not, unless the metric was asked for.
 fn judges(metric: Metric, change: &Change, question: &Question) -> bool {
     let zero = change.old.estimate.mean == 0.0 && change.new.estimate.mean == 0.0;
     !zero || question.metrics.contains(&metric)

@@ -31,12 +31,12 @@ fn equal_results_are_called_identical() {
     let same = diff(&stored(|_| ()), 0.05, &[]).unwrap();
     assert!(same.identical && same.differences.is_empty());
     assert_eq!(same.outcome(), Outcome::Fine);
-    let said = text(&same, 100);
+    let shown = text(&same, 100);
     assert!(
-        said.contains("Identical results") && said.contains("scenarios are the same"),
-        "{said}"
+        shown.contains("Identical results") && shown.contains("scenarios are the same"),
+        "{shown}"
     );
-    assert!(said.ends_with("No regression beyond 5 %.\n"), "{said}");
+    assert!(shown.ends_with("No regression beyond 5 %.\n"), "{shown}");
 }
 
 #[test]
@@ -47,9 +47,9 @@ fn a_regression_is_named_and_one_within_the_tolerance_is_not() {
     assert!(found.regressions().contains(&("dctcp", Metric::FctMean)));
     assert!(found.regressions().iter().all(|(scheme, _)| *scheme == "dctcp"));
     assert!(!found.identical && found.schemes[0].identical && !found.schemes[1].identical);
-    let said = text(&found, 100);
-    assert!(said.contains("dctcp, paired by seed, 3 seeds:"), "{said}");
-    assert!(said.contains("worse: 10.0 % higher  REGRESSION"), "{said}");
+    let shown = text(&found, 100);
+    assert!(shown.contains("dctcp, paired by seed, 3 seeds:"), "{shown}");
+    assert!(shown.contains("worse: 10.0 % higher  REGRESSION"), "{shown}");
     let within = diff(&new, 0.15, &[]).unwrap();
     assert_eq!(within.outcome(), Outcome::Fine);
     assert!(text(&within, 100).contains("worse: 10.0 % higher\n"), "{}", text(&within, 100));
@@ -70,7 +70,7 @@ fn other_seeds_are_not_paired() {
         set.runs.iter_mut().for_each(|run| run.seed += 10);
     });
     let found = diff(&new, 0.05, &[]).unwrap();
-    assert!(found.schemes.iter().all(|s| s.pairing == Pairing::Apart && !s.identical));
+    assert!(found.schemes.iter().all(|s| s.pairing == Pairing::Independent && !s.identical));
     assert!(found.regressions().contains(&("tcp", Metric::FctMean)));
     assert!(text(&found, 100).contains("tcp, other seeds (3 and 3), not paired:"));
 }
@@ -99,9 +99,9 @@ fn a_single_seed_may_be_chance() {
     let question = Question { tolerance: 0.05, metrics: vec![] };
     let found = Diff::of(&one(&|_| ()), &one(&slower("tcp", 10)), question).unwrap();
     assert_eq!(found.outcome(), Outcome::Regression);
-    let said = text(&found, 100);
-    assert!(said.contains("tcp, one seed, so that it may be chance:"), "{said}");
-    assert!(said.contains("10.0 % higher  REGRESSION"), "{said}");
+    let shown = text(&found, 100);
+    assert!(shown.contains("tcp, one seed, so differences may be chance:"), "{shown}");
+    assert!(shown.contains("10.0 % higher  REGRESSION"), "{shown}");
 }
 
 #[test]
@@ -128,18 +128,18 @@ fn what_has_no_counterpart_cannot_be_compared() {
 }
 
 #[test]
-fn scenarios_are_told_apart() {
+fn scenarios_are_distinguished() {
     let new = stored(|set| set.scenario = set.scenario.replace("Incast of 8", "Incast of 9"));
-    let said = text(&diff(&new, 0.05, &[]).unwrap(), 100);
+    let shown = text(&diff(&new, 0.05, &[]).unwrap(), 100);
     assert!(
-        said.contains("The scenarios differ:\n  name: \"Incast of 8\" → \"Incast of 9\""),
-        "{said}"
+        shown.contains("The scenarios differ:\n  name: \"Incast of 8\" → \"Incast of 9\""),
+        "{shown}"
     );
 }
 
 #[test]
 fn narrow_screens_are_respected() {
     let new = stored(slower("dctcp", 10));
-    let said = text(&diff(&new, 0.05, &[]).unwrap(), 60);
-    assert!(said.lines().all(|line| line.chars().count() <= 60), "{said}");
+    let shown = text(&diff(&new, 0.05, &[]).unwrap(), 60);
+    assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
 }

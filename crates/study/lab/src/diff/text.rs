@@ -1,4 +1,4 @@
-//! The answer on the screen.
+//! Shows a comparison of two results on the terminal.
 
 use super::{Diff, SchemeDiff};
 use crate::change::{Change, Pairing};
@@ -7,10 +7,10 @@ use crate::output::terminal::{column_width, padded, wrapped};
 use crate::statistics::{Comparison, Verdict};
 use slotline_scenario::metric::Metric;
 
-/// Differences of scenarios told, at most.
-const TOLD: usize = 40;
+/// The most differences of scenarios that are shown.
+const MOST_DIFFERENCES: usize = 40;
 
-/// The whole answer, for a screen `width` columns wide.
+/// The whole comparison, for a terminal `width` columns wide.
 pub fn text(diff: &Diff, width: usize) -> String {
     let mut out = heading(diff, width);
     if diff.identical {
@@ -22,12 +22,12 @@ pub fn text(diff: &Diff, width: usize) -> String {
     out + &conclusion(diff, width)
 }
 
-/// What differs besides the numbers.
+/// The differences besides the metrics.
 fn heading(diff: &Diff, width: usize) -> String {
     let mut lines = Vec::new();
     let (old, new) = &diff.versions;
     if old != new {
-        lines.push(format!("Made by slotline {old}, now {new}."));
+        lines.push(format!("The old result was made by slotline {old}, the new one by {new}."));
     }
     for (complete, side) in [(diff.complete.0, "old"), (diff.complete.1, "new")] {
         if !complete {
@@ -38,10 +38,10 @@ fn heading(diff: &Diff, width: usize) -> String {
         true => lines.push("The scenarios are the same.".into()),
         false => lines.push("The scenarios differ:".into()),
     }
-    let told = diff.differences.iter().take(TOLD);
-    lines.extend(told.map(|difference| format!("  {}", difference.words())));
-    if diff.differences.len() > TOLD {
-        lines.push(format!("  and {} more", diff.differences.len() - TOLD));
+    let first = diff.differences.iter().take(MOST_DIFFERENCES);
+    lines.extend(first.map(|difference| format!("  {}", difference.text())));
+    if diff.differences.len() > MOST_DIFFERENCES {
+        lines.push(format!("  and {} more", diff.differences.len() - MOST_DIFFERENCES));
     }
     lines.iter().map(|line| wrapped(line, width, 4)).collect::<String>() + "\n"
 }
@@ -51,9 +51,9 @@ fn table(scheme: &SchemeDiff, width: usize) -> String {
     let alike = |(_, change): &&(Metric, Change)| {
         change.comparison.is_some_and(|c| c.verdict == Verdict::NoDifference) && !change.regression
     };
-    let (same, apart): (Vec<_>, Vec<_>) = scheme.changes.iter().partition(alike);
+    let (same, different): (Vec<_>, Vec<_>) = scheme.changes.iter().partition(alike);
     let rows: Vec<[String; 5]> =
-        apart.iter().map(|(metric, change)| row(*metric, change)).collect();
+        different.iter().map(|(metric, change)| row(*metric, change)).collect();
     let head = ["", "", "old", "new", ""].map(String::from);
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
     if rows.len() > 1 {
@@ -69,8 +69,8 @@ fn table(scheme: &SchemeDiff, width: usize) -> String {
     }
     let titles: Vec<&str> = same.iter().map(|(metric, _)| metric.title()).collect();
     if !titles.is_empty() {
-        let words = Verdict::NoDifference.words();
-        out += &wrapped(&format!("  {words}: {}", titles.join(", ")), width, 4);
+        let label = Verdict::NoDifference.text();
+        out += &wrapped(&format!("  {label}: {}", titles.join(", ")), width, 4);
     }
     for gap in &scheme.gaps {
         let line = format!("  {}: not measured on both sides, cannot be compared", gap.title());
@@ -82,33 +82,33 @@ fn table(scheme: &SchemeDiff, width: usize) -> String {
 fn how(scheme: &SchemeDiff) -> String {
     match (scheme.pairing, scheme.runs) {
         _ if scheme.identical => "identical runs".into(),
-        (Pairing::BySeed, (1, _)) => "one seed, so that it may be chance".into(),
+        (Pairing::BySeed, (1, _)) => "one seed, so differences may be chance".into(),
         (Pairing::BySeed, (n, _)) => format!("paired by seed, {n} seeds"),
-        (Pairing::Apart, (old, new)) if old.min(new) == 1 => {
-            format!("other seeds ({old} and {new}), one on a side, so that it may be chance")
+        (Pairing::Independent, (old, new)) if old.min(new) == 1 => {
+            format!("other seeds ({old} and {new}), one on a side, so differences may be chance")
         }
-        (Pairing::Apart, (old, new)) => format!("other seeds ({old} and {new}), not paired"),
+        (Pairing::Independent, (old, new)) => format!("other seeds ({old} and {new}), not paired"),
     }
 }
 
-/// Name, unit, old, new, and what follows.
+/// The cells of a row: name, unit, old value, new value, and verdict.
 fn row(metric: Metric, change: &Change) -> [String; 5] {
     let largest = change.old.estimate.mean.abs().max(change.new.estimate.mean.abs());
     let scale = Scale::of(metric.unit(), largest);
     let side = |side: &crate::change::Side| format::estimate(&side.estimate, side.at_least, scale);
-    let said = match change.comparison {
+    let judgement = match change.comparison {
         Some(comparison) => sentence(metric, &comparison, change.regression),
         None => "no judgement".into(),
     };
-    [metric.title().into(), scale.symbol.into(), side(&change.old), side(&change.new), said]
+    [metric.title().into(), scale.symbol.into(), side(&change.old), side(&change.new), judgement]
 }
 
 fn sentence(metric: Metric, comparison: &Comparison, regression: bool) -> String {
-    let words = match comparison.verdict {
+    let label = match comparison.verdict {
         Verdict::TooFew => format::extent(metric, comparison),
         _ => format::verdict(metric, comparison),
     };
-    if regression { format!("{words}  REGRESSION") } else { words }
+    if regression { format!("{label}  REGRESSION") } else { label }
 }
 
 fn conclusion(diff: &Diff, width: usize) -> String {
@@ -121,7 +121,7 @@ fn conclusion(diff: &Diff, width: usize) -> String {
     if diff.schemes.iter().any(|s| s.changes.iter().any(|(_, c)| c.old.at_least || c.new.at_least))
     {
         lines.push(
-            "≥ lower bound: unfinished flows count with the time they had when the run ended."
+            "≥ is a lower bound: unfinished flows count with their time until the end of the run."
                 .into(),
         );
     }

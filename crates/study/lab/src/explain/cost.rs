@@ -1,6 +1,6 @@
-//! What a scenario costs to run: packet-hops, processor time, memory, size of the results.
+//! Estimates what a scenario costs to run: packet-hops, processor time, memory and size of the results.
 
-use super::survey::{Load, Survey, Way};
+use super::survey::{DirectedLink, Load, Survey};
 use super::{several, span};
 use crate::output::format::Scale;
 use crate::run::Jobs;
@@ -16,11 +16,11 @@ use std::path::Path;
 /// What one run of a scheme is expected to cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// The scheme.
+    /// The name of the scheme.
     pub scheme: String,
-    /// Packets, data and acknowledgements, over links.
+    /// Packet-hops: links that all data packets and acknowledgements cross.
     pub hops: f64,
-    /// Processor time of one run in seconds.
+    /// The processor time of one run in seconds.
     pub cpu_s: f64,
 }
 
@@ -33,14 +33,14 @@ pub(super) fn estimates(survey: &Survey<'_>, slower: f64) -> Vec<Estimate> {
     survey.scenario.scheme.iter().map(of).collect()
 }
 
-/// What there is to simulate.
+/// The packets to simulate.
 #[derive(Clone, Copy, Default)]
 struct Work {
-    /// Packets over links.
+    /// Packet-hops.
     hops: f64,
-    /// Of these, those that a host sends or gets over TCP.
+    /// Those of them at hosts that send or receive TCP segments.
     segments: f64,
-    /// The same of datagrams.
+    /// Those of them at hosts that send datagrams.
     datagrams: f64,
 }
 
@@ -53,7 +53,7 @@ impl Work {
         }
     }
 
-    /// Processor time on the machine of docs/performance.md.
+    /// The processor time in nanoseconds on the machine of docs/performance.md.
     fn ns(&self, survey: &Survey<'_>, scheme: &SchemeSpec) -> f64 {
         let scheduled = !matches!(scheme.control, ControlSpec::None {});
         let (segment, datagram) =
@@ -66,8 +66,8 @@ impl Work {
     }
 }
 
-/// All packets over all links. What a link cannot carry before the run ends is not sent over it; a
-/// sender of datagrams sends all the same, unless it is held back.
+/// The packets of all connections. A link carries no more than it can before the run ends. A sender of
+/// datagrams sends all of them nevertheless, unless a scheduler limits it.
 fn work(survey: &Survey<'_>, scheme: &SchemeSpec) -> Work {
     let Ok(transport) = scheme.transport.build() else { return Work::default() };
     let scheduled = !matches!(scheme.control, ControlSpec::None {});
@@ -85,7 +85,7 @@ fn work_of(
 ) -> Work {
     let load: Load = survey.load(conn, transport);
     let end = survey.scenario.end.at.unwrap_or(Time::MAX).as_secs_f64();
-    let share = |way: &Way| (end / way.busy().as_secs_f64().max(1e-12)).min(1.0);
+    let share = |link: &DirectedLink| (end / link.busy().as_secs_f64().max(1e-12)).min(1.0);
     let least = survey.path(at).map(share).fold(1.0, f64::min);
     let hops = survey.path(at).count() as f64;
     if scheduled || conn.carrier == Carrier::Tcp {
@@ -93,29 +93,29 @@ fn work_of(
         let (tcp, udp) = if conn.carrier == Carrier::Tcp { (packets, 0.0) } else { (0.0, packets) };
         return Work { hops: packets * hops, segments: tcp, datagrams: udp };
     }
-    let left = survey.path(at).scan(1.0, |left: &mut f64, way| {
+    let left = survey.path(at).scan(1.0, |left: &mut f64, link| {
         let before = *left;
-        *left = left.min(share(way));
+        *left = left.min(share(link));
         Some(before)
     });
     Work { hops: load.packets * left.sum::<f64>(), segments: 0.0, datagrams: load.packets }
 }
 
-/// Nanoseconds for a packet at a plain switch in a fabric of so many hosts: from what docs/performance.md
-/// has for DCTCP, six hops to a packet of which hosts take [`SEGMENT_NS`].
+/// Number of hosts of a fabric, and nanoseconds for a packet at a plain switch in it. They follow from the
+/// measurements of DCTCP in docs/performance.md: six hops for a packet, of which hosts take [`SEGMENT_NS`].
 const SWITCH_NS: [(f64, f64); 3] = [(128.0, 31.6), (1024.0, 44.0), (8192.0, 83.0)];
-/// For a TCP segment at the hosts, both together.
+/// Nanoseconds for a TCP segment at both hosts.
 const SEGMENT_NS: f64 = 90.0;
-/// For a datagram at the hosts.
+/// Nanoseconds for a datagram at both hosts.
 const DATAGRAM_NS: f64 = 200.0;
-/// For either, where a scheduler decides, its messages included.
+/// Nanoseconds for either under a central scheduler, with its messages.
 const SCHEDULED_NS: f64 = 270.0;
-/// How many times as long a switch takes that is not plain: priorities, shared buffer, pause frames.
+/// The factor of a switch that is not plain: one with priorities, a shared buffer or pause frames.
 const GENERAL: f64 = 2.5;
-/// To set up a run.
+/// Nanoseconds to set up a run.
 const START_NS: f64 = 3e6;
 
-/// In between by the logarithm of the number of hosts.
+/// Nanoseconds for a packet at a switch, interpolated by the logarithm of the number of hosts.
 fn switch_ns(hosts: usize) -> f64 {
     let hosts = hosts as f64;
     let between = SWITCH_NS.windows(2).find(|pair| hosts <= pair[1].0).unwrap_or(&SWITCH_NS[1..]);
@@ -138,30 +138,31 @@ pub(super) fn sentences(survey: &Survey<'_>, estimates: &[Estimate]) -> Vec<Stri
     let hops: f64 = estimates.iter().map(|e| e.hops).sum::<f64>() * times;
     let cpu: f64 = estimates.iter().map(|e| e.cpu_s).sum::<f64>() * times;
     let twice =
-        if again { "; those of the first seed are done twice, to follow flows" } else { "" };
+        if again { " Runs with the first seed are done twice, to follow flows." } else { "" };
+    let simulate = if schemes * repeat == 1 { "simulates" } else { "simulate" };
     let each: Vec<String> = estimates
         .iter()
         .map(|e| format!("{} {}", e.scheme, rough(Unit::Seconds, e.cpu_s)))
         .collect();
     vec![
         format!(
-            "{}: {}, {seeds}{twice}; each simulates at least {}.",
+            "{} of {} with {seeds} {simulate} at least {} each.{twice}",
             several(schemes * repeat, "run"),
             several(schemes, "scheme"),
             span(survey.lasts())
         ),
         format!(
-            "About {} packet-hops, {} of processor time (a run: {}), and {} of memory.",
+            "They take about {} packet-hops, {} of processor time (per run: {}), and {} of memory.",
             rough(Unit::Count, hops),
             rough(Unit::Seconds, cpu),
             each.join(", "),
             rough(Unit::Bytes, memory(survey, estimates))
         ),
-        format!("Results of about {}.", rough(Unit::Bytes, results(survey))),
+        format!("The results take about {}.", rough(Unit::Bytes, results(survey))),
     ]
 }
 
-/// `value` with two digits that count: more would pretend to know.
+/// `value` with two significant digits: an estimate is not more precise.
 fn rough(unit: Unit, value: f64) -> String {
     let step = 10f64.powf(value.max(1e-12).log10().floor() - 1.0);
     let rounded = (value / step).round() * step;
@@ -176,19 +177,19 @@ fn rough(unit: Unit, value: f64) -> String {
     }
 }
 
-/// With a decimal below ten, unless that is zero.
+/// `value` with one decimal below ten, unless that decimal is zero.
 fn short(value: f64) -> String {
     let text = format!("{value:.1}");
     let whole = value >= 9.95 || text.ends_with(".0");
     if whole { format!("{value:.0}") } else { text }
 }
 
-/// Samples of a run, at most.
+/// The most samples of a run.
 fn samples(survey: &Survey<'_>) -> f64 {
     let measure = &survey.scenario.measure;
     let Some(sample) = measure.sample else { return 0.0 };
     let ports = match measure.ports.len() {
-        0 => survey.lanes.iter().filter(|way| !survey.is_host(way.from)).count().min(256),
+        0 => survey.lanes.iter().filter(|link| !survey.is_host(link.from)).count().min(256),
         _ => measure
             .ports
             .iter()
@@ -198,16 +199,16 @@ fn samples(survey: &Survey<'_>) -> f64 {
     survey.lasts().as_secs_f64() / sample.as_secs_f64() * ports as f64
 }
 
-/// Whether the first seed's runs are done again, with packets recorded.
+/// Whether runs with the first seed are repeated, with packets recorded.
 fn followed(scenario: &Scenario) -> bool {
     let measure = &scenario.measure;
     measure.why || !measure.follow.is_empty() || !measure.capture.is_empty()
 }
 
-/// Packet-hops that are recorded at most, and bytes for each, with what is made of them.
+/// The most packet-hops that are recorded, and the bytes that each of them takes.
 const RECORDED: (f64, f64) = (1.5e6, 200.0);
 
-/// The program, the network, the traffic, the records of all runs, and what is followed in one.
+/// Bytes for the program, the network, the traffic, the records of all runs, and the packets recorded.
 fn memory(survey: &Survey<'_>, estimates: &[Estimate]) -> f64 {
     let most = estimates.iter().map(|e| e.hops).fold(0.0, f64::max);
     let recorded = if followed(survey.scenario) { most.min(RECORDED.0) * RECORDED.1 } else { 0.0 };
@@ -217,14 +218,14 @@ fn memory(survey: &Survey<'_>, estimates: &[Estimate]) -> f64 {
     4e6 + recorded + network + 300.0 * flows + runs * (150.0 * flows + 40.0 * samples(survey))
 }
 
-/// Tables of flows, samples and ports, as text and as Parquet.
+/// Bytes of the tables of flows, samples and ports, as text and as Parquet.
 fn results(survey: &Survey<'_>) -> f64 {
     let runs = (survey.scenario.scheme.len() as u32 * survey.scenario.repeat) as f64;
     let (flows, ports) = (survey.traffic.flows.len() as f64, survey.lanes.len() as f64);
     100_000.0 + runs * (120.0 * flows + 60.0 * samples(survey) + 60.0 * ports)
 }
 
-/// Sixteen hosts in a ring around a switch: a quarter of a million hops.
+/// A scenario with a quarter of a million packet-hops, to measure the speed of the machine.
 const SMALL: &str = "name = \"calibration\"\nend = { at = \"1s\" }\nmeasure = { ideal = false, why = false }\n\
                      fabric = { kind = \"star\", hosts = 16 }\n\
                      [[workload]]\nkind = \"stride\"\nsize = \"5MB\"\n\
@@ -232,8 +233,8 @@ const SMALL: &str = "name = \"calibration\"\nend = { at = \"1s\" }\nmeasure = { 
 /// Nanoseconds per hop of [`SMALL`] on the machine of docs/performance.md.
 const SMALL_NS: f64 = 50.0;
 
-/// How many times slower this program is here than on the machine of docs/performance.md: measured
-/// on a small run, which takes some hundredths of a second.
+/// How many times slower this machine is than the machine of docs/performance.md. A small run, of some
+/// hundredths of a second, measures it.
 pub fn calibrate() -> f64 {
     let Ok(loaded) = Scenario::parse(Path::new("calibration"), SMALL.into()) else { return 1.0 };
     let before = usage::process_cpu_s();

@@ -1,4 +1,4 @@
-//! What looks like a mistake, and is none for certain.
+//! Finds settings that look like mistakes, and may be none.
 
 use super::schemes::slowest;
 use super::survey::{Survey, size};
@@ -16,7 +16,7 @@ pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
     let packets = survey.scenario.engine.is_packet();
     let schemes = survey.scenario.scheme.iter().filter(|_| packets);
     let schemes = schemes.flat_map(|scheme| of_scheme(survey, scheme));
-    // What circuits carry is not known before.
+    // The load of circuits is not known before a run.
     let fixed = survey.scenario.fabric.hybrid().is_none();
     let loads = fixed.then(|| [overload(survey), unfinished(survey)]);
     let whole = [cold(survey), single(survey)];
@@ -25,16 +25,16 @@ pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
 
 fn overload(survey: &Survey<'_>) -> Option<String> {
     let load = offered(survey).filter(|load| *load > 1.0)?;
-    let way = survey.name(survey.busiest()?);
+    let link = survey.name(survey.busiest()?);
     Some(format!(
-        "With seed {}, link {way} is offered {:.0} % of what it can carry while flows arrive: those that \
-         cross it have the times of an overloaded link.",
+        "With seed {}, link {link} is offered {:.0} % of its rate while flows arrive: flows that cross it \
+         see an overloaded link.",
         survey.scenario.seed,
         load * 100.0
     ))
 }
 
-/// TCP flows that a link cannot have carried before the run ends.
+/// TCP flows that a link cannot carry before the run ends.
 fn unfinished(survey: &Survey<'_>) -> Option<String> {
     let end = survey.scenario.end.at?;
     let tcp = survey.traffic.conns.iter().enumerate().filter(|(_, conn)| {
@@ -43,23 +43,23 @@ fn unfinished(survey: &Survey<'_>) -> Option<String> {
     });
     let late = |(at, conn): &(usize, &slotline_net::workload::Conn)| {
         let load = survey.load(conn, &survey.transport);
-        survey.path(*at).any(|way| {
-            let alone = load.wire_bytes * 8.0 / way.lane.rate.0.max(1) as f64;
-            alone > end.as_secs_f64() || way.busy() > end
+        survey.path(*at).any(|link| {
+            let alone = load.wire_bytes * 8.0 / link.lane.rate.0.max(1) as f64;
+            alone > end.as_secs_f64() || link.busy() > end
         })
     };
     let late = tcp.filter(late).count() as u64;
     (late > 0).then(|| {
         format!(
-            "{} cannot be done when the run ends, at {}: a link on the way needs longer for what it \
-             has to carry.",
+            "{} cannot finish before the run ends at {}: a link on the path needs longer to carry its \
+             traffic.",
             several(late, "connection"),
             span(end)
         )
     })
 }
 
-/// An open loop starts in an empty network, which is not what it is about.
+/// An open loop starts in an empty network, but its steady state is of interest.
 fn cold(survey: &Survey<'_>) -> Option<String> {
     let open = survey.scenario.workload.iter().any(|w| matches!(w, WorkloadSpec::Poisson(_)));
     let (_, trip) = survey.round_trips(&survey.transport)?;
@@ -73,7 +73,7 @@ fn cold(survey: &Survey<'_>) -> Option<String> {
         format!("a warm-up of {}", span(warmup))
     };
     Some(format!(
-        "Poisson arrivals with {given}: flows that find the network empty count. Try [measure] \
+        "Poisson arrivals have {given}: the first flows, in an almost empty network, count. Try [measure] \
          warmup = \"{}\", a hundred round trips.",
         Time::us(trip.times(100).as_ps().div_ceil(1_000_000))
     ))
@@ -81,7 +81,7 @@ fn cold(survey: &Survey<'_>) -> Option<String> {
 
 fn single(survey: &Survey<'_>) -> Option<String> {
     (survey.scenario.repeat == 1).then(|| {
-        "One repetition: no confidence intervals, differences may be chance. Try repeat = 5.".into()
+        "With one repetition there are no confidence intervals: differences may be chance. Try repeat = 5.".into()
     })
 }
 
@@ -109,8 +109,8 @@ fn shallow(scheme: &SchemeSpec, product: Bytes, packet: Bytes) -> Option<String>
     let limit = scheme.queue.limit;
     (limit < product.max(packet)).then(|| {
         format!(
-            "room of {} per port is less than the bandwidth-delay product, {}: a single flow cannot \
-             keep the link busy after a loss.",
+            "a port holds {}, less than the bandwidth-delay product of {}: a single flow cannot keep the \
+             link busy after a loss.",
             size(limit.0 as f64),
             size(product.0 as f64)
         )
@@ -122,8 +122,8 @@ fn early(scheme: &SchemeSpec, product: Bytes, rate: Rate, trip: Time) -> Option<
     let Policy::Ecn(EcnSpec { threshold, .. }) = scheme.queue.policy else { return None };
     (threshold.0 < product.0 / 7).then(|| {
         format!(
-            "marks above {} come too early for {} and a round trip of {}: DCTCP's authors ask for more \
-             than a seventh of the bandwidth-delay product, {}, or the link idles.",
+            "the threshold of {} is too low for {} and a round trip of {}: it should be above a seventh of \
+             the bandwidth-delay product, {}, or the link idles.",
             size(threshold.0 as f64),
             super::survey::rate(rate),
             span(trip),
@@ -136,26 +136,27 @@ fn window(scheme: &SchemeSpec, product: Bytes) -> Option<String> {
     let most = scheme.transport.max_window;
     (most < product).then(|| {
         format!(
-            "max-window = {} is less than the bandwidth-delay product, {}: no flow can fill a link.",
+            "max-window = {} is less than the bandwidth-delay product of {}: no flow can fill a link.",
             most,
             size(product.0 as f64)
         )
     })
 }
 
-/// reTCP and TDTCP live on what a network says of its circuits.
+/// reTCP and TDTCP need to be notified of circuits.
 fn unheard(scheme: &SchemeSpec) -> Option<String> {
     let kind = scheme.transport.kind;
     let listens = matches!(kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp);
-    (listens && !matches!(scheme.control, ControlSpec::Circuits(_)))
-        .then(|| format!("{} hears of no circuits here: it behaves as newreno.", kind.name()))
+    (listens && !matches!(scheme.control, ControlSpec::Circuits(_))).then(|| {
+        format!("{} is not notified of circuits here: it behaves as newreno.", kind.name())
+    })
 }
 
-/// Queues by destination rack mark nothing.
+/// Queues for destination racks do not mark packets.
 fn unmarked(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
     let fabric = survey.scenario.fabric.hybrid()?;
     (fabric.core.is_none() && scheme.transport.kind == AlgorithmKind::Dctcp).then(|| {
-        "dctcp gets marks at ports to hosts alone: racks' queues for other racks drop what they have no room for.".into()
+        "dctcp gets marks only at ports to hosts: the queues for other racks drop packets that they cannot hold.".into()
     })
 }
 
@@ -165,8 +166,8 @@ fn time_out(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
     let short = least.times(2) > end && survey.scenario.end.when == EndWhen::FlowsDone;
     (tcp && short).then(|| {
         format!(
-            "a retransmission time-out takes at least {} (min-rto), the run {} at most: what loses its \
-             last packets hardly ends in time.",
+            "a retransmission time-out takes at least {} (min-rto), and the run at most {}: a flow that \
+             loses its last packets hardly finishes in time.",
             span(least),
             span(end)
         )

@@ -1,4 +1,4 @@
-//! The fabric in words.
+//! Describes the fabric.
 
 use super::survey::{Survey, rate};
 use super::{several, span};
@@ -7,18 +7,18 @@ use slotline_scenario::metric::Unit;
 use std::collections::BTreeMap;
 
 pub(super) fn sentences(survey: &Survey<'_>, fabric: &str) -> Vec<String> {
-    let whole = std::iter::once(format!("A {fabric}."));
+    let whole = std::iter::once(format!("The fabric is a {fabric}."));
     let trips = survey.round_trips(&survey.transport).map(|(least, most)| {
         let data = survey.transport.data_len(survey.transport.mss());
         if least == most {
             return format!(
-                "Base round trip (a packet of {data} B there, an acknowledgement back): {}.",
+                "The base round trip (a packet of {data} B and its acknowledgement) takes {}.",
                 span(least)
             );
         }
         format!(
-            "Base round trip (a packet of {data} B there, an acknowledgement back): {} between the \
-             nearest hosts, {} between the farthest.",
+            "The base round trip (a packet of {data} B and its acknowledgement) takes {} between the \
+             nearest hosts and {} between the farthest.",
             span(least),
             span(most)
         )
@@ -29,7 +29,7 @@ pub(super) fn sentences(survey: &Survey<'_>, fabric: &str) -> Vec<String> {
     whole.chain(links(survey)).chain(trips).chain([capacity(survey)]).collect()
 }
 
-/// Links of a tier that are alike, in a sentence.
+/// A sentence for each group of equal links between two tiers.
 fn links(survey: &Survey<'_>) -> Vec<String> {
     let mut alike: BTreeMap<(u8, u8, u64, u64, u64, u64), u64> = BTreeMap::new();
     for link in &survey.graph.links {
@@ -42,11 +42,13 @@ fn links(survey: &Survey<'_>) -> Vec<String> {
     let sentence = |((low, high, rate_up, delay_up, rate_down, delay_down), n): (_, u64)| {
         let lane = |rate: u64, delay: u64| {
             let (rate, delay) = (rate as f64, delay as f64 * 1e-12);
-            format!("{}, {}", quantity(Unit::BitsPerSecond, rate), quantity(Unit::Seconds, delay))
+            let delay = quantity(Unit::Seconds, delay);
+            format!("{} with a delay of {delay}", quantity(Unit::BitsPerSecond, rate))
         };
         let (up, down): (String, String) = (lane(rate_up, delay_up), lane(rate_down, delay_down));
-        let ways = if up == down { up } else { format!("{up} up and {down} down") };
-        format!("{} between {}: {ways}.", several(n, "link"), tiers(low, high))
+        let rates = if up == down { up } else { format!("{up} up and {down} down") };
+        let carry = if n == 1 { "carries" } else { "carry" };
+        format!("{} between {} {carry} {rates}.", several(n, "link"), tiers(low, high))
     };
     alike.into_iter().map(sentence).collect()
 }
@@ -60,13 +62,13 @@ fn tiers(low: u8, high: u8) -> String {
     }
 }
 
-/// What hosts can send together, and what each tier above can carry of it.
+/// What all hosts can send in total, and what each tier above them can carry of it.
 fn capacity(survey: &Survey<'_>) -> String {
     let mut up: BTreeMap<u8, u64> = BTreeMap::new();
-    for way in &survey.lanes {
-        let (from, to) = (&survey.graph.nodes[way.from.at()], &survey.graph.nodes[way.to.at()]);
+    for link in &survey.lanes {
+        let (from, to) = (&survey.graph.nodes[link.from.at()], &survey.graph.nodes[link.to.at()]);
         if from.tier < to.tier {
-            *up.entry(from.tier).or_default() += way.lane.rate.0;
+            *up.entry(from.tier).or_default() += link.lane.rate.0;
         }
     }
     let hosts = up.get(&0).copied().unwrap_or(0);
@@ -74,28 +76,28 @@ fn capacity(survey: &Survey<'_>) -> String {
         up.into_iter().filter(|(tier, _)| *tier > 0).min_by_key(|(_, sum)| *sum)
     else {
         return format!(
-            "Hosts can send {} together, and nothing in between is slower.",
-            words(hosts)
+            "The hosts can send {} in total, and no tier between them is slower.",
+            rate_text(hosts)
         );
     };
-    let narrow_words = words(narrow);
+    let narrow_text = rate_text(narrow);
     if narrow >= hosts {
         return format!(
-            "Hosts can send {} together, and all tiers can carry it: not oversubscribed; about {} \
-             from one half of the fabric to the other.",
-            words(hosts),
-            words(hosts / 2)
+            "The hosts can send {} in total, and all tiers can carry it: the fabric is not \
+             oversubscribed. Its bisection bandwidth is about {}.",
+            rate_text(hosts),
+            rate_text(hosts / 2)
         );
     }
     format!(
-        "Hosts can send {} together, tier {tier} carries {narrow_words} upwards: oversubscribed \
-         {:.1} to 1; about {} from one half of the fabric to the other.",
-        words(hosts),
+        "The hosts can send {} in total, and tier {tier} carries {narrow_text} upwards: the fabric is \
+         oversubscribed {:.1} to 1. Its bisection bandwidth is about {}.",
+        rate_text(hosts),
         hosts as f64 / narrow as f64,
-        words(narrow / 2)
+        rate_text(narrow / 2)
     )
 }
 
-fn words(bits_per_second: u64) -> String {
+fn rate_text(bits_per_second: u64) -> String {
     rate(slotline_net::units::Rate(bits_per_second))
 }

@@ -1,4 +1,4 @@
-//! The flow-level engine in words, and what it costs.
+//! Describes the flow-level engine and what it costs.
 
 use super::several;
 use super::survey::Survey;
@@ -8,7 +8,7 @@ use slotline_net::units::Rate;
 use slotline_scenario::metric::Unit;
 use slotline_scenario::{EngineSpec, RatesSpec};
 
-/// Which engine it is, unless it is the usual one.
+/// The engine, where it is not the usual one.
 pub(super) fn sentences(engine: &EngineSpec) -> Vec<String> {
     let EngineSpec::Flow(spec) = engine else { return vec![] };
     let rates = match spec.rates {
@@ -19,13 +19,13 @@ pub(super) fn sentences(engine: &EngineSpec) -> Vec<String> {
             format!("Rates are max-min fair at any moment, weighted by class: {:?}.", spec.weights)
         }
         RatesSpec::Aimd => format!(
-            "Rates follow TCP's slow start and saw-teeth: each {} those of flows with room on their way \
-             grow, by {} past slow start, and the others are halved.",
+            "Rates follow TCP's slow start and saw-tooth: every {}, rates of flows with spare capacity on \
+             their path grow, by {} after slow start, and the other rates are halved.",
             super::span(spec.tick.unwrap_or(Time::us(100))),
             super::survey::rate(spec.increase.unwrap_or(Rate(120_000_000)))
         ),
     };
-    let fluid = "Flows are fluids: no packets, no queues, no losses.";
+    let fluid = "Flows are fluids: there are no packets, queues or losses.";
     vec![fluid.into(), rates]
 }
 
@@ -39,8 +39,8 @@ pub(super) fn cost(survey: &Survey<'_>) -> Vec<String> {
     let flows = survey.traffic.flows.len() as u64;
     let seconds = runs as f64 * flows as f64 * FLOW_NS * 1e-9;
     vec![format!(
-        "{} of {} each: about {} of processor time where few flows share a link, and up to some hundred \
-         times that where dozens do.",
+        "{} with {} each take about {} of processor time where few flows share a link, and up to some \
+         hundred times as much where dozens do.",
         several(runs, "run"),
         several(flows, "flow"),
         quantity(Unit::Seconds, seconds)

@@ -1,4 +1,4 @@
-//! A hybrid fabric in words.
+//! Describes a hybrid fabric.
 
 use super::several;
 use super::survey::rate;
@@ -7,7 +7,7 @@ use slotline_net::topology::HybridSpec;
 
 pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {
     let racks = format!(
-        "{} of {}, each with {} and {}.",
+        "There are {} of {}. Each host has a link of {} with a delay of {}.",
         several(fabric.racks.into(), "rack"),
         several(fabric.hosts_per_rack.into(), "host"),
         rate(fabric.host_rate),
@@ -17,16 +17,18 @@ pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {
         let down = packet.down_rate.unwrap_or(packet.rate);
         let over = fabric.host_rate.0 as f64 * f64::from(fabric.hosts_per_rack) / packet.rate.0 as f64;
         format!(
-            "The packet switch has {} from each rack and {} to each, {} each way: oversubscribed {over:.1} to 1.",
+            "The packet switch carries {} from each rack and {} to each, with a delay of {} in each \
+             direction. It is oversubscribed {over:.1} to 1.",
             rate(packet.rate),
             rate(down),
             packet.delay
         )
     });
     let circuits = fabric.circuits.as_ref().map(|circuits| {
+        let carry = if circuits.switches == 1 { "carries" } else { "carry" };
         format!(
-            "{}: {} from rack to rack, {}, dark for {} at each change; a day should be much longer than a \
-             round trip.",
+            "{} {carry} {} from rack to rack with a delay of {}. Circuits are down for {} at each \
+             change: a day should be much longer than a round trip.",
             several(circuits.switches.into(), "circuit switch"),
             rate(circuits.rate),
             circuits.delay,
@@ -36,7 +38,8 @@ pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {
     let core = fabric.core.as_ref().map(|core| {
         let uplinks = u64::from(fabric.racks) * u64::from(fabric.uplinks());
         format!(
-            "{} of {}, which take {} of the {uplinks} uplinks of racks; the others join racks directly or stay dark.",
+            "There are {} with {} each, which take {} of the {uplinks} uplinks of racks. The other uplinks \
+             connect racks directly or are unused.",
             several(core.switches.into(), "core switch"),
             several(core.ports.into(), "port"),
             u64::from(core.switches) * u64::from(core.ports)
@@ -45,23 +48,24 @@ pub(super) fn sentences(fabric: &HybridSpec) -> Vec<String> {
     [Some(racks), packet, circuits, core].into_iter().flatten().collect()
 }
 
-/// The queues by destination of a scheme.
+/// The queues for each destination rack under a scheme.
 pub(super) fn queues(fabric: &HybridSpec, voq: &VoqSpec) -> String {
     let room = several(voq.packets.into(), "packet");
     if fabric.core.is_some() {
         return format!(
-            "  Packets for which there is no way wait in their rack, {room} for each of the others."
+            "  Packets without a path wait in their rack, which holds {room} for each other rack."
         );
     }
     let resized = voq.resize.map_or(String::new(), |resize| {
-        format!(", for {} from {} ahead of each day to its end", resize.to, resize.ahead)
+        format!(" ({} from {} ahead of each day to its end)", resize.to, resize.ahead)
     });
-    let told = voq.notify.map_or(String::new(), |notify| {
-        format!("; it tells its hosts of circuits, {} ahead of each day", notify.ahead)
+    let notified = voq.notify.map_or(String::new(), |notify| {
+        format!("; it notifies its hosts of circuits {} ahead of each day", notify.ahead)
     });
-    let relayed = if voq.relay.is_some() { "; some packets go by another rack" } else { "" };
+    let relayed =
+        if voq.relay.is_some() { "; some packets are relayed by another rack" } else { "" };
     format!(
-        "  Each rack has a queue for each of the {} others, for {room}{resized}{relayed}{told}.",
+        "  Each rack has a queue of {room}{resized} for each of the {} others{relayed}{notified}.",
         fabric.racks - 1
     )
 }

@@ -1,4 +1,4 @@
-//! A scenario in words: what will be simulated, what it will cost, and what looks like a mistake.
+//! Describes a scenario: what will be simulated, what it will cost, and what looks like a mistake.
 //!
 //! Every sentence is computed from the scenario as it would be run: the fabric is built and the traffic
 //! of the first seed is made.
@@ -23,7 +23,7 @@ use slotline_scenario::{EndWhen, EventKind, EventSpec, Loaded, Scenario, Scenari
 use std::fmt;
 use survey::Survey;
 
-/// A scenario in words.
+/// The description of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// Titles, and the sentences below each.
@@ -69,18 +69,22 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// A span of time in words.
+/// A span of time as text, as `12.34 ms`.
 fn span(time: Time) -> String {
     quantity(Unit::Seconds, time.as_secs_f64())
 }
 
 /// `n` of something: `1 run`, `3 runs`.
 fn several(n: u64, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
+    let plural = match n {
+        1 => "",
+        _ if what.ends_with("ch") => "es",
+        _ => "s",
+    };
     format!("{} {what}{plural}", crate::output::format::grouped(n))
 }
 
-/// What is not as it would be by default, as in a scenario: `load = 0.6, until = "50ms"`.
+/// The settings that differ from their defaults, as in a scenario: `load = 0.6, until = "50ms"`.
 fn settings(kind: Kind, name: &str, table: &toml::Value) -> String {
     let entry = kind.entries().into_iter().find(|entry| entry.name == name);
     let usual = |key: &str, value: &toml::Value| {
@@ -90,11 +94,11 @@ fn settings(kind: Kind, name: &str, table: &toml::Value) -> String {
     };
     let given = table.as_table().into_iter().flatten();
     let unusual = given.filter(|(key, value)| *key != "kind" && !usual(key, value));
-    let words: Vec<String> = unusual.map(|(key, value)| format!("{key} = {value}")).collect();
-    words.join(", ")
+    let pairs: Vec<String> = unusual.map(|(key, value)| format!("{key} = {value}")).collect();
+    pairs.join(", ")
 }
 
-/// What something is, in a line.
+/// One line about an entry of the catalogue.
 fn about(kind: Kind, name: &str) -> String {
     let entry = kind.entries().into_iter().find(|entry| entry.name == name);
     let line = entry.map(|entry| entry.about).unwrap_or_default();
@@ -116,15 +120,16 @@ fn event(scenario: &Scenario, event: &EventSpec) -> String {
     };
     let what = match &event.kind {
         EventKind::LinkDown { link } => format!("link {link} goes down"),
-        EventKind::LinkUp { link } => format!("link {link} carries again"),
+        EventKind::LinkUp { link } => format!("link {link} comes up"),
         EventKind::SwitchDown { switch } => format!("all links of {switch} go down"),
-        EventKind::SwitchUp { switch } => format!("all links of {switch} carry again"),
+        EventKind::SwitchUp { switch } => format!("all links of {switch} come up"),
         EventKind::ControllerDown { controller } => format!("{controller} stops"),
         EventKind::ControllerUp { controller } => format!("{controller} starts again"),
         EventKind::Leave { host } => return format!("At {at} {host} leaves."),
-        EventKind::Join { host } => return format!("At {at} {host} is there again."),
+        EventKind::Join { host } => return format!("At {at} {host} joins again."),
         EventKind::Rate { link, rate } => {
-            return format!("At {at} link {link} gets {}, both ways.", survey::rate(*rate));
+            let rate = survey::rate(*rate);
+            return format!("At {at} the rate of link {link} becomes {rate} in both directions.");
         }
     };
     let routes = if event.reroute_after == Time::ZERO {
@@ -137,7 +142,7 @@ fn event(scenario: &Scenario, event: &EventSpec) -> String {
         0 => format!("At {at} {what}; routes follow {routes}."),
         n if n == scenario.scheme.len() => format!("At {at} {what}."),
         _ => format!(
-            "At {at} {what}; routes follow {routes}, or as switches find out by themselves."
+            "At {at} {what}; routes follow {routes}, or when switches detect the change themselves."
         ),
     }
 }
@@ -148,7 +153,7 @@ fn end(scenario: &Scenario) -> Vec<String> {
         (Some(at), true) => {
             format!("A run ends when all flows are complete, at {} at the latest.", span(at))
         }
-        (Some(at), false) => format!("A run ends at {}, whatever is still under way.", span(at)),
+        (Some(at), false) => format!("A run ends at {}, even if flows are unfinished.", span(at)),
         (None, _) => "A run ends when all flows are complete, however long that takes.".into(),
     };
     let measure = &scenario.measure;
@@ -160,7 +165,7 @@ fn end(scenario: &Scenario) -> Vec<String> {
         }
     };
     let ideal = if measure.ideal && scenario.fabric.hybrid().is_none() {
-        "each is compared with its time alone in the network (slowdown)"
+        "each is compared with its completion time in an empty network (slowdown)"
     } else {
         "slowdowns are not computed"
     };

@@ -1,4 +1,4 @@
-//! The schemes in words.
+//! Describes the schemes.
 
 use super::survey::{Survey, size};
 use super::{about, settings, span};
@@ -9,11 +9,11 @@ use slotline_scenario::catalogue::Kind;
 use slotline_scenario::port_names::{bump_ports, limiter_ports};
 
 pub(super) fn sentences(survey: &Survey<'_>) -> Vec<String> {
-    let one = |(at, scheme): (usize, &SchemeSpec)| scheme_in_words(survey, at, scheme);
+    let one = |(at, scheme): (usize, &SchemeSpec)| scheme_lines(survey, at, scheme);
     survey.scenario.scheme.iter().enumerate().flat_map(one).collect()
 }
 
-fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<String> {
+fn scheme_lines(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<String> {
     let baseline = if at == 0 && survey.scenario.scheme.len() > 1 { " (the baseline)" } else { "" };
     let control = parts(&scheme.control);
     let mut out = vec![format!("{}{baseline}:", scheme.name)];
@@ -38,44 +38,42 @@ fn scheme_in_words(survey: &Survey<'_>, at: usize, scheme: &SchemeSpec) -> Vec<S
     out
 }
 
-/// Virtual queues in front of switches.
+/// The virtual queues of bumps.
 fn bumps(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
     let bump = scheme.bump.as_ref()?;
     let count = bump_ports(bump, &survey.graph).len() as u64;
-    let does = if bump.observe { " They only estimate." } else { "" };
+    let does = if bump.observe { " They only estimate queues." } else { "" };
     let queues = queue(survey, &bump.queue, packet(scheme));
     let limits = match limiter_ports(bump, &survey.graph).len() as u64 {
         0 => String::new(),
         some => format!(
-            " Bumps at {} limit senders that are notified, in the place of hosts.",
+            " Bumps at {} limit the senders that are notified, in place of their hosts.",
             super::several(some, "port")
         ),
     };
-    Some(format!(
-        "  {} with virtual queues: {queues}.{does}{limits}",
-        super::several(count, "bump")
-    ))
+    let have = if count == 1 { "has a virtual queue" } else { "have virtual queues" };
+    Some(format!("  {} {have}: {queues}.{does}{limits}", super::several(count, "bump")))
 }
 
-/// How switches move flows among equal ports.
+/// How switches move flows between equal-cost ports.
 fn rearranging(scheme: &SchemeSpec) -> Option<String> {
     let spec = scheme.classifies()?;
     let flows = super::several(spec.moves.into(), "flow");
     Some(format!("  Each switch moves at most {flows} every {}.", span(spec.period)))
 }
 
-/// How switches find out about failures, if by themselves.
+/// How switches detect failures, where they do so themselves.
 fn recovery(scheme: &SchemeSpec) -> Option<String> {
     let spec = scheme.recovery.as_ref()?;
     let missing = super::several(spec.multiplier.into(), "hello packet");
     Some(format!(
-        "  Switches find out about failures by themselves: {missing} missing, one each {}; then they tell \
-         each other.",
+        "  Switches detect failures themselves, from {missing} that are missing, one every {}. Then they \
+         notify each other.",
         span(spec.interval)
     ))
 }
 
-/// Several controllers, by name.
+/// The names of controllers, where there are several.
 fn controllers(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
     let system = scheme.control.build().ok().flatten()?;
     let names = system.stations(&survey.graph).ok()?.into_iter().map(|station| station.name);
@@ -83,13 +81,13 @@ fn controllers(survey: &Survey<'_>, scheme: &SchemeSpec) -> Option<String> {
     let more = if names.len() > MOST_NAMED { ", ..." } else { "" };
     let some = names[..names.len().min(MOST_NAMED)].join(", ");
     let several = super::several(names.len() as u64, "controller");
-    (names.len() > 1).then(|| format!("  {several}, each a host of its own: {some}{more}."))
+    (names.len() > 1).then(|| format!("  {several} run on hosts of their own: {some}{more}."))
 }
 
-/// Controllers whose names are said.
+/// The most controllers that are listed by name.
 const MOST_NAMED: usize = 4;
 
-/// Name, and the table it came with.
+/// A name, and the table that it came with.
 type Named = (String, toml::Value);
 
 fn parts(spec: &impl serde::Serialize) -> Named {
@@ -109,15 +107,15 @@ fn sentence(kind: Kind, (name, table): &Named) -> String {
     format!("{name}: {}{with}", about(kind, name))
 }
 
-/// Bytes of a full packet on the wire.
+/// The length of a full packet on the wire in bytes.
 fn packet(scheme: &SchemeSpec) -> u64 {
     scheme.transport.build().map_or(1538, |transport| transport.data_len(transport.mss()).into())
 }
 
-/// The rate of the slowest switch port: where queues are.
+/// The rate of the slowest switch port, where queues build up.
 pub(super) fn slowest(survey: &Survey<'_>) -> Rate {
-    let switches = survey.lanes.iter().filter(|way| !survey.is_host(way.from));
-    switches.map(|way| way.lane.rate).min().unwrap_or(Rate(1))
+    let switches = survey.lanes.iter().filter(|link| !survey.is_host(link.from));
+    switches.map(|link| link.lane.rate).min().unwrap_or(Rate(1))
 }
 
 fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
@@ -131,12 +129,12 @@ fn queue(survey: &Survey<'_>, queue: &QueueSpec, packet: u64) -> String {
             super::survey::rate(rate)
         )
     };
-    let limit = format!("{} of room per port", room(queue.limit));
+    let limit = format!("each port holds {}", room(queue.limit));
     let policy = format!("{}; {limit}", queue.policy.describe(&room));
     let shared = queue.shared.map_or(String::new(), |shared| {
-        format!("; one buffer of {} for all ports of a switch", size(shared.total.0 as f64))
+        format!("; all ports of a switch share a buffer of {}", size(shared.total.0 as f64))
     });
-    let classes = if queue.priorities { "; eight priority classes" } else { "" };
+    let classes = if queue.priorities { "; there are eight priority classes" } else { "" };
     let pfc = queue
         .pfc
         .as_ref()

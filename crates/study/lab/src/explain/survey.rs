@@ -1,4 +1,4 @@
-//! What a scenario amounts to: its graph, the first seed's traffic, and which links that loads.
+//! Builds a scenario to describe it: its graph, the traffic of the first seed, and the load of each link.
 
 use crate::build::traffic;
 use crate::output::format::quantity;
@@ -14,36 +14,36 @@ use slotline_net::workload::{Carrier, Conn, Start, Traffic, WorkloadSpec};
 use slotline_scenario::metric::Unit;
 use slotline_scenario::{EndWhen, Loaded, Scenario};
 
-/// A scenario, built and looked at.
+/// A scenario with its graph, its traffic and the load of each link.
 pub(super) struct Survey<'a> {
     pub scenario: &'a Scenario,
     pub graph: Graph,
     pub wiring: Wiring,
     pub routes: Routes,
     pub traffic: Traffic,
-    /// The first scheme's.
+    /// The transport of the first scheme.
     pub transport: Transport,
-    /// All directed links, by node and port.
-    pub lanes: Vec<Way>,
-    /// By node: its first in `lanes`.
+    /// All directed links, in order of node and port.
+    pub lanes: Vec<DirectedLink>,
+    /// The index in `lanes` of the first link of each node.
     first: Vec<usize>,
-    /// By connection: the directed links of its path, in `path_lanes`.
+    /// For each connection, where the directed links of its path are in `path_lanes`.
     paths: Vec<std::ops::Range<usize>>,
     path_lanes: Vec<u32>,
 }
 
 /// A directed link.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct DirectedLink {
     pub from: NodeId,
     pub to: NodeId,
     pub lane: LinkParams,
-    /// Bytes that the traffic puts on it, framing and acknowledgements included.
+    /// Bytes of the traffic on this link, with framing and acknowledgements.
     pub bytes: f64,
 }
 
-impl Way {
-    /// How long it takes to carry all.
+impl DirectedLink {
+    /// How long the link takes to carry all of its bytes.
     pub fn busy(&self) -> Time {
         Time::from_secs_f64(self.bytes * 8.0 / self.lane.rate.0.max(1) as f64)
     }
@@ -91,13 +91,13 @@ impl<'a> Survey<'a> {
         for node in 0..self.graph.nodes.len() as u32 {
             self.first.push(self.lanes.len());
             let wires = self.wiring.of(NodeId(node)).iter();
-            let way = |wire: &slotline_net::topology::Wire| Way {
+            let link = |wire: &slotline_net::topology::Wire| DirectedLink {
                 from: NodeId(node),
                 to: wire.far.node,
                 lane: wire.lane,
                 bytes: 0.0,
             };
-            self.lanes.extend(wires.map(way));
+            self.lanes.extend(wires.map(link));
         }
     }
 
@@ -124,7 +124,7 @@ impl<'a> Survey<'a> {
     }
 
     /// The directed links of connection `at`.
-    pub fn path(&self, at: usize) -> impl Iterator<Item = &Way> {
+    pub fn path(&self, at: usize) -> impl Iterator<Item = &DirectedLink> {
         let lanes = &self.path_lanes[self.paths[at].clone()];
         lanes.iter().map(|&lane| &self.lanes[lane as usize])
     }
@@ -146,7 +146,7 @@ impl<'a> Survey<'a> {
         })
     }
 
-    /// Between two hosts: a full packet there and an acknowledgement back, through an empty network.
+    /// The time for a full packet and its acknowledgement between two hosts in an empty network.
     pub fn round_trip(&self, src: HostId, dst: HostId, transport: &Transport) -> Option<Time> {
         let data = u64::from(transport.data_len(transport.mss()));
         let there = self.one_way(src, dst, data)?;
@@ -161,7 +161,7 @@ impl<'a> Survey<'a> {
         }))
     }
 
-    /// Least and largest round trip from the first host to another.
+    /// The least and the largest round trip from the first host to another.
     pub fn round_trips(&self, transport: &Transport) -> Option<(Time, Time)> {
         let others = 1..self.graph.hosts.len() as u32;
         let all = others.filter_map(|to| self.round_trip(HostId(0), HostId(to), transport));
@@ -171,22 +171,22 @@ impl<'a> Survey<'a> {
         })
     }
 
-    /// The directed link that has most to carry for its rate.
-    pub fn busiest(&self) -> Option<&Way> {
-        self.lanes.iter().max_by_key(|way| (way.busy(), std::cmp::Reverse(way.from)))
+    /// The directed link that takes longest to carry its bytes.
+    pub fn busiest(&self) -> Option<&DirectedLink> {
+        self.lanes.iter().max_by_key(|link| (link.busy(), std::cmp::Reverse(link.from)))
     }
 
-    /// `h0-s0`.
-    pub fn name(&self, way: &Way) -> String {
+    /// The name of a directed link, as `h0-s0`.
+    pub fn name(&self, link: &DirectedLink) -> String {
         let name = |node: NodeId| &self.graph.nodes[node.at()].name;
-        format!("{}-{}", name(way.from), name(way.to))
+        format!("{}-{}", name(link.from), name(link.to))
     }
 
     pub fn is_host(&self, node: NodeId) -> bool {
         self.graph.nodes[node.at()].kind == NodeKind::Host
     }
 
-    /// Whether a workload's flows are meant to last as long as the run.
+    /// Whether the flows of a workload last as long as the run.
     pub fn endless(&self, group: u16) -> bool {
         match &self.scenario.workload[usize::from(group)] {
             WorkloadSpec::Bulk(bulk) => bulk.size.is_none(),
@@ -195,7 +195,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Starts that are known before the run, of the flows of `group` (of all: `None`).
+    /// Start times that are known before the run, of the flows of `group`, or of all flows.
     pub fn starts(&self, group: Option<u16>) -> impl Iterator<Item = Time> {
         let flows = self.traffic.flows.iter();
         flows.filter(move |flow| group.is_none_or(|group| flow.group == group)).filter_map(|flow| {
@@ -206,9 +206,9 @@ impl<'a> Survey<'a> {
         })
     }
 
-    /// How long a run lasts at least: until its end, or until the busiest link has carried all.
+    /// The least duration of a run: until its end, or until the busiest link has carried its bytes.
     pub fn lasts(&self) -> Time {
-        let busy = self.busiest().map_or(Time::ZERO, Way::busy);
+        let busy = self.busiest().map_or(Time::ZERO, DirectedLink::busy);
         let work = busy.max(self.starts(None).max().unwrap_or_default());
         match (self.scenario.end.at, self.scenario.end.when) {
             (Some(at), EndWhen::Time) => at,
@@ -230,7 +230,7 @@ fn of_tcp(bytes: u64, transport: &Transport) -> Load {
     }
 }
 
-/// Headers of IPv4 and UDP.
+/// Bytes of the headers of IPv4 and UDP.
 const UDP_HEADERS: u32 = 28;
 
 fn of_udp(bytes: u64, message: u32, transport: &Transport) -> Load {
@@ -241,12 +241,12 @@ fn of_udp(bytes: u64, message: u32, transport: &Transport) -> Load {
     Load { packets, wire_bytes, ..Load::default() }
 }
 
-/// A rate in words.
+/// A rate as text, as `10 Gbit/s`.
 pub(super) fn rate(rate: Rate) -> String {
     quantity(Unit::BitsPerSecond, rate.0 as f64)
 }
 
-/// A number of bytes in words.
+/// A number of bytes as text, as `1.5 KB`.
 pub(super) fn size(bytes: f64) -> String {
     quantity(Unit::Bytes, bytes)
 }

@@ -1,4 +1,4 @@
-//! What looks like a mistake in a scheme with slots.
+//! Finds settings of a TDMA scheme that look like mistakes.
 
 use super::span;
 use super::survey::Survey;
@@ -9,7 +9,7 @@ use slotline_schemes::ControlSpec;
 use slotline_tdma::TdmaSpec;
 use slotline_tdma::options::Controllers;
 
-/// Bytes of a pause frame on the wire.
+/// The length of a pause frame on the wire in bytes.
 const FRAME: u64 = 84;
 
 pub(super) fn sentences(survey: &Survey<'_>, scheme: &SchemeSpec, packet: u64) -> Vec<String> {
@@ -22,8 +22,8 @@ pub(super) fn sentences(survey: &Survey<'_>, scheme: &SchemeSpec, packet: u64) -
     }
 }
 
-/// Guard times absorb what hosts' slots differ by: cards' jitter, the packet in transmission, and the
-/// time that frames to one host after another take (sections 3.2.3 and 5.4).
+/// A guard time absorbs the skew between the slots of hosts: the jitter of network cards, the packet in
+/// transmission, and the time that frames to one host after another take (sections 3.2.3 and 5.4).
 fn guard(survey: &Survey<'_>, spec: &TdmaSpec, packet: u64) -> Option<String> {
     let rate = hosts_rate(survey)?;
     let hosts = match spec.controllers {
@@ -34,8 +34,8 @@ fn guard(survey: &Survey<'_>, spec: &TdmaSpec, packet: u64) -> Option<String> {
     let needed = serial + spec.jitter() + rate.time_for(Bytes(packet));
     (needed > spec.guard).then(|| {
         format!(
-            "the guard time, {}, is shorter than what slots can differ by, {}: pause frames to {hosts} \
-             hosts take {}, cards react within {} of each other, and a packet may be in transmission.",
+            "the guard time, {}, is shorter than the skew between slots, {}: pause frames to {hosts} hosts \
+             take {}, network cards react within {} of each other, and a packet may be in transmission.",
             span(spec.guard),
             span(needed),
             span(serial),
@@ -44,30 +44,30 @@ fn guard(survey: &Survey<'_>, spec: &TdmaSpec, packet: u64) -> Option<String> {
     })
 }
 
-/// What all hosts together may send to one without slots in a round waits at its port.
+/// What all hosts may send to one host without slots in a round waits at the port of that host.
 fn shorts(survey: &Survey<'_>, scheme: &SchemeSpec, spec: &TdmaSpec) -> Option<String> {
     let (hosts, limit) = (survey.graph.hosts.len(), scheme.queue.limit);
     let each = spec.build().ok()?.short_flow(hosts, hosts_rate(survey)?)?;
     let all = Bytes(each.0 * (hosts as u64).saturating_sub(1));
     (all > limit).then(|| {
         format!(
-            "short flows of all hosts to one may bring {} in a round beyond its slots, more than a port's \
-             {limit}: a larger queue, a shorter round or a smaller short-flow keeps them.",
+            "short flows from all hosts to one host may add {} to its slots in a round, but a port holds \
+             {limit}: set a larger queue, a shorter round or a smaller short-flow.",
             super::survey::size(all.0 as f64)
         )
     })
 }
 
 fn hosts_rate(survey: &Survey<'_>) -> Option<Rate> {
-    let lanes = survey.lanes.iter().filter(|way| survey.is_host(way.from));
-    lanes.map(|way| way.lane.rate).min()
+    let lanes = survey.lanes.iter().filter(|link| survey.is_host(link.from));
+    lanes.map(|link| link.lane.rate).min()
 }
 
 fn most_at_a_switch(survey: &Survey<'_>) -> usize {
     let graph = &survey.graph;
     let switches = graph.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch);
     let hosts = |node: usize| {
-        survey.lanes.iter().filter(|way| way.to.at() == node && survey.is_host(way.from)).count()
+        survey.lanes.iter().filter(|link| link.to.at() == node && survey.is_host(link.from)).count()
     };
     switches.map(|(node, _)| hosts(node)).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The traffic in words.
+//! Describes the traffic.
 
 use super::survey::{Survey, size};
 use super::{about, settings, several, span};
@@ -22,7 +22,7 @@ fn workload(survey: &Survey<'_>, group: u16) -> Vec<String> {
     ]
 }
 
-/// Number, bytes and starts of a workload's flows.
+/// The number, the bytes and the start times of the flows of a workload.
 fn flows(survey: &Survey<'_>, group: u16) -> String {
     let all = survey.traffic.flows.iter().filter(|flow| flow.group == group);
     let request = |role: Role| matches!(role, Role::Request(_));
@@ -40,13 +40,14 @@ fn flows(survey: &Survey<'_>, group: u16) -> String {
     };
     let mean = size((bytes / count.max(1) as f64).round());
     let total = if survey.endless(group) && !datagrams {
-        "as long as the run".to_string()
+        " that last as long as the run".to_string()
     } else if count == 1 {
-        format!("{} of payload", size(bytes))
+        format!(" with {} of payload", size(bytes))
     } else {
-        format!("{} of payload, {mean} on average", size(bytes))
+        format!(" with {} of payload, {mean} on average", size(bytes))
     };
-    format!("{}{requests}, {total}; {}.", several(count, what), starts(survey, group))
+    let are = if count == 1 && asks.is_empty() { "is" } else { "are" };
+    format!("There {are} {}{requests}{total}. {}.", several(count, what), starts(survey, group))
 }
 
 fn starts(survey: &Survey<'_>, group: u16) -> String {
@@ -55,39 +56,42 @@ fn starts(survey: &Survey<'_>, group: u16) -> String {
     let (first, last) = (known.iter().min(), known.iter().max());
     let (first, last) = (first.copied().unwrap_or_default(), last.copied().unwrap_or_default());
     let whole = known.len() == all;
-    let which = if whole {
-        "all start".into()
+    let which = if whole && all == 1 {
+        "It starts".into()
+    } else if whole {
+        "All start".into()
     } else {
-        format!(
-            "{} start",
-            several(known.len() as u64, "flow").replace(" flows", "").replace(" flow", "")
-        )
+        format!("{} of them start", crate::output::format::grouped(known.len() as u64))
     };
     let when = if first == last {
         format!("at {}", span(first))
     } else {
-        format!("from {} to {}", span(first), span(last))
+        format!("between {} and {}", span(first), span(last))
     };
-    let rest = if whole { "" } else { ", each other one when those are done that it waits for" };
+    let rest = if whole {
+        ""
+    } else {
+        "; each of the others starts when the flows that it waits for are complete"
+    };
     format!("{which} {when}{rest}")
 }
 
 /// The busiest link, how long it is busy, and its load where arrivals do not wait for completions.
 fn busiest(survey: &Survey<'_>) -> Option<String> {
-    let way = survey.busiest()?;
-    let busy = way.busy();
+    let link = survey.busiest()?;
+    let busy = link.busy();
     let load = offered(survey).map_or(String::new(), |load| {
-        format!("; while flows arrive, its load is {:.0} %", load * 100.0)
+        format!(" While flows arrive, its load is {:.0} %.", load * 100.0)
     });
     Some(format!(
-        "The busiest link, {}, has {} to carry, framing included: {} at its rate{load}.",
-        survey.name(way),
-        size(way.bytes.round()),
+        "The busiest link, {}, carries {} with framing, which takes {}.{load}",
+        survey.name(link),
+        size(link.bytes.round()),
         span(busy)
     ))
 }
 
-/// Load of the busiest link where many flows arrive over time.
+/// The load of the busiest link where many flows arrive over time.
 pub(super) fn offered(survey: &Survey<'_>) -> Option<f64> {
     let starts: Vec<Time> = survey.starts(None).collect();
     let known = starts.len() > 100 && starts.len() * 2 > survey.traffic.flows.len();

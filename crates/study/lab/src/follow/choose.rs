@@ -1,4 +1,4 @@
-//! Which flows are worth following.
+//! Chooses the flows to follow.
 
 use crate::collect::Scene;
 use crate::record::{FlowRow, RunRecord};
@@ -11,9 +11,9 @@ use slotline_scenario::port_names::ports_named;
 use slotline_sim::Follow;
 use std::collections::BTreeSet;
 
-/// Packets over links that are recorded in one run, about: 64 bytes each.
+/// The approximate number of packet-hops that are recorded in one run. Each takes 64 bytes.
 const MOST_HOPS: u64 = 1_500_000;
-/// A segment and its acknowledgement cross about so many links.
+/// The approximate number of links that a segment and its acknowledgement cross.
 const HOPS_PER_SEGMENT: u64 = 12;
 
 /// What is followed in a run.
@@ -21,21 +21,21 @@ const HOPS_PER_SEGMENT: u64 = 12;
 pub struct Choice {
     /// Flows whose time is explained, by number.
     pub flows: Vec<u32>,
-    /// Those of them that the scenario names.
+    /// The flows among them that the scenario names.
     pub named: Vec<u32>,
-    /// Their connections, by number.
+    /// Connections of these flows, by number.
     pub conns: Vec<u32>,
     /// Captured ports.
     pub ports: Vec<(NodeId, PortId)>,
-    /// Packets kept of each.
+    /// The most packets that are recorded at each port.
     pub limit: u64,
-    /// Until when a schedule is recorded where there is nothing to follow.
+    /// The time until which a schedule is recorded where no flow is followed.
     pub notes_until: Time,
 }
 
 impl Choice {
-    /// The flows named in the scenario, the slowest 1 %, and as many of the others, drawn at random, as
-    /// memory allows: all of them where a run is small. And the ports to be captured.
+    /// Chooses the flows named in the scenario, the slowest 1 %, and as many of the others, drawn at random, as
+    /// memory allows: all of them where a run is small. It also chooses the ports to capture.
     pub fn of(record: &RunRecord, scene: &Scene, measure: &MeasureSpec) -> Choice {
         let plan = &*scene.plan;
         let mut chooser = Chooser { plan, room: MOST_HOPS, conns: BTreeSet::new(), flows: vec![] };
@@ -64,12 +64,12 @@ impl Choice {
         }
     }
 
-    /// No packets; the schedule up to that time.
+    /// Records no packets, and the schedule up to `notes_until`.
     pub fn schedule(notes_until: Time) -> Choice {
         Choice { notes_until, ..Choice::default() }
     }
 
-    /// What the engine has to record.
+    /// The order to the engine to record packets.
     pub fn follow(&self) -> Follow {
         Follow {
             conns: self.conns.clone(),
@@ -85,7 +85,7 @@ impl Choice {
     }
 }
 
-/// The slowest 1 % of the flows of a run that can be explained, the slowest first, and the others, in no
+/// The slowest 1 % of the flows of a run that can be explained, the slowest first, and the other flows, without
 /// order.
 pub fn slowest(record: &RunRecord) -> (Vec<u32>, Vec<u32>) {
     let order =
@@ -138,7 +138,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// Hops of all packets of a connection, about.
+    /// The approximate number of hops of all packets of a connection.
     fn cost(&self, conn: u32) -> u64 {
         let flows = &self.plan.traffic.flows;
         let segments = |bytes| u64::from(self.plan.transport.segments(bytes));

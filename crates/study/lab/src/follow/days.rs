@@ -1,4 +1,4 @@
-//! When circuits were up, for packets that waited for one.
+//! The days in which circuits were up, for packets that waited for a circuit.
 
 use crate::collect::Scene;
 use slotline_net::id::{HostId, NodeId};
@@ -6,18 +6,18 @@ use slotline_net::node::Note;
 use slotline_net::time::Time;
 use std::collections::BTreeMap;
 
-/// Days from the switch of one rack to that of another: spans of time in order that do not touch.
+/// Days from the switch of one rack to that of another, as time spans in order that do not touch.
 #[derive(Default)]
 pub(super) struct Days {
     spans: BTreeMap<(NodeId, NodeId), Vec<(u64, u64)>>,
-    /// Nothing waits for a circuit: packets wait at ports that lead somewhere.
+    /// Whether packets wait at ports, and not for circuits.
     by_port: bool,
 }
 
 impl Days {
-    /// What `notes`, in order of time, say.
+    /// Reads the days from `notes`, which are in order of time.
     pub fn of(notes: &[(Time, Note)], scene: &Scene) -> Days {
-        // A rack's first host stands for it.
+        // The first host of a rack stands for the rack.
         let switch = |host: HostId| scene.wiring.of(scene.graph.hosts[host.at()])[0].far.node;
         let mut days = Days { by_port: scene.by_port, ..Days::default() };
         for (from, note) in notes {
@@ -36,7 +36,7 @@ impl Days {
         }
     }
 
-    /// For how long, between `from` and `until`, there was no circuit.
+    /// The time between `from` and `until` without a circuit, in picoseconds.
     pub fn dark(&self, pair: (NodeId, NodeId), from: u64, until: u64) -> u64 {
         if self.by_port {
             return 0;

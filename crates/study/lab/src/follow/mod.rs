@@ -1,8 +1,8 @@
-//! Following single flows: where their time went, how they went, and who was permitted to send.
+//! Follows single flows: where their time went, which segments they sent, and which hosts were permitted to send.
 //!
-//! A run is recorded in a second pass: the first says which flows are worth it, and the second, the same
-//! again with their packets recorded, has to end in the same digest. So the first pays nothing for it,
-//! and every followed run is also a check that runs repeat.
+//! Packets are recorded in a second pass. The first pass determines which flows to follow. The second pass is the
+//! same run with recorded packets, and must end with the same digest. So the first pass is not slowed
+//! down, and every followed run also checks that runs can be repeated.
 
 mod choose;
 mod days;
@@ -23,17 +23,22 @@ use permits::Permits;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::node::host::Plan;
 use slotline_sim::{Hop, Outcome};
-use trip::Courses;
+use trip::Traces;
 
-/// Adds to `record` what `outcome`, of the same run with packets recorded, tells.
-pub fn tell(record: &mut RunRecord, choice: &Choice, scene: &Scene, outcome: &mut Outcome) {
+/// Adds the recorded packets in `outcome`, which is of the same run, to `record`.
+pub fn record_followed(
+    record: &mut RunRecord,
+    choice: &Choice,
+    scene: &Scene,
+    outcome: &mut Outcome,
+) {
     let journal = std::mem::take(&mut outcome.journal);
     let permits = Permits::of(&outcome.notes, outcome.reached.as_ps());
     let days = Days::of(&outcome.notes, scene);
     let rows = scene.rows();
-    let courses = Courses::of(&journal.hops, scene, &rows);
-    record.why = walk::explain(&choice.flows, record, scene, &courses, (&permits, &days));
-    record.sequence = sequence::sequences(choice, record, scene, &courses);
+    let traces = Traces::of(&journal.hops, scene, &rows);
+    record.why = walk::explain(&choice.flows, record, scene, &traces, &permits, &days);
+    record.sequence = sequence::sequences(choice, record, scene, &traces);
     record.schedule = permits.into_rows();
     let captures = journal.captures.into_iter().zip(&choice.ports);
     record.captures = captures
@@ -45,8 +50,8 @@ pub fn tell(record: &mut RunRecord, choice: &Choice, scene: &Scene, outcome: &mu
         .collect();
 }
 
-/// Adds to `record` what was permitted in a run without recorded packets.
-pub fn tell_schedule(record: &mut RunRecord, outcome: &Outcome) {
+/// Adds the schedule of a run without recorded packets to `record`.
+pub fn record_schedule(record: &mut RunRecord, outcome: &Outcome) {
     record.schedule = Permits::of(&outcome.notes, outcome.reached.as_ps()).into_rows();
 }
 

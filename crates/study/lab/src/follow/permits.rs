@@ -1,4 +1,4 @@
-//! Who was permitted to send to whom, and when: what hosts noted under a central scheduler.
+//! The permissions of hosts to send under a central scheduler, as hosts noted them.
 
 use crate::record::ScheduleRow;
 use slotline_net::id::HostId;
@@ -12,12 +12,12 @@ type Pair = (HostId, HostId);
 #[derive(Default)]
 pub(super) struct Permits {
     pairs: BTreeMap<Pair, Vec<ScheduleRow>>,
-    /// Circuits between racks, which hold no host back.
+    /// Circuits between racks, which do not restrict hosts.
     circuits: Vec<ScheduleRow>,
 }
 
 impl Permits {
-    /// What `notes`, in order of time, say of a run that ended at `end`.
+    /// Reads the permissions of a run that ended at `end` from `notes`, which are in order of time.
     pub fn of(notes: &[(Time, Note)], end: u64) -> Permits {
         let mut permits = Permits::default();
         for (time, note) in notes {
@@ -67,7 +67,7 @@ impl Permits {
         !self.pairs.is_empty()
     }
 
-    /// How long, between `from` and `until`, `src` was not permitted to send to `dst`.
+    /// The time between `from` and `until` in which `src` was not permitted to send to `dst`, in picoseconds.
     pub fn barred(&self, (src, dst): Pair, from: u64, until: u64) -> u64 {
         let rows = self.pairs.get(&(src, dst)).map_or(&[][..], Vec::as_slice);
         let first = rows.partition_point(|row| row.until_ps <= from);
@@ -77,7 +77,7 @@ impl Permits {
         (until - from).saturating_sub(within.map(overlap).sum())
     }
 
-    /// All of them, in order of beginning.
+    /// All permissions and circuits, in order of their start.
     pub fn into_rows(self) -> Vec<ScheduleRow> {
         let mut rows: Vec<ScheduleRow> =
             self.pairs.into_values().flatten().chain(self.circuits).collect();
@@ -86,7 +86,7 @@ impl Permits {
     }
 }
 
-/// The last permission ends at `now` at the latest.
+/// Ends the last permission at `now` at the latest.
 fn cut(rows: &mut [ScheduleRow], now: u64) {
     if let Some(row) = rows.last_mut() {
         row.until_ps = row.until_ps.min(now);

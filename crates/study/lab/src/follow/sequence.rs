@@ -1,27 +1,27 @@
 //! Time-sequence graphs of a few flows.
 
 use super::choose::Choice;
-use super::trip::{Courses, Trip};
+use super::trip::{Traces, Trip};
 use crate::collect::Scene;
 use crate::record::{RunRecord, SequenceRow, Step};
 
-/// Flows drawn besides those that the scenario names.
+/// The number of flows drawn besides those that the scenario names.
 const DRAWN: usize = 3;
-/// Segments of the largest flow that is drawn without being named.
+/// The most segments of a flow that is drawn without being named.
 const MOST_SEGMENTS: u32 = 20_000;
 
-/// The courses of the named flows, of the slowest, of the one in the middle and of the largest.
+/// The sequences of the named flows, and of the slowest, the median and the largest flow.
 pub(super) fn sequences(
     choice: &Choice,
     record: &RunRecord,
     scene: &Scene,
-    courses: &Courses,
+    traces: &Traces,
 ) -> Vec<SequenceRow> {
     let mut drawn = interesting(choice, record, scene);
     drawn.extend(&choice.named);
     drawn.sort_unstable();
     drawn.dedup();
-    drawn.into_iter().flat_map(|flow| sequence(flow, scene, courses)).collect()
+    drawn.into_iter().flat_map(|flow| sequence(flow, scene, traces)).collect()
 }
 
 fn interesting(choice: &Choice, record: &RunRecord, scene: &Scene) -> Vec<u32> {
@@ -41,10 +41,10 @@ fn interesting(choice: &Choice, record: &RunRecord, scene: &Scene) -> Vec<u32> {
     chosen.into_iter().flatten().take(DRAWN).collect()
 }
 
-fn sequence(flow: u32, scene: &Scene, courses: &Courses) -> Vec<SequenceRow> {
+fn sequence(flow: u32, scene: &Scene, traces: &Traces) -> Vec<SequenceRow> {
     let traffic = &scene.plan.traffic;
     let planned = &traffic.flows[flow as usize];
-    let Some(course) = courses.get(planned.conn.0) else { return vec![] };
+    let Some(trace) = traces.get(planned.conn.0) else { return vec![] };
     let transport = &scene.plan.transport;
     let first = traffic.conns[planned.conn.at()].first.0;
     let segments = |bytes| transport.segments(bytes);
@@ -53,12 +53,12 @@ fn sequence(flow: u32, scene: &Scene, courses: &Courses) -> Vec<SequenceRow> {
     let bytes_until =
         |end: u32| (u64::from(end - before) * u64::from(transport.mss())).min(planned.bytes);
     let row = |t_ps, step, end| SequenceRow { flow, t_ps, step, bytes: bytes_until(end) };
-    let sent = course.data.iter().filter(|trip| range.contains(&trip.packet.seq)).map(|trip| {
+    let sent = trace.data.iter().filter(|trip| range.contains(&trip.packet.seq)).map(|trip| {
         let step = if trip.resent() { Step::Resent } else { Step::Sent };
         row(trip.start(), step, trip.packet.seq + 1)
     });
     let about = |trip: &&Trip| (before + 1..=range.end).contains(&trip.packet.seq);
-    let acks = course.arrived_acks.iter().map(|(_, at)| &course.acks[*at as usize]).filter(about);
+    let acks = trace.arrived_acks.iter().map(|(_, at)| &trace.acks[*at as usize]).filter(about);
     let heard = acks.map(|trip| row(trip.arrive(), Step::Acknowledged, trip.packet.seq));
     let mut rows: Vec<SequenceRow> = sent.chain(heard).collect();
     rows.sort_by_key(|row| row.t_ps);

@@ -98,7 +98,7 @@ fn a_scheduled_flow_waits_for_its_grant() {
 }
 
 #[test]
-fn the_course_of_a_flow_is_all_its_segments() {
+fn the_trace_of_a_flow_has_all_its_segments() {
     let workload = "kind = \"bulk\"\nsenders = \"0\"\nreceivers = \"1\"\nsize = \"1MB\"";
     let fabric = "{ kind = \"star\", hosts = 3, rate = \"10Gbps\", delay = \"5us\" }";
     let record = run(&scenario(fabric, workload, SCHEMES[0].1, 1));

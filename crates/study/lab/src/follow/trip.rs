@@ -1,4 +1,4 @@
-//! The trips of the packets of followed connections, put together from single hops.
+//! The trips of the packets of followed connections, assembled from single hops.
 
 use crate::collect::{RowOf, Scene};
 use slotline_net::frame::{Kind, Packet, RETRANSMITTED, Span};
@@ -15,51 +15,51 @@ pub(super) struct Leg {
     pub leave: u64,
     /// When the last bit arrived, ps.
     pub arrive: u64,
-    /// The port it left by: index into the record's ports.
+    /// The port through which it left: an index into the ports of the record.
     pub port: u32,
-    /// The node it left.
+    /// The node that it left.
     pub from: NodeId,
-    /// Whether it is a circuit, which ends where the next leg begins.
+    /// Whether the link is a circuit, which ends where the next leg begins.
     pub circuit: bool,
 }
 
-/// A packet's way through the network.
+/// The trip of a packet through the network.
 #[derive(Clone, Debug)]
 pub(super) struct Trip {
     /// The packet as it left its host.
     pub packet: Packet,
-    /// At least one.
+    /// The links that it crossed, at least one.
     pub legs: Vec<Leg>,
     /// The node that the last leg leads to.
     at: NodeId,
 }
 
 impl Trip {
-    /// When it was put on its first link.
+    /// The time at which it entered its first link.
     pub fn start(&self) -> u64 {
         self.legs[0].start
     }
 
-    /// When it arrived where it is.
+    /// The time at which it arrived at its last node.
     pub fn arrive(&self) -> u64 {
         self.legs[self.legs.len() - 1].arrive
     }
 
-    /// When its host made it, to the nanosecond below: what a data segment's time stamp says.
+    /// The time at which its host made it, rounded down to nanoseconds: the time stamp of a data segment.
     pub fn made_ns(&self) -> u64 {
         let start = self.start() / 1000;
         start - u64::from((start as u32).wrapping_sub(self.packet.stamp))
     }
 
-    /// Whether it is a segment sent again.
+    /// Whether it is a retransmitted segment.
     pub fn resent(&self) -> bool {
         self.packet.has(RETRANSMITTED)
     }
 }
 
-/// All trips of a connection. Those that ended in a drop are left out of `arrived…`.
+/// All trips of a connection. Trips that ended in a drop are not in `arrived…`.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Trace {
     /// Segments, in the order in which they left their host.
     pub data: Vec<Trip>,
     /// Acknowledgements, in that order.
@@ -71,9 +71,9 @@ pub(super) struct Course {
 }
 
 /// Connections by number.
-pub(super) struct Courses(BTreeMap<u32, Course>);
+pub(super) struct Traces(BTreeMap<u32, Trace>);
 
-/// What tells packets of a connection apart that are under way at the same time.
+/// The fields that distinguish the packets of a connection that are in flight at the same time.
 type Key = (u8, u32, u32, bool, [(u16, u16); 3]);
 
 fn key(packet: &Packet) -> Key {
@@ -82,11 +82,11 @@ fn key(packet: &Packet) -> Key {
     (kind, packet.seq, packet.stamp, packet.has(RETRANSMITTED), packet.sack.map(span))
 }
 
-impl Courses {
-    /// Puts `hops`, in order of arrival, together.
-    pub fn of(hops: &[Hop], scene: &Scene, rows: &RowOf) -> Courses {
+impl Traces {
+    /// Assembles trips from `hops`, which are in order of arrival.
+    pub fn of(hops: &[Hop], scene: &Scene, rows: &RowOf) -> Traces {
         let mut open: BTreeMap<(u32, Key), Vec<Trip>> = BTreeMap::new();
-        let mut courses: BTreeMap<u32, Course> = BTreeMap::new();
+        let mut traces: BTreeMap<u32, Trace> = BTreeMap::new();
         for hop in hops {
             let wire = &scene.wiring.of(hop.node)[hop.port.at()];
             let Hop { start, leave, arrive, .. } = *hop;
@@ -111,24 +111,24 @@ impl Courses {
             trips[place].at = at;
             if at == scene.graph.hosts[hop.packet.dst.at()] {
                 let trip = trips.swap_remove(place);
-                courses.entry(hop.packet.flow).or_default().add(trip);
+                traces.entry(hop.packet.flow).or_default().add(trip);
             }
         }
         let lost = open
             .into_iter()
             .flat_map(|((conn, _), trips)| trips.into_iter().map(move |t| (conn, t)));
-        lost.for_each(|(conn, trip)| courses.entry(conn).or_default().add(trip));
-        courses.values_mut().for_each(|course| course.index(scene));
-        Courses(courses)
+        lost.for_each(|(conn, trip)| traces.entry(conn).or_default().add(trip));
+        traces.values_mut().for_each(|trace| trace.index(scene));
+        Traces(traces)
     }
 
-    /// What is known of a connection.
-    pub fn get(&self, conn: u32) -> Option<&Course> {
+    /// The trace of a connection.
+    pub fn get(&self, conn: u32) -> Option<&Trace> {
         self.0.get(&conn)
     }
 }
 
-impl Course {
+impl Trace {
     fn add(&mut self, trip: Trip) {
         if trip.packet.kind == Kind::Ack { self.acks.push(trip) } else { self.data.push(trip) }
     }
@@ -161,7 +161,7 @@ impl Course {
     }
 
     /// The segment whose arrival the acknowledgement `ack` answers: one with the time stamp that it echoes,
-    /// and of these the one that it is about.
+    /// and among these the segment that it acknowledges.
     pub fn answered(&self, ack: &Trip) -> Option<usize> {
         let before = self.arrived_data.partition_point(|(arrive, _)| *arrive <= ack.start());
         let latest = || self.arrived_data[..before].iter().rev().map(|(_, at)| *at as usize);

@@ -7,7 +7,7 @@
 
 use super::days::Days;
 use super::permits::Permits;
-use super::trip::{Course, Courses, Leg, Trip};
+use super::trip::{Leg, Trace, Traces, Trip};
 use crate::collect::Scene;
 use crate::record::{Part, RunRecord, WORST_PORTS, WhyRow};
 use slotline_net::frame::TIMED_OUT;
@@ -21,15 +21,16 @@ pub(super) fn explain(
     flows: &[u32],
     record: &RunRecord,
     scene: &Scene,
-    courses: &Courses,
-    (permits, days): (&Permits, &Days),
+    traces: &Traces,
+    permits: &Permits,
+    days: &Days,
 ) -> Vec<WhyRow> {
     let rows = flows.iter().map(|&flow| &record.flows[flow as usize]);
     let explained = rows.filter(|row| super::choose::can_be_explained(row)).filter_map(|row| {
         let conn = scene.plan.traffic.flows[row.flow as usize].conn;
         let ends = &scene.plan.traffic.conns[conn.at()];
         let walk = Walk {
-            course: courses.get(conn.0)?,
+            trace: traces.get(conn.0)?,
             plan: &scene.plan,
             permits,
             days,
@@ -44,7 +45,7 @@ pub(super) fn explain(
     explained.collect()
 }
 
-/// An event on the path; segments and acknowledgements by their place in the course.
+/// An event on the path. Segments and acknowledgements are given by their index in the trace.
 #[derive(Clone, Copy)]
 enum Event {
     /// A segment reached the receiver.
@@ -55,26 +56,26 @@ enum Event {
     Acknowledged(usize),
 }
 
-/// Why the sender made a segment when it did.
+/// The cause of a segment: the event that allowed the sender to make it.
 enum Cause {
     /// The flow began.
     Start,
-    /// An acknowledgement allowed it.
+    /// An acknowledgement allowed the segment.
     Acknowledged(usize),
     /// The network card had room again after an earlier segment.
     Room(usize),
-    /// A timer expired; the last that had happened before.
+    /// A timer expired, after the event given here.
     Timer(Option<Event>),
 }
 
 struct Walk<'a> {
-    course: &'a Course,
+    trace: &'a Trace,
     plan: &'a Plan,
     permits: &'a Permits,
     days: &'a Days,
     ends: (HostId, HostId),
     start: u64,
-    /// What is later is accounted for.
+    /// The time from which on everything is accounted for.
     now: u64,
     row: WhyRow,
     waits: BTreeMap<u32, u64>,
@@ -82,7 +83,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn done(mut self) -> WhyRow {
-        let mut next = self.course.data_at(self.now).map(Event::Arrived);
+        let mut next = self.trace.data_at(self.now).map(Event::Arrived);
         while let Some(event) = next.filter(|_| self.now > self.start) {
             next = self.before(event);
         }
@@ -95,12 +96,12 @@ impl Walk<'_> {
         self.row
     }
 
-    /// Accounts for what lies between `event` and the one that caused it.
+    /// Accounts for the time between `event` and its cause.
     fn before(&mut self, event: Event) -> Option<Event> {
-        let course = self.course;
+        let trace = self.trace;
         match event {
             Event::Arrived(at) => {
-                let trip = &course.data[at];
+                let trip = &trace.data[at];
                 self.travel(trip);
                 let made = self.made_at(trip);
                 self.wait_in_host(self.ends, trip, made);
@@ -108,12 +109,12 @@ impl Walk<'_> {
             }
             Event::Made(at) => self.before_made(at),
             Event::Acknowledged(at) => {
-                let ack = &course.acks[at];
+                let ack = &trace.acks[at];
                 self.row.round_trips += 1;
                 self.travel(ack);
-                let answered = course.answered(ack)?;
+                let answered = trace.answered(ack)?;
                 let (src, dst) = self.ends;
-                self.wait_in_host((dst, src), ack, course.data[answered].arrive());
+                self.wait_in_host((dst, src), ack, trace.data[answered].arrive());
                 Some(Event::Arrived(answered))
             }
         }
@@ -127,8 +128,8 @@ impl Walk<'_> {
             }
             Cause::Acknowledged(ack) => Some(Event::Acknowledged(ack)),
             Cause::Room(earlier) => {
-                let earlier_made = self.made_at(&self.course.data[earlier]);
-                self.wait_for_card(&self.course.data[at], earlier_made);
+                let earlier_made = self.made_at(&self.trace.data[earlier]);
+                self.wait_for_card(&self.trace.data[at], earlier_made);
                 Some(Event::Made(earlier))
             }
             Cause::Timer(before) => {
@@ -140,9 +141,9 @@ impl Walk<'_> {
 
     fn time_of(&self, event: Event) -> u64 {
         match event {
-            Event::Arrived(at) => self.course.data[at].arrive(),
-            Event::Made(at) => self.made_at(&self.course.data[at]),
-            Event::Acknowledged(at) => self.course.acks[at].arrive(),
+            Event::Arrived(at) => self.trace.data[at].arrive(),
+            Event::Made(at) => self.made_at(&self.trace.data[at]),
+            Event::Acknowledged(at) => self.trace.acks[at].arrive(),
         }
     }
 
@@ -150,18 +151,18 @@ impl Walk<'_> {
     /// to the picosecond.
     fn made_at(&self, trip: &Trip) -> u64 {
         let ns = trip.made_ns();
-        let ack = self.course.ack_until(ns).map(|ack| self.course.acks[ack].arrive());
+        let ack = self.trace.ack_until(ns).map(|ack| self.trace.acks[ack].arrive());
         let exact = ack.into_iter().chain([self.start]).find(|time| time / 1000 == ns);
         exact.unwrap_or(ns * 1000)
     }
 
     fn cause(&self, at: usize) -> Cause {
-        let trip = &self.course.data[at];
+        let trip = &self.trace.data[at];
         let ns = trip.made_ns();
-        let ack = self.course.ack_until(ns);
-        let heard = ack.map(|ack| self.course.acks[ack].arrive());
-        let earlier = (0..at).rev().find(|&earlier| self.course.data[earlier].made_ns() <= ns);
-        let sent = earlier.map(|earlier| self.made_at(&self.course.data[earlier]));
+        let ack = self.trace.ack_until(ns);
+        let heard = ack.map(|ack| self.trace.acks[ack].arrive());
+        let earlier = (0..at).rev().find(|&earlier| self.trace.data[earlier].made_ns() <= ns);
+        let sent = earlier.map(|earlier| self.made_at(&self.trace.data[earlier]));
         if trip.packet.has(TIMED_OUT) {
             let ack = ack.map(Event::Acknowledged);
             return Cause::Timer(if heard >= sent { ack } else { earlier.map(Event::Made) });
@@ -175,7 +176,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A packet's way, from its arrival back to its start.
+    /// Accounts for the trip of a packet, from its arrival back to its start.
     fn travel(&mut self, trip: &Trip) {
         if trip.resent() {
             return self.spend(Part::Retransmitting, trip.start());
@@ -201,7 +202,7 @@ impl Walk<'_> {
         self.wait(Part::Queue, leg, since);
     }
 
-    /// From the start of a packet's trip back to when its host had reason to send it.
+    /// Accounts for the time from the start of a trip back to the time at which its host could send the packet.
     fn wait_in_host(&mut self, pair: (HostId, HostId), trip: &Trip, since: u64) {
         let (from, until) = (since.max(self.start), self.now);
         let span = until.saturating_sub(from);
@@ -222,9 +223,9 @@ impl Walk<'_> {
     }
 
     /// Waiting for the sender's network card since `since`: the time in which it was busy with this
-    /// connection's own segments is no waiting.
+    /// segments of this connection does not count as waiting.
     fn wait_for_card(&mut self, trip: &Trip, since: u64) {
-        let (data, until) = (&self.course.data, self.now);
+        let (data, until) = (&self.trace.data, self.now);
         let first = data.partition_point(|earlier| earlier.legs[0].leave <= since);
         let within = data[first..].iter().map(|earlier| &earlier.legs[0]);
         let within = within.take_while(|leg| leg.start < until);
@@ -242,7 +243,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Everything since `since`, but not from before the flow began, was `part`.
+    /// Accounts for the time since `since`, or since the start of the flow, as `part`.
     fn spend(&mut self, part: Part, since: u64) {
         let since = since.max(self.start).min(self.now);
         self.row.parts[part as usize] += self.now - since;

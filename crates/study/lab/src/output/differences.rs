@@ -1,4 +1,4 @@
-//! In what two resolved scenarios differ, key by key.
+//! Compares two resolved scenarios key by key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Value;
@@ -15,8 +15,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// In one line.
-    pub fn words(&self) -> String {
+    /// The difference in one line.
+    pub fn text(&self) -> String {
         match (&self.old, &self.new) {
             (Some(old), Some(new)) => format!("{}: {old} → {new}", self.key),
             (Some(old), None) => format!("{}: {old} → nothing", self.key),
@@ -28,8 +28,8 @@ impl Difference {
 /// Longest value that is shown whole.
 const LONGEST: usize = 60;
 
-/// All differences, in order of keys. Tables in a list are told by their `name`, or else by number. Files
-/// that a scenario names count by the fingerprint in its last lines.
+/// All differences, in order of keys. Tables in a list are identified by their `name`, or else by number.
+/// Files that a scenario names are compared by the fingerprints in its last lines.
 pub fn differences(old: &str, new: &str) -> Vec<Difference> {
     let mut found = Vec::new();
     if old != new {
@@ -72,7 +72,7 @@ fn compare(key: &str, old: Option<&Value>, new: Option<&Value>, found: &mut Vec<
     }
 }
 
-/// What a table, or a list of tables, consists of.
+/// The children of a table, or of a list of tables.
 fn children(value: &Value) -> Option<BTreeMap<String, &Value>> {
     match value {
         Value::Table(table) => {
@@ -116,22 +116,22 @@ name = "dctcp"
 # t.cm: 10 bytes, 0123
 "#;
 
-    fn words(new: &str) -> Vec<String> {
-        differences(OLD, new).iter().map(Difference::words).collect()
+    fn text(new: &str) -> Vec<String> {
+        differences(OLD, new).iter().map(Difference::text).collect()
     }
 
     #[test]
     fn differences_are_named_by_key() {
-        assert!(words(OLD).is_empty());
-        assert!(words(&OLD.replace("[fabric]", "\n[fabric]")).is_empty());
-        assert_eq!(words(&OLD.replace("1KB", "2KB")), [r#"scheme.tcp.queue.limit: "1KB" → "2KB""#]);
+        assert!(text(OLD).is_empty());
+        assert!(text(&OLD.replace("[fabric]", "\n[fabric]")).is_empty());
+        assert_eq!(text(&OLD.replace("1KB", "2KB")), [r#"scheme.tcp.queue.limit: "1KB" → "2KB""#]);
         let other = OLD.replace("kind = \"incast\"", "kind = \"ring\"\nsize = 1");
         let expected = [r#"workload.0.kind: "incast" → "ring""#, "workload.0.size: nothing → 1"];
-        assert_eq!(words(&other), expected);
-        let trace = words(&OLD.replace("0123", "0124"));
+        assert_eq!(text(&other), expected);
+        let trace = text(&OLD.replace("0123", "0124"));
         assert_eq!(trace, [r#"file.t.cm: "10 bytes, 0123" → "10 bytes, 0124""#]);
-        let gone = words(&OLD.replace("[[scheme]]\nname = \"dctcp\"\n", ""));
+        let gone = text(&OLD.replace("[[scheme]]\nname = \"dctcp\"\n", ""));
         assert_eq!(gone, [r#"scheme.dctcp: { name = "dctcp" } → nothing"#]);
-        assert_eq!(words("no = toml = at all").len(), 1);
+        assert_eq!(text("no = toml = at all").len(), 1);
     }
 }

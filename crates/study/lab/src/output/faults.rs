@@ -1,11 +1,11 @@
-//! What was found to be faulty, on the terminal.
+//! Shows the components that were found faulty on the terminal.
 
 use super::format::{grouped, quantity};
 use crate::record::{FaultRow, NEVER, RunRecord, RunSet};
 use slotline_scenario::metric::Unit;
 
-/// Faults that are told on the terminal, at most.
-const TOLD: usize = 6;
+/// The most faults that are shown on the terminal.
+const MOST_SHOWN: usize = 6;
 
 /// All faults with their runs.
 pub fn all(set: &RunSet) -> Vec<(&RunRecord, &FaultRow)> {
@@ -13,30 +13,31 @@ pub fn all(set: &RunSet) -> Vec<(&RunRecord, &FaultRow)> {
     runs.flat_map(|run| run.faults.iter().map(move |fault| (run, fault))).collect()
 }
 
-/// What it is that is faulty.
+/// The kind of the faulty component.
 pub fn kind(fault: &FaultRow) -> &'static str {
     if fault.switch { "switch" } else { "link" }
 }
 
-/// A time as text; `None` for one that never came.
+/// A time as text; `None` for a time that was never reached.
 pub fn time(ps: u64) -> Option<String> {
     (ps != NEVER).then(|| quantity(Unit::Seconds, ps as f64 / 1e12))
 }
 
-/// A sentence for each fault, and how many more there are.
-pub fn told(set: &RunSet) -> Vec<String> {
+/// A sentence for each of the first faults, and the number of the others.
+pub fn lines(set: &RunSet) -> Vec<String> {
     let all = all(set);
-    let mut out: Vec<String> = all.iter().take(TOLD).map(|(run, f)| sentence(run, f)).collect();
-    if let Some(more) = all.len().checked_sub(TOLD).filter(|&more| more > 0) {
-        out.push(format!("{} more faults found: see faults.csv.", grouped(more as u64)));
+    let mut out: Vec<String> =
+        all.iter().take(MOST_SHOWN).map(|(run, f)| sentence(run, f)).collect();
+    if let Some(more) = all.len().checked_sub(MOST_SHOWN).filter(|&more| more > 0) {
+        out.push(format!("{} more faults are in faults.csv.", grouped(more as u64)));
     }
     out
 }
 
 fn sentence(run: &RunRecord, fault: &FaultRow) -> String {
-    let then = |words: &str, ps: u64| time(ps).map(|t| format!(", {words} {t}"));
+    let then = |label: &str, ps: u64| time(ps).map(|t| format!(", {label} {t}"));
     format!(
-        "{}, seed {}: {} {} found faulty at {}{}{}.",
+        "{}, seed {}: {} {} was found faulty at {}{}{}.",
         run.scheme,
         run.seed,
         kind(fault),
@@ -64,16 +65,18 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_by_name_and_time() {
+    fn faults_are_shown_with_name_and_time() {
         assert_eq!(
-            told(&broken(1)),
-            ["tcp, seed 1: link leaf0-spine<2> found faulty at 2.500 ms, avoided from 2.600 ms."]
+            lines(&broken(1)),
+            [
+                "tcp, seed 1: link leaf0-spine<2> was found faulty at 2.500 ms, avoided from 2.600 ms."
+            ]
         );
-        assert_eq!(told(&broken(9)).last().unwrap(), "3 more faults found: see faults.csv.");
+        assert_eq!(lines(&broken(9)).last().unwrap(), "3 more faults are in faults.csv.");
     }
 
     #[test]
-    fn without_faults_nothing_is_said() {
-        assert_eq!(told(&RunSet::example(2)), [""; 0]);
+    fn without_faults_there_is_no_line() {
+        assert_eq!(lines(&RunSet::example(2)), [""; 0]);
     }
 }

@@ -1,14 +1,14 @@
-//! Numbers and comparisons in words, for people.
+//! Formats numbers and comparisons as text.
 
 use crate::record::{FlowRow, Part, PortRow, WhyRow};
 use crate::statistics::{Comparison, Estimate, Ratio, Verdict};
 use crate::summary::{EngineTotal, SchemeSummary, Summary};
 use slotline_scenario::metric::{Metric, Unit};
 
-/// A unit's multiple that suits a magnitude.
+/// A multiple of a unit that suits a magnitude.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scale {
-    /// One of the multiple, in the unit.
+    /// The size of the multiple in the unit.
     pub factor: f64,
     /// Its symbol; empty for plain numbers.
     pub symbol: &'static str,
@@ -35,13 +35,13 @@ impl Scale {
         let (factor, symbol) = *plain.or(fits).or(steps.last()).unwrap_or(&(1.0, ""));
         Scale { factor, symbol }
     }
-    /// `text` and the symbol.
+    /// `text` with the symbol.
     pub fn with(&self, text: String) -> String {
         if self.symbol.is_empty() { text } else { format!("{text} {}", self.symbol) }
     }
 }
 
-/// Decimals that give `value` four significant digits; none for whole numbers.
+/// The number of decimals that gives `value` four significant digits; none for whole numbers.
 fn decimals(value: f64) -> usize {
     if (value - value.round()).abs() <= 1e-9 * value.abs() {
         return 0;
@@ -67,20 +67,21 @@ pub fn estimate(estimate: &Estimate, at_least: bool, scale: Scale) -> String {
     }
 }
 
-/// `n` with its thousands apart: `1,234,567`.
+/// `n` with commas between thousands: `1,234,567`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
-    let apart = |(at, digit): (usize, char)| {
+    let with_comma = |(at, digit): (usize, char)| {
         let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
         comma.then_some(',').into_iter().chain([digit])
     };
-    digits.chars().enumerate().flat_map(apart).collect()
+    digits.chars().enumerate().flat_map(with_comma).collect()
 }
 
-/// Why `runs` runs can be trusted and what they cost: a sentence each.
+/// Three lines on the packet balance, the cost and the digest of `runs` runs.
 pub fn engine(total: &EngineTotal, runs: usize) -> [String; 3] {
     let (stats, census) = (&total.stats, &total.census);
-    let accounted = if census.holds() { "every one accounted for" } else { "NOT accounted for" };
+    let accounted =
+        if census.holds() { "all are accounted for" } else { "they are NOT all accounted for" };
     let per_hop = stats.cpu_s / stats.packet_hops.max(1) as f64;
     let digest =
         format!("Digest: {:016x}; the same runs give the same digest ({runs} runs)", stats.digest);
@@ -106,7 +107,7 @@ pub fn engine(total: &EngineTotal, runs: usize) -> [String; 3] {
     ]
 }
 
-/// The same where flows were fluids.
+/// As [`engine`], for runs of the flow-level engine.
 fn flow_engine(total: &EngineTotal, digest: String) -> [String; 3] {
     let (stats, census) = (&total.stats, &total.census);
     [
@@ -117,7 +118,7 @@ fn flow_engine(total: &EngineTotal, digest: String) -> [String; 3] {
             grouped(census.in_flight),
         ),
         format!(
-            "Engine: flows as fluids, {} moments in {} of CPU time; peak memory {}",
+            "Engine: flow level, {} events in {} of CPU time; peak memory {}",
             grouped(stats.events),
             quantity(Unit::Seconds, stats.cpu_s),
             rounded(Unit::Bytes, stats.peak_rss_bytes as f64),
@@ -126,13 +127,13 @@ fn flow_engine(total: &EngineTotal, digest: String) -> [String; 3] {
     ]
 }
 
-/// `value` in its unit, to the unit.
+/// `value` in its unit, without decimals.
 fn rounded(unit: Unit, value: f64) -> String {
     let scale = Scale::of(unit, value);
     scale.with(format!("{:.0}", value / scale.factor))
 }
 
-/// What needs a word of explanation.
+/// Metrics that need an explanation.
 const EXPLAINED: [(&[Metric], &str); 2] = [
     (
         &[Metric::QctMean, Metric::QctP99],
@@ -147,17 +148,17 @@ const EXPLAINED: [(&[Metric], &str); 2] = [
 /// The explanations that `shown` metrics need.
 pub fn explanations(shown: &[Metric]) -> impl Iterator<Item = &'static str> {
     let needed = |(of, _): &&(&[Metric], _)| of.iter().any(|m| shown.contains(m));
-    EXPLAINED.iter().filter(needed).map(|(_, words)| *words)
+    EXPLAINED.iter().filter(needed).map(|(_, text)| *text)
 }
 
 /// How to read a table of metrics.
-pub const TABLE_NOTE: &str = "Mean over seeds ± half width of its 95 % confidence interval (Student's t). Verdicts against the \
-     first scheme, paired by seed; each stands for itself: among many, one in twenty may be chance; below \
-     0.1 % nothing counts as a difference. ≥ is a lower bound: unfinished flows count with the time they \
-     had when the run ended.";
+pub const TABLE_NOTE: &str = "Mean over seeds ± half width of its 95 % confidence interval (Student's t). Verdicts compare \
+     with the first scheme, paired by seed. Each verdict has an error rate of 5 %: among many, one in twenty may be \
+     chance. Differences below 0.1 % do not count. ≥ is a lower bound: unfinished flows count with their \
+     time until the end of the run.";
 
-/// Each scheme against the first, in a sentence: on how many of the `shown` metrics it is better or worse,
-/// and the first of each.
+/// A sentence for each scheme against the first one: on how many of the `shown` metrics it is better or
+/// worse, and the first of these.
 pub fn headlines(summary: &Summary, shown: &[Metric], seeds: usize) -> Vec<String> {
     let Some(base) = summary.schemes.first() else { return vec![] };
     let sentence = |(at, scheme): (usize, &SchemeSummary)| {
@@ -179,13 +180,13 @@ fn headline(scheme: &str, base: &str, all: &[(Metric, Comparison)], seeds: usize
     };
     let n = all.len();
     match (better.len(), worse.len()) {
-        _ if n == 0 => format!("{scheme}: nothing to compare with {base}."),
+        _ if n == 0 => format!("{scheme}: there is nothing to compare with {base}."),
         _ if seeds < 2 => {
             let unlike: Vec<_> = all.iter().filter(|(_, c)| !c.is_negligible()).collect();
             match unlike.len() {
-                0 => format!("{scheme} and {base}: alike on {n} metrics, with one seed."),
+                0 => format!("{scheme} and {base} do not differ on {n} metrics, with one seed."),
                 _ => format!(
-                    "{scheme} against {base}, one seed, so that it may be chance: {}.",
+                    "{scheme} against {base}, one seed, so differences may be chance: {}.",
                     listed(&unlike)
                 ),
             }
@@ -210,9 +211,9 @@ pub fn direction(node: &str, port: &str) -> String {
     format!("{node} → {port}")
 }
 
-/// Where the time of `flow` went, as `87 % of its 12.4 ms waiting in the queue of s0 towards h0; 14 round
-/// trips; 1 time-out`. `waits` are the ports where it waited longest, with picoseconds.
-pub fn story(flow: &FlowRow, why: &WhyRow, waits: &[(&PortRow, u64)]) -> String {
+/// The largest part of the time of `flow`, as `87 % of its 12.4 ms waiting in the queue of s0 towards h0; 14
+/// round trips; 1 time-out`. `waits` are the ports where it waited longest, with picoseconds.
+pub fn time_summary(flow: &FlowRow, why: &WhyRow, waits: &[(&PortRow, u64)]) -> String {
     let total: u64 = why.parts.iter().sum();
     let largest =
         Part::ALL.into_iter().rev().max_by_key(|part| why.of(*part)).unwrap_or(Part::Unknown);
@@ -228,15 +229,15 @@ pub fn story(flow: &FlowRow, why: &WhyRow, waits: &[(&PortRow, u64)]) -> String 
         doing(largest, why, waits),
         count(why.round_trips, "round trip", "round trips"),
         count(flow.timeouts, "time-out", "time-outs"),
-        count(flow.retransmits, "segment sent again", "segments sent again"),
+        count(flow.retransmits, "retransmission", "retransmissions"),
         if flow.finished() { "" } else { "; unfinished" },
     )
 }
 
-/// What a flow did in its largest part, with the port where most of that was.
+/// The largest part of the time of a flow, with the port where it waited most of it.
 fn doing(part: Part, why: &WhyRow, waits: &[(&PortRow, u64)]) -> String {
-    let here = |wanted_host: bool| {
-        let most = waits.iter().find(|(port, _)| port.host == wanted_host);
+    let here = |of_host: bool| {
+        let most = waits.iter().find(|(port, _)| port.host == of_host);
         most.filter(|(_, ps)| *ps * 2 > why.of(part))
     };
     match (part, here(false)) {
@@ -259,15 +260,15 @@ fn three_digits(unit: Unit, value: f64) -> String {
 
 /// A verdict with its reason, as `better: 34 % lower (30 to 38 %)`.
 pub fn verdict(metric: Metric, comparison: &Comparison) -> String {
-    let words = comparison.verdict.words();
+    let text = comparison.verdict.text();
     match comparison.verdict {
-        Verdict::Open => words.to_string(),
-        Verdict::NoDifference if is_narrow(comparison) => words.to_string(),
-        _ => format!("{words}: {}", extent(metric, comparison)),
+        Verdict::Open => text.to_string(),
+        Verdict::NoDifference if is_narrow(comparison) => text.to_string(),
+        _ => format!("{text}: {}", extent(metric, comparison)),
     }
 }
 
-/// Whether the interval of the difference shows as nothing.
+/// Whether the interval of the difference rounds to zero.
 fn is_narrow(comparison: &Comparison) -> bool {
     let shows = |edge: f64| (edge - 1.0).abs() >= 0.0005;
     match comparison.ratio.and_then(|ratio| ratio.interval) {
@@ -292,11 +293,11 @@ fn around_one(ratio: &Ratio) -> String {
     let percent = |edge: f64| ((edge - 1.0) * 1000.0).round() / 10.0 + 0.0;
     match ratio.interval {
         Some((low, high)) => format!("{:+.1} to {:+.1} %", percent(low), percent(high)),
-        None => format!("{:+.1} %, give or take more", percent(ratio.value)),
+        None => format!("{:+.1} %, without an interval", percent(ratio.value)),
     }
 }
 
-/// For what the scheme does away with.
+/// The difference to a scheme that has none of what the metric counts.
 fn none_left(metric: Metric, difference: &Estimate) -> String {
     format!("none instead of {}", quantity(metric.unit(), -difference.mean))
 }
@@ -352,7 +353,7 @@ mod tests {
         assert_eq!(shown, expected);
     }
 
-    fn said(values: &[(f64, f64)]) -> String {
+    fn shown(values: &[(f64, f64)]) -> String {
         let exact = |value| Measured { value, at_least: false };
         let pairs: Vec<_> = values.iter().map(|(a, b)| (exact(*a), exact(*b))).collect();
         let comparison = Comparison::paired(&pairs, Better::Lower);
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_tells_where_its_time_went() {
+    fn the_summary_of_a_flow_names_its_largest_part() {
         let port = |node: &str, port: &str| PortRow {
             node: node.into(),
             port: port.into(),
@@ -371,19 +372,19 @@ mod tests {
         let mut why = WhyRow { round_trips: 14, ..WhyRow::default() };
         why.parts[Part::Queue as usize] = 10_800_000_000;
         why.parts[Part::Propagating as usize] = 1_600_000_000;
-        let said = story(&flow, &why, &[(&one, 10_000_000_000)]);
-        let rest = "; 14 round trips; 1 time-out; 2,000 segments sent again";
+        let shown = time_summary(&flow, &why, &[(&one, 10_000_000_000)]);
+        let rest = "; 14 round trips; 1 time-out; 2,000 retransmissions";
         assert_eq!(
-            said,
+            shown,
             format!("87 % of its 12.4 ms waiting in the queue of s0 towards h0{rest}")
         );
-        let said = story(&flow, &why, &[(&one, 6_000_000_000), (&other, 4_800_000_000)]);
+        let shown = time_summary(&flow, &why, &[(&one, 6_000_000_000), (&other, 4_800_000_000)]);
         let most = "87 % of its 12.4 ms queued in switches, most of it at s0 towards h0";
-        assert_eq!(said, format!("{most}{rest}"));
+        assert_eq!(shown, format!("{most}{rest}"));
         why.parts[Part::Timeout as usize] = 200_000_000_000;
         let open = FlowRow { finish_ps: crate::record::NEVER, ..FlowRow::default() };
-        let said = story(&open, &WhyRow { round_trips: 1, ..why }, &[]);
-        assert_eq!(said, "94 % of its 212 ms waiting for a time-out; 1 round trip; unfinished");
+        let shown = time_summary(&open, &WhyRow { round_trips: 1, ..why }, &[]);
+        assert_eq!(shown, "94 % of its 212 ms waiting for a time-out; 1 round trip; unfinished");
     }
 
     #[test]
@@ -402,12 +403,10 @@ mod tests {
                         (FCT 99th 4.0 times as high).";
         assert_eq!(headline("new", "old", &all, 2), expected);
         assert!(headline("new", "old", &all[2..], 2).contains("no significant difference"));
-        assert!(
-            headline("new", "old", &all, 1).contains("it may be chance: FCT mean 30.0 % lower;")
-        );
+        assert!(headline("new", "old", &all, 1).contains("may be chance: FCT mean 30.0 % lower;"));
         let unlike = headline("new", "old", &[all[2], all[0]], 1);
-        assert!(unlike.contains("it may be chance: FCT mean 30.0 % lower."), "{unlike}");
-        assert!(headline("new", "old", &all[2..], 1).contains("alike on 1 metrics"));
+        assert!(unlike.contains("may be chance: FCT mean 30.0 % lower."), "{unlike}");
+        assert!(headline("new", "old", &all[2..], 1).contains("do not differ on 1 metrics"));
         assert!(headline("new", "old", &[], 2).contains("nothing to compare"));
     }
 
@@ -419,14 +418,17 @@ mod tests {
 
     #[test]
     fn verdicts_read_as_sentences() {
-        assert_eq!(said(&[(10.0, 7.0), (10.0, 7.0)]), "better: 30.0 % lower");
-        assert_eq!(said(&[(0.22, 0.0), (0.18, 0.0), (0.2, 0.0)]), "better: none instead of 200 ms");
-        assert_eq!(said(&[(10.0, 40.0), (10.0, 40.0)]), "worse: 4.0 times as high");
-        assert_eq!(said(&[(10.0, 7.0), (10.0, 7.2)]), "better: 29.0 % lower (16.3 to 41.7 %)");
-        assert_eq!(said(&[(10.0, 7.0)]), "too few repetitions: 30.0 % lower");
-        assert_eq!(said(&[(0.0, 0.007), (0.0, 0.007)]), "worse: 7 ms more");
-        assert_eq!(said(&[(5.0, 5.0), (5.0, 5.0)]), "no significant difference");
-        let open = said(&[(10.0, 10.1), (10.0, 9.9)]);
+        assert_eq!(shown(&[(10.0, 7.0), (10.0, 7.0)]), "better: 30.0 % lower");
+        assert_eq!(
+            shown(&[(0.22, 0.0), (0.18, 0.0), (0.2, 0.0)]),
+            "better: none instead of 200 ms"
+        );
+        assert_eq!(shown(&[(10.0, 40.0), (10.0, 40.0)]), "worse: 4.0 times as high");
+        assert_eq!(shown(&[(10.0, 7.0), (10.0, 7.2)]), "better: 29.0 % lower (16.3 to 41.7 %)");
+        assert_eq!(shown(&[(10.0, 7.0)]), "too few repetitions: 30.0 % lower");
+        assert_eq!(shown(&[(0.0, 0.007), (0.0, 0.007)]), "worse: 7 ms more");
+        assert_eq!(shown(&[(5.0, 5.0), (5.0, 5.0)]), "no significant difference");
+        let open = shown(&[(10.0, 10.1), (10.0, 9.9)]);
         assert_eq!(open, "no significant difference: -12.7 to +12.7 %");
     }
 }

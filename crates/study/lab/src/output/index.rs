@@ -1,4 +1,4 @@
-//! `runs.json`: what the tables of a result lack to be read back, and what they must be.
+//! `runs.json`: the data of a result that is not in its tables, and the checksums of its files.
 
 use crate::record::{Conservation, EngineStats, NEVER, RunRecord, RunSet, Window};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub const SCHEMA: u32 = 2;
 /// The name of the file.
 pub const FILE: &str = "runs.json";
 
-/// What is the same in all schemas.
+/// The fields that all versions of this file have.
 #[derive(Deserialize)]
 pub(super) struct Head {
     pub schema: u32,
@@ -42,7 +42,7 @@ pub(super) struct Index {
     pub files: BTreeMap<String, Note>,
 }
 
-/// What a file must be.
+/// The length and the checksum of a file.
 #[derive(Serialize, Deserialize, PartialEq, Eq, Debug)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Note {
@@ -91,9 +91,9 @@ pub(super) struct Run {
 pub(super) struct CaptureNote {
     /// Number of the port in the run.
     pub port: u32,
-    /// Packets kept.
+    /// Number of recorded packets.
     pub packets: usize,
-    /// Packets that came later.
+    /// Number of later packets, which were not recorded.
     pub omitted: u64,
 }
 

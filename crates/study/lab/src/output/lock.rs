@@ -1,6 +1,6 @@
-//! Who works on a point, where several processes and machines share a folder.
+//! Locks on points of a sweep, where several processes and machines share a folder.
 //!
-//! A lock is a file that only one process can create. It says which process on which host holds it, and
+//! A lock is a file that only one process can create. It names the process and the host that hold it, and
 //! its holder touches it while at work. It is stale when that process is gone (same host), or when nobody
 //! has touched it for [`SILENCE`] by the file system's own clock. Locks only save work: a result is
 //! complete or not there whatever locks say, and two processes that do the same point get the same result.
@@ -22,10 +22,10 @@ pub struct Lock {
     holder: String,
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt to take a lock.
 #[derive(Debug)]
 pub enum Attempt {
-    /// It is ours.
+    /// This process holds the lock.
     Held(Lock),
     /// Another process works on it: on which host, and its number.
     Busy(String),
@@ -36,7 +36,7 @@ impl Lock {
     pub fn take(root: &Path, id: &str) -> io::Result<Attempt> {
         let path = root.join(format!(".{id}.lock"));
         let holder = holder();
-        // A stale lock is removed once; whoever is faster then has it.
+        // A stale lock is removed once; the fastest process then gets it.
         for _ in 0..2 {
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
@@ -56,7 +56,7 @@ impl Lock {
         Ok(Attempt::Busy(fs::read_to_string(&path).unwrap_or_default()))
     }
 
-    /// Says that its holder is still there.
+    /// Shows that the holder is still alive.
     pub fn touch(&self) -> io::Result<()> {
         // Not created again where another took it over.
         File::options().write(true).open(&self.path)?.write_all(self.holder.as_bytes())
@@ -72,7 +72,7 @@ impl Drop for Lock {
     }
 }
 
-/// This process as locks and drafts call it: `host.number`.
+/// The name of this process in locks and drafts: `host.number`.
 pub fn holder() -> String {
     format!("{}.{}", host(), std::process::id())
 }
@@ -93,7 +93,7 @@ pub fn is_gone(holder: &str) -> bool {
     host_name == host() && number.is_some_and(dead)
 }
 
-/// A lock without a name in it is just being written: only silence makes it stale.
+/// Whether a lock is stale. A lock without a name is being written: only silence makes it stale.
 fn is_stale(root: &Path, path: &Path, holder: &str) -> bool {
     is_gone(holder) || age(root, path).is_some_and(|age| age > SILENCE)
 }
@@ -107,7 +107,7 @@ fn age(root: &Path, path: &Path) -> Option<Duration> {
     now.ok()?.duration_since(then).ok()
 }
 
-/// Moves a stale lock away. Who moved another's new lock by mistake puts it back.
+/// Moves a stale lock away. A process that moved a new lock of another by mistake puts it back.
 fn clear(path: &Path, stale: &str) -> io::Result<()> {
     let aside = path.with_extension(format!("stale.{}", holder()));
     match fs::rename(path, &aside) {

@@ -1,23 +1,23 @@
-//! Several results made one, for a page that compares them.
+//! Merges several results into one, for a page that compares them.
 
 use super::differences::{Difference, differences};
 use super::read::Stored;
 use crate::record::{RunSet, Window};
 use std::collections::BTreeSet;
 
-/// Differences told on the page, at most.
-const TOLD: usize = 30;
+/// The most differences that are shown on the page.
+const MOST_DIFFERENCES: usize = 30;
 
-/// Why results cannot stand on one page.
+/// Why results cannot be compared on one page.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// There is nothing to compare.
     #[error("no result was named")]
     None,
-    /// The same twice.
+    /// A result was named twice.
     #[error("`{0}` is named twice: a result cannot be compared with itself")]
     Twice(String),
-    /// What counts differs.
+    /// The measured parts of the runs differ.
     #[error(
         "`{first}` counts what happens {}, `{other}` {}: their numbers do not mean the same. Run one of \
          them again with the other's `[measure]`", span(.windows.0), span(.windows.1)
@@ -27,12 +27,12 @@ pub enum MergeError {
         first: String,
         /// The one that differs.
         other: String,
-        /// What of each run counts in them.
+        /// The measured part of each.
         windows: Box<(Window, Window)>,
     },
-    /// Verdicts are paired by seed.
+    /// The results have no seed in common, and verdicts are paired by seed.
     #[error(
-        "`{first}` has seeds {}, `{other}` {}: none in common, and a page compares by seed. Run one of \
+        "`{first}` has seeds {}, `{other}` {}: they have none in common, and a page compares by seed. Run one of \
          them again with the other's --seed and --repeat; `slotline diff` compares them as they are",
         list(&.seeds.0), list(&.seeds.1)
     )]
@@ -46,7 +46,7 @@ pub enum MergeError {
     },
 }
 
-/// A window in words.
+/// A window as text.
 pub(crate) fn span(window: Window) -> String {
     let time = |ps: u64| {
         super::format::quantity(slotline_scenario::metric::Unit::Seconds, ps as f64 / 1e12)
@@ -63,11 +63,11 @@ fn list(seeds: &[u64]) -> String {
     seeds.join(", ")
 }
 
-/// A result and what it is called here.
+/// A result with its label.
 pub type Labelled = (String, Stored);
 
-/// All of `parts` as one set. Schemes keep their name where only one result has it; otherwise it is
-/// `label: name`. What differs apart from schemes is told in the description.
+/// Merges `parts` into one set. A scheme has its own name where only one result has that name; otherwise it
+/// is called `label: name`. The description lists the other differences.
 pub fn merge(parts: Vec<Labelled>) -> Result<RunSet, MergeError> {
     let (label, first) = parts.first().ok_or(MergeError::None)?;
     for (at, (other, stored)) in parts.iter().enumerate().skip(1) {
@@ -139,7 +139,7 @@ fn common_seeds(parts: &[Labelled]) -> Vec<u64> {
         .collect()
 }
 
-/// `set` with the names that its schemes have on the page.
+/// Returns `set` with the names that its schemes have on the page.
 fn renamed(label: &str, mut set: RunSet, names: &[String]) -> RunSet {
     let name = |scheme: &String| match names.iter().filter(|name| *name == scheme).count() {
         1 => scheme.clone(),
@@ -150,7 +150,7 @@ fn renamed(label: &str, mut set: RunSet, names: &[String]) -> RunSet {
     set
 }
 
-/// Adds `set`, whose workloads are numbered from `groups` on, or are those that are there.
+/// Adds `set`, whose workloads are numbered from `groups` on unless they are `shared`.
 fn add(merged: &mut RunSet, set: RunSet, groups: u16, shared: bool) {
     merged.schemes.extend(set.schemes);
     if !shared {
@@ -162,7 +162,7 @@ fn add(merged: &mut RunSet, set: RunSet, groups: u16, shared: bool) {
     }
 }
 
-/// The scenario that all have, or each under its label.
+/// The common scenario, or each scenario under its label.
 fn scenarios(parts: &[Labelled]) -> String {
     let texts = distinct(parts.iter().map(|(_, s)| &s.set.scenario));
     match texts[..] {
@@ -171,34 +171,34 @@ fn scenarios(parts: &[Labelled]) -> String {
     }
 }
 
-/// What the results say of themselves, and in what they differ.
+/// The descriptions of the results, and their differences.
 fn description(parts: &[Labelled]) -> String {
     let mut out = distinct(parts.iter().map(|(_, s)| s.set.description.clone()));
     out.retain(|text| !text.is_empty());
-    out.push(format!("Results {}, put side by side.", labels(parts).join(", ")));
-    out.extend(parts.iter().skip(1).map(|other| apart(&parts[0], other)));
+    out.push(format!("This page compares the results {}.", labels(parts).join(", ")));
+    out.extend(parts.iter().skip(1).map(|other| changes_between(&parts[0], other)));
     if let Some(stopped) = parts.iter().find(|(_, s)| !s.set.complete()) {
         out.push(format!("{} was stopped before all its runs were done.", stopped.0));
     }
     out.join(" ")
 }
 
-fn apart((label, first): &Labelled, (other, second): &Labelled) -> String {
-    let mut told: Vec<String> = Vec::new();
+fn changes_between((label, first): &Labelled, (other, second): &Labelled) -> String {
+    let mut changes: Vec<String> = Vec::new();
     if first.version != second.version {
-        told.push(format!("slotline {} → {}", first.version, second.version));
+        changes.push(format!("slotline {} → {}", first.version, second.version));
     }
     if first.set.seeds != second.set.seeds {
-        told.push(format!("seeds {} → {}", list(&first.set.seeds), list(&second.set.seeds)));
+        changes.push(format!("seeds {} → {}", list(&first.set.seeds), list(&second.set.seeds)));
     }
     let keys = differences(&first.set.scenario, &second.set.scenario);
-    told.extend(keys.iter().take(TOLD).map(Difference::words));
-    if keys.len() > TOLD {
-        told.push(format!("and {} more", keys.len() - TOLD));
+    changes.extend(keys.iter().take(MOST_DIFFERENCES).map(Difference::text));
+    if keys.len() > MOST_DIFFERENCES {
+        changes.push(format!("and {} more", keys.len() - MOST_DIFFERENCES));
     }
-    match told.is_empty() {
-        true => format!("{label} and {other} are of the same scenario and version."),
-        false => format!("From {label} to {other}: {}.", told.join("; ")),
+    match changes.is_empty() {
+        true => format!("{label} and {other} have the same scenario and version."),
+        false => format!("From {label} to {other}: {}.", changes.join("; ")),
     }
 }
 
@@ -246,8 +246,8 @@ mod tests {
         assert_eq!((merged.workloads.join(" "), merged.seeds), ("incast ring".into(), vec![2, 3]));
         let last = merged.runs.last().map(|run| (run.scheme.as_str(), run.flows[0].group));
         assert_eq!(last, Some(("new: tcp", 1)));
-        for said in ["seeds 1, 2, 3 → 2, 3, 4", "name: \"Incast of 8\" → \"another\""] {
-            assert!(merged.description.contains(said), "{}", merged.description);
+        for expected in ["seeds 1, 2, 3 → 2, 3, 4", "name: \"Incast of 8\" → \"another\""] {
+            assert!(merged.description.contains(expected), "{}", merged.description);
         }
         assert!(merged.scenario.contains("# ==== old") && merged.scenario.contains("another"));
     }

@@ -1,11 +1,11 @@
-//! Results on disk and on screen. Pages that show a result are made by others: see [`PageFile`].
+//! Results on the disk and on the terminal. Other crates make the pages of a result: see [`PageFile`].
 
+mod checkpoint;
 mod counts;
 pub mod differences;
 pub mod faults;
 pub mod format;
 mod index;
-mod kept;
 pub mod lock;
 pub mod merge;
 pub mod read;
@@ -15,8 +15,8 @@ pub mod terminal;
 pub mod why;
 mod written;
 
-pub use kept::Left;
-pub(crate) use kept::has_runs;
+pub use checkpoint::Recovered;
+pub(crate) use checkpoint::has_runs;
 pub use written::{CSV_ROWS, PageFile, Written};
 
 use crate::output::lock::holder;
@@ -27,25 +27,25 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why results could not be kept. The program ends with exit code 2 on each.
+/// Why a result could not be written. The program ends with exit code 2 on each of these errors.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The folder is there already.
+    /// The folder exists already.
     #[error(
         "`{}` holds a result already: name another place with --out, or replace it with --force", .0.display()
     )]
     Exists(PathBuf),
-    /// The folder is there and holds something else than a result of this scenario.
+    /// The folder exists, and holds no result of this scenario.
     #[error(
-        "`{}` is not a result of this scenario and is left alone: name another place with --out", .0.display()
+        "`{}` is not a result of this scenario and is not replaced: name another place with --out", .0.display()
     )]
     Foreign(PathBuf),
-    /// The world said no: no permission, disk full.
-    #[error("cannot write `{}`: {error}; no result was kept there", path.display())]
+    /// A file cannot be written, for example because the disk is full.
+    #[error("cannot write `{}`: {error}; no result was stored there", path.display())]
     Io {
-        /// What was to be written.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
@@ -61,11 +61,11 @@ pub fn run_id(name: &str, scenario: &str) -> String {
     format!("{}-{:08x}", parts.join("-"), (hash >> 32) ^ (hash & 0xffff_ffff))
 }
 
-/// The result itself, in its draft.
+/// The folder of the result in its draft.
 const WHOLE: &str = "result";
 
-/// A folder claimed for a result, before the work is done. Files are written into a draft beside it, and
-/// get its name at the end: what has the name is whole. Until then the draft has the runs done so far.
+/// A folder claimed for a result before the runs start. Files are written into a draft beside it, which gets
+/// the final name at the end, so a folder with that name is complete. Until then the draft has the complete runs.
 #[derive(Debug)]
 pub struct Place {
     id: String,
@@ -73,13 +73,13 @@ pub struct Place {
     folder: PathBuf,
     draft: PathBuf,
     scenario: String,
-    /// Whether runs kept in the draft stay there for the next.
-    leaves: bool,
+    /// Whether stored runs stay in the draft for the next process.
+    preserve: bool,
 }
 
 impl Place {
-    /// Claims the folder of scenario `name` (resolved text `scenario`) below `root`. What is there
-    /// already is an error; with `force`, only where it is of another scenario.
+    /// Claims the folder of scenario `name` (resolved text `scenario`) below `root`. An existing folder is an
+    /// error; with `force`, only the folder of another scenario is.
     pub fn claim(
         root: &Path,
         name: &str,
@@ -90,7 +90,7 @@ impl Place {
         let folder = root.join(&id);
         let draft = root.join(format!(".{id}.{}.partial", holder()));
         let (root, scenario) = (root.to_path_buf(), scenario.to_string());
-        let place = Place { id, root, folder, draft, scenario, leaves: false };
+        let place = Place { id, root, folder, draft, scenario, preserve: false };
         place.check_free(force)?;
         fs::create_dir_all(&place.draft).map_err(at(&place.draft))?;
         Ok(place)
@@ -119,27 +119,28 @@ impl Place {
         pages: &[PageFile],
     ) -> Result<Written, OutputError> {
         let rows = if all_csv { usize::MAX } else { CSV_ROWS };
-        let written = self.fill((set, summary), rows, pages);
-        self.leaves = written.is_err() && !self.folder.exists();
+        let written = self.fill(set, summary, rows, pages);
+        self.preserve = written.is_err() && !self.folder.exists();
         Ok(Written { folder: self.folder.clone(), left_out: written? })
     }
     fn fill(
         &self,
-        content: (&RunSet, &Summary),
+        set: &RunSet,
+        summary: &Summary,
         csv_rows: usize,
         pages: &[PageFile],
     ) -> Result<Vec<(String, usize)>, OutputError> {
         let whole = self.draft.join(WHOLE);
-        // A process of the same number may have left a half.
+        // A process with the same number may have left an incomplete result.
         drop(fs::remove_dir_all(&whole));
         fs::create_dir(&whole).map_err(at(&whole))?;
-        let names = (self.folder.as_path(), self.id.as_str());
-        let left_out = written::write(&whole, names, content, csv_rows, pages)?;
+        let content = written::Content { id: &self.id, set, summary };
+        let left_out = written::write(&whole, &self.folder, content, csv_rows, pages)?;
         self.publish(&whole)?;
         Ok(left_out)
     }
-    /// A replaced result moves aside first, so that a name never stands for a mixture, and back where
-    /// the new one cannot take its place.
+    /// A replaced result is moved away first, so that a folder never holds parts of both. It is moved back
+    /// where the new result cannot replace it.
     fn publish(&self, whole: &Path) -> Result<(), OutputError> {
         let old = self.draft.with_extension("replaced");
         let replaces = self.folder.exists();
@@ -157,10 +158,10 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// Leaves no draft behind, unless there is something in it to go on from that nothing else has.
-    /// Nothing can be done about a failure here, and nothing depends on it.
+    /// Removes the draft, unless the next process needs its runs. A failure to remove it is ignored: nothing
+    /// depends on it.
     fn drop(&mut self) {
-        if !(self.leaves && has_runs(&self.draft)) {
+        if !(self.preserve && has_runs(&self.draft)) {
             drop(fs::remove_dir_all(&self.draft));
         }
     }
@@ -171,7 +172,7 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> OutputError {
     move |error| OutputError::Io { path, error }
 }
 
-/// Claims a place below `root` and writes `set` there, with `pages`, in one go.
+/// Claims a place below `root` and writes `set` and `pages` there.
 pub fn write(
     set: &RunSet,
     root: &Path,

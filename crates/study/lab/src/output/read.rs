@@ -1,4 +1,4 @@
-//! A result folder, read back.
+//! Reads a result folder.
 
 use super::index::{self, CaptureNote, Head, Index, Note, Run};
 use super::written::checksum;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Why a result cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is something else.
+    /// The folder is no result.
     #[error(
         "`{}` is not a result: there is no `{}` in it. Name a folder that `slotline run` wrote, for \
          example results/incast-0123abcd", .0.display(), index::FILE
@@ -44,17 +44,17 @@ pub enum ReadError {
         /// What is wrong.
         fault: String,
     },
-    /// The world said no: no permission, a disk that fails.
+    /// A file cannot be read, for example because permission is missing.
     #[error("cannot read `{}`: {error}", path.display())]
     Io {
-        /// What was to be read.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
 
-/// A result and what made it.
+/// A result with its name and the version of the program that made it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stored {
     /// Its name.
@@ -65,13 +65,13 @@ pub struct Stored {
     pub set: RunSet,
 }
 
-/// The runs kept in `folder`.
+/// Reads the runs in `folder`.
 pub fn read(folder: &Path) -> Result<RunSet, ReadError> {
     open(folder).map(|stored| stored.set)
 }
 
-/// The result kept in `folder`, with its name and the version that made it. What is not exactly as it was
-/// written is refused.
+/// Reads the result in `folder`, with its name and the version that made it. A file that is not exactly as it was
+/// written is an error.
 pub fn open(folder: &Path) -> Result<Stored, ReadError> {
     let index = read_index(folder)?;
     let damaged = |fault| damaged(&folder.join(index::FILE), fault);
@@ -118,7 +118,7 @@ fn check(bytes: &[u8], note: &Note) -> Result<(), String> {
         return Err(format!("cut off after {there} of {} bytes", note.bytes));
     }
     if there > note.bytes || checksum(bytes) != note.xxh64 {
-        return Err("it is not as it was written; results are not to be edited".into());
+        return Err("its checksum differs: results must not be edited".into());
     }
     Ok(())
 }
@@ -158,15 +158,15 @@ fn table<R: Clone + Send + Sync, T>(
     put: impl Fn(&mut T, Vec<R>),
 ) -> Result<(), ReadError> {
     let name = format!("{}.parquet", table.name());
-    let wanted: Vec<usize> = index.runs.iter().map(|run: &Run| run.rows(table.name())).collect();
+    let expected: Vec<usize> = index.runs.iter().map(|run: &Run| run.rows(table.name())).collect();
     let path = folder.join(&name);
     match file(folder, index, &name)? {
         Some(bytes) => {
-            let rows = table.read(bytes, &wanted).map_err(|fault| damaged(&path, fault))?;
+            let rows = table.read(bytes, &expected).map_err(|fault| damaged(&path, fault))?;
             runs.iter_mut().zip(rows).for_each(|(run, rows)| put(run, rows));
             Ok(())
         }
-        None if wanted.iter().all(|rows| *rows == 0) => Ok(()),
+        None if expected.iter().all(|rows| *rows == 0) => Ok(()),
         None => Err(damaged(&folder.join(index::FILE), format!("it does not name `{name}`"))),
     }
 }

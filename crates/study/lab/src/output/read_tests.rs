@@ -259,7 +259,7 @@ fn stored(name: &str, set: &RunSet) -> std::path::PathBuf {
 }
 
 #[test]
-fn several_row_groups_of_a_run_are_put_together() {
+fn several_row_groups_of_a_run_are_joined() {
     let mut set = RunSet::example(2);
     let flow = |flow: u32| FlowRow { flow, bytes: u64::from(flow) * 3, ..FlowRow::default() };
     set.runs[1].flows = (0..300_000).map(flow).collect();
@@ -271,7 +271,7 @@ fn several_row_groups_of_a_run_are_put_together() {
 }
 
 #[test]
-fn what_is_no_result_is_told_apart_from_what_another_version_wrote() {
+fn foreign_files_and_other_versions_are_distinguished() {
     let set = RunSet::example(1);
     let folder = stored("versions", &set);
     let nowhere = read(Path::new("/no/such/folder")).unwrap_err();
@@ -282,11 +282,11 @@ fn what_is_no_result_is_told_apart_from_what_another_version_wrote() {
     let own = format!("\"schema\": {}", index::SCHEMA);
     let newer = text.replace(&own, "\"schema\": 99, \"unheard-of\": 1");
     fs::write(&file, newer.replace("\"version\": \"", "\"version\": \"7.")).unwrap();
-    let said = read(&folder).unwrap_err().to_string();
-    assert!(said.contains("slotline 7.") && said.contains("form 99"), "{said}");
+    let shown = read(&folder).unwrap_err().to_string();
+    assert!(shown.contains("slotline 7.") && shown.contains("form 99"), "{shown}");
     fs::write(&file, text.replace("\"fabric\"", "\"fabrik\"")).unwrap();
-    let said = read(&folder).unwrap_err().to_string();
-    assert!(said.contains("runs.json") && said.contains("fabrik"), "{said}");
+    let shown = read(&folder).unwrap_err().to_string();
+    assert!(shown.contains("runs.json") && shown.contains("fabrik"), "{shown}");
     fs::remove_file(&file).unwrap();
     assert!(matches!(read(&folder).unwrap_err(), ReadError::NotAResult(_)));
     fs::remove_dir_all(folder).unwrap();
@@ -297,14 +297,14 @@ fn damage_names_its_file() {
     let folder = stored("damage", &RunSet::example(2));
     let file = folder.join("flows.parquet");
     let whole = fs::read(&file).unwrap();
-    let said = |content: &[u8]| {
+    let shown = |content: &[u8]| {
         fs::write(&file, content).unwrap();
         read(&folder).unwrap_err().to_string()
     };
-    let cut = said(&whole[..whole.len() / 2]);
+    let cut = shown(&whole[..whole.len() / 2]);
     assert!(cut.contains("flows.parquet") && cut.contains("cut off after"), "{cut}");
-    let longer = said(&[&whole[..], b"x"].concat());
-    assert!(longer.contains("flows.parquet") && longer.contains("not as it was"), "{longer}");
+    let longer = shown(&[&whole[..], b"x"].concat());
+    assert!(longer.contains("flows.parquet") && longer.contains("checksum differs"), "{longer}");
     fs::remove_file(&file).unwrap();
     let missing = read(&folder).unwrap_err().to_string();
     assert!(missing.contains("flows.parquet") && missing.contains("missing"), "{missing}");
@@ -359,8 +359,8 @@ fn tables_that_do_not_fit_are_refused() {
         json["files"][&place] = serde_json::json!({ "bytes": bytes, "xxh64": sum });
         fs::copy(foreign.join(&source), folder.join(&place)).unwrap();
         fs::write(&file, json.to_string()).unwrap();
-        let said = read(&folder).unwrap_err().to_string();
-        assert!(said.contains(&place) && said.contains("damaged"), "{said}");
+        let shown = read(&folder).unwrap_err().to_string();
+        assert!(shown.contains(&place) && shown.contains("damaged"), "{shown}");
         fs::write(folder.join(&place), whole).unwrap();
     }
     fs::remove_dir_all(folder).unwrap();

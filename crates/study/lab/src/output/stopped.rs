@@ -1,20 +1,21 @@
-//! Queues that went on without their discipline, on the terminal.
+//! Shows queue programs that were stopped on the terminal.
 
 use super::format::{grouped, quantity};
 use crate::record::{NEVER, RunRecord, RunSet, StoppedRow};
 use slotline_scenario::metric::Unit;
 
-/// Queues that are told on the terminal, at most.
-const TOLD: usize = 3;
+/// The most queues that are shown on the terminal.
+const MOST_SHOWN: usize = 3;
 
-/// A sentence for each of the first queues, and how many more there are.
-pub fn told(set: &RunSet) -> Vec<String> {
+/// A sentence for each of the first queues, and the number of the others.
+pub fn lines(set: &RunSet) -> Vec<String> {
     let runs = set.in_order().into_iter();
     let all: Vec<(&RunRecord, &StoppedRow)> =
         runs.flat_map(|run| run.stopped.iter().map(move |one| (run, one))).collect();
-    let mut out: Vec<String> = all.iter().take(TOLD).map(|(run, one)| sentence(run, one)).collect();
-    if let Some(more) = all.len().checked_sub(TOLD).filter(|&more| more > 0) {
-        out.push(format!("{} more programs stopped: see stopped.csv.", grouped(more as u64)));
+    let mut out: Vec<String> =
+        all.iter().take(MOST_SHOWN).map(|(run, one)| sentence(run, one)).collect();
+    if let Some(more) = all.len().checked_sub(MOST_SHOWN).filter(|&more| more > 0) {
+        out.push(format!("{} more stopped programs are in stopped.csv.", grouped(more as u64)));
     }
     out
 }
@@ -23,7 +24,7 @@ fn sentence(run: &RunRecord, one: &StoppedRow) -> String {
     let port = run.ports.get(one.port as usize);
     let place = port.map_or(String::new(), |port| format!("{}-{}", port.node, port.port));
     format!(
-        "{}, seed {}: the program of the {} of {place} was stopped at {}, {} packets passed since: {}.",
+        "{}, seed {}: the program of the {} of {place} was stopped at {}, and {} packets have passed since: {}.",
         run.scheme,
         run.seed,
         if one.bump == NEVER { "queue" } else { "virtual queue" },
@@ -38,23 +39,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stopped_programs_are_told_by_place_time_and_cause() {
+    fn stopped_programs_are_shown_with_place_time_and_cause() {
         let mut set = RunSet::example(1);
-        assert_eq!(told(&set), [""; 0]);
+        assert_eq!(lines(&set), [""; 0]);
         let why = String::from("it ran for more instructions than allowed");
         let row = StoppedRow { t_ps: 2_500_000, unjudged: 12_000, why, ..StoppedRow::default() };
         set.runs[0].stopped =
             vec![row.clone(), StoppedRow { bump: 0, ..row.clone() }, row.clone(), row];
         let place = format!("{}-{}", set.runs[0].ports[0].node, set.runs[0].ports[0].port);
-        let said = told(&set);
+        let shown = lines(&set);
         assert_eq!(
-            said[0],
+            shown[0],
             format!(
-                "tcp, seed 1: the program of the queue of {place} was stopped at 2.500 µs, 12,000 \
-                 packets passed since: it ran for more instructions than allowed."
+                "tcp, seed 1: the program of the queue of {place} was stopped at 2.500 µs, and 12,000 \
+                 packets have passed since: it ran for more instructions than allowed."
             )
         );
-        assert!(said[1].contains("of the virtual queue of"), "{said:?}");
-        assert_eq!(said[3], "1 more programs stopped: see stopped.csv.");
+        assert!(shown[1].contains("of the virtual queue of"), "{shown:?}");
+        assert_eq!(shown[3], "1 more stopped programs are in stopped.csv.");
     }
 }

@@ -96,7 +96,7 @@ fn value(unit: &str, cell: &Cell) -> Value {
 
 fn against(comparison: &Comparison) -> Value {
     json!({
-        "verdict": comparison.verdict.words(),
+        "verdict": comparison.verdict.text(),
         "difference": comparison.difference.mean,
         "ci_low": comparison.difference.low(),
         "ci_high": comparison.difference.high(),

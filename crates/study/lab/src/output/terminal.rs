@@ -1,4 +1,4 @@
-//! The answer on the screen: a table of schemes and metrics, then a verdict on each.
+//! Shows a result on the terminal: a table of schemes and metrics, then a verdict on each.
 
 use crate::output::format::{self, Scale};
 use crate::output::{counts, faults, stopped};
@@ -8,12 +8,12 @@ use crate::summary::{Cell, EngineTotal, Summary};
 use slotline_scenario::metric::Metric;
 use std::fmt::Write;
 
-/// The table, the verdicts and what must be known about them, for a screen `width` columns wide.
+/// The table, the verdicts and notes on them, for a terminal `width` columns wide.
 pub fn table(set: &RunSet, width: usize) -> String {
     table_of(set, &Summary::of(set), width)
 }
 
-/// The same of a set whose summary is known.
+/// As [`table`], for a set whose summary is known.
 pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     let metrics = summary.shown(set, &Metric::USUAL);
     let mut out = heading(set);
@@ -25,14 +25,14 @@ pub fn table_of(set: &RunSet, summary: &Summary, width: usize) -> String {
     out
 }
 
-/// What was compared, in one line.
+/// One line that names the schemes and seeds.
 fn heading(set: &RunSet) -> String {
     let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let (schemes, seeds) = (plural(set.schemes.len(), "scheme"), plural(set.seeds.len(), "seed"));
     format!("{}: {}, {schemes}, {seeds} each\n\n", set.name, set.fabric)
 }
 
-/// First the metrics' names, then their units, then a column per scheme; the first line of each is a head.
+/// The names of metrics, their units, and a column for each scheme. The first line of each column is a head.
 fn columns(summary: &Summary, metrics: &[Metric]) -> Vec<Vec<String>> {
     let scales: Vec<Scale> = metrics.iter().map(|m| scale(summary, *m)).collect();
     let names = metrics.iter().map(|m| m.title().to_string());
@@ -46,7 +46,7 @@ fn columns(summary: &Summary, metrics: &[Metric]) -> Vec<Vec<String>> {
     columns
 }
 
-/// A row has one unit, so that its numbers can be compared at a glance: the largest one's.
+/// The unit of a row. It suits its largest number, so that all numbers of the row can be compared.
 fn scale(summary: &Summary, metric: Metric) -> Scale {
     let cells = (0..summary.schemes.len()).filter_map(|at| summary.cell(at, metric));
     let largest = cells.map(|cell| cell.estimate.mean.abs()).fold(0.0, f64::max);
@@ -57,7 +57,7 @@ fn shown(cell: Option<&Cell>, scale: Scale) -> String {
     cell.map_or("-".into(), |cell| format::estimate(&cell.estimate, cell.at_least, scale))
 }
 
-/// As many scheme columns beside each other as fit; names and units are repeated in each block.
+/// Blocks with as many schemes as fit side by side. Each block repeats the names and units.
 fn blocks(columns: &[Vec<String>], width: usize) -> Vec<String> {
     let (fixed, schemes) = columns.split_at(2);
     let taken: usize = fixed.iter().map(|column| column_width(column) + 2).sum();
@@ -93,17 +93,17 @@ fn block(fixed: &[Vec<String>], schemes: &[&Vec<String>]) -> String {
 
 fn verdicts(summary: &Summary, metrics: &[Metric], seeds: usize, width: usize) -> String {
     let mut out = String::new();
-    let how = if seeds > 1 { "paired by seed" } else { "one seed, so that it may be chance" };
+    let how = if seeds > 1 { "paired by seed" } else { "one seed, so differences may be chance" };
     let base = summary.schemes.first().map_or("", |scheme| &scheme.name);
     let names = metrics.iter().map(|m| text_width(m.title())).max().unwrap_or(0);
     for (at, scheme) in summary.schemes.iter().enumerate().skip(1) {
         writeln!(out, "{} against {base}, {how}:", scheme.name).expect("a String");
         let against = |m: &Metric| Some((*m, summary.cell(at, *m)?.against?));
-        let (alike, apart): (Vec<_>, Vec<_>) = metrics
+        let (alike, different): (Vec<_>, Vec<_>) = metrics
             .iter()
             .filter_map(against)
             .partition(|(_, comparison)| comparison.verdict == Verdict::NoDifference);
-        for (metric, comparison) in apart {
+        for (metric, comparison) in different {
             let name = padded(metric.title(), names, false);
             let sentence = match comparison.verdict {
                 Verdict::TooFew => format::extent(metric, &comparison),
@@ -111,23 +111,23 @@ fn verdicts(summary: &Summary, metrics: &[Metric], seeds: usize, width: usize) -
             };
             out += &wrapped(&format!("  {name}  {sentence}"), width, names + 4);
         }
-        out += &together(&alike, width);
+        out += &without_difference(&alike, width);
         out.push('\n');
     }
     out
 }
 
-/// All metrics without a difference in one sentence.
-fn together(alike: &[(Metric, Comparison)], width: usize) -> String {
+/// One line for all metrics without a significant difference.
+fn without_difference(alike: &[(Metric, Comparison)], width: usize) -> String {
     if alike.is_empty() {
         return String::new();
     }
     let titles: Vec<&str> = alike.iter().map(|(metric, _)| metric.title()).collect();
-    let words = Verdict::NoDifference.words();
-    wrapped(&format!("  {words}: {}", titles.join(", ")), width, 4)
+    let label = Verdict::NoDifference.text();
+    wrapped(&format!("  {label}: {}", titles.join(", ")), width, 4)
 }
 
-/// What must be known about the numbers, and why they can be trusted: a line each.
+/// Notes on the numbers, and the checks of the engine, one line each.
 fn notes(set: &RunSet, summary: &Summary, width: usize) -> String {
     let known = remarks(set, summary);
     let trust = format::engine(&EngineTotal::of(&set.in_order()), set.runs.len());
@@ -140,7 +140,7 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
     let mut out = Vec::new();
     if !set.complete() {
         let planned = set.schemes.len() * set.seeds.len();
-        out.push(format!("Incomplete: {} of {planned} runs were done.", set.runs.len()));
+        out.push(format!("Incomplete: {} of {planned} runs are done.", set.runs.len()));
     }
     out.extend(format::explanations(&summary.shown(set, &Metric::USUAL)).map(str::to_string));
     let zero: Vec<&str> = summary.zero(set, &Metric::USUAL).iter().map(|m| m.title()).collect();
@@ -149,19 +149,19 @@ fn remarks(set: &RunSet, summary: &Summary) -> Vec<String> {
     }
     if summary.schemes.iter().flat_map(|s| s.cells.iter().flatten()).any(|cell| cell.at_least) {
         let bound =
-            "≥ lower bound: unfinished flows count with the time they had when the run ended.";
+            "≥ is a lower bound: unfinished flows count with their time until the end of the run.";
         out.push(bound.into());
     }
-    out.extend(counts::told(summary));
-    out.extend(faults::told(set));
-    out.extend(stopped::told(set));
+    out.extend(counts::lines(summary));
+    out.extend(faults::lines(set));
+    out.extend(stopped::lines(set));
     if summary.is_fixed() {
-        out.push("All seeds gave the same numbers: nothing in this scenario is random.".into());
+        out.push("All seeds give the same numbers: nothing in this scenario is random.".into());
     }
     out
 }
 
-/// `line` broken at spaces where it exceeds `width`; what follows is indented.
+/// Breaks `line` at spaces where it exceeds `width`, and indents the lines that follow.
 pub(crate) fn wrapped(line: &str, width: usize, indent: usize) -> String {
     let indent = indent.min(width / 2);
     let mut lines = vec![String::new()];
@@ -186,7 +186,7 @@ pub(crate) fn padded(text: &str, width: usize, right: bool) -> String {
     if right { space + text } else { text.to_string() + &space }
 }
 
-/// Columns that `text` takes: none for combining marks, two for East Asian wide characters and
+/// The columns that `text` takes: none for combining marks, two for East Asian wide characters and
 /// pictographs (the blocks of Unicode Standard Annex 11 that are wide throughout).
 pub(crate) fn text_width(text: &str) -> usize {
     let one = |c: char| match u32::from(c) {
@@ -222,16 +222,19 @@ mod tests {
     #[test]
     fn a_single_seed_is_no_verdict() {
         let shown = table(&RunSet::example(1), 100);
-        let said = shown.split("dctcp against").nth(1).unwrap_or_default();
-        assert!(said.starts_with(" tcp, one seed, so that it may be chance:\n"), "{said}");
-        assert!(said.contains("% lower\n") && !said.contains("better"), "{said}");
+        let verdicts = shown.split("dctcp against").nth(1).unwrap_or_default();
+        assert!(
+            verdicts.starts_with(" tcp, one seed, so differences may be chance:\n"),
+            "{verdicts}"
+        );
+        assert!(verdicts.contains("% lower\n") && !verdicts.contains("better"), "{verdicts}");
     }
 
     #[test]
-    fn an_interrupted_comparison_says_so() {
+    fn an_interrupted_comparison_is_marked() {
         let mut set = RunSet::example(3);
         set.runs.truncate(4);
-        assert!(table(&set, 100).contains("Incomplete: 4 of 9 runs were done."));
+        assert!(table(&set, 100).contains("Incomplete: 4 of 9 runs are done."));
     }
 
     #[test]

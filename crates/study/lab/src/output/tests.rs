@@ -77,7 +77,7 @@ fn a_failure_names_the_path_and_leaves_nothing() {
 }
 
 #[test]
-fn a_full_disk_is_told_as_such() {
+fn a_full_disk_is_named() {
     let set = RunSet::example(1);
     // Linux' own full disk.
     let mut full = fs::File::options().write(true).open("/dev/full").unwrap();
@@ -87,7 +87,7 @@ fn a_full_disk_is_told_as_such() {
 }
 
 #[test]
-fn parquet_reads_back_what_csv_says() {
+fn parquet_holds_the_same_rows_as_csv() {
     let root = scratch("parquet");
     let mut set = RunSet::example(3);
     set.runs[0].flows[2].start_ps = NEVER;
@@ -148,7 +148,7 @@ fn order_of_arrival_changes_nothing() {
 }
 
 #[test]
-fn an_interrupted_run_is_kept_and_marked() {
+fn an_interrupted_run_is_stored_and_marked() {
     let mut set = RunSet::example(3);
     set.runs.truncate(4);
     let summary = Summary::of(&set);

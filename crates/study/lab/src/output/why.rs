@@ -1,4 +1,4 @@
-//! Where the time of a flow went, on the terminal.
+//! Shows where the time of a flow went on the terminal.
 
 use super::format::quantity;
 use crate::record::{FlowRow, Part, RunRecord, WhyRow};
@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Characters of the longest bar.
 const BAR: f64 = 30.0;
 
-/// What is known of the flow of `row`.
+/// The breakdown of the time of the flow of `row`.
 pub fn text(record: &RunRecord, row: &WhyRow) -> String {
     let flow = &record.flows[row.flow as usize];
     let took = (flow.finish_ps - flow.start_ps) as f64;
@@ -35,7 +35,7 @@ pub fn text(record: &RunRecord, row: &WhyRow) -> String {
 fn headline(record: &RunRecord, flow: &FlowRow, row: &WhyRow) -> String {
     let alone = match flow.ideal_ps {
         0 => String::new(),
-        ideal => format!(", {} alone in the network", time(ideal)),
+        ideal => format!(", {} in an empty network", time(ideal)),
     };
     format!(
         "Flow {} under {}, seed {}: {} from host {} to host {} in {}{alone}; {}, {}, {}\n",
@@ -46,8 +46,8 @@ fn headline(record: &RunRecord, flow: &FlowRow, row: &WhyRow) -> String {
         flow.src,
         flow.dst,
         time(flow.finish_ps - flow.start_ps),
-        count(row.round_trips, "round trip one after another", "round trips one after another"),
-        count(flow.retransmits, "segment sent again", "segments sent again"),
+        count(row.round_trips, "round trip in sequence", "round trips in sequence"),
+        count(flow.retransmits, "retransmission", "retransmissions"),
         count(flow.timeouts, "time-out", "time-outs"),
     )
 }
@@ -66,7 +66,7 @@ mod tests {
     use crate::record::PortRow;
 
     #[test]
-    fn a_flow_is_told_in_shares_and_places() {
+    fn a_flow_is_shown_with_shares_and_places() {
         let ms = 1_000_000_000;
         let mut parts = [0; Part::ALL.len()];
         parts[Part::Queue as usize] = 8 * ms;
@@ -95,8 +95,8 @@ mod tests {
             ..RunRecord::default()
         };
         let expected = "\
-Flow 0 under tcp, seed 1: 64 KB from host 3 to host 0 in 10 ms, 1 ms alone in the network; \
-3 round trips one after another, 5 segments sent again, 1 time-out
+Flow 0 under tcp, seed 1: 64 KB from host 3 to host 0 in 10 ms, 1 ms in an empty network; \
+3 round trips in sequence, 5 retransmissions, 1 time-out
   queued in switches                    8 ms  80.0 %  ████████████████████████
   waiting for a time-out                2 ms  20.0 %  ██████
   waited 8 ms at s0, to h0

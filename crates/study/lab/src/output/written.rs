@@ -1,4 +1,4 @@
-//! The files of a result, written side by side.
+//! Writes the files of a result in parallel.
 
 use super::index::{self, Index, Note};
 use super::{OutputError, at, summary_json};
@@ -13,10 +13,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash64;
 
-/// Most rows that a table may have to be written as CSV too unless asked for: as many as spreadsheets take.
+/// The most rows of a table that is also written as CSV unless the user asks for it: the limit of spreadsheets.
 pub const CSV_ROWS: usize = (1 << 20) - 1;
 
-/// What was written, and what was not.
+/// The files that were written, and those that were not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Written {
     /// The folder.
@@ -25,7 +25,7 @@ pub struct Written {
     pub left_out: Vec<(String, usize)>,
 }
 
-/// A file of a result that shows it to people. It is not read back.
+/// A page that shows a result. It is not read back.
 #[derive(Clone, Copy, Debug)]
 pub struct PageFile {
     /// The name of the file.
@@ -44,20 +44,32 @@ struct Planned<'a> {
 
 type Fill<'a> = dyn Fn(&mut (dyn Write + Send)) -> io::Result<()> + Sync + 'a;
 
-/// XXH64 with seed 0, in hexadecimal digits: notices damage, is no protection against forgery.
+/// XXH64 with seed 0, in hexadecimal digits. It detects damage, and does not protect against forgery.
 pub(super) fn checksum(bytes: &[u8]) -> String {
     format!("{:016x}", XxHash64::oneshot(0, bytes))
 }
 
-/// Writes everything that `set` says to `folder`, which is there; in messages it is called `name`. `id` is
-/// the short name of the result. Tables of more than `csv_rows` rows are not written as CSV; they are named in what is returned.
+/// The content of a result.
+#[derive(Clone, Copy)]
+pub(super) struct Content<'a> {
+    /// The short name of the result.
+    pub id: &'a str,
+    /// The runs.
+    pub set: &'a RunSet,
+    /// Their summary.
+    pub summary: &'a Summary,
+}
+
+/// Writes `content` and `pages` to the existing folder `folder`, which messages call `name`. Tables of more than
+/// `csv_rows` rows are not written as CSV: their names and numbers of rows are returned.
 pub(super) fn write(
     folder: &Path,
-    (name, id): (&Path, &str),
-    (set, summary): (&RunSet, &Summary),
+    name: &Path,
+    content: Content<'_>,
     csv_rows: usize,
     pages: &[PageFile],
 ) -> Result<Vec<(String, usize)>, OutputError> {
+    let Content { id, set, summary } = content;
     let runs = &set.in_order();
     let mut files = read_back(set);
     for page in pages {
@@ -80,7 +92,7 @@ pub(super) fn write(
     Ok(long.into_iter().map(|table| (csv_name(table), rows(table))).collect())
 }
 
-/// What is read back, and nothing else; not forced to the disk.
+/// Writes only the files that are read back, and does not force them to the disk.
 pub(super) fn write_data(folder: &Path, id: &str, set: &RunSet) -> Result<(), OutputError> {
     write_all(folder, folder, id, set, read_back(set), false)
 }
@@ -99,7 +111,7 @@ fn read_back(set: &RunSet) -> Vec<Planned<'_>> {
     files
 }
 
-/// Flows, samples and ports are always there; the others where they have rows.
+/// Whether a table is written: flows, samples and ports always, the others where they have rows.
 fn is_written(table: &dyn AnyTable, set: &RunSet) -> bool {
     ["flows", "samples", "ports"].contains(&table.name())
         || set.runs.iter().any(|run| table.len(run) > 0)
@@ -156,7 +168,7 @@ fn put(path: &Path, fill: &Fill<'_>, lasting: bool) -> io::Result<Note> {
     Ok(Note { bytes: out.bytes, xxh64: format!("{:016x}", out.hash.finish()) })
 }
 
-/// Counts and sums up what it passes on.
+/// A writer that counts and hashes the bytes that it passes on.
 struct Tallied<W> {
     to: W,
     bytes: u64,

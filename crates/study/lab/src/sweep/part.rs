@@ -1,4 +1,4 @@
-//! What a process knows about a sweep, and how several processes' knowledge is joined.
+//! The state of a sweep as one process knows it, and the join of the states of several processes.
 
 use super::plan::{Parameter, Study};
 use super::rows::{Row, rows};
@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which points a process does: those whose number leaves `index` when divided by `of`.
+/// The points that a process runs: those whose number modulo `of` is `index`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    /// From 0.
+    /// The index of the shard, from 0.
     pub index: usize,
-    /// Number of shards.
+    /// The number of shards.
     pub of: usize,
 }
 
@@ -22,7 +22,7 @@ impl Shard {
     /// All points.
     pub const WHOLE: Shard = Shard { index: 0, of: 1 };
 
-    /// Reads `2/8`: the third of eight.
+    /// Reads a shard: `2/8` is the third of eight.
     pub fn parse(text: &str) -> Result<Shard, String> {
         let wrong =
             || format!("`{text}` is not a shard: write i/n with i from 0 to n-1, for example 0/4");
@@ -32,42 +32,42 @@ impl Shard {
         if shard.index < shard.of { Ok(shard) } else { Err(wrong()) }
     }
 
-    /// Whether point `at` is its own.
+    /// Whether point `at` belongs to this shard.
     pub fn has(&self, at: usize) -> bool {
         at % self.of == self.index
     }
 }
 
-/// How far a point is.
+/// The state of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// It has a complete result.
     Done,
-    /// It was tried, and failed.
+    /// It was run and failed.
     Failed,
     /// It has no result.
     Missing,
 }
 
-/// What is known of one point.
+/// The record of one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointRecord {
     /// Its number in the sweep, from 0.
     pub point: usize,
-    /// A value for each parameter; none: as the scenario has it.
+    /// A value for each parameter; `None` where the value of the scenario applies.
     pub settings: Vec<Option<serde_json::Value>>,
-    /// Its result's folder; none where nobody computed it yet: points of other shards.
+    /// The folder of its result; `None` where it was not computed yet, as for points of other shards.
     pub id: Option<String>,
-    /// How far it is.
+    /// Its state.
     pub state: State,
-    /// Fingerprint of its result.
+    /// The digest of its result.
     pub digest: Option<String>,
     /// Why it failed.
     pub message: Option<String>,
 }
 
-/// What one process knows about a sweep: the file `part-I-of-N.json`.
+/// The state of a sweep as one process knows it: the file `part-I-of-N.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// The sweep's short name.
@@ -76,18 +76,18 @@ pub struct Part {
     pub name: String,
     /// The program's version.
     pub version: String,
-    /// Which points it did.
+    /// The points that the process runs.
     pub shard: Shard,
-    /// What is varied.
+    /// The varied parameters.
     pub parameters: Vec<Parameter>,
-    /// What to show; empty for the usual choice.
+    /// The metrics to show; empty for the usual choice.
     pub metrics: Vec<Metric>,
     /// All points of the sweep.
     pub points: Vec<PointRecord>,
 }
 
 impl Part {
-    /// All points of `study`, none done yet.
+    /// The state of `study` before any point is done.
     pub fn of(study: &Study, shard: Shard) -> Part {
         // Values that came from TOML have a JSON form.
         let json = |value: toml::Value| serde_json::to_value(value).unwrap_or_default();
@@ -110,28 +110,28 @@ impl Part {
         }
     }
 
-    /// What its file is called.
+    /// The name of its file.
     pub fn file_name(&self) -> String {
         format!("part-{}-of-{}.json", self.shard.index, self.shard.of)
     }
 
-    /// Its text.
+    /// The content of its file.
     pub fn text(&self) -> String {
         // Plain data with text keys always has a JSON form.
         serde_json::to_string_pretty(self).expect("plain data") + "\n"
     }
 
-    /// Point `at` in words: `load = 0.7, k = 8`.
-    pub fn words(&self, at: usize) -> String {
+    /// The settings of point `at` as text: `load = 0.7, k = 8`.
+    pub fn settings_text(&self, at: usize) -> String {
         let pairs = self.parameters.iter().zip(&self.points[at].settings);
-        let word = |(parameter, value): (&Parameter, &Option<serde_json::Value>)| {
+        let setting = |(parameter, value): (&Parameter, &Option<serde_json::Value>)| {
             Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
         };
-        pairs.filter_map(word).collect::<Vec<_>>().join(", ")
+        pairs.filter_map(setting).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// A value as people write it.
+/// A value as in a scenario, but text without quotes.
 pub fn json_shown(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
@@ -139,32 +139,34 @@ pub fn json_shown(value: &serde_json::Value) -> String {
 /// Why parts cannot be joined.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// There is no part where one was looked for.
+    /// The folder has no part of a sweep.
     #[error("no sweep in `{}`: name a folder with results of `slotline sweep`", .0.display())]
     None(PathBuf),
     /// A file cannot be read or understood.
     #[error("{0}")]
     Read(String),
-    /// They belong to different sweeps.
+    /// The parts belong to different sweeps.
     #[error("these are different sweeps: {}: name the folder of one, for example `{}`", .0.join(", "), .1.display())]
     Different(Vec<String>, PathBuf),
-    /// They were made by different versions of the program.
-    #[error("`{0}` was made by version {1} of the program, this is {2}: numbers must not be mixed")]
+    /// The parts were made by different versions of the program.
+    #[error(
+        "`{0}` was made by version {1} of the program, this is {2}: their numbers are not comparable"
+    )]
     Version(String, String, String),
     /// The same point gave different results.
     #[error(
-        "point {point} ({words}) has different results: digest {} in `{}`, {} in `{}`; \
+        "point {point} ({settings_text}) has different results: digest {} in `{}`, {} in `{}`; \
          the same scenario must give the same result everywhere",
         .first.1, .first.0.display(), .second.1, .second.0.display()
     )]
     Digests {
-        /// Its number.
+        /// The number of the point.
         point: usize,
-        /// Its settings.
-        words: String,
-        /// A folder, and the digest there.
+        /// The settings of the point.
+        settings_text: String,
+        /// A folder, and the digest of the result there.
         first: Box<(PathBuf, String)>,
-        /// Another.
+        /// Another folder, and the digest of the result there.
         second: Box<(PathBuf, String)>,
     },
 }
@@ -187,7 +189,7 @@ pub fn find(folder: &Path) -> Result<Vec<Found>, JoinError> {
     if found.is_empty() { Err(JoinError::None(folder.into())) } else { Ok(found) }
 }
 
-/// What is in `folder`, in order.
+/// The entries of `folder`, in order.
 fn listed(folder: &Path) -> Result<Vec<PathBuf>, JoinError> {
     let wrong = |error| JoinError::Read(format!("cannot read `{}`: {error}", folder.display()));
     let entries = fs::read_dir(folder).map_err(wrong)?;
@@ -210,7 +212,7 @@ fn parts_in(folder: &Path) -> Result<Vec<Part>, JoinError> {
     listed(folder)?.iter().filter(is_part).map(read).collect()
 }
 
-/// A sweep as far as it is done: what `sweep.json` says.
+/// The state of a sweep: the content of `sweep.json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sweep {
     /// The sweep's short name.
@@ -221,18 +223,18 @@ pub struct Sweep {
     pub version: String,
     /// Whether all points are done.
     pub complete: bool,
-    /// What is varied.
+    /// The varied parameters.
     pub parameters: Vec<Parameter>,
-    /// What to show; empty for the usual choice.
+    /// The metrics to show; empty for the usual choice.
     pub metrics: Vec<Metric>,
     /// All points.
     pub points: Vec<PointRecord>,
-    /// One row per setting and scheme; repetitions that are points of their own are one row.
+    /// One row per setting and scheme. Repetitions that are separate points form one row.
     pub rows: Vec<Row>,
-    /// Points that more than one folder has a result of.
+    /// Points with results in several folders.
     #[serde(skip)]
     pub duplicates: Vec<usize>,
-    /// Largest memory of a point's process, in bytes; not the same in every run.
+    /// The largest memory of the process of a point in bytes. It differs from run to run.
     #[serde(skip)]
     pub peak_rss_bytes: u64,
 }
@@ -279,7 +281,7 @@ pub fn join(parts: &[Found]) -> Result<Sweep, JoinError> {
     Ok(sweep)
 }
 
-/// All parts are of the same sweep and of this version.
+/// Checks that all parts are of the same sweep and of this version.
 fn alike(root: &Path, first: &Part, parts: &[Found]) -> Result<(), JoinError> {
     let mut names: Vec<String> = parts.iter().map(|(_, part)| part.sweep.clone()).collect();
     names.sort();
@@ -297,7 +299,7 @@ fn alike(root: &Path, first: &Part, parts: &[Found]) -> Result<(), JoinError> {
     }
 }
 
-/// What the parts say together about a point.
+/// Merges the records of a point from all parts.
 fn merged(records: &[&PointRecord]) -> PointRecord {
     let failed = records.iter().find(|record| record.state == State::Failed);
     let known = records.iter().find(|record| record.id.is_some());
@@ -309,7 +311,7 @@ fn merged(records: &[&PointRecord]) -> PointRecord {
     record
 }
 
-/// The complete results of a point, one per folder that has one.
+/// The complete results of a point, one for each folder that has one.
 fn results(
     parts: &[Found],
     records: &[&PointRecord],
@@ -341,7 +343,7 @@ fn check_digests(
     match other {
         Some(other) => Err(JoinError::Digests {
             point: at,
-            words: part.words(at),
+            settings_text: part.settings_text(at),
             first: Box::new(digest(&results[0])),
             second: Box::new(digest(other)),
         }),

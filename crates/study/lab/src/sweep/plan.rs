@@ -1,4 +1,4 @@
-//! From the `sweep` table of a file to its points.
+//! Reads the `sweep` table of a file, and builds its points.
 
 use crate::output::run_id;
 use serde::{Deserialize, Serialize};
@@ -10,22 +10,22 @@ use slotline_scenario::{Loaded, ScenarioError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Points of a study, at most.
+/// The most points of a study.
 pub const MOST_POINTS: usize = 100_000;
 
-/// Changing these would change no result, or what a scenario is made of.
+/// Keys that cannot be swept: they change no result, or the structure of the scenario.
 const NOT_SWEPT: [&str; 5] = ["name", "description", "extends", "without", "sweep"];
 
-/// Columns of the tables, which no parameter may be called after.
+/// Names of columns in the tables, which no parameter may have.
 const TAKEN: [&str; 10] =
     ["point", "id", "scheme", "metric", "unit", "mean", "ci_low", "ci_high", "n", "lower_bound"];
 
-/// What is varied.
+/// A varied parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
     /// Its path in the scenario, as `scheme[dctcp].queue.threshold`.
     pub path: String,
-    /// What its column is called: the last key where that says enough, else the path.
+    /// The name of its column: the last key where that is unique, else the path.
     pub label: String,
 }
 
@@ -36,10 +36,10 @@ pub struct Study {
     pub file: PathBuf,
     /// The scenario's name.
     pub name: String,
-    /// Short name of the sweep: of the scenario, of everything that is varied, and of the program's
-    /// version. The same on every machine.
+    /// The short name of the sweep. It depends on the scenario, on everything that is varied, and on the version
+    /// of the program, and is the same on every machine.
     pub id: String,
-    /// What is varied, in the file's order.
+    /// The varied parameters, in the order of the file.
     pub parameters: Vec<Parameter>,
     /// A line for each old name that the file, or one that it extends, uses.
     pub notices: Vec<String>,
@@ -99,25 +99,25 @@ impl Study {
         self.points.len()
     }
 
-    /// Whether there is none: never.
+    /// Whether the study has no points, which never happens.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
 
-    /// The values of point `at`, by parameter; `None`: as the scenario has it.
+    /// The values of point `at`, by parameter; `None` where the value of the scenario applies.
     pub fn settings(&self, at: usize) -> Vec<Option<toml::Value>> {
         let plain = |value: &Option<Arc<Node>>| value.as_ref().map(|value| value.plain());
         self.points[at].iter().map(plain).collect()
     }
 
-    /// Point `at` in words: `load = 0.7, k = 8`.
-    pub fn words(&self, at: usize) -> String {
+    /// The settings of point `at` as text: `load = 0.7, k = 8`.
+    pub fn settings_text(&self, at: usize) -> String {
         let settings = self.settings(at);
         let pairs = self.parameters.iter().zip(&settings);
-        let word = |(parameter, value): (&Parameter, &Option<toml::Value>)| {
+        let setting = |(parameter, value): (&Parameter, &Option<toml::Value>)| {
             Some(format!("{} = {}", parameter.label, shown(value.as_ref()?)))
         };
-        pairs.filter_map(word).collect::<Vec<_>>().join(", ")
+        pairs.filter_map(setting).collect::<Vec<_>>().join(", ")
     }
 
     /// The scenario of point `at`, checked. Faults are where they were written: in the sweep, the
@@ -135,7 +135,7 @@ impl Study {
         }
     }
 
-    /// Whether repetitions are points of their own.
+    /// Whether repetitions are separate points.
     pub fn sweeps_seed(&self) -> bool {
         self.parameters.iter().any(|parameter| parameter.path == "seed")
     }
@@ -152,7 +152,7 @@ impl Study {
         )
     }
 
-    /// Every path leads somewhere, whatever its value.
+    /// Checks that every path exists in the scenario.
     fn check_paths(&self) -> Result<(), ScenarioError> {
         (0..self.len()).try_for_each(|at| self.set(&mut self.base.clone(), at))
     }
@@ -161,7 +161,7 @@ impl Study {
     fn in_point(&self, at: usize, error: ScenarioError) -> ScenarioError {
         match error {
             ScenarioError::Fault(mut fault) if !fault.key.starts_with("sweep.") => {
-                let point = format!("in point {at} of the sweep: {}", self.words(at));
+                let point = format!("in point {at} of the sweep: {}", self.settings_text(at));
                 let before = fault.hint.take().map_or(String::new(), |hint| format!("{hint}; "));
                 fault.hint = Some(before + &point);
                 ScenarioError::Fault(fault)
@@ -175,7 +175,7 @@ impl Study {
         }
     }
 
-    /// Everything that makes this sweep what it is.
+    /// The text that determines the name of the sweep.
     fn fingerprint(&self) -> String {
         let point = |at: usize| format!("{at}: {:?}\n", self.settings(at));
         let points: String = (0..self.len()).map(point).collect();
@@ -184,7 +184,7 @@ impl Study {
     }
 }
 
-/// A value as people write it: text without quotes, tables in one line.
+/// A value as in a scenario, but text without quotes and tables in one line.
 pub fn shown(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
@@ -208,7 +208,7 @@ fn parameters(paths: &[KeyPath]) -> Vec<Parameter> {
     paths.iter().map(|path| Parameter { path: path.to_string(), label: label(path) }).collect()
 }
 
-/// What the `sweep` table says.
+/// The content of the `sweep` table.
 struct Axes {
     paths: Vec<KeyPath>,
     grid: Vec<Settings>,
@@ -234,7 +234,7 @@ impl Axes {
         Ok(axes)
     }
 
-    /// A list of points; what one does not name stays as the scenario has it.
+    /// A list of points. A key that a point does not name has the value of the scenario.
     fn read_points(&mut self, node: Option<&Node>) -> Result<(), ScenarioError> {
         let Some(node) = node else { return Ok(()) };
         let list = node.list().filter(|list| !list.is_empty());

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 /// One scheme under one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The points that it is made of: several where they differ in their seed only.
+    /// Its points: several where they differ only in the seed.
     pub points: Vec<usize>,
-    /// A value for each parameter but `seed`, by position; none: as the scenario has it.
+    /// A value for each parameter but `seed`, by position; `None` where the value of the scenario applies.
     pub settings: Vec<Option<serde_json::Value>>,
     /// The scheme.
     pub scheme: String,
-    /// What was measured.
+    /// The measured metrics.
     pub metrics: BTreeMap<Metric, MetricEntry>,
 }
 
@@ -39,8 +39,8 @@ pub fn rows(
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for point in points.iter().filter(|point| summaries.contains_key(&point.point)) {
         let named = parameters.iter().zip(&point.settings);
-        let kept = named.filter(|(parameter, _)| parameter.path != "seed");
-        let settings: Settings = kept.map(|(_, value)| value.clone()).collect();
+        let named_settings = named.filter(|(parameter, _)| parameter.path != "seed");
+        let settings: Settings = named_settings.map(|(_, value)| value.clone()).collect();
         let place = *places.entry(format!("{settings:?}")).or_insert(groups.len());
         match groups.get_mut(place) {
             Some((_, members)) => members.push(point.point),
@@ -73,7 +73,7 @@ fn of_group(
     schemes.iter().enumerate().map(row).collect()
 }
 
-/// Repetitions that are points of their own, put together as one point's would be.
+/// Merges repetitions that are separate points, like the repetitions of one point.
 fn over_seeds(scheme: usize, members: &[&SummaryFile]) -> BTreeMap<Metric, MetricEntry> {
     let value = |entry: Option<&(String, SchemeEntry)>, metric: Metric| {
         let entry = entry?.1.metrics.get(&metric)?;
@@ -95,7 +95,7 @@ fn over_seeds(scheme: usize, members: &[&SummaryFile]) -> BTreeMap<Metric, Metri
             n: estimate.n,
             lower_bound: own.iter().any(|m| m.at_least),
             against_baseline: Comparison::paired(&pairs, metric.better())
-                .map(|c| Against { verdict: c.verdict.words().into() }),
+                .map(|c| Against { verdict: c.verdict.text().into() }),
         })
     };
     Metric::ALL.into_iter().filter_map(|metric| Some((metric, combined(metric)?))).collect()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What the script is made from. Paths are absolute: a job starts anywhere.
+/// The inputs of the script. Paths are absolute, because a job may start in any folder.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
     /// The sweep's short name.
@@ -33,7 +33,8 @@ impl Job<'_> {
             format!("array=0-{}{limit}", self.tasks - 1),
             "ntasks=1".to_string(),
             format!("cpus-per-task={}", self.processors),
-            // A minute before the time limit: what runs is given up, what is done is kept.
+            // The signal arrives a minute before the time limit: running points are aborted, and results of complete
+            // points are retained.
             "signal=B:INT@60".to_string(),
             format!("output=\"{}\"", log.display()),
         ];

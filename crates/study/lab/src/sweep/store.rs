@@ -1,4 +1,4 @@
-//! The folder of results as a sweep sees it: what is done, and what was left behind.
+//! The folder of results of a sweep: which points are done, and which drafts are abandoned.
 
 use super::part::{Part, Sweep};
 use super::summary_file::SummaryFile;
@@ -20,30 +20,30 @@ pub fn is_done(root: &Path, id: &str, resolved: &str) -> Result<bool, OutputErro
     }
 }
 
-/// Removes drafts of results that processes on this machine began and did not live to finish, unless they
-/// have whole runs for a point that is to be done: it goes on from them.
+/// Removes drafts of results that killed processes of this machine left, unless they have complete runs of a
+/// point that is still to be done.
 pub fn clear_drafts(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
         let draft = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
         let Some((id, holder)) = draft.and_then(|draft| draft.split_once('.')) else { continue };
-        let is_wanted = || has_runs(&path) && !root.join(id).exists();
-        if lock::is_gone(holder) && !is_wanted() {
-            // What cannot be removed is in nobody's way.
+        let is_needed = || has_runs(&path) && !root.join(id).exists();
+        if lock::is_gone(holder) && !is_needed() {
+            // A draft that cannot be removed does no harm.
             drop(fs::remove_dir_all(&path));
         }
     }
 }
 
-/// The folder of sweep `id` below `root`, made if it is not there.
+/// The folder of sweep `id` below `root`. It is created where it does not exist.
 pub fn folder(root: &Path, id: &str) -> Result<PathBuf, OutputError> {
     let folder = root.join(id);
     fs::create_dir_all(&folder).map_err(|error| OutputError::Io { path: folder.clone(), error })?;
     Ok(folder)
 }
 
-/// Writes what a process knows about its sweep.
+/// Writes the state of a sweep as this process knows it.
 pub fn write_part(root: &Path, part: &Part) -> Result<PathBuf, OutputError> {
     let folder = folder(root, &part.sweep)?;
     replace(&folder.join(part.file_name()), &part.text())?;

@@ -1,4 +1,4 @@
-//! What `summary.json` of a point says, as far as tables need it.
+//! The part of `summary.json` of a point that tables need.
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub struct MetricEntry {
 /// A verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Against {
-    /// In words.
+    /// The verdict as text.
     pub verdict: String,
 }
 
@@ -65,7 +65,7 @@ pub struct EngineEntry {
 }
 
 impl SummaryFile {
-    /// Reads the one in `folder`; says what is wrong with it otherwise.
+    /// Reads the summary in `folder`; the error names the fault.
     pub fn read(folder: &Path) -> Result<SummaryFile, String> {
         let file = folder.join("summary.json");
         let text = std::fs::read_to_string(&file);

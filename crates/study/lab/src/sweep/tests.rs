@@ -40,7 +40,7 @@ fn study(sweep: &str) -> Study {
 
 fn points(sweep: &str) -> Vec<String> {
     let study = study(sweep);
-    (0..study.len()).map(|at| study.words(at)).collect()
+    (0..study.len()).map(|at| study.settings_text(at)).collect()
 }
 
 #[test]
@@ -129,14 +129,14 @@ const FAULTS: &[(&str, &str)] = &[
 
 #[test]
 fn faults_are_where_they_were_written() {
-    let mut said = String::new();
+    let mut shown = String::new();
     for (title, sweep) in FAULTS {
         let made = Study::parse(Path::new("small.toml"), format!("{BASE}{sweep}\n"));
         let point = |study: Study| (0..study.len()).try_for_each(|at| study.point(at).map(drop));
         let error = made.and_then(point).expect_err(title);
-        said += &format!("## {title}\n{error}\n\n");
+        shown += &format!("## {title}\n{error}\n\n");
     }
-    assert_eq!(said, include_str!("../../tests/golden/sweep_faults.txt"), "got:\n{said}");
+    assert_eq!(shown, include_str!("../../tests/golden/sweep_faults.txt"), "got:\n{shown}");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn shards_are_all_points_once() {
 }
 
 #[test]
-fn quantities_are_told_by_their_units() {
+fn quantities_are_recognised_by_their_units() {
     let shown =
         [json!("10us"), json!("15KB"), json!("10Gbps"), json!(0.5), json!("ecmp"), json!({})];
     let found = shown.each_ref().map(quantity);
@@ -176,7 +176,7 @@ fn quantities_are_told_by_their_units() {
     assert_eq!((found[4], found[5]), (None, None));
 }
 
-/// Runs the points of `study` below `root`, and says so in a part.
+/// Runs the points of `study` below `root`, and returns their part.
 fn run_all(study: &Study, root: &Path) -> Part {
     let mut part = Part::of(study, Shard::WHOLE);
     for at in 0..study.len() {
@@ -221,7 +221,7 @@ fn swept_seeds_are_repetitions() {
             assert!(close(entry.ci_low, cell.estimate.low()), "{title}");
             assert!(close(entry.ci_high, cell.estimate.high()), "{title}");
             let verdict = entry.against_baseline.as_ref().map(|against| against.verdict.as_str());
-            assert_eq!(verdict, cell.against.map(|against| against.verdict.words()), "{title}");
+            assert_eq!(verdict, cell.against.map(|against| against.verdict.text()), "{title}");
         }
     }
     std::fs::remove_dir_all(root).unwrap();

@@ -1,4 +1,4 @@
-// Horizontal bars: one for each scheme in each row.
+// Horizontal bars, one for each scheme in each row.
 
 const BAR = 11;
 
@@ -32,14 +32,14 @@ function drawBars(plot, state, width) {
       }
     });
   });
-  const tell = row => ({
+  const describe = row => ({
     box: [0, top + row * rowHeight, width, rowHeight], x: across.at(largest(schemes.map(s => plot.values[s][row]))),
     title: plot.rows[row],
     rows: schemes.map(scheme => ({ scheme, name: '', value: barWords(plot.x.unit, plot.values[scheme][row], stated(scheme, row)) })),
   });
   const inside = row => row >= 0 && row < plot.rows.length ? row : null;
   return {
-    height: floor + MARGIN.bottom, parts, tell,
+    height: floor + MARGIN.bottom, parts, describe,
     near: (x, y) => inside(Math.floor((y - top) / rowHeight)),
     step: (row, dx, dy) => row === null ? 0 : clamp(row + Math.sign(dx + dy), 0, plot.rows.length - 1),
   };

@@ -16,19 +16,19 @@ const svg = (tag, attributes, ...children) =>
 
 const px = value => Math.round(value * 10) / 10;
 
-function text(x, y, words, attributes) {
-  return svg('text', { x: px(x), y: px(y), ...attributes }, words);
+function text(x, y, content, attributes) {
+  return svg('text', { x: px(x), y: px(y), ...attributes }, content);
 }
 
-function button(words, label, action) {
-  const made = el('button', { type: 'button', 'aria-label': label, title: label }, words);
+function button(content, label, action) {
+  const made = el('button', { type: 'button', 'aria-label': label, title: label }, content);
   made.addEventListener('click', action);
   return made;
 }
 
 // A button that is pressed or not.
-function toggle(words, label, pressed, action) {
-  const made = button(words, label, () => {
+function toggle(content, label, pressed, action) {
+  const made = button(content, label, () => {
     const now = made.getAttribute('aria-pressed') !== 'true';
     made.setAttribute('aria-pressed', now);
     action(now);
@@ -72,16 +72,16 @@ const swatch = name => svg('svg', { class: 'swatch', viewBox: '0 0 12 12', 'aria
   svg('rect', { class: name, width: 12, height: 12, rx: 2 }));
 
 const pen = document.createElement('canvas').getContext('2d');
-function widthOf(words, size = 12) {
-  if (!pen) return words.length * size * 0.56;
+function widthOf(content, size = 12) {
+  if (!pen) return content.length * size * 0.56;
   pen.font = `${size}px system-ui, sans-serif`;
-  return pen.measureText(words).width;
+  return pen.measureText(content).width;
 }
 
-// `words` cut to `width`, with an ellipsis where something is missing.
-function fitted(words, width, size = 12) {
-  if (widthOf(words, size) <= width) return words;
-  let kept = words.length;
-  while (kept > 1 && widthOf(`${words.slice(0, kept)}…`, size) > width) kept -= 1;
-  return `${words.slice(0, kept)}…`;
+// `content` cut to `width`, with an ellipsis where something is missing.
+function fitted(content, width, size = 12) {
+  if (widthOf(content, size) <= width) return content;
+  let fits = content.length;
+  while (fits > 1 && widthOf(`${content.slice(0, fits)}…`, size) > width) fits -= 1;
+  return `${content.slice(0, fits)}…`;
 }

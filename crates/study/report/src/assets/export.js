@@ -6,8 +6,8 @@ const KINDS = {
 
 function csvCell(value) {
   if (value === null || value === undefined) return '';
-  const words = String(value).replace(/\u00a0/g, ' ');
-  return /[",\n]/.test(words) ? `"${words.replace(/"/g, '""')}"` : words;
+  const text = String(value).replace(/\u00a0/g, ' ');
+  return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
 function csvOf(plot, schemes) {

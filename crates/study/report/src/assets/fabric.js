@@ -1,4 +1,4 @@
-// The network: nodes in tiers, hosts at the bottom, links coloured by how much they were used.
+// The network: nodes in tiers with hosts at the bottom, and links coloured by utilisation.
 
 const busier = (link, scheme) => Math.max(link.up[scheme], link.down[scheme]);
 function fabricLayout(plot, width) {
@@ -26,7 +26,7 @@ function drawFabric(plot, state, width) {
   return { height, parts, ...fabricCursor(plot, state, layout, panels) };
 }
 
-// The links of a scheme: others may have a node that this one does not have.
+// The links of a scheme. Other schemes may have nodes that this one does not have.
 function linksOf(plot, scheme) {
   const known = (link, at) => link.up[at] >= 0 || link.down[at] >= 0;
   return plot.links.filter(link => known(link, scheme) || !link.up.some((_, at) => known(link, at)));
@@ -68,22 +68,22 @@ function fabricNode(node, { x, y }, dense) {
 
 const nodeName = node => node.name;
 
-// The names of a tier where there is room, or else the first and the last and how many there are.
+// The names of a tier where there is room; otherwise the first, the last and their number.
 function tierLabels(plot, layout, tier, wide, there) {
   const nodes = range(plot.nodes.length).filter(at => plot.nodes[at].tier === tier && there.has(at));
   nodes.sort((a, b) => plot.nodes[a].x - plot.nodes[b].x);
   const below = tier === 0 ? 20 : -12;
   const room = wide / Math.max(1, nodes.length);
   const fits = nodes.every(at => widthOf(nodeName(plot.nodes[at]), 11) + 4 < room);
-  const label = (at, words, anchor, x) => text(x === undefined ? layout.at[at].x : x, layout.at[at].y + below, words, { class: 'tiny halo', 'text-anchor': anchor });
+  const label = (at, content, anchor, x) => text(x === undefined ? layout.at[at].x : x, layout.at[at].y + below, content, { class: 'tiny halo', 'text-anchor': anchor });
   if (fits) return nodes.map(at => label(at, nodeName(plot.nodes[at]), 'middle'));
   if (!nodes.length) return [];
   const hosts = nodes.reduce((sum, at) => sum + plot.nodes[at].hosts, 0);
   const [first, last] = [plot.nodes[nodes[0]], plot.nodes[nodes[nodes.length - 1]]];
   const count = tier === 0 ? `${grouped(hosts)} hosts` : `${nodes.length} switches`;
-  const words = `${first.name.split(' … ')[0]} … ${last.name.split(' … ').pop()}: ${count}`;
-  const paper = svg('rect', { class: 'paper', x: 0, y: layout.at[nodes[0]].y + below - 11, width: px(widthOf(words, 11) + 5), height: 14 });
-  return [paper, label(nodes[0], words, 'start', 1)];
+  const content = `${first.name.split(' … ')[0]} … ${last.name.split(' … ').pop()}: ${count}`;
+  const paper = svg('rect', { class: 'paper', x: 0, y: layout.at[nodes[0]].y + below - 11, width: px(widthOf(content, 11) + 5), height: 14 });
+  return [paper, label(nodes[0], content, 'start', 1)];
 }
 
 function fabricCursor(plot, state, layout, panels) {
@@ -113,7 +113,7 @@ function fabricCursor(plot, state, layout, panels) {
     const rank = cursor ? clamp(order.indexOf(cursor.link) + Math.sign(dx), 0, order.length - 1) : 0;
     return { at, link: order[rank] };
   };
-  const tell = ({ at, link }) => {
+  const describe = ({ at, link }) => {
     const { x, y, scheme } = panels[at];
     const line = plot.links[link];
     const [a, b] = [layout.at[line.bottom], layout.at[line.top]];
@@ -124,14 +124,14 @@ function fabricCursor(plot, state, layout, panels) {
       rows: [{ scheme, name: 'up', value: percent(line.up[scheme]) }, { scheme, name: 'down', value: percent(line.down[scheme]) }],
     };
   };
-  return { near, step, tell };
+  return { near, step, describe };
 }
 
 // The list of the hottest links, beside the drawing.
 function hottestLists(plot, state) {
   const list = (links, scheme) => el('div', {}, el('h4', {}, `Hottest links, ${state.schemes[scheme]}`),
     links.length ? el('ol', {}, links.map(([name, used]) => el('li', {}, el('span', {}, name), el('span', { class: 'value' }, percent(used)))))
-      : el('p', {}, 'Nothing was sent, or no rates are known.'));
+      : el('p', {}, 'Nothing was sent, or the link rates are not known.'));
   return el('div', { class: 'aside' }, heatKey(), el('div', { class: 'columns' }, plot.hottest.map(list)));
 }
 

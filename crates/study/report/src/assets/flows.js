@@ -6,7 +6,7 @@ function drawFlow(plot, state, width) {
   const right = width - 1;
   const whole = total(flow.seconds);
   const parts = stackedBar(flow.seconds, whole, 0, right, 4, 30);
-  const tell = part => {
+  const describe = part => {
     const before = total(flow.seconds.slice(0, part)) / whole * right;
     return {
       x: before, box: [before, 4, Math.max(2, flow.seconds[part] / whole * right), 30], title: flow.name,
@@ -20,13 +20,13 @@ function drawFlow(plot, state, width) {
     return found === undefined ? null : found;
   };
   const step = (part, dx, dy) => part === null ? used[0] : used[clamp(used.indexOf(part) + Math.sign(dx + dy), 0, used.length - 1)];
-  return { height: 40, parts, tell, near, step };
+  return { height: 40, parts, describe, near, step };
 }
 
-// What is told of the flow in words and numbers.
+// The summary and the numbers of a flow.
 function flowWords(plot, state) {
   const flow = plot.flows[state.flow];
-  if (!flow || state.hidden.has(flow.scheme)) return el('p', {}, 'No flow of the schemes shown was followed.');
+  if (!flow || state.hidden.has(flow.scheme)) return el('p', {}, 'No flow of the visible schemes was followed.');
   const whole = total(flow.seconds);
   const row = (name, seconds, style) => el('tr', {},
     el('th', { scope: 'row' }, style ? swatch(style) : null, ` ${name}`),
@@ -34,8 +34,8 @@ function flowWords(plot, state) {
   const parts = plot.parts.map((name, part) => flow.seconds[part] > 0 ? row(name, flow.seconds[part], `p${part}`) : null);
   const places = flow.places.map(([name, seconds]) => row(name, seconds));
   const table = (title, rows) => rows.some(Boolean) ? el('table', {}, el('caption', {}, title), el('tbody', {}, rows)) : null;
-  return el('div', {}, el('h4', {}, `${state.schemes[flow.scheme]}, ${flow.name}`), el('p', { class: 'story' }, `${flow.story}.`),
-    el('div', { class: 'columns' }, table('What it was doing', parts), table('Where it waited longest', places)));
+  return el('div', {}, el('h4', {}, `${state.schemes[flow.scheme]}, ${flow.name}`), el('p', { class: 'breakdown' }, `${flow.summary}.`),
+    el('div', { class: 'columns' }, table('What the flow did', parts), table('Where the flow waited longest', places)));
 }
 
 function flowChoice(plot, state) {

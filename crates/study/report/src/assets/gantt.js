@@ -93,7 +93,7 @@ function ganttCursor(plot, state, places) {
     const far = bar => Math.abs(spans.from[bar] - spans.from[cursor.bar]);
     return { at: cursor.at, bar: there.reduce((best, bar) => far(bar) < far(best) ? bar : best) };
   };
-  const tell = ({ at, bar }) => {
+  const describe = ({ at, bar }) => {
     const { panel, view: { spans, from, until }, top, tall, across } = places[at];
     const x = across.at(Math.max(from, spans.from[bar]));
     const end = across.at(Math.min(until, spans.until[bar]));
@@ -105,7 +105,7 @@ function ganttCursor(plot, state, places) {
       rows: [{ scheme: panel.scheme, name: '', value: `${quantity('s', spans.from[bar], 6)} to ${quantity('s', spans.until[bar], 6)}, ${several}` }],
     };
   };
-  return { near, step, tell };
+  return { near, step, describe };
 }
 
 // The part of the time that all panels show, changed as `change` says: [from, until, end] to [from, until].
@@ -122,7 +122,7 @@ function ganttZoom(plot, state, change) {
 function ganttControls(plot, state, redraw) {
   state.zoom = {};
   const act = change => () => { ganttZoom(plot, state, change); redraw(); };
-  // Into the beginning first: that is where single windows are kept.
+  // Zooms to the start first, because single windows are recorded there.
   state.keys = {
     '+': act((from, until) => [from, from + (until - from) / 2]),
     '-': act((from, until) => [from, until + (until - from)]),

@@ -65,7 +65,7 @@ function heatCursor(plot, state, places, tall) {
     const columns = places[at].panel.edges.length - 1;
     return { at, row: clamp(row, 0, plot.rows.length - 1), column: clamp(cursor.column + dx, 0, columns - 1) };
   };
-  const tell = ({ at, row, column }) => {
+  const describe = ({ at, row, column }) => {
     const { panel, top, across } = places[at];
     const [from, until] = [panel.edges[column], panel.edges[column + 1]];
     const x = across.at(from);
@@ -75,7 +75,7 @@ function heatCursor(plot, state, places, tall) {
       rows: [{ scheme: panel.scheme, name: '', value: percent(panel.permille[row][column]) }],
     };
   };
-  return { near, step, tell };
+  return { near, step, describe };
 }
 
 const HEAT = {

@@ -1,6 +1,6 @@
 // Lines over two axes.
 
-// The part of a line up to `end`, where the reader wants only that.
+// The part of a line up to `end`, where the reader chose that.
 function upTo(line, end) {
   if (!end) return line;
   const n = Math.max(1, lastUpTo(line.x, end * (1 + 1e-9)) + 1);
@@ -14,8 +14,8 @@ function linesControls(plot, state, redraw) {
   const ends = plot.series.filter(line => line.x.length).map(line => line.x[line.x.length - 1]);
   const [first, last] = [smallest(ends), largest(ends)];
   if (!(last > 2 * first)) return [];
-  const words = `first ${quantity('s', first, 2)}`;
-  return [toggle(words, `Only the ${words}, in which all schemes ran`, false, now => { state.until = now ? first : 0; redraw(); })];
+  const content = `first ${quantity('s', first, 2)}`;
+  return [toggle(content, `Only the ${content}, in which all schemes ran`, false, now => { state.until = now ? first : 0; redraw(); })];
 }
 
 // The lines that are to be seen, and where.
@@ -39,7 +39,7 @@ function linesLayout(plot, state, width) {
 // What others state of a line.
 const statedOf = (line, axis) => (line.stated || []).map(mark => mark[axis]);
 
-// A hollow star at what is stated; a stroke says which side of it.
+// A hollow star at a stated value. A stroke up or down marks a bound.
 function statedMarks(line, across, up) {
   return (line.stated || []).map(({ x, y, sense }) => {
     const [left, top] = [across.at(x), up.at(y)];
@@ -121,7 +121,7 @@ function lineCursor(plot, { lines, floor, left, up, across }) {
     do next += Math.sign(dx); while (xs[next] !== undefined && Math.abs(pixels[next] - pixels[at]) < Math.abs(dx) * 3);
     return clamp(next, 0, xs.length - 1);
   };
-  const tell = at => {
+  const describe = at => {
     const value = xs[at];
     const rows = lines.map(line => {
       const point = pointOf(line, value);
@@ -136,7 +136,7 @@ function lineCursor(plot, { lines, floor, left, up, across }) {
     return { x: pixels[at], lines: [[pixels[at], MARGIN.top, pixels[at], floor]], rows,
       title: `${plot.x.label} ${shown(plot.x.unit, value)}` };
   };
-  return { near: x => xs.length && x >= left - 8 ? nearest(pixels, x) : null, step, tell };
+  return { near: x => xs.length && x >= left - 8 ? nearest(pixels, x) : null, step, describe };
 }
 
 const NAMED = { 's': 's', 'bit/s': 'bit_per_s', 'B': 'bytes', 'x': 'ratio', 'share': 'share' };

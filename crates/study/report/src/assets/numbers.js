@@ -1,4 +1,4 @@
-// Numbers as people read them: a unit's multiple that suits, no more digits than say something.
+// Numbers for people, with a suitable multiple of the unit and only significant digits.
 
 const MULTIPLES = {
   's': [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns'], [1e-12, 'ps']],
@@ -25,7 +25,7 @@ function significant(value, digits) {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : grouped(text);
 }
 
-// Thousands apart where there are more than four digits.
+// Separates thousands where there are more than four digits.
 function grouped(text) {
   const digits = String(text);
   return digits.replace('-', '').length > 4 ? digits.replace(/\B(?=(\d{3})+(?!\d))/g, ',') : digits;
@@ -38,35 +38,35 @@ function quantity(unit, value, digits = 4) {
   return symbol ? `${text}\u00a0${symbol}` : text;
 }
 
-// `value` of an axis for a tooltip; shares near all keep what tells them from it.
+// `value` of an axis for a tooltip. Shares near 100 % have more digits.
 function shown(unit, value) {
   if (unit === 'share') return `${significant(value * 100, value > 0.99 ? 6 : 4)}\u00a0%`;
   if (unit === 'x') return `${significant(value, 4)}×`;
   return quantity(unit, value);
 }
 
-// A part of a whole in percent; what rounds to nothing says so.
+// A part of a whole in percent. Small parts are shown as less than 0.01 %.
 const portion = share => share > 0 && share < 1e-4 ? '< 0.01\u00a0%' : `${significant(Math.round(share * 1e4) / 100, 3)}\u00a0%`;
 
 const percent = permille => permille < 0 ? 'unknown' : `${significant(permille / 10, 3)}\u00a0%`;
 
-// Index of the last of ascending `values` that is not above `wanted`; -1 where there is none.
-function lastUpTo(values, wanted) {
+// Index of the last of ascending `values` that is not above `target`; -1 where there is none.
+function lastUpTo(values, target) {
   let low = 0;
   let high = values.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (values[middle] <= wanted) low = middle + 1; else high = middle;
+    if (values[middle] <= target) low = middle + 1; else high = middle;
   }
   return low - 1;
 }
 
-// Index of the one of ascending `values` that is nearest to `wanted`.
-function nearest(values, wanted) {
-  const at = lastUpTo(values, wanted);
+// Index of the one of ascending `values` that is nearest to `target`.
+function nearest(values, target) {
+  const at = lastUpTo(values, target);
   if (at < 0) return 0;
   const next = Math.min(at + 1, values.length - 1);
-  return values[next] - wanted < wanted - values[at] ? next : at;
+  return values[next] - target < target - values[at] ? next : at;
 }
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));

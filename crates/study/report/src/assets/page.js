@@ -25,28 +25,28 @@ function legend(plot, kind, state, redraw) {
 function axisButtons(axes, state, redraw) {
   return Object.entries(axes).filter(([, axis]) => canLog(axis)).map(([name, axis]) => {
     state.log[name] = isLog(axis);
-    const words = axis.scale === 'tail' ? 'tail' : `log ${name}`;
-    const label = axis.scale === 'tail' ? `Logarithm of what is left to 100 %: ${axis.label}` : `Logarithmic axis: ${axis.label}`;
-    return toggle(words, label, state.log[name], now => { state.log[name] = now; redraw(); });
+    const content = axis.scale === 'tail' ? 'tail' : `log ${name}`;
+    const label = axis.scale === 'tail' ? `Logarithm of the distance to 100 %: ${axis.label}` : `Logarithmic axis: ${axis.label}`;
+    return toggle(content, label, state.log[name], now => { state.log[name] = now; redraw(); });
   });
 }
 
-function tooltip(told) {
+function tooltip(details) {
   const row = ({ scheme, part, name, value }) => el('div', { class: 'row' },
     scheme === undefined ? (part === undefined ? null : swatch(`p${part}`)) : key(scheme),
     el('span', {}, [scheme === undefined ? '' : data.schemes[scheme], name].filter(Boolean).join(', ')),
     el('b', {}, value));
-  return [el('div', { class: 'head' }, told.title), ...told.rows.map(row)];
+  return [el('div', { class: 'head' }, details.title), ...details.rows.map(row)];
 }
 
 // What marks the cursor in the drawing.
-function cursorMarks(told) {
-  const out = (told.lines || []).map(([x, y, x2, y2]) => svg('path', { class: 'cross', d: `M${px(x)} ${px(y)}L${px(x2)} ${px(y2)}` }));
-  if (told.box) {
-    const [x, y, width, height] = told.box;
+function cursorMarks(details) {
+  const out = (details.lines || []).map(([x, y, x2, y2]) => svg('path', { class: 'cross', d: `M${px(x)} ${px(y)}L${px(x2)} ${px(y2)}` }));
+  if (details.box) {
+    const [x, y, width, height] = details.box;
     out.push(svg('rect', { class: 'cross', x: px(x), y: px(y), width: px(width), height: px(height) }));
   }
-  for (const { dot, scheme } of told.rows) if (dot) out.push(mark(scheme, dot[0], dot[1], 4.5));
+  for (const { dot, scheme } of details.rows) if (dot) out.push(mark(scheme, dot[0], dot[1], 4.5));
   return out;
 }
 
@@ -65,14 +65,14 @@ function mount(plot, figure) {
 
   const point = next => {
     cursor = next;
-    const told = next === null || next === undefined ? null : view.tell(next);
-    tip.hidden = !told;
-    over.replaceChildren(...(told ? cursorMarks(told) : []));
-    if (!told) return;
-    tip.replaceChildren(...tooltip(told));
+    const details = next === null || next === undefined ? null : view.describe(next);
+    tip.hidden = !details;
+    over.replaceChildren(...(details ? cursorMarks(details) : []));
+    if (!details) return;
+    tip.replaceChildren(...tooltip(details));
     const size = frame.clientWidth / view.width;
-    const x = clamp(told.x * size + 14, 0, Math.max(0, frame.clientWidth - tip.offsetWidth));
-    tip.style.left = `${told.x * size + 14 > frame.clientWidth - tip.offsetWidth ? Math.max(0, told.x * size - tip.offsetWidth - 14) : x}px`;
+    const x = clamp(details.x * size + 14, 0, Math.max(0, frame.clientWidth - tip.offsetWidth));
+    tip.style.left = `${details.x * size + 14 > frame.clientWidth - tip.offsetWidth ? Math.max(0, details.x * size - tip.offsetWidth - 14) : x}px`;
   };
   const draw = width => {
     view = { width, ...kind.draw(plot, state, width) };

@@ -55,7 +55,7 @@ function logScale(unit, low, high, from, to, parts) {
   };
 }
 
-// Shares by the logarithm of what is left to all: 90 %, 99 %, 99.9 % are equally far apart.
+// Shares by the logarithm of their distance to 100 %: the steps from 90 % to 99 % to 99.9 % are equal.
 function tailScale(least, from, to) {
   const floor = clamp(least / 2, 1e-9, 0.05);
   const span = Math.log(1 / floor);
@@ -68,7 +68,7 @@ function tailScale(least, from, to) {
   };
 }
 
-// The scale for `axis` with `values`, as the reader wants it.
+// The scale for `axis` with `values`, as the reader set it.
 function scaleFor(axis, log, values, from, to, parts) {
   const finite = values.filter(Number.isFinite);
   if (axis.unit === 'share' && !log) return linearScale('share', 0, 1, from, to, Math.min(parts, 5));
@@ -93,13 +93,13 @@ function titleOf(axis, scale) {
 const MARGIN = { top: 26, bottom: 42, right: 14 };
 
 // Room for the labels of a vertical axis.
-const labelRoom = scale => 12 + largest(scale.ticks.map(([, words]) => widthOf(words)).concat(12));
+const labelRoom = scale => 12 + largest(scale.ticks.map(([, content]) => widthOf(content)).concat(12));
 
 // Ticks that do not touch each other.
 function sparse(scale) {
   let end = -Infinity;
-  return scale.ticks.filter(([value, words]) => {
-    const half = widthOf(words) / 2;
+  return scale.ticks.filter(([value, content]) => {
+    const half = widthOf(content) / 2;
     const at = scale.at(value);
     if (at - half < end + 8) return false;
     end = at + half;
@@ -112,10 +112,10 @@ function axisBelow(axis, scale, y, top, left, right) {
   const out = svg('g', { class: 'axis' });
   out.append(svg('path', { class: 'grid', d: scale.ticks.map(([v]) => `M${px(scale.at(v))} ${top}V${y}`).join('') }));
   out.append(svg('path', { class: 'base', d: `M${left} ${y}H${right}` }));
-  for (const [value, words] of sparse(scale)) {
+  for (const [value, content] of sparse(scale)) {
     const at = scale.at(value);
-    const half = widthOf(words) / 2;
-    out.append(text(clamp(at, Math.max(half, left - 8 + half), right + MARGIN.right - half), y + 17, words, { 'text-anchor': 'middle' }));
+    const half = widthOf(content) / 2;
+    out.append(text(clamp(at, Math.max(half, left - 8 + half), right + MARGIN.right - half), y + 17, content, { 'text-anchor': 'middle' }));
   }
   out.append(text((left + right) / 2, y + 36, titleOf(axis, scale), { 'text-anchor': 'middle', class: 'title' }));
   return out;
@@ -126,11 +126,11 @@ function axisLeft(axis, scale, left, right) {
   const out = svg('g', { class: 'axis' });
   out.append(svg('path', { class: 'grid', d: scale.ticks.map(([v]) => `M${left} ${px(scale.at(v))}H${right}`).join('') }));
   let last = Infinity;
-  for (const [value, words] of scale.ticks) {
+  for (const [value, content] of scale.ticks) {
     const at = scale.at(value);
     if (last - at < 13) continue;
     last = at;
-    out.append(text(left - 7, at + 4, words, { 'text-anchor': 'end' }));
+    out.append(text(left - 7, at + 4, content, { 'text-anchor': 'end' }));
   }
   out.append(text(0, 12, titleOf(axis, scale), { class: 'title' }));
   return out;

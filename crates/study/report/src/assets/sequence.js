@@ -1,4 +1,4 @@
-// The course of one flow under each scheme.
+// The trace of one flow under each scheme.
 
 const STEPS = ['sent', 'resent', 'acknowledged'];
 
@@ -64,7 +64,7 @@ function sequenceCursor({ tracks, across, up }) {
     points.forEach((point, at) => { if (best === null || far(point) < far(points[best])) best = at; });
     return best !== null && far(points[best]) < 900 ? best : null;
   };
-  const tell = at => {
+  const describe = at => {
     const point = points[at];
     const acked = point.step === 'acknowledged';
     return {
@@ -73,7 +73,7 @@ function sequenceCursor({ tracks, across, up }) {
     };
   };
   const step = (at, dx, dy) => points.length ? at === null ? 0 : clamp(at + dx - dy, 0, points.length - 1) : null;
-  return { near, tell, step };
+  return { near, describe, step };
 }
 
 function sequenceControls(plot, state, redraw) {

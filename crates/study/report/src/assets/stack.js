@@ -40,19 +40,19 @@ function drawStack(plot, state, width) {
   bars.forEach((bar, at) => {
     const whole = total(bar.seconds);
     const flows = `${grouped(bar.flows)} ${bar.flows === 1 ? 'flow' : 'flows'}`;
-    const words = `${state.schemes[bar.scheme]}, ${bar.group} (${flows}): ${quantity('s', whole, 3)}`;
-    parts.push(text(1, tops[at] + 13, fitted(words, right), { class: 'title halo' }));
+    const content = `${state.schemes[bar.scheme]}, ${bar.group} (${flows}): ${quantity('s', whole, 3)}`;
+    parts.push(text(1, tops[at] + 13, fitted(content, right), { class: 'title halo' }));
     const wide = state.share ? right : across.at(whole);
     parts.push(...stackedBar(bar.seconds, whole, 0, wide, tops[at] + 19, tall));
   });
-  const tell = at => ({
+  const describe = at => ({
     box: [0, tops[at], width, tall + 20], x: width / 2,
     title: `${state.schemes[bars[at].scheme]}, ${bars[at].group}`,
     rows: partRows(plot.parts, bars[at].seconds),
   });
   const at = y => lastUpTo(tops, y);
   return {
-    height: floor + MARGIN.bottom, parts, tell, near: (x, y) => at(y) >= 0 && y < floor ? at(y) : null,
+    height: floor + MARGIN.bottom, parts, describe, near: (x, y) => at(y) >= 0 && y < floor ? at(y) : null,
     step: (row, dx, dy) => row === null ? 0 : clamp(row + Math.sign(dx + dy), 0, bars.length - 1),
   };
 }

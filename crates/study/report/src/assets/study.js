@@ -57,8 +57,8 @@ function drawStudy(plot, state, width) {
 }
 
 function studyWords(unit, line, at) {
-  const said = (line.stated || []).filter(({ x }) => x === line.x[at]).map(({ y, sense }) => `; stated: ${SENSE[sense]} ${shown(unit, y)}`).join('');
-  return ourWords(unit, line, at) + said;
+  const stated = (line.stated || []).filter(({ x }) => x === line.x[at]).map(({ y, sense }) => `; stated: ${SENSE[sense]} ${shown(unit, y)}`).join('');
+  return ourWords(unit, line, at) + stated;
 }
 
 function ourWords(unit, line, at) {
@@ -70,7 +70,7 @@ function ourWords(unit, line, at) {
 function studyCursor(plot, { lines, floor, left, across, place }) {
   const xs = [...new Set(lines.flatMap(line => line.x))].sort((a, b) => a - b);
   const pixels = xs.map(value => across.at(value));
-  const tell = at => ({
+  const describe = at => ({
     x: pixels[at], lines: [[pixels[at], MARGIN.top, pixels[at], floor]],
     title: `${plot.x.label} ${plot.names ? plot.names[xs[at]] : shown(plot.x.unit, xs[at])}`,
     rows: lines.map((line, rank) => {
@@ -80,19 +80,19 @@ function studyCursor(plot, { lines, floor, left, across, place }) {
     }),
   });
   const step = (at, dx) => at === null ? (xs.length ? 0 : null) : clamp(at + Math.sign(dx) * Math.min(Math.abs(dx), xs.length), 0, xs.length - 1);
-  return { near: x => xs.length && x >= left - 8 ? nearest(pixels, x) : null, step, tell };
+  return { near: x => xs.length && x >= left - 8 ? nearest(pixels, x) : null, step, describe };
 }
 
 const studyColumns = plot => [...plot.settings, plot.x.label, `mean${plot.y.unit === '1' ? '' : `_${NAMED[plot.y.unit]}`}`];
 
 function studyTable(plot) {
   const known = value => Number.isFinite(value) ? value : null;
-  const said = plot.series.some(line => line.stated);
-  const columns = [...studyColumns(plot), 'ci_low', 'ci_high', 'n', 'lower_bound', ...(said ? ['stated'] : [])];
+  const stated = plot.series.some(line => line.stated);
+  const columns = [...studyColumns(plot), 'ci_low', 'ci_high', 'n', 'lower_bound', ...(stated ? ['stated'] : [])];
   const statedAt = (line, x) => (line.stated || []).filter(mark => mark.x === x).map(({ y, sense }) => `${SENSE[sense]} ${y}`).join(' ');
   const rows = plot.series.flatMap(line => line.x.map((x, at) => [
     ...line.settings, plot.names ? plot.names[x] : x, line.y[at],
-    known(line.low[at]), known(line.high[at]), line.seeds[at], line.least[at], ...(said ? [statedAt(line, x)] : [])]));
+    known(line.low[at]), known(line.high[at]), line.seeds[at], line.least[at], ...(stated ? [statedAt(line, x)] : [])]));
   return { columns, rows };
 }
 

@@ -16,7 +16,7 @@ pub fn containerlab(loaded: &Loaded, image: &str) -> Result<String, String> {
     let lab = containerlab_writer::write(name.trim_matches(['-', '.', '_']), image, &graph)?;
     Ok(format!(
         "# The fabric of the scenario `{}` as a lab: port n of a node is its interface eth(n+1).\n\
-         # Labels have the exact rates and delays. `tc` in the containers brings them about: {image} needs\n\
+         # Labels have the exact rates and delays. `tc` in the containers applies them: {image} needs\n\
          # it. Addresses and routes are not part of the lab.\n{lab}",
         loaded.scenario.name.escape_debug()
     ))

@@ -5,7 +5,7 @@ use slotline_lab::record::{FlowRow, NEVER, RunRecord, RunSet};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Destination ports that HPCC's analysis tells traffic apart by.
+/// Destination ports by which HPCC's analysis distinguishes traffic.
 const NORMAL: u16 = 100;
 const INCAST: u16 = 200;
 /// First source port of a pair of hosts.
@@ -13,14 +13,14 @@ const FIRST_PORT: u32 = 10_000;
 /// Picoseconds of a nanosecond.
 const NS: u64 = 1_000;
 
-/// What the format has no place for.
+/// The flows that the format cannot show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LeftOut {
     /// Flows that did not finish.
     pub unfinished: usize,
     /// Flows whose time alone is not known: datagrams, and all where the scenario has `ideal = false`.
     pub without_ideal: usize,
-    /// Flows that merely ask for others.
+    /// Flows that are requests for other flows.
     pub requests: usize,
 }
 

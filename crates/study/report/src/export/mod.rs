@@ -16,28 +16,28 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// No run is of that scheme and seed.
-    #[error("no such run{wanted}: there are {there}")]
+    #[error("no such run{asked}: there are {there}")]
     NoRun {
-        /// What was asked for.
-        wanted: String,
-        /// What there is.
+        /// The scheme and the seed that were asked for.
+        asked: String,
+        /// The runs that exist.
         there: String,
     },
     /// A format that shows one run could show several.
     #[error("several runs: choose one with --scheme and --seed; there are {there}")]
     Several {
-        /// What there is.
+        /// The runs that exist.
         there: String,
     },
-    /// The run has nothing of what the format shows.
+    /// The run has no data for the format.
     #[error("{0}")]
     Nothing(String),
-    /// The world said no.
+    /// The output cannot be written.
     #[error("cannot write: {0}")]
     Io(#[from] io::Error),
 }
 
-/// The runs of `scheme` with `seed`; of all schemes, with all seeds, where not said.
+/// The runs of `scheme` with `seed`, or of all schemes and all seeds where these are `None`.
 pub fn runs<'a>(
     set: &'a RunSet,
     scheme: Option<&str>,
@@ -51,7 +51,7 @@ pub fn runs<'a>(
     }
     let scheme = scheme.map(|name| format!(" of scheme `{name}`")).unwrap_or_default();
     let seed = seed.map(|seed| format!(" with seed {seed}")).unwrap_or_default();
-    Err(ExportError::NoRun { wanted: scheme + &seed, there: listed(&set.in_order()) })
+    Err(ExportError::NoRun { asked: scheme + &seed, there: listed(&set.in_order()) })
 }
 
 /// The only run of `scheme` with `seed`.
@@ -66,7 +66,7 @@ pub fn one_run<'a>(
     }
 }
 
-/// Most runs that an error lists.
+/// The most runs that an error lists.
 const MOST_LISTED: usize = 8;
 
 fn listed(runs: &[&RunRecord]) -> String {

@@ -1,5 +1,5 @@
-//! Totals and metrics of runs as OpenMetrics text (version 1.0), for what collects and draws them.
-//! Families keep together, as the format has it; in each, runs follow in order, with labels `scheme` and
+//! Totals and metrics of runs as OpenMetrics text (version 1.0), for monitoring tools.
+//! The samples of a family follow each other, as the format requires; in each, runs follow in order, with labels `scheme` and
 //! `seed`.
 
 use slotline_lab::metrics::measure;
@@ -71,39 +71,43 @@ const fn family<R>(
 
 /// Of a run.
 static RUN: &[Family<RunRecord>] = &[
-    of_packets(family(Type::Counter, "packets_sent", "", "Packets brought into being.", |run| {
+    of_packets(family(Type::Counter, "packets_sent", "", "Packets created.", |run| {
         run.census.sent as f64
     })),
-    of_packets(family(
-        Type::Counter,
-        "packets_delivered",
-        "",
-        "Packets that reached their end.",
-        |run| run.census.delivered as f64,
-    )),
+    of_packets(family(Type::Counter, "packets_delivered", "", "Packets delivered.", |run| {
+        run.census.delivered as f64
+    })),
     of_packets(family(
         Type::Gauge,
         "packets_in_flight",
         "",
-        "Packets under way when the run ended.",
+        "Packets in flight when the run ended.",
         |run| run.census.in_flight as f64,
     )),
     of_packets(family(
         Type::Counter,
         "packet_hops",
         "",
-        "Packets over links, one for each link.",
+        "Links crossed by packets, summed over packets.",
         |run| run.engine.packet_hops as f64,
     )),
     family(Type::Counter, "events", "", "Events handled by the engine.", |run| {
         run.engine.events as f64
     }),
-    family(Type::Gauge, "simulated_time_seconds", "seconds", "Simulated time at the end.", |run| {
-        run.engine.sim_time_ps as f64 / 1e12
-    }),
-    family(Type::Counter, "cpu_seconds", "seconds", "CPU time of the run, all threads.", |run| {
-        run.engine.cpu_s
-    }),
+    family(
+        Type::Gauge,
+        "simulated_time_seconds",
+        "seconds",
+        "Simulated time at the end of the run.",
+        |run| run.engine.sim_time_ps as f64 / 1e12,
+    ),
+    family(
+        Type::Counter,
+        "cpu_seconds",
+        "seconds",
+        "CPU time of the run, over all threads.",
+        |run| run.engine.cpu_s,
+    ),
     family(Type::Gauge, "elapsed_seconds", "seconds", "Elapsed time of the run.", |run| {
         run.engine.wall_s
     }),
@@ -122,7 +126,7 @@ static PORT: &[Family<PortRow>] = &[
         Type::Counter,
         "port_sent_bytes",
         "bytes",
-        "Bytes sent by the port, framing included.",
+        "Bytes sent by the port, with framing.",
         |port| port.tx_bytes as f64,
     ),
     of_packets(family(
@@ -150,7 +154,7 @@ static PORT: &[Family<PortRow>] = &[
         Type::Gauge,
         "port_longest_queue_bytes",
         "bytes",
-        "Longest queue at the port; at hosts, what was held back.",
+        "Longest queue at the port; at a host, the bytes that waited to be sent.",
         |port| port.peak_bytes as f64,
     )),
 ];
@@ -182,7 +186,7 @@ impl<'a, W: Write> Exposition<'a, W> {
     }
 
     fn info(&mut self, set: &RunSet) -> io::Result<()> {
-        self.head("run", "info", "", "What was run, and the fingerprint of all that happened.")?;
+        self.head("run", "info", "", "The scenario of the run, and the digest of its events.")?;
         for run in self.runs {
             let digest = format!("{:016x}", run.engine.digest);
             let seed = run.seed.to_string();

@@ -11,14 +11,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io::Write;
 
-/// Bytes of each frame that are kept, unless said otherwise: all headers with all options.
+/// The default number of bytes that are written of each frame: all headers with all options.
 pub const SNAP: u32 = 96;
 
 /// Picoseconds of a nanosecond.
 const NS: u64 = 1_000;
 
 /// Writes what left `ports` (as `s0-h0`; empty: all that were captured), in the order in which it left.
-/// Times are rounded down to nanoseconds; of each frame `snap` bytes are kept.
+/// Times are rounded down to nanoseconds; `snap` bytes of each frame are written.
 pub fn write(
     set: &RunSet,
     run: &RunRecord,
@@ -61,7 +61,7 @@ fn chosen<'a>(
     ports: &[String],
 ) -> Result<Vec<&'a Capture>, ExportError> {
     let name = |capture: &Capture| names.get(capture.port as usize).map_or("", String::as_str);
-    // Parallel links may be meant together, as in scenarios.
+    // A name may stand for parallel links, as in scenarios.
     let is = |capture: &Capture, port: &String| {
         let name = name(capture);
         name == port || name.split_once('#').is_some_and(|(pair, _)| pair == port)
@@ -76,11 +76,11 @@ fn chosen<'a>(
         let why = format!("port `{unknown}` was not captured: there are {}", there.join(", "));
         return Err(ExportError::Nothing(why));
     }
-    let wanted = |c: &&Capture| ports.is_empty() || ports.iter().any(|port| is(c, port));
-    Ok(run.captures.iter().filter(wanted).collect())
+    let is_chosen = |c: &&Capture| ports.is_empty() || ports.iter().any(|port| is(c, port));
+    Ok(run.captures.iter().filter(is_chosen).collect())
 }
 
-/// The transport of the run's scheme, from the scenario kept with the result.
+/// The transport of the scheme of the run, from the scenario in the result.
 fn transport(set: &RunSet, run: &RunRecord) -> Result<TransportSpec, ExportError> {
     let unreadable =
         |why: String| ExportError::Nothing(format!("scenario.toml of the result: {why}"));

@@ -43,7 +43,7 @@ impl Nodes {
         let hosts = host_names(&run.ports).into_iter().map(|name| numbers[name]).collect();
         Nodes { hosts, of_port, names }
     }
-    /// A host that no port tells of is called by its number.
+    /// The name of a host; its number where no port names it.
     fn host(&self, host: u32) -> (usize, String) {
         let known = self.hosts.get(host as usize).copied();
         let process = known.unwrap_or(self.names.len() + 1 + host as usize);
@@ -136,7 +136,7 @@ impl<W: Write> Trace<'_, W> {
         Ok(())
     }
 
-    /// A sample that repeats the one before says nothing new.
+    /// Omits samples that repeat the one before.
     fn queues(&mut self, run: &RunRecord) -> io::Result<()> {
         let names = port_names(&run.ports);
         let mut last: BTreeMap<u32, u64> = BTreeMap::new();

@@ -6,7 +6,7 @@ use slotline_scenario::Loaded;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
-/// What tables are written as.
+/// The formats of tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RouteFormat {
     /// Prefixes and suffixes, switch by switch, with the sizes of the tables.
@@ -45,7 +45,7 @@ impl Tables {
     /// Writes them.
     ///
     /// # Errors
-    /// The world said no.
+    /// The output cannot be written.
     pub fn write(&self, format: RouteFormat, out: &mut impl Write) -> io::Result<()> {
         self.head(format, out)?;
         for &place in &self.places {
@@ -82,9 +82,9 @@ impl Tables {
         )?;
         writeln!(
             out,
-            "{mark} In their place stands one route for each host, which leads the same way; where"
+            "{mark} One route for each host replaces them and has the same next hop; where"
         )?;
-        writeln!(out, "{mark} those begin, a line with `suffix` says so.")
+        writeln!(out, "{mark} those routes begin, a line with `suffix` marks it.")
     }
 
     /// `edge0.0 10.0.0.1`.
@@ -99,7 +99,7 @@ impl Tables {
         write!(out, "{table}")
     }
 
-    /// How large all tables are together, and the largest.
+    /// The total size of all tables, and the size of the largest.
     fn totals(&self, out: &mut impl Write) -> io::Result<()> {
         let sizes: Vec<Sizes> =
             self.places.iter().map(|&place| self.plan.table(place).sizes()).collect();
@@ -126,11 +126,11 @@ impl Tables {
         }
         for (prefix, action) in &table.prefixes {
             match action {
-                Action::Port(port) => self.route(format, place, (*prefix, *port), out)?,
+                Action::Port(port) => self.route(format, place, *prefix, *port, out)?,
                 Action::Suffixes(_) => {
                     writeln!(out, "{mark} suffix: instead of the suffixes of {prefix}")?;
-                    for route in self.by_suffix(table, *prefix) {
-                        self.route(format, place, route, out)?;
+                    for (host, port) in self.by_suffix(table, *prefix) {
+                        self.route(format, place, host, port, out)?;
                     }
                 }
             }
@@ -138,7 +138,7 @@ impl Tables {
         Ok(())
     }
 
-    /// The hosts whose longest prefix is `prefix`, and where they lead.
+    /// The hosts whose longest prefix is `prefix`, with their next hops.
     fn by_suffix<'a>(
         &'a self,
         table: &'a Table,
@@ -158,7 +158,8 @@ impl Tables {
         &self,
         format: RouteFormat,
         place: Place,
-        (to, port): (Prefix, PortId),
+        to: Prefix,
+        port: PortId,
         out: &mut impl Write,
     ) -> io::Result<()> {
         let next = self.plan.behind(place, port.0.into()).map(|next| self.plan.switch(next));
@@ -210,7 +211,7 @@ agg2.0 10.2.2.1: 3 prefixes, 2 suffixes, 4 TCAM rows
 
     /// Routes read back and looked up by longest prefix lead where the tables do.
     #[test]
-    fn routes_lead_where_tables_do() {
+    fn routes_and_tables_agree() {
         for k in [4, 6] {
             let text = written(k, None, RouteFormat::Linux);
             let plan = Plan::new(k, k / 2).unwrap();
@@ -234,10 +235,10 @@ agg2.0 10.2.2.1: 3 prefixes, 2 suffixes, 4 TCAM rows
     }
 
     fn read(line: &str) -> Option<(Prefix, PortId)> {
-        let words: Vec<&str> = line.strip_prefix("ip route add ")?.split(' ').collect();
-        let (address, len) = words[0].split_once('/')?;
+        let fields: Vec<&str> = line.strip_prefix("ip route add ")?.split(' ').collect();
+        let (address, len) = fields[0].split_once('/')?;
         let prefix = Prefix { address: address.parse().ok()?, len: len.parse().ok()? };
-        let interface: u16 = words[4].strip_prefix("eth")?.parse().ok()?;
+        let interface: u16 = fields[4].strip_prefix("eth")?.parse().ok()?;
         Some((prefix, PortId(interface - 1)))
     }
 

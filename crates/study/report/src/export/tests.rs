@@ -94,7 +94,7 @@ fn run(scheme: &str, seed: u64) -> RunRecord {
     record
 }
 
-/// The course of the connection at both ports of `h0`: the fourth segment is lost and sent again.
+/// The trace of the connection at both ports of `h0`: the fourth segment is lost and sent again.
 fn captures(mss: u16) -> Vec<Capture> {
     let common = Packet { flow: 5, stamp: 77, class: 1, ..Packet::default() };
     let data = |t, seq, payload: u16, flags| CapturedPacket {
@@ -154,8 +154,8 @@ fn packets(mut file: &[u8]) -> Vec<(u32, u64, Vec<u8>)> {
         let length = word(file, 4) as usize;
         if word(file, 0) == 6 {
             let time = u64::from(word(file, 12)) << 32 | u64::from(word(file, 16));
-            let kept = word(file, 20) as usize;
-            found.push((word(file, 8), time, file[28..28 + kept].to_vec()));
+            let captured = word(file, 20) as usize;
+            found.push((word(file, 8), time, file[28..28 + captured].to_vec()));
         }
         file = &file[length..];
     }
@@ -289,7 +289,7 @@ fn exposition(set: &RunSet) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// What OpenMetrics 1.0 asks for, as far as it concerns this writer: families keep together and have
+/// What OpenMetrics 1.0 asks for, as far as it concerns this writer: the samples of a family follow each other, and families have
 /// their type, unit and help once and first; samples have their family's name and suffix; no series
 /// twice; values are numbers; the end is marked.
 fn check_exposition(text: &str) -> Result<usize, String> {
@@ -354,7 +354,7 @@ fn runs_without_packets_have_no_counts_of_them() {
 }
 
 #[test]
-fn metrics_keep_to_the_format() {
+fn metrics_follow_the_format() {
     let set = pair();
     let text = exposition(&set);
     let series = check_exposition(&text).unwrap();

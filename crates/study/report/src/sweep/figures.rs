@@ -8,12 +8,12 @@ use slotline_lab::sweep::table::{quantity, unit_of};
 use slotline_scenario::metric::{Metric, Unit};
 use std::collections::BTreeMap;
 
-/// Lines of a figure, at most; the rest is in the table.
+/// The most lines of a figure. The others are only in the table.
 const MOST_LINES: usize = 32;
-/// Values so far apart are drawn by their logarithm.
+/// The ratio of values from which on their axis is logarithmic.
 const WIDE: f64 = 50.0;
 
-/// The figures, and what their lines are called.
+/// The figures, and the names of their lines.
 pub struct Drawn {
     /// A name for each line: the scheme and the other parameters.
     pub names: Vec<String>,
@@ -72,14 +72,14 @@ impl Places {
         Places { label, unit, names: names.values, others, lines: lines.values, rows }
     }
 
-    /// `dctcp, threshold = 15KB`; what is the same on all lines is not said.
+    /// The name of a line, as `dctcp, threshold = 15KB`, without settings that all lines share.
     fn line_names(&self) -> Vec<String> {
         let name = |settings: &Vec<String>| {
             let pairs = self.others.iter().zip(settings.iter().enumerate().skip(1));
             let varied =
                 pairs.filter(|(_, (at, value))| self.lines.iter().any(|l| l[*at] != **value));
-            let words = varied.map(|(label, (_, value))| format!(", {label} = {value}"));
-            settings[0].clone() + &words.collect::<String>()
+            let rest = varied.map(|(label, (_, value))| format!(", {label} = {value}"));
+            settings[0].clone() + &rest.collect::<String>()
         };
         self.lines.iter().take(MOST_LINES).map(name).collect()
     }
@@ -156,25 +156,25 @@ fn plot(sweep: &Sweep, places: &Places, metric: Metric) -> Plot {
     }
 }
 
-/// How to read a figure, and what is not in it.
+/// The caption of a figure: how to read it, and which data it omits.
 fn caption(study: &Study, lines: usize, least: bool) -> String {
     let counts = || study.series.iter().flat_map(|line| &line.seeds);
     let (few, many) = (counts().min().copied().unwrap_or(0), counts().max().copied().unwrap_or(0));
     let mut out = match (few, many) {
-        (_, 0 | 1) => "One seed for each point: no intervals.".to_string(),
+        (_, 0 | 1) => "There is one seed for each point, so there are no intervals.".to_string(),
         (few, many) if few == many => {
             format!("Means over {many} seeds, with 95 % confidence intervals.")
         }
         _ => format!("Means over {few} to {many} seeds, with 95 % confidence intervals."),
     };
     if least {
-        out += " Hollow marks are lower bounds: unfinished flows count with the time they had.";
+        out += " Hollow marks are lower bounds: unfinished flows count with their time until the end of the run.";
     }
     if lines > 1 {
-        out += " Lines are moved a little sideways so that none hides another.";
+        out += " Lines are shifted sideways a little so that none hides another.";
     }
     if lines > MOST_LINES {
-        out += &format!(" {} more lines are in the table only.", lines - MOST_LINES);
+        out += &format!(" {} more lines are only in the table.", lines - MOST_LINES);
     }
     out
 }

@@ -9,10 +9,10 @@ use slotline_lab::output::format::TABLE_NOTE;
 use slotline_lab::sweep::part::{PointRecord, State, Sweep, json_shown};
 use slotline_lab::sweep::plan::Parameter;
 
-/// Points without a result that are named, at most.
+/// The most points without a result that are listed.
 const MOST_NAMED: usize = 50;
 
-/// The page; it needs nothing else.
+/// The self-contained page.
 pub fn html(sweep: &Sweep) -> String {
     let drawn = figures(sweep);
     let section = |id, title, text, figures| Section { id, title, text, figures };
@@ -29,7 +29,7 @@ pub fn html(sweep: &Sweep) -> String {
     page.html()
 }
 
-/// What was varied, and how far it is done.
+/// The head of the page: the parameters, and the number of points that are done.
 fn head(sweep: &Sweep) -> String {
     let missing: Vec<&PointRecord> =
         sweep.points.iter().filter(|point| point.state != State::Done).collect();
@@ -57,24 +57,24 @@ fn values(sweep: &Sweep, at: usize) -> String {
     texts.join(", ")
 }
 
-/// A value as people write it.
+/// A value as in a scenario, but text without quotes.
 pub(crate) fn shown(value: Option<&serde_json::Value>) -> String {
     value.map_or("as in the scenario".into(), json_shown)
 }
 
-/// Points without a result, and why.
+/// The points without a result, with reasons.
 fn lacking(sweep: &Sweep, missing: &[&PointRecord]) -> String {
     if missing.is_empty() {
         return String::new();
     }
     let item = |point: &&PointRecord| {
         let named = sweep.parameters.iter().zip(&point.settings);
-        let words = named.filter_map(|(parameter, value)| {
+        let pairs = named.filter_map(|(parameter, value)| {
             Some(format!("{} = {}", parameter.label, json_shown(value.as_ref()?)))
         });
         let why = point.message.as_deref().unwrap_or("not run yet");
-        let words = words.collect::<Vec<_>>().join(", ");
-        format!("<li>Point {}, {}: {}</li>\n", point.point, escape(&words), escape(why))
+        let pairs = pairs.collect::<Vec<_>>().join(", ");
+        format!("<li>Point {}, {}: {}</li>\n", point.point, escape(&pairs), escape(why))
     };
     let items: String = missing.iter().take(MOST_NAMED).map(item).collect();
     let rest = match missing.len().saturating_sub(MOST_NAMED) {
@@ -88,7 +88,7 @@ fn lacking(sweep: &Sweep, missing: &[&PointRecord]) -> String {
     )
 }
 
-/// How to read the table, what labels stand for, and where all of it is.
+/// Notes on the table, its labels, and the data files.
 fn made(sweep: &Sweep) -> String {
     let short = |parameter: &&Parameter| parameter.path != parameter.label;
     let paths: Vec<String> = sweep

@@ -8,7 +8,7 @@ use slotline_lab::sweep::part::Sweep;
 use slotline_lab::sweep::rows::{Row, of_rows};
 use slotline_scenario::metric::Metric;
 
-/// Rows of the table, at most; a browser would take long over more.
+/// The most rows of the table. A browser is slow with more.
 const MOST_ROWS: usize = 2_000;
 
 /// The table, with the metrics that are shown.
@@ -62,9 +62,9 @@ fn cell(row: &Row, metric: Metric, scale: Scale) -> String {
     let Some((entry, mean)) = known else { return "<td>–</td>".into() };
     let half = entry.ci_low.zip(entry.ci_high).map(|(low, high)| (high - low) / 2.0);
     let value = format::estimate(&Estimate { mean, half, n: entry.n }, entry.lower_bound, scale);
-    let said = entry.against_baseline.as_ref().map_or(String::new(), |against| {
+    let verdict = entry.against_baseline.as_ref().map_or(String::new(), |against| {
         let class = against.verdict.split([' ', ':']).next().unwrap_or("");
         format!("<br/><span class=\"{}\">{}</span>", escape(class), escape(&against.verdict))
     });
-    format!("<td>{}{said}</td>", unbroken(&value))
+    format!("<td>{}{verdict}</td>", unbroken(&value))
 }

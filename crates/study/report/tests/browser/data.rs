@@ -34,14 +34,14 @@ struct Dice(u64);
 
 impl Dice {
     /// From 0 to `n`, not included.
-    fn roll(&mut self, n: u64) -> u64 {
+    fn draw(&mut self, n: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
     /// Above zero, with many small values and few large ones.
     fn skewed(&mut self, mean: u64) -> u64 {
-        let share = (self.roll(1_000_000) + 1) as f64 / 1e6;
+        let share = (self.draw(1_000_000) + 1) as f64 / 1e6;
         (mean as f64 * -share.ln()) as u64 + 1
     }
 }
@@ -115,17 +115,17 @@ fn ports(size: Size, dice: &mut Dice) -> Vec<PortRow> {
     let of = |host: u32| host / size.hosts_per_leaf;
     let mut out = Vec::new();
     for host in 0..size.hosts() {
-        out.push(port(h(host), l(of(host)), true, dice.roll(60)));
+        out.push(port(h(host), l(of(host)), true, dice.draw(60)));
     }
     for leaf in 0..size.leaves {
         for host in (0..size.hosts()).filter(|host| of(*host) == leaf) {
-            out.push(port(l(leaf), h(host), false, if host == 0 { 97 } else { dice.roll(70) }));
+            out.push(port(l(leaf), h(host), false, if host == 0 { 97 } else { dice.draw(70) }));
         }
-        (0..2).for_each(|spine| out.push(port(l(leaf), s(spine), false, 20 + dice.roll(60))));
+        (0..2).for_each(|spine| out.push(port(l(leaf), s(spine), false, 20 + dice.draw(60))));
     }
     for spine in 0..2 {
         for leaf in 0..size.leaves {
-            out.push(port(s(spine), l(leaf), false, if leaf == 0 { 92 } else { dice.roll(60) }));
+            out.push(port(s(spine), l(leaf), false, if leaf == 0 { 92 } else { dice.draw(60) }));
         }
     }
     out
@@ -136,14 +136,14 @@ fn flows(size: Size, scheme: usize, dice: &mut Dice) -> Vec<FlowRow> {
     let flow = |i: u32| {
         let bytes = dice.skewed(200_000) * dice.skewed(4) + 64;
         let ideal_ps = 12 * US + bytes * 800;
-        let start_ps = dice.roll(END / 2);
+        let start_ps = dice.draw(END / 2);
         let took =
-            ideal_ps + dice.skewed(slower) * US + if dice.roll(200) == 0 { 10_000 * US } else { 0 };
+            ideal_ps + dice.skewed(slower) * US + if dice.draw(200) == 0 { 10_000 * US } else { 0 };
         let lost = scheme == 0 && i % 500 == 499;
         FlowRow {
             flow: i,
-            src: dice.roll(u64::from(size.hosts())) as u32,
-            dst: if i.is_multiple_of(3) { 0 } else { dice.roll(u64::from(size.hosts())) as u32 },
+            src: dice.draw(u64::from(size.hosts())) as u32,
+            dst: if i.is_multiple_of(3) { 0 } else { dice.draw(u64::from(size.hosts())) as u32 },
             bytes,
             start_ps,
             finish_ps: if lost { NEVER } else { start_ps + took },
@@ -165,7 +165,7 @@ fn samples(ports: &[PortRow], scheme: usize, dice: &mut Dice) -> Vec<SampleRow> 
     for step in 1..=1_000 {
         for &port in &sampled {
             let mean = ports[port as usize].tx_bytes / 1_000;
-            sent[port as usize] += (mean * (50 + dice.roll(100)) / 100).min(62_500);
+            sent[port as usize] += (mean * (50 + dice.draw(100)) / 100).min(62_500);
             let queue_bytes =
                 dice.skewed([60_000, 25_000, 9_000, 12_000][scheme] * mean / 62_500).min(150_000);
             out.push(SampleRow {
@@ -232,8 +232,8 @@ fn schedule(size: Size, dice: &mut Dice) -> Vec<ScheduleRow> {
     for i in 0..size.windows {
         let src = (i % hosts) as u32;
         let from_ps = i / hosts * (END * hosts / size.windows.max(1));
-        let dst = if i % 3 == 0 { 0 } else { dice.roll(hosts) as u32 };
-        let until_ps = (from_ps + (50 + dice.roll(300)) * US).min(END);
+        let dst = if i % 3 == 0 { 0 } else { dice.draw(hosts) as u32 };
+        let until_ps = (from_ps + (50 + dice.draw(300)) * US).min(END);
         rows.push(ScheduleRow { from_ps, until_ps, src, dst, rate_bps: 0 });
     }
     rows

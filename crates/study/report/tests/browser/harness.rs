@@ -74,9 +74,9 @@ pub fn strings(value: &Value) -> Vec<&str> {
 
 /// The arrow keys show values, each key another one, and Escape hides them.
 pub fn check_keys(id: &str, plot: &Value) {
-    let told = strings(&plot["keys"]);
-    assert!(told.iter().all(|text| text.len() > 3), "{id}: {told:?}");
-    assert!(told.iter().any(|text| *text != told[0]), "{id}: {told:?}");
+    let shown = strings(&plot["keys"]);
+    assert!(shown.iter().all(|text| text.len() > 3), "{id}: {shown:?}");
+    assert!(shown.iter().any(|text| *text != shown[0]), "{id}: {shown:?}");
     assert_eq!(plot["escaped"], true, "{id}");
 }
 

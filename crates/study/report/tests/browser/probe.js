@@ -8,16 +8,16 @@ try {
     const figure = document.getElementById(id);
     const picture = figure.querySelector('.frame > svg');
     const tip = figure.querySelector('.tip');
-    const told = { marks: marks(figure), toggles: [], axes: [], keys: [] };
-    told.odd = /NaN|Infinity|undefined/.test(picture.outerHTML);
+    const shown = { marks: marks(figure), toggles: [], axes: [], keys: [] };
+    shown.odd = /NaN|Infinity|undefined/.test(picture.outerHTML);
     picture.focus();
-    told.focused = document.activeElement === picture;
+    shown.focused = document.activeElement === picture;
     for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'End', 'Home']) {
       press(picture, key);
-      told.keys.push(tip.hidden ? '' : tip.textContent);
+      shown.keys.push(tip.hidden ? '' : tip.textContent);
     }
     press(picture, 'Escape');
-    told.escaped = tip.hidden;
+    shown.escaped = tip.hidden;
     const box = picture.getBoundingClientRect();
     picture.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + box.width * 0.6, clientY: box.top + 60 }));
     for (const button of figure.querySelectorAll('.legend button')) {
@@ -25,7 +25,7 @@ try {
       button.click();
       const off = { pressed: button.getAttribute('aria-pressed'), marks: marks(figure) };
       button.click();
-      told.toggles.push({ before, off: off.marks, pressed: off.pressed, after: marks(figure) });
+      shown.toggles.push({ before, off: off.marks, pressed: off.pressed, after: marks(figure) });
     }
     for (const button of figure.querySelectorAll('.buttons button')) {
       if (/CSV|Vega/.test(button.textContent)) continue;
@@ -33,7 +33,7 @@ try {
       button.click();
       const changed = picture.innerHTML !== before;
       const odd = /NaN|Infinity|undefined/.test(picture.outerHTML);
-      told.axes.push({ name: button.textContent, changed, odd, marks: marks(figure) });
+      shown.axes.push({ name: button.textContent, changed, odd, marks: marks(figure) });
       if (button.hasAttribute('aria-pressed')) button.click();
     }
     const choice = figure.querySelector('select');
@@ -41,14 +41,14 @@ try {
       const before = picture.innerHTML;
       choice.value = choice.options[choice.options.length - 1].value;
       choice.dispatchEvent(new Event('change'));
-      told.chosen = picture.innerHTML !== before;
+      shown.chosen = picture.innerHTML !== before;
     }
-    told.csv = window.slotline.csv(id).split('\n').slice(0, 2);
-    told.rows = window.slotline.csv(id).split('\n').length - 2;
+    shown.csv = window.slotline.csv(id).split('\n').slice(0, 2);
+    shown.rows = window.slotline.csv(id).split('\n').length - 2;
     const spec = JSON.parse(window.slotline.vegaLite(id));
-    told.vega = spec.data.values.length;
-    told.wide = figure.scrollWidth <= document.documentElement.clientWidth;
-    seen.plots[id] = told;
+    shown.vega = spec.data.values.length;
+    shown.wide = figure.scrollWidth <= document.documentElement.clientWidth;
+    seen.plots[id] = shown;
   }
   seen.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
 } catch (error) {

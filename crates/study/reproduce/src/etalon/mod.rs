@@ -7,10 +7,10 @@
 mod delay;
 mod hdfs;
 mod ours;
+mod path_notices;
 mod plots;
 mod queues;
 mod rings;
-mod told;
 mod tradeoff;
 mod validation;
 
@@ -32,13 +32,13 @@ pub(super) static PAPER: Paper = Paper {
         tradeoff::TRADEOFF,
         delay::DELAY,
         rings::DEMAND,
-        rings::TOGETHER,
+        rings::COMBINED,
         hdfs::WRITES,
         queues::LOGS_STATIC,
         queues::LOGS_DYNAMIC,
         ours::NIGHTS,
         ours::SKEW,
-        told::TOLD,
+        path_notices::PATH_NOTICES,
     ],
 };
 

@@ -25,7 +25,7 @@ pub(super) const NIGHTS: Experiment = Experiment {
     }),
 };
 
-/// From one ring to all pairs alike.
+/// From one ring to all pairs equally.
 pub(super) const SKEW: Experiment = Experiment {
     id: "et-K",
     about: "New: a rotor against schedulers that look at demand, from one ring of large flows to seven",

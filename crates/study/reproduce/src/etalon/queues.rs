@@ -122,7 +122,7 @@ fn figures(view: &View, label: &str, at: u32) -> Vec<Figure> {
     let all = [&USE, &MEDIAN, &BY_CIRCUIT, &BY_PACKET];
     let mut figures: Vec<Figure> =
         all.map(|quantity| view.against(label, quantity)).into_iter().collect();
-    figures.push(view.course(at, &sequence, sent));
+    figures.push(view.time_series(at, &sequence, sent));
     figures
 }
 

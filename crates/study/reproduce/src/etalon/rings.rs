@@ -25,7 +25,7 @@ pub(super) const DEMAND: Experiment = Experiment {
 };
 
 /// Table 2 and Figure 16.
-pub(super) const TOGETHER: Experiment = Experiment {
+pub(super) const COMBINED: Experiment = Experiment {
     id: "et-7",
     about: "Table 2 and Figure 16: two rings of large flows under all mechanisms, and packet switches alone",
     work: Work::Runs(Study {
@@ -33,7 +33,7 @@ pub(super) const TOGETHER: Experiment = Experiment {
         text: include_str!("../../../../../scenarios/reproduce/et-7.toml"),
         axis: &[0, 1, 2, 3, 4],
         set: set_point,
-        compare: compare_together,
+        compare: compare_combined,
         figures: |view| {
             let all = [SMALL_MEDIAN, SMALL_TAIL, LARGE_MEDIAN, LARGE_TAIL];
             vec![
@@ -202,7 +202,7 @@ fn set_point(scenario: &mut Scenario, x: u32) -> String {
     format!("{gbps} Gbit/s, time-outs from {timeout} ms")
 }
 
-fn compare_together(points: &[Measured]) -> Vec<Row> {
+fn compare_combined(points: &[Measured]) -> Vec<Row> {
     let quantities = [SMALL_MEDIAN, SMALL_TAIL, LARGE_MEDIAN, LARGE_TAIL, PACKETS, CIRCUITS];
     let mut rows = Vec::new();
     for point in points {

@@ -56,8 +56,7 @@ fn week_us(run: &RunRecord) -> f64 {
 
 fn compare(points: &[Measured]) -> Vec<Row> {
     let exact = "Etalon measures with its own clock";
-    let full = "a day without pauses would have the full rate; packets are whole, and the first wait for \
-                nobody";
+    let full = "a day without pauses would have the full rate; packets are not split, and the first packets of a day do not wait";
     let stated = [
         (&DAY, 180.25, exact),
         (&WEEK, 1400.02, exact),

@@ -13,8 +13,7 @@ pub(super) const COMMUNICATION: Experiment = Experiment {
         how: "The part of `slotline bench arbiter` about the protocol: CPU time of one thread, on this machine.",
         find: |_| {
             let rows: Vec<Figure> = fcp::cases().iter().flat_map(|c| c.run(fcp::USUAL)).collect();
-            let note = "the paper's includes its network card's queues, ours does not; its core is of 2013. Measured on \
-                        the machine that ran this";
+            let note = "the paper's value includes the queues of its network card, ours does not; its core is of 2013. Ours is measured on this machine";
             findings(&rows, "fcp/per_core", 130.0, note)
         },
     },
@@ -27,7 +26,7 @@ pub(super) const ALLOCATION: Experiment = Experiment {
     work: Work::Computed {
         how: "The part of `slotline bench arbiter` about timeslots: CPU time of one thread, on this machine.",
         find: |_| {
-            let note = "the paper's is 2.2 Tbit/s on eight cores of 2013, an eighth of which stands here; ours is one core \
+            let note = "the paper has 2.2 Tbit/s on eight cores of 2013, and this is an eighth of it; ours is one core \
                         of the machine that ran this";
             findings(&allocation(), "allocate/per_core", 2_200.0 / 8.0, note)
         },
@@ -42,7 +41,7 @@ pub(super) const PATHS: Experiment = Experiment {
         how: "The part of `slotline bench arbiter` about paths: CPU time of one thread, on this machine.",
         find: |_| {
             let note =
-                "the paper's is over 5 Tbit/s on ten cores of 2013, a tenth of which stands here";
+                "the paper has over 5 Tbit/s on ten cores of 2013, and this is a tenth of it";
             findings(&allocation(), "paths/per_packet", 500.0, note)
         },
     },

@@ -36,8 +36,7 @@ const UNFINISHED: Quantity = Quantity {
 };
 
 fn compare(points: &[Measured]) -> Vec<Row> {
-    let silence =
-        "the watchdog's time-out is a parameter, 1 ms as in the paper, looked at when it is due";
+    let silence = "the time-out of the watchdog is a parameter, 1 ms as in the paper";
     let grant = "\"one round-trip time\" to resynchronise, between the nearest hosts and the arbiter; then the first \
                  batch has to be allocated";
     let of = |point: &Measured| {
@@ -48,7 +47,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
                 "fastpass",
                 &UNFINISHED,
                 None,
-                "nothing is lost but what was asked for: it is asked for again",
+                "only requests are lost, and they are sent again",
             ),
         ]
     };

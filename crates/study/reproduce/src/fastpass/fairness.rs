@@ -33,20 +33,21 @@ const DEVIATION: Quantity = Quantity {
 };
 
 /// Throughput of one sender's rack over time.
-fn course(run: &RunRecord, sender: usize) -> Vec<(f64, f64)> {
+fn time_series(run: &RunRecord, sender: usize) -> Vec<(f64, f64)> {
     rates(&samples(run, &format!("tor{}", sender + 1), "core"))
 }
 
 /// Of the five senders' rates in a second, on average over the seconds in which all send.
 fn deviation(run: &RunRecord) -> f64 {
-    let courses: Vec<Vec<(f64, f64)>> = (0..5).map(|sender| course(run, sender)).collect();
-    let intervals = courses.iter().map(Vec::len).min().unwrap_or(0);
-    let inside: Vec<usize> = (0..intervals).filter(|&at| ALL.contains(&courses[0][at].0)).collect();
+    let all_series: Vec<Vec<(f64, f64)>> = (0..5).map(|sender| time_series(run, sender)).collect();
+    let intervals = all_series.iter().map(Vec::len).min().unwrap_or(0);
+    let inside: Vec<usize> =
+        (0..intervals).filter(|&at| ALL.contains(&all_series[0][at].0)).collect();
     let spread = |second: &[usize]| {
-        let rate = |course: &Vec<(f64, f64)>| {
-            second.iter().map(|&at| course[at].1 / 1e6).sum::<f64>() / second.len() as f64
+        let rate = |time_series: &Vec<(f64, f64)>| {
+            second.iter().map(|&at| time_series[at].1 / 1e6).sum::<f64>() / second.len() as f64
         };
-        let rates: Vec<f64> = courses.iter().map(rate).collect();
+        let rates: Vec<f64> = all_series.iter().map(rate).collect();
         let mean = rates.iter().sum::<f64>() / 5.0;
         (rates.iter().map(|rate| (rate - mean) * (rate - mean)).sum::<f64>() / 4.0).sqrt()
     };
@@ -63,7 +64,7 @@ fn figures(view: &View) -> Vec<Figure> {
         scale: Division::LinearFirst,
     };
     vec![
-        view.course(5, &values, |run| course(run, 0)),
+        view.time_series(5, &values, |run| time_series(run, 0)),
         view.bars("deviation", "Deviation of throughput", &[DEVIATION]),
     ]
 }
@@ -71,8 +72,7 @@ fn figures(view: &View) -> Vec<Figure> {
 fn compare(points: &[Measured]) -> Vec<Row> {
     let note = "no number in the text but the ratio; ours from two seconds, with a sender joining every 0.2 s before them \
                 instead of every 30 s; what the senders' ports carry, messages to the arbiter included";
-    let ratio = "with timeslots all that differs between senders is how many messages they send to the arbiter; how uneven \
-                 TCP is hangs on how its flows' windows are in step";
+    let ratio = "with timeslots, senders differ only in the number of messages that they send to the arbiter; how uneven TCP is depends on how the windows of its flows are synchronised";
     let of = |point: &Measured| {
         let mean = |scheme| point.mean(scheme, deviation).map_or(f64::NAN, |e| e.mean);
         let times = mean("baseline") / mean("fastpass").max(1e-9);

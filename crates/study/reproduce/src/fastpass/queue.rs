@@ -139,14 +139,14 @@ fn trip_at(run: &RunRecord, percent: f64) -> f64 {
 }
 
 fn queues(view: &View) -> Vec<Figure> {
-    let course = Values {
+    let time_series = Values {
         id: "course",
         title: "Queue at the receiver's port over time",
         label: "queue",
         unit: Measure::Bytes,
         scale: Division::LinearFirst,
     };
-    let all = Values { id: "cdf", title: "Queue at the receiver's port", ..course };
+    let all = Values { id: "cdf", title: "Queue at the receiver's port", ..time_series };
     let over_time = |run: &RunRecord| {
         let at =
             |s: &&slotline_lab::record::SampleRow| (s.t_ps as f64 / 1e12, s.queue_bytes as f64);
@@ -157,7 +157,7 @@ fn queues(view: &View) -> Vec<Figure> {
     let alone = View { points: view.points, rows: &own, names: view.names.clone() };
     let jitter = |quantity| alone.against_in("jitter", Measure::Seconds, 1e-6, quantity);
     vec![
-        view.course(LIKE_THE_PAPER, &course, over_time),
+        view.time_series(LIKE_THE_PAPER, &time_series, over_time),
         view.distribution(LIKE_THE_PAPER, &all, occupancy, &[]),
         jitter(&MEDIAN),
         jitter(&P999),
@@ -177,8 +177,7 @@ fn pings(view: &View) -> Vec<Figure> {
 }
 
 fn queue(points: &[Measured]) -> Vec<Row> {
-    let full = "TCP fills what there is: the paper's 5.2 MB and ours; how far below the top the median lies hangs on \
-                how the 80 flows' windows are in step";
+    let full = "TCP fills the buffer: the paper's 5.2 MB and ours; how far the median is below the maximum depends on how the windows of the 80 flows are synchronised";
     let rate = "what headers and framing leave of 10 Gbit/s";
     let reserve = "1 % of each timeslot is left for control messages; the paper lost some to timeslots that came too \
                    late";
@@ -226,8 +225,8 @@ fn ping(points: &[Measured]) -> Vec<Row> {
 }
 
 fn control(points: &[Measured]) -> Vec<Row> {
-    let note = "the text does not say of how many hosts, nor which way; ours are authenticated, over IPv6 and UDP, at \
-                least 132 bytes on the wire each, and a message tells of up to 64 timeslots";
+    let note = "the text does not say of how many hosts, nor in which direction; ours are authenticated, over IPv6 and UDP, at \
+                least 132 bytes on the wire each, and a message carries up to 64 timeslots";
     let of = |point: &Measured| {
         let paper = Some(Stated::About(0.3)).filter(|_| point.x == BUSY);
         [

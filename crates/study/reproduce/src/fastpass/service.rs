@@ -9,7 +9,7 @@ use slotline_report::plot::{Division, Figure, Measure};
 /// Experiment H.
 pub(super) const SERVICE: Experiment = Experiment {
     id: "fp-H",
-    about: "Experiment H: packets sent again under a latency-sensitive service of web servers and caches",
+    about: "Experiment H: retransmissions under a latency-sensitive service of web servers and caches",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/fp-H.toml",
         text: include_str!("../../../../../scenarios/reproduce/fp-H.toml"),
@@ -22,7 +22,7 @@ pub(super) const SERVICE: Experiment = Experiment {
 
 const AGAIN: Quantity = Quantity {
     key: "again",
-    name: "segments sent again",
+    name: "retransmissions",
     unit: "1",
     of: |run| run.flows.iter().map(|flow| f64::from(flow.retransmits)).sum(),
 };
@@ -43,7 +43,7 @@ fn figures(view: &View) -> Vec<Figure> {
     };
     vec![
         view.distribution(32, &values, |run: &RunRecord| completion_times(run, |_| true), &[]),
-        view.bars("again", "Packets sent again", &[AGAIN, TIMEOUTS]),
+        view.bars("again", "Retransmissions", &[AGAIN, TIMEOUTS]),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! How much of the bisection bandwidth each way of routing reaches: Table 3.1.
+//! The share of the bisection bandwidth that each routing scheme reaches: Table 3.1.
 
 use super::patterns::PATTERNS;
 use crate::draw::View;
@@ -45,7 +45,7 @@ const fn axis() -> [u32; 100] {
     axis
 }
 
-/// A point of the axis, taken apart.
+/// A point of the axis, decoded.
 struct Place {
     pattern: usize,
     draw: u32,
@@ -110,8 +110,8 @@ const SHARE: Quantity =
 fn share(run: &RunRecord) -> f64 {
     let sends = |port: &&PortRow| port.host && port.node.starts_with('h');
     let senders: BTreeSet<&str> = run.ports.iter().filter(sends).map(|p| p.node.as_str()).collect();
-    let sum = |wanted: &dyn Fn(&PortRow) -> bool| {
-        run.ports.iter().filter(|port| wanted(port)).map(|port| port.tx_bytes).sum::<u64>() as f64
+    let sum = |counts: &dyn Fn(&PortRow) -> bool| {
+        run.ports.iter().filter(|port| counts(port)).map(|port| port.tx_bytes).sum::<u64>() as f64
     };
     let sent = sum(&|port| senders.contains(port.node.as_str()));
     100.0 * sum(&|port| !port.host && senders.contains(port.port.as_str())) / sent.max(1.0)

@@ -36,12 +36,12 @@ const EDGE: &str = "34 is nearest to what aggregation and core cost alone, 33.6;
 const MAXIMUM: &str = "$37M is what our tree of 20,480 hosts costs, the thesis' largest of 2008 (Table 2.1), and not \
                        that of 27,648";
 const WORKED_BACK: &str =
-    "prices of switches are worked back from this value: it agrees by construction";
+    "prices of switches are derived from this value: it agrees by construction";
 const OTHERS: &str =
-    "prices of switches are worked back from what the thesis states of 2012, not from this value";
+    "prices of switches are derived from what the thesis states of 2012, not from this value";
 const PRICES: &str =
     "prices of $7,000 and $700,000 per switch are those of the SIGCOMM paper; the thesis has none";
-const SWITCH: &str = "$3,000 per switch is worked back from this value. Table 2.1 has $417 per port for a year and \
+const SWITCH: &str = "$3,000 per switch is derived from this value. Table 2.1 has $417 per port for a year and \
                       $312 for a later one: this is the later one's";
 const SQUARE: &str = "5 r² hosts with two levels of r ports above edge switches with ten hosts per uplink; the \
                       thesis' rows up to 128 ports have other numbers, 160 or 240 r, and it does not say why";
@@ -204,7 +204,7 @@ fn figure(id: &'static str, title: &'static str, parts: &Parts, paper: f64) -> F
     let series = curves().into_iter().enumerate().map(line).collect();
     let lines = Lines { x: axis("hosts"), y: axis("cost of switches, million USD"), series };
     let caption = "Without cables, as the thesis has it. A fat-tree has switches of the fewest ports that do, all of \
-                   them bought with 48. Star: what the paper's text says.";
+                   them bought with 48. Stars show the values in the text of the thesis.";
     Ok(Plot { id, title: title.into(), caption: caption.into(), shape: Drawn::Lines(lines) })
 }
 

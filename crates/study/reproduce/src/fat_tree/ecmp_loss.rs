@@ -80,12 +80,12 @@ fn losses(k: u32, flows: u32, seed: u64) -> [f64; 2] {
         paths.extend((0..).zip(&to).map(|(src, &dst)| tree.path(src, dst, &mut stream)));
     }
     let links = tree.links();
-    // A host's flows share its link: together they could have all of it.
+    // The flows of a host share its link: their total could fill it.
     let lost = |sum: f64| 100.0 * (1.0 - sum / f64::from(tree.hosts()));
     [lost(fair_shares(&paths, links)), lost(max_min(&paths, links))]
 }
 
-/// A random order in which nobody keeps his place (Sattolo).
+/// A random permutation without fixed points (Sattolo).
 fn cycle(stream: &mut Stream, items: &mut [u32]) {
     (0..).zip(items.iter_mut()).for_each(|(at, item)| *item = at);
     for at in (1..items.len()).rev() {
@@ -113,7 +113,7 @@ impl Tree {
         let [edge_a, edge_b] = [src, dst].map(|host| host / half);
         let [pod_a, pod_b] = [edge_a, edge_b].map(|edge| edge / half);
         let [up, across] = [0; 2].map(|_: u32| stream.below(half.into()) as u32);
-        // Each tier has as many links as there are hosts, each way.
+        // Each tier has as many links as there are hosts, in each direction.
         let link = |tier: u32, switch: u32, port: u32| tier * all + switch * half + port;
         let mut path = [NO_LINK; HOPS];
         let mut at = 0;
@@ -152,7 +152,7 @@ mod tests {
             let [first, up, core, down, edge, last] = tree.path(1, 14, &mut stream);
             assert_eq!((first, last), (1, 5 * 16 + 14));
             let [aggregation, top] = [up - 16, core - 32];
-            // From edge switch 0 to aggregation switch a; from there by port c; both again on the way down.
+            // From edge switch 0 to aggregation switch a; from there by port c; both again downwards.
             let (a, c) = (aggregation % 2, top % 2);
             assert_eq!((aggregation / 2, top / 2), (0, a));
             assert_eq!((down - 48, edge - 64), ((3 * 2 + a) * 2 + c, 7 * 2 + a));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_keeps_his_place() {
+    fn a_permutation_has_no_fixed_point() {
         let (mut stream, mut to) = (Stream::named(3, "test", 0), vec![0; 50]);
         cycle(&mut stream, &mut to);
         assert!((0..).zip(&to).all(|(at, to)| at != *to));

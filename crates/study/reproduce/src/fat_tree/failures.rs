@@ -29,7 +29,7 @@ const RETURNS: f64 = 0.305;
 /// A flow that was silent for longer than this was cut off, not just interrupted.
 const CUT_OFF_MS: f64 = 100.0;
 
-/// What fails, and a port that leads over it.
+/// A component that fails, and a port whose link it affects.
 struct Failure {
     name: &'static str,
     what: &'static str,
@@ -125,9 +125,9 @@ fn interruptions(run: &RunRecord) -> Vec<f64> {
 /// When the port that was out of use carries something again, in seconds.
 fn first_use(run: &RunRecord) -> Option<f64> {
     let ports = FAILURES_OF.iter().map(|failure| failure.port);
-    let mut courses = ports.map(|[node, to]| rates(&samples(run, node, to)));
-    let course = courses.find(|course| !course.is_empty())?;
-    course.into_iter().find(|(at, rate)| *at > RETURNS && *rate > 0.0).map(|(at, _)| at)
+    let mut all_series = ports.map(|[node, to]| rates(&samples(run, node, to)));
+    let time_series = all_series.find(|time_series| !time_series.is_empty())?;
+    time_series.into_iter().find(|(at, rate)| *at > RETURNS && *rate > 0.0).map(|(at, _)| at)
 }
 
 fn figures(view: &View) -> Vec<Figure> {
@@ -152,7 +152,12 @@ fn compare(points: &[Measured]) -> Vec<Row> {
             [
                 point.row(scheme, &LONGEST, None, longest),
                 point.row(scheme, &TOUCHED, None, ""),
-                point.row(scheme, &CUT_OFF, None, "connectivity is kept where this is 0"),
+                point.row(
+                    scheme,
+                    &CUT_OFF,
+                    None,
+                    "there is no loss of connectivity where this is 0",
+                ),
                 point.row(scheme, &BACK, None, back).filter(|row| row.ours.mean.is_finite()),
             ]
         });

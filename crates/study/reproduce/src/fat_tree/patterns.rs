@@ -95,9 +95,9 @@ fn destination(
             _ => far[1],
         }
     };
-    let wanted: Vec<u32> = left.iter().copied().filter(|&dst| dst != src && near(dst)).collect();
+    let nearby: Vec<u32> = left.iter().copied().filter(|&dst| dst != src && near(dst)).collect();
     let any: Vec<u32> = left.iter().copied().filter(|&dst| dst != src).collect();
-    let among = if wanted.is_empty() { any } else { wanted };
+    let among = if nearby.is_empty() { any } else { nearby };
     let dst = *among.get(stream.below(among.len() as u64) as usize)?;
     left.retain(|other| *other != dst);
     Some(dst)

@@ -25,7 +25,7 @@ pub(super) const POWER: Experiment = Experiment {
 
 /// Power per Gbit/s of 10GigE switches over that of GigE switches, and the same of heat: §3.2.
 const TIMES: (f64, f64) = (2.0, 3.0);
-/// What the paper says is saved, in percent: power and heat.
+/// The savings that the paper states, in percent: power and heat.
 const SAVED: (f64, f64) = (56.6, 56.5);
 const COUNT: (&str, &str) = ("count", "1");
 
@@ -130,7 +130,7 @@ fn needed(tree: &Costed, fat_tree: &Costed, parts: &Parts, percent: f64) -> f64 
 /// Figure 3.9, as multiples: the table's watts are examples, and do not matter here.
 fn figure(tree: &Bill, fat_tree: &Bill) -> Figure {
     let over = |of| 1.0 / share(tree, fat_tree, of);
-    let said = |percent: f64| 1.0 / (1.0 - percent / 100.0);
+    let over_saving = |percent: f64| 1.0 / (1.0 - percent / 100.0);
     let bars = Bars {
         x: Axis {
             label: "times that of the fat-tree",
@@ -140,9 +140,12 @@ fn figure(tree: &Bill, fat_tree: &Bill) -> Figure {
         row: "quantity",
         rows: vec!["power".into(), "heat".into()],
         values: vec![Bar(vec![over(power), over(heat)]), Bar(vec![1.0, 1.0])],
-        stated: vec![Bar(vec![said(SAVED.0), said(SAVED.1)]), Bar(vec![f64::NAN, f64::NAN])],
+        stated: vec![
+            Bar(vec![over_saving(SAVED.0), over_saving(SAVED.1)]),
+            Bar(vec![f64::NAN, f64::NAN]),
+        ],
     };
-    let caption = "27,648 hosts. Stars: what the paper's text says is saved.";
+    let caption = "The network has 27,648 hosts. Stars show the savings in the text of the paper.";
     Ok(Plot {
         id: "power",
         title: "Power and heat (Figure 3.9)".into(),

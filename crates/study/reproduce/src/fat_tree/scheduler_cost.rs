@@ -19,7 +19,7 @@ pub(super) const COST: Experiment = Experiment {
     id: "ft-4",
     about: "Table 3.2: time and memory of the flow scheduler, k = 4 to 48, one request per host",
     work: Work::Computed {
-        how: "One request per host, to a random host that nobody else sends to, placed one after another: CPU time \
+        how: "One request per host, to a random host that no other host sends to, placed one after another: CPU time \
               of one thread, on this machine; bytes of the state of links and of flows.",
         find: |_| findings(&CASES, 5),
     },
@@ -111,7 +111,7 @@ fn rows(case: &Case, runs: u64) -> Vec<Row> {
 const NOTES: [&str; 4] = [
     "the paper's machine is a 2.33 GHz PC of 2008; ours is the one that ran this",
     "one byte per directed link, as in the paper; ours counts the links of hosts, too, which the paper leaves out",
-    "ours keeps the links of each path, so that they can be freed without asking for the path again",
+    "ours stores the links of each path, so they can be freed without another look-up of the path",
     "the paper's footnote: 94 % of the bandwidth for random destinations among 27k hosts, in simulations",
 ];
 

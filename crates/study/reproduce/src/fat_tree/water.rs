@@ -99,7 +99,7 @@ mod tests {
         assert!((max_min(&paths, 2) - (1.0 + 2.0 / 3.0)).abs() < 1e-12);
     }
 
-    /// By rounds: all flows grow together until a link is full; those on it stop.
+    /// Water-filling in rounds: all flows grow at the same rate until a link is full, and the flows on that link stop.
     fn slowly(paths: &Paths, count: usize) -> f64 {
         let (mut rate, mut open) = (vec![0.0; paths.len()], vec![true; paths.len()]);
         while open.iter().any(|open| *open) {

@@ -26,7 +26,10 @@ pub(super) const LARGE: Experiment = Experiment {
         set: set_pattern,
         compare: compare_patterns,
         figures: |view| {
-            vec![view.against("pattern", &SHARE), view.course(OVER_TIME, &COURSE, course)]
+            vec![
+                view.against("pattern", &SHARE),
+                view.time_series(OVER_TIME, &RATE_OVER_TIME, time_series),
+            ]
         },
     }),
 };
@@ -47,7 +50,7 @@ pub(super) const ITERATIONS: Experiment = Experiment {
 
 /// The same on the non-blocking network has its number and this.
 const CONTROL: u32 = 100;
-/// The point whose course is drawn.
+/// The point whose time series is drawn.
 const OVER_TIME: u32 = 10;
 
 const NAMES: [&str; 10] = [
@@ -187,7 +190,7 @@ const SHARE: Quantity = Quantity {
     },
 };
 
-const COURSE: Values = Values {
+const RATE_OVER_TIME: Values = Values {
     id: "over-time",
     title: "1,024 hosts, random bijective: what the first 256 receive",
     label: "share of their links",
@@ -196,7 +199,7 @@ const COURSE: Values = Values {
 };
 
 /// Over time, what sampled links to hosts carry of what they could.
-fn course(run: &RunRecord) -> Vec<(f64, f64)> {
+fn time_series(run: &RunRecord) -> Vec<(f64, f64)> {
     let mut totals: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for sample in &run.samples {
         let total = totals.entry(sample.t_ps).or_default();

@@ -57,7 +57,7 @@ fn rows(step: usize, matrix: &Matrix) -> Vec<crate::Row> {
     PRINTED.iter().filter_map(one).collect()
 }
 
-/// What the scheduler's own estimator says of the same flows.
+/// The estimate of the scheduler for the same flows.
 fn fast() -> Vec<crate::Row> {
     let fabric = Fabric::fat_tree(4);
     let pairs: Vec<(HostId, HostId)> = (PRINTED.iter())

@@ -34,14 +34,14 @@ fn findings(rows: Vec<Row>) -> Findings {
     Findings { rows, ..Findings::default() }
 }
 
-/// What flows get together, in percent of what all hosts' cards could carry.
+/// The total rate of flows, in percent of the rate of all network cards.
 fn share(fabric: &Fabric, flows: &[Flow], seed: u64) -> f64 {
     let hash = |flow: usize| mix64(seed << 32 | flow as u64) as u16;
     100.0 * max_min(fabric, flows, hash).iter().sum::<f64>() / fabric.hosts() as f64
 }
 
 /// What the demands alone come to: a non-blocking network.
-fn wanted(fabric: &Fabric, flows: &[Flow]) -> f64 {
+fn all_demands(fabric: &Fabric, flows: &[Flow]) -> f64 {
     100.0 * flows.iter().map(|flow| flow.demand).sum::<f64>() / fabric.hosts() as f64
 }
 
@@ -119,7 +119,7 @@ fn patterns(k: u32, seeds: u64) -> Vec<Row> {
             found[1].push(share(&fabric, &fit, seed));
             found[2].push(share(&fabric, &annealed, seed));
             found[3].push(share(&fabric, &finest, seed));
-            found[4].push(wanted(&fabric, &flows));
+            found[4].push(all_demands(&fabric, &flows));
         }
         let schemes = ["ecmp-flow", "first-fit", "annealing", "best", "control"];
         for (scheme, ours) in schemes.into_iter().zip(&found) {

@@ -19,7 +19,7 @@ pub(super) const ALONE: Experiment = Experiment {
         axis: &[40],
         set: |_, room| format!("{room} KB"),
         compare: alone,
-        figures: |view| vec![course(view, 40), distribution(view, 40)],
+        figures: |view| vec![time_series(view, 40), distribution(view, 40)],
     }),
 };
 
@@ -31,7 +31,7 @@ fn by_delay(view: &View) -> Vec<Figure> {
 /// Figures 5.11 and 5.13.
 pub(super) const UPDATES: Experiment = Experiment {
     id: "nb-4",
-    about: "Figures 5.11 and 5.13: two bumps that tell each other of two TCP flows, by the updates' delay",
+    about: "Figures 5.11 and 5.13: two bumps that update each other on two TCP flows, by the delay of updates",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/nb-4.toml",
         text: include_str!("../../../../../scenarios/reproduce/nb-4.toml"),
@@ -45,7 +45,7 @@ pub(super) const UPDATES: Experiment = Experiment {
 /// Figure 5.11, read otherwise.
 pub(super) const LIMITED: Experiment = Experiment {
     id: "nb-4c",
-    about: "Figure 5.11, read otherwise: as nb-4, of flows that are limited before they meet",
+    about: "Figure 5.11, in another reading: as nb-4, with flows that are limited before they meet",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/nb-4c.toml",
         text: include_str!("../../../../../scenarios/reproduce/nb-4c.toml"),
@@ -119,7 +119,7 @@ fn counted(run: &RunRecord, name: &str) -> f64 {
     100.0 * run.over(name, "bump_estimates").unwrap_or(0.0)
 }
 
-/// Errors of one table, in bytes, as they were kept.
+/// Errors of one table, in bytes, as they were recorded.
 fn errors(run: &RunRecord, bump: u16) -> impl Iterator<Item = f64> {
     let own = run.estimates.iter().filter(move |row| row.bump == bump);
     own.map(|row| row.error() as f64)
@@ -145,7 +145,8 @@ fn set_batch(scenario: &mut Scenario, packets: u32) -> String {
 }
 
 fn alone(points: &[Measured]) -> Vec<Row> {
-    let ideal = "a bump that sees all packets in the moment in which the switch does knows the queue exactly";
+    let ideal =
+        "a bump that sees all packets at the same time as the switch knows the queue exactly";
     let software = "packets take 18 to 42 us through the bump, evenly distributed: the queue has changed by the time \
                     at which they arrive";
     let of = |point: &Measured| {
@@ -203,7 +204,7 @@ fn neighbour(points: &[Measured]) -> Vec<Row> {
 }
 
 /// The two queues of the scheme `software`, as Figure 5.10 (a) has them.
-fn course(view: &View, x: u32) -> Figure {
+fn time_series(view: &View, x: u32) -> Figure {
     let values = Values {
         id: "course",
         title: "The virtual queue over time",
@@ -212,7 +213,7 @@ fn course(view: &View, x: u32) -> Figure {
         scale: Division::LinearFirst,
     };
     let point = |row: &&EstimateRow| (row.t_ps as f64 / 1e12, row.estimate_bytes as f64);
-    view.course(x, &values, |run| longest(run).iter().map(point).collect())
+    view.time_series(x, &values, |run| longest(run).iter().map(point).collect())
 }
 
 fn distribution(view: &View, x: u32) -> Figure {

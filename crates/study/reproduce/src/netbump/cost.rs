@@ -15,8 +15,7 @@ pub(super) const COST: Experiment = Experiment {
         find: |_| {
             let all = delays(20_000);
             let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
-            let note = "the paper's is a packet's whole way through network cards and their driver; ours is the pipeline \
-                        alone, without any card. Wall-clock time: the tail is the machine's, which others use too";
+            let note = "the paper measures a packet from network card to network card; ours is the pipeline alone. It is wall-clock time: its tail depends on what else the machine does";
             let at =
                 |name, value: f64, paper: f64| row(name, "", value * 1e6, "us", Some(paper), note);
             let rows = vec![
@@ -36,23 +35,22 @@ pub(super) const CORES: Experiment = Experiment {
     id: "nb-8",
     about: "Section 5.5.2: what it costs that pipelines on several cores share the virtual queues",
     work: Work::Computed {
-        how: "The part of `slotline bench bump` about shared tables, on this machine: CPU time of the slowest thread, and what \
-              all let pass from the first one's begin to the last one's end.",
+        how: "The part of `slotline bench bump` about shared tables, on this machine: CPU time of the slowest thread, and the packets of all from the start of the first thread to the end of the last.",
         find: |_| {
             let note = "the paper's is the latency of its whole bump, of which the locks of the table are a part; ours is \
                         the pipeline's own time, in which no lock is taken. More threads than processors cannot run \
                         side by side";
-            let of = |(case, threads, kept, paper): (Case, u32, &str, Option<f64>)| {
+            let of = |(case, threads, sharing, paper): (Case, u32, &str, Option<f64>)| {
                 let rows = case.run(100);
                 let value = |at: usize| rows.get(at).map_or(f64::NAN, |row| row.value);
-                let name = format!("{threads} pipelines, {kept}");
+                let name = format!("{threads} pipelines, {sharing}");
                 [
                     row("time for a packet", &name, value(0) / 1e3, "us", paper, note),
                     row("packets of all", &name, value(1), "million/s", None, note),
                 ]
             };
-            let slack = format!("each keeps at most {} bytes to itself", SLACK.0);
-            let exact = "each told of each packet";
+            let slack = format!("each holds back at most {} bytes", SLACK.0);
+            let exact = "each updated for each packet";
             let cases = [
                 (Case::SharedTable(1), 1, slack.as_str(), Some(29.2)),
                 (Case::SharedTable(2), 2, &slack, Some(35.5)),

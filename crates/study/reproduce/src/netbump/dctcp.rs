@@ -26,8 +26,8 @@ pub(super) const CONVERGENCE: Experiment = Experiment {
             };
             let last = Values { id: "last", title: "Throughput of the last flow", ..first };
             vec![
-                view.course(5, &first, |run| rates(&samples(run, "s1", "h5"))),
-                view.course(5, &last, |run| rates(&samples(run, "s1", "h9"))),
+                view.time_series(5, &first, |run| rates(&samples(run, "s1", "h5"))),
+                view.time_series(5, &last, |run| rates(&samples(run, "s1", "h9"))),
                 view.bars("fairness", "Fairness of five flows", &[JAIN, WORST]),
             ]
         },

@@ -51,10 +51,10 @@ const DROPS: Quantity = Quantity {
 };
 
 /// When the flows have found their rates, in picoseconds.
-const SETTLED: u64 = 200_000_000_000;
+const STEADY_FROM_PS: u64 = 200_000_000_000;
 
 fn queue(run: &RunRecord) -> Vec<f64> {
-    let all = samples(run, "s0", "h4").into_iter().filter(|sample| sample.t_ps >= SETTLED);
+    let all = samples(run, "s0", "h4").into_iter().filter(|sample| sample.t_ps >= STEADY_FROM_PS);
     all.map(|sample| sample.queue_bytes as f64).collect()
 }
 

@@ -10,7 +10,7 @@ use slotline_scenario::Scenario;
 /// Figure 5.3.
 pub(super) const LATENCY: Experiment = Experiment {
     id: "nb-1",
-    about: "Figure 5.3: answers of 1 B and 1 MB through a bump, by the latency it adds one way",
+    about: "Figure 5.3: answers of 1 B and 1 MB through a bump, by the one-way latency that it adds",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/nb-1.toml",
         text: include_str!("../../../../../scenarios/reproduce/nb-1.toml"),
@@ -19,7 +19,7 @@ pub(super) const LATENCY: Experiment = Experiment {
         compare,
         figures: |view| {
             let by = |quantity| {
-                view.against_in("added latency, one way", Measure::Seconds, 1e-6, quantity)
+                view.against_in("added one-way latency", Measure::Seconds, 1e-6, quantity)
             };
             vec![by(&SHORT), by(&LONG)]
         },

@@ -37,14 +37,14 @@ pub(super) const QCN: Experiment = Experiment {
                 unit: Measure::BitsPerSecond,
                 scale: Division::LinearFirst,
             };
-            let course = |run: &RunRecord| {
+            let time_series = |run: &RunRecord| {
                 let all = samples(run, "s1", "h3").into_iter();
                 all.map(|s| (s.t_ps as f64 / 1e12, s.queue_bytes as f64)).collect()
             };
             vec![
-                view.course(3, &queue, course),
-                view.course(3, &limited, most_of_limited),
-                view.course(3, &rate, |run| rates(&samples(run, "s1", "h3"))),
+                view.time_series(3, &queue, time_series),
+                view.time_series(3, &limited, most_of_limited),
+                view.time_series(3, &rate, |run| rates(&samples(run, "s1", "h3"))),
             ]
         },
     }),
@@ -149,7 +149,7 @@ const NOTICES: Quantity = Quantity {
 const WITHOUT: &str = "the paper: \"persistently overwhelmed\"";
 const QCN_NOTE: &str = "the congested port's queue, as the bump in front of it knows it; reaction points are in the hosts' cards";
 const LARGEST_NOTE: &str =
-    "as the paper chooses the flow that is told, and with notices of half the effect";
+    "with the paper's choice of the flow that is notified, and with notices of half the effect";
 const BUMP_NOTE: &str =
     "the reaction point is a bump next to the senders, which drops what is beyond a flow's rate";
 

@@ -17,19 +17,19 @@ pub(super) const RED: Experiment = Experiment {
         set: |_, flows| format!("{flows} flows"),
         compare,
         figures: |view| {
-            let course = Values {
+            let time_series = Values {
                 id: "queue",
                 title: "Queue over time",
                 label: "queue",
                 unit: Measure::Bytes,
                 scale: Division::LinearFirst,
             };
-            let cdf = Values { id: "cdf", title: "Distribution of the queue", ..course };
+            let cdf = Values { id: "cdf", title: "Distribution of the queue", ..time_series };
             let points = |run: &RunRecord| {
                 let all = samples(run, "s1", "h4").into_iter();
                 all.map(|s| (s.t_ps as f64 / 1e12, s.queue_bytes as f64)).collect()
             };
-            vec![view.course(4, &course, points), view.distribution(4, &cdf, queue, &[])]
+            vec![view.time_series(4, &time_series, points), view.distribution(4, &cdf, queue, &[])]
         },
     }),
 };
@@ -53,10 +53,10 @@ const RATE: Quantity =
     Quantity { key: "goodput", name: "goodput", unit: "Mbit/s", of: |run| goodput(run, |_| true) };
 
 /// When the flows have found their rates, in picoseconds.
-const SETTLED: u64 = 200_000_000_000;
+const STEADY_FROM_PS: u64 = 200_000_000_000;
 
 fn queue(run: &RunRecord) -> Vec<f64> {
-    let all = samples(run, "s1", "h4").into_iter().filter(|sample| sample.t_ps >= SETTLED);
+    let all = samples(run, "s1", "h4").into_iter().filter(|sample| sample.t_ps >= STEADY_FROM_PS);
     all.map(|sample| sample.queue_bytes as f64).collect()
 }
 

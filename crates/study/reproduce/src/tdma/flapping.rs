@@ -32,9 +32,9 @@ const BELOW: Quantity = Quantity {
     name: "time below 0.9 Gbit/s",
     unit: "%",
     of: |run| {
-        let course = smoothed(run);
-        let low = course.iter().filter(|(_, rate)| *rate < 0.9e9).count();
-        100.0 * low as f64 / course.len().max(1) as f64
+        let time_series = smoothed(run);
+        let low = time_series.iter().filter(|(_, rate)| *rate < 0.9e9).count();
+        100.0 * low as f64 / time_series.len().max(1) as f64
     },
 };
 
@@ -42,7 +42,7 @@ const fn mean(key: &'static str, name: &'static str, of: fn(&RunRecord) -> f64) 
     Quantity { key, name, unit: "Gbit/s", of }
 }
 
-fn course(run: &RunRecord) -> Vec<(f64, f64)> {
+fn time_series(run: &RunRecord) -> Vec<(f64, f64)> {
     rates(&samples(run, "s0", "h1"))
 }
 
@@ -51,13 +51,13 @@ fn smoothed(run: &RunRecord) -> Vec<(f64, f64)> {
     let part = |part: &[(f64, f64)]| {
         (part[SMOOTH - 1].0, part.iter().map(|(_, rate)| rate).sum::<f64>() / SMOOTH as f64)
     };
-    course(run).windows(SMOOTH).map(part).collect()
+    time_series(run).windows(SMOOTH).map(part).collect()
 }
 
 /// Mean throughput in even (0) or odd (1) periods, but for the first two.
 fn phase(run: &RunRecord, odd: u64) -> f64 {
     let own = |(at, _): &(f64, f64)| *at > 2.0 * PERIOD && (at / PERIOD) as u64 % 2 == odd;
-    let all: Vec<f64> = course(run).into_iter().filter(own).map(|(_, rate)| rate).collect();
+    let all: Vec<f64> = time_series(run).into_iter().filter(own).map(|(_, rate)| rate).collect();
     all.iter().sum::<f64>() / all.len().max(1) as f64 / 1e9
 }
 
@@ -69,7 +69,7 @@ fn figures(view: &View) -> Vec<Figure> {
         unit: Measure::BitsPerSecond,
         scale: Division::Linear,
     };
-    vec![view.course(10, &values, smoothed)]
+    vec![view.time_series(10, &values, smoothed)]
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {

@@ -1,4 +1,4 @@
-//! Pause frames: how soon hosts obey, how far apart hosts get them, what they cost: Figures 1 to 5, §6.5.
+//! Pause frames: the delay until hosts obey, the skew between hosts, and the overhead: Figures 1 to 5, §6.5.
 
 use crate::draw::{Values, View};
 use crate::quantity::{ended_ps, percentile};
@@ -170,14 +170,14 @@ fn edges(run: &RunRecord) -> Vec<[u64; HOSTS]> {
     frames.chunk_by(|a, b| b.0 - a.0 < EDGE_PS).filter_map(edge).collect()
 }
 
-/// For each two such edges in a row, how far the hosts' gaps between them are apart: us.
+/// For each two consecutive edges, the spread of the gaps between them over hosts, in microseconds.
 fn gaps(run: &RunRecord) -> Vec<f64> {
-    let apart = |pair: &[[u64; HOSTS]]| {
+    let skew = |pair: &[[u64; HOSTS]]| {
         let gaps = pair[1].iter().zip(pair[0]).map(|(late, early)| late - early);
         let (low, high) = gaps.fold((u64::MAX, 0), |(l, h), gap| (l.min(gap), h.max(gap)));
         (high - low) as f64 / 1e6
     };
-    edges(run).windows(2).map(apart).collect()
+    edges(run).windows(2).map(skew).collect()
 }
 
 fn delays(view: &View) -> Vec<Figure> {
@@ -208,7 +208,7 @@ fn spreads(view: &View) -> Vec<Figure> {
 
 fn hardware(points: &[Measured]) -> Vec<Row> {
     let given = "a parameter: 2 us and up to 4 us at random are the paper's values for its cards; what is \
-                 measured is that the running system keeps to them";
+                 measured is that the running system complies with them";
     let linear = "no number in the text: it grows in proportion to the packet, as the one in transmission is \
                   finished; ours by half of 0.8 ns per byte on average, and by all of it at most";
     let of = |point: &Measured| match point.x {
@@ -250,7 +250,7 @@ fn spread(points: &[Measured]) -> Vec<Row> {
 fn overhead(points: &[Measured]) -> Vec<Row> {
     let note = "two frames per slot of 315 us; ours counts 84 bytes for each on the wire, preamble and gap \
                 included (64 bytes would be 3.3), and the frames of rounds' ends";
-    let half = "half of them is sent while nobody may send anyway, so that the loss is half of it";
+    let half = "half of the frames are sent while no host may send, so half of their time is lost";
     let share = Quantity {
         key: "share",
         name: "effective share of the link",

@@ -77,7 +77,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
                of the port that both transfers share";
     let slots = "a ping that waits for its slot, there and back: a report, a round, and the slot. The paper's host \
                  measures from the moment at which it may send, which leaves this out";
-    let apart = "the ping needs no slot (section 4.1): it takes the share of the links kept for short flows";
+    let no_slot = "the ping needs no slot (section 4.1): it uses the share of the links that is reserved for short flows";
     let own = "the paper's 26 us are measured within a slot, with kernel bypass; its 170 us with the kernel's share \
                added";
     let bulk = "the paper's transfers lose the 1 % of slots in which the ping is served";
@@ -91,7 +91,7 @@ fn compare(points: &[Measured]) -> Vec<Row> {
             point.row("slots", &TAIL, None, slots),
             point.row("slots", &BULK, None, bulk),
             point.row("apart", &MEAN, Some(Stated::About(26.0)), own),
-            point.row("apart", &TAIL, Some(Stated::About(170.0)), apart),
+            point.row("apart", &TAIL, Some(Stated::About(170.0)), no_slot),
             point.row("apart", &BULK, None, bulk),
         ],
     };

@@ -39,8 +39,7 @@ fn figures(view: &View) -> Vec<Figure> {
 }
 
 fn work_conservation(points: &[Measured]) -> Vec<Row> {
-    let without = "in ours fewer messages arrive whole: that hangs on how the packets of two senders \
-                   interleave at the full queue (random gaps here; 435 with evenly spaced packets)";
+    let without = "in ours fewer messages arrive whole: this depends on how the packets of two senders interleave at the full queue (random gaps here; 435 with evenly spaced packets)";
     let slices = "as in the paper: the greedy flows have a fifth of the link each, the slow ones leave theirs";
     let conserving =
         "more than in the paper: in ours the slow flows' rest is handed over within 0.1 ms";

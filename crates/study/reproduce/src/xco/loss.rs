@@ -48,9 +48,9 @@ const ONE: Quantity = loss("one", "packets lost at 1 Gbit/s");
 const TEN: Quantity = loss("ten", "packets lost at 10 Gbit/s");
 const MIX: Quantity = loss("mix", "packets lost at 1 Gbit/s beside TCP");
 const BUSIEST: Quantity = loss("busiest", "packets lost at the port that loses most of its own");
-const TOLD: Quantity = Quantity {
+const LOST_REPORTS: Quantity = Quantity {
     key: "told",
-    name: "reports lost on the way to the controller",
+    name: "reports to the controller that were lost",
     unit: "%",
     of: |run| lost_at(run, |port| port.port == CONTROLLER),
 };
@@ -156,7 +156,7 @@ fn set_rows(scenario: &mut Scenario, rows: u32) -> String {
 
 fn scale_figures(view: &View) -> Vec<Figure> {
     let draw = |quantity| view.against_in("machines", Measure::Number, f64::from(ROW), quantity);
-    vec![draw(&BUSIEST), draw(&ALL), draw(&TOLD)]
+    vec![draw(&BUSIEST), draw(&ALL), draw(&LOST_REPORTS)]
 }
 
 fn scale(points: &[Measured]) -> Vec<Row> {
@@ -167,7 +167,7 @@ fn scale(points: &[Measured]) -> Vec<Row> {
         "no number in the text; of 200 machines of a row ten can send at a time, so 1 - 10/200";
     let slices = "the paper: almost none; ours are lost in the first millisecond, when each machine sends the two \
                   packets that need no permission, all at the same time";
-    let told = "not in the text: all machines first report at the same time, and again at times of their own";
+    let synchronised = "not in the text: all machines first report at the same time, and again at times of their own";
     let paper = 24;
     let of = |point: &Measured| {
         let within = point.x <= paper;
@@ -178,7 +178,7 @@ fn scale(points: &[Measured]) -> Vec<Row> {
             point.row("without", &ALL, None, all),
             point.row("timeslice", &BUSIEST, none, if within { slices } else { beyond }),
             point.row("timeslice", &ALL, None, slices),
-            point.row("timeslice", &TOLD, None, told),
+            point.row("timeslice", &LOST_REPORTS, None, synchronised),
         ]
     };
     points.iter().flat_map(of).flatten().collect()

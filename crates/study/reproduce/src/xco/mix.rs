@@ -133,7 +133,7 @@ fn uncoordinated(point: &Measured) -> [Option<Row>; 3] {
 }
 
 fn coordinated(point: &Measured) -> [Option<Row>; 4] {
-    let rates = "no number in the text: better than without, worse than timeslices; ours are alike, as our \
+    let rates = "no number in the text: better than without, worse than timeslices; ours are equal, as our \
                  rates are exact and no buffer overflows";
     let total = "\"close to the maximum\"; of 1000, headers and framing leave 941 to TCP and 957 to UDP, and \
                  ours lose nothing else";
@@ -162,7 +162,7 @@ fn utilisation_range(points: &[Measured]) -> Vec<Row> {
             ..row.clone()
         })
     };
-    let low = "our UDP senders hardly pause, so the link is never idle; why it was in the paper is not said";
+    let low = "our UDP senders hardly pause, so the link is never idle; the paper gives no reason for its idle time";
     let high = "our link is full: of 1000, tcpdump does not see preamble, check sequence and gap";
     let lowest = end(rows.first(), "link utilisation, lowest", 800.0, low);
     let highest = end(rows.last(), "link utilisation, highest", 1000.0, high);

@@ -1,6 +1,6 @@
 //! XCo: explicit coordination to prevent network fabric congestion (Rajanna et al., 2010).
 //!
-//! Of the figures only the captions were at hand: what the paper has is what its text says.
+//! Only the captions of the figures were available, so all values of the paper are from its text.
 
 mod conserve;
 mod fairness;

@@ -66,7 +66,7 @@ fn figures(view: &View) -> Vec<Figure> {
     let all = Values { id: "cdf", title: "Round trips beside 13 senders", ..time };
     let loaded = 13;
     vec![
-        view.course(loaded, &time, |run| round_trips_over_time(run, PINGS)),
+        view.time_series(loaded, &time, |run| round_trips_over_time(run, PINGS)),
         view.distribution(loaded, &all, |run| round_trips(run, PINGS), &[]),
     ]
 }

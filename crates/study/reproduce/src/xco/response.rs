@@ -22,7 +22,7 @@ pub(super) const RESPONSE: Experiment = Experiment {
 
 /// When one set follows the other: seconds.
 const TURNS: [f64; 4] = [2.0, 4.0, 6.0, 8.0];
-/// How long before and after a turn is looked at.
+/// Seconds before and after a turn that are evaluated.
 const AROUND: f64 = 0.05;
 /// Below this part of the usual rate, an interval belongs to the gap.
 const LOW: f64 = 0.9;
@@ -32,22 +32,22 @@ const PEAK: Quantity =
     Quantity { key: "rate", name: "usual throughput of the link", unit: "Mbit/s", of: usual };
 
 /// Throughput of the receiver's link over time.
-fn course(run: &RunRecord) -> Vec<(f64, f64)> {
+fn time_series(run: &RunRecord) -> Vec<(f64, f64)> {
     rates(&samples(run, "tor1", "h6"))
 }
 
 fn usual(run: &RunRecord) -> f64 {
-    let all: Vec<f64> = course(run).iter().map(|(_, rate)| *rate).collect();
+    let all: Vec<f64> = time_series(run).iter().map(|(_, rate)| *rate).collect();
     percentile(&all, 50.0) / 1e6
 }
 
 /// Over all turns, the longest time in which the rate stayed low.
 fn gap(run: &RunRecord) -> f64 {
     let low = LOW * usual(run) * 1e6;
-    let course = course(run);
-    let step = course.windows(2).next().map_or(0.0, |pair| pair[1].0 - pair[0].0);
+    let time_series = time_series(run);
+    let step = time_series.windows(2).next().map_or(0.0, |pair| pair[1].0 - pair[0].0);
     let longest = |turn: f64| {
-        let near = course.iter().filter(|(at, _)| (at - turn).abs() < AROUND);
+        let near = time_series.iter().filter(|(at, _)| (at - turn).abs() < AROUND);
         let mut span = (0, 0);
         for (_, rate) in near {
             let now = if *rate < low { span.0 + 1 } else { 0 };
@@ -61,7 +61,7 @@ fn gap(run: &RunRecord) -> f64 {
 /// Around the first turn, counted from it; means over milliseconds, as the paper has it.
 fn first_turn(run: &RunRecord) -> Vec<(f64, f64)> {
     let near = |(at, _): &(f64, f64)| (at - TURNS[0]).abs() < AROUND;
-    let fine: Vec<(f64, f64)> = course(run).into_iter().filter(near).collect();
+    let fine: Vec<(f64, f64)> = time_series(run).into_iter().filter(near).collect();
     let mean = |part: &[(f64, f64)]| {
         let n = part.len() as f64;
         let (at, rate) = part.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
@@ -78,7 +78,7 @@ fn figures(view: &View) -> Vec<Figure> {
         unit: Measure::BitsPerSecond,
         scale: Division::Linear,
     };
-    vec![view.course(2, &turn, first_turn)]
+    vec![view.time_series(2, &turn, first_turn)]
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {

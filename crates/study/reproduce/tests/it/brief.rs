@@ -146,8 +146,8 @@ fn every_experiment_is_documented() {
         let heads = page.lines().filter_map(|line| line.strip_prefix("## "));
         let heads = heads.filter_map(|head| Some(head.split_once(": ")?.0));
         let prefix = format!("{}-", paper.key);
-        let said: Vec<&str> = heads.filter(|head| head.starts_with(&prefix)).collect();
-        assert_eq!(said, ids, "sections of docs/reproduction/{}.md", paper.key);
+        let sections: Vec<&str> = heads.filter(|head| head.starts_with(&prefix)).collect();
+        assert_eq!(sections, ids, "sections of docs/reproduction/{}.md", paper.key);
     }
 }
 

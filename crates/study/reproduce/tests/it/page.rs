@@ -70,7 +70,7 @@ fn bars_are_drawn() {
 }
 
 #[test]
-fn courses_and_distributions_are_drawn() {
+fn time_series_and_distributions_are_drawn() {
     check("xco-6", &[0, 13], &["course", "cdf"]);
     check("xco-10", &[2], &["turn"]);
 }

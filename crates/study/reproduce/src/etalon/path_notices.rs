@@ -1,4 +1,4 @@
-//! Table 2 for transports that know of circuits, from marks or from the switches of their racks.
+//! Table 2 for transports that are notified of circuits by marks or by the switches of their racks.
 
 use super::rings::{
     CIRCUITS, LARGE_MEDIAN, LARGE_TAIL, PACKETS, SMALL_MEDIAN, SMALL_TAIL, schemes,
@@ -10,9 +10,9 @@ use slotline_report::plot::Figure;
 use slotline_scenario::Scenario;
 
 /// Table 2's two rings, with reTCP and TDTCP.
-pub(super) const TOLD: Experiment = Experiment {
+pub(super) const PATH_NOTICES: Experiment = Experiment {
     id: "et-T",
-    about: "New: Table 2 for reTCP and TDTCP whose senders are told of circuits, and those that are not",
+    about: "New: Table 2 for reTCP and TDTCP with senders that are notified of circuits, and with senders that are not",
     work: Work::Runs(Study {
         file: "scenarios/reproduce/et-T.toml",
         text: include_str!("../../../../../scenarios/reproduce/et-T.toml"),
@@ -23,8 +23,7 @@ pub(super) const TOLD: Experiment = Experiment {
     }),
 };
 
-/// Queues that stay at 16 packets, or grow to 128 packets 1 ms ahead of days. Senders with reTCP are told as early as
-/// acknowledgements are marked.
+/// Queues that stay at 16 packets, or grow to 128 packets 1 ms ahead of days. Senders with reTCP are notified as early as acknowledgements are marked.
 fn set(scenario: &mut Scenario, largest: u32) -> String {
     for scheme in &mut scenario.scheme {
         if largest > 16 {

@@ -20,13 +20,13 @@ fn runs(n: usize) -> Vec<RunRecord> {
     runs
 }
 
-/// What a process that nobody can stop any more leaves; returns its draft.
+/// Leaves the draft of a killed process; returns its folder.
 fn killed(root: &Path, done: &[RunRecord]) -> PathBuf {
     let place = claim(root);
     for run in done {
-        let mut kept = run.clone();
-        place.keep(&plan(), &mut kept).unwrap();
-        assert_eq!(kept, *run, "it is only looked at");
+        let mut checkpoints = run.clone();
+        place.save(&plan(), &mut checkpoints).unwrap();
+        assert_eq!(checkpoints, *run, "saving does not change it");
     }
     let holder = lock::holder();
     let (host, _) = holder.rsplit_once('.').unwrap();
@@ -36,14 +36,14 @@ fn killed(root: &Path, done: &[RunRecord]) -> PathBuf {
     draft
 }
 
-/// The only folder of kept runs in `draft`.
+/// The only folder of stored runs in `draft`.
 fn of_program(draft: &Path) -> PathBuf {
-    entries(draft).into_iter().find(|path| is_kept(path)).unwrap()
+    entries(draft).into_iter().find(|path| is_checkpoint(path)).unwrap()
 }
 
 #[test]
 fn what_a_killed_process_left_is_found_once() {
-    let root = scratch("kept");
+    let root = scratch("checkpoint");
     let done = runs(4);
     let draft = killed(&root, &done[..3]);
     let second = killed(&root.join("elsewhere"), &done[2..]);
@@ -57,24 +57,24 @@ fn what_a_killed_process_left_is_found_once() {
     .unwrap();
     fs::remove_dir_all(root.join("elsewhere")).unwrap();
     let place = claim(&root);
-    let left = place.left(&plan());
-    assert_eq!(left.notes, [] as [String; 0]);
+    let recovered = place.recover(&plan());
+    assert_eq!(recovered.notes, [] as [String; 0]);
     let sorted = |mut runs: Vec<RunRecord>| {
         runs.sort_by_key(|run| (run.scheme.clone(), run.seed));
         runs
     };
-    assert_eq!(sorted(left.runs), sorted(done.clone()), "of two processes, each run once");
+    assert_eq!(sorted(recovered.runs), sorted(done.clone()), "of two processes, each run once");
     assert_eq!(
         entries(&root),
         std::slice::from_ref(&place.draft),
         "the others' drafts are ours now"
     );
-    place.leave();
+    place.abandon();
     assert_eq!(entries(&root).len(), 1, "left for the next");
     // A process of the same number as the one that is gone goes on too.
     let place = claim(&root);
-    let left = place.left(&plan());
-    assert_eq!(left.runs.len(), 4);
+    let recovered = place.recover(&plan());
+    assert_eq!(recovered.runs.len(), 4);
     let whole = RunSet::example(3);
     let written = place.write(&whole, &crate::summary::Summary::of(&whole), false, &[]).unwrap();
     assert_eq!(entries(&root), std::slice::from_ref(&written.folder), "nothing is left behind");
@@ -84,56 +84,60 @@ fn what_a_killed_process_left_is_found_once() {
 
 #[test]
 fn what_is_damaged_or_of_another_program_is_done_again() {
-    let root = scratch("kept-damaged");
+    let root = scratch("checkpoint-damaged");
     let done = runs(4);
     let draft = killed(&root, &done);
-    let kept = entries(&of_program(&draft));
-    let mut bytes = fs::read(kept[0].join("flows.parquet")).unwrap();
+    let checkpoints = entries(&of_program(&draft));
+    let mut bytes = fs::read(checkpoints[0].join("flows.parquet")).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    fs::write(kept[0].join("flows.parquet"), bytes).unwrap();
-    fs::remove_file(kept[1].join("runs.json")).unwrap();
-    let index = fs::read_to_string(kept[2].join("runs.json")).unwrap();
-    fs::write(kept[2].join("runs.json"), index.replace("incast", "outcast")).unwrap();
+    fs::write(checkpoints[0].join("flows.parquet"), bytes).unwrap();
+    fs::remove_file(checkpoints[1].join("runs.json")).unwrap();
+    let index = fs::read_to_string(checkpoints[2].join("runs.json")).unwrap();
+    fs::write(checkpoints[2].join("runs.json"), index.replace("incast", "outcast")).unwrap();
     let place = claim(&root);
-    let left = place.left(&plan());
-    assert_eq!(left.runs, done[3..]);
-    assert_eq!(left.notes.len(), 2, "{:?}", left.notes);
-    assert!(left.notes[0].contains("flows.parquet") && left.notes[0].contains("damaged"));
-    assert!(left.notes[1].contains("another scenario or version"), "{:?}", left.notes);
+    let recovered = place.recover(&plan());
+    assert_eq!(recovered.runs, done[3..]);
+    assert_eq!(recovered.notes.len(), 2, "{:?}", recovered.notes);
+    assert!(recovered.notes[0].contains("flows.parquet") && recovered.notes[0].contains("damaged"));
+    assert!(recovered.notes[1].contains("another scenario or version"), "{:?}", recovered.notes);
     drop(place);
     assert_eq!(entries(&root), [] as [PathBuf; 0]);
 
     let draft = killed(&root, &done);
     fs::rename(of_program(&draft), draft.join("runs-0123456789abcdef")).unwrap();
-    let left = claim(&root).left(&plan());
-    assert!(left.runs.is_empty() && left.notes[0].contains("another build"), "{:?}", left.notes);
+    let recovered = claim(&root).recover(&plan());
+    assert!(
+        recovered.runs.is_empty() && recovered.notes[0].contains("another build"),
+        "{:?}",
+        recovered.notes
+    );
     assert_eq!(entries(&root), [] as [PathBuf; 0]);
     fs::remove_dir_all(root).unwrap();
 }
 
 #[test]
 fn short_runs_and_empty_drafts_leave_nothing() {
-    let root = scratch("kept-short");
+    let root = scratch("checkpoint-short");
     let place = claim(&root);
     let mut short = runs(1).remove(0);
     short.engine.wall_s = WORTH_S / 2.0;
-    place.keep(&plan(), &mut short).unwrap();
+    place.save(&plan(), &mut short).unwrap();
     assert!(!has_runs(&place.draft));
-    place.leave();
+    place.abandon();
     assert_eq!(entries(&root), [] as [PathBuf; 0]);
     fs::remove_dir_all(root).unwrap();
 }
 
 #[test]
 fn a_process_that_lives_keeps_its_own() {
-    let root = scratch("kept-alive");
+    let root = scratch("checkpoint-alive");
     let draft = killed(&root, &runs(2));
     // The parent of this process is there.
     let parent = std::os::unix::process::parent_id().to_string();
     let name = draft.display().to_string().replace(&i32::MAX.to_string(), &parent);
     fs::rename(draft, &name).unwrap();
-    assert!(claim(&root).left(&plan()).runs.is_empty());
+    assert!(claim(&root).recover(&plan()).runs.is_empty());
     assert!(has_runs(Path::new(&name)));
     fs::remove_dir_all(root).unwrap();
 }

@@ -1,9 +1,9 @@
-//! Runs kept one by one while a scenario's others are under way, so that whoever is killed leaves what it
-//! had, and the next to claim the same place goes on from there.
+//! Checkpoints: each run of a scenario is stored when it is complete, so that a process that is killed leaves
+//! its complete runs, and the next process that claims the same place continues with them.
 //!
-//! Each is a small result of its own in the draft, without what is made of it: the same tables, read back
-//! with the same checks. It is not forced to the disk: a process that is killed loses nothing by that, and
-//! what a failing machine spoils is noticed by the checksums.
+//! A checkpoint is a small result of its own in the draft: it has the same tables, and reading it makes the
+//! same checks. It is not forced to the disk. A killed process loses nothing by that, and the checksums
+//! detect what a failing machine damages.
 
 use super::{OutputError, Place, read, written};
 use crate::output::lock;
@@ -13,49 +13,50 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Runs of less time are done again as soon as read, and are not kept alone: seconds.
+/// Seconds. A shorter run takes no longer to repeat than to read, and is not stored.
 const WORTH_S: f64 = 0.05;
 
-/// What an earlier process with the same scenario left.
+/// The runs that earlier processes with the same scenario left.
 #[derive(Debug, Default)]
-pub struct Left {
-    /// Whole runs, each once.
+pub struct Recovered {
+    /// Complete runs, each once.
     pub runs: Vec<RunRecord>,
-    /// What was found and not used, and why; a sentence each.
+    /// A sentence for each run that was found and not used, with the reason.
     pub notes: Vec<String>,
 }
 
 impl Place {
-    /// The whole runs of `plan`, a set without runs, that processes of this machine left which did not live
-    /// to finish. They now belong to this place. What another program, scenario or version made, or what is
-    /// damaged, is not among them.
-    pub fn left(&self, plan: &RunSet) -> Left {
-        let mut left = Left::default();
-        abandoned(&self.root, &self.id).iter().for_each(|draft| self.adopt(draft, &mut left));
+    /// The complete runs of `plan`, a set without runs, that killed processes of this machine left. They now
+    /// belong to this place. Runs of another program, scenario or version, and damaged runs, are not used.
+    pub fn recover(&self, plan: &RunSet) -> Recovered {
+        let mut recovered = Recovered::default();
+        abandoned(&self.root, &self.id).iter().for_each(|draft| self.adopt(draft, &mut recovered));
         let mut found = BTreeMap::new();
-        for folder in entries(&self.kept()) {
+        for folder in entries(&self.checkpoints()) {
             match one_run(&folder, plan) {
                 Ok(Some(run)) => drop(found.insert((run.scheme.clone(), run.seed), run)),
                 // It was just being written.
                 Ok(None) => drop(fs::remove_dir_all(&folder)),
                 Err(fault) => {
-                    left.notes
-                        .push(format!("a run that was interrupted left is done again: {fault}"));
+                    recovered.notes.push(format!(
+                        "a run that an interrupted process left is repeated: {fault}"
+                    ));
                     drop(fs::remove_dir_all(&folder));
                 }
             }
         }
-        left.runs = found.into_values().collect();
-        left
+        recovered.runs = found.into_values().collect();
+        recovered
     }
 
-    /// Keeps `run` of `plan`, a set without runs, unless it is as quickly done again.
-    pub fn keep(&self, plan: &RunSet, run: &mut RunRecord) -> Result<(), OutputError> {
+    /// Stores `run` of `plan`, a set without runs, unless it is quick to repeat.
+    pub fn save(&self, plan: &RunSet, run: &mut RunRecord) -> Result<(), OutputError> {
         if run.engine.wall_s < WORTH_S {
             return Ok(());
         }
         let scheme = plan.schemes.iter().position(|name| *name == run.scheme);
-        let folder = self.kept().join(format!("{}-{}", scheme.unwrap_or_default(), run.seed));
+        let folder =
+            self.checkpoints().join(format!("{}-{}", scheme.unwrap_or_default(), run.seed));
         let set = RunSet { runs: vec![std::mem::take(run)], ..plan.clone() };
         let made = fs::create_dir_all(&folder).map_err(super::at(&folder));
         let written = made.and_then(|()| written::write_data(&folder, &self.id, &set));
@@ -64,43 +65,43 @@ impl Place {
         written.inspect_err(|_| drop(fs::remove_dir_all(&folder)))
     }
 
-    /// Ends without a result, and leaves the runs kept so far to the next.
-    pub fn leave(mut self) {
-        self.leaves = true;
+    /// Ends without a result, and leaves the stored runs to the next process.
+    pub fn abandon(mut self) {
+        self.preserve = true;
     }
 
-    /// Where runs are kept. Another program, though of the same version, may give other numbers: its runs
-    /// are elsewhere.
-    fn kept(&self) -> PathBuf {
+    /// The folder of the stored runs. Another program of the same version may give other numbers, so its runs
+    /// are in another folder.
+    fn checkpoints(&self) -> PathBuf {
         self.draft.join(format!("runs-{:016x}", program()))
     }
 
-    /// Moves the runs of an abandoned draft here. Of several processes that try, one gets each run.
-    fn adopt(&self, draft: &Path, left: &mut Left) {
-        let kept = self.kept();
-        for runs in entries(draft).iter().filter(|path| is_kept(path)) {
-            if runs.file_name() != kept.file_name() {
-                let note = "runs that an interrupted run left are done again: another build of this \
+    /// Moves the runs of an abandoned draft here. Where several processes try, one of them gets each run.
+    fn adopt(&self, draft: &Path, recovered: &mut Recovered) {
+        let checkpoints = self.checkpoints();
+        for runs in entries(draft).iter().filter(|path| is_checkpoint(path)) {
+            if runs.file_name() != checkpoints.file_name() {
+                let note = "runs that an interrupted process left are repeated: another build of this \
                             program made them";
-                left.notes.push(note.into());
+                recovered.notes.push(note.into());
                 continue;
             }
-            drop(fs::create_dir_all(&kept));
+            drop(fs::create_dir_all(&checkpoints));
             for run in entries(runs) {
                 // What cannot be had is done again.
-                drop(run.file_name().map(|name| fs::rename(&run, kept.join(name))));
+                drop(run.file_name().map(|name| fs::rename(&run, checkpoints.join(name))));
             }
         }
         drop(fs::remove_dir_all(draft));
     }
 }
 
-/// Whether the draft has runs that the next may go on from.
+/// Whether the draft has runs for the next process.
 pub(crate) fn has_runs(draft: &Path) -> bool {
-    entries(draft).iter().any(|path| is_kept(path) && !entries(path).is_empty())
+    entries(draft).iter().any(|path| is_checkpoint(path) && !entries(path).is_empty())
 }
 
-fn is_kept(path: &Path) -> bool {
+fn is_checkpoint(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("runs-"))
 }
 
@@ -115,7 +116,7 @@ fn abandoned(root: &Path, id: &str) -> Vec<PathBuf> {
     entries(root).into_iter().filter(gone).collect()
 }
 
-/// The run kept in `folder`; none where its writing was not over.
+/// The run stored in `folder`; none where it was not written completely.
 fn one_run(folder: &Path, plan: &RunSet) -> Result<Option<RunRecord>, String> {
     let stored = match read::open(folder) {
         Ok(stored) => stored,
@@ -136,7 +137,7 @@ fn one_run(folder: &Path, plan: &RunSet) -> Result<Option<RunRecord>, String> {
     }
 }
 
-/// What is in a folder, in order; nothing where it is not there.
+/// The entries of a folder in order; none where the folder does not exist.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return vec![] };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -144,13 +145,13 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Stands for the running program's file: its length and when it was made.
+/// A fingerprint of the program file: its length and its time of modification.
 fn program() -> u64 {
     let file = std::env::current_exe().and_then(fs::metadata);
-    let said = file.and_then(|file| Ok(format!("{} {:?}", file.len(), file.modified()?)));
-    fingerprint(said.unwrap_or_default().as_bytes())
+    let identity = file.and_then(|file| Ok(format!("{} {:?}", file.len(), file.modified()?)));
+    fingerprint(identity.unwrap_or_default().as_bytes())
 }
 
 #[cfg(test)]
-#[path = "kept_tests.rs"]
+#[path = "checkpoint_tests.rs"]
 mod tests;
