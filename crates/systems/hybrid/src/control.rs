@@ -49,6 +49,7 @@ pub enum SchedulerKind {
     /// Source: Farrington et al., "Helios", SIGCOMM 2010; Wang et al., "c-Through", SIGCOMM 2010.
     MaxWeight,
     /// A scheduler of this project: it chooses days by the demand that they serve, and their lengths.
+    #[serde(alias = "harvest")]
     Portfolio,
     /// Racks have links that are held for the week, in proportion to demand. This is the topology engineering of
     /// several patch panels, over which all racks reach each other in two hops.
@@ -61,6 +62,7 @@ pub enum SchedulerKind {
     /// as many as relieve the core most. The other uplinks go to the core, which carries all other pairs.
     ///
     /// Source: Poutievski et al., "Jupiter Evolving", SIGCOMM 2022: the step between Clos and direct links.
+    #[serde(alias = "mix")]
     ClosDirect,
     /// The phases of the scenario's collective operation get their circuits one after another by the clock, in each
     /// round. A phase has its circuits for as long as its bytes take on a circuit, times `stretch`. If all

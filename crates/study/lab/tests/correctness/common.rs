@@ -6,14 +6,19 @@ use slotline_lab::run::Jobs;
 use slotline_net::node::Node;
 use slotline_net::node::host::FlowResult;
 use slotline_net::time::Time;
-use slotline_scenario::{Loaded, Scenario};
+use slotline_scenario::{Loaded, Scenario, ScenarioError};
 use slotline_sim::{Network, Options, Outcome, Place, Watch, run};
 use std::path::Path;
 
 /// Reads a scenario as if its file lay beside the traces.
-pub fn load(text: &str) -> Loaded {
+pub fn parse(text: &str) -> Result<Loaded, ScenarioError> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../data/traces/scenario.toml");
-    Scenario::parse(&file, text.to_string()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Scenario::parse(&file, text.to_string())
+}
+
+/// The same, of one that is not refused.
+pub fn load(text: &str) -> Loaded {
+    parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// All runs of a scenario, on `threads` threads.

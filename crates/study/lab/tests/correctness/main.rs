@@ -16,7 +16,7 @@ mod hedera;
 mod hybrid;
 mod hybrid_events;
 mod imported;
-mod invariants;
+mod laws;
 mod lone_flow;
 mod nodes;
 mod objects;
