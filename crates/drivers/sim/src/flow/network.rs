@@ -91,7 +91,7 @@ pub struct FlowOutcome {
     /// In order of time, then series. Nothing waits in queues.
     pub samples: Vec<Sample>,
     /// What a scheme counted.
-    pub counts: Vec<(&'static str, u64)>,
+    pub counts: Vec<(slotline_net::node::Counter, u64)>,
     /// Times at which anything happened.
     pub events: u64,
     /// What finding rates has cost.

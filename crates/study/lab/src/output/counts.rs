@@ -2,76 +2,83 @@
 
 use super::format::{grouped, quantity};
 use crate::summary::{SchemeSummary, Summary};
-use slotline_scenario::metric::Unit;
+use slotline_net::node::Counter;
+use slotline_net::node::counter::Unit;
+use slotline_scenario::metric;
+use slotline_schemes::counters;
 
-/// A count, and how it is told.
+/// A counter, and the words for its value.
 struct Told {
-    count: &'static str,
+    counter: Counter,
     /// What it is a part of.
-    of: Option<&'static str>,
-    /// Its unit; counts of times are in nanoseconds.
-    unit: Unit,
+    of: Option<Counter>,
     words: &'static str,
 }
 
-const fn many(count: &'static str, words: &'static str) -> Told {
-    Told { count, of: None, unit: Unit::Count, words }
+const fn whole(counter: Counter, words: &'static str) -> Told {
+    Told { counter, of: None, words }
 }
 
-const fn bytes(count: &'static str, words: &'static str) -> Told {
-    Told { count, of: None, unit: Unit::Bytes, words }
-}
-
-const fn part(count: &'static str, of: &'static str, unit: Unit, words: &'static str) -> Told {
-    Told { count, of: Some(of), unit, words }
+const fn part(counter: Counter, of: Counter, words: &'static str) -> Told {
+    Told { counter, of: Some(of), words }
 }
 
 /// Of each scheme first what it did, then what went wrong.
-const TOLD: [Told; 44] = [
-    bytes("circuit_bytes", "by circuits"),
-    bytes("packet_switch_bytes", "by the packet switch"),
-    many("voq_drops", "packets dropped at full queues of racks"),
-    many("voq_drops_by_resizing", "packets dropped as queues were made shorter"),
-    many("relay_drops", "packets dropped at racks between"),
-    many("packets_cut_by_night", "packets cut off by a night"),
-    many("packets_drained_into_night", "packets sent into a night"),
-    many("circuit_waits_for_night", "packets held over night"),
-    many("port_failures", "failures of a rack's port at a circuit switch"),
-    part("weeks_of_rotation", "weeks_planned", Unit::Count, "weeks a rotation, for want of better"),
-    many("late_weeks", "weeks begun without their plan, summed over racks"),
-    part("slot_used_ns", "slot_time_ns", Unit::Seconds, "of slots used"),
-    many("late_frames", "frames outside their slot"),
-    many("overruns", "slots overrun"),
-    many("packets_without_slot", "packets sent without a slot"),
-    many("receive_buffer_overflows", "packets that found no room in a receive buffer"),
-    many("aborted_rounds", "rounds broken off"),
-    part("slots_unused", "slots_granted", Unit::Count, "timeslots unused"),
-    many("slots_late", "timeslots heard of too late"),
-    many("slots_lost", "timeslots lost"),
-    many("slots_unplaced", "timeslots without a path"),
-    many("loss_reports", "reports of lost packets"),
-    many("take_overs", "take-overs by another arbiter"),
-    many("faults_found", "faults found"),
-    many("large_flows", "large flows"),
-    part("changed_paths", "installed_paths", Unit::Count, "paths changed afterwards"),
-    many("bump_marks", "packets marked by bumps"),
-    many("bump_drops", "packets dropped by bumps"),
-    many("bump_notices", "notices sent by bumps"),
-    many("stopped_disciplines", "programs of queues stopped"),
-    many("unjudged_packets", "packets that passed them unjudged"),
-    bytes("bump_error_most", "at most between an estimate and its queue"),
-    many("bump_updates_lost", "updates between bumps lost"),
-    many("limited_connections", "connections slowed down by notices"),
-    many("limiter_drops", "packets of limited flows dropped by bumps"),
-    bytes("limiter_queue_most", "at most in the virtual queue of a limited flow"),
-    many("decisions", "decisions"),
-    bytes("control_bytes_sent", "sent by the scheduler"),
-    bytes("control_bytes_received", "reported to it"),
-    many("ignored_messages", "messages ignored"),
-    many("silent_hosts", "hosts fallen silent"),
-    many("silences", "times a host missed its controller"),
-    many("takeovers", "take-overs by another controller"),
-    many("flows_set_up", "flows set up"),
+const TOLD: [Told; 43] = [
+    whole(counters::hybrid::CIRCUIT_BYTES, "by circuits"),
+    whole(counters::hybrid::PACKET_SWITCH_BYTES, "by the packet switch"),
+    whole(counters::hybrid::VOQ_DROPS, "packets dropped at full queues of racks"),
+    whole(counters::hybrid::VOQ_DROPS_BY_RESIZING, "packets dropped as queues were made shorter"),
+    whole(counters::hybrid::RELAY_DROPS, "packets dropped at racks between"),
+    whole(counters::hybrid::PACKETS_CUT_BY_NIGHT, "packets cut off by a night"),
+    whole(counters::hybrid::PACKETS_DRAINED_INTO_NIGHT, "packets sent into a night"),
+    whole(counters::hybrid::CIRCUIT_WAITS_FOR_NIGHT, "packets held over night"),
+    whole(counters::hybrid::PORT_FAILURES, "failures of a rack's port at a circuit switch"),
+    part(
+        counters::hybrid::WEEKS_OF_ROTATION,
+        counters::hybrid::WEEKS_PLANNED,
+        "weeks a rotation, for want of better",
+    ),
+    whole(counters::hybrid::LATE_WEEKS, "weeks begun without their plan, summed over racks"),
+    part(counters::tdma::SLOT_USED_NS, counters::tdma::SLOT_TIME_NS, "of slots used"),
+    whole(counters::tdma::LATE_FRAMES, "frames outside their slot"),
+    whole(counters::tdma::OVERRUNS, "slots overrun"),
+    whole(counters::tdma::PACKETS_WITHOUT_SLOT, "packets sent without a slot"),
+    whole(
+        counters::tdma::RECEIVE_BUFFER_OVERFLOWS,
+        "packets that found no room in a receive buffer",
+    ),
+    whole(counters::tdma::ABORTED_ROUNDS, "rounds broken off"),
+    part(counters::fastpass::SLOTS_UNUSED, counters::fastpass::SLOTS_GRANTED, "timeslots unused"),
+    whole(counters::fastpass::SLOTS_LATE, "timeslots heard of too late"),
+    whole(counters::fastpass::SLOTS_LOST, "timeslots lost"),
+    whole(counters::fastpass::SLOTS_UNPLACED, "timeslots without a path"),
+    whole(counters::fastpass::LOSS_REPORTS, "reports of lost packets"),
+    whole(counters::shared::TAKE_OVERS, "take-overs by another arbiter or controller"),
+    whole(counters::fastpass::FAULTS_FOUND, "faults found"),
+    whole(counters::hedera::LARGE_FLOWS, "large flows"),
+    part(
+        counters::hedera::CHANGED_PATHS,
+        counters::hedera::INSTALLED_PATHS,
+        "paths changed afterwards",
+    ),
+    whole(counters::net::BUMP_MARKS, "packets marked by bumps"),
+    whole(counters::net::BUMP_DROPS, "packets dropped by bumps"),
+    whole(counters::net::BUMP_NOTICES, "notices sent by bumps"),
+    whole(counters::net::STOPPED_DISCIPLINES, "programs of queues stopped"),
+    whole(counters::net::UNJUDGED_PACKETS, "packets that passed them unjudged"),
+    whole(counters::net::BUMP_ERROR_MOST, "at most between an estimate and its queue"),
+    whole(counters::net::BUMP_UPDATES_LOST, "updates between bumps lost"),
+    whole(counters::net::LIMITED_CONNECTIONS, "connections slowed down by notices"),
+    whole(counters::net::LIMITER_DROPS, "packets of limited flows dropped by bumps"),
+    whole(counters::net::LIMITER_QUEUE_MOST, "at most in the virtual queue of a limited flow"),
+    whole(counters::shared::DECISIONS, "decisions"),
+    whole(counters::shared::CONTROL_BYTES_SENT, "sent by the scheduler"),
+    whole(counters::shared::CONTROL_BYTES_RECEIVED, "reported to it"),
+    whole(counters::shared::IGNORED_MESSAGES, "messages ignored"),
+    whole(counters::shared::SILENT_HOSTS, "hosts fallen silent"),
+    whole(counters::xco::SILENCES, "times a host missed its controller"),
+    whole(counters::xco::FLOWS_SET_UP, "flows set up"),
 ];
 
 /// Most counts told of a scheme.
@@ -87,14 +94,15 @@ pub fn told(summary: &Summary) -> Vec<String> {
 }
 
 fn line(scheme: &SchemeSummary) -> Option<String> {
-    let value = |name: &str| scheme.control.iter().find(|(count, _)| count == name);
+    let value = |counter: Counter| scheme.control.iter().find(|(count, _)| count == counter.name);
     let one = |told: &Told| {
-        let found = value(told.count).map(|(_, mean)| *mean).filter(|mean| *mean > 0.0)?;
+        let found = value(told.counter).map(|(_, mean)| *mean).filter(|mean| *mean > 0.0)?;
         let whole = told.of.map(|of| value(of).map_or(0.0, |(_, mean)| *mean));
-        let whole = whole.map_or(String::new(), |whole| format!(" of {}", shown(told.unit, whole)));
-        let alone = told.of.is_none() && shown(told.unit, found) == "1";
+        let whole =
+            whole.map_or(String::new(), |whole| format!(" of {}", shown(told.counter.unit, whole)));
+        let alone = told.of.is_none() && shown(told.counter.unit, found) == "1";
         let words = if alone { singular(told.words) } else { told.words.into() };
-        Some(format!("{}{whole} {words}", shown(told.unit, found)))
+        Some(format!("{}{whole} {words}", shown(told.counter.unit, found)))
     };
     let said: Vec<String> = TOLD.iter().filter_map(one).take(MOST).collect();
     (!said.is_empty()).then(|| format!("{}, mean of a run: {}.", scheme.name, said.join(", ")))
@@ -111,8 +119,8 @@ fn singular(words: &str) -> String {
 fn shown(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Count => grouped(value.round() as u64),
-        Unit::Seconds => quantity(unit, value * 1e-9),
-        _ => quantity(unit, value.round()),
+        Unit::Nanoseconds => quantity(metric::Unit::Seconds, value * 1e-9),
+        Unit::Bytes => quantity(metric::Unit::Bytes, value.round()),
     }
 }
 
@@ -125,16 +133,16 @@ mod tests {
     fn few_counts_are_told_in_units_for_people() {
         let mut summary = Summary::of(&RunSet::example(1));
         assert!(told(&summary).is_empty());
-        let count = |name: &str, mean: f64| (name.to_string(), mean);
+        let count = |counter: Counter, mean: f64| (counter.name.to_string(), mean);
         summary.schemes[0].control = vec![
-            count("circuit_bytes", 63_154_070.0),
-            count("circuit_days", 2_000.0),
-            count("voq_drops", 0.0),
-            count("port_failures", 1.0),
-            count("weeks_of_rotation", 3.0),
-            count("weeks_planned", 1_200.0),
-            count("slot_used_ns", 2_500_000.0),
-            count("slot_time_ns", 4_000_000.0),
+            count(counters::hybrid::CIRCUIT_BYTES, 63_154_070.0),
+            count(counters::hybrid::CIRCUIT_DAYS, 2_000.0),
+            count(counters::hybrid::VOQ_DROPS, 0.0),
+            count(counters::hybrid::PORT_FAILURES, 1.0),
+            count(counters::hybrid::WEEKS_OF_ROTATION, 3.0),
+            count(counters::hybrid::WEEKS_PLANNED, 1_200.0),
+            count(counters::tdma::SLOT_USED_NS, 2_500_000.0),
+            count(counters::tdma::SLOT_TIME_NS, 4_000_000.0),
         ];
         let name = &summary.schemes[0].name;
         let want = format!(
@@ -149,7 +157,7 @@ mod tests {
 
     #[test]
     fn no_count_is_told_twice_and_no_scheme_at_length() {
-        let mut names: Vec<&str> = TOLD.iter().map(|told| told.count).collect();
+        let mut names: Vec<&str> = TOLD.iter().map(|told| told.counter.name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), TOLD.len());
