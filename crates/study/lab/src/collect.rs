@@ -7,7 +7,6 @@ use crate::record::{
 };
 use slotline_hybrid::VoqStats;
 use slotline_hybrid::node::{PanelSwitch, Tor};
-use slotline_net::histogram::Histogram;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::bump::{Bumped, Estimate, Limited};
 use slotline_net::node::host::{FlowResult, Plan};

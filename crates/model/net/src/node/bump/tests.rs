@@ -5,7 +5,7 @@ use crate::aqm::spec::{EcnSpec, Policy, QueueSpec};
 use crate::id::HostId;
 use crate::node::notify::Senders;
 use crate::node::switch::SwitchConfig;
-use crate::node::{Collected, Effects};
+use crate::node::{Collected, Counter, Effects};
 use crate::route::{Down, Routes, RoutingSpec};
 use crate::topology::{End, Graph, Lane, Link, NodeInfo, NodeKind};
 use crate::units::{Bytes, Rate};

@@ -39,7 +39,7 @@ pub struct ControllerCounters {
     /// Hosts that counted as gone, because they were silent although they had something to send.
     pub silent: u64,
     /// Take-overs from another controller.
-    pub takeovers: u64,
+    pub take_overs: u64,
     /// Changes of the network.
     pub rewirings: u64,
 }
@@ -300,7 +300,7 @@ impl Controller {
         let Some(standby) = &mut self.standby else { return };
         let (beat, peer, every) = (standby.beat(cx.now), standby.peer, standby.beat);
         if beat == Beat::TakeOver {
-            self.counters.takeovers += 1;
+            self.counters.take_overs += 1;
         }
         if beat != Beat::Wait {
             self.send(peer, self.host, 0, 0, Body::Alive, cx);
@@ -463,7 +463,7 @@ impl Node for Controller {
         counters.add(counters::CONTROL_BYTES_RECEIVED, self.counters.bytes_received);
         counters.add(counters::IGNORED_MESSAGES, ignored);
         counters.add(counters::SILENT_HOSTS, self.counters.silent);
-        counters.add(counters::TAKE_OVERS, self.counters.takeovers);
+        counters.add(counters::TAKE_OVERS, self.counters.take_overs);
         counters.add(counters::REWIRINGS, self.counters.rewirings);
     }
 }
