@@ -12,13 +12,12 @@ pub use estimate::EstimateRow;
 pub use fault::FaultRow;
 pub use followed::{Capture, CapturedPacket, ScheduleRow, SequenceRow, Step};
 pub use limit::LimitRow;
-use slotline_net::node::Counter;
-use slotline_net::node::counters::BUMP_MARKS;
 pub use stopped::StoppedRow;
 pub use voq::VoqRow;
 pub use why::{Part, WORST_PORTS, WhyRow};
 
-use slotline_net::node::DropReason;
+use slotline_net::node::counters::BUMP_MARKS;
+use slotline_net::node::{Counter, DropReason};
 
 /// In the place of a time: it never happened.
 pub const NEVER: u64 = u64::MAX;

@@ -1,6 +1,7 @@
 //! The flow table and the node of the scheduler, without a network.
 
 use super::*;
+use crate::counters;
 use crate::wire::{Body, Message};
 use crate::{HederaSpec, PlacementKind};
 use proptest::prelude::*;
