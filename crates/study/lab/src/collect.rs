@@ -7,12 +7,11 @@ use crate::record::{
 };
 use slotline_hybrid::VoqStats;
 use slotline_hybrid::node::{PanelSwitch, Tor};
-use slotline_net::histogram::Histogram;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::node::bump::{Bumped, Estimate, Limited};
 use slotline_net::node::host::{FlowResult, Plan};
 use slotline_net::node::switch::Switch;
-use slotline_net::node::{Fault, Node, Part, Stopped, Tally};
+use slotline_net::node::{Counter, Counters, Fault, Node, Part, Stopped};
 use slotline_net::route::Routes;
 use slotline_net::time::Time;
 use slotline_net::topology::{Graph, NodeKind, Wiring};
@@ -50,16 +49,16 @@ impl Scene {
         self.fill_ideal(&self.plan.transport, &mut flows);
         let ports = self.ports_with(|node, port| port_row(outcome, node, port));
         let census = census(outcome);
-        let tally = tally(outcome);
+        let counters = counters(outcome);
         assert!(census.holds(), "packets were lost or invented: {census:?}");
         RunRecord {
             samples: self.samples(outcome, &self.rows()),
             estimates: self.estimates(outcome, &self.rows()),
             limits: self.limits(outcome, &self.rows()),
-            stopped: self.stopped(&tally, &self.rows()),
-            control: control(&tally),
+            stopped: self.stopped(&counters, &self.rows()),
+            control: counters.all().map(control_row).collect(),
             voqs: outcome.places.iter().flat_map(voqs).collect(),
-            faults: tally.faults().iter().map(|fault| self.fault(fault)).collect(),
+            faults: counters.faults().iter().map(|fault| self.fault(fault)).collect(),
             engine: engine(outcome),
             flows,
             ports,
@@ -103,7 +102,7 @@ impl Scene {
     }
 
     /// The queues whose discipline failed, in time order.
-    fn stopped(&self, tally: &Tally, row_of: &RowOf) -> Vec<StoppedRow> {
+    fn stopped(&self, counters: &Counters, row_of: &RowOf) -> Vec<StoppedRow> {
         let row = |one: Stopped| StoppedRow {
             t_ps: one.failure.at.as_ps(),
             port: row_of[&(one.node, one.port)],
@@ -112,7 +111,7 @@ impl Scene {
             unjudged: one.failure.unjudged,
             why: one.failure.why,
         };
-        tally.stopped().into_iter().map(row).collect()
+        counters.stopped().into_iter().map(row).collect()
     }
 
     /// A fault by name.
@@ -290,33 +289,21 @@ fn switch_of(node: &dyn Node) -> Option<&Switch> {
     any.downcast_ref().or_else(bumped).or_else(|| any.downcast_ref().map(PanelSwitch::switch))
 }
 
-/// What the parts of a central scheme have counted and found.
-fn tally(outcome: &Outcome) -> Tally {
-    let mut tally = Tally::default();
+/// What all nodes have counted, and the faults they have found.
+fn counters(outcome: &Outcome) -> Counters {
+    let mut counters = Counters::default();
     for place in &outcome.places {
         match place {
-            Place::Host(host) => host.tally(&mut tally),
-            Place::Node(node) => node.tally(&mut tally),
+            Place::Host(host) => host.add_counters(&mut counters),
+            Place::Node(node) => node.add_counters(&mut counters),
             Place::Switch => {}
         }
     }
-    tally
+    counters
 }
 
-fn control(tally: &Tally) -> Vec<ControlRow> {
-    let row = |(count, value): (&'static str, u64)| ControlRow { count: count.into(), value };
-    tally.iter().map(row).chain(times(tally)).collect()
-}
-
-/// Median, 99th percentile and number of all times, in nanoseconds.
-fn times(tally: &Tally) -> impl Iterator<Item = ControlRow> {
-    let of = |(name, times): (&'static str, &Histogram)| {
-        let percentile = |percent| times.percentile(percent).unwrap_or(0);
-        let rows =
-            [("count", times.total()), ("p50_ns", percentile(50)), ("p99_ns", percentile(99))];
-        rows.map(|(what, value)| ControlRow { count: format!("{name}_{what}"), value })
-    };
-    tally.all_times().flat_map(of)
+pub(crate) fn control_row((counter, value): (Counter, u64)) -> ControlRow {
+    ControlRow { count: counter.name.into(), value }
 }
 
 fn census(outcome: &Outcome) -> Conservation {

@@ -1,9 +1,7 @@
 //! From what the flow-level engine leaves behind to a record.
 
-use crate::collect::{Scene, planned};
-use crate::record::{
-    Conservation, ControlRow, EngineStats, FlowRow, PortRow, RunRecord, SampleRow,
-};
+use crate::collect::{Scene, control_row, planned};
+use crate::record::{Conservation, EngineStats, FlowRow, PortRow, RunRecord, SampleRow};
 use slotline_sim::flow::FlowOutcome;
 
 impl Scene {
@@ -16,10 +14,6 @@ impl Scene {
             queue_bytes: 0,
             tx_bytes: sample.sent,
         };
-        let control = |(count, value): &(&'static str, u64)| ControlRow {
-            count: (*count).into(),
-            value: *value,
-        };
         RunRecord {
             flows: self.passages(outcome),
             ports: self.ports_with(|node, port| PortRow {
@@ -27,7 +21,7 @@ impl Scene {
                 ..PortRow::default()
             }),
             samples: outcome.samples.iter().map(sample).collect(),
-            control: outcome.counts.iter().map(control).collect(),
+            control: outcome.counts.iter().copied().map(control_row).collect(),
             engine: engine(outcome),
             census: census(outcome),
             ..RunRecord::default()

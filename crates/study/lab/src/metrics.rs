@@ -5,6 +5,7 @@ pub mod circuits;
 mod facts;
 
 pub use busiest::busiest_port;
+use slotline_schemes::counters;
 
 use crate::record::{RunRecord, Window};
 use facts::{Facts, count, exact, jain, mean, percentile, ratio};
@@ -69,11 +70,15 @@ fn value(metric: Metric, facts: &Facts<'_>) -> Option<Measured> {
         Metric::QueueP99 => percentile(facts.busiest_queue().to_vec(), 99),
         Metric::QueueMax => facts.longest_queue(),
         Metric::CircuitUtilisation => circuits::utilisation(run),
-        Metric::FabricLatencyP50 => circuits::latency(run, "latency_p50_ns"),
-        Metric::FabricLatencyP99 => circuits::latency(run, "latency_p99_ns"),
-        Metric::BumpError => run.over("bump_error_bytes", "bump_estimates").map(exact),
-        Metric::BumpWithin2 => run.over("bump_within_2_mtu", "bump_estimates").map(exact),
-        Metric::LimiterQueueMax => run.counted("limiter_queue_most").and_then(count),
+        Metric::FabricLatencyP50 => circuits::latency(run, counters::hybrid::LATENCY.p50),
+        Metric::FabricLatencyP99 => circuits::latency(run, counters::hybrid::LATENCY.p99),
+        Metric::BumpError => {
+            run.over(counters::net::BUMP_ERROR_BYTES, counters::net::BUMP_ESTIMATES).map(exact)
+        }
+        Metric::BumpWithin2 => {
+            run.over(counters::net::BUMP_WITHIN_2_MTU, counters::net::BUMP_ESTIMATES).map(exact)
+        }
+        Metric::LimiterQueueMax => run.counted(counters::net::LIMITER_QUEUE_MOST).and_then(count),
         Metric::Completed => facts.tally(|flow| flow.finished()),
         Metric::Unfinished => facts.tally(|flow| flow.started() && !flow.finished()),
         Metric::NotStarted => facts.never_began(),

@@ -114,7 +114,12 @@ fn control(runs: &[&RunRecord]) -> Vec<(String, f64)> {
         runs.iter().flat_map(|run| run.control.iter().map(|row| row.count.as_str())).collect();
     names.sort_unstable();
     names.dedup();
-    let sum = |name: &str| runs.iter().map(|run| run.control(name) as f64).sum::<f64>();
+    let sum = |name: &str| {
+        runs.iter()
+            .filter_map(|run| run.counted_by_name(name))
+            .map(|value| value as f64)
+            .sum::<f64>()
+    };
     names.into_iter().map(|name| (name.into(), sum(name) / runs.len() as f64)).collect()
 }
 

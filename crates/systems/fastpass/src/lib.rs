@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 pub mod allocation;
+pub mod counters;
 pub mod faults;
 pub mod fcp;
 pub mod node;

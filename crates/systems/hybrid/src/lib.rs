@@ -18,6 +18,7 @@
 #![warn(missing_docs)]
 
 pub mod control;
+pub mod counters;
 pub mod demand;
 pub mod node;
 pub mod schedule;

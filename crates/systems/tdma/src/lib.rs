@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 mod classes;
+pub mod counters;
 mod demand;
 pub mod node;
 pub mod options;

@@ -92,7 +92,7 @@ pub struct FlowOutcome {
     /// The samples in order of time, then series. Queues are empty.
     pub samples: Vec<Sample>,
     /// The counters of the scheme.
-    pub counts: Vec<(&'static str, u64)>,
+    pub counts: Vec<(slotline_net::node::Counter, u64)>,
     /// The number of times at which an event happened.
     pub events: u64,
     /// The work of computing rates.

@@ -3,8 +3,9 @@
 use super::applications::Due;
 use super::engine::Engine;
 use slotline_net::id::{ConnId, HostId};
+use slotline_net::node::Counter;
 use slotline_net::route::Routes;
-use slotline_net::scheme::{Decision, FlowCount, Map, News, PerFlow};
+use slotline_net::scheme::{Decision, FlowCount, Map, News, PerFlow, counters};
 use slotline_net::time::Time;
 use slotline_net::topology::End;
 use slotline_net::units::Rate;
@@ -44,11 +45,11 @@ impl Scheduled {
     }
 
     /// The counters of the run.
-    pub fn counts(&self) -> Vec<(&'static str, u64)> {
+    pub fn counts(&self) -> Vec<(Counter, u64)> {
         vec![
-            ("flow-decisions", self.decided.len() as u64),
-            ("flow-polls", self.polls),
-            ("large-flows-seen", self.counted),
+            (counters::FLOW_DECISIONS, self.decided.len() as u64),
+            (counters::FLOW_POLLS, self.polls),
+            (counters::LARGE_FLOWS_SEEN, self.counted),
         ]
     }
 

@@ -288,7 +288,11 @@ fn a_scheme_parts_flows_that_share_a_path() {
     assert!((first.2 as f64 - 625_000.0).abs() < 2.0, "half of 1.25 MB, not {}", first.2);
     // When both are done their hosts are told of once more, with nothing.
     assert_eq!(told.iter().filter(|(.., bytes)| *bytes == 0).count(), 2, "{told:?}");
-    assert!(outcome.counts.contains(&("flow-decisions", 9)), "{:?}", outcome.counts);
+    assert!(
+        outcome.counts.contains(&(slotline_net::scheme::counters::FLOW_DECISIONS, 9)),
+        "{:?}",
+        outcome.counts
+    );
 }
 
 /// The network of `permutation`, or of another traffic, with another path of choosing paths.

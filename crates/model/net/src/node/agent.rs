@@ -1,6 +1,6 @@
 //! Agents: the part of a host that holds packets back for a central scheduler.
 
-use super::{Cx, PacketAccount, Tally};
+use super::{Counters, Cx, PacketAccount};
 use crate::frame::Packet;
 use crate::id::HostId;
 use crate::units::Bytes;
@@ -48,5 +48,5 @@ pub trait Agent: Send {
     /// Control packets created, and all packets held now. `consumed` stays zero, since the host counts it.
     fn account(&self) -> PacketAccount;
     /// Adds what it has counted.
-    fn tally(&self, _tally: &mut Tally) {}
+    fn add_counters(&self, _counters: &mut Counters) {}
 }

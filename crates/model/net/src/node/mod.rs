@@ -8,6 +8,8 @@ pub mod bump;
 mod change;
 pub mod class_queues;
 mod collected;
+pub mod counter;
+pub mod counters;
 mod cx;
 mod drop_reason;
 mod effects;
@@ -23,11 +25,11 @@ pub mod reserve;
 pub mod station;
 pub mod stopped;
 pub mod switch;
-pub mod tally;
 
 pub use account::PacketAccount;
 pub use change::Change;
 pub use collected::Collected;
+pub use counter::{Counter, Counters, Times};
 pub use cx::Cx;
 pub use drop_reason::DropReason;
 pub use effects::{Effects, Sink};
@@ -35,7 +37,6 @@ pub use fault::{Fault, Part};
 pub use note::Note;
 pub use payloads::Payloads;
 pub use stopped::Stopped;
-pub use tally::Tally;
 
 use crate::frame::Packet;
 use crate::id::PortId;
@@ -58,8 +59,8 @@ pub trait Node: Any + Send {
     fn change(&mut self, _change: &Change, _cx: &mut Cx<'_>) {}
     /// Packets created, consumed and held so far.
     fn account(&self) -> PacketAccount;
-    /// Adds what it has counted for a central scheme.
-    fn tally(&self, _tally: &mut Tally) {}
+    /// Adds what it has counted over the run.
+    fn add_counters(&self, _counters: &mut Counters) {}
     /// Bytes waiting for `port` inside this node, for sampling.
     fn queued(&self, _port: PortId) -> u64 {
         0

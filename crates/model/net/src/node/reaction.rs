@@ -2,7 +2,7 @@
 //! limited at the network card, each by itself.
 
 use super::agent::{AGENT_TOKENS, Agent};
-use super::{Cx, PacketAccount, Tally};
+use super::{Counters, Cx, PacketAccount, counters};
 use crate::aqm::ReactionPoint;
 use crate::aqm::spec::ReactionSpec;
 use crate::frame::Packet;
@@ -182,11 +182,11 @@ impl Agent for Reaction {
         PacketAccount { held: (self.free.len() + limited) as u64, ..PacketAccount::default() }
     }
 
-    fn tally(&self, tally: &mut Tally) {
-        tally.add("notices", self.notices);
-        tally.add("unread_notices", self.unread);
+    fn add_counters(&self, counters: &mut Counters) {
+        counters.add(counters::NOTICES, self.notices);
+        counters.add(counters::UNREAD_NOTICES, self.unread);
         let slow = self.limited.iter().filter(|limited| limited.point.limits()).count();
-        tally.add("limited_connections", slow as u64);
+        counters.add(counters::LIMITED_CONNECTIONS, slow as u64);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Stations of central schemes, for example controllers. A station can stop and start again, and control
 //! messages to it can get lost.
 
-use super::{Change, Cx, DropReason, Node, PacketAccount, Tally};
+use super::{Change, Counters, Cx, DropReason, Node, PacketAccount};
 use crate::frame::{Kind, Packet};
 use crate::id::PortId;
 use crate::rng::Stream;
@@ -32,14 +32,14 @@ pub struct StoppableNode {
     changes: Vec<Change>,
     /// The sum over the nodes that were stopped.
     before: PacketAccount,
-    tally: Tally,
+    counters: Counters,
 }
 
 impl StoppableNode {
     /// A station that runs.
     pub fn new(make: MakeNode, loss: Loss) -> StoppableNode {
-        let (before, tally) = (PacketAccount::default(), Tally::default());
-        StoppableNode { node: Some(make()), make, loss, changes: Vec::new(), before, tally }
+        let (before, counters) = (PacketAccount::default(), Counters::default());
+        StoppableNode { node: Some(make()), make, loss, changes: Vec::new(), before, counters }
     }
     /// The node, while it runs.
     pub fn node(&self) -> Option<&dyn Node> {
@@ -55,7 +55,7 @@ impl StoppableNode {
         self.before.created += account.created;
         self.before.consumed += account.consumed;
         self.before.held += account.held;
-        node.tally(&mut self.tally);
+        node.add_counters(&mut self.counters);
     }
     /// Remembers the latest routes and all rates, which a station asks the network for when it starts.
     fn remember(&mut self, change: &Change) {
@@ -110,9 +110,8 @@ impl Node for StoppableNode {
             held: self.before.held + now.held,
         }
     }
-    fn tally(&self, tally: &mut Tally) {
-        self.tally.iter().for_each(|(name, count)| tally.add(name, count));
-        self.tally.faults().into_iter().for_each(|fault| tally.fault(fault));
-        self.node.iter().for_each(|node| node.tally(tally));
+    fn add_counters(&self, counters: &mut Counters) {
+        counters.merge(&self.counters);
+        self.node.iter().for_each(|node| node.add_counters(counters));
     }
 }

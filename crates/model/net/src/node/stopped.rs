@@ -1,6 +1,6 @@
 //! Queues whose discipline failed. The simulation goes on: such a queue accepts all packets.
 
-use super::Tally;
+use super::{Counters, counters};
 use crate::aqm::Failure;
 use crate::id::{NodeId, PortId};
 
@@ -19,11 +19,12 @@ pub struct Stopped {
     pub failure: Failure,
 }
 
-impl Tally {
+impl Counters {
     /// Counts a queue whose discipline can fail; `stopped` is its failure, if it failed.
     pub fn guest(&mut self, stopped: Option<Stopped>) {
-        self.add("stopped_disciplines", u64::from(stopped.is_some()));
-        self.add("unjudged_packets", stopped.as_ref().map_or(0, |one| one.failure.unjudged));
+        self.add(counters::STOPPED_DISCIPLINES, u64::from(stopped.is_some()));
+        let unjudged = stopped.as_ref().map_or(0, |one| one.failure.unjudged);
+        self.add(counters::UNJUDGED_PACKETS, unjudged);
         self.stopped.extend(stopped);
     }
 

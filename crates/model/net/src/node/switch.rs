@@ -8,7 +8,7 @@ use super::egress::{Egress, Place, PortStats, Stored};
 use super::notify::Senders;
 use super::pfc::{Ingress, headroom};
 use super::reserve::Reserve;
-use super::{Change, Cx, DropReason, Node, PacketAccount, Stopped, Tally};
+use super::{Change, Counters, Cx, DropReason, Node, PacketAccount, Stopped};
 use crate::aqm::spec::QueueSpec;
 use crate::aqm::{Feedback, Verdict};
 use crate::frame::{Kind, Packet};
@@ -317,12 +317,12 @@ impl Node for Switch {
         self.account
     }
 
-    fn tally(&self, tally: &mut Tally) {
+    fn add_counters(&self, counters: &mut Counters) {
         for (port, egress) in (0..).map(PortId).zip(&self.egress) {
             egress.guests().for_each(|(class, failure)| {
                 let node = self.node;
                 let stopped = |failure| Stopped { node, port, bump: None, class, failure };
-                tally.guest(failure.map(stopped));
+                counters.guest(failure.map(stopped));
             });
         }
     }

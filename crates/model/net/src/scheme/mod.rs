@@ -4,6 +4,7 @@
 //! A scheduler knows neither clock nor wire. The controller of a scheme passes it the news that reach its host
 //! and executes its decisions.
 
+pub mod counters;
 mod map;
 pub mod network;
 pub mod system;

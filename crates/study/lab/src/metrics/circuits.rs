@@ -2,18 +2,21 @@
 
 use crate::metrics::Measured;
 use crate::record::RunRecord;
+use slotline_net::node::Counter;
+use slotline_schemes::counters;
 
 /// Bytes over circuits over what these could carry in their days, of pairs of racks with data to send.
 pub fn utilisation(run: &RunRecord) -> Option<Measured> {
     let circuit = run.ports.iter().find(|port| port.port.starts_with("circuit"))?;
-    let up_ns = run.control("data_circuit_up_ns");
+    let up_ns = run.control(counters::hybrid::DATA_CIRCUIT_UP_NS);
     let capacity = up_ns as f64 * circuit.rate_bps as f64 / 8e9;
-    let value = run.control("data_circuit_bytes") as f64 / capacity;
+    let value = run.control(counters::hybrid::DATA_CIRCUIT_BYTES) as f64 / capacity;
     (up_ns > 0).then_some(Measured { value: value.min(1.0), at_least: false })
 }
 
-/// Nanoseconds counted under `name`, where any were.
-pub fn latency(run: &RunRecord, name: &str) -> Option<Measured> {
-    let value = run.control(name) as f64 * 1e-9;
-    (run.control("latency_count") > 0).then_some(Measured { value, at_least: false })
+/// A percentile of the latency, where any was measured.
+pub fn latency(run: &RunRecord, percentile: Counter) -> Option<Measured> {
+    let value = run.control(percentile) as f64 * 1e-9;
+    (run.control(counters::hybrid::LATENCY.count) > 0)
+        .then_some(Measured { value, at_least: false })
 }

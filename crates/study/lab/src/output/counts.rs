@@ -1,83 +1,82 @@
-//! Shows the most important counts of a central scheme on the terminal. The table `control` has all of them.
+//! The few counts of a central scheme that are worth a line on the screen; the table `control` has all.
 
 use super::format::{grouped, quantity};
 use crate::summary::{SchemeSummary, Summary};
-use slotline_scenario::metric::Unit;
+use slotline_net::node::Counter;
+use slotline_net::node::counter::Unit;
+use slotline_scenario::metric;
+use slotline_schemes::counters;
 
-/// A count, and how it is spec.
+/// A counter, and how it is shown.
 struct ShownCount {
-    count: &'static str,
-    /// The count that is the whole of this one.
-    of: Option<&'static str>,
-    /// Its unit. Counts of time are in nanoseconds.
-    unit: Unit,
+    counter: Counter,
+    /// The counter that is the whole of this one.
+    of: Option<Counter>,
     /// The text after the number.
     label: &'static str,
 }
 
-const fn many(count: &'static str, label: &'static str) -> ShownCount {
-    ShownCount { count, of: None, unit: Unit::Count, label }
+const fn whole(counter: Counter, label: &'static str) -> ShownCount {
+    ShownCount { counter, of: None, label }
 }
 
-const fn bytes(count: &'static str, label: &'static str) -> ShownCount {
-    ShownCount { count, of: None, unit: Unit::Bytes, label }
+const fn part(counter: Counter, of: Counter, label: &'static str) -> ShownCount {
+    ShownCount { counter, of: Some(of), label }
 }
 
-const fn part(
-    count: &'static str,
-    of: &'static str,
-    unit: Unit,
-    label: &'static str,
-) -> ShownCount {
-    ShownCount { count, of: Some(of), unit, label }
-}
-
-/// The counts in order: for each scheme first what it did, then what went wrong.
-const SHOWN: [ShownCount; 44] = [
-    bytes("circuit_bytes", "by circuits"),
-    bytes("packet_switch_bytes", "by the packet switch"),
-    many("voq_drops", "packets dropped at full queues of racks"),
-    many("voq_drops_by_resizing", "packets dropped when queues were resized"),
-    many("relay_drops", "packets dropped at relaying racks"),
-    many("packets_cut_by_night", "packets cut off by a night"),
-    many("packets_drained_into_night", "packets sent during a night"),
-    many("circuit_waits_for_night", "packets held during a night"),
-    many("port_failures", "failures of a rack's port at a circuit switch"),
-    part("weeks_of_rotation", "weeks_planned", Unit::Count, "weeks scheduled as a rotation"),
-    many("late_weeks", "weeks started without a schedule, summed over racks"),
-    part("slot_used_ns", "slot_time_ns", Unit::Seconds, "of slots used"),
-    many("late_frames", "frames outside their slot"),
-    many("overruns", "slots overrun"),
-    many("packets_without_slot", "packets sent without a slot"),
-    many("receive_buffer_overflows", "packets dropped at full receive buffers"),
-    many("aborted_rounds", "rounds aborted"),
-    part("slots_unused", "slots_granted", Unit::Count, "timeslots unused"),
-    many("slots_late", "timeslots notified too late"),
-    many("slots_lost", "timeslots lost"),
-    many("slots_unplaced", "timeslots without a path"),
-    many("loss_reports", "reports of lost packets"),
-    many("take_overs", "take-overs by another arbiter"),
-    many("faults_found", "faults detected"),
-    many("large_flows", "large flows"),
-    part("changed_paths", "installed_paths", Unit::Count, "paths changed afterwards"),
-    many("bump_marks", "packets marked by bumps"),
-    many("bump_drops", "packets dropped by bumps"),
-    many("bump_notices", "notices sent by bumps"),
-    many("stopped_disciplines", "queue programs stopped"),
-    many("unjudged_packets", "packets that passed stopped programs"),
-    bytes("bump_error_most", "maximum error of an estimated queue"),
-    many("bump_updates_lost", "updates between bumps lost"),
-    many("limited_connections", "connections limited by notices"),
-    many("limiter_drops", "packets of limited flows dropped by bumps"),
-    bytes("limiter_queue_most", "maximum virtual queue of a limited flow"),
-    many("decisions", "decisions"),
-    bytes("control_bytes_sent", "sent by the scheduler"),
-    bytes("control_bytes_received", "received by the scheduler"),
-    many("ignored_messages", "messages ignored"),
-    many("silent_hosts", "hosts that stopped reporting"),
-    many("silences", "times a host missed its controller"),
-    many("takeovers", "take-overs by another controller"),
-    many("flows_set_up", "flows set up"),
+/// The counters in order: for each scheme first what it did, then what went wrong.
+const SHOWN: [ShownCount; 43] = [
+    whole(counters::hybrid::CIRCUIT_BYTES, "by circuits"),
+    whole(counters::hybrid::PACKET_SWITCH_BYTES, "by the packet switch"),
+    whole(counters::hybrid::VOQ_DROPS, "packets dropped at full queues of racks"),
+    whole(counters::hybrid::VOQ_DROPS_BY_RESIZING, "packets dropped when queues were resized"),
+    whole(counters::hybrid::RELAY_DROPS, "packets dropped at relaying racks"),
+    whole(counters::hybrid::PACKETS_CUT_BY_NIGHT, "packets cut off by a night"),
+    whole(counters::hybrid::PACKETS_DRAINED_INTO_NIGHT, "packets sent during a night"),
+    whole(counters::hybrid::CIRCUIT_WAITS_FOR_NIGHT, "packets held during a night"),
+    whole(counters::hybrid::PORT_FAILURES, "failures of a rack's port at a circuit switch"),
+    part(
+        counters::hybrid::WEEKS_OF_ROTATION,
+        counters::hybrid::WEEKS_PLANNED,
+        "weeks scheduled as a rotation",
+    ),
+    whole(counters::hybrid::LATE_WEEKS, "weeks started without a schedule, summed over racks"),
+    part(counters::tdma::SLOT_USED_NS, counters::tdma::SLOT_TIME_NS, "of slots used"),
+    whole(counters::tdma::LATE_FRAMES, "frames outside their slot"),
+    whole(counters::tdma::OVERRUNS, "slots overrun"),
+    whole(counters::tdma::PACKETS_WITHOUT_SLOT, "packets sent without a slot"),
+    whole(counters::tdma::RECEIVE_BUFFER_OVERFLOWS, "packets dropped at full receive buffers"),
+    whole(counters::tdma::ABORTED_ROUNDS, "rounds aborted"),
+    part(counters::fastpass::SLOTS_UNUSED, counters::fastpass::SLOTS_GRANTED, "timeslots unused"),
+    whole(counters::fastpass::SLOTS_LATE, "timeslots notified too late"),
+    whole(counters::fastpass::SLOTS_LOST, "timeslots lost"),
+    whole(counters::fastpass::SLOTS_UNPLACED, "timeslots without a path"),
+    whole(counters::fastpass::LOSS_REPORTS, "reports of lost packets"),
+    whole(counters::shared::TAKE_OVERS, "take-overs by another arbiter or controller"),
+    whole(counters::fastpass::FAULTS_FOUND, "faults detected"),
+    whole(counters::hedera::LARGE_FLOWS, "large flows"),
+    part(
+        counters::hedera::CHANGED_PATHS,
+        counters::hedera::INSTALLED_PATHS,
+        "paths changed afterwards",
+    ),
+    whole(counters::net::BUMP_MARKS, "packets marked by bumps"),
+    whole(counters::net::BUMP_DROPS, "packets dropped by bumps"),
+    whole(counters::net::BUMP_NOTICES, "notices sent by bumps"),
+    whole(counters::net::STOPPED_DISCIPLINES, "queue programs stopped"),
+    whole(counters::net::UNJUDGED_PACKETS, "packets that passed stopped programs"),
+    whole(counters::net::BUMP_ERROR_MOST, "maximum error of an estimated queue"),
+    whole(counters::net::BUMP_UPDATES_LOST, "updates between bumps lost"),
+    whole(counters::net::LIMITED_CONNECTIONS, "connections limited by notices"),
+    whole(counters::net::LIMITER_DROPS, "packets of limited flows dropped by bumps"),
+    whole(counters::net::LIMITER_QUEUE_MOST, "maximum virtual queue of a limited flow"),
+    whole(counters::shared::DECISIONS, "decisions"),
+    whole(counters::shared::CONTROL_BYTES_SENT, "sent by the scheduler"),
+    whole(counters::shared::CONTROL_BYTES_RECEIVED, "received by the scheduler"),
+    whole(counters::shared::IGNORED_MESSAGES, "messages ignored"),
+    whole(counters::shared::SILENT_HOSTS, "hosts that stopped reporting"),
+    whole(counters::xco::SILENCES, "times a host missed its controller"),
+    whole(counters::xco::FLOWS_SET_UP, "flows set up"),
 ];
 
 /// The most counts that are shown of a scheme.
@@ -93,14 +92,15 @@ pub fn lines(summary: &Summary) -> Vec<String> {
 }
 
 fn line(scheme: &SchemeSummary) -> Option<String> {
-    let value = |name: &str| scheme.control.iter().find(|(count, _)| count == name);
-    let one = |spec: &ShownCount| {
-        let found = value(spec.count).map(|(_, mean)| *mean).filter(|mean| *mean > 0.0)?;
-        let whole = spec.of.map(|of| value(of).map_or(0.0, |(_, mean)| *mean));
-        let whole = whole.map_or(String::new(), |whole| format!(" of {}", shown(spec.unit, whole)));
-        let alone = spec.of.is_none() && shown(spec.unit, found) == "1";
-        let label = if alone { singular(spec.label) } else { spec.label.into() };
-        Some(format!("{}{whole} {label}", shown(spec.unit, found)))
+    let value = |counter: Counter| scheme.control.iter().find(|(count, _)| count == counter.name);
+    let one = |entry: &ShownCount| {
+        let found = value(entry.counter).map(|(_, mean)| *mean).filter(|mean| *mean > 0.0)?;
+        let whole = entry.of.map(|of| value(of).map_or(0.0, |(_, mean)| *mean));
+        let whole = whole
+            .map_or(String::new(), |whole| format!(" of {}", shown(entry.counter.unit, whole)));
+        let alone = entry.of.is_none() && shown(entry.counter.unit, found) == "1";
+        let label = if alone { singular(entry.label) } else { entry.label.into() };
+        Some(format!("{}{whole} {label}", shown(entry.counter.unit, found)))
     };
     let counts: Vec<String> = SHOWN.iter().filter_map(one).take(MOST).collect();
     (!counts.is_empty()).then(|| format!("{}, mean per run: {}.", scheme.name, counts.join(", ")))
@@ -117,8 +117,8 @@ fn singular(label: &str) -> String {
 fn shown(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Count => grouped(value.round() as u64),
-        Unit::Seconds => quantity(unit, value * 1e-9),
-        _ => quantity(unit, value.round()),
+        Unit::Nanoseconds => quantity(metric::Unit::Seconds, value * 1e-9),
+        Unit::Bytes => quantity(metric::Unit::Bytes, value.round()),
     }
 }
 
@@ -131,16 +131,16 @@ mod tests {
     fn few_counts_are_shown_in_units_for_people() {
         let mut summary = Summary::of(&RunSet::example(1));
         assert!(lines(&summary).is_empty());
-        let count = |name: &str, mean: f64| (name.to_string(), mean);
+        let count = |counter: Counter, mean: f64| (counter.name.to_string(), mean);
         summary.schemes[0].control = vec![
-            count("circuit_bytes", 63_154_070.0),
-            count("circuit_days", 2_000.0),
-            count("voq_drops", 0.0),
-            count("port_failures", 1.0),
-            count("weeks_of_rotation", 3.0),
-            count("weeks_planned", 1_200.0),
-            count("slot_used_ns", 2_500_000.0),
-            count("slot_time_ns", 4_000_000.0),
+            count(counters::hybrid::CIRCUIT_BYTES, 63_154_070.0),
+            count(counters::hybrid::CIRCUIT_DAYS, 2_000.0),
+            count(counters::hybrid::VOQ_DROPS, 0.0),
+            count(counters::hybrid::PORT_FAILURES, 1.0),
+            count(counters::hybrid::WEEKS_OF_ROTATION, 3.0),
+            count(counters::hybrid::WEEKS_PLANNED, 1_200.0),
+            count(counters::tdma::SLOT_USED_NS, 2_500_000.0),
+            count(counters::tdma::SLOT_TIME_NS, 4_000_000.0),
         ];
         let name = &summary.schemes[0].name;
         let expected = format!(
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn no_count_is_shown_twice_and_no_scheme_at_length() {
-        let mut names: Vec<&str> = SHOWN.iter().map(|spec| spec.count).collect();
+        let mut names: Vec<&str> = SHOWN.iter().map(|entry| entry.counter.name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), SHOWN.len());

@@ -3,6 +3,7 @@
 
 use crate::common::records;
 use slotline_lab::record::RunRecord;
+use slotline_schemes::counters;
 
 /// Two racks; four senders of TCP and one of datagrams share one receiver.
 fn runs(threads: usize) -> Vec<RunRecord> {
@@ -69,17 +70,25 @@ fn every_discipline_works_in_both_places_on_any_number_of_threads() {
         assert_eq!(one.engine.digest, other.engine.digest, "{}", one.scheme);
         assert!(one.census.delivered > 1_000, "{}", one.scheme);
         if one.scheme.starts_with("bump") {
-            assert!(one.counted("bump_estimates").is_some_and(|count| count > 1_000));
+            assert!(one.counted(counters::net::BUMP_ESTIMATES).is_some_and(|count| count > 1_000));
         }
     }
     assert_eq!(alone.len(), 17);
     // No host hears of a notice that a bump in front of it has taken.
     let limited = alone.iter().find(|run| run.scheme == "limits").expect("a run");
-    let count = |name| limited.counted(name).expect("a count");
-    assert!(count("limiter_notices") > 10 && count("limiter_drops") > 10, "{limited:?}");
-    assert!(count("limiter_queue_most") <= 15_000 && count("notices") == 0);
-    assert_eq!(count("limiter_unread_notices"), 0);
+    let count = |counter| limited.counted(counter).expect("a count");
+    assert!(
+        count(counters::net::LIMITER_NOTICES) > 10 && count(counters::net::LIMITER_DROPS) > 10,
+        "{limited:?}"
+    );
+    assert!(
+        count(counters::net::LIMITER_QUEUE_MOST) <= 15_000 && count(counters::net::NOTICES) == 0
+    );
+    assert_eq!(count(counters::net::LIMITER_UNREAD_NOTICES), 0);
     // Only the congested port's switch has more than one way in: all bumps see what it gets.
     let exact = alone.iter().find(|run| run.scheme == "bump 0").expect("a run");
-    assert_eq!(exact.over("bump_within_1_mtu", "bump_estimates"), Some(1.0));
+    assert_eq!(
+        exact.over(counters::net::BUMP_WITHIN_1_MTU, counters::net::BUMP_ESTIMATES),
+        Some(1.0)
+    );
 }

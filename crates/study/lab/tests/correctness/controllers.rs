@@ -3,6 +3,7 @@
 use crate::common::records;
 use slotline_lab::record::RunRecord;
 use slotline_net::node::DropReason;
+use slotline_schemes::counters;
 
 /// Four senders share one receiver under XCo.
 fn run(scheme: &str, events: &str, threads: usize) -> RunRecord {
@@ -50,7 +51,9 @@ fn a_controller_that_stops_is_missed_and_obeyed_again() {
     let (whole, cut) = (run("", "", 1), run("", events, 1));
     assert!(finished(&whole) && finished(&cut));
     assert!(dropped(&cut, DropReason::Stopped) > 0, "{:?}", cut.census);
-    assert!(cut.control("directives") < whole.control("directives"));
+    assert!(
+        cut.control(counters::shared::DIRECTIVES) < whole.control(counters::shared::DIRECTIVES)
+    );
     assert_eq!(dropped(&whole, DropReason::Stopped), 0);
     for threads in [2, 3] {
         assert_eq!(run("", events, threads).engine.digest, cut.engine.digest, "{threads} threads");
@@ -61,7 +64,8 @@ fn a_controller_that_stops_is_missed_and_obeyed_again() {
 fn lost_messages_delay_and_do_not_stop() {
     let lossy = run("control-loss = 0.2", "", 1);
     assert!(finished(&lossy));
-    let messages = lossy.control("directives") + lossy.control("reports");
+    let messages =
+        lossy.control(counters::shared::DIRECTIVES) + lossy.control(counters::shared::REPORTS);
     let lost = dropped(&lossy, DropReason::Injected);
     assert!((messages / 10..messages / 3).contains(&lost), "{lost} of {messages}");
     assert_eq!(dropped(&run("", "", 1), DropReason::Injected), 0);

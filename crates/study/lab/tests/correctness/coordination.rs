@@ -4,6 +4,7 @@
 use crate::common::records;
 use slotline_lab::record::RunRecord;
 use slotline_net::node::DropReason;
+use slotline_schemes::counters;
 
 const FULL: usize = DropReason::Full as usize;
 
@@ -33,10 +34,6 @@ fn xco(options: &str) -> String {
     format!("control = {{ kind = \"xco\", slice = \"2ms\", small-flow = \"0B\", {options} }}")
 }
 
-fn count(run: &RunRecord, name: &str) -> u64 {
-    run.control.iter().find(|row| row.count == name).map_or(0, |row| row.value)
-}
-
 /// Bits per second that hosts for which `wanted` holds have delivered.
 fn goodput(run: &RunRecord, wanted: impl Fn(u32) -> bool) -> f64 {
     let own = run.flows.iter().filter(|flow| wanted(flow.src));
@@ -54,14 +51,18 @@ fn a_standby_takes_over() {
     let up = "[[event]]\nat = \"60ms\"\nkind = \"controller-up\"\ncontroller = \"controller\"";
     for events in [down.to_string(), format!("{down}\n{up}")] {
         let run = scenario(STAR, &[INCAST], &xco("controllers = \"standby\""), &events);
-        assert_eq!(count(&run, "takeovers"), 1, "{events}");
-        assert_eq!((count(&run, "silences"), run.census.dropped[FULL]), (0, 0), "{events}");
+        assert_eq!(run.control(counters::shared::TAKE_OVERS), 1, "{events}");
+        assert_eq!(
+            (run.control(counters::xco::SILENCES), run.census.dropped[FULL]),
+            (0, 0),
+            "{events}"
+        );
         // Without a controller for a slice and a half, and up to a report interval after that.
         assert!(goodput(&run, |_| true) > 0.85e9, "{}", goodput(&run, |_| true));
         assert!((0..5).all(|src| goodput(&run, |other| other == src) > 0.13e9), "{events}");
     }
     let alone = scenario(STAR, &[INCAST], &xco(""), down);
-    assert_eq!(count(&alone, "silences"), 5, "everybody sends uncontrolled");
+    assert_eq!(alone.control(counters::xco::SILENCES), 5, "everybody sends uncontrolled");
     assert!(alone.census.dropped[FULL] > 10_000, "{:?}", alone.census);
 }
 
@@ -70,7 +71,7 @@ fn a_standby_takes_over() {
 fn a_dead_host_leaves_its_turn_to_others() {
     let event = "[[event]]\nat = \"20ms\"\nkind = \"link-down\"\nlink = \"h0-s0\"";
     let run = scenario(STAR, &[INCAST], &xco(""), event);
-    assert_eq!(count(&run, "silent_hosts"), 1);
+    assert_eq!(run.control(counters::shared::SILENT_HOSTS), 1);
     // Of the last 80 ms it costs a turn of 2 ms every 10 ms until it is forgotten.
     assert!(goodput(&run, |src| src != 0) > 0.84e9, "{}", goodput(&run, |src| src != 0));
 }
@@ -85,12 +86,22 @@ fn schedules_follow_routes_and_rates() {
     let across: Vec<&str> = across.iter().map(String::as_str).collect();
     let link = "[[event]]\nat = \"30ms\"\nkind = \"link-down\"\nlink = \"leaf0-spine0\"\nreroute-after = \"1ms\"";
     let run = scenario(fabric, &across, &xco(""), link);
-    assert_eq!((count(&run, "rewirings"), run.census.dropped[FULL]), (1, 0), "{:?}", run.census);
+    assert_eq!(
+        (run.control(counters::shared::REWIRINGS), run.census.dropped[FULL]),
+        (1, 0),
+        "{:?}",
+        run.census
+    );
     assert!(goodput(&run, |_| true) > 3.5e9, "{}", goodput(&run, |_| true));
     let rate =
         "[[event]]\nat = \"30ms\"\nkind = \"rate\"\nlink = \"leaf0-spine0\"\nrate = \"1Gbps\"";
     let run = scenario(fabric, &across, &xco(""), rate);
-    assert_eq!((count(&run, "rewirings"), run.census.dropped[FULL]), (2, 0), "{:?}", run.census);
+    assert_eq!(
+        (run.control(counters::shared::REWIRINGS), run.census.dropped[FULL]),
+        (2, 0),
+        "{:?}",
+        run.census
+    );
 }
 
 /// Host 0 has three virtual machines that send to host 5, host 1 has one.
@@ -149,8 +160,8 @@ fn on_demand_there_is_control_only_where_it_is_needed() {
     let calm: Vec<&str> = calm.iter().map(String::as_str).collect();
     let run = scenario(STAR, &calm, &options, "");
     let free = scenario(STAR, &calm, "", "");
-    assert_eq!((count(&run, "directives"), run.census.dropped[FULL]), (0, 0));
-    assert!(count(&run, "reports") > 100, "loads are reported");
+    assert_eq!((run.control(counters::shared::DIRECTIVES), run.census.dropped[FULL]), (0, 0));
+    assert!(run.control(counters::shared::REPORTS) > 100, "loads are reported");
     // All that is missing is the time that reports take on the wire.
     assert!(goodput(&run, |_| true) > 0.998 * goodput(&free, |_| true));
 
@@ -169,7 +180,10 @@ fn a_standby_takes_over_on_demand() {
     let options = xco("on-demand = { interval = \"2ms\" }, controllers = \"standby\"");
     let down = "[[event]]\nat = \"30ms\"\nkind = \"controller-down\"\ncontroller = \"controller\"";
     let run = scenario(STAR, &[INCAST], &options, down);
-    assert_eq!((count(&run, "takeovers"), count(&run, "silences")), (1, 0));
+    assert_eq!(
+        (run.control(counters::shared::TAKE_OVERS), run.control(counters::xco::SILENCES)),
+        (1, 0)
+    );
     assert!(run.census.dropped[FULL] < 6_000, "two beginnings: {:?}", run.census);
     assert!(goodput(&run, |_| true) > 0.85e9, "{}", goodput(&run, |_| true));
 }
@@ -186,7 +200,7 @@ fn hosts_leave_and_join() {
     let leaves = event(30, "leave", host) + &event(60, "join", host);
     let fails = event(30, "link-down", link) + &event(60, "link-up", link);
     let [left, failed] = [leaves, fails].map(|events| scenario(STAR, &[INCAST], &xco(""), &events));
-    let silent = [&left, &failed].map(|run| count(run, "silent_hosts"));
+    let silent = [&left, &failed].map(|run| run.control(counters::shared::SILENT_HOSTS));
     assert_eq!(silent, [0, 1]);
     let all = [&left, &failed].map(|run| goodput(run, |_| true) / 1e6);
     let one = [&left, &failed].map(|run| goodput(run, |host| host == 0) / 1e6);
@@ -220,7 +234,12 @@ fn reports_are_repeated_at_times_of_their_own() {
         "#;
     let run = records(text, 1).remove(0);
     assert!(run.census.dropped[FULL] > 0, "some reports of the beginning are lost");
-    assert_eq!((count(&run, "silences"), count(&run, "silent_hosts")), (0, 0), "{:?}", run.control);
+    assert_eq!(
+        (run.control(counters::xco::SILENCES), run.control(counters::shared::SILENT_HOSTS)),
+        (0, 0),
+        "{:?}",
+        run.control
+    );
     assert!(goodput(&run, |_| true) > 50.0 * 0.9e9, "{}", goodput(&run, |_| true));
 }
 

@@ -8,6 +8,7 @@ use slotline_net::frame::Kind;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::time::Time;
 use slotline_scenario::Scenario;
+use slotline_schemes::counters;
 use slotline_sim::{Follow, Hop, Options, Watch, run};
 use std::path::Path;
 
@@ -150,9 +151,9 @@ fn at_night_the_rule_says_what_becomes_of_packets_without_another_way() {
             assert!((70 * US..250 * US).contains(&within(hop)), "{rule}: {hop:?}");
             assert!(rule == "drain" || hop.leave % (320 * US) <= 250 * US, "{rule}: {hop:?}");
         }
-        assert!(run.control("packets_without_a_way") > 0, "{rule}");
-        assert_eq!(run.control("packets_moved_by_night") > 0, moved, "{rule}");
-        assert_eq!(run.control("packets_cut_by_night") > 0, cut, "{rule}");
+        assert!(run.control(counters::hybrid::PACKETS_WITHOUT_A_WAY) > 0, "{rule}");
+        assert_eq!(run.control(counters::hybrid::PACKETS_MOVED_BY_NIGHT) > 0, moved, "{rule}");
+        assert_eq!(run.control(counters::hybrid::PACKETS_CUT_BY_NIGHT) > 0, cut, "{rule}");
     }
 }
 
@@ -177,9 +178,14 @@ fn threads_change_nothing_and_all_rules_keep_account() {
         let (one, three) = (alone(&text), records(&text, 3).remove(0));
         assert_eq!(one.engine.digest, three.engine.digest, "{scheme}");
         assert!(one.flows.iter().all(|flow| flow.finished()), "{scheme}");
-        let cut = one.control("packets_cut_by_night");
+        let cut = one.control(counters::hybrid::PACKETS_CUT_BY_NIGHT);
         assert!(cut == 0 || scheme.contains("drop"), "{scheme}: {cut}");
-        assert!(one.control("packets_by_core") + one.control("relayed_packets") > 0, "{scheme}");
+        assert!(
+            one.control(counters::hybrid::PACKETS_BY_CORE)
+                + one.control(counters::hybrid::RELAYED_PACKETS)
+                > 0,
+            "{scheme}"
+        );
     }
 }
 
@@ -206,7 +212,7 @@ fn what_fails_is_gone_round() {
                 let run = alone(&text);
                 assert!(run.flows.iter().all(|flow| flow.finished()), "{about} {scheme}");
                 // Core switches count their own failures nowhere: those of racks are told.
-                let told = run.control("port_failures");
+                let told = run.control(counters::hybrid::PORT_FAILURES);
                 assert_eq!(told, if about.contains("tor") { ports } else { 0 }, "{about}");
             }
         }
@@ -220,7 +226,7 @@ fn without_any_way_packets_wait() {
         + &event("3ms", "switch-up", "switch = \"core0\"");
     let scheme = format!("{CLOS}voq = {{ packets = 10000 }}\n");
     let run = alone(&scenario(&behind_panels(4, 1, 1, 4), &format!("{SHUFFLE}{events}"), &scheme));
-    assert!(run.control("packets_without_a_way") > 0);
+    assert!(run.control(counters::hybrid::PACKETS_WITHOUT_A_WAY) > 0);
     assert!(run.flows.iter().all(|flow| flow.finished()));
     let over = run.flows.iter().filter(|flow| flow.finish_ps > 3_000_000_000).count();
     let during = 500_000_000..3_000_000_000;
@@ -311,8 +317,8 @@ proptest! {
         prop_assert!(run.flows.iter().all(|flow| flow.finished()));
         let drops: u64 = run.ports.iter().map(|port| port.drops).sum();
         prop_assert_eq!(drops, 0, "queues have room, and rules lose nothing");
-        let (by_core, relayed) = (run.control("packets_by_core"), run.control("relayed_packets"));
-        let (left, to_relays) = (run.control("packet_switch_packets"), run.control("packets_to_relays"));
+        let (by_core, relayed) = (run.control(counters::hybrid::PACKETS_BY_CORE), run.control(counters::hybrid::RELAYED_PACKETS));
+        let (left, to_relays) = (run.control(counters::hybrid::PACKET_SWITCH_PACKETS), run.control(counters::hybrid::PACKETS_TO_RELAYS));
         prop_assert!(relayed <= to_relays && by_core <= left - to_relays);
         // Some acknowledgements may be on their way when the last flow ends.
         prop_assert!(by_core + relayed + 200 >= left, "{by_core} {relayed} {left}");

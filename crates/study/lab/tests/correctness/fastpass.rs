@@ -3,6 +3,7 @@
 use crate::common::records;
 use slotline_lab::record::RunRecord;
 use slotline_net::node::DropReason;
+use slotline_schemes::counters;
 
 const STAR: &str = r#"{ kind = "star", hosts = 8, delay = "500ns" }"#;
 const LEAF_SPINE: &str =
@@ -71,10 +72,13 @@ fn exact_clocks_leave_no_queues() {
     let run = one(&scenario(STAR, &all_to_all(8, 1, 8_900), "", ""));
     let (hosts, _) = peaks(&run);
     assert!(hosts < 2 * PACKET, "{hosts} B: a packet, and less than another one of messages");
-    let used = run.control("slots_used");
+    let used = run.control(counters::fastpass::SLOTS_USED);
     // 3 ms are 2,413 timeslots: 0.9 of those of eight hosts.
     assert!((15_500..18_500).contains(&used), "{used}");
-    assert_eq!(run.control("slots_late") + run.control("slots_lost"), 0);
+    assert_eq!(
+        run.control(counters::fastpass::SLOTS_LATE) + run.control(counters::fastpass::SLOTS_LOST),
+        0
+    );
     assert_eq!(run.census.dropped, [0; 7]);
     assert!(run.flows.iter().all(|flow| flow.finished()));
 }
@@ -88,9 +92,10 @@ fn exact_clocks_leave_no_queues_on_paths() {
     println!("{hosts} B and {switches} B");
     assert!(hosts < 3 * PACKET && switches < 3 * PACKET, "{hosts} B and {switches} B");
     assert_eq!(run.census.dropped, [0; 7]);
-    let used = run.control("slots_used");
+    let used = run.control(counters::fastpass::SLOTS_USED);
     assert!(used > 30_000);
-    let wasted = run.control("slots_unused") + run.control("slots_late");
+    let wasted =
+        run.control(counters::fastpass::SLOTS_UNUSED) + run.control(counters::fastpass::SLOTS_LATE);
     assert!(wasted < used / 50, "{:?}", run.control);
 }
 
@@ -121,7 +126,7 @@ fn a_fat_tree_has_paths_too() {
     let fabric = r#"{ kind = "fat-tree", k = 4, delay = "500ns" }"#;
     let run = one(&scenario(fabric, LONG, "", ""));
     assert!(run.flows.iter().all(|flow| flow.finished()));
-    assert_eq!((run.census.dropped, run.control("slots_unplaced")), ([0; 7], 0));
+    assert_eq!((run.census.dropped, run.control(counters::fastpass::SLOTS_UNPLACED)), ([0; 7], 0));
     let mean = run.flows.iter().map(|flow| flow.bytes as f64 * 8_000.0 / flow.finish_ps as f64);
     let mean = mean.sum::<f64>() / run.flows.len() as f64;
     println!("{mean} {:?}", peaks(&run));
@@ -181,7 +186,8 @@ fn long_flows_use_their_timeslots() {
         assert!(gbps > 8.3, "{gbps} Gbit/s: {flow:?}");
         assert_eq!((flow.retransmits, flow.timeouts), (0, 0), "{flow:?}");
     }
-    let bytes = run.control("endpoint_message_bytes") + run.control("arbiter_message_bytes");
+    let bytes = run.control(counters::fastpass::ENDPOINT_MESSAGE_BYTES)
+        + run.control(counters::fastpass::ARBITER_MESSAGE_BYTES);
     let data: u64 = run.flows.iter().map(|flow| flow.bytes).sum();
     assert!(bytes * 40 < data, "{bytes} B of messages for {data} B");
 }
@@ -198,7 +204,7 @@ fn lost_messages_cost_time_only() {
             let mut dropped = run.census.dropped;
             assert!(std::mem::take(&mut dropped[DropReason::Injected as usize]) > 0);
             assert_eq!(dropped, [0; 7], "{share} {fabric}");
-            assert!(run.control("slots_lost") > 0);
+            assert!(run.control(counters::fastpass::SLOTS_LOST) > 0);
         }
     }
 }
@@ -221,13 +227,24 @@ fn the_secondary_takes_over_without_a_loss() {
         let mut dropped = run.census.dropped;
         assert!(std::mem::take(&mut dropped[DropReason::Stopped as usize]) > 0);
         assert_eq!(dropped, [0; 7], "messages to the one that stopped are all that is lost");
-        assert_eq!((run.control("take_overs"), run.control("step_backs")), (1, 1), "{fabric}");
-        let detected = run.control("take_over_at_ns") - 3_000_000;
+        assert_eq!(
+            (
+                run.control(counters::shared::TAKE_OVERS),
+                run.control(counters::fastpass::STEP_BACKS)
+            ),
+            (1, 1),
+            "{fabric}"
+        );
+        let detected = run.control(counters::fastpass::TAKE_OVER_AT_NS) - 3_000_000;
         assert!(detected < 1_000_000, "{detected} ns");
         // Three messages, the lead, and at most a batch.
-        let granted = run.control("take_over_to_grant_ns");
+        let granted = run.control(counters::fastpass::TAKE_OVER_TO_GRANT_NS);
         assert!(granted < 150_000, "{granted} ns");
-        assert_eq!(run.control("arbiter_changes"), run.flows.len() as u64, "once per endpoint");
+        assert_eq!(
+            run.control(counters::fastpass::ARBITER_CHANGES),
+            run.flows.len() as u64,
+            "once per endpoint"
+        );
     }
 }
 
@@ -239,7 +256,7 @@ fn packets_outlast_both_arbiters() {
     let events = [down("arbiter"), down("arbiter-secondary"), up].concat();
     let run = one(&scenario(STAR, LONG, "secondary = true", &events));
     assert!(run.flows.iter().all(|flow| flow.finished()));
-    assert_eq!(run.control("take_overs"), 0);
+    assert_eq!(run.control(counters::shared::TAKE_OVERS), 0);
     let alone = event("2ms", "kind = \"controller-down\"\ncontroller = \"arbiter\"");
     let back = event("5ms", "kind = \"controller-up\"\ncontroller = \"arbiter\"");
     let run = one(&scenario(STAR, LONG, "", &format!("{alone}{back}")));
@@ -263,7 +280,13 @@ fn fault(kind: &str, name: &str) {
     assert!((0..=150).contains(&(avoided - found)), "{fault:?}");
     // Three tries, 5 ms apart.
     assert!((22_000..32_000).contains(&us(fault.cleared_ps)), "{fault:?}");
-    assert_eq!((run.control("faults_found"), run.control("faults_cleared")), (1, 1));
+    assert_eq!(
+        (
+            run.control(counters::fastpass::FAULTS_FOUND),
+            run.control(counters::fastpass::FAULTS_CLEARED)
+        ),
+        (1, 1)
+    );
     assert!(run.flows.iter().all(|flow| flow.finished()));
 }
 

@@ -3,6 +3,7 @@
 
 use crate::common::records;
 use slotline_lab::record::{FlowRow, RunRecord};
+use slotline_schemes::counters;
 
 const LOOP: &str = r#"poll = "2ms", gather = "100us", computing = "100us", install = "100us""#;
 
@@ -30,10 +31,6 @@ fn hedera(options: &str) -> String {
     format!("control = {{ kind = \"hedera\", {LOOP}, {options} }}")
 }
 
-fn count(run: &RunRecord, name: &str) -> u64 {
-    run.control.iter().find(|row| row.count == name).map_or(0, |row| row.value)
-}
-
 /// Mean completion time in milliseconds; all flows are complete.
 fn mean_ms(run: &RunRecord) -> f64 {
     let time = |flow: &FlowRow| {
@@ -51,10 +48,16 @@ fn large_flows_get_paths_of_their_own() {
         let run = run(&hedera(&format!("placement = \"{placement}\"")), "", 1);
         let mean = mean_ms(&run);
         assert!(mean < 0.85 * ecmp, "{placement}: {mean} ms, {ecmp} ms by hash");
-        assert!(count(&run, "reports") >= 16 && count(&run, "ignored_messages") == 0);
-        assert!(count(&run, "installed_paths") >= 16);
-        let changed = count(&run, "changed_paths");
-        assert!((1..=count(&run, "installed_paths")).contains(&changed), "{changed}");
+        assert!(
+            run.control(counters::shared::REPORTS) >= 16
+                && run.control(counters::shared::IGNORED_MESSAGES) == 0
+        );
+        assert!(run.control(counters::hedera::INSTALLED_PATHS) >= 16);
+        let changed = run.control(counters::hedera::CHANGED_PATHS);
+        assert!(
+            (1..=run.control(counters::hedera::INSTALLED_PATHS)).contains(&changed),
+            "{changed}"
+        );
     }
 }
 
@@ -77,7 +80,7 @@ fn flows_without_packets_get_paths_too() {
         records(&text, 1).remove(0)
     };
     let (ecmp, best) = (run(""), run(&hedera("placement = \"best\"")));
-    assert!(count(&best, "flow-decisions") > 0, "{:?}", best.control);
+    assert!(best.control(counters::shared::FLOW_DECISIONS) > 0, "{:?}", best.control);
     assert!(mean_ms(&best) < 0.85 * mean_ms(&ecmp) && mean_ms(&best) < 46.0, "{}", mean_ms(&best));
 }
 
@@ -92,7 +95,13 @@ fn threads_change_nothing() {
 #[test]
 fn without_a_scheduler_hashes_decide() {
     let silent = run(&hedera(""), "control-loss = 1.0", 1);
-    assert_eq!((count(&silent, "decisions"), count(&silent, "installed_paths")), (0, 0));
+    assert_eq!(
+        (
+            silent.control(counters::shared::DECISIONS),
+            silent.control(counters::hedera::INSTALLED_PATHS)
+        ),
+        (0, 0)
+    );
     let ecmp = run("", "", 1);
     let apart = (mean_ms(&silent) - mean_ms(&ecmp)).abs() / mean_ms(&ecmp);
     // Other hashes, of the same kind.
@@ -100,7 +109,7 @@ fn without_a_scheduler_hashes_decide() {
     let stop = "[[event]]\nat = \"5ms\"\nkind = \"controller-down\"\ncontroller = \"scheduler\"";
     let stopped = run(&hedera("placement = \"best\""), stop, 1);
     let whole = run(&hedera("placement = \"best\""), "", 1);
-    let installed = |run: &RunRecord| count(run, "installed_paths");
+    let installed = |run: &RunRecord| run.control(counters::hedera::INSTALLED_PATHS);
     assert!(installed(&stopped) >= 16 && 2 * installed(&stopped) < installed(&whole));
     assert!(mean_ms(&stopped) > mean_ms(&whole), "{}", mean_ms(&stopped));
     let start = "[[event]]\nat = \"9ms\"\nkind = \"controller-up\"\ncontroller = \"scheduler\"";
@@ -117,7 +126,7 @@ fn flows_leave_a_link_that_fails() {
     let event = "[[event]]\nat = \"10ms\"\nkind = \"link-down\"\nlink = \"agg0.0-core0\"\nreroute-after = \"1ms\"";
     for placement in ["first-fit", "annealing", "best"] {
         let run = run(&hedera(&format!("placement = \"{placement}\"")), event, 1);
-        assert_eq!(count(&run, "rewirings"), 1);
+        assert_eq!(run.control(counters::shared::REWIRINGS), 1);
         assert!(mean_ms(&run) < 400.0, "{placement}: {}", mean_ms(&run));
     }
 }

@@ -4,6 +4,7 @@ use crate::common::{assemble, records};
 use slotline_net::frame::Kind;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::time::Time;
+use slotline_schemes::counters;
 use slotline_sim::{Follow, Hop, Options, Watch, run};
 
 const SLOT: u64 = 200_000_000;
@@ -144,12 +145,15 @@ fn a_full_queue_has_the_latency_of_arithmetic() {
         );
         let run = &records(&text, 1)[0];
         let want = packets as f64 * 7.2 + 10.0;
-        let (median, tail) = (run.control("latency_p50_ns"), run.control("latency_p99_ns"));
+        let (median, tail) = (
+            run.control(counters::hybrid::LATENCY.p50),
+            run.control(counters::hybrid::LATENCY.p99),
+        );
         let (median, tail) = (median as f64 / 1e3, tail as f64 / 1e3);
         assert!(median > want - 7.2 && median <= want * 1.01, "{packets}: {median} for {want}");
         assert!(tail > want - 7.2 && tail <= want * 1.01, "{packets}: {tail} for {want}");
-        assert_eq!(run.control("voq_longest"), packets);
-        assert_eq!(run.control("circuit_packets"), 0);
+        assert_eq!(run.control(counters::hybrid::VOQ_LONGEST), packets);
+        assert_eq!(run.control(counters::hybrid::CIRCUIT_PACKETS), 0);
     }
 }
 
@@ -163,11 +167,11 @@ fn the_packet_switch_loses_nothing() {
         "packet = { rate = \"10Gbps\", down-rate = \"4Gbps\",",
     );
     let run = &records(&text, 1)[0];
-    assert!(run.control("packet_switch_holds") > 100);
+    assert!(run.control(counters::hybrid::PACKET_SWITCH_HOLDS) > 100);
     // Three, and what comes within a round trip of 10 us at 10 Gbit/s.
-    let longest = run.control("packet_switch_longest_queue");
+    let longest = run.control(counters::hybrid::PACKET_SWITCH_LONGEST_QUEUE);
     assert!((3..=8).contains(&longest) || longest < 80, "{longest} packets");
-    assert_eq!(run.census.lost(), run.control("voq_drops"));
+    assert_eq!(run.census.lost(), run.control(counters::hybrid::VOQ_DROPS));
 }
 
 /// The same, but it gives back what it has no room for: its queues are never longer than three, attempts take what the
@@ -181,12 +185,12 @@ fn the_packet_switch_gives_back_what_it_has_no_room_for() {
         records(&text, 1).remove(0)
     };
     let (held, returned) = (run(""), run(" inner-full = \"return\","));
-    assert_eq!(held.control("packet_switch_returns"), 0);
-    assert!(returned.control("packet_switch_returns") > 100);
-    assert_eq!(returned.control("packet_switch_holds"), 0);
-    assert_eq!(returned.control("packet_switch_longest_queue"), 3);
+    assert_eq!(held.control(counters::hybrid::PACKET_SWITCH_RETURNS), 0);
+    assert!(returned.control(counters::hybrid::PACKET_SWITCH_RETURNS) > 100);
+    assert_eq!(returned.control(counters::hybrid::PACKET_SWITCH_HOLDS), 0);
+    assert_eq!(returned.control(counters::hybrid::PACKET_SWITCH_LONGEST_QUEUE), 3);
     assert!(returned.census.lost() > 0);
-    let bytes = [&held, &returned].map(|run| run.control("packet_switch_bytes"));
+    let bytes = [&held, &returned].map(|run| run.control(counters::hybrid::PACKET_SWITCH_BYTES));
     assert!(bytes[1] > bytes[0] / 2, "{bytes:?}");
 }
 
@@ -206,8 +210,8 @@ fn circuits_go_where_demand_is() {
              transport = {{ kind = \"newreno\", mtu = \"9000B\", min-rto = \"1ms\" }}\n{control}"
         );
         let run = records(&text, 1).remove(0);
-        assert_eq!(run.control("late_weeks"), 0);
-        run.control("data_circuit_up_ns") as f64 / 20e6
+        assert_eq!(run.control(counters::hybrid::LATE_WEEKS), 0);
+        run.control(counters::hybrid::DATA_CIRCUIT_UP_NS) as f64 / 20e6
     };
     assert!(one_pair("control = \"circuits\"") < 0.15);
     for demand in ["voq", "adu"] {
@@ -242,7 +246,7 @@ fn all_arrives_over_patch_panels() {
         );
         let run = &records(&text, 1)[0];
         assert!(run.flows.iter().all(|flow| flow.finished()), "{hops}");
-        assert!(run.control("relayed_packets") > 0, "{hops}");
+        assert!(run.control(counters::hybrid::RELAYED_PACKETS) > 0, "{hops}");
     }
 }
 
@@ -254,12 +258,18 @@ fn queues_are_told_one_by_one() {
     let run = &records(&scenario(voq), 1)[0];
     let sum = |of: fn(&slotline_lab::record::VoqRow) -> u64| run.voqs.iter().map(of).sum::<u64>();
     assert_eq!(run.voqs.len() as u64, RACKS * (RACKS - 1));
-    assert_eq!(sum(|row| row.circuit_bytes), run.control("circuit_bytes"));
-    assert_eq!(sum(|row| row.packet_switch_bytes), run.control("packet_switch_bytes"));
-    assert_eq!(sum(|row| row.drops), run.control("voq_drops"));
-    assert_eq!(sum(|row| row.resize_drops), run.control("voq_drops_by_resizing"));
-    assert_eq!(sum(|row| row.circuit_up_ps) / 1000, run.control("circuit_up_ns"));
-    assert_eq!(run.voqs.iter().map(|row| row.longest).max(), Some(run.control("voq_longest")));
+    assert_eq!(sum(|row| row.circuit_bytes), run.control(counters::hybrid::CIRCUIT_BYTES));
+    assert_eq!(
+        sum(|row| row.packet_switch_bytes),
+        run.control(counters::hybrid::PACKET_SWITCH_BYTES)
+    );
+    assert_eq!(sum(|row| row.drops), run.control(counters::hybrid::VOQ_DROPS));
+    assert_eq!(sum(|row| row.resize_drops), run.control(counters::hybrid::VOQ_DROPS_BY_RESIZING));
+    assert_eq!(sum(|row| row.circuit_up_ps) / 1000, run.control(counters::hybrid::CIRCUIT_UP_NS));
+    assert_eq!(
+        run.voqs.iter().map(|row| row.longest).max(),
+        Some(run.control(counters::hybrid::VOQ_LONGEST))
+    );
     // In 5 ms there are six or seven days of each pair, with a change of size before and after each.
     assert!(run.voqs.iter().all(|row| (10..=14).contains(&row.resizes)), "{:?}", run.voqs);
     assert!(run.voqs.iter().all(|row| row.mean_wait_ps > 0 && row.mean_wait_ps < 5_000_000_000));
@@ -284,7 +294,7 @@ fn a_mesh_follows_demand() {
     let week = "week = \"20ms\", day = \"10ms\", demand = \"adu\"";
     let run = &records(&text(week), 1)[0];
     assert!(run.flows.iter().all(|flow| flow.finished()));
-    assert!(run.control("relayed_packets") > 0);
+    assert!(run.control(counters::hybrid::RELAYED_PACKETS) > 0);
     let up = |to: u32| {
         let row = run.voqs.iter().find(|row| (row.src_rack, row.dst_rack) == (0, to));
         row.map_or(0, |row| row.circuit_up_ps)

@@ -5,6 +5,7 @@ use slotline_net::frame::Kind;
 use slotline_net::id::{NodeId, PortId};
 use slotline_net::time::Time;
 use slotline_scenario::Scenario;
+use slotline_schemes::counters;
 use slotline_sim::{Follow, Hop, Options, Outcome, Watch, run};
 use std::path::Path;
 
@@ -91,8 +92,8 @@ fn a_failed_port_has_no_circuits_until_it_works_again() {
     assert_eq!(count(&packets[1], (0, 2), to_next), 0, "the gate is closed in days");
     assert!(count(&packets[1], (3, 5), to_next) > 10, "without circuits there is no gate");
     let run = &records(&text, 1)[0];
-    assert_eq!(run.control("port_failures"), 1);
-    assert!(run.control("days_without_port") > 20);
+    assert_eq!(run.control(counters::hybrid::PORT_FAILURES), 1);
+    assert!(run.control(counters::hybrid::DAYS_WITHOUT_PORT) > 20);
     assert_eq!(records(&text, 3)[0].engine.digest, run.engine.digest);
 }
 
@@ -133,7 +134,7 @@ fn a_failed_link_to_the_packet_switch_leaves_circuits() {
     let all = scenario(ROTOR, &event("2ms", "switch-down", "switch = \"packet0\""));
     let (packets, _) = followed(&all, HOSTS);
     assert!(packets.iter().all(|hops| count(hops, (2, 8), |_| true) == 0));
-    assert!(records(&all, 1)[0].control("circuit_bytes") > 0);
+    assert!(records(&all, 1)[0].control(counters::hybrid::CIRCUIT_BYTES) > 0);
 }
 
 #[test]

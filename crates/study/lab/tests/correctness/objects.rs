@@ -9,6 +9,7 @@ use slotline_net::aqm::spec::Policy;
 use slotline_net::aqm::{Arrival, Discipline, Guest, Program, QueueParams, Verdict};
 use slotline_net::rng::Stream;
 use slotline_scenario::{Loaded, Scenario};
+use slotline_schemes::counters;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ fn dctcp_in_c_gives_the_run_of_dctcp_in_rust() {
             );
             assert_eq!((c.marks(), &c.flows), (rust.marks(), &rust.flows));
             assert!(c.marks() > 500, "{}", c.marks());
-            assert_eq!(c.counted("stopped_disciplines"), Some(0));
+            assert_eq!(c.counted(counters::net::STOPPED_DISCIPLINES), Some(0));
         }
     }
 }
@@ -179,8 +180,8 @@ fn a_program_that_does_not_end_harms_its_own_queue_alone() {
         assert_eq!(port.port, "h19", "{one:?}");
         assert!(one.why.contains("more instructions than allowed") && one.t_ps > 0, "{one:?}");
         assert!(one.unjudged > 100, "{one:?}");
-        assert_eq!(run.counted("stopped_disciplines"), Some(1));
-        assert_eq!(run.counted("unjudged_packets"), Some(one.unjudged));
+        assert_eq!(run.counted(counters::net::STOPPED_DISCIPLINES), Some(1));
+        assert_eq!(run.counted(counters::net::UNJUDGED_PACKETS), Some(one.unjudged));
         let times = |run: &RunRecord| -> Vec<u64> {
             run.flows.iter().filter(|flow| flow.dst == 18).map(|flow| flow.finish_ps).collect()
         };

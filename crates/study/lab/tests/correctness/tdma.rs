@@ -6,6 +6,7 @@ use slotline_lab::record::RunRecord;
 use slotline_net::frame::Kind;
 use slotline_net::id::{HostId, NodeId, PortId};
 use slotline_net::time::Time;
+use slotline_schemes::counters;
 use slotline_sim::{Follow, Options, Outcome, Watch, run};
 use std::collections::BTreeMap;
 
@@ -132,8 +133,11 @@ fn slots_are_used() {
     assert!(share(&run, 8) > 0.75, "{}", share(&run, 8));
     let queue = run.samples.iter().map(|sample| sample.queue_bytes).max();
     assert!(queue.is_some_and(|bytes| bytes <= 3 * 1_538), "{queue:?}");
-    assert_eq!((run.control("overruns"), run.control("late_frames")), (0, 0));
-    assert!(run.control("slots") > 80, "{}", run.control("slots"));
+    assert_eq!(
+        (run.control(counters::tdma::OVERRUNS), run.control(counters::tdma::LATE_FRAMES)),
+        (0, 0)
+    );
+    assert!(run.control(counters::tdma::SLOTS) > 80, "{}", run.control(counters::tdma::SLOTS));
 }
 
 /// Lost messages and frames: slots are lost, nothing else.
@@ -142,11 +146,14 @@ fn lost_frames_do_no_harm() {
     let lossy = |options: &str| all_to_all(STAR, 8, options, "control-loss = 0.05\n");
     nobody_shares_a_slot(&lossy(""), NEAR);
     let run = one(&lossy(""));
-    assert_eq!(run.control("overruns"), 0);
+    assert_eq!(run.control(counters::tdma::OVERRUNS), 0);
     assert!(share(&run, 8) > 0.5, "{}", share(&run, 8));
     // Without an end of its own, a host goes on after a lost pause frame, and it is reported.
     let run = one(&lossy(", self-ending = false"));
-    assert!(run.control("overruns") > 0 && run.control("longest_overrun_ns") > 100_000);
+    assert!(
+        run.control(counters::tdma::OVERRUNS) > 0
+            && run.control(counters::tdma::LONGEST_OVERRUN_NS) > 100_000
+    );
 }
 
 fn event(at: &str, kind: &str, what: &str) -> String {
@@ -160,7 +167,10 @@ fn a_dead_host_is_left_out() {
     let text = all_to_all(STAR, 8, ", host-timeout = '10.1ms'", &gone);
     nobody_shares_a_slot(&text, NEAR);
     let run = one(&text);
-    assert_eq!((run.control("silent_hosts"), run.control("overruns")), (1, 0));
+    assert_eq!(
+        (run.control(counters::shared::SILENT_HOSTS), run.control(counters::tdma::OVERRUNS)),
+        (1, 0)
+    );
     let whole = one(&all_to_all(STAR, 8, "", ""));
     let others = |run: &RunRecord| -> u64 {
         let among = run.flows.iter().filter(|flow| flow.src != 3 && flow.dst != 3);
@@ -183,7 +193,10 @@ fn a_dead_link_is_gone_around() {
     let recovered = until_all_send(&assembly, &outcome, 6, Time::us(13_500));
     assert!(recovered <= ROUND, "{recovered}");
     let run = one(&text);
-    assert_eq!((run.control("aborted_rounds"), run.control("overruns")), (1, 0));
+    assert_eq!(
+        (run.control(counters::tdma::ABORTED_ROUNDS), run.control(counters::tdma::OVERRUNS)),
+        (1, 0)
+    );
     assert!(share(&run, 6) > 0.5, "{}", share(&run, 6));
 }
 
@@ -209,19 +222,22 @@ fn a_restarted_manager_takes_over() {
     assert_eq!(sent(Time::ms(11), Time::ms(15)), 0, "nobody opens slots");
     assert!(sent(Time::ms(15), Time::ms(16)) > 100, "slots again");
     let run = one(&restart("", "15ms"));
-    assert_eq!((run.control("overruns"), run.control("packets_without_slot")), (0, 0));
+    assert_eq!(
+        (run.control(counters::tdma::OVERRUNS), run.control(counters::tdma::PACKETS_WITHOUT_SLOT)),
+        (0, 0)
+    );
     // Slots again within a round of the restart: as much as in 22 of 30 ms.
     assert!(share(&run, 8) > 0.5, "{}", share(&run, 8));
     let run = one(&restart(", manager-timeout = '11.1ms'", "35ms"));
-    assert!(run.control("packets_without_slot") > 0);
+    assert!(run.control(counters::tdma::PACKETS_WITHOUT_SLOT) > 0);
 }
 
 /// Receivers that read slowly get no more than they have room for.
 #[test]
 fn receive_buffers_never_overflow() {
     let run = one(&all_to_all(STAR, 8, ", receive-buffer = '500KB', drain = '4Gbps'", ""));
-    assert_eq!(run.control("receive_buffer_overflows"), 0);
-    assert!(run.control("receive_buffer_peak_bytes") > 100_000);
+    assert_eq!(run.control(counters::tdma::RECEIVE_BUFFER_OVERFLOWS), 0);
+    assert!(run.control(counters::tdma::RECEIVE_BUFFER_PEAK_BYTES) > 100_000);
     assert!((0.2..0.41).contains(&share(&run, 8)), "{}", share(&run, 8));
 }
 
@@ -251,7 +267,7 @@ fn tcp_works() {
         let run = one(&shuffle(STAR, options));
         assert!(run.flows.iter().all(|flow| flow.finished()), "{options}");
         assert_eq!(run.flows.iter().map(|flow| flow.timeouts).sum::<u32>(), 0, "{options}");
-        assert_eq!(run.control("overruns"), 0);
+        assert_eq!(run.control(counters::tdma::OVERRUNS), 0);
     }
 }
 
@@ -331,7 +347,11 @@ fn fast_and_slow_hosts_share_slots() {
         let bytes: u64 = run.flows.iter().map(|flow| flow.delivered_bytes).sum();
         let share = bytes as f64 * 8.0 * 1_538.0 / 1_460.0 / (10e9 * 0.04);
         assert!(share > 0.7, "{way}: {share}");
-        assert_eq!((run.control("overruns"), run.control("late_frames")), (0, 0), "{way}");
+        assert_eq!(
+            (run.control(counters::tdma::OVERRUNS), run.control(counters::tdma::LATE_FRAMES)),
+            (0, 0),
+            "{way}"
+        );
         assert_eq!(run.ports.iter().map(|port| port.drops).sum::<u64>(), 0, "{way}");
         let each: Vec<u64> = run.flows.iter().map(|flow| flow.delivered_bytes).collect();
         let (least, most) = (each.iter().min(), each.iter().max());
@@ -350,10 +370,15 @@ fn raw_frames_fill_slots() {
     let run = one(&text);
     assert!(run.flows.iter().all(|flow| flow.finished() && flow.timeouts == 0));
     assert_eq!(run.ports.iter().map(|port| port.drops).sum::<u64>(), 0);
-    let used = run.control("slot_used_ns") as f64 / run.control("slot_time_ns") as f64;
+    let used = run.control(counters::tdma::SLOT_USED_NS) as f64
+        / run.control(counters::tdma::SLOT_TIME_NS) as f64;
     assert!((0.9..=1.0).contains(&used), "{used}");
     // 17.03 slots for each of seven pairs, in whole slots, and less than a quarter beyond that.
-    assert!((126..=155).contains(&run.control("slots")), "{}", run.control("slots"));
+    assert!(
+        (126..=155).contains(&run.control(counters::tdma::SLOTS)),
+        "{}",
+        run.control(counters::tdma::SLOTS)
+    );
 }
 
 /// An incast of short flows does not overflow its port: what hosts send without slots fits into the

@@ -4,6 +4,7 @@ use crate::common::records;
 use proptest::prelude::*;
 use slotline_lab::record::RunRecord;
 use slotline_net::frame::Kind;
+use slotline_schemes::counters;
 use std::collections::BTreeMap;
 
 /// Picoseconds that a byte takes at 10 Gbit/s.
@@ -163,10 +164,10 @@ proptest! {
         (net, rate, seed) in cases()
     ) {
         let run = net.run(rate, seed);
-        prop_assert!(run.control("slots_used") > 100, "{:?}", run.control);
+        prop_assert!(run.control(counters::fastpass::SLOTS_USED) > 100, "{:?}", run.control);
         let (data, messages, ns) = waits(&run);
         let (way, message) = (if net.spines == 0 { 2 } else { 4 }, longest_message(&run));
-        let late = run.control("slots_late") as f64 / run.control("slots_used") as f64;
+        let late = run.control(counters::fastpass::SLOTS_LATE) as f64 / run.control(counters::fastpass::SLOTS_USED) as f64;
         println!("{net:?} {rate} Mbit/s: {data} packets, {messages} messages, {ns} ns; {message} ns a message; {late:.4} late");
         prop_assert!(way * message <= 1_231, "{} ns for a message", message);
         prop_assert_eq!(data, 0, "data packets that had not begun to leave");

@@ -20,6 +20,7 @@ use slotline_lab::metrics::circuits::utilisation;
 use slotline_lab::record::RunRecord;
 use slotline_net::time::Time;
 use slotline_scenario::SchemeSpec;
+use slotline_schemes::counters;
 
 /// The paper.
 pub(super) static PAPER: Paper = Paper {
@@ -52,25 +53,25 @@ const MEDIAN: Quantity = Quantity {
     key: "median",
     name: "median latency",
     unit: "us",
-    of: |run| run.control("latency_p50_ns") as f64 / 1e3,
+    of: |run| run.control(counters::hybrid::LATENCY.p50) as f64 / 1e3,
 };
 const TAIL: Quantity = Quantity {
     key: "tail",
     name: "99th percentile of the latency",
     unit: "us",
-    of: |run| run.control("latency_p99_ns") as f64 / 1e3,
+    of: |run| run.control(counters::hybrid::LATENCY.p99) as f64 / 1e3,
 };
 const BY_CIRCUIT: Quantity = Quantity {
     key: "by-circuit",
     name: "median latency by circuits",
     unit: "us",
-    of: |run| run.control("circuit_latency_p50_ns") as f64 / 1e3,
+    of: |run| run.control(counters::hybrid::CIRCUIT_LATENCY.p50) as f64 / 1e3,
 };
 const BY_PACKET: Quantity = Quantity {
     key: "by-packet",
     name: "median latency by the packet switch",
     unit: "us",
-    of: |run| run.control("packet_switch_latency_p50_ns") as f64 / 1e3,
+    of: |run| run.control(counters::hybrid::PACKET_SWITCH_LATENCY.p50) as f64 / 1e3,
 };
 
 /// Bits per second of a circuit.

@@ -10,6 +10,7 @@ use slotline_net::workload::WorkloadSpec;
 use slotline_report::plot::Figure;
 use slotline_scenario::Scenario;
 use slotline_schemes::ControlSpec;
+use slotline_schemes::counters;
 
 /// From lasers to mirrors.
 pub(super) const NIGHTS: Experiment = Experiment {
@@ -44,8 +45,10 @@ const BY_CIRCUITS: Quantity = Quantity {
     name: "bytes that went by circuits",
     unit: "%",
     of: |run| {
-        let (circuits, packets) =
-            (run.control("circuit_bytes"), run.control("packet_switch_bytes"));
+        let (circuits, packets) = (
+            run.control(counters::hybrid::CIRCUIT_BYTES),
+            run.control(counters::hybrid::PACKET_SWITCH_BYTES),
+        );
         100.0 * circuits as f64 / (circuits + packets).max(1) as f64
     },
 };

@@ -9,6 +9,7 @@ use slotline_net::time::Time;
 use slotline_net::topology::TopologySpec;
 use slotline_report::plot::{Division, Figure, Measure};
 use slotline_scenario::Scenario;
+use slotline_schemes::counters;
 
 /// Figures 12 to 15.
 pub(super) const DEMAND: Experiment = Experiment {
@@ -73,13 +74,13 @@ pub(super) const PACKETS: Quantity = Quantity {
     key: "gib-packets",
     name: "sent by the packet switch",
     unit: "GiB",
-    of: |run| run.control("packet_switch_bytes") as f64 / GIB,
+    of: |run| run.control(counters::hybrid::PACKET_SWITCH_BYTES) as f64 / GIB,
 };
 pub(super) const CIRCUITS: Quantity = Quantity {
     key: "gib-circuits",
     name: "sent by circuits",
     unit: "GiB",
-    of: |run| run.control("circuit_bytes") as f64 / GIB,
+    of: |run| run.control(counters::hybrid::CIRCUIT_BYTES) as f64 / GIB,
 };
 
 const fn time(key: &'static str, name: &'static str, of: fn(&RunRecord) -> f64) -> Quantity {

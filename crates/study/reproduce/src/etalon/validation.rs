@@ -3,6 +3,7 @@
 use super::circuit_rate;
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::RunRecord;
+use slotline_schemes::counters;
 
 /// Table 1.
 pub(super) const TIMING: Experiment = Experiment {
@@ -29,7 +30,7 @@ const PACKET: Quantity = Quantity {
     of: |run| {
         // A day and the night before it belong to the circuit.
         let open = 1.0 - (day_us(run) + 20.0) / week_us(run);
-        run.control("data_packet_switch_bytes") as f64 * 8e3
+        run.control(counters::hybrid::DATA_PACKET_SWITCH_BYTES) as f64 * 8e3
             / (run.engine.sim_time_ps as f64 * open)
     },
 };
@@ -38,20 +39,24 @@ const CIRCUIT: Quantity = Quantity {
     name: "circuit, in its days",
     unit: "Gbit/s",
     of: |run| {
-        let up = run.control("data_circuit_up_ns").max(1) as f64;
-        (run.control("data_circuit_bytes") as f64 * 8.0 / up).min(circuit_rate(run) / 1e9)
+        let up = run.control(counters::hybrid::DATA_CIRCUIT_UP_NS).max(1) as f64;
+        (run.control(counters::hybrid::DATA_CIRCUIT_BYTES) as f64 * 8.0 / up)
+            .min(circuit_rate(run) / 1e9)
     },
 };
 
 /// The mean length of a day.
 fn day_us(run: &RunRecord) -> f64 {
-    run.control("circuit_up_ns") as f64 / run.control("circuit_days").max(1) as f64 / 1e3
+    run.control(counters::hybrid::CIRCUIT_UP_NS) as f64
+        / run.control(counters::hybrid::CIRCUIT_DAYS).max(1) as f64
+        / 1e3
 }
 
 /// The time in which each pair of racks has a day.
 fn week_us(run: &RunRecord) -> f64 {
     let pairs = RACKS * (RACKS - 1.0);
-    run.engine.sim_time_ps as f64 / 1e6 * pairs / run.control("circuit_days").max(1) as f64
+    run.engine.sim_time_ps as f64 / 1e6 * pairs
+        / run.control(counters::hybrid::CIRCUIT_DAYS).max(1) as f64
 }
 
 fn compare(points: &[Measured]) -> Vec<Row> {

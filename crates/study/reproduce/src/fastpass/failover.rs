@@ -1,6 +1,7 @@
 //! An arbiter that falls silent: §5.1.
 
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
+use slotline_schemes::counters;
 
 /// §5.1.
 pub(super) const FAIL_OVER: Experiment = Experiment {
@@ -20,13 +21,13 @@ const SILENCE: Quantity = Quantity {
     key: "silence",
     name: "silence until the take-over",
     unit: "us",
-    of: |run| run.control("take_over_silence_ns") as f64 / 1e3,
+    of: |run| run.control(counters::fastpass::TAKE_OVER_SILENCE_NS) as f64 / 1e3,
 };
 const GRANT: Quantity = Quantity {
     key: "grant",
     name: "take-over to the first timeslot given out",
     unit: "us",
-    of: |run| run.control("take_over_to_grant_ns") as f64 / 1e3,
+    of: |run| run.control(counters::fastpass::TAKE_OVER_TO_GRANT_NS) as f64 / 1e3,
 };
 const UNFINISHED: Quantity = Quantity {
     key: "unfinished",

@@ -4,10 +4,12 @@ use crate::draw::{Values, View};
 use crate::quantity::{goodput, percentile, round_trips, samples};
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::RunRecord;
+use slotline_net::node::Counter;
 use slotline_net::time::Time;
 use slotline_report::plot::{Division, Figure, Measure};
 use slotline_scenario::Scenario;
 use slotline_schemes::ControlSpec;
+use slotline_schemes::counters;
 
 /// Figure 7.
 pub(super) const QUEUE: Experiment = Experiment {
@@ -76,23 +78,24 @@ const FROM_ARBITER: Quantity = Quantity {
     key: "from",
     name: "messages of the arbiter over data",
     unit: "%",
-    of: |run| control_share(run, "arbiter_message_bytes"),
+    of: |run| control_share(run, counters::fastpass::ARBITER_MESSAGE_BYTES),
 };
 const TO_ARBITER: Quantity = Quantity {
     key: "to",
     name: "messages to the arbiter over data",
     unit: "%",
-    of: |run| control_share(run, "endpoint_message_bytes"),
+    of: |run| control_share(run, counters::fastpass::ENDPOINT_MESSAGE_BYTES),
 };
 /// Senders where all hosts are busy.
 const BUSY: u32 = 32;
 
 /// Bytes on the wire of messages so counted over those of all else that hosts send, in percent.
-fn control_share(run: &RunRecord, count: &str) -> f64 {
-    let control = run.control("endpoint_message_bytes") + run.control("arbiter_message_bytes");
+fn control_share(run: &RunRecord, counter: Counter) -> f64 {
+    let control = run.control(counters::fastpass::ENDPOINT_MESSAGE_BYTES)
+        + run.control(counters::fastpass::ARBITER_MESSAGE_BYTES);
     let hosts = run.ports.iter().filter(|port| port.host);
     let all: u64 = hosts.map(|port| port.tx_bytes).sum();
-    100.0 * run.control(count) as f64 / all.saturating_sub(control).max(1) as f64
+    100.0 * run.control(counter) as f64 / all.saturating_sub(control).max(1) as f64
 }
 
 /// The first workload is that of four senders, the others are those of all.

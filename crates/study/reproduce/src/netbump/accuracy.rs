@@ -3,11 +3,13 @@
 use crate::draw::{Values, View};
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::{EstimateRow, RunRecord};
+use slotline_net::node::Counter;
 use slotline_net::node::bump::UpdatePath;
 use slotline_net::time::Time;
 use slotline_report::bumps::longest;
 use slotline_report::plot::{Division, Figure, Measure};
 use slotline_scenario::Scenario;
+use slotline_schemes::counters;
 
 /// Figure 5.10.
 pub(super) const ALONE: Experiment = Experiment {
@@ -91,32 +93,35 @@ const ERROR: Values = Values {
 };
 
 const WITHIN_1: Quantity =
-    share("within-1", "within 1 packet", |run| counted(run, "bump_within_1_mtu"));
+    share("within-1", "within 1 packet", |run| counted(run, counters::net::BUMP_WITHIN_1_MTU));
 const WITHIN_2: Quantity =
-    share("within-2", "within 2 packets", |run| counted(run, "bump_within_2_mtu"));
+    share("within-2", "within 2 packets", |run| counted(run, counters::net::BUMP_WITHIN_2_MTU));
 const WITHIN_3: Quantity =
-    share("within-3", "within 3 packets", |run| counted(run, "bump_within_3_mtu"));
+    share("within-3", "within 3 packets", |run| counted(run, counters::net::BUMP_WITHIN_3_MTU));
 const FAR_2: Quantity = share("far-2", "within 2 packets", |run| far(run, 2.0));
 const FAR_3: Quantity = share("far-3", "within 3 packets", |run| far(run, 3.0));
 const MOST: Quantity = Quantity {
     key: "most",
     name: "largest error",
     unit: "KB",
-    of: |run| run.counted("bump_error_most").unwrap_or(0) as f64 / 1e3,
+    of: |run| run.counted(counters::net::BUMP_ERROR_MOST).unwrap_or(0) as f64 / 1e3,
 };
 const LOST: Quantity = Quantity {
     key: "lost",
     name: "updates lost",
     unit: "%",
-    of: |run| 100.0 * run.over("bump_updates_lost", "bump_updates").unwrap_or(0.0),
+    of: |run| {
+        100.0
+            * run.over(counters::net::BUMP_UPDATES_LOST, counters::net::BUMP_UPDATES).unwrap_or(0.0)
+    },
 };
 
 const fn share(key: &'static str, name: &'static str, of: fn(&RunRecord) -> f64) -> Quantity {
     Quantity { key, name, unit: "%", of }
 }
 
-fn counted(run: &RunRecord, name: &str) -> f64 {
-    100.0 * run.over(name, "bump_estimates").unwrap_or(0.0)
+fn counted(run: &RunRecord, counter: Counter) -> f64 {
+    100.0 * run.over(counter, counters::net::BUMP_ESTIMATES).unwrap_or(0.0)
 }
 
 /// Errors of one table, in bytes, as they were recorded.

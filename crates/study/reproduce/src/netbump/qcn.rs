@@ -5,6 +5,7 @@ use crate::quantity::{rates, samples};
 use crate::{Experiment, Measured, Quantity, Row, Stated, Study, Work};
 use slotline_lab::record::{LimitRow, RunRecord};
 use slotline_report::plot::{Division, Measure};
+use slotline_schemes::counters;
 
 /// Figure 5.17.
 pub(super) const QCN: Experiment = Experiment {
@@ -104,7 +105,7 @@ const LIMITED_PEAK: Quantity = Quantity {
     key: "limited-peak",
     name: "highest occupancy of a flow's virtual queue at the reaction point",
     unit: "%",
-    of: |run| 100.0 * run.counted("limiter_queue_most").unwrap_or(0) as f64 / ROOM,
+    of: |run| 100.0 * run.counted(counters::net::LIMITER_QUEUE_MOST).unwrap_or(0) as f64 / ROOM,
 };
 const LIMITED_ABOVE: Quantity = Quantity {
     key: "limited-above",
@@ -119,7 +120,7 @@ const LIMITED_DROPS: Quantity = Quantity {
     key: "limited-drops",
     name: "packets dropped at the reaction point",
     unit: "",
-    of: |run| run.counted("limiter_drops").unwrap_or(0) as f64,
+    of: |run| run.counted(counters::net::LIMITER_DROPS).unwrap_or(0) as f64,
 };
 const CONGESTED_DROPS: Quantity = Quantity {
     key: "congested-drops",
@@ -141,8 +142,8 @@ const NOTICES: Quantity = Quantity {
     name: "notices",
     unit: "",
     of: |run| {
-        let of = |name| run.counted(name).unwrap_or(0) as f64;
-        of("notices") + of("limiter_notices")
+        let of = |counter| run.control(counter) as f64;
+        of(counters::net::NOTICES) + of(counters::net::LIMITER_NOTICES)
     },
 };
 

@@ -9,6 +9,7 @@ use slotline_net::units::Bytes;
 use slotline_net::workload::WorkloadSpec;
 use slotline_report::plot::{Division, Figure, Measure};
 use slotline_scenario::Scenario;
+use slotline_schemes::counters;
 
 /// Figures 1 and 2.
 pub(super) const HARDWARE: Experiment = Experiment {
@@ -88,7 +89,9 @@ const FRAMES: Quantity = Quantity {
     key: "frames",
     name: "pause frames to each host",
     unit: "Mbit/s",
-    of: |run| run.control("pause_frame_bytes") as f64 * 8e6 / ended_ps(run) as f64 / 24.0,
+    of: |run| {
+        run.control(counters::tdma::PAUSE_FRAME_BYTES) as f64 * 8e6 / ended_ps(run) as f64 / 24.0
+    },
 };
 
 const fn delay(key: &'static str, name: &'static str, of: fn(&RunRecord) -> f64) -> Quantity {

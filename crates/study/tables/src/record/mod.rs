@@ -16,7 +16,8 @@ pub use stopped::StoppedRow;
 pub use voq::VoqRow;
 pub use why::{Part, WORST_PORTS, WhyRow};
 
-use slotline_net::node::DropReason;
+use slotline_net::node::counters::BUMP_MARKS;
+use slotline_net::node::{Counter, DropReason};
 
 /// The value of a time at which nothing happened.
 pub const NEVER: u64 = u64::MAX;
@@ -200,22 +201,27 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The count of this name, if it exists.
-    pub fn counted(&self, name: &str) -> Option<u64> {
+    /// The value of the counter with this name, if the run has one. For names that come from files: code that
+    /// knows which counter it reads uses [`RunRecord::counted`].
+    pub fn counted_by_name(&self, name: &str) -> Option<u64> {
         self.control.iter().find(|row| row.count == name).map(|row| row.value)
+    }
+    /// The value of a counter, if the run has one.
+    pub fn counted(&self, counter: Counter) -> Option<u64> {
+        self.counted_by_name(counter.name)
     }
     /// Packets marked with congestion experienced, by switches and by bumps.
     pub fn marks(&self) -> u64 {
         let ports: u64 = self.ports.iter().map(|port| port.marks).sum();
-        ports + self.counted("bump_marks").unwrap_or(0)
+        ports + self.counted(BUMP_MARKS).unwrap_or(0)
     }
-    /// The ratio of two counts; none if the second is zero or missing.
-    pub fn over(&self, part: &str, whole: &str) -> Option<f64> {
+    /// One counter over another; nothing where that is zero or not there.
+    pub fn over(&self, part: Counter, whole: Counter) -> Option<f64> {
         let whole = self.counted(whole).filter(|whole| *whole > 0)?;
         Some(self.counted(part)? as f64 / whole as f64)
     }
-    /// A central scheme's count of that name; zero if there is none.
-    pub fn control(&self, count: &str) -> u64 {
-        self.control.iter().find(|row| row.count == count).map_or(0, |row| row.value)
+    /// The value of a counter; zero where the run has none.
+    pub fn control(&self, counter: Counter) -> u64 {
+        self.counted(counter).unwrap_or(0)
     }
 }

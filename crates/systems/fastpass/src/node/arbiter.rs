@@ -3,9 +3,10 @@
 
 use super::Common;
 use super::outbox::Outbox;
-use super::service::{Counters, Service};
+use super::service::{Service, ServiceCounters};
 use super::timer::Timer;
 use crate::Schedule;
+use crate::counters;
 use crate::paths::Fabric;
 use crate::schedule;
 use crate::watchdog::{Transition, Watchdog};
@@ -13,7 +14,7 @@ use crate::wire::fastpass::{Body, Message};
 use crate::wire::fcp;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Change, Cx, DropReason, Fault, Node, PacketAccount, Tally};
+use slotline_net::node::{Change, Counters, Cx, DropReason, Fault, Node, PacketAccount};
 use slotline_net::time::Time;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub struct TakeOver {
 #[derive(Clone, Copy, Default)]
 struct Past {
     schedule: schedule::Counters,
-    counters: Counters,
+    counters: ServiceCounters,
 }
 
 /// An arbiter. It sends by its FIFO port 0.
@@ -298,33 +299,33 @@ impl Node for Arbiter {
     fn account(&self) -> PacketAccount {
         PacketAccount { created: self.outbox.messages, consumed: self.consumed, held: 0 }
     }
-    fn tally(&self, tally: &mut Tally) {
+    fn add_counters(&self, counters: &mut Counters) {
         let mut all = self.past;
         self.service.iter().for_each(|service| add(&mut all, service));
-        tally.add("batches", all.schedule.batches);
-        tally.add("slots_granted", all.schedule.granted - all.counters.denied);
-        tally.add("slots_unplaced", all.schedule.unplaced);
-        tally.add("slots_denied", all.counters.denied);
-        tally.add("demands_refused", all.counters.refused);
-        tally.add("arbiter_messages", self.outbox.messages);
-        tally.add("arbiter_message_bytes", self.outbox.bytes);
-        tally.add("arbiter_received", self.received);
-        tally.add("arbiter_received_bytes", self.received_bytes);
-        tally.add("take_overs", self.take_overs.len() as u64);
-        tally.add("step_backs", self.step_backs);
+        counters.add(counters::BATCHES, all.schedule.batches);
+        counters.add(counters::SLOTS_GRANTED, all.schedule.granted - all.counters.denied);
+        counters.add(counters::SLOTS_UNPLACED, all.schedule.unplaced);
+        counters.add(counters::SLOTS_DENIED, all.counters.denied);
+        counters.add(counters::DEMANDS_REFUSED, all.counters.refused);
+        counters.add(counters::ARBITER_MESSAGES, self.outbox.messages);
+        counters.add(counters::ARBITER_MESSAGE_BYTES, self.outbox.bytes);
+        counters.add(counters::ARBITER_RECEIVED, self.received);
+        counters.add(counters::ARBITER_RECEIVED_BYTES, self.received_bytes);
+        counters.add(counters::TAKE_OVERS, self.take_overs.len() as u64);
+        counters.add(counters::STEP_BACKS, self.step_backs);
         let found = self.found();
         let cleared = found.iter().filter(|fault| fault.cleared.is_some()).count();
-        tally.add("faults_found", found.len() as u64);
-        tally.add("faults_cleared", cleared as u64);
+        counters.add(counters::FAULTS_FOUND, found.len() as u64);
+        counters.add(counters::FAULTS_CLEARED, cleared as u64);
         for take_over in self.take_overs() {
-            tally.most("take_over_at_ns", take_over.at.as_ns());
-            tally.most("take_over_silence_ns", take_over.silence.as_ns());
+            counters.add(counters::TAKE_OVER_AT_NS, take_over.at.as_ns());
+            counters.add(counters::TAKE_OVER_SILENCE_NS, take_over.silence.as_ns());
             let first_grant = take_over.first_grant.map(|at| at.since(take_over.at).as_ns());
-            tally.most("take_over_to_grant_ns", first_grant.unwrap_or(0));
+            counters.add(counters::TAKE_OVER_TO_GRANT_NS, first_grant.unwrap_or(0));
         }
         for fault in found {
-            tally.most("last_fault_at_ns", fault.found.as_ns());
-            tally.fault(fault);
+            counters.add(counters::LAST_FAULT_AT_NS, fault.found.as_ns());
+            counters.add_fault(fault);
         }
     }
 }

@@ -16,13 +16,14 @@ use super::peers::Peers;
 use super::queues::Queues;
 use super::timer::Timer;
 use crate::Messages;
+use crate::counters;
 use crate::fcp::EndpointEvent;
 use crate::wire::fastpass::{Body, Message};
 use slotline_net::frame::Packet;
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::{AGENT_TOKENS, Agent};
 use slotline_net::node::reserve::Reserve;
-use slotline_net::node::{Cx, Note, PacketAccount, Tally};
+use slotline_net::node::{Counters, Cx, Note, PacketAccount};
 use slotline_net::time::Time;
 use slotline_net::units::{InverseRate, Rate};
 use std::collections::VecDeque;
@@ -43,7 +44,7 @@ struct Open {
 
 /// The counters of an endpoint.
 #[derive(Clone, Copy, Default)]
-struct Counters {
+struct EndpointCounters {
     used: u64,
     unused: u64,
     late: u64,
@@ -85,7 +86,7 @@ pub struct Endpoint {
     /// The destinations of timeslots that could not be stored.
     retry: Vec<HostId>,
     buffer: Vec<u8>,
-    counters: Counters,
+    counters: EndpointCounters,
 }
 
 impl Endpoint {
@@ -118,7 +119,7 @@ impl Endpoint {
             events: Vec::new(),
             retry: Vec::new(),
             buffer: Vec::new(),
-            counters: Counters::default(),
+            counters: EndpointCounters::default(),
             common,
         }
     }
@@ -356,16 +357,17 @@ impl Agent for Endpoint {
         let held = self.messages.len() + self.queues.packets();
         PacketAccount { created: self.outbox.messages, consumed: 0, held: held as u64 }
     }
-    fn tally(&self, tally: &mut Tally) {
-        let Counters { used, unused, late, lost, refused, reports, switches } = self.counters;
-        tally.add("slots_used", used);
-        tally.add("slots_unused", unused);
-        tally.add("slots_late", late);
-        tally.add("slots_lost", lost);
-        tally.add("slots_refused", refused);
-        tally.add("loss_reports", reports);
-        tally.add("arbiter_changes", switches);
-        tally.add("endpoint_messages", self.outbox.messages);
-        tally.add("endpoint_message_bytes", self.outbox.bytes);
+    fn add_counters(&self, counters: &mut Counters) {
+        let EndpointCounters { used, unused, late, lost, refused, reports, switches } =
+            self.counters;
+        counters.add(counters::SLOTS_USED, used);
+        counters.add(counters::SLOTS_UNUSED, unused);
+        counters.add(counters::SLOTS_LATE, late);
+        counters.add(counters::SLOTS_LOST, lost);
+        counters.add(counters::SLOTS_REFUSED, refused);
+        counters.add(counters::LOSS_REPORTS, reports);
+        counters.add(counters::ARBITER_CHANGES, switches);
+        counters.add(counters::ENDPOINT_MESSAGES, self.outbox.messages);
+        counters.add(counters::ENDPOINT_MESSAGE_BYTES, self.outbox.bytes);
     }
 }

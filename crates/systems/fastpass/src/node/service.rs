@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The counters of a service.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Counters {
+pub(super) struct ServiceCounters {
     /// Demands that are not valid.
     pub refused: u64,
     /// Timeslots that were no longer pending when they were granted.
@@ -44,7 +44,7 @@ pub(super) struct Service {
     grant_at: Time,
     step: Time,
     pub first_grant_at: Option<Time>,
-    pub counters: Counters,
+    pub counters: ServiceCounters,
     events: Vec<ArbiterEvent>,
     buffer: Vec<u8>,
 }
@@ -72,7 +72,7 @@ impl Service {
             grant_at: Time::ZERO,
             step: Time::ZERO,
             first_grant_at: None,
-            counters: Counters::default(),
+            counters: ServiceCounters::default(),
             events: Vec::new(),
             buffer: Vec::new(),
             common: common.clone(),

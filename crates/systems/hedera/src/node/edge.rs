@@ -6,11 +6,12 @@
 
 use super::{INSTALL, POLL};
 use crate::Hedera;
+use crate::counters;
 use crate::wire::{Body, MAX_FLOWS, Message};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, HostId, PortId};
 use slotline_net::node::agent::Agent;
-use slotline_net::node::{Cx, PacketAccount, Tally};
+use slotline_net::node::{Counters, Cx, PacketAccount};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::scheme::FlowCount;
 use slotline_net::time::Time;
@@ -231,10 +232,10 @@ impl Agent for EdgeAgent {
         let held = (self.packets.len() + self.messages.len()) as u64;
         PacketAccount { created: self.created, consumed: 0, held }
     }
-    fn tally(&self, tally: &mut Tally) {
-        tally.add("large_flows", self.large_flows);
-        tally.add("installed_paths", self.installed);
-        tally.add("changed_paths", self.rerouted);
-        tally.add("control_bytes_sent", self.sent);
+    fn add_counters(&self, counters: &mut Counters) {
+        counters.add(counters::LARGE_FLOWS, self.large_flows);
+        counters.add(counters::INSTALLED_PATHS, self.installed);
+        counters.add(counters::CHANGED_PATHS, self.rerouted);
+        counters.add(counters::CONTROL_BYTES_SENT, self.sent);
     }
 }

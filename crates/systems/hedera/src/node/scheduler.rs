@@ -1,10 +1,11 @@
 //! The host of Hedera's scheduler. It receives reports and sends paths.
 
 use crate::Hedera;
+use crate::counters;
 use crate::wire::{Body, MAX_PATHS, Message};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{ConnId, HostId, PortId};
-use slotline_net::node::{Change, Cx, DropReason, Node, PacketAccount, Tally};
+use slotline_net::node::{Change, Counters, Cx, DropReason, Node, PacketAccount};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::scheme::{Control, Decision, FlowCount, Map, News, Plan};
 use slotline_net::time::Time;
@@ -25,7 +26,7 @@ struct Partial {
 
 /// The counters of the node.
 #[derive(Clone, Copy, Default)]
-struct Counters {
+struct SchedulerCounters {
     decisions: u64,
     directives: u64,
     reports: u64,
@@ -51,7 +52,7 @@ pub struct SchedulerNode {
     computed: VecDeque<(Time, Plan)>,
     seq: u32,
     account: PacketAccount,
-    counters: Counters,
+    counters: SchedulerCounters,
 }
 
 impl SchedulerNode {
@@ -72,7 +73,7 @@ impl SchedulerNode {
             computed: VecDeque::new(),
             seq: 0,
             account: PacketAccount::default(),
-            counters: Counters::default(),
+            counters: SchedulerCounters::default(),
         }
     }
     /// Requests decisions `gather` from now.
@@ -189,15 +190,22 @@ impl Node for SchedulerNode {
     fn account(&self) -> PacketAccount {
         self.account
     }
-    fn tally(&self, tally: &mut Tally) {
-        let Counters { decisions, directives, reports, ignored, rewirings, sent, received } =
-            self.counters;
-        tally.add("decisions", decisions);
-        tally.add("directives", directives);
-        tally.add("reports", reports);
-        tally.add("ignored_messages", ignored);
-        tally.add("rewirings", rewirings);
-        tally.add("control_bytes_sent", sent);
-        tally.add("control_bytes_received", received);
+    fn add_counters(&self, counters: &mut Counters) {
+        let SchedulerCounters {
+            decisions,
+            directives,
+            reports,
+            ignored,
+            rewirings,
+            sent,
+            received,
+        } = self.counters;
+        counters.add(counters::DECISIONS, decisions);
+        counters.add(counters::DIRECTIVES, directives);
+        counters.add(counters::REPORTS, reports);
+        counters.add(counters::IGNORED_MESSAGES, ignored);
+        counters.add(counters::REWIRINGS, rewirings);
+        counters.add(counters::CONTROL_BYTES_SENT, sent);
+        counters.add(counters::CONTROL_BYTES_RECEIVED, received);
     }
 }

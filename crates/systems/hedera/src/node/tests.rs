@@ -1,6 +1,7 @@
 //! The flow table and the node of the scheduler, without a network.
 
 use super::*;
+use crate::counters;
 use crate::wire::{Body, Message};
 use crate::{HederaSpec, PlacementKind};
 use proptest::prelude::*;
@@ -207,10 +208,12 @@ fn reports_and_plans_have_parts() {
     node.expire(1, &mut Cx::new(Time::ms(3), &mut effects));
     let (messages, paths) = sent(&mut effects, Time::ms(3));
     assert_eq!((messages, paths.len()), (2, 219));
-    let mut tally = slotline_net::node::Tally::default();
-    node.tally(&mut tally);
-    let count = |name| tally.iter().find(|(n, _)| *n == name).map(|(_, count)| count);
-    assert_eq!([count("reports"), count("ignored_messages")], [Some(4), Some(1)]);
+    let mut totals = slotline_net::node::Counters::default();
+    node.add_counters(&mut totals);
+    assert_eq!(
+        [totals.get(counters::REPORTS), totals.get(counters::IGNORED_MESSAGES)],
+        [Some(4), Some(1)]
+    );
 }
 
 proptest! {

@@ -2,9 +2,9 @@
 
 mod circuit_switch;
 mod conditions;
-mod counters;
 mod packet_switch;
 mod panel_switch;
+mod rack_counters;
 mod relay;
 mod round_robin;
 mod scheduler;

@@ -10,10 +10,11 @@
 
 use super::hold_frame;
 use super::round_robin::RoundRobin;
+use crate::counters;
 use crate::voq::ring::Ring;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
-use slotline_net::node::{Change, Cx, DropReason, Node, PacketAccount, Tally};
+use slotline_net::node::{Change, Counters, Cx, DropReason, Node, PacketAccount};
 use slotline_net::topology::{InnerFull, RackOf};
 use std::collections::VecDeque;
 
@@ -156,10 +157,10 @@ impl Node for PacketSwitch {
         self.account
     }
 
-    fn tally(&self, tally: &mut Tally) {
-        tally.most("packet_switch_longest_queue", self.longest);
-        tally.add("packet_switch_holds", self.account.created);
-        tally.add("packet_switch_returns", self.returned);
+    fn add_counters(&self, counters: &mut Counters) {
+        counters.add(counters::PACKET_SWITCH_LONGEST_QUEUE, self.longest);
+        counters.add(counters::PACKET_SWITCH_HOLDS, self.account.created);
+        counters.add(counters::PACKET_SWITCH_RETURNS, self.returned);
     }
 
     fn queued(&self, port: PortId) -> u64 {

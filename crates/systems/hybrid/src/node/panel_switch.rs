@@ -3,8 +3,8 @@
 
 mod node;
 
-use super::counters::RackCounters;
 use super::message;
+use super::rack_counters::RackCounters;
 use super::traffic::RackTraffic;
 use super::week_tracker::WeekTracker;
 use crate::schedule::{ActiveCircuits, PanelRoutes, RouteKind, ScheduleAction, ScheduleExecutor};

@@ -1,13 +1,14 @@
 //! The scheduler of circuits. It takes reports, plans weeks, and forwards the failures of ports to all racks.
 
 use super::message;
+use crate::counters;
 use crate::schedule::{circuits_of_weeks, rack_days};
 use crate::wire::Message;
 use slotline_circuits::{CircuitTiming, Demand, Note, PlanWorkspace, Planner, Week};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
 use slotline_net::node::station::Loss;
-use slotline_net::node::{Cx, DropReason, Node, PacketAccount, Tally};
+use slotline_net::node::{Counters, Cx, DropReason, Node, PacketAccount};
 use slotline_net::time::Time;
 use slotline_net::topology::{Dark, Roles};
 
@@ -174,12 +175,12 @@ impl Node for CircuitScheduler {
         self.account
     }
 
-    fn tally(&self, tally: &mut Tally) {
+    fn add_counters(&self, counters: &mut Counters) {
         if self.config.planner.is_none() {
             return;
         }
-        tally.add("weeks_planned", self.weeks);
-        tally.add("days_planned", self.days);
-        tally.add("weeks_of_rotation", self.rotations);
+        counters.add(counters::WEEKS_PLANNED, self.weeks);
+        counters.add(counters::DAYS_PLANNED, self.days);
+        counters.add(counters::WEEKS_OF_ROTATION, self.rotations);
     }
 }

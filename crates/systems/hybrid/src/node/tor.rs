@@ -9,7 +9,7 @@ use super::packet_switch::{hold_request, restored};
 use super::relay::{Relay, Source};
 use super::round_robin::RoundRobin;
 use super::week_tracker::WeekTracker;
-use super::{counters::RackCounters, message};
+use super::{message, rack_counters::RackCounters};
 use crate::schedule::{Condition, ScheduleAction, ScheduleExecutor};
 use crate::wire::Message;
 use crate::{AtNight, DemandEstimator, Shrink, Voq, VoqSpec, VoqStats};

@@ -8,12 +8,13 @@ use super::buffer::ReceiveBuffer;
 use super::nic::{NextSend, Nic};
 use super::queues::Queues;
 use crate::Tdma;
+use crate::counters;
 use crate::options::Reporting;
 use crate::wire::{Body, Demand, Fragment, MAX_DEMANDS, Message};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::Agent;
-use slotline_net::node::{Cx, Note, PacketAccount, Tally};
+use slotline_net::node::{Counters, Cx, Note, PacketAccount};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, InverseRate, Rate};
@@ -350,9 +351,9 @@ impl Agent for TdmaAgent {
         let held = self.messages.len() as u64 + self.queues.held();
         PacketAccount { created: self.created, consumed: 0, held }
     }
-    fn tally(&self, tally: &mut Tally) {
-        self.nic.tally(tally);
-        tally.add("packets_without_slot", self.unscheduled);
-        self.buffer.iter().for_each(|buffer| buffer.tally(tally));
+    fn add_counters(&self, counters: &mut Counters) {
+        self.nic.add_counters(counters);
+        counters.add(counters::PACKETS_WITHOUT_SLOT, self.unscheduled);
+        self.buffer.iter().for_each(|buffer| buffer.add_counters(counters));
     }
 }

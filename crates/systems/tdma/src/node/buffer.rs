@@ -1,6 +1,7 @@
 //! The bytes that a host has received and its applications have not read (§4.2).
 
-use slotline_net::node::Tally;
+use crate::counters;
+use slotline_net::node::Counters;
 use slotline_net::time::Time;
 use slotline_net::units::{Bytes, InverseRate, Rate};
 
@@ -50,9 +51,9 @@ impl ReceiveBuffer {
         }
         fits
     }
-    pub fn tally(&self, tally: &mut Tally) {
-        tally.most("receive_buffer_peak_bytes", self.peak);
-        tally.add("receive_buffer_overflows", self.overflows);
+    pub fn add_counters(&self, counters: &mut Counters) {
+        counters.add(counters::RECEIVE_BUFFER_PEAK_BYTES, self.peak);
+        counters.add(counters::RECEIVE_BUFFER_OVERFLOWS, self.overflows);
     }
 }
 
@@ -68,9 +69,9 @@ mod tests {
         assert_eq!(buffer.free(Time::us(500)), 1_500);
         assert!(buffer.take(1_500, Time::us(500)));
         assert_eq!(buffer.free(Time::ms(10)), 3_000);
-        let mut tally = Tally::default();
-        buffer.tally(&mut tally);
-        let counts: Vec<_> = tally.iter().collect();
+        let mut counters = Counters::default();
+        buffer.add_counters(&mut counters);
+        let counts: Vec<_> = counters.all().map(|(counter, value)| (counter.name, value)).collect();
         assert_eq!(counts, [("receive_buffer_overflows", 1), ("receive_buffer_peak_bytes", 3_000)]);
     }
 

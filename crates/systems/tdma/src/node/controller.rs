@@ -5,10 +5,11 @@ use super::outbox::Outbox;
 use super::runs::open_at;
 use super::signals::{Signals, SwitchHosts};
 use crate::Tdma;
+use crate::counters;
 use crate::wire::{Body, Edge, Fragment, Message, Open};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Cx, DropReason, Node, PacketAccount, Tally};
+use slotline_net::node::{Counters, Cx, DropReason, Node, PacketAccount};
 use slotline_net::units::Rate;
 use slotline_net::wire::newer;
 use std::collections::VecDeque;
@@ -145,9 +146,9 @@ impl Node for SlotController {
     fn account(&self) -> PacketAccount {
         PacketAccount { created: self.outbox.created, consumed: self.consumed, held: 0 }
     }
-    fn tally(&self, tally: &mut Tally) {
-        self.outbox.tally(tally);
-        tally.add("ignored_messages", self.ignored);
-        tally.add("control_bytes_received", self.bytes_received);
+    fn add_counters(&self, counters: &mut Counters) {
+        self.outbox.add_counters(counters);
+        counters.add(counters::IGNORED_MESSAGES, self.ignored);
+        counters.add(counters::CONTROL_BYTES_RECEIVED, self.bytes_received);
     }
 }

@@ -9,13 +9,14 @@ use super::demand_tracker::{DemandTracker, Scheduled};
 use super::outbox::Outbox;
 use super::runs::{Edge, Run};
 use super::signals::{Signals, SwitchHosts};
+use crate::counters;
 use crate::wire::{Body, Demand, Edge as Side, Message};
 use crate::{ClassMap, Classes, Round, RoundScheduler, Tdma};
 use announcements::QueuedMessage;
 use slotline_net::error::SpecError;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Change, Cx, DropReason, Node, PacketAccount, Tally};
+use slotline_net::node::{Change, Counters, Cx, DropReason, Node, PacketAccount};
 use slotline_net::scheme::Map;
 use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
@@ -429,15 +430,15 @@ impl Node for FabricManager {
     fn account(&self) -> PacketAccount {
         PacketAccount { created: self.outbox.created, consumed: self.consumed, held: 0 }
     }
-    fn tally(&self, tally: &mut Tally) {
+    fn add_counters(&self, counters: &mut Counters) {
         let counts = &self.counts;
-        self.outbox.tally(tally);
-        tally.add("rounds", counts.rounds);
-        tally.add("slots", counts.slots);
-        tally.add("reports", counts.reports);
-        tally.add("control_bytes_received", counts.bytes_received);
-        tally.add("ignored_messages", counts.ignored);
-        tally.add("aborted_rounds", counts.aborted);
-        tally.add("silent_hosts", counts.gone);
+        self.outbox.add_counters(counters);
+        counters.add(counters::ROUNDS, counts.rounds);
+        counters.add(counters::SLOTS, counts.slots);
+        counters.add(counters::REPORTS, counts.reports);
+        counters.add(counters::CONTROL_BYTES_RECEIVED, counts.bytes_received);
+        counters.add(counters::IGNORED_MESSAGES, counts.ignored);
+        counters.add(counters::ABORTED_ROUNDS, counts.aborted);
+        counters.add(counters::SILENT_HOSTS, counts.gone);
     }
 }

@@ -2,12 +2,13 @@
 
 use super::known_round::{Clock, KnownRound};
 use crate::Tdma;
+use crate::counters;
 use crate::node::queues::Queues;
 use crate::options::Signalling;
 use crate::wire::{Class, Fragment, Timing};
 use slotline_net::frame::Packet;
 use slotline_net::id::HostId;
-use slotline_net::node::{Cx, Note, Tally};
+use slotline_net::node::{Counters, Cx, Note};
 use slotline_net::rng::Stream;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
@@ -276,13 +277,13 @@ impl Nic {
             self.faults.longest = self.faults.longest.max(end.since(open.limit));
         }
     }
-    pub fn tally(&self, tally: &mut Tally) {
-        tally.add("overruns", self.faults.overruns);
-        tally.most("longest_overrun_ns", self.faults.longest.as_ns());
-        tally.add("late_frames", self.faults.late);
-        tally.add("slots_opened", self.usage.opened);
-        tally.add("slot_time_ns", self.usage.open.as_ns());
-        tally.add("slot_used_ns", self.usage.used.as_ns());
+    pub fn add_counters(&self, counters: &mut Counters) {
+        counters.add(counters::OVERRUNS, self.faults.overruns);
+        counters.add(counters::LONGEST_OVERRUN_NS, self.faults.longest.as_ns());
+        counters.add(counters::LATE_FRAMES, self.faults.late);
+        counters.add(counters::SLOTS_OPENED, self.usage.opened);
+        counters.add(counters::SLOT_TIME_NS, self.usage.open.as_ns());
+        counters.add(counters::SLOT_USED_NS, self.usage.used.as_ns());
     }
 }
 

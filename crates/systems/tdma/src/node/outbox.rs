@@ -1,8 +1,9 @@
 //! The FIFO port of a controller. Frames leave at once, and messages when they delay no frame.
 
+use crate::counters;
 use crate::wire::{Body, Message};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Cx, Tally};
+use slotline_net::node::{Counters, Cx};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
 use slotline_net::units::{InverseRate, Rate};
@@ -85,10 +86,10 @@ impl Outbox {
     pub fn longest(&self) -> Time {
         self.pace.time_for(LONGEST)
     }
-    pub fn tally(&self, tally: &mut Tally) {
-        tally.add("pause_frames", self.frames);
-        tally.add("pause_frame_bytes", self.frame_bytes);
-        tally.add("directives", self.messages);
-        tally.add("control_bytes_sent", self.bytes);
+    pub fn add_counters(&self, counters: &mut Counters) {
+        counters.add(counters::PAUSE_FRAMES, self.frames);
+        counters.add(counters::PAUSE_FRAME_BYTES, self.frame_bytes);
+        counters.add(counters::DIRECTIVES, self.messages);
+        counters.add(counters::CONTROL_BYTES_SENT, self.bytes);
     }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::Agent;
-use slotline_net::node::{Collected, Cx, Effects, Node, Tally};
+use slotline_net::node::{Collected, Counters, Cx, Effects, Node};
 use slotline_net::scheme::network::Network;
 use slotline_net::time::Time;
 use slotline_net::units::Rate;
@@ -168,7 +168,7 @@ fn drive(node: &mut dyn Node, here: HostId, steps: Vec<Step>) {
     }
     let account = node.account();
     assert_eq!(account.created, asked.sends.len() as u64);
-    node.tally(&mut Tally::default());
+    node.add_counters(&mut Counters::default());
 }
 
 proptest! {

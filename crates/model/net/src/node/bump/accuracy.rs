@@ -1,7 +1,7 @@
 //! How far estimates are from the queues that they are of.
 
 use crate::id::PortId;
-use crate::node::Tally;
+use crate::node::{Counters, counters};
 use crate::time::Time;
 
 /// A virtual queue beside the real one, as a packet finds them.
@@ -109,13 +109,13 @@ impl Accuracy {
     }
 
     /// Adds what it has counted.
-    pub fn tally(&self, tally: &mut Tally) {
-        tally.add("bump_estimates", self.count());
-        tally.add("bump_within_1_mtu", self.within(1));
-        tally.add("bump_within_2_mtu", self.within(2));
-        tally.add("bump_within_3_mtu", self.within(3));
-        tally.add("bump_error_bytes", self.sum);
-        tally.most("bump_error_most", self.worst);
+    pub fn add_counters(&self, counters: &mut Counters) {
+        counters.add(counters::BUMP_ESTIMATES, self.count());
+        counters.add(counters::BUMP_WITHIN_1_MTU, self.within(1));
+        counters.add(counters::BUMP_WITHIN_2_MTU, self.within(2));
+        counters.add(counters::BUMP_WITHIN_3_MTU, self.within(3));
+        counters.add(counters::BUMP_ERROR_BYTES, self.sum);
+        counters.add(counters::BUMP_ERROR_MOST, self.worst);
     }
 }
 

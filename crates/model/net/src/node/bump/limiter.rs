@@ -7,7 +7,7 @@ use crate::aqm::spec::ReactionSpec;
 use crate::aqm::{ReactionPoint, VirtualQueue};
 use crate::frame::{Kind, Packet};
 use crate::id::PortId;
-use crate::node::Tally;
+use crate::node::{Counters, counters};
 use crate::time::Time;
 use crate::units::{Bytes, Rate};
 use crate::wire::cnm::Cnm;
@@ -174,16 +174,17 @@ impl Limiters {
     }
 
     /// Adds what was counted, where a bump limits.
-    pub fn tally(&self, tally: &mut Tally) {
+    pub fn add_counters(&self, counters: &mut Counters) {
         if self.taps.iter().all(Option::is_none) {
             return;
         }
-        tally.add("limiter_notices", self.notices);
-        tally.add("limiter_unread_notices", self.unread);
-        tally.add("limiter_drops", self.drops);
-        tally.most("limiter_queue_most", self.most);
+        counters.add(counters::LIMITER_NOTICES, self.notices);
+        counters.add(counters::LIMITER_UNREAD_NOTICES, self.unread);
+        counters.add(counters::LIMITER_DROPS, self.drops);
+        counters.add(counters::LIMITER_QUEUE_MOST, self.most);
         let flows = self.taps.iter().flatten().flat_map(|tap| &tap.flows);
-        tally.add("limiter_flows", flows.filter(|flow| flow.point.limits()).count() as u64);
+        counters
+            .add(counters::LIMITER_FLOWS, flows.filter(|flow| flow.point.limits()).count() as u64);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::aqm::bank::Bank;
 use crate::aqm::exchange::{Merger, Reporter};
 use crate::aqm::{Discipline, Marker};
 use crate::id::{NodeId, PortId};
-use crate::node::Tally;
+use crate::node::{Counters, counters};
 use crate::rng::Stream;
 use crate::time::Time;
 use crate::wire::bump::{OVERHEAD, Update};
@@ -80,15 +80,15 @@ impl Links {
         }
     }
 
-    pub fn tally(&self, tally: &mut Tally) {
+    pub fn add_counters(&self, counters: &mut Counters) {
         if self.reporters.is_empty() {
             return;
         }
         let mergers = || self.mergers.iter().flatten();
-        tally.add("bump_updates", self.sent);
-        tally.add("bump_update_bytes", self.bytes);
-        tally.add("bump_updates_merged", mergers().map(|merger| merger.merged).sum());
-        tally.add("bump_updates_lost", mergers().map(|merger| merger.lost).sum());
+        counters.add(counters::BUMP_UPDATES, self.sent);
+        counters.add(counters::BUMP_UPDATE_BYTES, self.bytes);
+        counters.add(counters::BUMP_UPDATES_MERGED, mergers().map(|merger| merger.merged).sum());
+        counters.add(counters::BUMP_UPDATES_LOST, mergers().map(|merger| merger.lost).sum());
     }
 }
 

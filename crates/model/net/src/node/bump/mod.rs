@@ -15,7 +15,7 @@ pub use limiter::Limited;
 pub use spec::{BumpSpec, LimitSpec, Notify, Sharing, UpdatePath};
 
 use super::switch::{Switch, SwitchPort};
-use super::{Change, Cx, DropReason, Node, PacketAccount, Stopped, Tally};
+use super::{Change, Counters, Cx, DropReason, Node, PacketAccount, Stopped, counters};
 use crate::aqm::bank::{Bank, Entry, Fate};
 use crate::aqm::spec::ReactionSpec;
 use crate::aqm::{Discipline, Marker, Verdict, VirtualQueue};
@@ -221,13 +221,13 @@ impl Bumped {
     }
 
     /// What became of disciplines that can fail.
-    fn guests(&self, tally: &mut Tally) {
+    fn guests(&self, counters: &mut Counters) {
         for (table, bank) in (0..).zip(&self.tables) {
             let guests = (0..).map(PortId).zip(bank.entries());
             for (port, entry) in guests.filter(|(_, e)| e.discipline.is_foreign()) {
                 let (node, bump, class) = (self.node, Some(table), 0);
                 let stopped = |failure| Stopped { node, port, bump, class, failure };
-                tally.guest(entry.discipline.failure().map(stopped));
+                counters.guest(entry.discipline.failure().map(stopped));
             }
         }
     }
@@ -311,15 +311,15 @@ impl Node for Bumped {
         }
     }
 
-    fn tally(&self, tally: &mut Tally) {
-        self.switch.tally(tally);
-        self.guests(tally);
-        tally.add("bump_marks", self.marks);
-        tally.add("bump_drops", self.drops);
-        tally.add("bump_notices", self.notices);
-        self.links.tally(tally);
-        self.limiters.tally(tally);
-        self.accuracy.tally(tally);
+    fn add_counters(&self, counters: &mut Counters) {
+        self.switch.add_counters(counters);
+        self.guests(counters);
+        counters.add(counters::BUMP_MARKS, self.marks);
+        counters.add(counters::BUMP_DROPS, self.drops);
+        counters.add(counters::BUMP_NOTICES, self.notices);
+        self.links.add_counters(counters);
+        self.limiters.add_counters(counters);
+        self.accuracy.add_counters(counters);
     }
 
     fn queued(&self, port: PortId) -> u64 {

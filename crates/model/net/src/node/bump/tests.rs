@@ -5,7 +5,7 @@ use crate::aqm::spec::{EcnSpec, Policy, QueueSpec};
 use crate::id::HostId;
 use crate::node::notify::Senders;
 use crate::node::switch::SwitchConfig;
-use crate::node::{Collected, Effects};
+use crate::node::{Collected, Counter, Effects};
 use crate::route::{Routes, RoutingSpec};
 use crate::topology::{Down, End, Graph, Link, LinkParams, NodeInfo, NodeKind};
 use crate::units::{Bytes, Rate};
@@ -192,15 +192,13 @@ fn lost_updates_are_reported_and_the_estimate_recovers_when_the_queue_is_empty()
     };
     let mut node = bumped(spec, limit(1_000_000));
     drive(&mut node, &packets);
-    let mut tally = Tally::default();
-    node.tally(&mut tally);
-    let count = |name: &str| tally.iter().find(|(n, _)| *n == name).map_or(0, |(_, value)| value);
-    assert_eq!(count("bump_updates"), 250);
-    let (merged, lost) = (count("bump_updates_merged"), count("bump_updates_lost"));
+    let count = |counter| counted(&node, counter);
+    assert_eq!(count(counters::BUMP_UPDATES), 250);
+    let (merged, lost) = (count(counters::BUMP_UPDATES_MERGED), count(counters::BUMP_UPDATES_LOST));
     assert!(lost > 40 && merged + lost >= 240 && merged + lost <= 250, "{merged} {lost}");
     let late = node.estimates().iter().filter(|e| e.at >= Time::ms(50));
     assert!(late.clone().count() > 50 && late.clone().all(|e| e.error() <= 1_500));
-    assert!(count("bump_error_most") > 20_000);
+    assert!(count(counters::BUMP_ERROR_MOST) > 20_000);
 }
 
 #[test]
@@ -268,10 +266,10 @@ fn in_band(every: u32) -> BumpSpec {
     }
 }
 
-fn counted(node: &Bumped, name: &str) -> u64 {
-    let mut tally = Tally::default();
-    node.tally(&mut tally);
-    tally.iter().find(|(n, _)| *n == name).map_or(0, |(_, value)| value)
+fn counted(node: &Bumped, counter: Counter) -> u64 {
+    let mut counters = Counters::default();
+    node.add_counters(&mut counters);
+    counters.get(counter).unwrap_or(0)
 }
 
 /// One packet, seen by the bump at port 0: the update of 84 bytes takes 672 ns on the link of port 1,
@@ -281,8 +279,8 @@ fn an_update_in_band_takes_the_time_of_its_bytes() {
     let mut node = bumped(in_band(1), limit(1_000_000));
     let sent = drive_all(&mut node, &[(Time::ZERO, 0, 2, 1_250)]);
     assert_eq!(sent.len(), 1, "{sent:?}");
-    assert_eq!(counted(&node, "bump_updates_merged"), 1);
-    assert_eq!(counted(&node, "bump_update_bytes"), 84);
+    assert_eq!(counted(&node, counters::BUMP_UPDATES_MERGED), 1);
+    assert_eq!(counted(&node, counters::BUMP_UPDATE_BYTES), 84);
     let before = node.tables[1].bytes(OUT.into(), Time::ns(671));
     let empty = node.tables[1].empty_at(OUT.into());
     // It counts from when it came: 672 ns later than the packet.
@@ -303,8 +301,8 @@ fn updates_in_band_compete_with_the_traffic_of_their_link() {
     drive_all(&mut alone, &idle);
     let mut beside = bumped(in_band(1), limit(1_000_000));
     let sent = drive_all(&mut beside, &busy);
-    assert_eq!(counted(&alone, "bump_updates_merged"), 100);
-    assert_eq!(counted(&beside, "bump_updates_merged"), 100);
+    assert_eq!(counted(&alone, counters::BUMP_UPDATES_MERGED), 100);
+    assert_eq!(counted(&beside, counters::BUMP_UPDATES_MERGED), 100);
     // 100 updates of 672 ns came in between: the last packet is that much later.
     let last = sent.iter().rfind(|(_, port, _)| *port == 1).unwrap().0;
     assert!(last >= Time::us(1_990) + Time::us(60), "{last}");
@@ -321,8 +319,10 @@ fn updates_in_band_are_lost_where_their_queue_is_full() {
     packets.sort_unstable();
     let mut node = bumped(in_band(1), limit(5_000));
     drive_all(&mut node, &packets);
-    let (merged, lost) =
-        (counted(&node, "bump_updates_merged"), counted(&node, "bump_updates_lost"));
+    let (merged, lost) = (
+        counted(&node, counters::BUMP_UPDATES_MERGED),
+        counted(&node, counters::BUMP_UPDATES_LOST),
+    );
     assert!(lost > 10 && merged > 0 && merged + lost <= 100, "{merged} {lost}");
     let account = node.account();
     assert_eq!((account.held, account.consumed), (0, merged));

@@ -15,7 +15,7 @@ pub use results::{FlowResult, Received, Sent};
 
 use super::agent::AGENT_TOKENS;
 use super::station::Loss;
-use super::{Change, Cx, DropReason, Node, PacketAccount, Tally};
+use super::{Change, Counters, Cx, DropReason, Node, PacketAccount};
 use crate::frame::{Kind, Packet};
 use crate::id::{FlowId, HostId, NodeId, PortId};
 use crate::rng::{Stream, mix32, mix64};
@@ -465,8 +465,8 @@ impl Node for Host {
         }
     }
 
-    fn tally(&self, tally: &mut Tally) {
-        self.nic.agent().into_iter().for_each(|agent| agent.tally(tally));
+    fn add_counters(&self, counters: &mut Counters) {
+        self.nic.agent().into_iter().for_each(|agent| agent.add_counters(counters));
     }
 
     fn queued(&self, port: PortId) -> u64 {

@@ -1,9 +1,10 @@
 //! A panel switch as a node.
 
 use super::PanelSwitch;
+use crate::counters;
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
-use slotline_net::node::{Change, Cx, Node, PacketAccount, Tally};
+use slotline_net::node::{Change, Counters, Cx, Node, PacketAccount};
 use slotline_net::time::Time;
 
 impl Node for PanelSwitch {
@@ -56,17 +57,17 @@ impl Node for PanelSwitch {
         }
     }
 
-    fn tally(&self, tally: &mut Tally) {
+    fn add_counters(&self, counters: &mut Counters) {
         if self.is_rack() {
-            self.counters.tally(&self.traffic.all(), tally);
+            self.counters.add_counters(&self.traffic.all(), counters);
         }
-        tally.add("links_rewired", self.counts.rewirings);
-        tally.add("packets_moved_by_night", self.counts.moved);
-        tally.add("packets_without_a_way", self.counts.waited);
-        tally.add("packets_by_core", self.counts.by_core);
-        tally.add("relayed_packets", self.counts.by_rack);
+        counters.add(counters::LINKS_REWIRED, self.counts.rewirings);
+        counters.add(counters::PACKETS_MOVED_BY_NIGHT, self.counts.moved);
+        counters.add(counters::PACKETS_WITHOUT_A_WAY, self.counts.waited);
+        counters.add(counters::PACKETS_BY_CORE, self.counts.by_core);
+        counters.add(counters::RELAYED_PACKETS, self.counts.by_rack);
         if let Some(weekly) = self.config.weekly.as_ref().filter(|_| self.is_rack()) {
-            tally.add("late_weeks", weekly.late);
+            counters.add(counters::LATE_WEEKS, weekly.late);
         }
     }
 

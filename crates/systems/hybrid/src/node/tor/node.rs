@@ -1,10 +1,11 @@
 //! The switch of a rack as a node.
 
 use super::Tor;
+use crate::counters;
 use crate::{Voq, VoqStats};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::PortId;
-use slotline_net::node::{Change, Cx, Node, PacketAccount, Tally};
+use slotline_net::node::{Change, Counters, Cx, Node, PacketAccount};
 use slotline_net::time::Time;
 
 impl Node for Tor {
@@ -56,19 +57,19 @@ impl Node for Tor {
         self.account
     }
 
-    fn tally(&self, tally: &mut Tally) {
+    fn add_counters(&self, counters: &mut Counters) {
         let stats: Vec<VoqStats> = self.voqs.iter().map(|voq| voq.stats).collect();
-        self.counters.tally(&stats, tally);
+        self.counters.add_counters(&stats, counters);
         if let Some(relay) = &self.relay {
             let (stored, refused) = relay.counts();
-            tally.add("relayed_packets", stored);
-            tally.add("relay_drops", refused);
+            counters.add(counters::RELAYED_PACKETS, stored);
+            counters.add(counters::RELAY_DROPS, refused);
         }
         if let Some(notifications) = &self.notifications {
-            tally.add("hosts_told_of_circuits", notifications.sent);
+            counters.add(counters::HOSTS_TOLD_OF_CIRCUITS, notifications.sent);
         }
         if let Some(weekly) = &self.config.weekly {
-            tally.add("late_weeks", weekly.late);
+            counters.add(counters::LATE_WEEKS, weekly.late);
         }
     }
 

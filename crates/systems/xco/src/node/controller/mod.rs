@@ -3,11 +3,12 @@
 pub mod hierarchy;
 pub mod standby;
 
+use crate::counters;
 use crate::wire::{Body, MAX_DESTINATIONS, MAX_RATES, Message, V2v};
 use hierarchy::{Hierarchy, ShareRequest};
 use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
-use slotline_net::node::{Change, Cx, DropReason, Node, PacketAccount, Tally};
+use slotline_net::node::{Change, Counters, Cx, DropReason, Node, PacketAccount};
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::scheme::{Control, Decision, Map, Network, News, Plan};
 use slotline_net::time::Time;
@@ -22,7 +23,7 @@ const HIERARCHY_BEAT: u32 = 3;
 
 /// The counters of a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
+pub struct ControllerCounters {
     /// Decisions of the scheduler.
     pub decisions: u64,
     /// Directives sent.
@@ -38,7 +39,7 @@ pub struct Counters {
     /// Hosts that counted as gone, because they were silent although they had something to send.
     pub silent: u64,
     /// Take-overs from another controller.
-    pub takeovers: u64,
+    pub take_overs: u64,
     /// Changes of the network.
     pub rewirings: u64,
 }
@@ -95,7 +96,7 @@ pub struct Controller {
     due: Time,
     sweeping: bool,
     account: PacketAccount,
-    counters: Counters,
+    counters: ControllerCounters,
 }
 
 impl Controller {
@@ -122,7 +123,7 @@ impl Controller {
             due: Time::MAX,
             sweeping: false,
             account: PacketAccount::default(),
-            counters: Counters::default(),
+            counters: ControllerCounters::default(),
         }
     }
     /// Makes it one of two controllers.
@@ -141,7 +142,7 @@ impl Controller {
         Controller { map: Some(map), ..self }
     }
     /// The counters so far.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> ControllerCounters {
         self.counters
     }
     /// Whether hosts follow this controller.
@@ -299,7 +300,7 @@ impl Controller {
         let Some(standby) = &mut self.standby else { return };
         let (beat, peer, every) = (standby.beat(cx.now), standby.peer, standby.beat);
         if beat == Beat::TakeOver {
-            self.counters.takeovers += 1;
+            self.counters.take_overs += 1;
         }
         if beat != Beat::Wait {
             self.send(peer, self.host, 0, 0, Body::Alive, cx);
@@ -453,17 +454,17 @@ impl Node for Controller {
     fn account(&self) -> PacketAccount {
         self.account
     }
-    fn tally(&self, tally: &mut Tally) {
-        let Counters { decisions, directives, reports, ignored, .. } = self.counters;
-        tally.add("decisions", decisions);
-        tally.add("directives", directives);
-        tally.add("control_bytes_sent", self.counters.bytes_sent);
-        tally.add("reports", reports);
-        tally.add("control_bytes_received", self.counters.bytes_received);
-        tally.add("ignored_messages", ignored);
-        tally.add("silent_hosts", self.counters.silent);
-        tally.add("takeovers", self.counters.takeovers);
-        tally.add("rewirings", self.counters.rewirings);
+    fn add_counters(&self, counters: &mut Counters) {
+        let ControllerCounters { decisions, directives, reports, ignored, .. } = self.counters;
+        counters.add(counters::DECISIONS, decisions);
+        counters.add(counters::DIRECTIVES, directives);
+        counters.add(counters::CONTROL_BYTES_SENT, self.counters.bytes_sent);
+        counters.add(counters::REPORTS, reports);
+        counters.add(counters::CONTROL_BYTES_RECEIVED, self.counters.bytes_received);
+        counters.add(counters::IGNORED_MESSAGES, ignored);
+        counters.add(counters::SILENT_HOSTS, self.counters.silent);
+        counters.add(counters::TAKE_OVERS, self.counters.take_overs);
+        counters.add(counters::REWIRINGS, self.counters.rewirings);
     }
 }
 

@@ -166,7 +166,7 @@ fn the_standby_is_silent_until_the_other_is() {
     assert!(bench.controller.is_active());
     bench.say(23_000, 0, 9, backlog(1));
     assert_eq!(bench.until(23_010)[..1], [(0, 0, window(Some(1), 10_000))]);
-    assert_eq!(bench.controller.counters().takeovers, 1);
+    assert_eq!(bench.controller.counters().take_overs, 1);
     bench.bytes(24_000, alive(0));
     assert!(bench.controller.is_active(), "the other has started again and will learn");
     bench.bytes(24_100, alive(2));

@@ -12,6 +12,7 @@ mod controller_state;
 mod flows;
 mod queues;
 
+use crate::counters;
 use crate::levels::Levels;
 use crate::spec::Xco;
 use crate::wire::{Body, MAX_FLOWS, MAX_RATES, Message};
@@ -22,7 +23,7 @@ use slotline_net::frame::{Kind, Packet};
 use slotline_net::id::{HostId, PortId};
 use slotline_net::node::agent::{AGENT_TOKENS, Agent};
 use slotline_net::node::host::Plan;
-use slotline_net::node::{Cx, Note, PacketAccount, Tally};
+use slotline_net::node::{Counters, Cx, Note, PacketAccount};
 use slotline_net::rng::Stream;
 use slotline_net::scheme::CONTROL_CLASS;
 use slotline_net::time::Time;
@@ -69,12 +70,12 @@ pub struct Coordinator {
     /// Whether the host has left. Then only the message about this leaves.
     away: bool,
     created: u64,
-    counters: Counters,
+    counters: CoordinatorCounters,
 }
 
 /// The counters of a coordinator.
 #[derive(Clone, Copy, Default)]
-struct Counters {
+struct CoordinatorCounters {
     /// V2V flows for which a queue was set up.
     flows: u64,
     /// Times that a controller was silent for too long.
@@ -112,7 +113,7 @@ impl Coordinator {
             load_due: Time::MAX,
             away: false,
             created: 0,
-            counters: Counters::default(),
+            counters: CoordinatorCounters::default(),
         }
     }
     /// Distinguishes the V2V flows of the connections of `plan`.
@@ -482,10 +483,10 @@ impl Agent for Coordinator {
         let held = self.messages.len() + self.exempt.len() + self.queues.packets();
         PacketAccount { created: self.created, consumed: 0, held: held as u64 }
     }
-    fn tally(&self, tally: &mut Tally) {
-        tally.add("silences", self.counters.silences);
+    fn add_counters(&self, counters: &mut Counters) {
+        counters.add(counters::SILENCES, self.counters.silences);
         if self.setup > Time::ZERO {
-            tally.add("flows_set_up", self.counters.flows);
+            counters.add(counters::FLOWS_SET_UP, self.counters.flows);
         }
     }
 }

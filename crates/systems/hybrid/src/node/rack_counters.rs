@@ -1,10 +1,11 @@
 //! The counters of the switch of a rack.
 
 use crate::VoqStats;
+use crate::counters;
 use crate::voq::DATA;
 use slotline_net::frame::Packet;
 use slotline_net::histogram::Histogram;
-use slotline_net::node::Tally;
+use slotline_net::node::Counters;
 use slotline_net::time::Time;
 
 /// The counters of one rack.
@@ -96,35 +97,35 @@ impl RackCounters {
         self.days_ns[to] += span.as_ns();
     }
 
-    /// Adds these counters, and those of the queues by destination, to `tally`.
-    pub fn tally(&self, voqs: &[VoqStats], tally: &mut Tally) {
+    /// Adds these counters, and those of the queues by destination, to those of the run.
+    pub fn add_counters(&self, voqs: &[VoqStats], counters: &mut Counters) {
         let sum = |of: fn(&VoqStats) -> u64| voqs.iter().map(of).sum::<u64>();
         let data = || voqs.iter().zip(&self.days_ns).filter(|(voq, _)| voq.carries_data);
-        tally.add("circuit_packets", self.circuit_packets);
-        tally.add("packet_switch_packets", self.packet_packets);
-        tally.add("circuit_bytes", sum(|voq| voq.circuit_bytes));
-        tally.add("packet_switch_bytes", sum(|voq| voq.packet_bytes));
-        tally.add("circuit_days", self.days);
-        tally.add("days_without_port", self.days_without_port);
-        tally.add("port_failures", self.port_failures);
-        tally.add("circuit_up_ns", self.days_ns.iter().sum());
-        tally.add("data_circuit_up_ns", data().map(|(_, ns)| ns).sum());
-        tally.add("data_circuit_bytes", data().map(|(voq, _)| voq.circuit_bytes).sum());
+        counters.add(counters::CIRCUIT_PACKETS, self.circuit_packets);
+        counters.add(counters::PACKET_SWITCH_PACKETS, self.packet_packets);
+        counters.add(counters::CIRCUIT_BYTES, sum(|voq| voq.circuit_bytes));
+        counters.add(counters::PACKET_SWITCH_BYTES, sum(|voq| voq.packet_bytes));
+        counters.add(counters::CIRCUIT_DAYS, self.days);
+        counters.add(counters::DAYS_WITHOUT_PORT, self.days_without_port);
+        counters.add(counters::PORT_FAILURES, self.port_failures);
+        counters.add(counters::CIRCUIT_UP_NS, self.days_ns.iter().sum());
+        counters.add(counters::DATA_CIRCUIT_UP_NS, data().map(|(_, ns)| ns).sum());
+        counters.add(counters::DATA_CIRCUIT_BYTES, data().map(|(voq, _)| voq.circuit_bytes).sum());
         let by_packet_switch = data().map(|(voq, _)| voq.packet_bytes).sum();
-        tally.add("data_packet_switch_bytes", by_packet_switch);
-        tally.add("voq_drops", sum(|voq| voq.refused));
-        tally.add("voq_drops_by_resizing", sum(|voq| voq.shed));
+        counters.add(counters::DATA_PACKET_SWITCH_BYTES, by_packet_switch);
+        counters.add(counters::VOQ_DROPS, sum(|voq| voq.refused));
+        counters.add(counters::VOQ_DROPS_BY_RESIZING, sum(|voq| voq.shed));
         let longest = voqs.iter().map(|voq| u64::from(voq.longest)).max();
-        tally.most("voq_longest", longest.unwrap_or(0));
-        tally.add("packets_to_relays", self.first_hops);
-        tally.add("packets_from_relays", self.second_hops);
-        tally.add("packets_told_of_circuits", self.marked);
-        tally.add("circuit_waits_for_night", self.held);
-        tally.add("packets_drained_into_night", self.drained);
-        tally.add("packets_cut_by_night", self.cut);
-        tally.times("circuit_latency", &self.circuit);
-        tally.times("packet_switch_latency", &self.packet);
-        tally.times("latency", &self.circuit);
-        tally.times("latency", &self.packet);
+        counters.add(counters::VOQ_LONGEST, longest.unwrap_or(0));
+        counters.add(counters::PACKETS_TO_RELAYS, self.first_hops);
+        counters.add(counters::PACKETS_FROM_RELAYS, self.second_hops);
+        counters.add(counters::PACKETS_TOLD_OF_CIRCUITS, self.marked);
+        counters.add(counters::CIRCUIT_WAITS_FOR_NIGHT, self.held);
+        counters.add(counters::PACKETS_DRAINED_INTO_NIGHT, self.drained);
+        counters.add(counters::PACKETS_CUT_BY_NIGHT, self.cut);
+        counters.add_times(counters::CIRCUIT_LATENCY, &self.circuit);
+        counters.add_times(counters::PACKET_SWITCH_LATENCY, &self.packet);
+        counters.add_times(counters::LATENCY, &self.circuit);
+        counters.add_times(counters::LATENCY, &self.packet);
     }
 }
