@@ -27,8 +27,9 @@ pub fn keep_comment(schema: &mut Schema) {
     }
 }
 
-/// For one flat table of which each `kind` takes some keys: a table of its own for each kind. A key is
-/// of all kinds, or of those in its `x-only`; those in its `x-needed-by` cannot do without it.
+/// For one flat table of which each `kind` takes some keys: it becomes one table for each kind. A key belongs to
+/// all kinds, to those in its `x-only`, or to all but those in its `x-except`. The kinds in its `x-needed-by`
+/// require it.
 pub fn by_kind(schema: &mut Schema) {
     let flat = schema.as_value().clone();
     let kinds = &flat["properties"]["kind"];
@@ -61,12 +62,14 @@ fn table_of(flat: &Value, kind: &Value, usual: &Value) -> Value {
     for (key, property) in flat["properties"].as_object().into_iter().flatten() {
         let marked = !property["x-only"].is_null() || !property["x-needed-by"].is_null();
         let needed = lists(property, "x-needed-by");
-        if marked && !needed && !lists(property, "x-only") {
+        let taken = !marked || needed || lists(property, "x-only");
+        if !taken || lists(property, "x-except") {
             continue;
         }
         let mut property = property.clone();
         if let Some(property) = property.as_object_mut() {
-            property.retain(|key, _| key != "x-only" && key != "x-needed-by");
+            property
+                .retain(|key, _| !["x-only", "x-except", "x-needed-by"].contains(&key.as_str()));
         }
         required.extend(needed.then(|| key.as_str().into()));
         properties.insert(key.clone(), property);

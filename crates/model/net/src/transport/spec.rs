@@ -1,5 +1,6 @@
 //! What a transport is made of, and what is computed from it once.
 
+#[macro_use]
 mod table;
 
 use super::congestion::{Algorithm, AlgorithmKind, Jumps, Standard, Tuning};
@@ -28,169 +29,117 @@ pub enum LossRecovery {
     Rack,
 }
 
-/// A TCP-like transport.
-#[derive(Clone, Copy, PartialEq, Debug, schemars::JsonSchema)]
-#[schemars(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(transform = by_kind, transform = defaults, transform = or_name)]
-pub struct TransportSpec {
-    /// Congestion control.
-    pub kind: AlgorithmKind,
+keys! { |kind|
     /// Largest IP packet, 576 B to 9216 B.
-    pub mtu: Bytes,
+    mtu: Bytes = Bytes(1500),
     /// Bytes that each packet adds on the wire: Ethernet's preamble (8), header (14), checksum (4)
     /// and gap (12). Where it is not zero, packets are padded to Ethernet's minimum frame.
     ///
     /// Source: IEEE 802.3, clause 3.
-    pub framing: Bytes,
+    framing: Bytes = Bytes(38),
     /// IPv4 and TCP headers, 40 B to 120 B; 52 B with the time-stamp option.
-    pub headers: Bytes,
+    headers: Bytes = Bytes(40),
     /// Initial window in segments.
     ///
     /// Source: RFC 6928.
-    #[schemars(range(min = 1, max = 1000), extend("x-only" = ["newreno", "cubic", "dctcp", "retcp", "tdtcp"]))]
-    pub initial_window: u32,
+    #[schemars(range(min = 1, max = 1000), extend("x-except" = ["fixed"]))]
+    initial_window: u32 = 10,
     /// Least retransmission time-out; Linux' default is 200 ms.
     ///
     /// Source: RFC 6298 for the time-out's computation.
-    pub min_rto: Time,
+    min_rto: Time = Time::ms(200),
     /// Largest retransmission time-out.
-    pub max_rto: Time,
+    max_rto: Time = Time::s(120),
     /// Most unacknowledged payload of a connection: the receive window, and all the window that `fixed`
     /// has. At most 60,000 segments count.
-    pub max_window: Bytes,
+    max_window: Bytes = Bytes(if kind.needs().constant_window { 80_000_000 } else { 2_000_000 }),
     /// Delays acknowledgements by up to this time or every second segment (with `fixed`, every
     /// sixteenth); zero acknowledges each.
     ///
     /// Source: RFC 5681, section 4.2.
-    pub delayed_ack: Time,
+    delayed_ack: Time = if kind.needs().constant_window { Time::ms(1) } else { Time::ZERO },
     /// The first acknowledgements of a connection are not delayed, nor those after something that had come before or
     /// after a pause longer than `min-rto`: sixteen at a time, or as many as half of `max-window` has segments. As
     /// Linux. Only where `delayed-ack` is above zero.
-    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp", "tdtcp"]))]
-    pub quick_acks: bool,
+    #[schemars(extend("x-except" = ["fixed"]))]
+    quick_acks: bool = false,
     /// After an idle time-out the window falls back to the initial one, as in Linux.
     ///
     /// Source: RFC 2861.
-    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp", "tdtcp"]))]
-    pub idle_restart: bool,
+    #[schemars(extend("x-except" = ["fixed"]))]
+    idle_restart: bool = !kind.needs().constant_window,
     /// Negotiates ECN; DCTCP cannot do without.
     ///
     /// Source: RFC 3168.
-    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp", "tdtcp"]))]
-    pub ecn: bool,
+    #[schemars(extend("x-except" = ["fixed"]))]
+    ecn: bool = kind.needs().marks,
     /// DCTCP's gain g is 2 to the power of minus this.
     ///
     /// Source: RFC 8257, which recommends 4.
     #[schemars(range(min = 1, max = 10), extend("x-only" = ["newreno", "cubic", "dctcp"]))]
-    pub gain_shift: u8,
+    gain_shift: u8 = 4,
     /// Whose CUBIC.
     #[schemars(extend("x-only" = ["cubic"]))]
-    pub standard: Standard,
+    standard: Standard = Standard::Rfc9438,
     /// CUBIC's growth is computed when the window has changed by a segment, or this long after the last time: 1/32 s
     /// in Linux. Only with `standard = "rfc8312"`; zero for each acknowledgement.
     #[schemars(extend("x-only" = ["cubic"]))]
-    pub update_interval: Time,
+    update_interval: Time = Time::ZERO,
     /// What the window is multiplied by when a circuit comes, in steps of 1/1024.
     ///
     /// Source: Etalon paper, section 4.4: alpha, 2 being found best.
     #[schemars(range(min = 1.0, max = 64.0), extend("x-only" = ["retcp"]))]
-    pub circuit_increase: f64,
+    circuit_increase: f64 = 2.0,
     /// What the window is multiplied by when the circuit goes, in steps of 1/1024.
     ///
     /// Source: Etalon paper, section 4.4: beta, 0.5 being found best.
     #[schemars(range(min = 0.0, max = 1.0), extend("x-only" = ["retcp"]))]
-    pub circuit_decrease: f64,
+    circuit_decrease: f64 = 0.5,
     /// How lost segments are found.
-    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp"]))]
-    pub loss_recovery: LossRecovery,
+    #[schemars(extend("x-except" = ["tdtcp", "fixed"]))]
+    loss_recovery: LossRecovery = LossRecovery::Sack,
     /// Where nothing is acknowledged for two round trips, a segment is sent to ask for it. Only with
     /// `loss-recovery = "rack"`.
     ///
     /// Source: RFC 8985, section 7.
-    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp"]))]
-    pub tail_loss_probe: bool,
+    #[schemars(extend("x-except" = ["tdtcp", "fixed"]))]
+    tail_loss_probe: bool = true,
     /// How much later than computed a host's timers for late segments and probes expire: two ticks of its clock
     /// in Linux, 2 ms to 8 ms. Only with `loss-recovery = "rack"`.
-    #[schemars(extend("x-only" = ["newreno", "cubic", "dctcp", "retcp"]))]
-    pub timer_slack: Time,
+    #[schemars(extend("x-except" = ["tdtcp", "fixed"]))]
+    timer_slack: Time = Time::ZERO,
     /// Most bytes that wait in the host's network card before connections take turns.
-    pub small_queue: Bytes,
+    small_queue: Bytes = Bytes(64_000),
     /// A host's packets pass a shaper of this rate, which lets go what was handed to it at a time as one, when all
     /// of it would have been sent: as Linux' `netem rate` does with segments that the card is to cut (TSO). The
     /// host's link should be faster. Default: none.
-    pub shaper: Option<Rate>,
+    shaper: Option<Rate> = None,
     /// Each time a host reacts to a packet or a timer, what it sends starts a random time later,
     /// between zero and this (unless its card is busy that long). Without a trace of it, senders of
     /// equal rate stay in step to the picosecond, and some lock others out of a full queue. At most 1 ms.
     ///
     /// Source: Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways",
     /// Internetworking: Research and Experience 3(3), 1992.
-    pub processing: Time,
+    processing: Time = Time::ns(100),
 }
 
-/// Only `kind` must be given; all else has a default that depends on it.
+/// Only `kind` must be given. All other keys have a default that depends on it.
 fn defaults(schema: &mut schemars::Schema) {
     let tables = schema.get_mut("oneOf").and_then(|tables| tables.as_array_mut());
     for table in tables.into_iter().flatten() {
         table["required"] = serde_json::json!(["kind"]);
         let kind = AlgorithmKind::deserialize(&table["properties"]["kind"]["const"]);
-        // With all keys that a kind knows.
-        let loss_recovery = LossRecovery::Rack;
-        let all = |kind| TransportSpec {
-            loss_recovery,
-            standard: Standard::Rfc8312,
-            ..TransportSpec::of(kind)
-        };
-        let usual = kind.map(|kind| serde_json::json!(all(kind)));
+        let usual =
+            kind.map(|kind| serde_json::json!(Table::of(&TransportSpec::of(kind), |_| true)));
         for (key, default) in usual.iter().flat_map(|table| table.as_object()).flatten() {
-            if key != "kind" {
+            if key != "kind" && !default.is_null() && !table["properties"][key].is_null() {
                 table["properties"][key]["default"] = default.clone();
-            }
-        }
-        let first = [
-            ("loss-recovery", serde_json::json!(LossRecovery::default())),
-            ("standard", serde_json::json!(Standard::default())),
-            ("quick-acks", serde_json::json!(false)),
-        ];
-        for (key, default) in first {
-            if let Some(property) = table["properties"].get_mut(key) {
-                property["default"] = default;
             }
         }
     }
 }
 
 impl TransportSpec {
-    /// The defaults of `kind`.
-    pub fn of(kind: AlgorithmKind) -> TransportSpec {
-        let fixed = kind == AlgorithmKind::Fixed;
-        TransportSpec {
-            kind,
-            mtu: Bytes(1500),
-            framing: Bytes(38),
-            headers: Bytes(40),
-            initial_window: 10,
-            min_rto: Time::ms(200),
-            max_rto: Time::s(120),
-            max_window: Bytes(if fixed { 80_000_000 } else { 2_000_000 }),
-            delayed_ack: if fixed { Time::ms(1) } else { Time::ZERO },
-            quick_acks: false,
-            idle_restart: !fixed,
-            ecn: kind == AlgorithmKind::Dctcp,
-            gain_shift: 4,
-            standard: Standard::Rfc9438,
-            update_interval: Time::ZERO,
-            circuit_increase: 2.0,
-            circuit_decrease: 0.5,
-            loss_recovery: LossRecovery::Sack,
-            tail_loss_probe: true,
-            timer_slack: Time::ZERO,
-            small_queue: Bytes(64_000),
-            shaper: None,
-            processing: Time::ns(100),
-        }
-    }
-
     /// Checks and compiles it.
     pub fn build(&self) -> Result<Transport, SpecError> {
         let refuse = |key: &str, message: String| Err(SpecError::new(key, message));
@@ -228,11 +177,10 @@ impl TransportSpec {
         self.check_host()?;
         self.check_timer_and_gain()?;
         self.check_jumps()?;
-        if self.kind == AlgorithmKind::Dctcp && !self.ecn {
-            return refuse(
-                "ecn",
-                "DCTCP works by ECN marks: ecn = false makes it blind".to_string(),
-            );
+        if self.kind.needs().marks && !self.ecn {
+            let message =
+                format!("`{}` reacts to ECN marks: it needs ecn = true", self.kind.name());
+            return refuse("ecn", message);
         }
         let mss = (self.mtu.0 - self.headers.0) as u32;
         let max_window = (self.max_window.0 / u64::from(mss)).min(60_000) as u32;
@@ -315,10 +263,10 @@ impl Transport {
     }
     /// Initial window in segments; all of it where the window is fixed.
     pub fn initial_window(&self) -> u32 {
-        match self.spec.kind {
-            AlgorithmKind::Fixed => self.max_window,
-            _ => self.spec.initial_window.min(self.max_window),
+        if self.spec.kind.needs().constant_window {
+            return self.max_window;
         }
+        self.spec.initial_window.min(self.max_window)
     }
     /// The same without a limit to the window from the first packet on: what fluids are measured against.
     pub fn without_windows(&self) -> Transport {
@@ -332,11 +280,11 @@ impl Transport {
     /// Whether each mark is echoed exactly (DCTCP) instead of until acknowledged (RFC 3168).
     #[inline]
     pub fn exact_echo(&self) -> bool {
-        self.spec.kind == AlgorithmKind::Dctcp
+        self.spec.kind.needs().marks
     }
     /// Whether paths are treated apart (TDTCP).
     pub fn by_path(&self) -> bool {
-        self.spec.kind == AlgorithmKind::Tdtcp
+        self.spec.kind.needs().path_classes
     }
     /// Whether losses are found by time (RACK).
     pub fn by_time(&self) -> bool {
@@ -376,7 +324,7 @@ impl Transport {
     /// So many segments are acknowledged at a time where acknowledgements are delayed.
     #[inline]
     pub fn ack_every(&self) -> u32 {
-        if self.spec.kind == AlgorithmKind::Fixed { 16 } else { 2 }
+        if self.spec.kind.needs().constant_window { 16 } else { 2 }
     }
     /// Whether an idle connection starts again from the initial window.
     pub fn idle_restart(&self) -> bool {

@@ -1,7 +1,7 @@
 //! CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction, and never
 //! below what NewReno would reach.
 
-use super::{Ack, Congestion, Loss, MAX_WINDOW, MIN_THRESHOLD};
+use super::{Ack, Configure, Congestion, Loss, MAX_WINDOW, MIN_THRESHOLD, Tuning};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -167,6 +167,12 @@ impl Cubic {
         self.threshold = ((flight * BETA.0 / BETA.1) as u32).max(MIN_THRESHOLD);
         self.window = self.window.min(u64::from(self.threshold) << FRACTION);
         self.epoch = Time::MAX;
+    }
+}
+
+impl Configure for Cubic {
+    fn configure(initial_window: u32, tuning: &Tuning) -> Cubic {
+        Cubic::new(initial_window, tuning.standard, tuning.update_interval)
     }
 }
 

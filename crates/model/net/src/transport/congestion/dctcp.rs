@@ -1,7 +1,7 @@
 //! DCTCP: the window falls in proportion to the fraction of marked segments (RFC 8257).
 
 use super::reno::Growth;
-use super::{Ack, Congestion, Loss};
+use super::{Ack, Configure, Congestion, Loss, Needs, Tuning};
 use crate::time::Time;
 
 /// Binary digits of alpha's fraction: enough that the least gain, 2⁻¹⁰, still moves it.
@@ -65,6 +65,14 @@ impl Dctcp {
         let window = self.growth.window;
         let cut = (u64::from(window) * u64::from(self.alpha)) >> (FRACTION + 1);
         self.growth.reduce(window - cut as u32);
+    }
+}
+
+impl Configure for Dctcp {
+    const NEEDS: Needs = Needs { marks: true, ..Needs::NOTHING };
+
+    fn configure(initial_window: u32, tuning: &Tuning) -> Dctcp {
+        Dctcp::new(initial_window, tuning.gain_shift)
     }
 }
 

@@ -1,18 +1,26 @@
 //! No congestion control: a window that never changes.
 
-use super::{Ack, Congestion, Loss};
+use super::{Ack, Configure, Congestion, Loss, Needs, Tuning};
 use crate::time::Time;
 
-/// A constant window: for networks in which a schedule, not the sender, sees to it that nothing is lost.
+/// A constant window, for networks in which a schedule, not the sender, prevents losses.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed {
     window: u32,
 }
 
 impl Fixed {
-    /// Always so many segments, at least 1.
+    /// The window is always `window` segments, at least 1.
     pub fn new(window: u32) -> Fixed {
         Fixed { window: window.max(1) }
+    }
+}
+
+impl Configure for Fixed {
+    const NEEDS: Needs = Needs { constant_window: true, ..Needs::NOTHING };
+
+    fn configure(initial_window: u32, _tuning: &Tuning) -> Fixed {
+        Fixed::new(initial_window)
     }
 }
 

@@ -1,6 +1,6 @@
 //! NewReno: slow start, additive increase, halving (RFC 5681, 6582, 3168).
 
-use super::{Ack, Congestion, Loss, MAX_WINDOW, MIN_THRESHOLD};
+use super::{Ack, Configure, Congestion, Loss, MAX_WINDOW, MIN_THRESHOLD, Tuning};
 use crate::time::Time;
 
 /// Slow start and congestion avoidance, in whole segments.
@@ -76,6 +76,12 @@ impl Reno {
         let scaled = u64::from(self.growth.window) * u64::from(by) / u64::from(of);
         self.growth.window = scaled.clamp(1, u64::from(MAX_WINDOW)) as u32;
         self.growth.credit = 0;
+    }
+}
+
+impl Configure for Reno {
+    fn configure(initial_window: u32, _tuning: &Tuning) -> Reno {
+        Reno::new(initial_window)
     }
 }
 

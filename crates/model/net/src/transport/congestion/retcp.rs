@@ -1,18 +1,18 @@
-//! reTCP: NewReno whose window jumps when a circuit comes and when it goes.
+//! reTCP is NewReno with a window that jumps when a circuit comes and when it goes.
 //!
-//! The network says with each acknowledgement, and with messages of its own where there are any, whether the way
-//! of the data has a circuit now or soon ([`Circuits::announced`](crate::frame::Circuits::announced)).
+//! Each acknowledgement says whether the path of the data has a circuit now or soon
+//! ([`Circuits::announced`](crate::frame::Circuits::announced)). Some networks send separate messages that say so.
 
 use super::reno::Reno;
-use super::{Ack, Congestion, Loss};
+use super::{Ack, Configure, Congestion, Loss, Tuning};
 use crate::time::Time;
 
-/// By how much the window jumps, in 1/1024.
+/// The factors by which the window changes, in 1/1024.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Jumps {
-    /// Where a circuit comes: 1024 or more.
+    /// The factor when a circuit comes: 1024 or more.
     pub up: u32,
-    /// Where it goes: 1024 or less.
+    /// The factor when it goes: 1024 or less.
     pub down: u32,
 }
 
@@ -22,7 +22,7 @@ impl Jumps {
 }
 
 /// reTCP (Etalon paper, §4.4). Growth and the reactions to loss and marks are NewReno's. The slow start
-/// threshold does not jump: after a jump down the window climbs fast, if that lies above it, as in the
+/// threshold does not jump. After a jump down below the threshold the window grows by slow start, as in the
 /// authors' module for Linux.
 #[derive(Clone, Debug)]
 pub struct Retcp {
@@ -39,8 +39,14 @@ impl Retcp {
     }
 }
 
+impl Configure for Retcp {
+    fn configure(initial_window: u32, tuning: &Tuning) -> Retcp {
+        Retcp::new(initial_window, tuning.jumps)
+    }
+}
+
 impl Congestion for Retcp {
-    /// The jump comes after the usual growth, and not while losses are repaired: then it waits.
+    /// The jump comes after the usual growth. During loss recovery it waits.
     #[inline]
     fn on_ack(&mut self, ack: &Ack, now: Time) {
         self.reno.on_ack(ack, now);

@@ -1,24 +1,32 @@
 //! Time-division TCP: a congestion state for each class of path.
 //!
-//! Which segments went by which path, and that losses are told apart by it, is the sender's matter
-//! (`transport::paths`); here the states lie side by side.
+//! The sender remembers which segment took which path, and detects losses by it (`transport::paths`). This file
+//! holds only the congestion states.
 
 use super::reno::Reno;
-use super::{Ack, Congestion, Loss};
+use super::{Ack, Configure, Congestion, Loss, Needs, Tuning};
 use crate::frame::Circuits;
 use crate::time::Time;
 
 /// TDTCP (Chen et al., SIGCOMM 2022), with NewReno on each path.
 #[derive(Clone, Debug)]
 pub struct Tdtcp {
-    paths: [Reno; Circuits::CLASSES],
+    paths: Box<[Reno; Circuits::CLASSES]>,
     selected: usize,
 }
 
 impl Tdtcp {
     /// Slow start from `initial_window` segments on each path; path 0 is selected.
     pub fn new(initial_window: u32) -> Tdtcp {
-        Tdtcp { paths: std::array::from_fn(|_| Reno::new(initial_window)), selected: 0 }
+        Tdtcp { paths: Box::new(std::array::from_fn(|_| Reno::new(initial_window))), selected: 0 }
+    }
+}
+
+impl Configure for Tdtcp {
+    const NEEDS: Needs = Needs { path_classes: true, ..Needs::NOTHING };
+
+    fn configure(initial_window: u32, _tuning: &Tuning) -> Tdtcp {
+        Tdtcp::new(initial_window)
     }
 }
 

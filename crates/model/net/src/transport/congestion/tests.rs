@@ -88,9 +88,10 @@ fn states_are_small() {
 
 #[test]
 fn names_are_those_of_scenario_files() {
-    for kind in KINDS.into_iter().chain([AlgorithmKind::Fixed]) {
-        let name = toml::Value::from(Algorithm::new(kind, 10, Tuning::default()).name());
-        assert_eq!(name.try_into::<AlgorithmKind>().unwrap(), kind);
+    for &kind in AlgorithmKind::ALL {
+        assert_eq!(Algorithm::new(kind, 10, Tuning::default()).kind(), kind);
+        let name = toml::Value::from(kind.name());
+        assert_eq!(name.try_into::<AlgorithmKind>(), Ok(kind));
     }
 }
 

@@ -1,25 +1,78 @@
 //! A transport in a scenario file: a name alone, or a table.
 
-use super::{AlgorithmKind, LossRecovery, Standard, TransportSpec};
+use super::{AlgorithmKind, LossRecovery, Standard, Table, TransportSpec};
+use crate::schema::{root, variants};
 use crate::time::Time;
-use crate::units::{Bytes, Rate};
+use schemars::Schema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
+use std::sync::LazyLock;
 
-/// What a scenario file may say: a name alone, or a table. Not `serde(untagged)`: that would hide
-/// which key is wrong.
+/// Makes the settings of a transport and their form in a file, from a list of keys with their types and
+/// their defaults, which may depend on the kind.
+macro_rules! keys {
+    (|$kind:ident| $($(#[$meta:meta])* $key:ident: $type:ty = $default:expr,)*) => {
+        /// A TCP-like transport.
+        #[derive(Clone, Copy, PartialEq, Debug, schemars::JsonSchema)]
+        #[schemars(rename_all = "kebab-case", deny_unknown_fields)]
+        #[schemars(transform = by_kind, transform = defaults, transform = or_name)]
+        pub struct TransportSpec {
+            /// Congestion control.
+            pub kind: AlgorithmKind,
+            $($(#[$meta])* pub $key: $type,)*
+        }
+
+        impl TransportSpec {
+            /// The defaults of `kind`.
+            pub fn of($kind: AlgorithmKind) -> TransportSpec {
+                TransportSpec { kind: $kind, $($key: $default,)* }
+            }
+        }
+
+        /// The keys of a table in a file.
+        #[derive(Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        struct Table {
+            kind: AlgorithmKind,
+            $(#[serde(skip_serializing_if = "Option::is_none")] $key: Option<$type>,)*
+        }
+
+        impl Table {
+            /// The table of `spec` with the keys that `written` chooses.
+            fn of(spec: &TransportSpec, written: impl Fn(&str) -> bool) -> Table {
+                let chosen = |key: &str| written(&key.replace('_', "-"));
+                Table {
+                    kind: spec.kind,
+                    $($key: chosen(stringify!($key)).then_some(spec.$key),)*
+                }
+            }
+            /// The settings: missing keys have their defaults.
+            fn spec(self) -> TransportSpec {
+                let base = TransportSpec::of(self.kind);
+                TransportSpec { kind: self.kind, $($key: self.$key.unwrap_or(base.$key),)* }
+            }
+            /// The keys that the table has, besides `kind`.
+            fn given(&self) -> impl Iterator<Item = String> {
+                let keys = [$((stringify!($key), self.$key.is_some()),)*];
+                let given = keys.into_iter().filter(|(_, given)| *given);
+                given.map(|(key, _)| key.replace('_', "-"))
+            }
+        }
+    };
+}
+
+/// A name alone, or a table. This is not `serde(untagged)`, because that would hide which key is wrong.
 struct NameOrTable;
 
 impl<'de> Visitor<'de> for NameOrTable {
     type Value = TransportSpec;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a transport: \"newreno\", \"cubic\", \"dctcp\", \"retcp\", \"tdtcp\", \"fixed\", or a table with \
-             that `kind`",
-        )
+        f.write_str("a transport: ")?;
+        AlgorithmKind::ALL.iter().try_for_each(|kind| write!(f, "\"{}\", ", kind.name()))?;
+        f.write_str("or a table with that `kind`")
     }
     fn visit_str<E: Error>(self, name: &str) -> Result<TransportSpec, E> {
         AlgorithmKind::deserialize(name.into_deserializer()).map(TransportSpec::of)
@@ -27,13 +80,13 @@ impl<'de> Visitor<'de> for NameOrTable {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TransportSpec, A::Error> {
         let table = Table::deserialize(MapAccessDeserializer::new(map))?;
         table.refuse_foreign_keys().map_err(A::Error::custom)?;
-        Ok(TransportSpec::from(table))
+        Ok(table.spec())
     }
 }
 
 impl Serialize for TransportSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Table::from(*self).serialize(serializer)
+        Table::of(self, |key| written(self, key)).serialize(serializer)
     }
 }
 
@@ -43,173 +96,52 @@ impl<'de> Deserialize<'de> for TransportSpec {
     }
 }
 
-/// The keys of a table. Those that a kind does not know are not written.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Table {
-    kind: AlgorithmKind,
-    mtu: Option<Bytes>,
-    framing: Option<Bytes>,
-    headers: Option<Bytes>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    initial_window: Option<u32>,
-    min_rto: Option<Time>,
-    max_rto: Option<Time>,
-    max_window: Option<Bytes>,
-    delayed_ack: Option<Time>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quick_acks: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idle_restart: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ecn: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gain_shift: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    standard: Option<Standard>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    update_interval: Option<Time>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    circuit_increase: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    circuit_decrease: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    loss_recovery: Option<LossRecovery>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tail_loss_probe: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timer_slack: Option<Time>,
-    small_queue: Option<Bytes>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shaper: Option<Rate>,
-    processing: Option<Time>,
-}
-
 impl Table {
-    /// Refuses keys that do nothing for its kind.
+    /// Refuses keys that have no effect for its kind, or without another key.
     fn refuse_foreign_keys(&self) -> Result<(), String> {
-        let keys = [
-            ("initial-window", self.initial_window.is_some()),
-            ("quick-acks", self.quick_acks.is_some()),
-            ("idle-restart", self.idle_restart.is_some()),
-            ("ecn", self.ecn.is_some()),
-            ("gain-shift", self.gain_shift.is_some()),
-            ("standard", self.standard.is_some()),
-            ("update-interval", self.update_interval.is_some()),
-            ("circuit-increase", self.circuit_increase.is_some()),
-            ("circuit-decrease", self.circuit_decrease.is_some()),
-            ("loss-recovery", self.loss_recovery.is_some()),
-            ("tail-loss-probe", self.tail_loss_probe.is_some()),
-            ("timer-slack", self.timer_slack.is_some()),
-        ];
-        let foreign = keys.iter().find(|(key, given)| *given && !knows(self.kind, key));
-        match (foreign, self.kind) {
-            (None, AlgorithmKind::Cubic)
-                if self.update_interval.is_some_and(|interval| interval > Time::ZERO)
-                    && self.standard != Some(Standard::Rfc8312) =>
-            {
-                Err("`update-interval` needs standard = \"rfc8312\"".into())
-            }
-            (None, _) => self.refuse_without_rack(),
-            (Some((key, _)), AlgorithmKind::Fixed) => Err(format!(
-                "`{key}` has no meaning for `fixed`, whose window is always `max-window`"
-            )),
-            (Some((key, _)), kind) => {
-                Err(format!("`{key}` has no meaning for `{}`: leave it out", kind.name()))
-            }
+        let foreign = self.given().find(|key| !knows(self.kind, key));
+        if let Some(key) = foreign {
+            let name = self.kind.name();
+            return Err(if self.kind.needs().constant_window {
+                format!("`{key}` has no meaning for `{name}`, whose window is always `max-window`")
+            } else {
+                format!("`{key}` has no meaning for `{name}`: leave it out")
+            });
         }
-    }
-
-    /// Refuses keys that do nothing where losses are found by counting.
-    fn refuse_without_rack(&self) -> Result<(), String> {
-        let keys = [
-            ("tail-loss-probe", self.tail_loss_probe.is_some()),
-            ("timer-slack", self.timer_slack.is_some()),
-        ];
-        match keys.iter().find(|(_, given)| *given) {
-            Some((key, _)) if self.loss_recovery != Some(LossRecovery::Rack) => {
-                Err(format!("`{key}` needs loss-recovery = \"rack\""))
-            }
+        let update = self.update_interval.is_some_and(|interval| interval > Time::ZERO);
+        if update && self.standard != Some(Standard::Rfc8312) {
+            return Err("`update-interval` needs standard = \"rfc8312\"".into());
+        }
+        let rack = self.loss_recovery == Some(LossRecovery::Rack);
+        match self.given().find(|key| NEED_RACK.contains(&key.as_str())) {
+            Some(key) if !rack => Err(format!("`{key}` needs loss-recovery = \"rack\"")),
             _ => Ok(()),
         }
     }
 }
 
-/// Whether `key`, which not all kinds have, means something to `kind`.
+/// The keys that have no effect where losses are detected by duplicate acknowledgements.
+const NEED_RACK: [&str; 2] = ["tail-loss-probe", "timer-slack"];
+
+/// Whether `key` means something to `kind`, by the schema.
 fn knows(kind: AlgorithmKind, key: &str) -> bool {
-    use AlgorithmKind::{Cubic, Dctcp, Fixed, NewReno, Retcp, Tdtcp};
-    match key {
-        "gain-shift" => matches!(kind, NewReno | Cubic | Dctcp),
-        "standard" | "update-interval" => kind == Cubic,
-        "circuit-increase" | "circuit-decrease" => kind == Retcp,
-        "loss-recovery" | "tail-loss-probe" | "timer-slack" => !matches!(kind, Fixed | Tdtcp),
-        _ => kind != Fixed,
-    }
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(root::<TransportSpec>);
+    let tables = variants(SCHEMA.as_value());
+    let own = tables.iter().find(|(name, _)| name == kind.name());
+    own.is_some_and(|(_, table)| !table["properties"][key].is_null())
 }
 
-impl From<TransportSpec> for Table {
-    fn from(spec: TransportSpec) -> Table {
-        let controlled = spec.kind != AlgorithmKind::Fixed;
-        let jumps = spec.kind == AlgorithmKind::Retcp;
-        let rack = knows(spec.kind, "loss-recovery") && spec.loss_recovery == LossRecovery::Rack;
-        Table {
-            kind: spec.kind,
-            mtu: Some(spec.mtu),
-            framing: Some(spec.framing),
-            headers: Some(spec.headers),
-            initial_window: controlled.then_some(spec.initial_window),
-            min_rto: Some(spec.min_rto),
-            max_rto: Some(spec.max_rto),
-            max_window: Some(spec.max_window),
-            delayed_ack: Some(spec.delayed_ack),
-            quick_acks: spec.quick_acks.then_some(true),
-            idle_restart: controlled.then_some(spec.idle_restart),
-            ecn: controlled.then_some(spec.ecn),
-            gain_shift: knows(spec.kind, "gain-shift").then_some(spec.gain_shift),
-            standard: (spec.kind == AlgorithmKind::Cubic && spec.standard != Standard::default())
-                .then_some(spec.standard),
-            update_interval: (spec.kind == AlgorithmKind::Cubic
-                && spec.standard == Standard::Rfc8312)
-                .then_some(spec.update_interval),
-            circuit_increase: jumps.then_some(spec.circuit_increase),
-            circuit_decrease: jumps.then_some(spec.circuit_decrease),
-            loss_recovery: rack.then_some(spec.loss_recovery),
-            tail_loss_probe: rack.then_some(spec.tail_loss_probe),
-            timer_slack: rack.then_some(spec.timer_slack),
-            small_queue: Some(spec.small_queue),
-            shaper: spec.shaper,
-            processing: Some(spec.processing),
+/// Whether `key` is written: its kind knows it, and it has an effect.
+fn written(spec: &TransportSpec, key: &str) -> bool {
+    knows(spec.kind, key)
+        && match key {
+            "quick-acks" => spec.quick_acks,
+            "standard" => spec.standard != Standard::default(),
+            "update-interval" => spec.standard == Standard::Rfc8312,
+            "shaper" => spec.shaper.is_some(),
+            "loss-recovery" | "tail-loss-probe" | "timer-slack" => {
+                spec.loss_recovery == LossRecovery::Rack
+            }
+            _ => true,
         }
-    }
-}
-
-impl From<Table> for TransportSpec {
-    fn from(table: Table) -> TransportSpec {
-        let base = TransportSpec::of(table.kind);
-        TransportSpec {
-            kind: table.kind,
-            mtu: table.mtu.unwrap_or(base.mtu),
-            framing: table.framing.unwrap_or(base.framing),
-            headers: table.headers.unwrap_or(base.headers),
-            initial_window: table.initial_window.unwrap_or(base.initial_window),
-            min_rto: table.min_rto.unwrap_or(base.min_rto),
-            max_rto: table.max_rto.unwrap_or(base.max_rto),
-            max_window: table.max_window.unwrap_or(base.max_window),
-            delayed_ack: table.delayed_ack.unwrap_or(base.delayed_ack),
-            quick_acks: table.quick_acks.unwrap_or(base.quick_acks),
-            idle_restart: table.idle_restart.unwrap_or(base.idle_restart),
-            ecn: table.ecn.unwrap_or(base.ecn),
-            gain_shift: table.gain_shift.unwrap_or(base.gain_shift),
-            standard: table.standard.unwrap_or(base.standard),
-            update_interval: table.update_interval.unwrap_or(base.update_interval),
-            circuit_increase: table.circuit_increase.unwrap_or(base.circuit_increase),
-            circuit_decrease: table.circuit_decrease.unwrap_or(base.circuit_decrease),
-            loss_recovery: table.loss_recovery.unwrap_or(base.loss_recovery),
-            tail_loss_probe: table.tail_loss_probe.unwrap_or(base.tail_loss_probe),
-            timer_slack: table.timer_slack.unwrap_or(base.timer_slack),
-            small_queue: table.small_queue.unwrap_or(base.small_queue),
-            shaper: table.shaper.or(base.shaper),
-            processing: table.processing.unwrap_or(base.processing),
-        }
-    }
 }
