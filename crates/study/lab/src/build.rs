@@ -25,7 +25,6 @@ use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
 use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
 use slotline_scenario::port_names::{bump_ports, limiter_ports, switch_ports_named};
-use slotline_scenario::scheduler::Scheduler;
 use slotline_scenario::{EventKind, EventSpec, Files, MeasureSpec, Scenario, SchemeSpec};
 use slotline_schemes::ControlSpec;
 use slotline_sim::{Follow, Network, Place};
@@ -73,18 +72,7 @@ pub fn build(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Assembly, SpecError> {
-    build_with(scenario, at, seed, files, None)
-}
-
-/// The same with a `scheduler` in place of the scheme's own.
-pub fn build_with(
-    scenario: &Scenario,
-    at: usize,
-    seed: u64,
-    files: &Files<'_>,
-    scheduler: Option<&Scheduler>,
-) -> Result<Assembly, SpecError> {
-    let builder = builder(scenario, at, seed, files, scheduler)?;
+    let builder = builder(scenario, at, seed, files)?;
     let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
     let flows = builder.plan.traffic.flows.len() as u64;
     let timeline = builder.timeline(scenario)?;
@@ -113,7 +101,7 @@ pub(crate) fn parts(
     seed: u64,
     files: &Files<'_>,
 ) -> Result<Parts, SpecError> {
-    let builder = builder(scenario, at, seed, files, None)?;
+    let builder = builder(scenario, at, seed, files)?;
     let timeline = builder.timeline(scenario)?;
     let sampled = builder.sampled(&scenario.measure);
     let Builder { graph, wiring, routes, plan, system, .. } = builder;
@@ -126,7 +114,6 @@ fn builder<'a>(
     at: usize,
     seed: u64,
     files: &Files<'_>,
-    scheduler: Option<&'a Scheduler>,
 ) -> Result<Builder<'a>, SpecError> {
     let scheme = &scenario.scheme[at];
     let in_scheme = |e: SpecError| within(&format!("scheme[{at}]"), e);
@@ -162,7 +149,6 @@ fn builder<'a>(
         scheme,
         routing,
         system,
-        scheduler,
         seed,
         stations,
         graph,
@@ -251,7 +237,6 @@ struct Builder<'a> {
     queue_spec: QueueSpec,
     routing: RoutingSpec,
     system: Option<Box<dyn System>>,
-    scheduler: Option<&'a Scheduler>,
     seed: u64,
     stations: Vec<HostId>,
     /// Ports of switches by which packets come through a bump.
@@ -347,7 +332,6 @@ impl Builder<'_> {
             plan: &self.plan,
             stations: &self.stations,
             seed: self.seed,
-            scheduler: self.scheduler.map(Scheduler::maker),
         }
     }
 
