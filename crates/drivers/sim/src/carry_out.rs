@@ -58,7 +58,7 @@ impl Sink for Outlet<'_> {
 
 impl Shard {
     /// Carries out what node `id` asked for in a call at `now`.
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self, id: usize, now: u64) {
         let Shard { effects, links, kicked, hold, .. } = self;
         let base = links.shared.layout.first[id];
@@ -94,15 +94,14 @@ impl Shard {
         let packet = node.transmit(port, &mut Cx::new(Time::ps(now), &mut self.effects));
         self.drain(id, now);
         if let Some(packet) = packet {
-            self.transmit(id, port, &packet, now);
+            self.transmit(id, index, &packet, now);
         }
     }
 
-    /// Sends a packet by a pulled port that is free, and schedules the time when it is free again.
-    #[inline]
-    fn transmit(&mut self, id: usize, port: PortId, packet: &Packet, now: u64) {
+    /// Sends a packet by pulled port `index`, which is free, and schedules the time when it is free again.
+    #[inline(always)]
+    fn transmit(&mut self, id: usize, index: u32, packet: &Packet, now: u64) {
         let Shard { links, effects, hold, .. } = self;
-        let index = links.shared.layout.first[id] + u32::from(port.0);
         let (line, cold) = links.line(index);
         let start = if line.free_at < now { now + hold.as_ps() } else { now };
         let (time, to) = line.transmit(packet.len, start);
@@ -110,6 +109,6 @@ impl Shard {
         let free_at = line.free_at;
         links.record(index, packet, time);
         links.deliver(time, to, packet, effects.payloads());
-        links.schedule(id, free_at, own::FREE, u32::from(port.0));
+        links.schedule(id, free_at, own::FREE, index - links.shared.layout.first[id]);
     }
 }

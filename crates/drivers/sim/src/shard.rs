@@ -27,6 +27,7 @@ pub(crate) struct Item {
 
 const PORT_BITS: u32 = PORT_MASK.count_ones();
 const NONE: u32 = u32::MAX;
+
 /// The nodes and links of a shard.
 pub(crate) struct Part {
     pub nodes: std::ops::Range<usize>,

@@ -6,7 +6,6 @@ mod queues;
 mod switches;
 
 use crate::build_flow::Parts;
-use crate::build_hybrid::Hybrid;
 use crate::recovery::{self, Ground};
 use presence::presence;
 use slotline_net::aqm::spec::QueueSpec;
@@ -19,14 +18,14 @@ use slotline_net::node::station::{Loss, StoppableNode};
 use slotline_net::rng::Stream;
 use slotline_net::route::recovery::LinkChange;
 use slotline_net::route::{Down, Routes, RoutingSpec};
-use slotline_net::scheme::{Station, Surroundings, System};
+use slotline_net::scheme::{SchemeSwitches, Station, Surroundings, System};
 use slotline_net::time::Time;
 use slotline_net::topology::{End, Graph, NodeKind, Wire, Wiring};
 use slotline_net::units::Rate;
 use slotline_net::workload::{Setting, Shape, Traffic, TrafficBuilder};
 use slotline_scenario::port_names::{bump_ports, limiter_ports, switch_ports_named};
 use slotline_scenario::{EventKind, EventSpec, Files, MeasureSpec, Scenario, SchemeSpec};
-use slotline_schemes::ControlSpec;
+use slotline_schemes as schemes;
 use slotline_sim::{Follow, Network, Place};
 use std::sync::Arc;
 
@@ -121,15 +120,14 @@ fn builder<'a>(
     let traffic = traffic(scenario, &graph, seed, files)?;
     let transport = scheme.transport.build().map_err(|e| in_scheme(within("transport", e)))?;
     let changing = changing_links(&graph, &scenario.event)?;
-    let system = scheme.control.build().map_err(|e| in_scheme(within("control", e)))?;
+    let system = system(scenario, scheme, seed).map_err(|e| in_scheme(within("control", e)))?;
     let attached = system.as_deref().filter(|_| scenario.engine.is_packet());
     let stations = attach_stations(&mut graph, attached).map_err(in_scheme)?;
     let routing = system.as_ref().and_then(|s| s.routing()).unwrap_or(scheme.routing);
-    // Racks' switches hash flows where there is a core; they queue by rack where there is none.
-    let hashes = scenario.fabric.has_core();
-    let spread = match spread(routing, scheme) {
-        Spread::PerPair if hashes => Spread::PerFlow,
-        usual => usual,
+    let by_routing = spread_by(routing, scheme);
+    let spread = match &system {
+        Some(system) => system.spread(by_routing),
+        None => by_routing.unwrap_or(Spread::PerFlow),
     };
     let plan = Plan::new(traffic, transport, spread, graph.hosts.len(), seed)?;
     let bumps = |of: fn(&_, &Graph) -> Vec<End>| {
@@ -140,8 +138,6 @@ fn builder<'a>(
         taps,
         limits,
         routes: Arc::new(Routes::build(&graph, routing, &scenario.fabric.unrouted(), seed)),
-        hybrid: Hybrid::new(&scenario.fabric, scheme, &scenario.workload, seed)
-            .map_err(in_scheme)?,
         wiring: graph.wiring(),
         plan: Arc::new(plan),
         changing,
@@ -159,18 +155,31 @@ fn within(table: &str, error: SpecError) -> SpecError {
     SpecError::new(format!("{table}.{}", error.key), error.message)
 }
 
-fn spread(routing: RoutingSpec, scheme: &SchemeSpec) -> Spread {
-    match (routing, &scheme.control) {
-        // A connection without a path from the scheduler takes that of its hash.
-        (_, ControlSpec::Hedera(_)) => Spread::PerFlow,
-        (RoutingSpec::Spray, _) => Spread::PerPacket,
-        (RoutingSpec::Flowlet, _) => {
-            Spread::PerBurst(scheme.flowlet_gap.unwrap_or(SchemeSpec::FLOWLET_GAP))
+/// The central scheme on the scenario's fabric.
+pub(crate) fn system(
+    scenario: &Scenario,
+    scheme: &SchemeSpec,
+    seed: u64,
+) -> Result<Option<Box<dyn System>>, SpecError> {
+    scheme.control.system(&schemes::Setting {
+        fabric: &scenario.fabric,
+        voq: scheme.voq.unwrap_or_default(),
+        workloads: &scenario.workload,
+        loss: scheme.control_loss,
+        seed,
+    })
+}
+
+/// How packets are spread over equal paths, where the routing says so.
+fn spread_by(routing: RoutingSpec, scheme: &SchemeSpec) -> Option<Spread> {
+    match routing {
+        RoutingSpec::Spray => Some(Spread::PerPacket),
+        RoutingSpec::Flowlet => {
+            Some(Spread::PerBurst(scheme.flowlet_gap.unwrap_or(SchemeSpec::FLOWLET_GAP)))
         }
-        (RoutingSpec::EcmpDestination, _) => Spread::PerDestination,
-        (RoutingSpec::Pinned, _) => Spread::Pinned,
-        (_, ControlSpec::None {}) => Spread::PerFlow,
-        _ => Spread::PerPair,
+        RoutingSpec::EcmpDestination => Some(Spread::PerDestination),
+        RoutingSpec::Pinned => Some(Spread::Pinned),
+        _ => None,
     }
 }
 
@@ -226,7 +235,6 @@ fn touched(graph: &Graph, event: &EventSpec) -> Result<Vec<usize>, SpecError> {
 
 struct Builder<'a> {
     graph: Graph,
-    hybrid: Option<Hybrid>,
     wiring: Wiring,
     routes: Arc<Routes>,
     plan: Arc<Plan>,
@@ -263,8 +271,18 @@ impl Builder<'_> {
     /// or a rate that changes.
     fn pulls(&self, wires: &[Wire]) -> bool {
         let queue = &self.queue_spec;
-        let asks = self.system.is_some() || self.scheme.notifies();
+        let asks = self.agents().is_some() || self.scheme.notifies();
         asks || queue.pfc.is_some() || queue.priorities || self.changes(wires)
+    }
+
+    /// The scheme, where it has agents in hosts.
+    fn agents(&self) -> Option<&dyn System> {
+        self.system.as_deref().filter(|system| system.has_agents())
+    }
+
+    /// The switches of the scheme, where it brings any.
+    fn scheme_switches(&self) -> Option<&dyn SchemeSwitches> {
+        self.system.as_deref().and_then(|system| system.switches())
     }
 
     fn is_station(&self, node: usize) -> bool {
@@ -297,7 +315,7 @@ impl Builder<'_> {
 
     fn host(&self, id: HostId, node: NodeId) -> Result<Place, SpecError> {
         let wires = self.wiring.of(node);
-        let egress = match &self.system {
+        let egress = match self.agents() {
             Some(system) => {
                 let agent = system.agent(id, &self.surroundings())?;
                 Egress::Agent(agent, self.loss(id))
@@ -396,8 +414,8 @@ impl Builder<'_> {
                 continue;
             }
             let mut links = touched(&self.graph, event)?;
-            if let Some(hybrid) = &self.hybrid {
-                links.retain(|&link| !hybrid.is_news(&self.graph.links[link]));
+            if let Some(switches) = self.scheme_switches() {
+                links.retain(|&link| !switches.carries_messages(&self.graph.links[link]));
             }
             for end in links.iter().flat_map(|&link| self.graph.links[link].ends()) {
                 out.push((at, end.node, change(&event.kind, end.port)));
@@ -405,7 +423,7 @@ impl Builder<'_> {
             if let EventKind::Rate { rate, .. } = event.kind {
                 out.extend(self.told_rates(&links, rate).map(|(node, change)| (at, node, change)));
             }
-            if !event.kind.changes_routes() || self.hybrid.is_some() {
+            if !event.kind.changes_routes() || self.scheme_switches().is_some() {
                 continue;
             }
             let fails =

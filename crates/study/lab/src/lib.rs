@@ -8,7 +8,6 @@
 
 pub mod build;
 pub mod build_flow;
-mod build_hybrid;
 pub mod change;
 pub mod collect;
 mod collect_flow;

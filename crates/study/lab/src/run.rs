@@ -8,7 +8,6 @@ use crate::record::RunRecord;
 use crate::usage;
 use slotline_net::time::Time;
 use slotline_scenario::{EndWhen, Loaded, Scenario, ScenarioError};
-use slotline_schemes::ControlSpec;
 use slotline_sim::{Options, Outcome, Watch};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -135,14 +134,11 @@ const MOST_CIRCUITS: u64 = 1_000_000;
 
 /// Until when the schedule of a run is recorded also where no flow is followed: that of circuits.
 fn noted_until(scenario: &Scenario, job: &Job) -> Time {
-    let (ControlSpec::Circuits(spec), Some(fabric)) =
-        (&scenario.scheme[job.scheme].control, scenario.fabric.hybrid())
-    else {
+    if !(job.followed && scenario.measure.why) {
         return Time::ZERO;
-    };
-    let course = spec.program(fabric, &scenario.workload).ok();
-    let wanted = course.filter(|_| job.followed && scenario.measure.why);
-    wanted.map_or(Time::ZERO, |course| course.span_with(MOST_CIRCUITS))
+    }
+    let system = build::system(scenario, &scenario.scheme[job.scheme], job.seed);
+    system.ok().flatten().map_or(Time::ZERO, |system| system.recorded_span(MOST_CIRCUITS))
 }
 
 /// One run, on `threads` threads; `None` where it was stopped. `alone`: nothing else runs in the process

@@ -7,6 +7,7 @@ use crate::node::{EdgeAgent, EdgeConfig, SchedulerNode};
 use slotline_net::error::SpecError;
 use slotline_net::id::HostId;
 use slotline_net::node::agent::Agent;
+use slotline_net::node::host::Spread;
 use slotline_net::route::RoutingSpec;
 use slotline_net::scheme::Network;
 use slotline_net::scheme::system::{MakeNode, PerFlow, Station, Surroundings, System};
@@ -49,6 +50,10 @@ impl System for Hedera {
     }
     fn routing(&self) -> Option<RoutingSpec> {
         Some(RoutingSpec::Pinned)
+    }
+    /// A connection without a path from the scheduler takes that of its hash.
+    fn spread(&self, _by_routing: Option<Spread>) -> Spread {
+        Spread::PerFlow
     }
     fn per_flow(&self, network: &Network, seed: u64) -> Result<Option<PerFlow>, SpecError> {
         let spec = self.spec();

@@ -10,6 +10,8 @@
 //! - [`voq`] has the queues by destination rack and their options; [`demand`] estimates what they will need.
 //! - [`node`] has the switches and the scheduler, which exchange the messages of [`wire`].
 //!
+//! [`HybridSystem`] brings all of it into a network.
+//!
 //! Racks report demand to the scheduler, the scheduler plans a week and sends each rack its days, and the rack's
 //! executor says when to open circuits, resize queues and notify hosts.
 #![forbid(unsafe_code)]
@@ -19,11 +21,13 @@ pub mod control;
 pub mod demand;
 pub mod node;
 pub mod schedule;
+mod system;
 pub mod voq;
 pub mod wire;
 
 pub use demand::{DemandEstimator, DemandKind};
 pub use schedule::{LeadTimes, RackDay, ScheduleAction, ScheduleExecutor};
+pub use system::{HybridOptions, HybridSystem};
 pub use voq::{
     AtNight, Hops, NotifySpec, NotifyTo, RelaySpec, ResizeSpec, Shrink, Voq, VoqSpec, VoqStats,
 };

@@ -13,8 +13,11 @@ use slotline_fastpass::{FastpassSpec, Messages, SCHEDULED_CLASS};
 use slotline_hedera::HederaSpec;
 use slotline_hedera::flow_scheduler::FlowSchedulerSpec;
 use slotline_hybrid::control::CircuitsSpec;
+use slotline_hybrid::{HybridOptions, HybridSystem, VoqSpec};
 use slotline_net::error::SpecError;
 use slotline_net::scheme::system::System;
+use slotline_net::topology::TopologySpec;
+use slotline_net::workload::WorkloadSpec;
 use slotline_tdma::TdmaSpec;
 use slotline_xco::spec::XcoSpec;
 use std::fmt;
@@ -61,6 +64,21 @@ pub enum ControlSpec {
     Custom(CustomControl),
 }
 
+/// What a scheme is put into, and what else a scenario says of it.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    /// The fabric.
+    pub fabric: &'a TopologySpec,
+    /// Queues by destination rack, on hybrid fabrics.
+    pub voq: VoqSpec,
+    /// The workloads.
+    pub workloads: &'a [WorkloadSpec],
+    /// The share of control messages that are lost.
+    pub loss: f64,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
 impl Default for ControlSpec {
     fn default() -> ControlSpec {
         ControlSpec::None {}
@@ -68,7 +86,23 @@ impl Default for ControlSpec {
 }
 
 impl ControlSpec {
-    /// The scheme, checked; `None` without a central scheduler.
+    /// The scheme on a fabric; `None` where the network works without a central scheme.
+    ///
+    /// # Errors
+    /// An option has a value that makes no sense, or circuits do not fit the fabric.
+    pub fn system(&self, setting: &Setting<'_>) -> Result<Option<Box<dyn System>>, SpecError> {
+        let Some(fabric) = setting.fabric.hybrid() else { return self.build() };
+        let control = match self {
+            ControlSpec::Circuits(spec) => Some(spec),
+            _ => None,
+        };
+        let Setting { voq, workloads, loss, seed, .. } = *setting;
+        let options = HybridOptions { control, voq, workloads, loss, seed };
+        Ok(Some(Box::new(HybridSystem::new(fabric, options)?)))
+    }
+
+    /// The scheme alone, checked: `None` without a central scheduler, and for circuits, which only a
+    /// fabric gives something to do ([`ControlSpec::system`]).
     ///
     /// # Errors
     /// An option has a value that makes no sense.
@@ -81,7 +115,6 @@ impl ControlSpec {
             ControlSpec::Hedera(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::FlowScheduler(spec) => Ok(Some(Box::new(spec.build()?))),
             ControlSpec::Custom(spec) => spec.build().map(Some),
-            // It needs no host of its own, and holds no host back.
             ControlSpec::Circuits(spec) => spec.check().map(|()| None),
         }
     }

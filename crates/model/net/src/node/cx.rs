@@ -47,13 +47,13 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn note(&mut self, note: Note) {
         if self.now < self.effects.notes_until {
-            self.effects.notes.push((self.now, note));
+            self.effects.rare().notes.push((self.now, note));
         }
     }
     /// Connects the far end of `port` to another node's port. All packets that are sent in this call or
     /// later go there.
     pub fn rewire(&mut self, port: PortId, node: NodeId, far: PortId) {
-        self.effects.rewires.push((port, node, far));
+        self.effects.rare().rewires.push((port, node, far));
     }
     /// Makes a control packet that carries `bytes`; `overhead` is what framing adds on the wire.
     pub fn attach(
@@ -73,11 +73,11 @@ impl<'a> Cx<'a> {
     }
     /// Counts a flow as complete.
     pub fn complete(&mut self) {
-        self.effects.completed += 1;
+        self.effects.rare().completed += 1;
     }
     /// Counts `packet` as dropped.
     pub fn drop(&mut self, packet: &Packet, reason: DropReason) {
-        self.effects.drops.push(reason);
+        self.effects.rare().drops.push(reason);
         self.effects.payloads.discard(packet);
     }
 }

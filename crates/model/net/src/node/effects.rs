@@ -21,6 +21,12 @@ pub trait Sink {
     /// The far end of `port` is now port `far` of `node`, for all packets sent from now on. Packets that
     /// wait in the FIFO of `port` go to the end that was there when they were sent.
     fn rewire(&mut self, port: PortId, node: NodeId, far: PortId);
+    /// `flows` more flows are complete: received in full (TCP), or sent in full (UDP).
+    fn complete(&mut self, flows: u64);
+    /// The node dropped a packet.
+    fn dropped(&mut self, reason: DropReason);
+    /// The node noted something at `at`; comes only while notes are kept, see [`Effects::keep_notes`].
+    fn note(&mut self, at: Time, note: Note);
     /// Puts `packet` at the end of the FIFO of `port`. The driver may drop it: it then counts the drop
     /// and calls [`Payloads::discard`]. Nobody reads `packet` afterwards.
     fn send(&mut self, port: PortId, packet: &mut Packet, payloads: &mut Payloads);
@@ -32,30 +38,37 @@ pub trait Sink {
     ///
     /// [`Node::transmit`]: super::Node::transmit
     fn kick(&mut self, port: PortId);
-    /// `flows` more flows are complete: received in full (TCP), or sent in full (UDP).
-    fn complete(&mut self, flows: u64);
-    /// The node dropped a packet.
-    fn dropped(&mut self, reason: DropReason);
-    /// The node noted something at `at`; comes only while notes are kept, see [`Effects::keep_notes`].
-    fn note(&mut self, at: Time, note: Note);
 }
 
 /// What nodes have asked for and no driver has carried out yet.
 #[derive(Default)]
 pub struct Effects {
     pub(super) hold: Option<Time>,
-    pub(super) rewires: Vec<(PortId, NodeId, PortId)>,
+    rare: RareEffects,
     pub(super) sends: Vec<(PortId, Packet)>,
     pub(super) wakes: Vec<(Time, u32)>,
     pub(super) kicks: Vec<PortId>,
-    pub(super) completed: u64,
-    pub(super) drops: Vec<DropReason>,
-    pub(super) notes: Vec<(Time, Note)>,
     pub(super) notes_until: Time,
     pub(super) payloads: Payloads,
 }
 
+/// What few calls ask for.
+#[derive(Default)]
+pub(super) struct RareEffects {
+    /// Whether there is anything.
+    any: bool,
+    pub rewires: Vec<(PortId, NodeId, PortId)>,
+    pub completed: u64,
+    pub drops: Vec<DropReason>,
+    pub notes: Vec<(Time, Note)>,
+}
+
 impl Effects {
+    /// The lists of what few calls ask for, to add something.
+    pub(super) fn rare(&mut self) -> &mut RareEffects {
+        self.rare.any = true;
+        &mut self.rare
+    }
     /// Notes of events before `until` are kept; without this call none are.
     pub fn keep_notes(&mut self, until: Time) {
         self.notes_until = until;
@@ -67,28 +80,30 @@ impl Effects {
     /// Hands everything that was asked for to `sink`, and forgets it. The order is that of the methods of
     /// [`Sink`]; among equals it is the order in which the node asked.
     ///
-    /// The pattern below names every field: a new one does not compile until it is handed over too.
-    #[inline]
+    /// The pattern below names every field: a new one does not compile until it is handed over too. It
+    /// runs after every call to a node, so that what few calls ask for is tested for in one branch.
+    #[inline(always)]
     pub fn drain(&mut self, sink: &mut impl Sink) {
-        let Effects {
-            hold,
-            rewires,
-            sends,
-            wakes,
-            kicks,
-            completed,
-            drops,
-            notes,
-            notes_until: _,
-            payloads,
-        } = self;
+        let Effects { hold, rare, sends, wakes, kicks, notes_until: _, payloads } = self;
         if let Some(span) = hold.take() {
             sink.hold(span);
         }
-        each(rewires, |&mut (port, node, far)| sink.rewire(port, node, far));
+        if rare.any {
+            rare.drain(sink);
+        }
         each(sends, |(port, packet)| sink.send(*port, packet, payloads));
         each(wakes, |&mut (at, token)| sink.wake(at, token));
         each(kicks, |&mut port| sink.kick(port));
+    }
+}
+
+impl RareEffects {
+    #[cold]
+    #[inline(never)]
+    fn drain(&mut self, sink: &mut impl Sink) {
+        let RareEffects { any, rewires, completed, drops, notes } = self;
+        *any = false;
+        each(rewires, |&mut (port, node, far)| sink.rewire(port, node, far));
         if *completed > 0 {
             sink.complete(std::mem::take(completed));
         }

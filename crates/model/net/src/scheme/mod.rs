@@ -10,7 +10,7 @@ pub mod system;
 
 pub use map::Map;
 pub use network::Network;
-pub use system::{MakeNode, PerFlow, Station, Surroundings, System};
+pub use system::{MakeNode, PerFlow, SchemeSwitches, Station, Surroundings, SwitchPlace, System};
 
 use crate::id::{ConnId, HostId};
 use crate::time::Time;

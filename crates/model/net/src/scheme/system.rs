@@ -4,14 +4,15 @@ use super::Control;
 use super::map::Map;
 use super::network::Network;
 use crate::error::SpecError;
-use crate::id::{HostId, NodeId};
+use crate::id::{HostId, NodeId, PortId};
 use crate::node::Node;
 use crate::node::agent::Agent;
-use crate::node::host::Plan;
+use crate::node::host::{Plan, Spread};
 use crate::node::reserve::Reserve;
+use crate::node::switch::Switch;
 use crate::route::{Routes, RoutingSpec};
 use crate::time::Time;
-use crate::topology::{Graph, Lane, NodeKind, Wiring};
+use crate::topology::{Graph, Lane, Link, NodeKind, Wiring};
 use std::sync::Arc;
 
 /// Makes a central scheduler for a network.
@@ -89,6 +90,24 @@ pub trait System {
     fn routing(&self) -> Option<RoutingSpec> {
         None
     }
+    /// Whether an agent in every host holds packets back ([`System::agent`]).
+    fn has_agents(&self) -> bool {
+        true
+    }
+    /// How packets are spread over equal paths. `by_routing` is what the routing says; `None` where it
+    /// leaves that to the scheme.
+    fn spread(&self, by_routing: Option<Spread>) -> Spread {
+        by_routing.unwrap_or(Spread::PerPair)
+    }
+    /// The switches that the scheme brings in place of the network's own.
+    fn switches(&self) -> Option<&dyn SchemeSwitches> {
+        None
+    }
+    /// How long the schedule is recorded in a run of which no flow is followed, so that it has at most
+    /// about `entries` entries.
+    fn recorded_span(&self, _entries: u64) -> Time {
+        Time::ZERO
+    }
     /// The class that has a share of each port before all others, where it needs one.
     ///
     /// # Errors
@@ -104,6 +123,32 @@ pub trait System {
     fn per_flow(&self, _network: &Network, _seed: u64) -> Result<Option<PerFlow>, SpecError> {
         Ok(None)
     }
+}
+
+/// The switches of a scheme that replaces those of the network, and routes by itself when links fail.
+pub trait SchemeSwitches {
+    /// The node at `place`, which is no host.
+    fn node(&self, place: &SwitchPlace<'_>) -> Box<dyn Node>;
+    /// Whether the queue of this port is the one that the scenario gives the scheme.
+    fn has_plain_queue(&self, node: NodeId, port: PortId) -> bool;
+    /// Whether the node is asked for packets at this port; other ports are FIFOs.
+    fn pulls(&self, node: NodeId, port: PortId) -> bool;
+    /// Whether `link` carries the scheme's messages alone: it does not fail with a switch.
+    fn carries_messages(&self, link: &Link) -> bool;
+}
+
+/// Where a switch of a scheme is.
+pub struct SwitchPlace<'a> {
+    /// Its node in the network.
+    pub node: NodeId,
+    /// Makes the switch that the network would have here.
+    pub ordinary: &'a dyn Fn() -> Switch,
+    /// The network, seen from its ports.
+    pub wiring: &'a Wiring,
+    /// The largest packet in bytes on the wire.
+    pub mtu: u64,
+    /// Traffic and transport.
+    pub plan: &'a Arc<Plan>,
 }
 
 /// A scheme that decides about flows alone, for an engine without packets. Every `poll` the engine

@@ -1,10 +1,10 @@
 //! The queues that the engine itself has at ports.
 
 use super::Builder;
-use crate::build_hybrid::Hybrid;
 use slotline_net::aqm::spec::{EcnSpec, Policy};
 use slotline_net::aqm::{Red, queue_stream};
 use slotline_net::id::{NodeId, PortId};
+use slotline_net::scheme::SchemeSwitches;
 use slotline_net::topology::{NodeInfo, NodeKind, Wire};
 use slotline_sim::Queue;
 
@@ -13,8 +13,9 @@ impl Builder<'_> {
         let of_node = |(node, info): (usize, &NodeInfo)| {
             let id = NodeId(node as u32);
             let wires = self.wiring.of(id);
-            if let Some(hybrid) = self.hybrid.as_ref().filter(|_| info.kind == NodeKind::Switch) {
-                return (0..).zip(wires).map(|at| self.hybrid_queue(hybrid, id, at)).collect();
+            let switches = self.scheme_switches().filter(|_| info.kind == NodeKind::Switch);
+            if let Some(switches) = switches {
+                return (0..).zip(wires).map(|at| self.scheme_queue(switches, id, at)).collect();
             }
             let pulled = match info.kind {
                 NodeKind::Host => self.pulls(wires) && !self.is_station(node),
@@ -29,13 +30,18 @@ impl Builder<'_> {
         self.graph.nodes.iter().enumerate().map(of_node).collect()
     }
 
-    /// A port of a switch of a hybrid fabric.
-    fn hybrid_queue(&self, hybrid: &Hybrid, node: NodeId, (port, wire): (u16, &Wire)) -> Queue {
+    /// A port of a switch that the scheme brings.
+    fn scheme_queue(
+        &self,
+        switches: &dyn SchemeSwitches,
+        node: NodeId,
+        (port, wire): (u16, &Wire),
+    ) -> Queue {
         let port = PortId(port);
-        if hybrid.leads_to_host(node, port) {
+        if switches.has_plain_queue(node, port) {
             return self.queue(node, port, wire);
         }
-        Queue { pulled: hybrid.pulls(node, port), ..Queue::default() }
+        Queue { pulled: switches.pulls(node, port), ..Queue::default() }
     }
 
     /// A plain switch's FIFO.

@@ -6,6 +6,7 @@ use slotline_net::node::bump::{BumpConfig, Bumped};
 use slotline_net::node::notify::Senders;
 use slotline_net::node::reserve::Reserve;
 use slotline_net::node::switch::{Switch, SwitchConfig, SwitchPort};
+use slotline_net::scheme::SwitchPlace;
 use slotline_net::time::Time;
 use slotline_net::topology::End;
 use slotline_sim::Place;
@@ -27,15 +28,11 @@ impl Builder<'_> {
     }
 
     pub(super) fn switch(&self, node: NodeId, sample: Time, reserve: Option<Reserve>) -> Place {
-        if let Some(hybrid) = &self.hybrid {
-            return match hybrid.seat(node) {
-                Some(seat) => {
-                    let switch = Switch::new(self.switch_config(node, reserve));
-                    let paces = self.wiring.of(node).iter().map(|wire| wire.lane.rate.pace());
-                    hybrid.patched(seat, (switch, paces.collect()), self.largest(), &self.plan)
-                }
-                None => hybrid.place(node, &self.plan),
-            };
+        if let Some(switches) = self.scheme_switches() {
+            let ordinary = || Switch::new(self.switch_config(node, reserve));
+            let (wiring, mtu, plan) = (&self.wiring, self.largest(), &self.plan);
+            let place = SwitchPlace { node, ordinary: &ordinary, wiring, mtu, plan };
+            return Place::Node(switches.node(&place));
         }
         if self.is_plain(node) {
             return Place::Switch;

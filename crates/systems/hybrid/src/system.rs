@@ -1,0 +1,265 @@
+//! Circuits as a central scheme: which nodes it brings into a hybrid fabric.
+
+use crate::control::{CircuitProgram, CircuitsSpec};
+use crate::node::{
+    CircuitLinks, CircuitScheduler, CircuitSwitch, PacketSwitch, PanelSwitch, PanelSwitchConfig,
+    SchedulerConfig, Tor, TorConfig, WeekTracker,
+};
+use crate::{DemandEstimator, DemandKind, LeadTimes, RackDay, ScheduleExecutor, VoqSpec};
+use slotline_net::error::SpecError;
+use slotline_net::id::{HostId, NodeId, PortId};
+use slotline_net::node::Node;
+use slotline_net::node::agent::Agent;
+use slotline_net::node::host::{Plan, Spread};
+use slotline_net::node::station::Loss;
+use slotline_net::rng::Stream;
+use slotline_net::scheme::{MakeNode, SchemeSwitches, Station, Surroundings, SwitchPlace, System};
+use slotline_net::time::Time;
+use slotline_net::topology::{Graph, HybridSpec, Link, Role, Roles};
+use slotline_net::workload::WorkloadSpec;
+use std::sync::Arc;
+
+/// What a scheme says of circuits, beside the fabric.
+#[derive(Clone, Copy)]
+pub struct HybridOptions<'a> {
+    /// The scheduler of circuits; `None`: there are no circuits.
+    pub control: Option<&'a CircuitsSpec>,
+    /// Queues by destination rack.
+    pub voq: VoqSpec,
+    /// The workloads, whose phases a scheduler may know.
+    pub workloads: &'a [WorkloadSpec],
+    /// The share of control messages that are lost.
+    pub loss: f64,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+/// The scheme on a hybrid fabric: with circuits, or with the packet switch alone.
+pub struct HybridSystem {
+    fabric: HybridSpec,
+    roles: Roles,
+    voq: VoqSpec,
+    control: Option<CircuitsSpec>,
+    program: Option<CircuitProgram>,
+    /// By rack: its days in the first weeks, each with the length of the week.
+    firsts: Vec<Vec<(Vec<RackDay>, Time)>>,
+    loss: f64,
+    seed: u64,
+}
+
+impl HybridSystem {
+    /// The scheme on `fabric`.
+    ///
+    /// # Errors
+    /// The circuits do not fit the fabric.
+    pub fn new(fabric: &HybridSpec, options: HybridOptions<'_>) -> Result<HybridSystem, SpecError> {
+        let HybridOptions { control, voq, workloads, loss, seed } = options;
+        let program = control.map(|spec| spec.program(fabric, workloads)).transpose()?;
+        let by_rack = program.as_ref().filter(|_| fabric.core.is_none());
+        Ok(HybridSystem {
+            firsts: by_rack
+                .map_or(Vec::new(), |program| program.first_weeks_by_rack(fabric.dark())),
+            program,
+            control: control.cloned(),
+            voq,
+            fabric: fabric.clone(),
+            roles: fabric.roles(),
+            loss,
+            seed,
+        })
+    }
+
+    /// The switch of the network, behind the panels.
+    fn panel_switch(&self, seat: u32, place: &SwitchPlace<'_>) -> PanelSwitch {
+        let paces = place.wiring.of(place.node).iter().map(|wire| wire.lane.rate.pace());
+        let (executor, weekly) = self.whole_executor();
+        let key = Stream::named(self.seed, "panel.path", seat.into()).bits() as u32;
+        PanelSwitch::new(PanelSwitchConfig {
+            roles: self.roles,
+            seat,
+            switch: (place.ordinary)(),
+            paces: paces.collect(),
+            delay: self.fabric.circuits.as_ref().map_or(Time::ZERO, |circuits| circuits.delay),
+            mtu: place.mtu,
+            key,
+            voq: self.voq,
+            executor,
+            weekly,
+            estimator: if seat < self.roles.racks {
+                self.estimator(seat, place.plan)
+            } else {
+                None
+            },
+        })
+    }
+
+    /// The number of a switch whose uplinks end at patch panels: a rack's number, or from `racks` on a core's.
+    fn panel_number(&self, node: NodeId) -> Option<u32> {
+        match self.roles.role(node) {
+            Role::Rack(rack) if self.roles.cores > 0 => Some(rack),
+            Role::Core(core) => Some(self.roles.racks + core),
+            _ => None,
+        }
+    }
+
+    /// What all switches behind panels do when: each knows of all circuits.
+    fn whole_executor(&self) -> (ScheduleExecutor, Option<WeekTracker>) {
+        let whole = |length| LeadTimes { all_circuits: Some(length), ..LeadTimes::default() };
+        let Some(program) = &self.program else {
+            return (ScheduleExecutor::new(whole(Time::ZERO)), None);
+        };
+        let (days, length) = program.first_week(self.fabric.dark());
+        self.executor_of(program, whole(length), vec![(days, length)])
+    }
+
+    fn tor(&self, rack: u32, plan: &Arc<Plan>) -> TorConfig {
+        let circuits = self.fabric.circuits.as_ref();
+        let leads = LeadTimes {
+            block: self.fabric.night(),
+            enlarge: self.voq.resize.map(|resize| resize.ahead),
+            mark: self.voq.mark_ahead,
+            all_circuits: None,
+            notify: self.voq.notify.map(|notify| (notify.ahead, notify.end_ahead)),
+        };
+        let (executor, weekly) = self.executor(rack, leads);
+        TorConfig {
+            rack,
+            roles: self.roles,
+            voq: self.voq,
+            circuits: circuits.map(|c| CircuitLinks { pace: c.rate.pace(), delay: c.delay }),
+            packet_delay: self.fabric.packet.as_ref().map_or(Time::ZERO, |p| p.delay.times(2)),
+            all_circuits: match self.voq.relay {
+                Some(_) => self.program.as_ref().map_or(Vec::new(), CircuitProgram::all_circuits),
+                None => Vec::new(),
+            },
+            executor,
+            weekly,
+            estimator: self.estimator(rack, plan),
+        }
+    }
+
+    /// What the hosts of a rack report, where that is taken for demand.
+    fn estimator(&self, rack: u32, plan: &Arc<Plan>) -> Option<DemandEstimator> {
+        let estimator =
+            || DemandEstimator::new(Arc::clone(plan), rack, self.roles.racks, self.roles.hosts);
+        match self.control.as_ref().map(|control| control.demand)? {
+            DemandKind::Adu => Some(estimator()),
+            DemandKind::Perfect => Some(estimator().with_known_starts(rack)),
+            DemandKind::Voq => None,
+        }
+    }
+
+    fn executor(&self, rack: u32, leads: LeadTimes) -> (ScheduleExecutor, Option<WeekTracker>) {
+        let Some(program) = &self.program else { return (ScheduleExecutor::new(leads), None) };
+        self.executor_of(program, leads, self.firsts[rack as usize].clone())
+    }
+
+    fn executor_of(
+        &self,
+        program: &CircuitProgram,
+        leads: LeadTimes,
+        first: Vec<(Vec<RackDay>, Time)>,
+    ) -> (ScheduleExecutor, Option<WeekTracker>) {
+        match program {
+            CircuitProgram::Static { .. } => (ScheduleExecutor::repeating(leads, first), None),
+            CircuitProgram::Weekly { ahead, length, .. } => {
+                let mut executor = ScheduleExecutor::new(leads);
+                let days = first.into_iter().flat_map(|(days, _)| days).collect();
+                let weekly = WeekTracker::new(*length, *ahead, days, &mut executor);
+                (executor, Some(weekly))
+            }
+        }
+    }
+
+    /// What plans weeks, or where all are known ahead merely passes news of ports on.
+    fn scheduler(&self) -> Option<SchedulerConfig> {
+        let usual = CircuitsSpec::default();
+        let control = self.control.as_ref().unwrap_or(&usual);
+        self.fabric.circuits.as_ref()?;
+        let planner = match &self.program {
+            Some(CircuitProgram::Weekly { terms, configurations, .. }) => {
+                let planner = control.planner(&self.fabric, *terms, configurations).ok()??;
+                Some((planner, *terms))
+            }
+            _ => None,
+        };
+        Some(SchedulerConfig {
+            planner,
+            roles: self.roles,
+            dark: self.fabric.dark(),
+            gather: control.gather,
+            computing: control.computing,
+            loss: Loss::new(self.loss, Stream::named(self.seed, "circuits.loss", 0)),
+        })
+    }
+}
+
+impl SchemeSwitches for HybridSystem {
+    fn node(&self, place: &SwitchPlace<'_>) -> Box<dyn Node> {
+        let SwitchPlace { node, plan, .. } = *place;
+        if let Some(number) = self.panel_number(node) {
+            return Box::new(self.panel_switch(number, place));
+        }
+        let packet = self.fabric.packet.as_ref();
+        match self.roles.role(node) {
+            Role::Rack(rack) => Box::new(Tor::new(self.tor(rack, plan))),
+            Role::Packet => Box::new(PacketSwitch::new(
+                self.roles.racks,
+                self.roles.hosts,
+                packet.map_or(1, |packet| packet.inner_queue),
+                packet.map(|packet| packet.inner_full).unwrap_or_default(),
+            )),
+            Role::Scheduler => match self.scheduler() {
+                Some(config) => Box::new(CircuitScheduler::new(config)),
+                None => Box::new(CircuitSwitch),
+            },
+            Role::Circuit(_) | Role::Core(_) | Role::Host => Box::new(CircuitSwitch),
+        }
+    }
+    fn has_plain_queue(&self, node: NodeId, port: PortId) -> bool {
+        let rack = matches!(self.roles.role(node), Role::Rack(_)) && self.roles.cores == 0;
+        rack && u32::from(port.0) < self.roles.hosts
+    }
+    fn pulls(&self, node: NodeId, port: PortId) -> bool {
+        match self.roles.role(node) {
+            Role::Host | Role::Scheduler => false,
+            Role::Packet | Role::Circuit(_) => true,
+            Role::Rack(_) if self.roles.cores > 0 => port != self.roles.control_port(),
+            Role::Rack(_) => {
+                u32::from(port.0) >= self.roles.hosts && port != self.roles.control_port()
+            }
+            Role::Core(_) => port != self.roles.news_port(self.roles.racks),
+        }
+    }
+    fn carries_messages(&self, link: &Link) -> bool {
+        link.ends().iter().any(|end| self.roles.role(end.node) == Role::Scheduler)
+    }
+}
+
+/// The scheduler is a node of the fabric, so that there are no stations, and hosts send when they like.
+impl System for HybridSystem {
+    fn stations(&self, _graph: &Graph) -> Result<Vec<Station>, SpecError> {
+        Ok(Vec::new())
+    }
+    fn station(&self, _at: usize, _around: &Surroundings<'_>) -> Result<MakeNode, SpecError> {
+        Err(SpecError::new("control", "circuits have no stations"))
+    }
+    fn agent(&self, _host: HostId, _: &Surroundings<'_>) -> Result<Box<dyn Agent>, SpecError> {
+        Err(SpecError::new("control", "circuits have no agents in hosts"))
+    }
+    fn has_agents(&self) -> bool {
+        false
+    }
+    /// Switches of racks hash flows where there is a core; they queue by rack where there is none.
+    fn spread(&self, by_routing: Option<Spread>) -> Spread {
+        let hashed = self.fabric.core.is_some() || self.control.is_none();
+        let usual = if hashed { Spread::PerFlow } else { Spread::PerPair };
+        by_routing.unwrap_or(usual)
+    }
+    fn switches(&self) -> Option<&dyn SchemeSwitches> {
+        Some(self)
+    }
+    fn recorded_span(&self, entries: u64) -> Time {
+        self.program.as_ref().map_or(Time::ZERO, |program| program.span_with(entries))
+    }
+}
