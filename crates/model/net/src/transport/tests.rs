@@ -214,8 +214,9 @@ fn a_table_says_what_its_kind_knows() {
             let text = format!("kind = \"{}\"\n{key}", kind.name());
             let read = toml::from_str::<TransportSpec>(&text);
             let refused = read.is_err_and(|error| error.message().contains("no meaning"));
-            let circuits = matches!(kind, AlgorithmKind::Retcp | AlgorithmKind::Tdtcp);
-            let unknown = kind == AlgorithmKind::Fixed || (circuits && key.starts_with("gain"));
+            use AlgorithmKind::{Custom, Fixed, Retcp, Tdtcp};
+            let ungained = matches!(kind, Retcp | Tdtcp | Custom);
+            let unknown = kind == Fixed || (ungained && key.starts_with("gain"));
             assert_eq!(refused, unknown, "{text}");
         }
     }
